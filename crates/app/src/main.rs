@@ -1,0 +1,2 @@
+//! The `bidloop` program.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Attachment storage in a local folder or in S3.

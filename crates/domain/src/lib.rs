@@ -1,0 +1,7 @@
+//! Leads, saved filters, bidding rules, ports and use cases of Bidloop; no I/O.
+
+pub mod bidding;
+pub mod matching;
+pub mod model;
+pub mod port;
+pub mod use_case;

@@ -1,0 +1,1 @@
+//! Saved filters against job posts: the keyword language, one-to-one evaluation, explanation.

@@ -1,0 +1,5 @@
+//! What Bidloop talks about.
+
+mod timestamp;
+
+pub use timestamp::Timestamp;

@@ -1,0 +1,64 @@
+//! Points in time as the wire carries them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A point in time, in UNIX milliseconds.
+///
+/// ```
+/// use bidloop_domain::model::Timestamp;
+/// use std::time::Duration;
+///
+/// let posted = Timestamp::from_millis(1_790_000_000_500);
+/// assert_eq!(posted.as_seconds(), 1_790_000_000);
+/// assert_eq!(posted.plus(Duration::from_secs(1)).as_millis(), 1_790_000_001_500);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From UNIX milliseconds.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// From UNIX seconds; saturates at the ends of the representable range.
+    pub const fn from_seconds(seconds: i64) -> Self {
+        Self(seconds.saturating_mul(1000))
+    }
+
+    /// UNIX milliseconds.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Whole UNIX seconds, rounded down.
+    pub const fn as_seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// This moment, `duration` later; saturates.
+    #[must_use]
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
+        )
+    }
+
+    /// This moment, `duration` earlier; saturates.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
+        )
+    }
+
+    /// How long after `earlier` this is; zero if it is not later.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}

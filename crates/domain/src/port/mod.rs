@@ -1,0 +1,1 @@
+//! What the domain needs from the outside, one trait a need.

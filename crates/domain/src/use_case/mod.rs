@@ -1,0 +1,1 @@
+//! What Bidloop does, one file a use case.

@@ -1,0 +1,1 @@
+//! The contract that every implementation of a domain port must meet, as a test suite.

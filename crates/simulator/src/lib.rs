@@ -1,0 +1,1 @@
+//! A marketplace to run against: the protocol, its control calls, and a generator of job posts.

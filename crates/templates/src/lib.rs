@@ -1,0 +1,1 @@
+//! Cover letters and answers of automatic campaigns, written from Jinja templates.

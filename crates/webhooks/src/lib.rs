@@ -1,0 +1,1 @@
+//! The webhook sender: one attempt, guarded against private addresses.

@@ -1,0 +1,1 @@
+//! The acceptance suite lives in `tests/`.
