@@ -1,0 +1,1 @@
+//! The rules of files: names, declared types, content and sizes.
