@@ -43,10 +43,13 @@ impl Authority {
 
     /// The TLS side of a receiver whose certificate bears `name`.
     pub(crate) fn acceptor(&self, name: &str) -> TlsAcceptor {
-        self.acceptor_with(CertificateParams::new([name.to_owned()]).unwrap(), &[b"http/1.1"])
+        self.acceptor_with(
+            &CertificateParams::new([name.to_owned()]).unwrap(),
+            &[b"http/1.1"],
+        )
     }
 
-    fn acceptor_with(&self, params: CertificateParams, protocols: &[&[u8]]) -> TlsAcceptor {
+    fn acceptor_with(&self, params: &CertificateParams, protocols: &[&[u8]]) -> TlsAcceptor {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -127,7 +130,7 @@ async fn an_expired_certificate_is_refused() {
     let mut params = CertificateParams::new([NAME.to_owned()]).unwrap();
     params.not_before = rcgen::date_time_ymd(2020, 1, 1);
     params.not_after = rcgen::date_time_ymd(2021, 1, 1);
-    let receiver = Receiver::start_tls(authority.acceptor_with(params, &[]), Script::ok()).await;
+    let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[]), Script::ok()).await;
     let kind = kind_of_sending("https://hooks.example.com/", authority.roots(), &receiver).await;
     assert_eq!(kind, Some(WebhookFailureKind::Tls));
     assert!(receiver.requests().is_empty());
@@ -139,10 +142,10 @@ async fn a_receiver_without_alpn_is_delivered_to_and_one_of_http_2_alone_is_not(
     let params = CertificateParams::new([NAME.to_owned()]).unwrap();
     let url = "https://hooks.example.com/";
 
-    let receiver = Receiver::start_tls(authority.acceptor_with(params.clone(), &[]), Script::ok()).await;
+    let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[]), Script::ok()).await;
     assert_eq!(kind_of_sending(url, authority.roots(), &receiver).await, None);
 
-    let receiver = Receiver::start_tls(authority.acceptor_with(params, &[b"h2"]), Script::ok()).await;
+    let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[b"h2"]), Script::ok()).await;
     let kind = kind_of_sending(url, authority.roots(), &receiver).await;
     assert_eq!(kind, Some(WebhookFailureKind::Tls));
 }
