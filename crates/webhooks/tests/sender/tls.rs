@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bidloop_domain::port::WebhookFailureKind;
 use bidloop_webhooks::{HyperWebhookSender, TargetPolicy, TrustRoots};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls::ServerConfig;
 use rustls_pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -52,19 +52,23 @@ impl Authority {
     fn acceptor_with(&self, params: &CertificateParams, protocols: &[&[u8]]) -> TlsAcceptor {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivateKeyDer::Pkcs8(key.serialize_der().into()),
-            )
-            .unwrap();
-        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-        TlsAcceptor::from(Arc::new(config))
+        acceptor_of(&certificate, &key, protocols)
     }
+}
+
+fn acceptor_of(certificate: &Certificate, key: &KeyPair, protocols: &[&[u8]]) -> TlsAcceptor {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+        )
+        .unwrap();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
 }
 
 /// Sends to `url` through a network in which every name leads to `receiver`.
@@ -100,6 +104,21 @@ async fn a_receiver_of_an_unknown_root_is_refused_before_anything_is_sent() {
         assert_eq!(kind, Some(WebhookFailureKind::Tls));
     }
     assert!(receiver.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_self_signed_certificate_can_be_its_own_root() {
+    let params = CertificateParams::new([NAME.to_owned()]).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    let receiver = Receiver::start_tls(acceptor_of(&certificate, &key, &[]), Script::ok()).await;
+    let roots = TrustRoots::bundled()
+        .with_pem(certificate.pem().as_bytes())
+        .unwrap();
+    assert_eq!(
+        kind_of_sending("https://hooks.example.com/", roots, &receiver).await,
+        None
+    );
 }
 
 #[tokio::test]
