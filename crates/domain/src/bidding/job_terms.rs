@@ -5,7 +5,7 @@
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{UsdCents, exact_decimal};
+use crate::model::{JobPost, UsdCents, exact_decimal};
 
 /// How a proposal is paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,6 +46,21 @@ pub struct JobTerms {
 }
 
 impl JobTerms {
+    /// What `post` says.
+    pub fn of(post: &JobPost) -> Self {
+        let metadata = post.metadata.as_ref();
+        let range = metadata.and_then(|metadata| metadata.hourly_rate);
+        Self::new(
+            metadata.and_then(|metadata| metadata.payment_type.as_deref()),
+            range.and_then(|range| range.min),
+            range.and_then(|range| range.max),
+            metadata.and_then(|metadata| metadata.fixed_price),
+            post.client_info
+                .as_ref()
+                .and_then(|client| client.avg_hourly_rate_paid),
+        )
+    }
+
     /// From a job post's `metadata.paymentType`, `metadata.hourlyRate.min` and `.max`, `metadata.fixedPrice`
     /// and `clientInfo.avgHourlyRatePaid`.
     ///

@@ -23,8 +23,13 @@ pub enum ActivityKind {
 
 impl ActivityKind {
     /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::Bid, Self::Rejection, Self::Upload, Self::Delivery, Self::Submission];
+    pub const ALL: [Self; 5] = [
+        Self::Bid,
+        Self::Rejection,
+        Self::Upload,
+        Self::Delivery,
+        Self::Submission,
+    ];
 
     /// The word used on the wire and in the database.
     pub const fn as_str(self) -> &'static str {
@@ -58,17 +63,29 @@ pub struct Actor {
 impl Actor {
     /// The service itself.
     pub fn service() -> Self {
-        Self { kind: ActorKind::Service, id: None, name: None }
+        Self {
+            kind: ActorKind::Service,
+            id: None,
+            name: None,
+        }
     }
 
     /// A command of the program, by its words such as `leads reopen`.
     pub fn command(words: &str) -> Self {
-        Self { kind: ActorKind::Command, id: None, name: Some(words.to_owned()) }
+        Self {
+            kind: ActorKind::Command,
+            id: None,
+            name: Some(words.to_owned()),
+        }
     }
 
     /// An API key.
     pub fn api_key(id: &ApiKeyId, name: &str) -> Self {
-        Self { kind: ActorKind::ApiKey, id: Some(id.to_string()), name: Some(name.to_owned()) }
+        Self {
+            kind: ActorKind::ApiKey,
+            id: Some(id.to_string()),
+            name: Some(name.to_owned()),
+        }
     }
 }
 

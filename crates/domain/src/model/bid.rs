@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AccountId, BidId, BiddingConfig, CampaignId, Connects, EffectiveConfig, FrozenAttachment, JobId, LeadId,
-    LeadStatus, OrganizationId, Reason, Timestamp, UsdCents,
+    LeadStatus, OrganizationId, Timestamp,
 };
+use crate::bidding::{QuestionAnswerPair, Reason, Terms};
 
 /// The proposal's body, submitted as it is. Not blank (decision A2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,15 +23,6 @@ impl CoverLetter {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-/// One answered screening question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QuestionAnswerPair {
-    /// Byte-identical to one of the lead's questions.
-    pub question: String,
-    /// Submitted as written.
-    pub answer: String,
 }
 
 /// A well-formed bid request (specification, SubmitBidRequest).
@@ -68,26 +60,6 @@ pub struct NewBid {
     pub queued_at: Timestamp,
     /// From when on it is given up (decision B4).
     pub deadline: Timestamp,
-}
-
-/// Hourly or fixed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TermsType {
-    /// USD per hour.
-    Hourly,
-    /// USD for the whole job.
-    Fixed,
-}
-
-/// What a proposal asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Terms {
-    /// Hourly or fixed.
-    #[serde(rename = "type")]
-    pub kind: TermsType,
-    /// USD; above zero.
-    pub amount: UsdCents,
 }
 
 /// A proposal as it was decided, stored before it is first sent and sent unchanged ever after (decision B4).

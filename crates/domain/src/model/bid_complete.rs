@@ -54,7 +54,10 @@ impl<'a> BidCompleteData<'a> {
             reason: end.reason.as_ref(),
             proposal_id: end.proposal_id.as_deref().filter(|_| submitted),
             submitted_at: end.submitted_at.filter(|_| submitted),
-            terms: end.terms.map(|Terms { kind, amount }| ToldTerms { kind, amount: Some(amount.to_number()) }),
+            terms: end.terms.map(|Terms { kind, amount }| ToldTerms {
+                kind,
+                amount: Some(amount.to_number()),
+            }),
             boost_connects: Some(end.boost_connects),
             connects_spent: end.connects_spent,
             connects_cost_usd: end.connects_spent.cost().to_number(),

@@ -25,7 +25,9 @@ impl CampaignMode {
 
     /// The inverse of [`as_str`](Self::as_str).
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Automatic, Self::External].into_iter().find(|mode| mode.as_str() == word)
+        [Self::Automatic, Self::External]
+            .into_iter()
+            .find(|mode| mode.as_str() == word)
     }
 }
 
@@ -50,7 +52,9 @@ impl CampaignState {
 
     /// The inverse of [`as_str`](Self::as_str).
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Active, Self::Paused].into_iter().find(|state| state.as_str() == word)
+        [Self::Active, Self::Paused]
+            .into_iter()
+            .find(|state| state.as_str() == word)
     }
 }
 

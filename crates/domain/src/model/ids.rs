@@ -100,7 +100,7 @@ impl LeadId {
     ///
     /// let organization = OrganizationId::parse("org_acme")?;
     /// let campaign = CampaignId::parse("camp_ext")?;
-    /// let job = JobId::parse("177022")?;
+    /// let job = JobId::new("177022")?;
     /// let lead = LeadId::derive(&organization, &campaign, &job);
     /// assert!(lead.as_str().starts_with("ld_"));
     /// assert_eq!(lead, LeadId::derive(&organization, &campaign, &job));
@@ -181,20 +181,29 @@ impl EventId {
 
     /// The `bid_complete` event of a bid: there is one, whoever records its end.
     pub fn bid_complete(bid: BidId) -> Self {
-        Self(Uuid::new_v5(&NAMESPACE, format!("bid_complete\0{bid}").as_bytes()))
+        Self(Uuid::new_v5(
+            &NAMESPACE,
+            format!("bid_complete\0{bid}").as_bytes(),
+        ))
     }
 }
 
 impl DeliveryId {
     /// The delivery of `event` to `endpoint`: recording it twice records it once.
     pub fn derive(event: EventId, organization: &OrganizationId, endpoint: &EndpointId) -> Self {
-        Self(Uuid::new_v5(&event.0, format!("{organization}\0{endpoint}").as_bytes()))
+        Self(Uuid::new_v5(
+            &event.0,
+            format!("{organization}\0{endpoint}").as_bytes(),
+        ))
     }
 }
 
 impl ActivityId {
     /// The Activity entry of a delivery's end.
     pub fn of_delivery(delivery: DeliveryId) -> Self {
-        Self(Uuid::new_v5(&NAMESPACE, format!("delivery\0{delivery}").as_bytes()))
+        Self(Uuid::new_v5(
+            &NAMESPACE,
+            format!("delivery\0{delivery}").as_bytes(),
+        ))
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BiddingConfig, CampaignId, JobId, LeadId, OrganizationId, Reason, Timestamp};
+use super::{BiddingConfig, CampaignId, JobId, LeadId, OrganizationId, Timestamp};
+use crate::bidding::{EndStatus, Reason};
 
 /// Where a lead stands (decision B1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,8 +25,14 @@ pub enum LeadStatus {
 
 impl LeadStatus {
     /// All statuses.
-    pub const ALL: [Self; 6] =
-        [Self::New, Self::Queued, Self::Submitted, Self::Skipped, Self::Failed, Self::Rejected];
+    pub const ALL: [Self; 6] = [
+        Self::New,
+        Self::Queued,
+        Self::Submitted,
+        Self::Skipped,
+        Self::Failed,
+        Self::Rejected,
+    ];
 
     /// The word used on the wire, in messages and in the database.
     pub const fn as_str(self) -> &'static str {
@@ -52,6 +59,15 @@ impl LeadStatus {
     /// Whether an operator may set the lead back to `new` (decision B1).
     pub const fn is_reopenable(self) -> bool {
         matches!(self, Self::Skipped | Self::Failed)
+    }
+}
+
+impl From<EndStatus> for LeadStatus {
+    fn from(end: EndStatus) -> Self {
+        match end {
+            EndStatus::Skipped => Self::Skipped,
+            EndStatus::Failed => Self::Failed,
+        }
     }
 }
 

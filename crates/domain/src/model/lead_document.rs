@@ -5,7 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{CampaignId, Lead, LeadId, LeadStatus, OrganizationId, Reason, Timestamp};
+use super::{CampaignId, Lead, LeadId, LeadStatus, OrganizationId, Timestamp};
+use crate::bidding::Reason;
 
 /// The addresses that a lead's links are made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +20,10 @@ impl Links {
     /// dropped.
     pub fn new(api_base: &str, marketplace_base: Option<&str>) -> Self {
         let trim = |url: &str| url.trim_end_matches('/').to_owned();
-        Self { api_base: trim(api_base), marketplace_base: marketplace_base.map(trim) }
+        Self {
+            api_base: trim(api_base),
+            marketplace_base: marketplace_base.map(trim),
+        }
     }
 
     /// The ready-to-call address of the bid operation.
@@ -216,7 +220,12 @@ mod tests {
 
     fn document(job: &str, form: LeadForm) -> Value {
         let links = Links::new("http://127.0.0.1:8080/", Some("https://market.test/"));
-        serde_json::from_str(lead_document(&lead(), Some("C"), job, &links, form).unwrap().get()).unwrap()
+        serde_json::from_str(
+            lead_document(&lead(), Some("C"), job, &links, form)
+                .unwrap()
+                .get(),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -226,7 +235,15 @@ mod tests {
         assert_eq!(document["questions"], json!([]));
         assert_eq!(document["metadata"], json!({}));
         assert_eq!(document["clientInfo"], json!({}));
-        for null in ["category", "projectType", "region", "attachments", "openJobs", "proposalId", "isFeatured"] {
+        for null in [
+            "category",
+            "projectType",
+            "region",
+            "attachments",
+            "openJobs",
+            "proposalId",
+            "isFeatured",
+        ] {
             assert!(document.as_object().unwrap().contains_key(null), "{null}");
             assert_eq!(document[null], Value::Null, "{null}");
         }
@@ -235,17 +252,29 @@ mod tests {
     #[test]
     fn a_listed_lead_carries_its_links_and_a_pushed_one_does_not() {
         let listed = document(BARE, LeadForm::Listed);
-        assert_eq!(listed["bidUrl"], "http://127.0.0.1:8080/v1/campaigns/camp/leads/ld_1/bid");
-        assert_eq!(listed["rejectUrl"], "http://127.0.0.1:8080/v1/campaigns/camp/leads/ld_1/reject");
+        assert_eq!(
+            listed["bidUrl"],
+            "http://127.0.0.1:8080/v1/campaigns/camp/leads/ld_1/bid"
+        );
+        assert_eq!(
+            listed["rejectUrl"],
+            "http://127.0.0.1:8080/v1/campaigns/camp/leads/ld_1/reject"
+        );
         let pushed = document(BARE, LeadForm::Pushed);
         assert!(pushed.get("bidUrl").is_none() && pushed.get("rejectUrl").is_none());
     }
 
     #[test]
     fn a_relative_job_url_lies_under_the_marketplace() {
-        assert_eq!(document(BARE, LeadForm::Listed)["jobUrl"], "https://market.test/jobs/~7");
+        assert_eq!(
+            document(BARE, LeadForm::Listed)["jobUrl"],
+            "https://market.test/jobs/~7"
+        );
         let absolute = BARE.replace("/jobs/~7", "https://elsewhere.test/~7");
-        assert_eq!(document(&absolute, LeadForm::Listed)["jobUrl"], "https://elsewhere.test/~7");
+        assert_eq!(
+            document(&absolute, LeadForm::Listed)["jobUrl"],
+            "https://elsewhere.test/~7"
+        );
     }
 
     #[test]

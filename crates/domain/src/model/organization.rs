@@ -24,8 +24,14 @@ pub enum SubscriptionStatus {
 
 impl SubscriptionStatus {
     /// All of them, in the contract's order.
-    pub const ALL: [Self; 6] =
-        [Self::Active, Self::PastDue, Self::Canceled, Self::Unpaid, Self::Trialing, Self::Paused];
+    pub const ALL: [Self; 6] = [
+        Self::Active,
+        Self::PastDue,
+        Self::Canceled,
+        Self::Unpaid,
+        Self::Trialing,
+        Self::Paused,
+    ];
 
     /// The word used on the wire and in the database.
     pub const fn as_str(self) -> &'static str {

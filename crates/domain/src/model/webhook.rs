@@ -31,7 +31,9 @@ impl EventKind {
 
     /// The inverse of [`as_str`](Self::as_str).
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::JobNew, Self::BidComplete].into_iter().find(|event| event.as_str() == word)
+        [Self::JobNew, Self::BidComplete]
+            .into_iter()
+            .find(|event| event.as_str() == word)
     }
 }
 
@@ -65,7 +67,12 @@ pub fn receivers<'a>(
     let mut candidates: Vec<&WebhookEndpoint> = endpoints
         .iter()
         .filter(|endpoint| endpoint.active && endpoint.events.contains(&event))
-        .filter(|endpoint| endpoint.campaign_id.as_ref().is_none_or(|scope| scope == campaign))
+        .filter(|endpoint| {
+            endpoint
+                .campaign_id
+                .as_ref()
+                .is_none_or(|scope| scope == campaign)
+        })
         .collect();
     candidates.sort_by_key(|e| (e.url.clone(), e.campaign_id.is_none(), e.created_at, e.id.clone()));
     candidates.dedup_by(|later, earlier| later.url == earlier.url);
@@ -173,7 +180,13 @@ pub fn envelope(
         created_at: i64,
         data: &'a RawValue,
     }
-    let envelope = Envelope { id, event, version: PAYLOAD_VERSION, created_at: created_at.as_seconds(), data };
+    let envelope = Envelope {
+        id,
+        event,
+        version: PAYLOAD_VERSION,
+        created_at: created_at.as_seconds(),
+        data,
+    };
     serde_json::to_vec(&envelope).map(Bytes::from)
 }
 
@@ -202,8 +215,10 @@ mod tests {
             endpoint("org_b_old", None, "https://b", 4),
             endpoint("other", Some("elsewhere"), "https://c", 1),
         ];
-        let mut ids: Vec<&str> =
-            receivers(&all, &campaign, EventKind::JobNew).iter().map(|e| e.id.as_str()).collect();
+        let mut ids: Vec<&str> = receivers(&all, &campaign, EventKind::JobNew)
+            .iter()
+            .map(|e| e.id.as_str())
+            .collect();
         ids.sort_unstable();
         assert_eq!(ids, ["camp_new", "org_b_old"]);
     }

@@ -3,9 +3,10 @@
 use async_trait::async_trait;
 
 use super::StoreError;
+use crate::bidding::QuotaUsage;
 use crate::model::{
-    Activity, BidRecord, BiddingConfig, Campaign, CampaignId, LeadAttachment, LeadId,
-    LeadStatus, LeadWithJob, NewBid, NewEvent, OrganizationId, QuotaUsage,
+    Activity, BidRecord, BiddingConfig, Campaign, CampaignId, LeadAttachment, LeadId, LeadStatus,
+    LeadWithJob, NewBid, NewEvent, OrganizationId,
 };
 
 /// One page of a campaign's matches, newest first.

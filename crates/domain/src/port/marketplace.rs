@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 
 use super::BlobError;
+use crate::bidding::LiveJobState;
 use crate::model::{BidId, Connects, JobId, JobPost, Proposal, Timestamp};
 
 /// A page of the feed.
@@ -39,30 +40,13 @@ pub enum FeedEntry {
     },
 }
 
-/// A warning that the marketplace shows on a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobWarning {
-    /// The marketplace's code.
-    pub code: String,
-    /// Its text.
-    pub message: String,
-}
-
-/// A job's live state.
+/// A job as it is now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveJob {
-    /// The post as it is now.
+    /// The post.
     pub post: JobPost,
-    /// Whether it takes proposals.
-    pub open: bool,
-    /// Whether the client already hired someone.
-    pub already_hired: bool,
-    /// Warnings that stand.
-    pub warnings: Vec<JobWarning>,
-    /// Boosts that stand, highest first.
-    pub boosts: Vec<Connects>,
-    /// Connects that a proposal costs without a boost.
-    pub required_connects: Connects,
+    /// Its state.
+    pub state: LiveJobState,
 }
 
 /// A bidder account's live state.
@@ -73,7 +57,7 @@ pub struct LiveAccount {
     /// Its name.
     pub name: String,
     /// Connects left.
-    pub connects_balance: i64,
+    pub connects_balance: Connects,
     /// The profile's hourly rate in USD.
     pub profile_hourly_rate: Option<f64>,
 }

@@ -43,8 +43,7 @@ pub use leads::{
     ReopenLead,
 };
 pub use marketplace::{
-    FeedEntry, FeedPage, FileUpload, JobWarning, LiveAccount, LiveJob, Marketplace, MarketplaceError,
-    SubmittedProposal,
+    FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, SubmittedProposal,
 };
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{
@@ -54,5 +53,7 @@ pub use provisioning::{
 pub use submissions::{
     AccountReading, AutomaticBid, AutomaticBidStore, ClaimedBid, FinishBid, SubmissionStore,
 };
-pub use webhook_sender::{OutgoingWebhook, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookSender};
+pub use webhook_sender::{
+    OutgoingWebhook, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookSender,
+};
 pub use work_signal::{WorkKind, WorkSignal};

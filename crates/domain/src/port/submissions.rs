@@ -4,8 +4,8 @@ use async_trait::async_trait;
 
 use super::StoreError;
 use crate::model::{
-    AccountId, Activity, BidEnd, BidId, CampaignId, LeadId, NewEvent, OrganizationId, Proposal, QueuedBid,
-    Timestamp,
+    AccountId, Activity, BidEnd, BidId, CampaignId, Connects, LeadId, NewEvent, OrganizationId, Proposal,
+    QueuedBid, Timestamp,
 };
 
 /// A bid that this process may work on until its lease ends.
@@ -31,7 +31,7 @@ pub struct AccountReading {
     /// The profile's hourly rate in USD.
     pub profile_hourly_rate: Option<f64>,
     /// Connects left.
-    pub connects_balance: i64,
+    pub connects_balance: Connects,
     /// When.
     pub at: Timestamp,
 }
@@ -82,7 +82,7 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
     ) -> Result<bool, StoreError>;
 
     /// Stores the decided proposal (replacing one that was refused) and marks an answer as outstanding, durably,
-    /// before it is sent; counts the attempt.
+    /// before it is sent.
     async fn begin_attempt(
         &self,
         organization: &OrganizationId,
@@ -91,7 +91,7 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         proposal: &Proposal,
     ) -> Result<bool, StoreError>;
 
-    /// Puts the bid back until `next_attempt`, giving up the lease. `answer_outstanding` says whether the fate
+    /// Puts the bid back until `next_attempt`, counting the attempt and giving up the lease. `answer_outstanding` says whether the fate
     /// of any attempt so far is unknown.
     async fn postpone(
         &self,

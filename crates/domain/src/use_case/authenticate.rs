@@ -48,14 +48,24 @@ pub struct Authenticate {
 impl Authenticate {
     /// Over a store and a clock.
     pub fn new(keys: Arc<dyn ApiKeyStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { keys, clock, uses: Mutex::default() }
+        Self {
+            keys,
+            clock,
+            uses: Mutex::default(),
+        }
     }
 
     /// Lets the key's holder in. `presented` is what followed `Bearer `; `None` if there was no such header.
     pub async fn execute(&self, presented: Option<&str>) -> Result<Caller, AuthenticateError> {
-        let key = presented.and_then(|text| ApiKey::parse(text).ok()).ok_or(AuthenticateError::Refused)?;
+        let key = presented
+            .and_then(|text| ApiKey::parse(text).ok())
+            .ok_or(AuthenticateError::Refused)?;
         let now = self.clock.now();
-        let found = self.keys.find(&key.hash()).await?.ok_or(AuthenticateError::Refused)?;
+        let found = self
+            .keys
+            .find(&key.hash())
+            .await?
+            .ok_or(AuthenticateError::Refused)?;
         if !found.works_at(now) {
             return Err(AuthenticateError::Refused);
         }
@@ -64,7 +74,11 @@ impl Authenticate {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert((record.organization_id.clone(), record.id.clone()), now);
-        Ok(Caller { organization_id: record.organization_id, key_id: record.id, key_name: record.name })
+        Ok(Caller {
+            organization_id: record.organization_id,
+            key_id: record.id,
+            key_name: record.name,
+        })
     }
 
     /// Stores when keys were last used; called every few seconds and at the stop. What cannot be stored now is
@@ -74,7 +88,10 @@ impl Authenticate {
         if taken.is_empty() {
             return Ok(());
         }
-        let uses: Vec<_> = taken.iter().map(|((org, key), at)| (org.clone(), key.clone(), *at)).collect();
+        let uses: Vec<_> = taken
+            .iter()
+            .map(|((org, key), at)| (org.clone(), key.clone(), *at))
+            .collect();
         let stored = self.keys.record_uses(&uses).await;
         if stored.is_err() {
             let mut waiting = self.uses.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,7 +32,10 @@ pub struct DeliveryLimits {
 
 impl Default for DeliveryLimits {
     fn default() -> Self {
-        Self { in_flight: 256, per_endpoint: 16 }
+        Self {
+            in_flight: 256,
+            per_endpoint: 16,
+        }
     }
 }
 
@@ -84,7 +87,15 @@ impl DeliverWebhooks {
         owner: String,
         limits: DeliveryLimits,
     ) -> Self {
-        Self { store, sender, clock, links, owner, limits, in_flight: Mutex::default() }
+        Self {
+            store,
+            sender,
+            clock,
+            links,
+            owner,
+            limits,
+            in_flight: Mutex::default(),
+        }
     }
 
     /// Marks as many pending deliveries as there is room for; each must now be [sent](Self::send).
@@ -96,7 +107,10 @@ impl DeliverWebhooks {
                 .filter(|(_, count)| **count >= self.limits.per_endpoint)
                 .map(|(endpoint, _)| endpoint.clone())
                 .collect();
-            (busy, self.limits.in_flight.saturating_sub(in_flight.values().sum()))
+            (
+                busy,
+                self.limits.in_flight.saturating_sub(in_flight.values().sum()),
+            )
         };
         if room == 0 {
             return Ok(Vec::new());
@@ -106,8 +120,9 @@ impl DeliverWebhooks {
             let in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
             let mut taken = in_flight.clone();
             chosen.retain(|delivery| {
-                let count =
-                    taken.entry((delivery.organization_id.clone(), delivery.endpoint_id.clone())).or_default();
+                let count = taken
+                    .entry((delivery.organization_id.clone(), delivery.endpoint_id.clone()))
+                    .or_default();
                 *count += 1;
                 *count <= self.limits.per_endpoint
             });
@@ -116,7 +131,10 @@ impl DeliverWebhooks {
             return Ok(Vec::new());
         }
         let now = self.clock.now();
-        let begun = self.store.begin(&chosen, &self.owner, now, now.plus(SENDING_LASTS)).await?;
+        let begun = self
+            .store
+            .begin(&chosen, &self.owner, now, now.plus(SENDING_LASTS))
+            .await?;
         let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
         for delivery in &begun {
             *in_flight.entry(endpoint_of(delivery)).or_default() += 1;
@@ -130,7 +148,12 @@ impl DeliverWebhooks {
             Ok((webhook, posted_at)) => {
                 let attempt = self.sender.send(webhook).await;
                 let delivered = attempt.failure.is_none();
-                (Ok(attempt), posted_at.filter(|_| delivered).map(|posted| self.clock.now().since(posted)))
+                (
+                    Ok(attempt),
+                    posted_at
+                        .filter(|_| delivered)
+                        .map(|posted| self.clock.now().since(posted)),
+                )
             }
             Err(fault) => (Err(fault), None),
         };
@@ -138,7 +161,12 @@ impl DeliverWebhooks {
         let event = delivery.payload.kind();
         let end = end_of(delivery, &attempt);
         let activity = activity_of(delivery, event, &end, &attempt, self.clock.now());
-        SentDelivery { end, activity, event, since_posting }
+        SentDelivery {
+            end,
+            activity,
+            event,
+            since_posting,
+        }
     }
 
     /// Records the outcome; false if the mark had passed its deadline and was failed as interrupted.
@@ -166,22 +194,38 @@ impl DeliverWebhooks {
         let now = self.clock.now();
         let (data, posted_at) = match &delivery.payload {
             EventPayload::JobNew => self.job_new(delivery)?,
-            EventPayload::BidComplete(data) => {
-                (RawValue::from_string(data.clone()).map_err(|error| error.to_string())?, None)
-            }
+            EventPayload::BidComplete(data) => (
+                RawValue::from_string(data.clone()).map_err(|error| error.to_string())?,
+                None,
+            ),
         };
         let body = envelope(delivery.id, delivery.payload.kind(), delivery.created_at, &data)
             .map_err(|error| error.to_string())?;
-        let signature = sign(&delivery.target.secrets, &delivery.id.to_string(), now.as_seconds(), &body);
+        let signature = sign(
+            &delivery.target.secrets,
+            &delivery.id.to_string(),
+            now.as_seconds(),
+            &body,
+        );
         let headers = vec![
             ("content-type", "application/json".to_owned()),
-            ("user-agent", concat!("bidloop/", env!("CARGO_PKG_VERSION")).to_owned()),
+            (
+                "user-agent",
+                concat!("bidloop/", env!("CARGO_PKG_VERSION")).to_owned(),
+            ),
             ("x-service-delivery-id", delivery.id.to_string()),
             ("webhook-id", delivery.id.to_string()),
             ("webhook-timestamp", now.as_seconds().to_string()),
             ("webhook-signature", signature),
         ];
-        Ok((OutgoingWebhook { url: delivery.target.url.clone(), headers, body }, posted_at))
+        Ok((
+            OutgoingWebhook {
+                url: delivery.target.url.clone(),
+                headers,
+                body,
+            },
+            posted_at,
+        ))
     }
 
     fn job_new(&self, delivery: &BegunDelivery) -> Result<(Box<RawValue>, Option<Timestamp>), String> {
@@ -195,11 +239,19 @@ impl DeliverWebhooks {
             reject_url: String,
             lead: Box<RawValue>,
         }
-        let stored = delivery.lead.as_ref().ok_or("the delivery's lead is not stored")?;
+        let stored = delivery
+            .lead
+            .as_ref()
+            .ok_or("the delivery's lead is not stored")?;
         let campaign_name = delivery.campaign_name.as_deref();
-        let lead =
-            lead_document(&stored.lead, campaign_name, &stored.job_json, &self.links, LeadForm::Pushed)
-                .map_err(|error| error.to_string())?;
+        let lead = lead_document(
+            &stored.lead,
+            campaign_name,
+            &stored.job_json,
+            &self.links,
+            LeadForm::Pushed,
+        )
+        .map_err(|error| error.to_string())?;
         let data = JobNew {
             organization_id: &delivery.organization_id,
             campaign_id: &delivery.campaign_id,
@@ -215,7 +267,10 @@ impl DeliverWebhooks {
 }
 
 fn endpoint_of(delivery: &BegunDelivery) -> (OrganizationId, EndpointId) {
-    (delivery.organization_id.clone(), delivery.target.endpoint_id.clone())
+    (
+        delivery.organization_id.clone(),
+        delivery.target.endpoint_id.clone(),
+    )
 }
 
 fn end_of(delivery: &BegunDelivery, attempt: &Result<WebhookAttempt, String>) -> DeliveryEnd {
@@ -225,7 +280,10 @@ fn end_of(delivery: &BegunDelivery, attempt: &Result<WebhookAttempt, String>) ->
             organization_id,
             id,
             delivered: attempt.failure.is_none(),
-            reason: attempt.failure.as_ref().map(|failure| failure.kind.as_str().to_owned()),
+            reason: attempt
+                .failure
+                .as_ref()
+                .map(|failure| failure.kind.as_str().to_owned()),
             response_status: attempt.response_status,
             duration_ms: Some(u64::try_from(attempt.duration.as_millis()).unwrap_or(u64::MAX)),
             response_body: attempt.response_body.clone(),
@@ -251,7 +309,10 @@ fn activity_of(
 ) -> Activity {
     let message = match attempt {
         Ok(WebhookAttempt { failure: None, .. }) => format!("{} delivered.", event.as_str()),
-        Ok(WebhookAttempt { failure: Some(failure), .. }) => {
+        Ok(WebhookAttempt {
+            failure: Some(failure),
+            ..
+        }) => {
             format!("{} not delivered: {}.", event.as_str(), failure.message)
         }
         Err(fault) => format!("{} could not be written: {fault}.", event.as_str()),

@@ -34,8 +34,12 @@ impl PageRequest {
     /// assert_eq!((page.offset(), page.limit()), (0, 1));
     /// ```
     pub fn from_query(offset: Option<&str>, limit: Option<&str>) -> Self {
-        let offset = offset.and_then(integer).map_or(0, |n| n.clamp(0, i128::from(MAX_OFFSET)));
-        let limit = limit.and_then(integer).map_or(i128::from(MAX_PAGE), |n| n.clamp(1, i128::from(MAX_PAGE)));
+        let offset = offset
+            .and_then(integer)
+            .map_or(0, |n| n.clamp(0, i128::from(MAX_OFFSET)));
+        let limit = limit
+            .and_then(integer)
+            .map_or(i128::from(MAX_PAGE), |n| n.clamp(1, i128::from(MAX_PAGE)));
         Self {
             offset: u64::try_from(offset).unwrap_or(0),
             limit: u32::try_from(limit).unwrap_or(MAX_PAGE),
@@ -59,7 +63,11 @@ fn integer(text: &str) -> Option<i128> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let bound = if text.starts_with('-') { i128::MIN } else { i128::MAX };
+    let bound = if text.starts_with('-') {
+        i128::MIN
+    } else {
+        i128::MAX
+    };
     Some(text.parse().unwrap_or(bound))
 }
 
@@ -130,6 +138,11 @@ impl ListLeads {
             lead_document(&lead.lead, name, &lead.job_json, &self.links, LeadForm::Listed)
         };
         let data = found.leads.iter().map(write).collect::<Result<_, _>>()?;
-        Ok(ListedLeads { data, total: found.total, offset: page.offset, limit: page.limit })
+        Ok(ListedLeads {
+            data,
+            total: found.total,
+            offset: page.offset,
+            limit: page.limit,
+        })
     }
 }

@@ -61,7 +61,12 @@ impl RejectLead {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Self {
-        Self { leads, activities, clock, ids }
+        Self {
+            leads,
+            activities,
+            clock,
+            ids,
+        }
     }
 
     /// Rejects a `new` lead; `reason` is at most [`MAX_REASON_CHARS`] long, which the adapter has checked.
@@ -97,7 +102,11 @@ impl RejectLead {
             Err(fault) => Err(RejectLeadError::from(fault)),
             Ok(reason) => {
                 entry.details = details(json!({ "reason": reason }));
-                match self.leads.reject(&caller.organization_id, lead, reason.as_deref(), &entry).await? {
+                match self
+                    .leads
+                    .reject(&caller.organization_id, lead, reason.as_deref(), &entry)
+                    .await?
+                {
                     Rejection::Rejected => Ok(()),
                     Rejection::LeadUnknown => Err(RejectLeadError::LeadUnknown),
                     Rejection::LeadNotNew(status) => Err(RejectLeadError::LeadNotNew(status)),

@@ -6,14 +6,15 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{Caller, RequestFault};
-use crate::bidding::{QuotaUsage, ValidationFault, check_bid, in_lead_order, simulate};
+use crate::bidding::{JobTerms, QuotaUsage, ValidationFault, check_bid, in_lead_order, simulate};
 use crate::model::{
-    Activity, ActivityId, ActivityKind, Actor, BidCompleteData, BidId, BidRequest, Campaign, CampaignId, EffectiveConfig,
-    EventId, EventPayload, JobPost, LeadId, LeadStatus, Links, NewBid, NewEvent, OrganizationId, ShapeFault,
-    effective,
+    Activity, ActivityId, ActivityKind, Actor, BidCompleteData, BidId, BidRequest, Campaign, CampaignId,
+    EffectiveConfig, EventId, EventPayload, JobPost, LeadId, LeadStatus, Links, NewBid, NewEvent,
+    OrganizationId, ShapeFault, effective,
 };
 use crate::port::{
-    AcceptBid, ActivityStore, Clock, Ids, LeadContext, LeadLookup, LeadStore, StoreError, WorkKind, WorkSignal,
+    AcceptBid, ActivityStore, Clock, Ids, LeadContext, LeadLookup, LeadStore, StoreError, WorkKind,
+    WorkSignal,
 };
 
 /// An accepted request (specification, LeadActionAck).
@@ -79,7 +80,11 @@ pub struct Bidder {
 
 impl From<&Caller> for Bidder {
     fn from(caller: &Caller) -> Self {
-        Self { organization_id: caller.organization_id.clone(), actor: caller.actor(), over_http: true }
+        Self {
+            organization_id: caller.organization_id.clone(),
+            actor: caller.actor(),
+            over_http: true,
+        }
     }
 }
 
@@ -106,7 +111,15 @@ impl SubmitBid {
         links: Links,
         deadline: Duration,
     ) -> Self {
-        Self { leads, activities, clock, ids, signal, links, deadline }
+        Self {
+            leads,
+            activities,
+            clock,
+            ids,
+            signal,
+            links,
+            deadline,
+        }
     }
 
     /// Judges the request in the order of decision A1 and queues or simulates the bid.
@@ -130,7 +143,11 @@ impl SubmitBid {
             Err(fault) => Err(fault.into()),
         };
         match &outcome {
-            Ok(_) => self.signal.wake(if dry_run { WorkKind::Deliveries } else { WorkKind::Submissions }),
+            Ok(_) => self.signal.wake(if dry_run {
+                WorkKind::Deliveries
+            } else {
+                WorkKind::Submissions
+            }),
             Err(SubmitBidError::Store(_)) => {}
             Err(refusal) => {
                 let mut entry = self.activity(bidder, &found, "refused", refusal.to_string());
@@ -154,7 +171,11 @@ impl SubmitBid {
         let post = JobPost::parse(&found.lead.job_json)
             .map_err(|fault| StoreError::Corrupt(format!("job {}: {fault}", lead.job_id)))?;
         let questions = post.questions.clone().unwrap_or_default();
-        let config = effective(&request.bidding_config, &lead.bidding_config, &campaign.bidding_config);
+        let config = effective(
+            &request.bidding_config,
+            &lead.bidding_config,
+            &campaign.bidding_config,
+        );
         if let Some(fault) = config.shape_fault() {
             return Err(RequestFault::Shape(vec![fault]).into());
         }
@@ -166,7 +187,10 @@ impl SubmitBid {
             self.simulate(bidder, found, campaign, &post, &config).await?;
             return Ok(BidAccepted { dry_run: true });
         }
-        let answers = in_lead_order(&questions, &request.question_answer_pairs).into_iter().cloned().collect();
+        let answers = in_lead_order(&questions, &request.question_answer_pairs)
+            .into_iter()
+            .cloned()
+            .collect();
         let now = self.clock.now();
         let bid = NewBid {
             id: BidId(self.ids.uuid()),
@@ -202,11 +226,19 @@ impl SubmitBid {
         config: &EffectiveConfig,
     ) -> Result<(), StoreError> {
         let lead = &found.lead.lead;
-        let profile_rate = campaign.account.as_ref().and_then(|account| account.profile_hourly_rate);
-        let simulated = simulate(config, &post.job_terms(), profile_rate);
-        let data = BidCompleteData::simulated(lead, &self.links.job_url(&post.url), &post.title, &simulated);
-        let mut entry =
-            self.activity(bidder, found, "accepted", "Dry run: the bid would be queued.".to_owned());
+        let profile_rate = campaign
+            .account
+            .as_ref()
+            .and_then(|account| account.profile_hourly_rate);
+        let simulated = simulate(config, &JobTerms::of(post), profile_rate);
+        let job_url = self.links.job_url(&post.url);
+        let data = BidCompleteData::simulated(lead, &job_url, &post.title, &simulated);
+        let mut entry = self.activity(
+            bidder,
+            found,
+            "accepted",
+            "Dry run: the bid would be queued.".to_owned(),
+        );
         entry.http_status = bidder.over_http.then_some(200);
         entry.dry_run = true;
         entry.details = details(json!({ "steps": simulated.steps, "biddingConfig": config }));

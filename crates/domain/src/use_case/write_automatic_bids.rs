@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::{Bidder, SubmitBid, SubmitBidError};
+use crate::bidding::QuestionAnswerPair;
 use crate::model::{
     Activity, ActivityId, ActivityKind, Actor, BidRequest, BiddingConfig, CampaignMode, CampaignState,
-    CoverLetter, JobPost, LeadForm, Links, QuestionAnswerPair, lead_document,
+    CoverLetter, JobPost, LeadForm, Links, lead_document,
 };
 use crate::port::{
     AutomaticBid, AutomaticBidStore, Clock, Ids, LeadContext, LeadLookup, LeadStore, ProposalWriter,
@@ -56,19 +57,33 @@ impl WriteAutomaticBids {
         links: Links,
         owner: String,
     ) -> Self {
-        Self { intents, leads, writer, submit_bid, clock, ids, links, owner }
+        Self {
+            intents,
+            leads,
+            writer,
+            submit_bid,
+            clock,
+            ids,
+            links,
+            owner,
+        }
     }
 
     /// Claims up to `limit` intents; each must now be [carried out](Self::execute).
     pub async fn claim(&self, limit: u32) -> Result<Vec<AutomaticBid>, StoreError> {
         let now = self.clock.now();
-        self.intents.claim_automatic(&self.owner, now, now.plus(LEASE), limit).await
+        self.intents
+            .claim_automatic(&self.owner, now, now.plus(LEASE), limit)
+            .await
     }
 
     /// Writes and queues the bid, or parks the lead with the reason in Activity. After a crash in between, the
     /// intent is claimed again and finds the lead queued.
     pub async fn execute(&self, intent: &AutomaticBid) -> Result<AutomaticBidOutcome, StoreError> {
-        let lookup = self.leads.find(&intent.organization_id, &intent.campaign_id, &intent.lead_id).await?;
+        let lookup = self
+            .leads
+            .find(&intent.organization_id, &intent.campaign_id, &intent.lead_id)
+            .await?;
         let LeadLookup::Found(found) = lookup else {
             self.intents.settle_automatic(intent, None).await?;
             return Ok(AutomaticBidOutcome::Superseded);
@@ -86,7 +101,10 @@ impl WriteAutomaticBids {
             actor: Actor::service(),
             over_http: false,
         };
-        let bid = self.submit_bid.execute(&bidder, &intent.campaign_id, &intent.lead_id, Ok(request)).await;
+        let bid = self
+            .submit_bid
+            .execute(&bidder, &intent.campaign_id, &intent.lead_id, Ok(request))
+            .await;
         let outcome = match bid {
             Ok(_) => AutomaticBidOutcome::Queued,
             Err(SubmitBidError::Store(error)) => return Err(error),
@@ -108,8 +126,11 @@ impl WriteAutomaticBids {
         if !campaign.subscription.is_active() {
             return Err("the organization has no active subscription".to_owned());
         }
-        let template =
-            campaign.proposal.cover_letter.as_deref().ok_or("the campaign has no cover letter template")?;
+        let template = campaign
+            .proposal
+            .cover_letter
+            .as_deref()
+            .ok_or("the campaign has no cover letter template")?;
         let lead = lead_document(
             &found.lead.lead,
             Some(&campaign.name),
@@ -125,8 +146,10 @@ impl WriteAutomaticBids {
             .map_err(|error| format!("the cover letter template cannot serve this lead: {error}"))?;
         let cover_letter =
             CoverLetter::parse(letter).ok_or("the cover letter template renders as an empty letter")?;
-        let questions =
-            JobPost::parse(&found.lead.job_json).map_err(|fault| fault.to_string())?.questions.unwrap_or_default();
+        let questions = JobPost::parse(&found.lead.job_json)
+            .map_err(|fault| fault.to_string())?
+            .questions
+            .unwrap_or_default();
         let mut question_answer_pairs = Vec::with_capacity(questions.len());
         for question in questions {
             let answer = campaign
