@@ -15,7 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 /// The largest whole number that a JSON number carries exactly in every reader: 2⁵³ − 1.
-const MAX_EXACT: i64 = (1 << 53) - 1;
+const MAX_EXACT: u64 = (1 << 53) - 1;
+
+/// Fifteen digits: as many decimal digits as every float tells apart.
+const MAX_CENTS: i64 = 999_999_999_999_999;
 
 /// The exact decimal that `float` prints as; `None` if it is no finite number or too large to hold.
 ///
@@ -81,8 +84,9 @@ pub(crate) fn decimal_to_number(decimal: Decimal) -> Number {
 pub struct UsdCents(i64);
 
 impl UsdCents {
-    /// The largest amount that is read from a number: what a JSON number still carries to the cent.
-    pub const MAX: Self = Self(MAX_EXACT);
+    /// The largest amount that is read from a number, USD 9,999,999,999,999.99: a JSON number still carries it
+    /// to the cent.
+    pub const MAX: Self = Self(MAX_CENTS);
 
     /// Nothing.
     pub const ZERO: Self = Self(0);
@@ -142,7 +146,7 @@ impl UsdCents {
         i64::try_from(cents.normalize().mantissa())
             .ok()
             .filter(|_| cents.normalize().scale() == 0)
-            .filter(|cents| cents.abs() <= MAX_EXACT)
+            .filter(|cents| cents.abs() <= MAX_CENTS)
             .map(Self)
     }
 }
@@ -189,7 +193,7 @@ impl Connects {
     pub const ZERO: Self = Self(0);
 
     /// The largest number that is read from JSON: 2⁵³ − 1.
-    pub const MAX: Self = Self(MAX_EXACT.unsigned_abs());
+    pub const MAX: Self = Self(MAX_EXACT);
 
     /// The price of one connect.
     pub const PRICE: UsdCents = UsdCents(15);
@@ -301,7 +305,7 @@ impl Percentage {
         match self.0.mantissa().checked_mul(dollars.mantissa()) {
             Some(product) => half_up(product, self.0.scale() + dollars.scale())
                 .and_then(|cents| i64::try_from(cents).ok())
-                .filter(|cents| cents.abs() <= MAX_EXACT)
+                .filter(|cents| cents.abs() <= MAX_CENTS)
                 .map(UsdCents),
             // More digits than any float has: the decimal's own rounding at 28 digits does.
             None => self
@@ -435,7 +439,7 @@ mod tests {
             (2.675, 268),
             (45.1, 4510),
             (0.0, 0),
-            (90_071_992_547_409.91, MAX_EXACT),
+            (9_999_999_999_999.99, MAX_CENTS),
         ] {
             assert_eq!(UsdCents::from_f64(dollars), Some(UsdCents(cents)), "{dollars}");
         }
@@ -541,7 +545,7 @@ mod tests {
         }
 
         #[test]
-        fn amounts_survive_json(cents in -MAX_EXACT..=MAX_EXACT) {
+        fn amounts_survive_json(cents in -MAX_CENTS..=MAX_CENTS) {
             let json = serde_json::to_string(&UsdCents(cents)).unwrap();
             prop_assert_eq!(serde_json::from_str::<UsdCents>(&json).unwrap(), UsdCents(cents));
             prop_assert_eq!(UsdCents::from_f64(UsdCents(cents).to_f64()), Some(UsdCents(cents)));
