@@ -50,6 +50,7 @@ fn told(
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "compared with the outcome of `offered`")]
 fn amount(text: &str) -> Result<String, ReasonCode> {
     Ok(text.to_owned())
 }

@@ -67,35 +67,38 @@ pub struct LiveJobState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectsRefusals {
-    lowest_total: Connects,
-    times: u32,
+    /// The total that was refused and may be tried once more.
+    refused_once: Option<Connects>,
+    /// A proposal must cost less than this.
+    below: Option<Connects>,
 }
 
 impl ConnectsRefusals {
     /// With one refusal more, of a proposal that needed `total` (the job's own connects and the boost).
     #[must_use]
-    pub const fn after(self, total: Connects) -> Self {
-        if self.times == 0 || total.get() < self.lowest_total.get() {
-            Self {
-                lowest_total: total,
-                times: 1,
-            }
-        } else {
-            Self {
-                lowest_total: self.lowest_total,
-                times: self.times.saturating_add(1),
-            }
+    pub fn after(self, total: Connects) -> Self {
+        match self.refused_once {
+            Some(once) if total >= once => Self {
+                refused_once: None,
+                below: Some(once),
+            },
+            _ => Self {
+                refused_once: Some(total),
+                below: self.below,
+            },
         }
     }
 
     /// What can be counted on of a reported balance.
     #[must_use]
     pub fn cap(self, balance: Connects) -> Connects {
-        if self.times < 2 {
-            balance
-        } else {
-            balance.min(self.lowest_total.minus(Connects::new(1)))
-        }
+        self.below
+            .map_or(balance, |below| balance.min(below.minus(Connects::new(1))))
+    }
+
+    /// Whether even a proposal that costs nothing was refused twice: then nothing is left to try.
+    fn leave_nothing(self) -> bool {
+        self.below == Some(Connects::ZERO)
     }
 }
 
@@ -196,6 +199,18 @@ pub fn decide(input: DecisionInput<'_>) -> Decision {
         Err(reason) => return end(reason, None, steps),
     };
 
+    if input.refusals.leave_nothing() {
+        let message = "the marketplace refused a proposal that costs nothing for want of connects";
+        steps.push(ExplanationStep::new(
+            "refused_connects",
+            format!("Not payable: {message}."),
+        ));
+        return end(
+            Reason::new(ReasonCode::InsufficientConnects, message),
+            Some(terms),
+            steps,
+        );
+    }
     let balance = input.refusals.cap(input.balance);
     if balance < input.balance {
         steps.push(
