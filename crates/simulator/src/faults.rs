@@ -109,6 +109,9 @@ impl Faults {
             .iter()
             .enumerate()
             .map(|(index, item)| {
+                if !item.is_object() {
+                    return Err(format!("[{index}]: expected an object"));
+                }
                 let fault = Fault::deserialize(item).map_err(|error| format!("[{index}]: {error}"))?;
                 fault.check().map_err(|error| format!("[{index}]: {error}"))?;
                 Ok(fault)

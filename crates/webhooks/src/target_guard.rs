@@ -133,7 +133,7 @@ fn why_not_public(address: IpAddr) -> Option<&'static str> {
 
 /// The blocks of IANA's special-purpose registry that are not globally reachable, and what comes near.
 const NON_PUBLIC_V4: [(Ipv4Addr, u32, &str); 17] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8, "unspecified, this network"),
+    (Ipv4Addr::UNSPECIFIED, 8, "unspecified, this network"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
     (
         Ipv4Addr::new(100, 64, 0, 0),
@@ -153,7 +153,7 @@ const NON_PUBLIC_V4: [(Ipv4Addr, u32, &str); 17] = [
     (Ipv4Addr::new(198, 51, 100, 0), 24, "documentation"),
     (Ipv4Addr::new(203, 0, 113, 0), 24, "documentation"),
     (Ipv4Addr::new(224, 0, 0, 0), 4, "multicast"),
-    (Ipv4Addr::new(255, 255, 255, 255), 32, "broadcast"),
+    (Ipv4Addr::BROADCAST, 32, "broadcast"),
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
 ];
 
@@ -185,7 +185,7 @@ const NON_PUBLIC_V6: [(Ipv6Addr, u32, &str); 10] = [
 /// The block from which IANA gives out public unicast addresses. Everything else is not public.
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What within [`GLOBAL_UNICAST`] is not public all the same. Teredo (2001::/32, within the first) and
+/// What within [`GLOBAL_UNICAST`] is not public all the same. Teredo (`2001::/32`, within the first) and
 /// 6to4 lead through tunnels to an IPv4 address of the caller's choice, and nobody receives webhooks there.
 const NON_PUBLIC_GLOBAL_UNICAST: [(Ipv6Addr, u32, &str); 4] = [
     (

@@ -228,6 +228,9 @@ impl Market {
 
     /// Whether the account's proposal would be accepted now, and its cost in connects.
     fn judge(&self, account_id: &str, body: &Value) -> Result<(Proposal, u64), Refusal> {
+        if !body.is_object() {
+            return Err(Refusal::invalid("the body is no object"));
+        }
         let proposal: Proposal = serde::Deserialize::deserialize(body)
             .map_err(|error: serde_json::Error| Refusal::invalid(error.to_string()))?;
         let job = self

@@ -161,5 +161,9 @@ fn propose(asked: Asked, body: &[u8], shared: &Shared) -> Result<Answer, Refusal
 }
 
 fn parsed<'de, T: Deserialize<'de>>(body: &'de Value) -> Result<T, Refusal> {
+    // Deserializing would take an array for the members in their order.
+    if !body.is_object() {
+        return Err(Refusal::bad_request("expected an object"));
+    }
     T::deserialize(body).map_err(|error| Refusal::bad_request(error.to_string()))
 }

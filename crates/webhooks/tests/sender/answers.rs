@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bidloop_domain::port::WebhookFailureKind;
+use bidloop_domain::port::{OutgoingWebhook, WebhookFailureKind};
 
 use crate::receiver::{Event, Receiver, Script};
 use crate::{insecure_sender, kind_of, send, webhook_to};
@@ -61,6 +61,21 @@ async fn interim_answers_are_passed_over() {
     let attempt = send(&insecure_sender(), webhook_to(receiver.url())).await;
     assert_eq!(attempt.failure, None);
     assert_eq!(attempt.response_body, "final");
+}
+
+#[tokio::test]
+async fn an_answer_counts_although_the_receiver_reads_only_the_start_of_the_request() {
+    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nearly".to_vec();
+    let receiver = Receiver::start(Script::Early(answer)).await;
+    // More than the system keeps for a receiver that does not read.
+    let body = vec![b' '; 32 * 1024 * 1024].into();
+    let webhook = OutgoingWebhook {
+        body,
+        ..webhook_to(receiver.url())
+    };
+    let attempt = send(&insecure_sender(), webhook).await;
+    assert_eq!(attempt.failure, None);
+    assert_eq!(attempt.response_body, "early");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! A receiver that reads a request, gives a scripted answer, and remembers what it saw.
 
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -20,6 +21,8 @@ pub(crate) enum Script {
     Stall(Vec<u8>),
     /// Writes these bytes, and then the others again and again until the sender closes the connection.
     Endless(Vec<u8>, Vec<u8>),
+    /// Writes these bytes once a request has begun, and neither reads on nor closes the connection.
+    Early(Vec<u8>),
 }
 
 impl Script {
@@ -151,6 +154,11 @@ async fn converse<S>(mut stream: S, script: &Script, log: &Log) -> io::Result<()
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    if let Script::Early(bytes) = script {
+        stream.read_u8().await?;
+        stream.write_all(bytes).await?;
+        return pending().await;
+    }
     let request = read_request(&mut stream).await?;
     log.add(Event::Requested(request));
     match script {
@@ -169,6 +177,7 @@ where
                 stream.write_all(repeated).await?;
             }
         }
+        Script::Early(_) => unreachable!("has returned above"),
     }
 }
 

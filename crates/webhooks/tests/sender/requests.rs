@@ -64,8 +64,8 @@ async fn a_body_of_a_megabyte_arrives_whole() {
     assert_eq!(kind_of(&send(&insecure_sender(), webhook).await), None);
 
     let requests = receiver.requests();
-    let (_, received) = requests[0].split_once("\r\n\r\n").unwrap();
-    assert!(received == body, "{} bytes arrived", received.len());
+    let (_, arrived) = requests[0].split_once("\r\n\r\n").unwrap();
+    assert!(arrived == body, "{} bytes arrived", arrived.len());
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bidloop_domain::port::WebhookFailureKind;
 use bidloop_webhooks::{HyperWebhookSender, TargetPolicy, TrustRoots};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls::ServerConfig;
 use rustls_pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -43,25 +43,32 @@ impl Authority {
 
     /// The TLS side of a receiver whose certificate bears `name`.
     pub(crate) fn acceptor(&self, name: &str) -> TlsAcceptor {
-        self.acceptor_with(CertificateParams::new([name.to_owned()]).unwrap(), &[b"http/1.1"])
+        self.acceptor_with(
+            &CertificateParams::new([name.to_owned()]).unwrap(),
+            &[b"http/1.1"],
+        )
     }
 
-    fn acceptor_with(&self, params: CertificateParams, protocols: &[&[u8]]) -> TlsAcceptor {
+    fn acceptor_with(&self, params: &CertificateParams, protocols: &[&[u8]]) -> TlsAcceptor {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivateKeyDer::Pkcs8(key.serialize_der().into()),
-            )
-            .unwrap();
-        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-        TlsAcceptor::from(Arc::new(config))
+        acceptor_of(&certificate, &key, protocols)
     }
+}
+
+fn acceptor_of(certificate: &Certificate, key: &KeyPair, protocols: &[&[u8]]) -> TlsAcceptor {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+        )
+        .unwrap();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
 }
 
 /// Sends to `url` through a network in which every name leads to `receiver`.
@@ -100,6 +107,21 @@ async fn a_receiver_of_an_unknown_root_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
+async fn a_self_signed_certificate_can_be_its_own_root() {
+    let params = CertificateParams::new([NAME.to_owned()]).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    let receiver = Receiver::start_tls(acceptor_of(&certificate, &key, &[]), Script::ok()).await;
+    let roots = TrustRoots::bundled()
+        .with_pem(certificate.pem().as_bytes())
+        .unwrap();
+    assert_eq!(
+        kind_of_sending("https://hooks.example.com/", roots, &receiver).await,
+        None
+    );
+}
+
+#[tokio::test]
 async fn certificates_are_checked_where_insecure_targets_are_allowed_too() {
     let authority = Authority::new();
     let receiver = Receiver::start_tls(authority.acceptor("127.0.0.1"), Script::ok()).await;
@@ -127,7 +149,7 @@ async fn an_expired_certificate_is_refused() {
     let mut params = CertificateParams::new([NAME.to_owned()]).unwrap();
     params.not_before = rcgen::date_time_ymd(2020, 1, 1);
     params.not_after = rcgen::date_time_ymd(2021, 1, 1);
-    let receiver = Receiver::start_tls(authority.acceptor_with(params, &[]), Script::ok()).await;
+    let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[]), Script::ok()).await;
     let kind = kind_of_sending("https://hooks.example.com/", authority.roots(), &receiver).await;
     assert_eq!(kind, Some(WebhookFailureKind::Tls));
     assert!(receiver.requests().is_empty());
@@ -139,10 +161,10 @@ async fn a_receiver_without_alpn_is_delivered_to_and_one_of_http_2_alone_is_not(
     let params = CertificateParams::new([NAME.to_owned()]).unwrap();
     let url = "https://hooks.example.com/";
 
-    let receiver = Receiver::start_tls(authority.acceptor_with(params.clone(), &[]), Script::ok()).await;
+    let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[]), Script::ok()).await;
     assert_eq!(kind_of_sending(url, authority.roots(), &receiver).await, None);
 
-    let receiver = Receiver::start_tls(authority.acceptor_with(params, &[b"h2"]), Script::ok()).await;
+    let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[b"h2"]), Script::ok()).await;
     let kind = kind_of_sending(url, authority.roots(), &receiver).await;
     assert_eq!(kind, Some(WebhookFailureKind::Tls));
 }
