@@ -16,7 +16,7 @@ pub struct BlobRef {
     pub storage_path: String,
 }
 
-/// A file uploaded for one lead's proposal (specification, LeadAttachment).
+/// A file uploaded for one lead's proposal (specification, `LeadAttachment`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeadAttachment {

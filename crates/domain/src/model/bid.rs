@@ -25,7 +25,7 @@ impl CoverLetter {
     }
 }
 
-/// A well-formed bid request (specification, SubmitBidRequest).
+/// A well-formed bid request (specification, `SubmitBidRequest`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct BidRequest {
     /// The proposal's body.

@@ -12,10 +12,13 @@ mod ids;
 mod job_post;
 mod lead;
 mod lead_document;
+mod merge;
 mod money;
 mod number;
 mod organization;
+mod saved_filter;
 mod shape_fault;
+mod suggestion;
 mod timestamp;
 mod webhook;
 pub mod webhook_signature;
@@ -44,10 +47,16 @@ pub use job_post::{
 };
 pub use lead::{Lead, LeadStatus, LeadWithJob};
 pub use lead_document::{CorruptJob, LeadForm, Links, lead_document};
+pub use merge::merge_patch;
 pub(crate) use money::decimal_to_number;
 pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, exact_decimal};
 pub use organization::{Subscription, SubscriptionStatus};
+pub use saved_filter::{
+    Bounds, ClientConditions, FilterFault, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS,
+    SavedFilter, SkillLists, VendorConditions, WhenUnknown,
+};
 pub use shape_fault::ShapeFault;
+pub(crate) use suggestion::closest;
 pub use timestamp::Timestamp;
 pub use webhook::{
     DeliveryState, DeliveryTarget, EventKind, EventPayload, NewEvent, PAYLOAD_VERSION, WebhookEndpoint,

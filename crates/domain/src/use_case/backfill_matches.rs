@@ -37,29 +37,41 @@ impl BackfillMatches {
 
     /// Carries out what is due: one pass over the stored jobs serves all campaigns. `progress` is told the
     /// number of jobs looked at and the highest sequence number, from time to time.
-    pub async fn run(&self, progress: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<BackfillReport, StoreError> {
+    pub async fn run(
+        &self,
+        progress: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<BackfillReport, StoreError> {
         let due = self.matches.due_backfills().await?;
         let mut report = BackfillReport::default();
         if due.campaigns.is_empty() {
             return Ok(report);
         }
         let total = u64::try_from(due.watermark).unwrap_or(0);
-        let filters: Vec<_> = due.campaigns.iter().flat_map(|backfill| backfill.filters.clone()).collect();
+        let filters: Vec<_> = due
+            .campaigns
+            .iter()
+            .flat_map(|backfill| backfill.filters.clone())
+            .collect();
         let set = compile(&filters)?;
         let mut matched: Vec<Vec<i64>> = vec![Vec::new(); due.campaigns.len()];
         let position = |organization: &OrganizationId, campaign: &CampaignId| {
-            due.campaigns.iter().position(|b| b.organization_id == *organization && b.campaign_id == *campaign)
+            due.campaigns
+                .iter()
+                .position(|b| b.organization_id == *organization && b.campaign_id == *campaign)
         };
         let mut before = None;
         while !set.is_empty() {
-            let jobs = self.matches.stored_jobs(due.watermark, before, READ_AT_ONCE).await?;
+            let jobs = self
+                .matches
+                .stored_jobs(due.watermark, before, READ_AT_ONCE)
+                .await?;
             let Some(last) = jobs.last() else { break };
             before = Some(last.seq);
             for job in &jobs {
                 let post = JobPost::parse(&job.json)
                     .map_err(|fault| StoreError::Corrupt(format!("job {}: {fault}", job.id)))?;
                 for (organization, campaign, _) in set.matches(&PreparedJob::new(&post)) {
-                    if let Some(found) = position(organization, campaign).and_then(|i| matched.get_mut(i))
+                    if let Some(found) = position(&organization, &campaign).and_then(|i| matched.get_mut(i))
                         && found.last() != Some(&job.seq)
                     {
                         found.push(job.seq);
@@ -70,7 +82,11 @@ impl BackfillMatches {
             progress(report.jobs, total);
         }
         for (backfill, found) in due.campaigns.iter().zip(&matched) {
-            match self.matches.switch(backfill, due.watermark, found, self.clock.now()).await? {
+            match self
+                .matches
+                .switch(backfill, due.watermark, found, self.clock.now())
+                .await?
+            {
                 SwitchMatches::Switched { total } => {
                     report.switched.push((
                         backfill.organization_id.clone(),

@@ -62,14 +62,25 @@ impl IngestJobs {
         signal: Arc<dyn WorkSignal>,
         act_within: Option<Duration>,
     ) -> Self {
-        Self { marketplace, jobs, clock, signal, act_within, filters: None }
+        Self {
+            marketplace,
+            jobs,
+            clock,
+            signal,
+            act_within,
+            filters: None,
+        }
     }
 
     /// Reads, matches and records the next page.
     pub async fn next_page(&mut self) -> Result<IngestedPage, IngestError> {
         let position = self.jobs.feed_position().await?;
         let (page, position_refused) = self.read(position.as_deref()).await?;
-        let mut outcome = IngestedPage { position_refused, has_more: page.has_more, ..IngestedPage::default() };
+        let mut outcome = IngestedPage {
+            position_refused,
+            has_more: page.has_more,
+            ..IngestedPage::default()
+        };
         let mut posts: Vec<(Box<JobPost>, String)> = Vec::with_capacity(page.entries.len());
         for entry in page.entries {
             match entry {
@@ -84,12 +95,15 @@ impl IngestJobs {
         let mut revision = self.jobs.revision().await?;
         loop {
             let (revision_used, campaigns) = self.match_all(revision, &prepared).await?;
-            let jobs = posts.iter().zip(campaigns).map(|((post, json), campaigns)| MatchedJob {
-                id: post.id.clone(),
-                posted_at: post.posted_at,
-                json: json.clone(),
-                campaigns,
-            });
+            let jobs = posts
+                .iter()
+                .zip(campaigns)
+                .map(|((post, json), campaigns)| MatchedJob {
+                    id: post.id.clone(),
+                    posted_at: post.posted_at,
+                    json: json.clone(),
+                    campaigns,
+                });
             let matched = MatchedPage {
                 read_from: position.clone(),
                 cursor: Some(page.cursor.clone()),
@@ -142,15 +156,18 @@ impl IngestJobs {
             }
         };
         let (revision, set) = self.filters.insert(current);
-        let campaigns = prepared.iter().map(|job| campaigns_of(set.matches(job))).collect();
+        let campaigns = prepared
+            .iter()
+            .map(|job| campaigns_of(set.matches(job)))
+            .collect();
         Ok((*revision, campaigns))
     }
 }
 
-fn campaigns_of<'a>(keys: impl IntoIterator<Item = &'a FilterKey>) -> Vec<(OrganizationId, CampaignId)> {
+fn campaigns_of(keys: Vec<FilterKey>) -> Vec<(OrganizationId, CampaignId)> {
     let mut seen = HashSet::new();
     keys.into_iter()
-        .map(|(organization, campaign, _)| (organization.clone(), campaign.clone()))
+        .map(|(organization, campaign, _)| (organization, campaign))
         .filter(|campaign| seen.insert(campaign.clone()))
         .collect()
 }
@@ -162,7 +179,11 @@ pub(super) fn compile(filters: &[StoredFilter]) -> Result<FilterSet<FilterKey>, 
         let compiled = SavedFilter::from_value(&filter.body)
             .and_then(|filter| filter.check())
             .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", filter.id)))?;
-        let key = (filter.organization_id.clone(), filter.campaign_id.clone(), filter.id.clone());
+        let key = (
+            filter.organization_id.clone(),
+            filter.campaign_id.clone(),
+            filter.id.clone(),
+        );
         set.insert(key, compiled);
     }
     Ok(set)

@@ -108,7 +108,7 @@ impl From<CorruptJob> for ListLeadsError {
     }
 }
 
-/// Lists a campaign's matches (specification, GET /v1/campaigns/<campaign_id>/leads).
+/// Lists a campaign's matches (specification, listCampaignLeads).
 #[derive(Debug)]
 pub struct ListLeads {
     leads: Arc<dyn LeadStore>,

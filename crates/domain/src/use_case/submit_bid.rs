@@ -17,7 +17,7 @@ use crate::port::{
     WorkSignal,
 };
 
-/// An accepted request (specification, LeadActionAck).
+/// An accepted request (specification, `LeadActionAck`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BidAccepted {
     /// True: simulated, and nothing queued.

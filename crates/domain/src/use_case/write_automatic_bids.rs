@@ -91,7 +91,7 @@ impl WriteAutomaticBids {
         let request = match self.write(&found) {
             Ok(request) => request,
             Err(why) => {
-                let entry = self.parked(intent, why);
+                let entry = self.parked(intent, &why);
                 self.intents.settle_automatic(intent, Some(&entry)).await?;
                 return Ok(AutomaticBidOutcome::Parked);
             }
@@ -172,7 +172,7 @@ impl WriteAutomaticBids {
         })
     }
 
-    fn parked(&self, intent: &AutomaticBid, why: String) -> Activity {
+    fn parked(&self, intent: &AutomaticBid, why: &str) -> Activity {
         Activity {
             id: ActivityId(self.ids.uuid()),
             at: self.clock.now(),
