@@ -1,0 +1,248 @@
+//! A job's words, looked up by word and by place: what the keyword expressions of all filters are held against.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::keywords::{Field, Term};
+use super::text;
+use crate::model::JobPost;
+
+/// Stands between two texts in the sequence of words, so that no phrase reaches from one into the next.
+const BOUNDARY: u32 = u32::MAX;
+/// Ends a chain of places.
+const NOWHERE: u32 = u32::MAX;
+
+/// Some of the fields of a job's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FieldSet(u8);
+
+impl FieldSet {
+    /// Title, description and skills.
+    pub const ALL: Self = Self(0b111);
+
+    /// `field` alone.
+    pub const fn of(field: Field) -> Self {
+        Self(1 << field as u8)
+    }
+
+    /// Whether `field` is among them.
+    pub const fn contains(self, field: Field) -> bool {
+        self.intersects(Self::of(field))
+    }
+
+    const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// The words of a job's title, description and skills.
+///
+/// Built once per job; every filter's expression is then answered from it without reading the text again.
+#[derive(Debug, Clone)]
+pub struct JobText {
+    /// The folded texts, one after the other.
+    folded: String,
+    /// The distinct words, in the order of their first places.
+    words: Vec<DistinctWord>,
+    by_word: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    /// The words' numbers in reading order, with boundaries between the texts.
+    sequence: Vec<u32>,
+    /// For each place in `sequence`, the next place of the same word.
+    next_place: Vec<u32>,
+    description_from: u32,
+    skills_from: u32,
+}
+
+#[derive(Debug, Clone)]
+struct DistinctWord {
+    start: u32,
+    end: u32,
+    fields: FieldSet,
+    first_place: u32,
+    last_place: u32,
+    places: u32,
+}
+
+impl JobText {
+    /// Splits the job's texts into words and indexes them.
+    ///
+    /// Texts beyond 4 GiB together are cut off there: they do not occur.
+    pub fn new(job: &JobPost) -> Self {
+        let skills = job.skills.as_deref().unwrap_or_default();
+        let bytes = job.title.len() + job.description.len() + skills.len() * 24;
+        let mut this = Self {
+            folded: String::with_capacity(bytes + bytes / 16),
+            words: Vec::with_capacity(bytes / 9),
+            by_word: HashTable::with_capacity(bytes / 9),
+            hasher: DefaultHashBuilder::default(),
+            sequence: Vec::with_capacity(bytes / 5),
+            next_place: Vec::with_capacity(bytes / 5),
+            description_from: 0,
+            skills_from: 0,
+        };
+        this.add(&job.title, Field::Title);
+        this.description_from = this.place();
+        this.add(&job.description, Field::Description);
+        this.skills_from = this.place();
+        for skill in skills {
+            this.add(&skill.name, Field::Skill);
+        }
+        this
+    }
+
+    fn place(&self) -> u32 {
+        u32::try_from(self.sequence.len()).unwrap_or(BOUNDARY)
+    }
+
+    fn add(&mut self, text: &str, field: Field) {
+        let from = self.folded.len();
+        text::fold_onto(text, &mut self.folded);
+        if u32::try_from(self.folded.len()).is_err() {
+            self.folded.truncate(from);
+            return;
+        }
+        // Taken out while its parts are read, so that the index can be written meanwhile.
+        let folded = std::mem::take(&mut self.folded);
+        let mut words = text::words(&folded[from..]);
+        while let Some(word) = words.next() {
+            let end = from + words.offset();
+            self.add_word(&folded, end - word.len(), end, field);
+        }
+        self.folded = folded;
+        self.sequence.push(BOUNDARY);
+        self.next_place.push(NOWHERE);
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "add refuses texts whose offsets exceed u32"
+    )]
+    fn add_word(&mut self, folded: &str, start: usize, end: usize, field: Field) {
+        let place = self.place();
+        let word = &folded[start..end];
+        let words = &mut self.words;
+        let same = |n: &u32| {
+            let known = &words[*n as usize];
+            folded.get(known.start as usize..known.end as usize) == Some(word)
+        };
+        let hash = self.hasher.hash_one(word);
+        if let Some(&number) = self.by_word.find(hash, same) {
+            let known = &mut words[number as usize];
+            self.next_place[known.last_place as usize] = place;
+            known.last_place = place;
+            known.places += 1;
+            known.fields.0 |= FieldSet::of(field).0;
+            self.sequence.push(number);
+        } else {
+            let number = words.len() as u32;
+            words.push(DistinctWord {
+                start: start as u32,
+                end: end as u32,
+                fields: FieldSet::of(field),
+                first_place: place,
+                last_place: place,
+                places: 1,
+            });
+            let hasher = &self.hasher;
+            self.by_word.insert_unique(hash, number, |n| {
+                let known = &words[*n as usize];
+                hasher.hash_one(&folded[known.start as usize..known.end as usize])
+            });
+            self.sequence.push(number);
+        }
+        self.next_place.push(NOWHERE);
+    }
+
+    /// The distinct words with the fields in which each occurs.
+    pub fn distinct_words(&self) -> impl Iterator<Item = (&str, FieldSet)> {
+        self.words.iter().map(|word| (self.spelling(word), word.fields))
+    }
+
+    /// Whether the term stands in one of the fields.
+    pub fn contains(&self, term: &Term, fields: FieldSet) -> bool {
+        match (term.words(), term.is_prefix()) {
+            ([word], false) => self
+                .find(word)
+                .is_some_and(|number| self.word(number).fields.intersects(fields)),
+            ([prefix], true) => self.words.iter().any(|word| {
+                word.fields.intersects(fields) && self.spelling(word).starts_with(prefix.as_str())
+            }),
+            (words, false) => self.contains_phrase(words, None, fields),
+            ([words @ .., prefix], true) => self.contains_phrase(words, Some(prefix), fields),
+            ([], true) => false,
+        }
+    }
+
+    /// Whether `words`, then a word beginning with `prefix` if given, stand directly after one another.
+    fn contains_phrase(&self, words: &[String], prefix: Option<&String>, fields: FieldSet) -> bool {
+        let Some(numbers) = words
+            .iter()
+            .map(|word| self.find(word))
+            .collect::<Option<Vec<u32>>>()
+        else {
+            return false;
+        };
+        // The rarest of the words leads to the fewest places to compare.
+        let Some((offset, rarest)) = numbers
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, n)| self.word(**n).places)
+        else {
+            return false;
+        };
+        let mut place = self.word(*rarest).first_place;
+        while place != NOWHERE {
+            let start = (place as usize).checked_sub(offset);
+            if start.is_some_and(|start| self.phrase_stands_at(start, &numbers, prefix, fields)) {
+                return true;
+            }
+            place = self.next_place[place as usize];
+        }
+        false
+    }
+
+    fn phrase_stands_at(
+        &self,
+        start: usize,
+        numbers: &[u32],
+        prefix: Option<&String>,
+        fields: FieldSet,
+    ) -> bool {
+        let end = start + numbers.len();
+        if self.sequence.get(start..end) != Some(numbers) || !fields.contains(self.field_at(start)) {
+            return false;
+        }
+        let Some(prefix) = prefix else {
+            return true;
+        };
+        // A text's last word is followed by a boundary, so there always is a place behind a phrase.
+        self.sequence.get(end).is_some_and(|&next| {
+            next != BOUNDARY && self.spelling(self.word(next)).starts_with(prefix.as_str())
+        })
+    }
+
+    fn field_at(&self, place: usize) -> Field {
+        if place < self.description_from as usize {
+            Field::Title
+        } else if place < self.skills_from as usize {
+            Field::Description
+        } else {
+            Field::Skill
+        }
+    }
+
+    fn find(&self, word: &str) -> Option<u32> {
+        let same = |n: &u32| self.spelling(self.word(*n)) == word;
+        self.by_word.find(self.hasher.hash_one(word), same).copied()
+    }
+
+    fn word(&self, number: u32) -> &DistinctWord {
+        &self.words[number as usize]
+    }
+
+    fn spelling(&self, word: &DistinctWord) -> &str {
+        &self.folded[word.start as usize..word.end as usize]
+    }
+}
