@@ -62,7 +62,16 @@ impl LocalFolder {
 
 fn open_folder(root: &Path) -> io::Result<()> {
     let staging = root.join(STAGING);
+    let missing: Vec<&Path> = staging
+        .ancestors()
+        .take_while(|folder| !folder.exists())
+        .collect();
     fs::create_dir_all(&staging)?;
+    // What is published below is no more durable than the folders above it.
+    missing
+        .into_iter()
+        .filter_map(Path::parent)
+        .try_for_each(sync_folder)?;
     for entry in fs::read_dir(&staging)? {
         let entry = entry?;
         let age = entry
@@ -179,7 +188,7 @@ fn publish_file(root: &Path, staging_place: TempPath, segments: &[String]) -> io
     for _ in 0..RETRIES {
         match &entered {
             Err(error) if error.kind() == io::ErrorKind::NotFound && staging_place.exists() => {
-                entered = enter()
+                entered = enter();
             }
             _ => break,
         }
