@@ -11,6 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use crate::clock::now_ms;
 use crate::generator::Generator;
 use crate::job_file::{self, JobFileError};
+use crate::market::job_state::JobStatePatch;
 use crate::simulator::{Checks, Shared, stopped};
 
 /// Posts that the simulator publishes by itself.
@@ -28,7 +29,8 @@ pub struct Publishing {
 /// Where posts come from.
 #[derive(Debug)]
 pub enum PostSource {
-    /// The generator. `backlog` posts of the last hours are published at once, before the first at the rate.
+    /// The generator. `backlog` posts of the last hours are published at once, before the first at the rate. Every
+    /// second job comes with boosts of other bidders.
     Generated {
         /// The same seed, the same posts (but for the times and ids, which follow the clock).
         seed: u64,
@@ -80,8 +82,11 @@ pub(crate) fn begin(publishing: Publishing, shared: &Shared) -> Option<Release> 
             let count = i64::try_from(backlog).unwrap_or(i64::MAX);
             for left in (1..=count).rev() {
                 let age = i128::from(BACKLOG_MS) * i128::from(left) / i128::from(count);
-                let post = generator.next(now - i64::try_from(age).unwrap_or(BACKLOG_MS));
-                publish(post, shared);
+                publish_generated(
+                    &mut generator,
+                    now - i64::try_from(age).unwrap_or(BACKLOG_MS),
+                    shared,
+                );
             }
             Posts::Generated(Box::new(generator))
         }
@@ -116,7 +121,7 @@ pub(crate) async fn run(mut release: Release, shared: Arc<Shared>, mut stop: wat
         let due = due(release.rate, started.elapsed());
         while released < due {
             match &mut release.posts {
-                Posts::Generated(generator) => publish(generator.next(now_ms()), &shared),
+                Posts::Generated(generator) => publish_generated(generator, now_ms(), &shared),
                 Posts::File(lines) => match lines.next() {
                     Some(line) => release_line(&line, release.fresh_times, &shared),
                     None => return,
@@ -137,21 +142,40 @@ fn due(rate: f64, elapsed: Duration) -> u64 {
     (rate * elapsed.as_secs_f64()).floor() as u64 + 1
 }
 
+fn publish_generated(generator: &mut Generator, posted_at: i64, shared: &Shared) {
+    let mut post = generator.next(posted_at);
+    // The address is made up anew, so that it leads to this simulator.
+    post["url"] = Value::Null;
+    publish(post, generator.rival_boosts(), shared);
+}
+
 fn release_line(line: &str, fresh_times: bool, shared: &Shared) {
     match serde_json::from_str::<Value>(line) {
         Ok(mut post) => {
             if fresh_times {
                 post["postedAt"] = Value::from(now_ms());
             }
-            publish(post, shared);
+            publish(post, Vec::new(), shared);
         }
         Err(error) => tracing::error!(%error, "a line that was read before cannot be read again"),
     }
 }
 
-fn publish(post: Value, shared: &Shared) {
+fn publish(post: Value, rival_boosts: Vec<u32>, shared: &Shared) {
     match shared.complete(post, Checks::Types) {
-        Ok((post, _)) => shared.market().publish(post),
+        Ok((post, _)) => {
+            let id = Arc::clone(&post.id);
+            let mut market = shared.market();
+            market.publish(post);
+            if !rival_boosts.is_empty()
+                && let Err(refusal) = market.patch_job(&id, JobStatePatch::of_boosts(rival_boosts))
+            {
+                tracing::debug!(
+                    message = refusal.message,
+                    "a post was dropped as soon as it was published"
+                );
+            }
+        }
         Err(error) => tracing::error!(error, "a post of the simulator's own cannot be published"),
     }
 }

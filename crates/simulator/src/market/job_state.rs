@@ -62,6 +62,16 @@ fn given<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
     T::deserialize(deserializer).map(Some)
 }
 
+impl JobStatePatch {
+    /// Names the boosts alone.
+    pub(crate) fn of_boosts(boosts: Vec<u32>) -> Self {
+        Self {
+            boosts: Some(boosts),
+            ..Self::default()
+        }
+    }
+}
+
 impl JobState {
     pub(crate) fn fresh(required_connects: u32) -> Self {
         Self {

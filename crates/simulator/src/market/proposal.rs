@@ -183,7 +183,8 @@ struct Record {
     received_at: i64,
     calls: u64,
     outcome: Outcome,
-    answers: Vec<u16>,
+    /// What each call was answered with.
+    statuses: Vec<u16>,
 }
 
 impl Record {
@@ -196,22 +197,25 @@ impl Record {
             } => (201, None, Some(proposal_id), *connects_spent, Some(*submitted_at)),
             Outcome::Refused { status, code } => (status.as_u16(), Some(*code), None, 0, None),
         };
-        json!({
+        // The list reads as proposals: what they say stands beside what came of them.
+        let mut record = self.body.as_object().cloned().unwrap_or_default();
+        let outcome = json!({
             "idempotencyKey": self.key,
             "repeats": self.calls - 1,
             "attempts": attempts.max(self.calls),
             "status": status,
             "code": code,
-            "answers": self.answers,
+            "statuses": self.statuses,
             "proposalId": proposal_id,
             "connectsSpent": connects_spent,
             "submittedAt": submitted_at,
             "receivedAt": self.received_at,
             "token": self.token,
             "accountId": self.account_id,
-            "jobId": self.body["jobId"],
             "body": self.body,
-        })
+        });
+        record.extend(outcome.as_object().cloned().unwrap_or_default());
+        Value::Object(record)
     }
 }
 
@@ -304,7 +308,7 @@ impl Proposals {
             .or_insert(self.records.len());
         if let Some(record) = self.records.get_mut(index) {
             record.calls += 1;
-            record.answers.push(status.as_u16());
+            record.statuses.push(status.as_u16());
             record.token = call.token;
             record.body = call.body;
             record.outcome = outcome;
@@ -317,7 +321,7 @@ impl Proposals {
                 received_at: call.at,
                 calls: 1,
                 outcome,
-                answers: vec![status.as_u16()],
+                statuses: vec![status.as_u16()],
             });
         }
     }
@@ -327,7 +331,7 @@ impl Proposals {
         let index = self.by_key.get(&(account_id.to_owned(), key.to_owned())).copied();
         if let Some(record) = index.and_then(|index| self.records.get_mut(index)) {
             record.calls += 1;
-            record.answers.push(status.as_u16());
+            record.statuses.push(status.as_u16());
         }
     }
 

@@ -43,6 +43,10 @@ fn a_proposal_is_accepted_once_and_its_key_repeats_the_answer() {
             (&received["body"], &received["accountId"]),
             (&proposal("j1"), &json!("acct_1"))
         );
+        assert_eq!(
+            (&received["jobId"], &received["coverLetter"]),
+            (&json!("j1"), &json!("Hello"))
+        );
         assert_eq!(received["proposalId"], first.json()["proposalId"]);
     });
 }
@@ -108,7 +112,7 @@ fn too_few_connects_are_402_and_the_key_stays_free() {
             panic!("one key")
         };
         assert_eq!(
-            (&received["answers"], &received["repeats"]),
+            (&received["statuses"], &received["repeats"]),
             (&json!([402, 201]), &json!(1))
         );
         assert_eq!(received["body"], proposal("j1"));

@@ -243,6 +243,20 @@ fn a_generated_backlog_stands_in_the_feed_from_the_start_oldest_first() {
                 .collect();
             assert_eq!(posted.len(), 40);
             assert!(posted.is_sorted());
+            let jobs = Client::connect(&simulator)
+                .await
+                .get("/sim/jobs?limit=40")
+                .await
+                .json();
+            let boosted = jobs["jobs"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|job| job["state"]["boosts"] != json!([]));
+            assert!(
+                (5..35).contains(&boosted.count()),
+                "other bidders have boosted some of the jobs"
+            );
         },
     );
 }

@@ -1,0 +1,112 @@
+//! Randomness that is the same on every machine: splitmix64. Good enough for job posts, for nothing else.
+
+/// A sequence of numbers that follows from its seed.
+#[derive(Debug, Clone)]
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to below 1.
+    #[expect(clippy::cast_precision_loss, reason = "the 53 bits that are left fit")]
+    pub(super) fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    pub(super) fn chance(&mut self, probability: f64) -> bool {
+        self.fraction() < probability
+    }
+
+    /// From `low` to `high`, both included.
+    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.next() % (high - low + 1)
+    }
+
+    /// From `low` to below `high`.
+    pub(super) fn amount(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.fraction()
+    }
+
+    /// An index below `length`, which is not 0.
+    pub(super) fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.next() % (length as u64)).unwrap_or(0)
+    }
+
+    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.index(items.len())]
+    }
+
+    pub(super) fn text<'a>(&mut self, texts: &'a [String]) -> &'a str {
+        &texts[self.index(texts.len())]
+    }
+
+    /// An index drawn by weight; the weights are not all 0.
+    pub(super) fn weighted(&mut self, weights: impl Iterator<Item = f64> + Clone) -> usize {
+        let mut left = self.fraction() * weights.clone().sum::<f64>();
+        let mut last = 0;
+        for (index, weight) in weights.enumerate() {
+            if weight <= 0.0 {
+                continue;
+            }
+            last = index;
+            left -= weight;
+            if left < 0.0 {
+                break;
+            }
+        }
+        last
+    }
+
+    /// Some of the items, each at most once, in a random order.
+    pub(super) fn some<'a, T>(&mut self, items: &'a [T], count: usize) -> Vec<&'a T> {
+        let mut order: Vec<&T> = items.iter().collect();
+        let count = count.min(order.len());
+        for place in 0..count {
+            let other = place + self.index(order.len() - place);
+            order.swap(place, other);
+        }
+        order.truncate(count);
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_sequence_is_splitmix64s() {
+        // The first values of the published reference implementation for the seed 1234567.
+        let mut random = Random::new(1_234_567);
+        assert_eq!(
+            [random.next(), random.next()],
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn draws_keep_to_their_bounds(seed: u64, low in 0u64..50, span in 0u64..50) {
+            let mut random = Random::new(seed);
+            prop_assert!((low..=low + span).contains(&random.between(low, low + span)));
+            prop_assert!((0.0..1.0).contains(&random.fraction()));
+            let drawn = random.weighted([0.0, 2.0, 0.0, 1.0].into_iter());
+            prop_assert!(drawn == 1 || drawn == 3);
+            let mut some: Vec<u8> = random.some(&[1, 2, 3, 4], 3).into_iter().copied().collect();
+            some.sort_unstable();
+            some.dedup();
+            prop_assert_eq!(some.len(), 3);
+        }
+    }
+}
