@@ -29,6 +29,8 @@ pub struct IngestedPage {
     pub position_refused: bool,
     /// There is more to read right now.
     pub has_more: bool,
+    /// How old the newest post of the page is, while there is more: how far behind the feed the reading is.
+    pub behind: Option<Duration>,
 }
 
 /// Why no page was recorded.
@@ -87,6 +89,10 @@ impl IngestJobs {
                 FeedEntry::Job { post, json } => posts.push((post, json)),
                 FeedEntry::Malformed { id, fault } => outcome.malformed.push((id, fault)),
             }
+        }
+        if page.has_more {
+            let newest = posts.iter().map(|(post, _)| post.posted_at).max();
+            outcome.behind = newest.map(|posted_at| self.clock.now().since(posted_at));
         }
         if posts.is_empty() && position.as_deref() == Some(page.cursor.as_str()) {
             return Ok(outcome);
