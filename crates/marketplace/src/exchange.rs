@@ -1,0 +1,200 @@
+//! One request and its answer, under one deadline.
+//!
+//! Owns the distinction on which exactly-once proposals rest (decision B4): `Unreachable` only where certainly nothing
+//! of the request was sent, `NoAnswer` wherever it may have been. Does not judge answers.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use bidloop_domain::port::MarketplaceError;
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use tokio::time::{Instant, timeout_at};
+
+use crate::connections::{Connection, Connections, causes};
+use crate::request_body::RequestBody;
+use crate::upload::UploadFault;
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    /// The body, or why it did not come whole.
+    pub(crate) body: Result<Bytes, MarketplaceError>,
+}
+
+/// Sends requests.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    connections: Connections,
+    /// From the start of a call, connecting included, to its answer's end.
+    timeout: Duration,
+}
+
+impl Exchange {
+    pub(crate) fn new(connections: Connections, timeout: Duration) -> Self {
+        Self { connections, timeout }
+    }
+
+    /// Sends `request` and reads the answer, of whose body at most `most` bytes.
+    pub(crate) async fn run(
+        &self,
+        request: Request<RequestBody>,
+        most: usize,
+    ) -> Result<Answer, MarketplaceError> {
+        let deadline = Instant::now() + self.timeout;
+        let (connection, response) = self.send(request, deadline).await?;
+        let (head, incoming) = response.into_parts();
+        let body = timeout_at(deadline, read(incoming, most))
+            .await
+            .unwrap_or_else(|_| Err(self.late("its answer did not end")));
+        // After half an answer the connection is of no use; dropping it closes it.
+        if body.is_ok() {
+            self.connections.keep(connection).await;
+        }
+        Ok(Answer {
+            status: head.status,
+            headers: head.headers,
+            body,
+        })
+    }
+
+    /// Up to the answer's head.
+    async fn send(
+        &self,
+        mut request: Request<RequestBody>,
+        deadline: Instant,
+    ) -> Result<(Connection, Response<Incoming>), MarketplaceError> {
+        let harmless = Harmless::copy_of(&request);
+        let mut connection = match self.connections.take_kept() {
+            Some(kept) => kept,
+            None => self.open(deadline).await?,
+        };
+        loop {
+            let sent = timeout_at(deadline, connection.sender.try_send_request(request))
+                .await
+                .map_err(|_| self.late("no answer came"))?;
+            let mut failure = match sent {
+                Ok(response) => return Ok((connection, response)),
+                Err(failure) => failure,
+            };
+            // The marketplace may close a kept connection at the very moment at which we use it again. Where nothing
+            // of the request was sent, or where it changes nothing, that is no reason to fail the call. A fresh
+            // connection that breaks is one, so this happens once.
+            let again = match failure.take_message() {
+                Some(unsent) if connection.reused => Some(unsent),
+                Some(_) => return Err(MarketplaceError::Unreachable(causes(failure.error()))),
+                None if connection.reused && broke(failure.error()) => {
+                    harmless.as_ref().map(Harmless::request)
+                }
+                None => None,
+            };
+            request = again.ok_or_else(|| unanswered(&failure.into_error()))?;
+            connection = self.open(deadline).await?;
+        }
+    }
+
+    async fn open(&self, deadline: Instant) -> Result<Connection, MarketplaceError> {
+        match timeout_at(deadline, self.connections.open()).await {
+            Ok(opened) => opened.map_err(MarketplaceError::Unreachable),
+            Err(_) => Err(MarketplaceError::Unreachable(format!(
+                "no connection came about within {} ms",
+                self.timeout.as_millis()
+            ))),
+        }
+    }
+
+    fn late(&self, what: &str) -> MarketplaceError {
+        MarketplaceError::NoAnswer(format!("{what} within {} ms", self.timeout.as_millis()))
+    }
+}
+
+/// What it takes to send a request again that changes nothing on the other side.
+struct Harmless {
+    target: Uri,
+    headers: HeaderMap,
+}
+
+impl Harmless {
+    fn copy_of(request: &Request<RequestBody>) -> Option<Self> {
+        (request.method() == Method::GET).then(|| Self {
+            target: request.uri().clone(),
+            headers: request.headers().clone(),
+        })
+    }
+
+    fn request(&self) -> Request<RequestBody> {
+        let mut request = Request::new(RequestBody::EMPTY);
+        *request.uri_mut() = self.target.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+}
+
+/// Whether the connection broke before any answer, as opposed to one that came and was no HTTP.
+fn broke(error: &hyper::Error) -> bool {
+    !error.is_parse() && !error.is_user()
+}
+
+/// A request that may have been sent and got no answer.
+fn unanswered(error: &hyper::Error) -> MarketplaceError {
+    if let Some(fault) = cause::<UploadFault>(error) {
+        return MarketplaceError::NoAnswer(fault.to_string());
+    }
+    if error.is_parse() {
+        return MarketplaceError::Malformed(format!("not HTTP: {}", causes(error)));
+    }
+    MarketplaceError::NoAnswer(causes(error))
+}
+
+async fn read(mut incoming: Incoming, most: usize) -> Result<Bytes, MarketplaceError> {
+    let too_large = || MarketplaceError::Malformed(format!("the body is larger than {most} bytes"));
+    let announced = incoming.size_hint().lower();
+    if announced > most as u64 {
+        return Err(too_large());
+    }
+    let mut first = None;
+    let mut all = BytesMut::new();
+    while let Some(frame) = incoming.frame().await {
+        let Ok(piece) = frame.map_err(|error| broken_body(&error))?.into_data() else {
+            continue; // trailers
+        };
+        if all.len() + first.as_ref().map_or(0, Bytes::len) + piece.len() > most {
+            return Err(too_large());
+        }
+        match first.take() {
+            // Most answers come in one piece, which then need not be copied.
+            None if all.is_empty() => first = Some(piece),
+            earlier => {
+                all.extend_from_slice(&earlier.unwrap_or_default());
+                all.extend_from_slice(&piece);
+            }
+        }
+    }
+    Ok(first.unwrap_or_else(|| all.freeze()))
+}
+
+fn broken_body(error: &hyper::Error) -> MarketplaceError {
+    use std::io::ErrorKind::{InvalidData, InvalidInput};
+    match cause::<std::io::Error>(error).map(std::io::Error::kind) {
+        Some(InvalidData | InvalidInput) => {
+            MarketplaceError::Malformed(format!("not HTTP: {}", causes(error)))
+        }
+        _ => MarketplaceError::NoAnswer(format!("the answer broke off: {}", causes(error))),
+    }
+}
+
+/// The cause of this type, at any depth.
+fn cause<T: StdError + 'static>(error: &hyper::Error) -> Option<&T> {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
+}

@@ -1,0 +1,420 @@
+//! The protocol's JSON: what is sent, and what is read, checked while it is read.
+//!
+//! Members that the protocol does not name are passed over; one that it names and that is missing or of another type
+//! makes the answer malformed. Of the feed, each entry stands for itself.
+
+use std::borrow::Cow;
+
+use bidloop_domain::bidding::{LiveJobState, QuestionAnswerPair, Terms};
+use bidloop_domain::model::{Connects, JobId, JobPost, Proposal, Timestamp};
+use bidloop_domain::port::{FeedEntry, FeedPage, LiveAccount, LiveJob, MarketplaceError, SubmittedProposal};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Number;
+use serde_json::value::RawValue;
+
+use crate::answer::shortened;
+
+/// The longest position in the feed that we send back; longer ones would not fit into a request.
+const MAX_CURSOR_BYTES: usize = 4096;
+
+/// Stands for bytes that are not UTF-8. No character, so no text holds it by right.
+const NOT_UTF8: char = '\u{FFFF}';
+
+fn malformed(error: &serde_json::Error) -> MarketplaceError {
+    MarketplaceError::Malformed(error.to_string())
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, MarketplaceError> {
+    serde_json::from_slice(body).map_err(|error| malformed(&error))
+}
+
+// ---- the feed
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FeedBody<'a> {
+    #[serde(borrow)]
+    jobs: Vec<&'a RawValue>,
+    cursor: String,
+    has_more: bool,
+}
+
+/// A page of the feed that was asked for after `after`.
+pub(crate) fn feed_page(body: &[u8], after: Option<&str>) -> Result<FeedPage, MarketplaceError> {
+    let text = marked_utf8(body);
+    let page: FeedBody<'_> = serde_json::from_str(&text).map_err(|error| malformed(&error))?;
+    if page.cursor.len() > MAX_CURSOR_BYTES {
+        return Err(MarketplaceError::Malformed(format!(
+            "the cursor is longer than {MAX_CURSOR_BYTES} bytes"
+        )));
+    }
+    if page.has_more && after == Some(page.cursor.as_str()) {
+        // Following it would read the same page without end.
+        return Err(MarketplaceError::Malformed(
+            "hasMore is true, but the cursor does not move".to_owned(),
+        ));
+    }
+    let damaged = matches!(text, Cow::Owned(_));
+    let entries = page
+        .jobs
+        .into_iter()
+        .map(|entry| feed_entry(entry.get(), damaged))
+        .collect();
+    Ok(FeedPage {
+        entries,
+        cursor: page.cursor,
+        has_more: page.has_more,
+    })
+}
+
+fn feed_entry(json: &str, page_is_damaged: bool) -> FeedEntry {
+    let parsed = if page_is_damaged && json.contains(NOT_UTF8) {
+        Err("holds bytes that are not UTF-8".to_owned())
+    } else {
+        JobPost::parse(json).map_err(|error| error.to_string())
+    };
+    match parsed {
+        Ok(post) => FeedEntry::Job {
+            post: Box::new(post),
+            json: json.to_owned(),
+        },
+        Err(fault) => FeedEntry::Malformed {
+            id: entry_id(json),
+            fault: shortened(&fault),
+        },
+    }
+}
+
+/// The id of an entry that is no job post, where it has one.
+fn entry_id(json: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Id<'a> {
+        #[serde(borrow)]
+        id: &'a RawValue,
+    }
+    let id = serde_json::from_str::<Id<'_>>(json).ok()?.id.get();
+    serde_json::from_str::<String>(id).ok().map(|id| shortened(&id))
+}
+
+/// The body as text. JSON is UTF-8; where a byte is not, the entry that holds it is marked, so that it alone is
+/// refused.
+fn marked_utf8(body: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(body) {
+        return Cow::Borrowed(text);
+    }
+    let mut marked = String::with_capacity(body.len());
+    for chunk in body.utf8_chunks() {
+        marked.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            marked.push(NOT_UTF8);
+        }
+    }
+    Cow::Owned(marked)
+}
+
+// ---- a job's live state
+
+#[derive(Deserialize)]
+struct JobBody<'a> {
+    #[serde(borrow)]
+    job: &'a RawValue,
+    state: LiveJobState,
+}
+
+/// The live state of the job that was asked for.
+pub(crate) fn live_job(body: &[u8], asked: &JobId) -> Result<LiveJob, MarketplaceError> {
+    let JobBody { job, mut state } = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
+    let post =
+        JobPost::parse(job.get()).map_err(|error| MarketplaceError::Malformed(format!("job: {error}")))?;
+    if post.id != *asked {
+        return Err(MarketplaceError::Malformed(format!(
+            "asked for job {asked}, got job {}",
+            post.id
+        )));
+    }
+    // The protocol lists them highest first; an auction read in another order would be bid on wrongly.
+    state.boosts.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(LiveJob { post, state })
+}
+
+// ---- an account
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AccountBody {
+    id: String,
+    name: String,
+    #[serde(deserialize_with = "whole")]
+    connects_balance: i64,
+    profile_hourly_rate: Option<f64>,
+}
+
+/// An account's live state.
+pub(crate) fn live_account(body: &[u8]) -> Result<LiveAccount, MarketplaceError> {
+    let account: AccountBody = read(body)?;
+    Ok(LiveAccount {
+        id: account.id,
+        name: account.name,
+        // An account in debt can pay for as much as one with nothing left.
+        connects_balance: Connects::new(u64::try_from(account.connects_balance).unwrap_or(0)),
+        profile_hourly_rate: account.profile_hourly_rate,
+    })
+}
+
+// ---- uploads and proposals
+
+#[derive(Deserialize)]
+struct UploadedBody {
+    #[serde(deserialize_with = "not_empty")]
+    id: String,
+}
+
+/// The id of an uploaded file.
+pub(crate) fn uploaded(body: &[u8]) -> Result<String, MarketplaceError> {
+    read::<UploadedBody>(body).map(|uploaded| uploaded.id)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProposalBody<'a> {
+    job_id: &'a str,
+    cover_letter: &'a str,
+    answers: &'a [QuestionAnswerPair],
+    terms: Terms,
+    boost_connects: Connects,
+    attachments: &'a [String],
+    accept_warnings: bool,
+}
+
+/// The body of `POST /api/proposals`.
+pub(crate) fn proposal_json(proposal: &Proposal) -> Vec<u8> {
+    let body = ProposalBody {
+        job_id: proposal.job_id.as_ref(),
+        cover_letter: proposal.cover_letter.as_str(),
+        answers: &proposal.answers,
+        terms: proposal.terms,
+        boost_connects: proposal.boost_connects,
+        attachments: &proposal.attachments,
+        accept_warnings: proposal.accept_warnings,
+    };
+    #[expect(
+        clippy::expect_used,
+        reason = "texts, numbers and lists of them always have a JSON form"
+    )]
+    serde_json::to_vec(&body).expect("a proposal has a JSON form")
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SubmittedBody {
+    #[serde(deserialize_with = "not_empty")]
+    proposal_id: String,
+    connects_spent: Connects,
+    #[serde(deserialize_with = "whole")]
+    submitted_at: i64,
+}
+
+/// A proposal that the marketplace took.
+pub(crate) fn submitted(body: &[u8]) -> Result<SubmittedProposal, MarketplaceError> {
+    let submitted: SubmittedBody = read(body)?;
+    Ok(SubmittedProposal {
+        proposal_id: submitted.proposal_id,
+        connects_spent: submitted.connects_spent,
+        submitted_at: Timestamp::from_millis(submitted.submitted_at),
+    })
+}
+
+// ---- refusals
+
+/// The body of an error, as far as it can be made out: each member for itself, and none if it is no JSON.
+#[derive(Debug, Default)]
+pub(crate) struct RefusalBody {
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) proposal_id: Option<String>,
+}
+
+impl RefusalBody {
+    pub(crate) fn read(body: &[u8]) -> Self {
+        let value: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = |member: &str| {
+            value
+                .get(member)
+                .and_then(serde_json::Value::as_str)
+                .map(str::to_owned)
+        };
+        Self {
+            code: text("code").unwrap_or_default(),
+            message: text("message").unwrap_or_default(),
+            proposal_id: text("proposalId").filter(|id| !id.is_empty()),
+        }
+    }
+}
+
+// ---- values
+
+/// An integer, however it is written: `2` and `2.0`.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let number = Number::deserialize(deserializer)?;
+    if let Some(integer) = number.as_i64() {
+        return Ok(integer);
+    }
+    match number.as_f64() {
+        #[expect(clippy::cast_possible_truncation, reason = "no fraction, and within 2^53")]
+        Some(float) if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 => Ok(float as i64),
+        _ => Err(D::Error::custom(format!("expected an integer, got {number}"))),
+    }
+}
+
+fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        Err(D::Error::custom("expected a text that is not empty"))
+    } else {
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post(id: &str) -> String {
+        format!(
+            r#"{{"id":"{id}", "ciphertext":"~{id}","title":"T","description":"D","url":"/jobs/~{id}","postedAt":1}}"#
+        )
+    }
+
+    fn page(jobs: &str) -> FeedPage {
+        feed_page(
+            format!(r#"{{"jobs":[{jobs}],"cursor":"c2","hasMore":true}}"#).as_bytes(),
+            Some("c1"),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn an_entry_keeps_its_json_byte_for_byte() {
+        let written = post("7").replace("\"D\"", "\"caf\\u00e9  \\/ é\"");
+        let page = page(&format!(" {written} "));
+        let FeedEntry::Job { post, json } = &page.entries[0] else {
+            panic!("{page:?}")
+        };
+        assert_eq!((json, post.description.as_str()), (&written, "café  / é"));
+        assert_eq!((page.cursor.as_str(), page.has_more), ("c2", true));
+    }
+
+    #[test]
+    fn a_malformed_entry_is_told_with_its_place_and_spoils_nothing_else() {
+        let bad_title = post("8").replace("\"T\"", "5");
+        let page = page(&format!(
+            r#"{},{bad_title},null,{{"id":9}},{}"#,
+            post("7"),
+            post("10")
+        ));
+        let told: Vec<_> = page
+            .entries
+            .iter()
+            .map(|entry| match entry {
+                FeedEntry::Job { post, .. } => format!("job {}", post.id),
+                FeedEntry::Malformed { id, fault } => format!("{id:?} {fault}"),
+            })
+            .collect();
+        assert_eq!(told[0], "job 7");
+        assert!(told[1].starts_with("Some(\"8\") title: "), "{}", told[1]);
+        assert!(told[2].starts_with("None "), "{}", told[2]);
+        assert!(told[3].starts_with("None id: "), "{}", told[3]);
+        assert_eq!(told[4], "job 10");
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_spoil_their_own_entry_alone() {
+        let mut body = format!(r#"{{"jobs":[{},"#, post("7")).into_bytes();
+        body.extend(
+            post("8")
+                .replace("\"T\"", "\"#\"")
+                .into_bytes()
+                .iter()
+                .map(|b| if *b == b'#' { 0xFF } else { *b }),
+        );
+        body.extend_from_slice(br#"],"cursor":"c","hasMore":false}"#);
+        let page = feed_page(&body, None).unwrap();
+        assert!(matches!(&page.entries[0], FeedEntry::Job { .. }));
+        let FeedEntry::Malformed { id, fault } = &page.entries[1] else {
+            panic!("{page:?}")
+        };
+        assert_eq!(
+            (id.as_deref(), fault.as_str()),
+            (Some("8"), "holds bytes that are not UTF-8")
+        );
+    }
+
+    #[test]
+    fn a_page_without_its_members_is_malformed() {
+        for (body, problem) in [
+            (r#"{"jobs":[],"hasMore":false}"#, "missing field `cursor`"),
+            (r#"{"jobs":[],"cursor":"c"}"#, "missing field `hasMore`"),
+            (r#"{"cursor":"c","hasMore":false}"#, "missing field `jobs`"),
+            (
+                r#"{"jobs":[],"cursor":null,"hasMore":false}"#,
+                "invalid type: null",
+            ),
+            (r#"{"jobs":{},"cursor":"c","hasMore":false}"#, "invalid type: map"),
+            (
+                r#"{"jobs":[{]},"cursor":"c","hasMore":false}"#,
+                "key must be a string",
+            ),
+            ("<html>", "expected value"),
+            ("", "EOF"),
+            (
+                r#"{"jobs":[],"cursor":"c1","hasMore":true}"#,
+                "the cursor does not move",
+            ),
+        ] {
+            let error = feed_page(body.as_bytes(), Some("c1")).unwrap_err();
+            let MarketplaceError::Malformed(message) = error else {
+                panic!("{error:?}")
+            };
+            assert!(message.contains(problem), "{body}: {message}");
+        }
+        assert!(
+            feed_page(br#"{"jobs":[],"cursor":"c1","hasMore":false}"#, Some("c1")).is_ok(),
+            "drained"
+        );
+    }
+
+    #[test]
+    fn integers_may_be_written_as_floats_but_not_be_fractions() {
+        let account = |balance: &str| {
+            live_account(
+                format!(r#"{{"id":"a","name":"A","connectsBalance":{balance},"profileHourlyRate":null}}"#)
+                    .as_bytes(),
+            )
+        };
+        assert_eq!(account("12.0").unwrap().connects_balance, Connects::new(12));
+        assert_eq!(account("-3").unwrap().connects_balance, Connects::ZERO);
+        for odd in ["12.5", "1e300", "\"12\"", "null"] {
+            assert!(
+                matches!(account(odd), Err(MarketplaceError::Malformed(_))),
+                "{odd}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refusal_that_is_no_json_has_no_code() {
+        let refusal = RefusalBody::read(b"<html>");
+        assert_eq!(
+            (
+                refusal.code.as_str(),
+                refusal.message.as_str(),
+                refusal.proposal_id
+            ),
+            ("", "", None)
+        );
+        let refusal = RefusalBody::read(br#"{"code": 5, "message": "no", "proposalId": "p"}"#);
+        assert_eq!((refusal.code.as_str(), refusal.message.as_str()), ("", "no"));
+        assert_eq!(refusal.proposal_id.as_deref(), Some("p"));
+    }
+}

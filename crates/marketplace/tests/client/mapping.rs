@@ -1,0 +1,366 @@
+//! Which answer becomes which result, and what a request looks like on the wire.
+
+use std::time::Duration;
+
+use bidloop_domain::model::Connects;
+use bidloop_domain::port::{FeedEntry, Marketplace as _, MarketplaceError};
+use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
+use serde_json::{Value, json};
+
+use crate::fixtures::{
+    ACCOUNT_JSON, FixedSurroundings, SUBMITTED_JSON, TOKEN, client, client_with, job_id, key, post_json,
+    proposal, settings,
+};
+use crate::scripted_server::{ScriptedServer, Step, answer, ok};
+
+/// What `submit` makes of one answer.
+async fn submit_answered(step: Step) -> Result<String, MarketplaceError> {
+    let server = ScriptedServer::start(vec![step]).await;
+    let submitted = client(&server.base_url)
+        .submit(TOKEN, key(), &proposal("7"))
+        .await;
+    server.only();
+    submitted.map(|submitted| submitted.proposal_id)
+}
+
+#[tokio::test]
+async fn a_proposal_is_sent_in_the_protocols_words_under_its_key() {
+    let server = ScriptedServer::start(vec![answer(201, "", SUBMITTED_JSON)]).await;
+    let submitted = client(&server.base_url)
+        .submit(TOKEN, key(), &proposal("7"))
+        .await
+        .unwrap();
+    assert_eq!(submitted.proposal_id, "p1");
+    assert_eq!(submitted.connects_spent, Connects::new(19));
+    assert_eq!(submitted.submitted_at.as_millis(), 1_790_000_000_001);
+
+    let request = server.only();
+    assert_eq!(request.line(), "POST /api/proposals HTTP/1.1");
+    assert_eq!(request.header("authorization"), Some("Bearer tk_secret"));
+    assert_eq!(
+        request.header("idempotency-key"),
+        Some("00000000-0000-0000-0000-000000000007")
+    );
+    assert_eq!(request.header("content-type"), Some("application/json"));
+    assert_eq!(request.header("accept-encoding"), None);
+    assert_eq!(request.header("host"), server.base_url.strip_prefix("http://"));
+    assert_eq!(
+        serde_json::from_slice::<Value>(&request.body).unwrap(),
+        json!({
+            "jobId": "7",
+            "coverLetter": "Hello,\n\"quoted\" – ünïcode",
+            "answers": [{"question": "Why?", "answer": "Because."}],
+            "terms": {"type": "hourly", "amount": 45.5},
+            "boostConnects": 3,
+            "attachments": ["att_1"],
+            "acceptWarnings": true,
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_proposal_that_the_marketplace_had_already_counts_as_taken() {
+    assert_eq!(
+        submit_answered(answer(200, "", SUBMITTED_JSON)).await,
+        Ok("p1".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_success_with_a_nonsensical_body_is_malformed() {
+    for body in [
+        "",
+        "OK",
+        "[]",
+        r#"{"connectsSpent":1,"submittedAt":1}"#,
+        r#"{"proposalId":"","connectsSpent":1,"submittedAt":1}"#,
+        r#"{"proposalId":"p","connectsSpent":-1,"submittedAt":1}"#,
+        r#"{"proposalId":"p","connectsSpent":1,"submittedAt":"today"}"#,
+        r#"{"proposalId":"p","connectsSpent":1,"submittedAt":1} trailing"#,
+    ] {
+        let submitted = submit_answered(answer(201, "", body)).await;
+        assert!(
+            matches!(submitted, Err(MarketplaceError::Malformed(_))),
+            "{body}: {submitted:?}"
+        );
+    }
+    let compressed = submit_answered(answer(201, "Content-Encoding: gzip\r\n", SUBMITTED_JSON)).await;
+    assert!(
+        matches!(compressed, Err(MarketplaceError::Malformed(_))),
+        "{compressed:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_status_that_the_protocol_does_not_have_is_malformed() {
+    for (status, headers) in [
+        (202, ""),
+        (204, ""),
+        (302, "Location: https://elsewhere.test/\r\n"),
+        (304, ""),
+    ] {
+        // 204 and 304 have no body, whatever the script says of its length.
+        let submitted = submit_answered(answer(status, headers, "")).await;
+        let Err(MarketplaceError::Malformed(message)) = submitted else {
+            panic!("{status}: {submitted:?}")
+        };
+        assert!(message.contains(&status.to_string()), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn passing_faults_say_how_long_to_wait() {
+    for (status, headers, wait) in [
+        (408, "", None),
+        (429, "Retry-After: 7\r\n", Some(7)),
+        (429, "Retry-After: Sun, 06 Nov 1994 08:50:37 GMT\r\n", Some(60)),
+        (500, "Retry-After: soon\r\n", None),
+        (
+            503,
+            "Date: Sun, 06 Nov 1994 08:50:07 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:50:37 GMT\r\n",
+            Some(30),
+        ),
+        (599, "", None),
+    ] {
+        let submitted =
+            submit_answered(answer(status, headers, r#"{"code":"busy","message":"Not now"}"#)).await;
+        let expected = MarketplaceError::Passing {
+            status,
+            retry_after: wait.map(Duration::from_secs),
+            message: "Not now".to_owned(),
+        };
+        assert_eq!(submitted, Err(expected));
+    }
+}
+
+#[tokio::test]
+async fn a_passing_fault_is_one_even_if_its_body_breaks_off() {
+    let half = b"HTTP/1.1 503 Scripted\r\nContent-Length: 100\r\n\r\n{".to_vec();
+    let submitted = submit_answered(Step::WriteAndClose(half)).await;
+    assert!(
+        matches!(submitted, Err(MarketplaceError::Passing { status: 503, .. })),
+        "{submitted:?}"
+    );
+}
+
+#[tokio::test]
+async fn refusals_carry_code_message_and_proposal() {
+    for (status, code) in [
+        (400, "bad_request"),
+        (402, "insufficient_connects"),
+        (403, "forbidden"),
+        (404, "not_found"),
+        (422, "job_warning"),
+    ] {
+        let body = json!({"code": code, "message": "No."}).to_string();
+        let refused = MarketplaceError::Refused {
+            status,
+            code: code.to_owned(),
+            message: "No.".to_owned(),
+            proposal_id: None,
+        };
+        assert_eq!(submit_answered(answer(status, "", &body)).await, Err(refused));
+    }
+    let body = r#"{"code":"already_applied","message":"Twice.","proposalId":"p9"}"#;
+    let refused = MarketplaceError::Refused {
+        status: 409,
+        code: "already_applied".to_owned(),
+        message: "Twice.".to_owned(),
+        proposal_id: Some("p9".to_owned()),
+    };
+    assert_eq!(submit_answered(answer(409, "", body)).await, Err(refused));
+}
+
+#[tokio::test]
+async fn a_refusal_whose_body_breaks_off_is_no_answer() {
+    let half = b"HTTP/1.1 409 Scripted\r\nContent-Length: 100\r\n\r\n{\"code\":".to_vec();
+    let submitted = submit_answered(Step::WriteAndClose(half)).await;
+    assert!(
+        matches!(submitted, Err(MarketplaceError::NoAnswer(_))),
+        "{submitted:?}"
+    );
+}
+
+#[tokio::test]
+async fn status_401_is_an_invalid_token_whatever_its_body() {
+    for body in ["", "<html>", r#"{"code":"invalid_token","message":"tk_secret"}"#] {
+        assert_eq!(
+            submit_answered(answer(401, "", body)).await,
+            Err(MarketplaceError::InvalidToken)
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_error_repeats_the_token() {
+    let body = r#"{"code":"forbidden","message":"Token tk_secret may not."}"#;
+    let refused = submit_answered(answer(403, "", body)).await.unwrap_err();
+    assert!(
+        refused.to_string().ends_with("Token [token] may not."),
+        "{refused}"
+    );
+    let malformed = submit_answered(answer(201, "", "\"tk_secret\""))
+        .await
+        .unwrap_err();
+    assert!(!format!("{malformed:?}").contains(TOKEN), "{malformed:?}");
+}
+
+#[tokio::test]
+async fn a_token_that_no_header_can_carry_is_invalid_and_nothing_is_sent() {
+    let server = ScriptedServer::start(vec![]).await;
+    let account = client(&server.base_url).account("tk_\r\nevil: 1").await;
+    assert_eq!(account, Err(MarketplaceError::InvalidToken));
+    assert!(server.received().is_empty());
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused_without_the_token() {
+    let problem = |settings: MarketplaceSettings| {
+        let surroundings = std::sync::Arc::new(FixedSurroundings);
+        let problem = HyperMarketplace::new(&settings, surroundings.clone(), surroundings).unwrap_err();
+        assert!(
+            !format!("{problem:?} {settings:?}").contains("tk_"),
+            "{problem:?} {settings:?}"
+        );
+        problem.to_string()
+    };
+    assert_eq!(
+        problem(settings("localhost:9090")),
+        "marketplace.base_url must begin with https:// or http://, not localhost://"
+    );
+    assert_eq!(
+        problem(MarketplaceSettings {
+            feed_token: Some("tk_ü\n".to_owned()),
+            ..settings("http://x.test")
+        }),
+        "marketplace.token holds characters that a header cannot carry (only visible ASCII can)"
+    );
+    assert_eq!(
+        problem(MarketplaceSettings {
+            extra_roots_pem: Some(b"none".to_vec()),
+            ..settings("http://x.test")
+        }),
+        "the extra root certificates cannot be used: there is no certificate in them"
+    );
+    assert!(!format!("{:?}", client("http://x.test")).contains("tk_"));
+}
+
+#[tokio::test]
+async fn the_feed_is_read_with_the_watchers_token_or_none() {
+    let page = r#"{"jobs":[],"cursor":"c","hasMore":false}"#;
+    let server = ScriptedServer::start(vec![ok(page), ok(page)]).await;
+    client(&server.base_url).feed(None, 100).await.unwrap();
+    let nameless = client_with(&MarketplaceSettings {
+        feed_token: None,
+        ..settings(&server.base_url)
+    });
+    nameless.feed(Some("a&b=c/ü"), 9999).await.unwrap();
+
+    let [first, second] = &server.received()[..] else {
+        panic!("{:?}", server.received())
+    };
+    assert_eq!(first.line(), "GET /api/jobs?limit=100 HTTP/1.1");
+    assert_eq!(first.header("authorization"), Some("Bearer tk_feed"));
+    assert_eq!(
+        second.line(),
+        "GET /api/jobs?after=a%26b%3Dc%2F%C3%BC&limit=500 HTTP/1.1"
+    );
+    assert_eq!(second.header("authorization"), None);
+}
+
+#[tokio::test]
+async fn a_malformed_entry_does_not_spoil_its_page() {
+    let bad = post_json("8").replace("1790000000000", "\"today\"");
+    let body = format!(
+        r#"{{"jobs":[{},{bad},{}],"cursor":"c","hasMore":true}}"#,
+        post_json("7"),
+        post_json("9")
+    );
+    let server = ScriptedServer::start(vec![ok(&body)]).await;
+    let page = client(&server.base_url).feed(None, 100).await.unwrap();
+    let [
+        FeedEntry::Job { json, .. },
+        FeedEntry::Malformed { id, fault },
+        FeedEntry::Job { post, .. },
+    ] = &page.entries[..]
+    else {
+        panic!("{page:?}")
+    };
+    assert_eq!(*json, post_json("7"));
+    assert_eq!(id.as_deref(), Some("8"));
+    assert!(fault.starts_with("postedAt: "), "{fault}");
+    assert_eq!(post.id, job_id("9"));
+}
+
+#[tokio::test]
+async fn a_refused_cursor_is_told_from_a_passing_fault() {
+    let body = r#"{"code":"invalid_cursor","message":"Too old."}"#;
+    let server = ScriptedServer::start(vec![answer(410, "", body)]).await;
+    let feed = client(&server.base_url).feed(Some("old"), 100).await;
+    assert!(
+        matches!(&feed, Err(MarketplaceError::Refused { status: 410, code, .. }) if code == "invalid_cursor")
+    );
+}
+
+#[tokio::test]
+async fn a_job_is_read_with_its_state() {
+    let state = r#"{"status":"closed","alreadyHired":true,"warnings":[{"code":"w","message":"Odd"}],
+        "boosts":[3,9,5],"requiredConnects":16}"#;
+    let body = format!(r#"{{"job":{},"state":{state}}}"#, post_json("a/b"));
+    let server = ScriptedServer::start(vec![ok(&body)]).await;
+    let live = client(&server.base_url).job(TOKEN, &job_id("a/b")).await.unwrap();
+    assert_eq!(server.only().line(), "GET /api/jobs/a%2Fb HTTP/1.1");
+    assert_eq!(live.post.id, job_id("a/b"));
+    assert_eq!(live.state.boosts, [9, 5, 3].map(Connects::new), "highest first");
+    assert!(live.state.already_hired);
+    assert_eq!(live.state.required_connects, Connects::new(16));
+    assert_eq!(
+        (
+            live.state.warnings[0].code.as_str(),
+            live.state.warnings[0].message.as_str()
+        ),
+        ("w", "Odd")
+    );
+}
+
+#[tokio::test]
+async fn a_job_whose_answer_lacks_something_is_malformed() {
+    let complete = json!({
+        "job": serde_json::from_str::<Value>(&post_json("7")).unwrap(),
+        "state": {"status": "open", "alreadyHired": false, "warnings": [], "boosts": [], "requiredConnects": 6},
+    });
+    let mut bodies = vec![json!({}), json!({"job": complete["job"]})];
+    for member in ["status", "alreadyHired", "warnings", "boosts", "requiredConnects"] {
+        let mut body = complete.clone();
+        body["state"].as_object_mut().unwrap().remove(member);
+        bodies.push(body);
+    }
+    let mut other_job = complete.clone();
+    other_job["job"]["id"] = json!("8");
+    bodies.push(other_job);
+    for body in bodies {
+        let server = ScriptedServer::start(vec![ok(&body.to_string())]).await;
+        let job = client(&server.base_url).job(TOKEN, &job_id("7")).await;
+        assert!(
+            matches!(job, Err(MarketplaceError::Malformed(_))),
+            "{body}: {job:?}"
+        );
+    }
+    let server = ScriptedServer::start(vec![ok(&complete.to_string())]).await;
+    assert!(client(&server.base_url).job(TOKEN, &job_id("7")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_path_before_the_protocols_is_kept() {
+    let server = ScriptedServer::start(vec![ok(ACCOUNT_JSON)]).await;
+    let account = client(&format!("{}/eu/v2/", server.base_url))
+        .account(TOKEN)
+        .await
+        .unwrap();
+    assert_eq!((account.id.as_str(), account.name.as_str()), ("a1", "Jane"));
+    assert_eq!(
+        (account.connects_balance, account.profile_hourly_rate),
+        (Connects::new(80), None)
+    );
+    assert_eq!(server.only().line(), "GET /eu/v2/api/account HTTP/1.1");
+}
