@@ -33,6 +33,8 @@
 
 mod lexer;
 mod parser;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 

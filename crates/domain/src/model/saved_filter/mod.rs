@@ -5,6 +5,8 @@
 
 mod check;
 mod reading;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
