@@ -224,6 +224,34 @@ fn a_fault_names_the_position_in_its_text() {
 }
 
 #[test]
+fn the_guide_quotes_the_messages_as_they_are() {
+    let guide = include_str!("../../../../../docs/saved-filters.md");
+    let quoted: Vec<(String, String)> = guide
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("| ")?
+                .strip_suffix(" |")?
+                .split_once(" | character ")
+        })
+        .map(|(written, message)| {
+            let expression = if written == "(empty)" {
+                ""
+            } else {
+                written.trim_matches('`')
+            };
+            (
+                expression.to_owned(),
+                format!("character {}", message.replace("\\`", "`")),
+            )
+        })
+        .collect();
+    assert!(quoted.len() > 5, "the guide's table of messages is gone");
+    for (expression, message) in quoted {
+        assert_eq!(Expression::parse(&expression).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
 fn typographic_quotes_are_quotes() {
     assert_eq!(
         canonical("“exact phrase” „zwei Worte“"),

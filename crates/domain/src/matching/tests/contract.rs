@@ -140,6 +140,8 @@ fn a_phrase_lies_within_the_title_the_description_or_one_skill() {
     ] {
         assert_eq!(matches(&filter, &fields), found, "{fields}");
     }
+    assert!(finds("\"a b\"", "a c b c a b"));
+    assert!(!finds("\"a b\"", "a c b c a c b"));
     let prefix = json!({"keywords": "machine.learn*"});
     assert!(!matches(
         &prefix,

@@ -8,8 +8,10 @@ mod generated;
 mod verdicts;
 
 use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::json;
 
-use self::asked::{expressions, folded, reference_words, texts};
+use self::asked::{Asked, expressions, folded, reference_words, texts};
 use self::generated::{filters, jobs};
 use self::verdicts::reference;
 use super::{compiled, job};
@@ -23,6 +25,24 @@ proptest! {
         prop_assert_eq!(split_words(&text), reference_words(&text));
         if !any.chars().chain(folded(&any).chars()).any(|c| u32::from(c) >= 0x0E80) {
             prop_assert_eq!(split_words(&any), reference_words(&any));
+        }
+    }
+
+    #[test]
+    fn phrases_of_recurring_words_are_found_where_the_reference_finds_them(
+        phrase in prop::collection::vec(select(vec!["a", "b"]), 1..5),
+        title in prop::collection::vec(select(vec!["a", "b", "bb"]), 0..4),
+        description in prop::collection::vec(select(vec!["a", "a", "b", "bb"]), 0..16),
+        prefix in any::<bool>(),
+    ) {
+        let phrase = phrase.join("-");
+        let asked = if prefix { Asked::Prefix(phrase) } else { Asked::Word(phrase) };
+        let texts = [("title", reference_words(&title.join(" "))), ("description", reference_words(&description.join(" ")))];
+        let job = job(&json!({"title": title.join(" "), "description": description.join(" ")}));
+        for field in [None, Some("title"), Some("description")] {
+            let text = field.map_or_else(|| asked.text(), |field| format!("{field}:{}", asked.text()));
+            let found = compiled(&json!({"keywords": text})).matches(&job);
+            prop_assert_eq!(found, asked.holds(&texts, field), "{}", text);
         }
     }
 
