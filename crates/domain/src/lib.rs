@@ -1,5 +1,6 @@
 //! Leads, saved filters, bidding rules, ports and use cases of Bidloop; no I/O.
 
+pub mod attachment_rules;
 pub mod bidding;
 pub mod matching;
 pub mod model;

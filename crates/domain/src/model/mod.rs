@@ -1,20 +1,65 @@
-//! What Bidloop talks about.
+//! What Bidloop talks about: the specification's resources, their states and their wire forms.
 
+mod activity;
+mod api_key;
+mod attachment;
+mod bid;
+mod bid_complete;
+mod bidding_config;
+mod campaign;
+mod effective_config;
+mod ids;
 mod job_post;
+mod lead;
+mod lead_document;
 mod merge;
+mod money;
 mod number;
+mod organization;
 mod saved_filter;
+mod shape_fault;
 mod suggestion;
 mod timestamp;
+mod webhook;
+pub mod webhook_signature;
 
+pub use activity::{Activity, ActivityKind, ActivityQuery, Actor, ActorKind};
+pub use api_key::{ApiKey, ApiKeyHash, ApiKeyRecord, FoundApiKey, InvalidApiKey};
+pub use attachment::{BlobRef, FrozenAttachment, LeadAttachment};
+pub use bid::{BidEnd, BidRecord, BidRequest, CoverLetter, NewBid, Proposal, QueuedBid};
+pub use bid_complete::BidCompleteData;
+pub use bidding_config::{
+    AlreadyHiredAction, BIDDING_CONFIG_FIELDS, BidWithWarning, BiddingConfig, BoostedPlace,
+    HourlyRateStrategy, InsufficientBoostConnectsAction,
+};
+pub use campaign::{
+    AccountSummary, AnswerTemplate, Campaign, CampaignAction, CampaignAttachment, CampaignMode,
+    CampaignState, ProposalTemplate, action_on_match,
+};
+pub use effective_config::{ConfigSource, EffectiveConfig, effective};
+pub use ids::{
+    AccountId, ActivityId, ApiKeyId, AttachmentId, BidId, CampaignId, DeliveryId, EndpointId, EventId,
+    FilterId, InvalidId, LeadId, OrganizationId,
+};
 pub use job_post::{
     ClientInfo, HourlyRange, JobAttachment, JobId, JobIdError, JobMetadata, JobPost, JobPostError, OpenJob,
     PaymentKind, Skill, VendorQualifications,
 };
+pub use lead::{Lead, LeadStatus, LeadWithJob};
+pub use lead_document::{CorruptJob, LeadForm, Links, lead_document};
 pub use merge::merge_patch;
+pub(crate) use money::decimal_to_number;
+pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, exact_decimal};
+pub use organization::{Subscription, SubscriptionStatus};
 pub use saved_filter::{
     Bounds, ClientConditions, FilterFault, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS,
     SavedFilter, SkillLists, VendorConditions, WhenUnknown,
 };
+pub use shape_fault::ShapeFault;
 pub(crate) use suggestion::closest;
 pub use timestamp::Timestamp;
+pub use webhook::{
+    DeliveryState, DeliveryTarget, EventKind, EventPayload, NewEvent, PAYLOAD_VERSION, WebhookEndpoint,
+    envelope, receivers,
+};
+pub use webhook_signature::{WebhookSecret, WebhookSecretError, sign};

@@ -1,1 +1,59 @@
 //! What the domain needs from the outside, one trait a need.
+//!
+//! A port method is one atomic step: no transaction, connection or lock crosses it. A command re-checks the
+//! preconditions it was decided on, so a use case may read, decide and command without holding anything.
+//!
+//! | need | port |
+//! |---|---|
+//! | time, ids, randomness | [`Clock`], [`Ids`] |
+//! | the marketplace | [`Marketplace`] |
+//! | sending webhooks | [`WebhookSender`] |
+//! | attachments' bytes | [`BlobStore`] |
+//! | letters from templates | [`ProposalWriter`] |
+//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`ProvisioningStore`] |
+//! | waking workers | [`WorkSignal`] |
+
+mod activities;
+mod api_keys;
+mod blob_store;
+mod clock;
+mod deliveries;
+mod error;
+mod jobs;
+mod leads;
+mod marketplace;
+mod proposal_writer;
+mod provisioning;
+mod submissions;
+mod webhook_sender;
+mod work_signal;
+
+pub use activities::ActivityStore;
+pub use api_keys::{ApiKeyStore, CreateApiKey, RevokeApiKey};
+pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
+pub use clock::{Clock, Ids};
+pub use deliveries::{BegunDelivery, DeliveryEnd, DeliveryStore, PendingDelivery};
+pub use error::StoreError;
+pub use jobs::{
+    Backfill, DueBackfills, FilterSnapshot, JobStore, MatchStore, MatchedJob, MatchedPage, PageCounts,
+    RecordPage, Revision, StoredFilter, StoredJob, SwitchMatches,
+};
+pub use leads::{
+    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,
+    ReopenLead,
+};
+pub use marketplace::{
+    FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, SubmittedProposal,
+};
+pub use proposal_writer::{ProposalWriter, TemplateError};
+pub use provisioning::{
+    AccountRecord, CampaignRecord, CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange,
+    ProvisioningSnapshot, ProvisioningStore, UserRecord, WebhookRecord,
+};
+pub use submissions::{
+    AccountReading, AutomaticBid, AutomaticBidStore, ClaimedBid, FinishBid, SubmissionStore,
+};
+pub use webhook_sender::{
+    OutgoingWebhook, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookSender,
+};
+pub use work_signal::{WorkKind, WorkSignal};

@@ -1,0 +1,254 @@
+//! Attachments in a folder of this machine (or one that several machines mount).
+//!
+//! Content is staged in a hidden folder inside, which no [`BlobPath`] can name and which is certain to lie on the
+//! same file system: so publishing is one atomic rename, made durable before it is reported as done.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bidloop_domain::port::{BlobError, BlobPath, BlobStore, StagedBlob};
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use tempfile::TempPath;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufWriter};
+
+use crate::attachment_storage::{OpenStorageError, Place};
+
+const STAGING: &str = ".staging";
+
+/// What is staged for longer than this was left by a crash: no upload lasts so long without writing.
+const LEFT_BEHIND_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// Bytes gathered before one trip to a thread that may block.
+const WRITE_BUFFER: usize = 256 * 1024;
+
+/// Bytes of one piece of a blob that is read.
+const READ_PIECE: usize = 64 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct LocalFolder {
+    root: PathBuf,
+}
+
+impl LocalFolder {
+    pub(crate) async fn open(folder: PathBuf) -> Result<Self, OpenStorageError> {
+        // The working directory may change; the folder stays the one that was meant.
+        let opened = off_the_runtime(move || {
+            let shown = folder.display().to_string();
+            std::path::absolute(&folder)
+                .and_then(|root| open_folder(&root).map(|()| root))
+                .map_err(|error| (shown, error))
+        });
+        match opened.await {
+            Ok(Ok(root)) => Ok(Self { root }),
+            Ok(Err((folder, error))) => Err(OpenStorageError::Folder { folder, error }),
+            Err(error) => Err(OpenStorageError::Folder {
+                folder: String::new(),
+                error,
+            }),
+        }
+    }
+
+    fn place_of(&self, path: &BlobPath) -> PathBuf {
+        path.as_str()
+            .split('/')
+            .fold(self.root.clone(), |place, segment| place.join(segment))
+    }
+}
+
+fn open_folder(root: &Path) -> io::Result<()> {
+    let staging = root.join(STAGING);
+    let missing: Vec<&Path> = staging
+        .ancestors()
+        .take_while(|folder| !folder.exists())
+        .collect();
+    fs::create_dir_all(&staging)?;
+    // What is published below is no more durable than the folders above it.
+    missing
+        .into_iter()
+        .filter_map(Path::parent)
+        .try_for_each(sync_folder)?;
+    for entry in fs::read_dir(&staging)? {
+        let entry = entry?;
+        let age = entry
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .map(|modified| modified.elapsed());
+        // A time in the future has no age; another process may have cleared the file away first.
+        if matches!(age, Ok(Ok(age)) if age > LEFT_BEHIND_AFTER)
+            && let Err(error) = fs::remove_file(entry.path())
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(file = %entry.path().display(), %error, "cannot clear a left-behind staging file away");
+        }
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl BlobStore for LocalFolder {
+    async fn stage(&self) -> Result<Box<dyn StagedBlob>, BlobError> {
+        let staging = self.root.join(STAGING);
+        let staged = off_the_runtime(move || tempfile::Builder::new().prefix("upload-").tempfile_in(staging));
+        let (file, staging_place) = staged
+            .await
+            .and_then(|made| made)
+            .map_err(unavailable)?
+            .into_parts();
+        Ok(Box::new(StagedFile {
+            root: self.root.clone(),
+            staging_place,
+            file: BufWriter::with_capacity(WRITE_BUFFER, tokio::fs::File::from_std(file)),
+        }))
+    }
+
+    async fn read(&self, path: &BlobPath) -> Result<BoxStream<'static, Result<Bytes, BlobError>>, BlobError> {
+        let file = tokio::fs::File::open(self.place_of(path))
+            .await
+            .map_err(unreadable)?;
+        Ok(pieces_of(file).boxed())
+    }
+
+    async fn delete(&self, path: &BlobPath) -> Result<(), BlobError> {
+        let place = self.place_of(path);
+        let root = self.root.clone();
+        let deleted = off_the_runtime(move || {
+            match fs::remove_file(&place) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            // Folders go with their last file. One that is not empty stays, and publishing makes it anew if need be.
+            let mut folder = place.parent();
+            while let Some(empty) = folder.filter(|folder| *folder != root && fs::remove_dir(folder).is_ok())
+            {
+                folder = empty.parent();
+            }
+            Ok(())
+        });
+        deleted.await.and_then(|done| done).map_err(unavailable)
+    }
+}
+
+#[async_trait]
+impl Place for LocalFolder {
+    async fn probe(&self) -> Result<(), BlobError> {
+        let mut staged = self.stage().await?;
+        staged.write(Bytes::from_static(b"probe")).await?;
+        let path = BlobPath::parse("bidloop-probe").ok_or(BlobError::NotFound)?;
+        staged.publish(&path).await?;
+        self.delete(&path).await
+    }
+}
+
+/// A staging file; its path removes it when dropped unpublished.
+#[derive(Debug)]
+struct StagedFile {
+    root: PathBuf,
+    staging_place: TempPath,
+    file: BufWriter<tokio::fs::File>,
+}
+
+#[async_trait]
+impl StagedBlob for StagedFile {
+    async fn write(&mut self, piece: Bytes) -> Result<(), BlobError> {
+        self.file.write_all(&piece).await.map_err(unavailable)
+    }
+
+    async fn publish(self: Box<Self>, path: &BlobPath) -> Result<(), BlobError> {
+        let Self {
+            root,
+            staging_place,
+            mut file,
+        } = *self;
+        file.flush().await.map_err(unavailable)?;
+        let file = file.into_inner().into_std().await;
+        let segments: Vec<String> = path.as_str().split('/').map(str::to_owned).collect();
+        let published = off_the_runtime(move || {
+            file.sync_all()?;
+            publish_file(&root, staging_place, &segments)
+        });
+        published.await.and_then(|done| done).map_err(unavailable)
+    }
+}
+
+fn publish_file(root: &Path, staging_place: TempPath, segments: &[String]) -> io::Result<()> {
+    /// Another process may remove an empty folder just before the file enters it.
+    const RETRIES: usize = 5;
+    let (name, folders) = segments.split_last().ok_or(io::ErrorKind::InvalidInput)?;
+    let enter = || {
+        let folder = durable_folder(root, folders)?;
+        fs::rename(&staging_place, folder.join(name))?;
+        sync_folder(&folder)
+    };
+    let mut entered = enter();
+    for _ in 0..RETRIES {
+        match &entered {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && staging_place.exists() => {
+                entered = enter();
+            }
+            _ => break,
+        }
+    }
+    entered?;
+    // The file has left its staging place: there is nothing to remove.
+    staging_place.keep().map(|_| ()).map_err(|failed| failed.error)
+}
+
+/// Makes the folder, each level entered durably in the one above.
+fn durable_folder(root: &Path, folders: &[String]) -> io::Result<PathBuf> {
+    let mut folder = root.to_path_buf();
+    for name in folders {
+        let parent = folder.clone();
+        folder.push(name);
+        match fs::create_dir(&folder) {
+            Ok(()) => sync_folder(&parent)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(folder)
+}
+
+/// Makes a folder's entries durable. Where folders cannot be opened as files, the system sees to that itself.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        fs::File::open(folder)?.sync_all()
+    } else {
+        Ok(())
+    }
+}
+
+/// The content of a file from where it stands, in pieces.
+fn pieces_of(
+    file: tokio::fs::File,
+) -> impl futures::Stream<Item = Result<Bytes, BlobError>> + Send + 'static {
+    stream::try_unfold(file, |mut file| async move {
+        let mut piece = BytesMut::with_capacity(READ_PIECE);
+        let length = file.read_buf(&mut piece).await.map_err(unavailable)?;
+        Ok((length > 0).then(|| (piece.freeze(), file)))
+    })
+}
+
+/// Runs file operations where they may block.
+pub(crate) async fn off_the_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)
+}
+
+/// A fault of the storage as a whole, not of one blob.
+#[expect(clippy::needless_pass_by_value, reason = "map_err hands the error over")]
+pub(crate) fn unavailable(error: io::Error) -> BlobError {
+    BlobError::Unavailable(error.to_string())
+}
+
+fn unreadable(error: io::Error) -> BlobError {
+    match error.kind() {
+        io::ErrorKind::NotFound => BlobError::NotFound,
+        _ => unavailable(error),
+    }
+}

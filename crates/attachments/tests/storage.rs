@@ -1,0 +1,309 @@
+//! The storage as the service uses it: a folder in a temporary place, a bucket of a fake S3 on the loopback.
+
+#![expect(clippy::unwrap_used, reason = "test code")]
+
+mod fake_s3;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bidloop_attachments::{AttachmentStorage, OpenStorageError};
+use bidloop_domain::port::{BlobError, BlobPath, BlobStore};
+use bytes::Bytes;
+use futures::StreamExt;
+use tempfile::TempDir;
+
+use fake_s3::FakeS3;
+
+const NO_VARIABLES: [(String, String); 0] = [];
+
+async fn open_folder(folder: &Path) -> AttachmentStorage {
+    AttachmentStorage::open(&format!("file:{}", folder.display()), NO_VARIABLES)
+        .await
+        .unwrap()
+}
+
+async fn open_bucket(s3: &FakeS3, url: &str) -> AttachmentStorage {
+    AttachmentStorage::open(url, s3.variables()).await.unwrap()
+}
+
+fn path(text: &str) -> BlobPath {
+    BlobPath::parse(text).unwrap()
+}
+
+/// Bytes of which no two stretches are alike.
+fn content(length: usize) -> Vec<u8> {
+    (0..length)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0])
+        .collect()
+}
+
+async fn store(storage: &AttachmentStorage, at: &str, content: &[u8]) -> Result<(), BlobError> {
+    let mut staged = storage.stage().await?;
+    for piece in content.chunks(60_000) {
+        staged.write(Bytes::copy_from_slice(piece)).await?;
+    }
+    staged.publish(&path(at)).await
+}
+
+async fn load(storage: &AttachmentStorage, at: &str) -> Result<Vec<u8>, BlobError> {
+    let mut pieces = storage.read(&path(at)).await?;
+    let mut content = Vec::new();
+    while let Some(piece) = pieces.next().await {
+        content.extend_from_slice(&piece?);
+    }
+    Ok(content)
+}
+
+/// Every file below a folder, the staging folder's among them.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            files.extend(files_below(&entry.path()));
+        } else {
+            files.push(entry.path());
+        }
+    }
+    files
+}
+
+#[tokio::test]
+async fn a_folder_is_made_and_keeps_what_is_published_across_openings() {
+    let temporary = TempDir::new().unwrap();
+    let folder = temporary.path().join("not/yet/there");
+    let storage = open_folder(&folder).await;
+    for (at, length) in [
+        ("a", 0),
+        ("leads/ld_1/a.pdf", 1),
+        ("leads/ld_1/b.pdf", 300_000),
+        ("c/d/e/f.zip", 9_000_000),
+    ] {
+        store(&storage, at, &content(length)).await.unwrap();
+    }
+    let reopened = open_folder(&folder).await;
+    for (at, length) in [
+        ("a", 0),
+        ("leads/ld_1/a.pdf", 1),
+        ("leads/ld_1/b.pdf", 300_000),
+        ("c/d/e/f.zip", 9_000_000),
+    ] {
+        assert!(load(&reopened, at).await.unwrap() == content(length), "{at}");
+    }
+    assert_eq!(files_below(&folder).len(), 4);
+}
+
+#[tokio::test]
+async fn a_folder_may_be_written_as_an_absolute_url() {
+    let temporary = TempDir::new().unwrap();
+    let url = format!("file://{}", temporary.path().display());
+    let storage = AttachmentStorage::open(&url, NO_VARIABLES).await.unwrap();
+    store(&storage, "a.txt", b"text").await.unwrap();
+    assert_eq!(fs::read(temporary.path().join("a.txt")).unwrap(), b"text");
+}
+
+#[tokio::test]
+async fn nothing_is_visible_before_it_is_published_and_nothing_is_left_of_what_is_dropped() {
+    let temporary = TempDir::new().unwrap();
+    let storage = open_folder(temporary.path()).await;
+    let mut staged = storage.stage().await.unwrap();
+    staged.write(Bytes::from(content(1_000_000))).await.unwrap();
+    assert_eq!(load(&storage, "a.pdf").await, Err(BlobError::NotFound));
+    drop(staged);
+    assert_eq!(files_below(temporary.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn publishing_replaces_what_was_there() {
+    let temporary = TempDir::new().unwrap();
+    let storage = open_folder(temporary.path()).await;
+    store(&storage, "leads/a.pdf", b"the first, longer text")
+        .await
+        .unwrap();
+    store(&storage, "leads/a.pdf", b"the second").await.unwrap();
+    assert_eq!(load(&storage, "leads/a.pdf").await.unwrap(), b"the second");
+}
+
+#[tokio::test]
+async fn a_reader_keeps_the_content_that_it_began_with() {
+    let temporary = TempDir::new().unwrap();
+    let storage = open_folder(temporary.path()).await;
+    store(&storage, "a.pdf", &content(500_000)).await.unwrap();
+    let mut pieces = storage.read(&path("a.pdf")).await.unwrap();
+    let mut read = pieces.next().await.unwrap().unwrap().to_vec();
+    store(&storage, "a.pdf", b"other").await.unwrap();
+    storage.delete(&path("a.pdf")).await.unwrap();
+    while let Some(piece) = pieces.next().await {
+        read.extend_from_slice(&piece.unwrap());
+    }
+    assert!(read == content(500_000));
+}
+
+#[tokio::test]
+async fn deleting_removes_the_blob_and_its_empty_folders_and_may_be_repeated() {
+    let temporary = TempDir::new().unwrap();
+    let storage = open_folder(temporary.path()).await;
+    store(&storage, "leads/ld_1/a.pdf", b"a").await.unwrap();
+    store(&storage, "leads/ld_2/a.pdf", b"a").await.unwrap();
+    for _ in 0..2 {
+        storage.delete(&path("leads/ld_1/a.pdf")).await.unwrap();
+    }
+    assert_eq!(load(&storage, "leads/ld_1/a.pdf").await, Err(BlobError::NotFound));
+    assert!(!temporary.path().join("leads/ld_1").exists());
+    assert_eq!(load(&storage, "leads/ld_2/a.pdf").await.unwrap(), b"a");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn publishing_into_a_folder_that_is_being_emptied_succeeds() {
+    let temporary = TempDir::new().unwrap();
+    let storage = std::sync::Arc::new(open_folder(temporary.path()).await);
+    let tasks: Vec<_> = (0..8)
+        .map(|n| {
+            let storage = std::sync::Arc::clone(&storage);
+            tokio::spawn(async move {
+                let at = format!("one/folder/{n}");
+                for _ in 0..20 {
+                    store(&storage, &at, b"x").await.unwrap();
+                    storage.delete(&path(&at)).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(files_below(temporary.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn opening_clears_away_what_a_crash_left_an_hour_ago_and_nothing_younger() {
+    let temporary = TempDir::new().unwrap();
+    drop(open_folder(temporary.path()).await);
+    let staging = temporary.path().join(".staging");
+    let leave = |name: &str, age: Duration| {
+        let file = fs::File::create(staging.join(name)).unwrap();
+        let now = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(now - age).unwrap();
+    };
+    leave("upload-old", Duration::from_secs(61 * 60));
+    leave("upload-young", Duration::from_secs(59 * 60));
+    drop(open_folder(temporary.path()).await);
+    assert_eq!(files_below(temporary.path()), [staging.join("upload-young")]);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_named() {
+    let temporary = TempDir::new().unwrap();
+    let file = temporary.path().join("file");
+    fs::write(&file, b"").unwrap();
+    let url = format!("file:{}", file.display());
+    let refused = AttachmentStorage::open(&url, NO_VARIABLES).await.unwrap_err();
+    assert!(
+        matches!(&refused, OpenStorageError::Folder { folder, .. } if *folder == file.display().to_string())
+    );
+}
+
+#[tokio::test]
+async fn a_probe_says_whether_the_folder_works_and_leaves_nothing() {
+    let temporary = TempDir::new().unwrap();
+    let folder = temporary.path().join("attachments");
+    let storage = open_folder(&folder).await;
+    storage.probe().await.unwrap();
+    assert_eq!(files_below(&folder), Vec::<PathBuf>::new());
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(matches!(storage.probe().await, Err(BlobError::Unavailable(_))));
+    assert!(matches!(
+        store(&storage, "a", b"a").await,
+        Err(BlobError::Unavailable(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_bucket_keeps_a_small_file_under_its_prefix_with_one_signed_request() {
+    let s3 = FakeS3::start().await;
+    let storage = open_bucket(&s3, "s3://files/some/prefix/").await;
+    store(&storage, "leads/ld_1/a.pdf", &content(5 * 1024 * 1024))
+        .await
+        .unwrap();
+    assert_eq!(s3.requests(), ["PUT /files/some/prefix/leads/ld_1/a.pdf"]);
+    assert!(load(&storage, "leads/ld_1/a.pdf").await.unwrap() == content(5 * 1024 * 1024));
+    for _ in 0..2 {
+        storage.delete(&path("leads/ld_1/a.pdf")).await.unwrap();
+    }
+    assert_eq!(load(&storage, "leads/ld_1/a.pdf").await, Err(BlobError::NotFound));
+    assert_eq!(s3.unsigned_requests(), 0);
+}
+
+#[tokio::test]
+async fn a_large_file_goes_up_in_parts_and_is_visible_when_it_is_whole() {
+    const MIB: usize = 1024 * 1024;
+    let s3 = FakeS3::start().await;
+    let storage = open_bucket(&s3, "s3://files").await;
+    store(&storage, "a.zip", &content(12 * MIB + 5)).await.unwrap();
+    assert_eq!(s3.part_lengths(), [5 * MIB, 5 * MIB, 2 * MIB + 5]);
+    assert!(load(&storage, "a.zip").await.unwrap() == content(12 * MIB + 5));
+}
+
+#[tokio::test]
+async fn an_upload_that_breaks_off_is_aborted_and_leaves_nothing() {
+    let s3 = FakeS3::start().await;
+    s3.refuse_part(2);
+    let storage = open_bucket(&s3, "s3://files").await;
+    let stored = store(&storage, "a.zip", &content(11_000_000)).await;
+    assert!(matches!(stored, Err(BlobError::Unavailable(_))), "{stored:?}");
+    assert_eq!(s3.open_uploads(), 0);
+    assert_eq!(load(&storage, "a.zip").await, Err(BlobError::NotFound));
+}
+
+#[tokio::test]
+async fn what_is_staged_for_a_bucket_and_dropped_never_reaches_it() {
+    let s3 = FakeS3::start().await;
+    let storage = open_bucket(&s3, "s3://files").await;
+    let mut staged = storage.stage().await.unwrap();
+    staged.write(Bytes::from(content(6_000_000))).await.unwrap();
+    drop(staged);
+    assert_eq!(s3.requests(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_probe_says_whether_the_bucket_works_and_leaves_nothing() {
+    let s3 = FakeS3::start().await;
+    open_bucket(&s3, "s3://files/x").await.probe().await.unwrap();
+    assert_eq!(
+        s3.requests(),
+        ["PUT /files/x/bidloop-probe", "DELETE /files/x/bidloop-probe"]
+    );
+    let elsewhere = open_bucket(&s3, "s3://no-such-bucket").await;
+    assert!(matches!(elsewhere.probe().await, Err(BlobError::Unavailable(_))));
+    assert!(matches!(
+        store(&elsewhere, "a", b"a").await,
+        Err(BlobError::Unavailable(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_plain_connection_needs_the_permission_of_a_variable() {
+    let s3 = FakeS3::start().await;
+    let variables = s3
+        .variables()
+        .into_iter()
+        .filter(|(name, _)| name != "AWS_ALLOW_HTTP");
+    let storage = AttachmentStorage::open("s3://files", variables).await.unwrap();
+    assert!(matches!(storage.probe().await, Err(BlobError::Unavailable(_))));
+    assert_eq!(s3.requests(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn half_a_credential_is_refused_at_opening() {
+    let variables =
+        [("AWS_SECRET_ACCESS_KEY", "secret"), ("PATH", "/bin")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let refused = AttachmentStorage::open("s3://files", variables)
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, OpenStorageError::Bucket(_)), "{refused}");
+    let refused = AttachmentStorage::open("ftp://files", NO_VARIABLES)
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, OpenStorageError::Url(_)), "{refused}");
+}

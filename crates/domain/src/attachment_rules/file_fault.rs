@@ -1,0 +1,155 @@
+//! Why a file is refused, in words for the one who sent it. The status code is chosen where answers are made.
+
+use super::{ContentType, MAX_FILE_BYTES, MAX_FILES};
+
+/// Why a file, and with it its whole batch, is refused (specification, "POST …/attachments"; decision A9).
+///
+/// The message names the file and says what to do. [`FileFault::is_too_large`] tells the one fault apart that is
+/// answered with 413 instead of 400.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileFault {
+    /// The request carries no file.
+    #[error("no file was sent: send 1 to {MAX_FILES} parts named \"files\"")]
+    NoFile,
+    /// More files than a request or a lead may have.
+    #[error("\"{}\" is one file too many: a lead holds at most {MAX_FILES} and has {held} already", shown(.name))]
+    TooManyFiles {
+        /// The first file beyond the limit.
+        name: String,
+        /// Files that the lead and the request had before it.
+        held: usize,
+    },
+    /// Another file of the lead or of the request has this name.
+    #[error("\"{}\" is already attached: names are compared without regard to case; rename the file", shown(.name))]
+    DuplicateName {
+        /// The name that occurs twice.
+        name: String,
+    },
+    /// The name is missing or cannot be kept.
+    #[error("the file name \"{}\" {reason}; rename the file", shown(.name))]
+    BadName {
+        /// The name as sent.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The extension is none of the accepted ones.
+    #[error("\"{}\" has no accepted extension: use one of {}", shown(.name), ContentType::all_extensions())]
+    UnsupportedExtension {
+        /// The file's name.
+        name: String,
+    },
+    /// The declared type is none of the accepted ones.
+    #[error("\"{}\" is declared as \"{}\", which is not accepted: use one of {}",
+        shown(.name), shown(.declared), ContentType::all_names())]
+    UnsupportedType {
+        /// The file's name.
+        name: String,
+        /// The type as declared.
+        declared: String,
+    },
+    /// The extension does not go with the declared type.
+    #[error("\"{}\" is declared as {declared}, which goes with the extension {}: correct the type or the name",
+        shown(.name), declared.extensions_in_words())]
+    ExtensionMismatch {
+        /// The file's name.
+        name: String,
+        /// The type as declared.
+        declared: ContentType,
+    },
+    /// The content is something else than the declared type.
+    #[error("\"{}\" is declared as {declared}, but its content is {found}: send the file in its true format",
+        shown(.name))]
+    ContentMismatch {
+        /// The file's name.
+        name: String,
+        /// The type as declared.
+        declared: ContentType,
+        /// What the content is instead, with an article.
+        found: &'static str,
+    },
+    /// The file is, or carries, something executable.
+    #[error("\"{}\" is or contains {what}: executables, scripts and macros are not accepted; remove it",
+        shown(.name))]
+    Executable {
+        /// The file's name.
+        name: String,
+        /// What was found, with an article.
+        what: &'static str,
+    },
+    /// The file has no content.
+    #[error("\"{}\" is empty: send a file with content", shown(.name))]
+    Empty {
+        /// The file's name.
+        name: String,
+    },
+    /// The file is above [`MAX_FILE_BYTES`].
+    #[error("\"{}\" is larger than 25 MB ({MAX_FILE_BYTES} bytes): send a smaller file", shown(.name))]
+    TooLarge {
+        /// The file's name.
+        name: String,
+    },
+}
+
+impl FileFault {
+    /// Whether the fault is the file's size, which is answered with 413; every other fault is a 400.
+    pub fn is_too_large(&self) -> bool {
+        matches!(self, Self::TooLarge { .. })
+    }
+}
+
+/// A name fit for a message: of bounded length, and with nothing in it that a terminal or a log would obey.
+fn shown(name: &str) -> String {
+    const MAX_CHARS: usize = 120;
+    let mut shown: String = name
+        .chars()
+        .take(MAX_CHARS)
+        .flat_map(|c| {
+            let escaped = c.is_control() || super::file_name::is_invisible(c) || c == '"';
+            let verbatim = (!escaped).then_some(c);
+            verbatim
+                .into_iter()
+                .chain(escaped.then(|| c.escape_default()).into_iter().flatten())
+        })
+        .collect();
+    if name.chars().nth(MAX_CHARS).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_file_that_is_too_large_is_a_matter_of_size() {
+        let name = || "a.pdf".to_owned();
+        assert!(FileFault::TooLarge { name: name() }.is_too_large());
+        assert!(!FileFault::Empty { name: name() }.is_too_large());
+        assert!(!FileFault::NoFile.is_too_large());
+    }
+
+    #[test]
+    fn a_message_names_the_file_and_says_what_to_do() {
+        let fault = FileFault::ExtensionMismatch {
+            name: "photo.pdf".to_owned(),
+            declared: ContentType::Jpeg,
+        };
+        assert_eq!(
+            fault.to_string(),
+            "\"photo.pdf\" is declared as image/jpeg, which goes with the extension .jpg or .jpeg: \
+             correct the type or the name"
+        );
+    }
+
+    #[test]
+    fn a_name_in_a_message_is_bounded_and_free_of_control_characters() {
+        let message = FileFault::Empty {
+            name: format!("a\u{1b}[2J\u{202e}{}.pdf", "x".repeat(500)),
+        }
+        .to_string();
+        assert!(message.contains("\\u{1b}[2J\\u{202e}xxx"), "{message}");
+        assert!(message.chars().count() < 250, "{message}");
+    }
+}

@@ -1,0 +1,37 @@
+//! The rules of files: names, declared types, content and sizes, for a lead's uploads and for a campaign's own
+//! attachments alike (specification, "POST …/attachments"; decision A9; `docs/rules.md`).
+//!
+//! Everything here is pure and sees a file as a stream of pieces: memory use is constant whatever the file's
+//! size. Where the bytes are kept is [`BlobStore`](crate::port::BlobStore)'s business, which lead they belong to
+//! the use cases'.
+//!
+//! A file passes through four gates, in this order:
+//!
+//! 1. [`FileName::parse`] — a name that can be kept and compared;
+//! 2. [`FileAdmission::admit`] — room for one more file, and no other of that name;
+//! 3. [`ContentType::declared`] — an accepted type, and an extension that goes with it;
+//! 4. [`ContentInspector`] — the size, and content that is what the type says and nothing executable.
+
+mod compound_file;
+mod content_type;
+mod executable;
+mod file_admission;
+mod file_fault;
+mod file_name;
+mod inspector;
+mod markup;
+mod script;
+mod script_language;
+mod zip_directory;
+
+pub use content_type::ContentType;
+pub use file_admission::FileAdmission;
+pub use file_fault::FileFault;
+pub use file_name::{FileName, MAX_NAME_BYTES, MAX_SAFE_NAME_BYTES};
+pub use inspector::{ContentInspector, InspectedFile};
+
+/// Most files of one request, and of one lead over all requests (specification, "Limits").
+pub const MAX_FILES: usize = 5;
+
+/// Largest size of one file in bytes: 25 MB of 1,048,576 bytes each (decision A9).
+pub const MAX_FILE_BYTES: u64 = 25 * 1_048_576;

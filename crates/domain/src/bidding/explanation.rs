@@ -1,0 +1,66 @@
+//! One step of a decision, told to people and to programs.
+//!
+//! Owns the step's shape and how money reads in it. Does not own any rule.
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One step of a decision: what was looked at, what followed, and the figures (decision B5,
+/// `docs/rules.md#b5`). A submission's Activity record holds the steps in order.
+///
+/// ```
+/// use bidloop_domain::bidding::ExplanationStep;
+///
+/// let step = ExplanationStep::new("job_connects", "The job asks for 12 connects.").with("requiredConnects", 12);
+/// assert_eq!(
+///     serde_json::to_string(&step).unwrap(),
+///     r#"{"step":"job_connects","says":"The job asks for 12 connects.","figures":{"requiredConnects":12}}"#
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExplanationStep {
+    /// What was looked at, a stable word for programs.
+    pub step: String,
+    /// A sentence for people.
+    pub says: String,
+    /// The figures of the sentence, by name; dollars and percentages as numbers.
+    pub figures: Map<String, Value>,
+}
+
+impl ExplanationStep {
+    /// A step without figures.
+    pub fn new(step: impl Into<String>, says: impl Into<String>) -> Self {
+        Self {
+            step: step.into(),
+            says: says.into(),
+            figures: Map::new(),
+        }
+    }
+
+    /// The step with one figure more.
+    #[must_use]
+    pub fn with(mut self, name: &str, figure: impl Into<Value>) -> Self {
+        self.figures.insert(name.to_owned(), figure.into());
+        self
+    }
+}
+
+/// Dollars in a sentence: two places, more where the amount has them.
+pub(super) fn usd(dollars: Decimal) -> String {
+    let dollars = dollars.normalize();
+    if dollars.scale() <= 2 {
+        format!("USD {dollars:.2}")
+    } else {
+        format!("USD {dollars}")
+    }
+}
+
+/// "1 connect", "2 connects".
+pub(super) fn count_connects(connects: crate::model::Connects) -> String {
+    if connects.get() == 1 {
+        "1 connect".to_owned()
+    } else {
+        format!("{connects} connects")
+    }
+}

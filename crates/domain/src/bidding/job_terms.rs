@@ -1,0 +1,172 @@
+//! What a job says about money, as far as the bidding rules ask.
+//!
+//! Owns which kind a job is and which of its figures count as known. Does not own the job post.
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{JobPost, UsdCents, exact_decimal};
+
+/// How a proposal is paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TermsKind {
+    /// By the hour; the amount is USD per hour.
+    Hourly,
+    /// A fixed price; the amount is USD for the whole job.
+    Fixed,
+}
+
+impl TermsKind {
+    /// The word in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hourly => "hourly",
+            Self::Fixed => "fixed",
+        }
+    }
+}
+
+/// What the rules on amounts ask of a job; each figure in USD, where it is known.
+///
+/// A figure of zero or less, or that is no finite number, says nothing and counts as unknown. A range whose
+/// ends are the wrong way round is turned: it names the same rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobTerms {
+    /// How the job is paid.
+    pub kind: TermsKind,
+    /// The lower end of the client's hourly range.
+    pub lower_rate: Option<Decimal>,
+    /// The upper end of the client's hourly range.
+    pub upper_rate: Option<Decimal>,
+    /// The price of a fixed-price job.
+    pub fixed_price: Option<Decimal>,
+    /// What the client has paid per hour on average.
+    pub client_average_rate: Option<Decimal>,
+}
+
+impl JobTerms {
+    /// What `post` says.
+    pub fn of(post: &JobPost) -> Self {
+        let metadata = post.metadata.as_ref();
+        let range = metadata.and_then(|metadata| metadata.hourly_rate);
+        Self::new(
+            metadata.and_then(|metadata| metadata.payment_type.as_deref()),
+            range.and_then(|range| range.min),
+            range.and_then(|range| range.max),
+            metadata.and_then(|metadata| metadata.fixed_price),
+            post.client_info
+                .as_ref()
+                .and_then(|client| client.avg_hourly_rate_paid),
+        )
+    }
+
+    /// From a job post's `metadata.paymentType`, `metadata.hourlyRate.min` and `.max`, `metadata.fixedPrice`
+    /// and `clientInfo.avgHourlyRatePaid`.
+    ///
+    /// A job is hourly or fixed by its payment type; without one that is known, by whether it names a range,
+    /// then a price; else hourly (decision B5, `docs/rules.md#b5`).
+    ///
+    /// ```
+    /// use bidloop_domain::bidding::{JobTerms, TermsKind};
+    ///
+    /// let kind = |payment_type, price| JobTerms::new(payment_type, None, None, price, None).kind;
+    /// assert_eq!(kind(Some("Fixed-price"), None), TermsKind::Fixed);
+    /// assert_eq!(kind(None, Some(500.0)), TermsKind::Fixed);
+    /// assert_eq!(kind(None, None), TermsKind::Hourly);
+    /// ```
+    pub fn new(
+        payment_type: Option<&str>,
+        min_rate: Option<f64>,
+        max_rate: Option<f64>,
+        fixed_price: Option<f64>,
+        client_average_rate: Option<f64>,
+    ) -> Self {
+        let (mut lower_rate, mut upper_rate) = (known_dollars(min_rate), known_dollars(max_rate));
+        if let (Some(lower), Some(upper)) = (lower_rate, upper_rate)
+            && lower > upper
+        {
+            (lower_rate, upper_rate) = (upper_rate, lower_rate);
+        }
+        let fixed_price = known_dollars(fixed_price);
+        let kind = named_kind(payment_type).unwrap_or_else(|| {
+            if lower_rate.is_none() && upper_rate.is_none() && fixed_price.is_some() {
+                TermsKind::Fixed
+            } else {
+                TermsKind::Hourly
+            }
+        });
+        Self {
+            kind,
+            lower_rate,
+            upper_rate,
+            fixed_price,
+            client_average_rate: known_dollars(client_average_rate),
+        }
+    }
+}
+
+/// A figure as far as it says something: above zero and within what money holds.
+pub(super) fn known_dollars(figure: Option<f64>) -> Option<Decimal> {
+    figure
+        .and_then(exact_decimal)
+        .filter(|dollars| *dollars > Decimal::ZERO && *dollars <= UsdCents::MAX.to_decimal())
+}
+
+fn named_kind(payment_type: Option<&str>) -> Option<TermsKind> {
+    let name = payment_type?.trim();
+    if name.eq_ignore_ascii_case("hourly") {
+        Some(TermsKind::Hourly)
+    } else if name.eq_ignore_ascii_case("fixed-price") || name.eq_ignore_ascii_case("fixed") {
+        Some(TermsKind::Fixed)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_hourly_or_fixed_by_its_payment_type_then_its_range_then_its_price() {
+        let cases = [
+            (Some("Hourly"), None, Some(500.0), TermsKind::Hourly),
+            (Some("Fixed-price"), Some(40.0), None, TermsKind::Fixed),
+            (Some("Fixed"), Some(40.0), None, TermsKind::Fixed),
+            (None, Some(40.0), Some(500.0), TermsKind::Hourly),
+            (None, None, Some(500.0), TermsKind::Fixed),
+            (None, None, None, TermsKind::Hourly),
+            (Some("By the moon"), None, Some(500.0), TermsKind::Fixed),
+            (None, Some(0.0), Some(500.0), TermsKind::Fixed),
+            (None, None, Some(0.0), TermsKind::Hourly),
+        ];
+        for (payment_type, rate, price, kind) in cases {
+            assert_eq!(
+                JobTerms::new(payment_type, rate, None, price, None).kind,
+                kind,
+                "{payment_type:?} {rate:?}"
+            );
+            assert_eq!(
+                JobTerms::new(payment_type, None, rate, price, None).kind,
+                kind,
+                "{payment_type:?} {rate:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn figures_that_say_nothing_are_unknown() {
+        for nothing in [0.0, -5.0, f64::NAN, f64::INFINITY, 1e300, 1e-300] {
+            let terms = JobTerms::new(None, Some(nothing), Some(nothing), Some(nothing), Some(nothing));
+            let unknown = JobTerms::new(None, None, None, None, None);
+            assert_eq!(terms, unknown, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_range_the_wrong_way_round_is_turned() {
+        let terms = JobTerms::new(None, Some(60.0), Some(40.0), None, None);
+        assert_eq!(terms, JobTerms::new(None, Some(40.0), Some(60.0), None, None));
+    }
+}

@@ -1,0 +1,153 @@
+//! The billing period in force and the proposals used in it (decision B3, `docs/rules.md#b3`).
+//!
+//! Owns the arithmetic of periods that roll over. Does not own the counting: that is one statement of the
+//! store, so that no two requests count past each other (decision B2).
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Timestamp;
+
+/// A billing period: from its start up to, not including, its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BillingPeriod {
+    /// Its first moment.
+    pub start: Timestamp,
+    /// The first moment of the next.
+    pub end: Timestamp,
+}
+
+/// The period in force at `now`, from the last one that billing reported.
+///
+/// When that one's end has passed, the next starts at that moment with the same length, and so on. A period
+/// that ends at or before its start has no length to repeat: it stays in force, so that its count is kept
+/// instead of starting anew with every request. Before the reported period starts, it is in force already.
+///
+/// ```
+/// use bidloop_domain::bidding::{BillingPeriod, current_period};
+/// use bidloop_domain::model::Timestamp;
+///
+/// let at = Timestamp::from_seconds;
+/// let reported = BillingPeriod { start: at(1_000), end: at(1_100) };
+/// assert_eq!(current_period(reported, at(1_099)), reported);
+/// assert_eq!(current_period(reported, at(1_100)), BillingPeriod { start: at(1_100), end: at(1_200) });
+/// assert_eq!(current_period(reported, at(1_350)), BillingPeriod { start: at(1_300), end: at(1_400) });
+/// ```
+pub fn current_period(reported: BillingPeriod, now: Timestamp) -> BillingPeriod {
+    let (start, end) = (
+        i128::from(reported.start.as_millis()),
+        i128::from(reported.end.as_millis()),
+    );
+    let length = end - start;
+    if length <= 0 || now < reported.end {
+        return reported;
+    }
+    let whole_periods = (i128::from(now.as_millis()) - end) / length;
+    let start = end + whole_periods * length;
+    BillingPeriod {
+        start: saturating(start),
+        end: saturating(start + length),
+    }
+}
+
+fn saturating(millis: i128) -> Timestamp {
+    let limit = if millis < 0 { i64::MIN } else { i64::MAX };
+    Timestamp::from_millis(i64::try_from(millis).unwrap_or(limit))
+}
+
+/// How much of a period's proposals is used: what a `QuotaError` reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotaUsage {
+    /// Real bids queued in the period, less those that ended as skipped or failed.
+    pub used: u64,
+    /// The plan's limit.
+    pub limit: u64,
+    /// When the period ends.
+    pub period_end: Timestamp,
+}
+
+impl QuotaUsage {
+    /// Whether no further bid is accepted in the period.
+    pub const fn is_used_up(&self) -> bool {
+        self.used >= self.limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn period(start: i64, end: i64) -> BillingPeriod {
+        BillingPeriod {
+            start: Timestamp::from_millis(start),
+            end: Timestamp::from_millis(end),
+        }
+    }
+
+    #[test]
+    fn the_next_period_starts_when_the_last_one_ends() {
+        let reported = period(0, 100);
+        for (now, start) in [
+            (-5, 0),
+            (0, 0),
+            (99, 0),
+            (100, 100),
+            (199, 100),
+            (200, 200),
+            (1_000_050, 1_000_000),
+        ] {
+            assert_eq!(
+                current_period(reported, Timestamp::from_millis(now)),
+                period(start, start + 100),
+                "{now}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_period_without_length_stays_in_force() {
+        for faulty in [period(100, 100), period(100, 0), period(i64::MAX, i64::MIN)] {
+            assert_eq!(current_period(faulty, Timestamp::from_millis(5_000)), faulty);
+        }
+    }
+
+    #[test]
+    fn periods_at_the_ends_of_time_do_not_overflow() {
+        let longest = period(i64::MIN, i64::MAX);
+        assert_eq!(
+            current_period(longest, Timestamp::from_millis(i64::MAX)),
+            period(i64::MAX, i64::MAX)
+        );
+        let shortest = period(i64::MIN, i64::MIN + 1);
+        assert_eq!(
+            current_period(shortest, Timestamp::from_millis(i64::MAX)).start,
+            Timestamp::from_millis(i64::MAX)
+        );
+    }
+
+    #[test]
+    fn a_limit_of_zero_is_used_up() {
+        let usage = |used, limit| QuotaUsage {
+            used,
+            limit,
+            period_end: Timestamp::default(),
+        };
+        assert!(usage(0, 0).is_used_up());
+        assert!(!usage(49, 50).is_used_up());
+        assert!(usage(50, 50).is_used_up());
+        assert!(usage(51, 50).is_used_up(), "after the limit was lowered");
+    }
+
+    proptest! {
+        #[test]
+        fn the_period_in_force_contains_now_and_keeps_its_length_and_phase(
+            start in -1_000_000_i64..1_000_000, length in 1_i64..10_000, later in 0_i64..10_000_000,
+        ) {
+            let now = Timestamp::from_millis(start + later);
+            let found = current_period(period(start, start + length), now);
+            prop_assert!(found.start <= now && now < found.end);
+            prop_assert_eq!(found.end.as_millis() - found.start.as_millis(), length);
+            prop_assert_eq!((found.start.as_millis() - start) % length, 0);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Uploaded attachments and where their bytes lie.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AttachmentId, Timestamp};
+
+/// Content in the blob store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BlobRef {
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// SHA-256 of the content, 64 lower-case hexadecimal digits.
+    pub sha256: String,
+    /// The [`BlobPath`](crate::port::BlobPath)'s text.
+    pub storage_path: String,
+}
+
+/// A file uploaded for one lead's proposal (specification, `LeadAttachment`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadAttachment {
+    /// Unique everywhere.
+    pub id: AttachmentId,
+    /// The file's name as the caller gave it.
+    pub original_name: String,
+    /// The name without path, control or reserved characters (decision A9).
+    pub safe_name: String,
+    /// One of the accepted content types.
+    pub content_type: String,
+    /// Size, digest and place of the content.
+    #[serde(flatten)]
+    pub blob: BlobRef,
+    /// When it was uploaded, UNIX milliseconds.
+    pub created_at: Timestamp,
+}
+
+/// A file frozen with an accepted bid: what the proposal will carry (decision B4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FrozenAttachment {
+    /// The name under which the marketplace gets it.
+    pub name: String,
+    /// Its content type.
+    pub content_type: String,
+    /// Size, digest and place of the content.
+    #[serde(flatten)]
+    pub blob: BlobRef,
+}

@@ -1,0 +1,174 @@
+//! Bids: what a caller asks for, what is frozen when it is accepted, and how it ends.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AccountId, BidId, BiddingConfig, CampaignId, Connects, EffectiveConfig, FrozenAttachment, JobId, LeadId,
+    LeadStatus, OrganizationId, Timestamp,
+};
+use crate::bidding::{QuestionAnswerPair, Reason, Terms};
+
+/// The proposal's body, submitted as it is. Not blank (decision A2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CoverLetter(String);
+
+impl CoverLetter {
+    /// `None` if `text` is empty or white space only.
+    pub fn parse(text: String) -> Option<Self> {
+        (!text.trim().is_empty()).then_some(Self(text))
+    }
+
+    /// The letter.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A well-formed bid request (specification, `SubmitBidRequest`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct BidRequest {
+    /// The proposal's body.
+    pub cover_letter: CoverLetter,
+    /// One entry a question.
+    pub question_answer_pairs: Vec<QuestionAnswerPair>,
+    /// Validate and simulate only.
+    pub dry_run: bool,
+    /// Overrides for this bid.
+    pub bidding_config: BiddingConfig,
+}
+
+/// What is frozen when a bid is accepted (decision B4), attachments apart: the store freezes those with the
+/// acceptance itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewBid {
+    /// Fresh; its text is the idempotency key.
+    pub id: BidId,
+    /// The lead's organization.
+    pub organization_id: OrganizationId,
+    /// The lead's campaign.
+    pub campaign_id: CampaignId,
+    /// The lead.
+    pub lead_id: LeadId,
+    /// The proposal's body.
+    pub cover_letter: CoverLetter,
+    /// In the order of the lead's questions.
+    pub answers: Vec<QuestionAnswerPair>,
+    /// Request, lead, campaign and defaults merged.
+    pub config: EffectiveConfig,
+    /// Now.
+    pub queued_at: Timestamp,
+    /// From when on it is given up (decision B4).
+    pub deadline: Timestamp,
+}
+
+/// A proposal as it was decided, stored before it is first sent and sent unchanged ever after (decision B4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposal {
+    /// The job.
+    pub job_id: JobId,
+    /// The proposal's body.
+    pub cover_letter: CoverLetter,
+    /// In the order of the job's questions.
+    pub answers: Vec<QuestionAnswerPair>,
+    /// What it asks for.
+    pub terms: Terms,
+    /// Connects on top of the job's own; 0 without a boost.
+    pub boost_connects: Connects,
+    /// The job's own connects as read when the proposal was decided; not sent.
+    pub required_connects: Connects,
+    /// The marketplace's ids of the uploaded files.
+    pub attachments: Vec<String>,
+    /// True exactly when the effective `bidWithWarning` is `bid`.
+    pub accept_warnings: bool,
+}
+
+/// Where a bid stands in the queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueuedBid {
+    /// The bid.
+    pub id: BidId,
+    /// Its organization.
+    pub organization_id: OrganizationId,
+    /// Its campaign.
+    pub campaign_id: CampaignId,
+    /// Its lead.
+    pub lead_id: LeadId,
+    /// The lead's job.
+    pub job_id: JobId,
+    /// The account it is made with.
+    pub account_id: AccountId,
+    /// The proposal's body.
+    pub cover_letter: CoverLetter,
+    /// In the order of the lead's questions.
+    pub answers: Vec<QuestionAnswerPair>,
+    /// The configuration frozen at acceptance.
+    pub config: EffectiveConfig,
+    /// The files frozen at acceptance.
+    pub attachments: Vec<FrozenAttachment>,
+    /// When it was accepted.
+    pub queued_at: Timestamp,
+    /// From when on it is given up, unless an answer is outstanding.
+    pub deadline: Timestamp,
+    /// Attempts made so far.
+    pub attempts: u32,
+    /// The decided proposal, once there is one.
+    pub proposal: Option<Proposal>,
+    /// An attempt was made, or may have been made before a crash, whose answer is unknown: the stored proposal
+    /// is sent again before anything else is read or decided.
+    pub answer_outstanding: bool,
+}
+
+/// How a bid ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BidEnd {
+    /// `submitted`, `skipped` or `failed`.
+    pub status: LeadStatus,
+    /// Why, unless submitted.
+    pub reason: Option<Reason>,
+    /// The marketplace's id of the account's proposal: the submitted one, or the one it already had.
+    pub proposal_id: Option<String>,
+    /// When the marketplace took it.
+    pub submitted_at: Option<Timestamp>,
+    /// What was asked for, if it came to a decision.
+    pub terms: Option<Terms>,
+    /// The boost decided on; 0 without one.
+    pub boost_connects: Connects,
+    /// Connects that the marketplace took.
+    pub connects_spent: Connects,
+}
+
+/// A bid as an operator sees it: `bidloop leads show`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BidRecord {
+    /// The bid and idempotency key.
+    pub id: BidId,
+    /// The account it is made with.
+    pub account_id: AccountId,
+    /// The lead's status that the bid brought about.
+    pub status: LeadStatus,
+    /// UNIX milliseconds.
+    pub queued_at: Timestamp,
+    /// UNIX milliseconds.
+    pub deadline: Timestamp,
+    /// Attempts made so far.
+    pub attempts: u32,
+    /// An attempt's answer is unknown.
+    pub answer_outstanding: bool,
+    /// The decided proposal, once there is one.
+    pub proposal: Option<Proposal>,
+    /// The configuration frozen at acceptance.
+    pub config: EffectiveConfig,
+    /// The files frozen at acceptance.
+    pub attachments: Vec<FrozenAttachment>,
+    /// Why it was skipped or failed.
+    pub reason: Option<Reason>,
+    /// The marketplace's id of the proposal.
+    pub proposal_id: Option<String>,
+    /// UNIX milliseconds.
+    pub submitted_at: Option<Timestamp>,
+    /// Connects that the marketplace took.
+    pub connects_spent: Connects,
+}

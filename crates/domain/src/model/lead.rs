@@ -1,0 +1,112 @@
+//! Leads: their statuses, transitions and stored form. Their JSON is written by [`lead_document`](super::lead_document).
+
+use serde::{Deserialize, Serialize};
+
+use super::{BiddingConfig, CampaignId, JobId, LeadId, OrganizationId, Timestamp};
+use crate::bidding::{EndStatus, Reason};
+
+/// Where a lead stands (decision B1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeadStatus {
+    /// Neither bid on nor rejected.
+    New,
+    /// A bid is accepted and on its way to the marketplace.
+    Queued,
+    /// The marketplace has the proposal.
+    Submitted,
+    /// The configuration said not to bid.
+    Skipped,
+    /// The marketplace refused for good, or the deadline passed.
+    Failed,
+    /// Rejected by the caller: never bid on.
+    Rejected,
+}
+
+impl LeadStatus {
+    /// All statuses.
+    pub const ALL: [Self; 6] = [
+        Self::New,
+        Self::Queued,
+        Self::Submitted,
+        Self::Skipped,
+        Self::Failed,
+        Self::Rejected,
+    ];
+
+    /// The word used on the wire, in messages and in the database.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Queued => "queued",
+            Self::Submitted => "submitted",
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    /// The inverse of [`as_str`](Self::as_str).
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+
+    /// Whether a bid, a rejection or an upload is still possible (decisions B1 and A10).
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::New)
+    }
+
+    /// Whether an operator may set the lead back to `new` (decision B1).
+    pub const fn is_reopenable(self) -> bool {
+        matches!(self, Self::Skipped | Self::Failed)
+    }
+}
+
+impl From<EndStatus> for LeadStatus {
+    fn from(end: EndStatus) -> Self {
+        match end {
+            EndStatus::Skipped => Self::Skipped,
+            EndStatus::Failed => Self::Failed,
+        }
+    }
+}
+
+impl std::fmt::Display for LeadStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A job matched to a campaign and kept under a stable id.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lead {
+    /// Its id.
+    pub id: LeadId,
+    /// Its organization.
+    pub organization_id: OrganizationId,
+    /// Its campaign.
+    pub campaign_id: CampaignId,
+    /// The job it was made of.
+    pub job_id: JobId,
+    /// When the job became a match of the campaign (decision A5).
+    pub created_at: Timestamp,
+    /// Where it stands.
+    pub status: LeadStatus,
+    /// Why it was skipped or failed.
+    pub reason: Option<Reason>,
+    /// What the caller said when rejecting it.
+    pub rejection_reason: Option<String>,
+    /// The marketplace's id of the account's proposal on the job, once there is one.
+    pub proposal_id: Option<String>,
+    /// The lead's own bidding configuration.
+    pub bidding_config: BiddingConfig,
+}
+
+/// A lead beside its job's marketplace JSON, as served.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeadWithJob {
+    /// The lead.
+    pub lead: Lead,
+    /// The `JobPost` JSON, byte for byte as the marketplace served it.
+    pub job_json: String,
+}

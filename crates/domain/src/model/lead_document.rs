@@ -1,0 +1,288 @@
+//! The Lead object of the specification, written by splicing a lead's own fields into its job's stored JSON.
+//!
+//! The job's values are copied as bytes; only the two fields that the contract renames or replaces are touched.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{CampaignId, Lead, LeadId, LeadStatus, OrganizationId, Timestamp};
+use crate::bidding::Reason;
+
+/// The addresses that a lead's links are made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Links {
+    api_base: String,
+    marketplace_base: Option<String>,
+}
+
+impl Links {
+    /// `api_base` is `server.base_url`, `marketplace_base` is `marketplace.base_url`; trailing slashes are
+    /// dropped.
+    pub fn new(api_base: &str, marketplace_base: Option<&str>) -> Self {
+        let trim = |url: &str| url.trim_end_matches('/').to_owned();
+        Self {
+            api_base: trim(api_base),
+            marketplace_base: marketplace_base.map(trim),
+        }
+    }
+
+    /// The ready-to-call address of the bid operation.
+    pub fn bid_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
+        format!("{}/v1/campaigns/{campaign}/leads/{lead}/bid", self.api_base)
+    }
+
+    /// The ready-to-call address of the reject operation.
+    pub fn reject_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
+        format!("{}/v1/campaigns/{campaign}/leads/{lead}/reject", self.api_base)
+    }
+
+    /// A post's `url` as an absolute address: a path is taken to lie under the marketplace.
+    pub fn job_url(&self, url: &str) -> String {
+        match &self.marketplace_base {
+            Some(base) if url.starts_with('/') => format!("{base}{url}"),
+            _ => url.to_owned(),
+        }
+    }
+}
+
+/// Which of the two forms of a Lead object is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeadForm {
+    /// An item of List leads: with `bidUrl` and `rejectUrl`.
+    Listed,
+    /// The `lead` of a `job.new`: the links stand beside it.
+    Pushed,
+}
+
+/// Stored JSON that is no job post; it was one when it was stored.
+#[derive(Debug, thiserror::Error)]
+#[error("the stored job is no JobPost: {0}")]
+pub struct CorruptJob(#[from] serde_json::Error);
+
+/// Writes the Lead object (specification, Lead; contract section 5 on nulls; decision A5b on `status`).
+///
+/// Null `skills` and `questions` become `[]`, null `metadata` and `clientInfo` `{}`; other fields that the
+/// marketplace left out are null.
+pub fn lead_document(
+    lead: &Lead,
+    campaign_name: Option<&str>,
+    job_json: &str,
+    links: &Links,
+    form: LeadForm,
+) -> Result<Box<RawValue>, CorruptJob> {
+    let post: StoredPost<'_> = serde_json::from_str(job_json)?;
+    let listed = form == LeadForm::Listed;
+    let document = Document {
+        id: &lead.id,
+        status: lead.status,
+        reason: lead.reason.as_ref(),
+        created_at: lead.created_at,
+        datetime: post.posted_at,
+        title: post.title,
+        description: post.description,
+        job_url: links.job_url(&post.url),
+        ciphertext: post.ciphertext,
+        category: post.category,
+        occupation: post.occupation,
+        skills: post.skills.map_or(OrEmpty::List([]), OrEmpty::Given),
+        questions: post.questions.map_or(OrEmpty::List([]), OrEmpty::Given),
+        project_type: post.project_type,
+        project_duration: post.project_duration,
+        is_featured: post.is_featured,
+        region: post.region,
+        metadata: post.metadata.map_or(OrEmpty::Object {}, OrEmpty::Given),
+        client_info: post.client_info.map_or(OrEmpty::Object {}, OrEmpty::Given),
+        attachments: post.attachments,
+        vendor_qualifications: post.vendor_qualifications,
+        client_reviews: post.client_reviews,
+        open_jobs: post.open_jobs,
+        campaign_id: &lead.campaign_id,
+        campaign_name,
+        organization_id: &lead.organization_id,
+        proposal_id: lead.proposal_id.as_deref(),
+        bid_url: listed.then(|| links.bid_url(&lead.campaign_id, &lead.id)),
+        reject_url: listed.then(|| links.reject_url(&lead.campaign_id, &lead.id)),
+    };
+    Ok(serde_json::value::to_raw_value(&document)?)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredPost<'a> {
+    #[serde(borrow)]
+    ciphertext: Option<&'a RawValue>,
+    #[serde(borrow)]
+    title: &'a RawValue,
+    #[serde(borrow)]
+    description: &'a RawValue,
+    url: String,
+    #[serde(borrow)]
+    posted_at: &'a RawValue,
+    #[serde(borrow)]
+    category: Option<&'a RawValue>,
+    #[serde(borrow)]
+    occupation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    skills: Option<&'a RawValue>,
+    #[serde(borrow)]
+    questions: Option<&'a RawValue>,
+    #[serde(borrow)]
+    project_type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    project_duration: Option<&'a RawValue>,
+    #[serde(borrow)]
+    is_featured: Option<&'a RawValue>,
+    #[serde(borrow)]
+    region: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    client_info: Option<&'a RawValue>,
+    #[serde(borrow)]
+    attachments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    vendor_qualifications: Option<&'a RawValue>,
+    #[serde(borrow)]
+    client_reviews: Option<&'a RawValue>,
+    #[serde(borrow)]
+    open_jobs: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum OrEmpty<'a> {
+    Given(&'a RawValue),
+    List([(); 0]),
+    Object {},
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    id: &'a LeadId,
+    status: LeadStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a Reason>,
+    created_at: Timestamp,
+    datetime: &'a RawValue,
+    title: &'a RawValue,
+    description: &'a RawValue,
+    job_url: String,
+    ciphertext: Option<&'a RawValue>,
+    category: Option<&'a RawValue>,
+    occupation: Option<&'a RawValue>,
+    skills: OrEmpty<'a>,
+    questions: OrEmpty<'a>,
+    project_type: Option<&'a RawValue>,
+    project_duration: Option<&'a RawValue>,
+    is_featured: Option<&'a RawValue>,
+    region: Option<&'a RawValue>,
+    metadata: OrEmpty<'a>,
+    client_info: OrEmpty<'a>,
+    attachments: Option<&'a RawValue>,
+    vendor_qualifications: Option<&'a RawValue>,
+    client_reviews: Option<&'a RawValue>,
+    open_jobs: Option<&'a RawValue>,
+    campaign_id: &'a CampaignId,
+    campaign_name: Option<&'a str>,
+    organization_id: &'a OrganizationId,
+    proposal_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bid_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reject_url: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::{BiddingConfig, JobId};
+
+    fn lead() -> Lead {
+        Lead {
+            id: LeadId::from_caller("ld_1"),
+            organization_id: OrganizationId::parse("org").unwrap(),
+            campaign_id: CampaignId::parse("camp").unwrap(),
+            job_id: JobId::new("7").unwrap(),
+            created_at: Timestamp::from_millis(5),
+            status: LeadStatus::New,
+            reason: None,
+            rejection_reason: None,
+            proposal_id: None,
+            bidding_config: BiddingConfig::default(),
+        }
+    }
+
+    const BARE: &str = r#"{"id":"7","ciphertext":"~7","title":"T","description":"D \u00e9",
+        "url":"/jobs/~7","postedAt":1790000000000,"skills":null,"somethingNew":1}"#;
+
+    fn document(job: &str, form: LeadForm) -> Value {
+        let links = Links::new("http://127.0.0.1:8080/", Some("https://market.test/"));
+        serde_json::from_str(
+            lead_document(&lead(), Some("C"), job, &links, form)
+                .unwrap()
+                .get(),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn null_and_missing_lists_and_objects_become_empty_and_the_rest_stays_null() {
+        let document = document(BARE, LeadForm::Listed);
+        assert_eq!(document["skills"], json!([]));
+        assert_eq!(document["questions"], json!([]));
+        assert_eq!(document["metadata"], json!({}));
+        assert_eq!(document["clientInfo"], json!({}));
+        for null in [
+            "category",
+            "projectType",
+            "region",
+            "attachments",
+            "openJobs",
+            "proposalId",
+            "isFeatured",
+        ] {
+            assert!(document.as_object().unwrap().contains_key(null), "{null}");
+            assert_eq!(document[null], Value::Null, "{null}");
+        }
+    }
+
+    #[test]
+    fn a_listed_lead_carries_its_links_and_a_pushed_one_does_not() {
+        let listed = document(BARE, LeadForm::Listed);
+        assert_eq!(
+            listed["bidUrl"],
+            "http://127.0.0.1:8080/v1/campaigns/camp/leads/ld_1/bid"
+        );
+        assert_eq!(
+            listed["rejectUrl"],
+            "http://127.0.0.1:8080/v1/campaigns/camp/leads/ld_1/reject"
+        );
+        let pushed = document(BARE, LeadForm::Pushed);
+        assert!(pushed.get("bidUrl").is_none() && pushed.get("rejectUrl").is_none());
+    }
+
+    #[test]
+    fn a_relative_job_url_lies_under_the_marketplace() {
+        assert_eq!(
+            document(BARE, LeadForm::Listed)["jobUrl"],
+            "https://market.test/jobs/~7"
+        );
+        let absolute = BARE.replace("/jobs/~7", "https://elsewhere.test/~7");
+        assert_eq!(
+            document(&absolute, LeadForm::Listed)["jobUrl"],
+            "https://elsewhere.test/~7"
+        );
+    }
+
+    #[test]
+    fn a_lead_carries_its_status_and_its_jobs_times() {
+        let document = document(BARE, LeadForm::Pushed);
+        assert_eq!(document["status"], "new");
+        assert_eq!(document["createdAt"], 5);
+        assert_eq!(document["datetime"], 1_790_000_000_000_i64);
+        assert_eq!(document["description"], "D é");
+    }
+}

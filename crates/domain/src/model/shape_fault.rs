@@ -1,0 +1,98 @@
+//! What is wrong with the shape of something a caller wrote (decision A2, `docs/rules.md#a2`).
+//!
+//! Owns one fault: where it is and what would be right. Does not own the answer that carries it, nor the
+//! three faults against the bidding rules, which have a code of their own
+//! ([`ValidationFault`](crate::bidding::ValidationFault)).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One fault in the shape of a request or a file: a wrong type, an unknown or missing field, a value out of
+/// bounds.
+///
+/// ```
+/// use bidloop_domain::model::ShapeFault;
+///
+/// let fault = ShapeFault::new(&["biddingConfig"], "must be an object").at("minBoost");
+/// assert_eq!(fault.path, ["biddingConfig", "minBoost"]);
+/// assert_eq!(fault.to_string(), "biddingConfig.minBoost: must be an object");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShapeFault {
+    /// Names and indexes (as decimal digits) down to the offending value; a missing field's path ends with
+    /// its name; empty for the whole document.
+    pub path: Vec<String>,
+    /// What is allowed there, as a phrase that follows the path.
+    pub message: String,
+}
+
+impl ShapeFault {
+    /// A fault at `path`.
+    pub fn new<S: AsRef<str>>(path: &[S], message: impl Into<String>) -> Self {
+        Self {
+            path: path.iter().map(|part| part.as_ref().to_owned()).collect(),
+            message: message.into(),
+        }
+    }
+
+    /// The same fault, one step further down the path.
+    #[must_use]
+    pub fn at(mut self, name: impl Into<String>) -> Self {
+        self.path.push(name.into());
+        self
+    }
+
+    /// The same fault, seen from further up: `prefix` is put before the path.
+    #[must_use]
+    pub fn under<S: AsRef<str>>(mut self, prefix: &[S]) -> Self {
+        self.path
+            .splice(0..0, prefix.iter().map(|part| part.as_ref().to_owned()));
+        self
+    }
+}
+
+impl fmt::Display for ShapeFault {
+    /// `organizations[0].biddingConfig.minBoost: must be …`; just the message for the whole document.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, part) in self.path.iter().enumerate() {
+            let is_index = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            match (is_index, position) {
+                (true, 1..) => write!(f, "[{part}]")?,
+                (_, 0) => f.write_str(part)?,
+                (false, _) => write!(f, ".{part}")?,
+            }
+        }
+        if !self.path.is_empty() {
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_prints_its_path_as_files_are_read() {
+        let fault = ShapeFault::new(
+            &["organizations", "0", "filters", "12", "keywords"],
+            "must be a string",
+        );
+        assert_eq!(
+            fault.to_string(),
+            "organizations[0].filters[12].keywords: must be a string"
+        );
+        assert_eq!(
+            ShapeFault::new::<&str>(&[], "malformed JSON").to_string(),
+            "malformed JSON"
+        );
+    }
+
+    #[test]
+    fn a_fault_can_be_seen_from_further_up() {
+        let fault = ShapeFault::new(&["minBoost"], "must be an integer").under(&["biddingConfig"]);
+        assert_eq!(fault.path, ["biddingConfig", "minBoost"]);
+    }
+}

@@ -1,0 +1,235 @@
+//! Webhook endpoints, events and envelopes.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{CampaignId, DeliveryId, EndpointId, EventId, LeadId, OrganizationId, Timestamp, WebhookSecret};
+
+/// The payload version in every envelope (decision C2).
+pub const PAYLOAD_VERSION: &str = "2026-09-10";
+
+/// Event kinds (specification, Events).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum EventKind {
+    /// A job matched an active External campaign.
+    #[serde(rename = "job.new")]
+    JobNew,
+    /// A bid ended, or was simulated.
+    #[serde(rename = "bid_complete")]
+    BidComplete,
+}
+
+impl EventKind {
+    /// The word used on the wire and in the database.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::JobNew => "job.new",
+            Self::BidComplete => "bid_complete",
+        }
+    }
+
+    /// The inverse of [`as_str`](Self::as_str).
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::JobNew, Self::BidComplete]
+            .into_iter()
+            .find(|event| event.as_str() == word)
+    }
+}
+
+/// A configured receiver of events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebhookEndpoint {
+    /// Its id.
+    pub id: EndpointId,
+    /// `None` at organization scope.
+    pub campaign_id: Option<CampaignId>,
+    /// Where to.
+    pub url: String,
+    /// What it subscribes to.
+    pub events: Vec<EventKind>,
+    /// Whether it gets anything.
+    pub active: bool,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// Chooses who gets an event (decision C7): the active endpoints of the campaign and of the organization that
+/// subscribe to it, once per distinct URL; of two with one URL the campaign's is used, then the older, then the
+/// one with the smaller id.
+///
+/// `endpoints` are all of the organization's; the answer keeps no particular order.
+pub fn receivers<'a>(
+    endpoints: &'a [WebhookEndpoint],
+    campaign: &CampaignId,
+    event: EventKind,
+) -> Vec<&'a WebhookEndpoint> {
+    let mut candidates: Vec<&WebhookEndpoint> = endpoints
+        .iter()
+        .filter(|endpoint| endpoint.active && endpoint.events.contains(&event))
+        .filter(|endpoint| {
+            endpoint
+                .campaign_id
+                .as_ref()
+                .is_none_or(|scope| scope == campaign)
+        })
+        .collect();
+    candidates.sort_by_key(|e| (e.url.clone(), e.campaign_id.is_none(), e.created_at, e.id.clone()));
+    candidates.dedup_by(|later, earlier| later.url == earlier.url);
+    candidates
+}
+
+/// An event that a store command delivers to whoever subscribes to it, in the transaction that causes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// One an occurrence; deliveries' ids derive from it.
+    pub id: EventId,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Whose.
+    pub campaign_id: CampaignId,
+    /// About which lead.
+    pub lead_id: LeadId,
+    /// What happened. A `job.new` holds a reference to its lead, a `bid_complete` its `data` as JSON.
+    pub payload: EventPayload,
+}
+
+/// What an event's envelope will carry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventPayload {
+    /// Written when it is sent, from the lead and its job as they then stand.
+    JobNew,
+    /// `data` as it stood when the bid ended: a JSON object.
+    BidComplete(String),
+}
+
+impl EventPayload {
+    /// The event's kind.
+    pub const fn kind(&self) -> EventKind {
+        match self {
+            Self::JobNew => EventKind::JobNew,
+            Self::BidComplete(_) => EventKind::BidComplete,
+        }
+    }
+}
+
+/// Where a delivery stands (decision C5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeliveryState {
+    /// Not yet tried.
+    Pending,
+    /// Marked just before its connection is opened; it is never tried again.
+    Sending,
+    /// Answered 200.
+    Delivered,
+    /// Not answered 200, or interrupted.
+    Failed,
+}
+
+impl DeliveryState {
+    /// The word used in the database.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Sending => "sending",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// An endpoint as the sender needs it: with its secrets.
+#[derive(Debug, Clone)]
+pub struct DeliveryTarget {
+    /// The endpoint.
+    pub endpoint_id: EndpointId,
+    /// Where to.
+    pub url: String,
+    /// All secrets that sign now: the current one and, during a rotation, the previous one (decision C3).
+    pub secrets: Vec<WebhookSecret>,
+}
+
+/// Writes the envelope of an event (specification, Events; decision C2).
+///
+/// `data` must be a JSON object; it is copied as it is.
+///
+/// ```
+/// use bidloop_domain::model::{DeliveryId, EventKind, Timestamp, envelope};
+/// use serde_json::value::RawValue;
+///
+/// let data = RawValue::from_string(r#"{"leadId":"ld_1"}"#.to_owned())?;
+/// let delivery = DeliveryId(uuid::Uuid::nil());
+/// let body = envelope(delivery, EventKind::JobNew, Timestamp::from_seconds(1_790_000_000), &data)?;
+/// let json: serde_json::Value = serde_json::from_slice(&body)?;
+/// assert_eq!(json["event"], "job.new");
+/// assert_eq!(json["createdAt"], 1_790_000_000);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn envelope(
+    id: DeliveryId,
+    event: EventKind,
+    created_at: Timestamp,
+    data: &RawValue,
+) -> Result<Bytes, serde_json::Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Envelope<'a> {
+        id: DeliveryId,
+        event: EventKind,
+        version: &'static str,
+        created_at: i64,
+        data: &'a RawValue,
+    }
+    let envelope = Envelope {
+        id,
+        event,
+        version: PAYLOAD_VERSION,
+        created_at: created_at.as_seconds(),
+        data,
+    };
+    serde_json::to_vec(&envelope).map(Bytes::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(id: &str, scope: Option<&str>, url: &str, created_at: i64) -> WebhookEndpoint {
+        WebhookEndpoint {
+            id: EndpointId::parse(id).unwrap(),
+            campaign_id: scope.map(|c| CampaignId::parse(c).unwrap()),
+            url: url.to_owned(),
+            events: vec![EventKind::JobNew],
+            active: true,
+            created_at: Timestamp::from_millis(created_at),
+        }
+    }
+
+    #[test]
+    fn of_two_endpoints_with_one_url_the_campaigns_is_used_then_the_older() {
+        let campaign = CampaignId::parse("camp").unwrap();
+        let all = [
+            endpoint("org_old", None, "https://a", 1),
+            endpoint("camp_new", Some("camp"), "https://a", 9),
+            endpoint("org_b_new", None, "https://b", 5),
+            endpoint("org_b_old", None, "https://b", 4),
+            endpoint("other", Some("elsewhere"), "https://c", 1),
+        ];
+        let mut ids: Vec<&str> = receivers(&all, &campaign, EventKind::JobNew)
+            .iter()
+            .map(|e| e.id.as_str())
+            .collect();
+        ids.sort_unstable();
+        assert_eq!(ids, ["camp_new", "org_b_old"]);
+    }
+
+    #[test]
+    fn inactive_and_unsubscribed_endpoints_get_nothing() {
+        let campaign = CampaignId::parse("camp").unwrap();
+        let mut inactive = endpoint("a", None, "https://a", 1);
+        inactive.active = false;
+        let subscribed_to_another = endpoint("b", None, "https://b", 1);
+        assert!(receivers(&[inactive], &campaign, EventKind::JobNew).is_empty());
+        assert!(receivers(&[subscribed_to_another], &campaign, EventKind::BidComplete).is_empty());
+    }
+}

@@ -1,0 +1,52 @@
+//! API keys in the store.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::model::{ApiKeyHash, ApiKeyId, ApiKeyRecord, FoundApiKey, OrganizationId, Timestamp};
+
+/// What became of [`ApiKeyStore::create`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreateApiKey {
+    /// Stored.
+    Created,
+    /// There is no such organization.
+    OrganizationUnknown,
+    /// The organization has a key with this id.
+    IdTaken,
+}
+
+/// What became of [`ApiKeyStore::revoke`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RevokeApiKey {
+    /// Refused from now on.
+    Revoked,
+    /// It was revoked before, at this moment.
+    RevokedBefore(Timestamp),
+    /// The organization has no key with this id.
+    Unknown,
+}
+
+/// Finds, creates and revokes API keys (decision D5).
+#[async_trait]
+pub trait ApiKeyStore: Send + Sync + std::fmt::Debug {
+    /// The key with this digest, whatever its state, and its organization's subscription.
+    async fn find(&self, hash: &ApiKeyHash) -> Result<Option<FoundApiKey>, StoreError>;
+
+    /// Stores a key by its digest.
+    async fn create(&self, record: &ApiKeyRecord, hash: &ApiKeyHash) -> Result<CreateApiKey, StoreError>;
+
+    /// All of an organization's keys, oldest first; `None` if there is no such organization.
+    async fn list(&self, organization: &OrganizationId) -> Result<Option<Vec<ApiKeyRecord>>, StoreError>;
+
+    /// Marks the key as revoked.
+    async fn revoke(
+        &self,
+        organization: &OrganizationId,
+        id: &ApiKeyId,
+        at: Timestamp,
+    ) -> Result<RevokeApiKey, StoreError>;
+
+    /// Notes when keys were last used; never moves a key's time back. Unknown keys are passed over.
+    async fn record_uses(&self, uses: &[(OrganizationId, ApiKeyId, Timestamp)]) -> Result<(), StoreError>;
+}

@@ -1,0 +1,23 @@
+//! Time, ids and randomness: what pure code may not take from its surroundings.
+
+use uuid::Uuid;
+
+use crate::model::Timestamp;
+
+/// The current time.
+pub trait Clock: Send + Sync + std::fmt::Debug {
+    /// Now, in UNIX milliseconds.
+    fn now(&self) -> Timestamp;
+}
+
+/// Fresh ids and random bytes.
+pub trait Ids: Send + Sync + std::fmt::Debug {
+    /// A UUID never returned before; later ones sort after earlier ones where the adapter can manage it.
+    fn uuid(&self) -> Uuid;
+
+    /// Fills `bytes` from a cryptographically secure source (API keys, webhook secrets).
+    fn fill_random(&self, bytes: &mut [u8]);
+
+    /// A number from 0 (included) to 1 (excluded), for jitter; need not be secure.
+    fn fraction(&self) -> f64;
+}

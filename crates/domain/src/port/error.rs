@@ -1,0 +1,15 @@
+//! Why a store could not do what it was asked.
+
+/// A store's failure. The texts are for the log, never for a caller's answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The database cannot be reached, is overloaded or is not migrated; the same call may succeed later.
+    #[error("the database is unavailable: {0}")]
+    Unavailable(String),
+    /// What is stored cannot be understood.
+    #[error("stored data is corrupt: {0}")]
+    Corrupt(String),
+    /// The database refused the statement, which is a fault of ours.
+    #[error("the database refused a statement: {0}")]
+    Backend(String),
+}

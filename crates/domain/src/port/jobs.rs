@@ -1,0 +1,197 @@
+//! Jobs, matches and the feed's position: what ingesting and backfilling need.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::StoreError;
+use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
+
+/// Counts every change of filters, campaigns or organizations. What was computed under an older revision is not
+/// recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Revision(pub i64);
+
+/// A saved filter as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredFilter {
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Whose.
+    pub campaign_id: CampaignId,
+    /// Its id.
+    pub id: FilterId,
+    /// The filter's JSON body (contract section 4), without `id` and `name`.
+    pub body: Value,
+}
+
+/// All filters at one revision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FilterSnapshot {
+    /// The revision at which they were read.
+    pub revision: Revision,
+    /// Every campaign's filters, whatever its state (decision D2).
+    pub filters: Vec<StoredFilter>,
+}
+
+/// A job of the feed with the campaigns it matches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchedJob {
+    /// Its id.
+    pub id: JobId,
+    /// When it was posted.
+    pub posted_at: Timestamp,
+    /// The JSON as served.
+    pub json: String,
+    /// The campaigns with at least one filter that it matches.
+    pub campaigns: Vec<(OrganizationId, CampaignId)>,
+}
+
+/// A page of the feed, matched and ready to be recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchedPage {
+    /// The position the page was read from.
+    pub read_from: Option<String>,
+    /// The position after it.
+    pub cursor: Option<String>,
+    /// The revision of the filters it was matched with.
+    pub revision: Revision,
+    /// Now.
+    pub at: Timestamp,
+    /// Age of a post up to which active campaigns act on it; `None`: any (decision D2).
+    pub act_within: Option<Duration>,
+    /// In the feed's order. An id may occur twice: the later one counts.
+    pub jobs: Vec<MatchedJob>,
+}
+
+/// What became of [`JobStore::record_page`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordPage {
+    /// All of it is stored.
+    Recorded(PageCounts),
+    /// Filters, campaigns or organizations changed since the page was matched: match it again. Nothing changed.
+    RevisionMoved,
+    /// Somebody else moved the position: read from there. Nothing changed.
+    PositionMoved,
+}
+
+/// What a recorded page brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PageCounts {
+    /// Jobs never seen before.
+    pub new_jobs: u64,
+    /// Known jobs whose content changed.
+    pub changed_jobs: u64,
+    /// New matches.
+    pub matches: u64,
+    /// Deliveries of `job.new` queued.
+    pub deliveries: u64,
+    /// Intents to bid by template queued.
+    pub automatic_bids: u64,
+}
+
+/// The feed's side of the store.
+#[async_trait]
+pub trait JobStore: Send + Sync + std::fmt::Debug {
+    /// The durable position in the feed; `None` before the first page.
+    async fn feed_position(&self) -> Result<Option<String>, StoreError>;
+
+    /// The current revision: one small read.
+    async fn revision(&self) -> Result<Revision, StoreError>;
+
+    /// All filters and the revision they belong to.
+    async fn filters(&self) -> Result<FilterSnapshot, StoreError>;
+
+    /// Records a page in one transaction, or nothing of it: jobs, matches with their sequence numbers, leads and
+    /// queued work of campaigns that act, and the new position.
+    ///
+    /// - A new job becomes a match of each campaign at `page.at`, or a millisecond after the campaign's last
+    ///   match if that is later, so that `createdAt` never falls; within the page the order is by posting time,
+    ///   then the feed's.
+    /// - What a campaign does is [`action_on_match`](crate::model::action_on_match) on its state in this very
+    ///   transaction: `PushJobNew` materializes the lead and queues one delivery a
+    ///   [receiver](crate::model::receivers), `BidByTemplate` materializes the lead and queues an intent.
+    /// - A known job with the same JSON changes nothing. One with other JSON replaces the stored post; campaigns
+    ///   that it matches no longer lose the match, campaigns that it newly matches gain it with the lead's
+    ///   `createdAt` if there is a lead, else `page.at`, and the list stays ordered; nothing is sent or bid
+    ///   (decision D4).
+    async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError>;
+}
+
+/// A campaign whose filters changed and whose stored matches must be computed anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Backfill {
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// The campaign.
+    pub campaign_id: CampaignId,
+    /// The campaign's revision: the switch fails if it has moved since.
+    pub campaign_revision: i64,
+    /// The campaign's filters at that revision.
+    pub filters: Vec<StoredFilter>,
+}
+
+/// The backfills that are due and the point up to which stored jobs concern them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DueBackfills {
+    /// The highest sequence number of a stored job: whatever is stored later is matched by ingesting.
+    pub watermark: i64,
+    /// The campaigns.
+    pub campaigns: Vec<Backfill>,
+}
+
+/// A stored job in the order of storing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredJob {
+    /// Dense and ascending in the order in which contents were stored: a changed job gets a new one.
+    pub seq: i64,
+    /// Its id.
+    pub id: JobId,
+    /// The JSON as served.
+    pub json: String,
+}
+
+/// What became of [`MatchStore::switch`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SwitchMatches {
+    /// The new result is served from now on.
+    Switched {
+        /// Matches of the campaign after the switch.
+        total: u64,
+    },
+    /// The campaign's filters changed again, or it was removed: nothing changed.
+    Superseded,
+}
+
+/// Matches computed anew after a filter change.
+#[async_trait]
+pub trait MatchStore: Send + Sync + std::fmt::Debug {
+    /// Campaigns whose stored matches are older than their filters, with a watermark taken in the same snapshot.
+    async fn due_backfills(&self) -> Result<DueBackfills, StoreError>;
+
+    /// Up to `limit` stored jobs with a sequence number below `before` (all, if `None`) and not above
+    /// `watermark`, newest first.
+    async fn stored_jobs(
+        &self,
+        watermark: i64,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredJob>, StoreError>;
+
+    /// Replaces the campaign's matches in one atomic step (decision A5): `matched` are the sequence numbers of
+    /// the jobs up to `watermark` that match; what ingesting stored after the watermark is kept. A sequence
+    /// number that is gone (the job changed meanwhile) is passed over. Matches that remain keep their
+    /// `createdAt`; a job that becomes a match takes its lead's `createdAt`, or `at` if it has no lead. The
+    /// order is by `createdAt`, then posting time, then the order of storing.
+    async fn switch(
+        &self,
+        backfill: &Backfill,
+        watermark: i64,
+        matched: &[i64],
+        at: Timestamp,
+    ) -> Result<SwitchMatches, StoreError>;
+
+    /// How many campaigns wait for a backfill.
+    async fn due_count(&self) -> Result<u64, StoreError>;
+}

@@ -1,0 +1,172 @@
+//! Leads in the store: the bidding loop's reads and commands.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::bidding::QuotaUsage;
+use crate::model::{
+    Activity, BidRecord, BiddingConfig, Campaign, CampaignId, LeadAttachment, LeadId, LeadStatus,
+    LeadWithJob, NewBid, NewEvent, OrganizationId,
+};
+
+/// One page of a campaign's matches, newest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeadPage {
+    /// Matches across all pages.
+    pub total: u64,
+    /// The campaign's name.
+    pub campaign_name: String,
+    /// The page.
+    pub leads: Vec<LeadWithJob>,
+}
+
+/// A lead with everything that a decision on it needs.
+#[derive(Debug, Clone)]
+pub struct LeadContext {
+    /// The lead and its job.
+    pub lead: LeadWithJob,
+    /// Its campaign; `None` once the campaign was removed.
+    pub campaign: Option<Campaign>,
+    /// Files uploaded for it, oldest first.
+    pub attachments: Vec<LeadAttachment>,
+    /// Its latest bid, if there was one.
+    pub bid: Option<BidRecord>,
+}
+
+/// What was found under a campaign's and a lead's id.
+#[derive(Debug, Clone)]
+pub enum LeadLookup {
+    /// The organization has no such campaign.
+    CampaignUnknown,
+    /// The campaign has no such lead.
+    LeadUnknown,
+    /// The lead.
+    Found(Box<LeadContext>),
+}
+
+/// What became of [`LeadStore::accept_bid`]. Whatever is not `Accepted` changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AcceptBid {
+    /// Status, quota, queue entry, frozen attachments and Activity are stored, durably.
+    Accepted,
+    /// There is no such lead or campaign any more.
+    LeadUnknown,
+    /// The lead is not `new`.
+    LeadNotNew(LeadStatus),
+    /// The campaign has no connected bidder account (decision A8).
+    NoConnectedAccount,
+    /// The period's quota is used up.
+    QuotaUsedUp(QuotaUsage),
+}
+
+/// What became of [`LeadStore::reject`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RejectLead {
+    /// The lead is rejected; the Activity is stored.
+    Rejected,
+    /// There is no such lead.
+    LeadUnknown,
+    /// The lead is not `new`; nothing changed.
+    LeadNotNew(LeadStatus),
+}
+
+/// What became of [`LeadStore::add_attachments`]. Whatever is not `Added` changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AddAttachments {
+    /// Stored; the lead's whole list, oldest first.
+    Added(Vec<LeadAttachment>),
+    /// There is no such lead.
+    LeadUnknown,
+    /// The lead is not `new` (decision A10).
+    LeadNotNew(LeadStatus),
+    /// The lead would have more than [`MAX_FILES`](crate::attachment_rules::MAX_FILES) files.
+    TooMany {
+        /// How many it has.
+        existing: usize,
+    },
+    /// The lead has a file of this name already (original name of the new file).
+    DuplicateName(String),
+}
+
+/// A file to be added to a lead, its content already in the blob store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAttachment {
+    /// The file.
+    pub attachment: LeadAttachment,
+    /// Its name after NFC and full case folding: unique on the lead (decision A9).
+    pub comparison_key: String,
+}
+
+/// What became of [`LeadStore::reopen`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReopenLead {
+    /// The lead is `new` again.
+    Reopened,
+    /// There is no such lead.
+    LeadUnknown,
+    /// Only skipped and failed leads can be reopened.
+    NotReopenable(LeadStatus),
+}
+
+/// Leads, their bids, rejections and uploads.
+///
+/// Every method takes the organization with the id, so that another organization's lead does not exist; the
+/// two that do not are for operators' commands, since lead ids are unique everywhere.
+#[async_trait]
+pub trait LeadStore: Send + Sync + std::fmt::Debug {
+    /// The page of the campaign's matches that starts `offset` from the newest; `None` if the organization has
+    /// no such campaign. Every job on the page is materialized as a lead (specification, List leads). Costs the
+    /// same at every offset.
+    async fn page(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        offset: u64,
+        limit: u32,
+    ) -> Result<Option<LeadPage>, StoreError>;
+
+    /// The lead under a campaign. A lead outlives the match it was made of.
+    async fn find(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        lead: &LeadId,
+    ) -> Result<LeadLookup, StoreError>;
+
+    /// The lead, whosever it is.
+    async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError>;
+
+    /// Queues a bid (decision B2). Re-checks, in this order and in one transaction: the lead is `new`, its
+    /// campaign has a connected account, the organization's quota for the period of `bid.queued_at` is not used
+    /// up (decision B3). Freezes the lead's attachments or, where it has none, the campaign's. Stores `activity`
+    /// with it.
+    async fn accept_bid(&self, bid: &NewBid, activity: &Activity) -> Result<AcceptBid, StoreError>;
+
+    /// Rejects a `new` lead for good.
+    async fn reject(
+        &self,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        reason: Option<&str>,
+        activity: &Activity,
+    ) -> Result<RejectLead, StoreError>;
+
+    /// Adds files to a `new` lead, all or none; re-checks count and names in one transaction. `activity` is
+    /// stored when they are added.
+    async fn add_attachments(
+        &self,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        files: &[NewAttachment],
+        activity: &Activity,
+    ) -> Result<AddAttachments, StoreError>;
+
+    /// Records a dry run: its Activity and its `bid_complete` deliveries; nothing else.
+    async fn record_dry_run(&self, activity: &Activity, event: &NewEvent) -> Result<(), StoreError>;
+
+    /// Replaces the lead's own bidding configuration; false if there is no such lead.
+    async fn configure(&self, lead: &LeadId, config: &BiddingConfig) -> Result<bool, StoreError>;
+
+    /// Sets a skipped or failed lead back to `new` (decision B1), forgetting its reason; its uploads stay.
+    async fn reopen(&self, lead: &LeadId, activity: &Activity) -> Result<ReopenLead, StoreError>;
+}

@@ -1,0 +1,104 @@
+//! Who is calling: from a bearer credential to a [`Caller`].
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::model::{Actor, ApiKey, ApiKeyId, OrganizationId, Timestamp};
+use crate::port::{ApiKeyStore, Clock, StoreError};
+
+/// A program whose key was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The key's organization: all that it may see.
+    pub organization_id: OrganizationId,
+    /// The key.
+    pub key_id: ApiKeyId,
+    /// Its name, shown in the Activity record.
+    pub key_name: String,
+}
+
+impl Caller {
+    /// The caller as the Activity record names it.
+    pub fn actor(&self) -> Actor {
+        Actor::api_key(&self.key_id, &self.key_name)
+    }
+}
+
+/// Why a caller was not let in.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuthenticateError {
+    /// No key, a malformed, unknown, revoked or expired one, or an inactive subscription: one answer for all, so
+    /// that it tells nothing of other organizations.
+    #[error("missing or invalid API key, or no active paid subscription")]
+    Refused,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Checks API keys (specification, Authentication; decisions D5 and D6). Nothing is cached: a revocation works
+/// at once.
+#[derive(Debug)]
+pub struct Authenticate {
+    keys: Arc<dyn ApiKeyStore>,
+    clock: Arc<dyn Clock>,
+    uses: Mutex<HashMap<(OrganizationId, ApiKeyId), Timestamp>>,
+}
+
+impl Authenticate {
+    /// Over a store and a clock.
+    pub fn new(keys: Arc<dyn ApiKeyStore>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            keys,
+            clock,
+            uses: Mutex::default(),
+        }
+    }
+
+    /// Lets the key's holder in. `presented` is what followed `Bearer `; `None` if there was no such header.
+    pub async fn execute(&self, presented: Option<&str>) -> Result<Caller, AuthenticateError> {
+        let key = presented
+            .and_then(|text| ApiKey::parse(text).ok())
+            .ok_or(AuthenticateError::Refused)?;
+        let now = self.clock.now();
+        let found = self
+            .keys
+            .find(&key.hash())
+            .await?
+            .ok_or(AuthenticateError::Refused)?;
+        if !found.works_at(now) {
+            return Err(AuthenticateError::Refused);
+        }
+        let record = found.record;
+        self.uses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert((record.organization_id.clone(), record.id.clone()), now);
+        Ok(Caller {
+            organization_id: record.organization_id,
+            key_id: record.id,
+            key_name: record.name,
+        })
+    }
+
+    /// Stores when keys were last used; called every few seconds and at the stop. What cannot be stored now is
+    /// kept for the next call.
+    pub async fn flush_uses(&self) -> Result<(), StoreError> {
+        let taken = std::mem::take(&mut *self.uses.lock().unwrap_or_else(PoisonError::into_inner));
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let uses: Vec<_> = taken
+            .iter()
+            .map(|((org, key), at)| (org.clone(), key.clone(), *at))
+            .collect();
+        let stored = self.keys.record_uses(&uses).await;
+        if stored.is_err() {
+            let mut waiting = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+            for (key, at) in taken {
+                waiting.entry(key).or_insert(at);
+            }
+        }
+        stored
+    }
+}

@@ -1,0 +1,531 @@
+//! Submit proposals: takes a queued bid to the marketplace, exactly once (decision B4).
+//!
+//! The caller [claims](SubmitProposals::claim) bids, [works](SubmitProposals::work) on each while
+//! [renewing](SubmitProposals::renew) its lease. What may have been sent is stored before it is sent, and sent
+//! again unchanged until the marketplace has answered: so a crash at any point leads to exactly one proposal.
+
+mod ending;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::bidding::{
+    BoostPlan, ConnectsRefusals, Decision, DecisionInput, EndStatus, ExplanationStep, JobTerms, Reason,
+    ReasonCode, Terms, decide,
+};
+use crate::model::{BidEnd, Connects, LeadStatus, Links, Proposal, Timestamp};
+use crate::port::{
+    AccountReading, BlobPath, BlobStore, ClaimedBid, Clock, FileUpload, Ids, Marketplace, MarketplaceError,
+    StoreError, SubmissionStore, SubmittedProposal, WorkKind, WorkSignal,
+};
+
+/// How long a claim lasts unless renewed: short, so that a crash delays a bid by seconds.
+pub const LEASE: Duration = Duration::from_secs(10);
+
+/// The longest pause between attempts (decision B4).
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
+
+/// The first pause between attempts.
+const FIRST_BACKOFF: Duration = Duration::from_millis(500);
+
+/// What became of a claimed bid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SubmissionOutcome {
+    /// It ended; `bid_complete` is queued.
+    Ended(LeadStatus),
+    /// It is tried again later, for this reason.
+    Postponed(String),
+    /// Another process has it: the lease was lost.
+    LeaseLost,
+}
+
+/// Submits queued bids.
+#[derive(Debug)]
+pub struct SubmitProposals {
+    store: Arc<dyn SubmissionStore>,
+    marketplace: Arc<dyn Marketplace>,
+    blobs: Arc<dyn BlobStore>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    signal: Arc<dyn WorkSignal>,
+    links: Links,
+    owner: String,
+}
+
+/// What one pass over a bid leads to, before it is recorded.
+enum Verdict {
+    End {
+        end: Box<BidEnd>,
+        disconnect: bool,
+    },
+    Postpone {
+        why: String,
+        retry_after: Option<Duration>,
+        outstanding: bool,
+    },
+    Disconnected,
+    LeaseLost,
+}
+
+/// A proposal ready to be sent, or the verdict that there is none.
+type Prepared = Result<Proposal, Verdict>;
+
+impl SubmitProposals {
+    /// Over its ports. `owner` names this process and no other.
+    #[expect(clippy::too_many_arguments, reason = "one argument a port; wired once")]
+    pub fn new(
+        store: Arc<dyn SubmissionStore>,
+        marketplace: Arc<dyn Marketplace>,
+        blobs: Arc<dyn BlobStore>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        signal: Arc<dyn WorkSignal>,
+        links: Links,
+        owner: String,
+    ) -> Self {
+        Self {
+            store,
+            marketplace,
+            blobs,
+            clock,
+            ids,
+            signal,
+            links,
+            owner,
+        }
+    }
+
+    /// Claims up to `limit` due bids; each must now be [worked](Self::work) on.
+    pub async fn claim(&self, limit: u32) -> Result<Vec<ClaimedBid>, StoreError> {
+        let now = self.clock.now();
+        self.store.claim(&self.owner, now, now.plus(LEASE), limit).await
+    }
+
+    /// Extends the lease on a bid that is being worked on; to be called several times a [`LEASE`].
+    pub async fn renew(&self, claimed: &ClaimedBid) -> Result<bool, StoreError> {
+        let bid = &claimed.bid;
+        let until = self.clock.now().plus(LEASE);
+        self.store
+            .renew(&bid.organization_id, bid.id, &self.owner, until)
+            .await
+    }
+
+    /// Takes the bid as far as it goes now, and records how far that was.
+    pub async fn work(&self, claimed: &ClaimedBid) -> Result<SubmissionOutcome, StoreError> {
+        let mut steps = Vec::new();
+        let verdict = self.advance(claimed, &mut steps).await?;
+        let bid = &claimed.bid;
+        match verdict {
+            Verdict::LeaseLost => Ok(SubmissionOutcome::LeaseLost),
+            Verdict::End { end, disconnect } => {
+                let status = end.status;
+                let finish = self.ending(claimed, *end, disconnect, &steps)?;
+                let recorded = self.store.finish(&finish, &self.owner).await?;
+                if recorded {
+                    self.signal.wake(WorkKind::Deliveries);
+                    self.signal.wake(WorkKind::Submissions);
+                }
+                Ok(if recorded {
+                    SubmissionOutcome::Ended(status)
+                } else {
+                    SubmissionOutcome::LeaseLost
+                })
+            }
+            Verdict::Postpone {
+                why,
+                retry_after,
+                outstanding,
+            } => {
+                let next = self.next_attempt(claimed, retry_after, outstanding);
+                let held = self
+                    .store
+                    .postpone(&bid.organization_id, bid.id, &self.owner, next, outstanding)
+                    .await?;
+                Ok(if held {
+                    SubmissionOutcome::Postponed(why)
+                } else {
+                    SubmissionOutcome::LeaseLost
+                })
+            }
+            Verdict::Disconnected => {
+                let held = self
+                    .store
+                    .disconnect_account(&bid.organization_id, bid.id, &self.owner)
+                    .await?;
+                let why = "the marketplace refused the account's token".to_owned();
+                Ok(if held {
+                    SubmissionOutcome::Postponed(why)
+                } else {
+                    SubmissionOutcome::LeaseLost
+                })
+            }
+        }
+    }
+
+    async fn advance(
+        &self,
+        claimed: &ClaimedBid,
+        steps: &mut Vec<ExplanationStep>,
+    ) -> Result<Verdict, StoreError> {
+        let bid = &claimed.bid;
+        if !bid.answer_outstanding && self.clock.now() >= bid.deadline {
+            let message = "The deadline passed before the marketplace took the proposal.";
+            return Ok(failed(ReasonCode::DeadlineExceeded, message));
+        }
+        let Some(token) = claimed.token.as_deref() else {
+            return Ok(Verdict::Postpone {
+                why: "the bidder account was removed".to_owned(),
+                retry_after: None,
+                outstanding: bid.answer_outstanding,
+            });
+        };
+        if let Some(stored) = &bid.proposal {
+            steps.push(ExplanationStep::new(
+                "stored_proposal",
+                "The proposal was decided and stored before: it is sent unchanged.",
+            ));
+            return self.send(claimed, token, stored.clone(), steps).await;
+        }
+        if claimed.job_taken {
+            let message = "The account has another bid on the same job, through another lead.";
+            return Ok(failed(ReasonCode::AlreadyApplied, message));
+        }
+        match self
+            .decide_anew(claimed, token, ConnectsRefusals::default(), None, steps)
+            .await?
+        {
+            Ok(proposal) => self.send(claimed, token, proposal, steps).await,
+            Err(verdict) => Ok(verdict),
+        }
+    }
+
+    /// Stores and sends the proposal; after a refusal for want of connects, decides anew.
+    async fn send(
+        &self,
+        claimed: &ClaimedBid,
+        token: &str,
+        mut proposal: Proposal,
+        steps: &mut Vec<ExplanationStep>,
+    ) -> Result<Verdict, StoreError> {
+        let bid = &claimed.bid;
+        let mut outstanding = bid.answer_outstanding;
+        let mut refusals = ConnectsRefusals::default();
+        loop {
+            if !self
+                .store
+                .begin_attempt(&bid.organization_id, bid.id, &self.owner, &proposal)
+                .await?
+            {
+                return Ok(Verdict::LeaseLost);
+            }
+            let refusal = match self.marketplace.submit(token, bid.id, &proposal).await {
+                Ok(submitted) => return Ok(submitted_verdict(&proposal, submitted)),
+                Err(refusal) => refusal,
+            };
+            let why = refusal.to_string();
+            let (status, code, message, proposal_id) = match refusal {
+                MarketplaceError::NoAnswer(_) | MarketplaceError::Malformed(_) => {
+                    return Ok(Verdict::Postpone {
+                        why,
+                        retry_after: None,
+                        outstanding: true,
+                    });
+                }
+                MarketplaceError::Unreachable(_) => {
+                    return Ok(Verdict::Postpone {
+                        why,
+                        retry_after: None,
+                        outstanding,
+                    });
+                }
+                MarketplaceError::Passing { retry_after, .. } => {
+                    return Ok(Verdict::Postpone {
+                        why,
+                        retry_after,
+                        outstanding,
+                    });
+                }
+                // What was sent before may have been taken: the bid waits for a token that can tell.
+                MarketplaceError::InvalidToken if outstanding => return Ok(Verdict::Disconnected),
+                MarketplaceError::InvalidToken => return Ok(invalid_token(Some(&proposal))),
+                MarketplaceError::Refused {
+                    status,
+                    code,
+                    message,
+                    proposal_id,
+                } => (status, code, message, proposal_id),
+            };
+            match (status, code.as_str()) {
+                (402, _) | (_, "insufficient_connects") => {
+                    // The marketplace has answered: nothing was taken under this key.
+                    outstanding = false;
+                    refusals = refusals.after(proposal.required_connects.plus(proposal.boost_connects));
+                    steps.push(ExplanationStep::new(
+                        "connects_refused",
+                        "The marketplace refused the proposal for want of connects: it is decided anew.",
+                    ));
+                    match self
+                        .decide_anew(claimed, token, refusals, Some(&proposal), steps)
+                        .await?
+                    {
+                        Ok(anew) => proposal = anew,
+                        Err(verdict) => return Ok(verdict),
+                    }
+                }
+                (409, _) | (_, "already_applied") if outstanding => {
+                    if let Some(proposal_id) = proposal_id {
+                        steps.push(ExplanationStep::new(
+                            "found_submitted",
+                            "The marketplace already has the proposal: the earlier attempt, whose answer was lost, got through.",
+                        ));
+                        let submitted = SubmittedProposal {
+                            proposal_id,
+                            connects_spent: proposal.required_connects.plus(proposal.boost_connects),
+                            submitted_at: self.clock.now(),
+                        };
+                        return Ok(submitted_verdict(&proposal, submitted));
+                    }
+                    return Ok(refused(ReasonCode::AlreadyApplied, &message, &proposal, None));
+                }
+                (409, _) | (_, "already_applied") => {
+                    return Ok(refused(
+                        ReasonCode::AlreadyApplied,
+                        &message,
+                        &proposal,
+                        proposal_id,
+                    ));
+                }
+                (_, "job_warning") => {
+                    return Ok(refused(ReasonCode::JobWarning, &message, &proposal, None));
+                }
+                (_, "job_closed") => return Ok(refused(ReasonCode::JobClosed, &message, &proposal, None)),
+                (_, "not_eligible") => {
+                    return Ok(refused(ReasonCode::NotEligible, &message, &proposal, None));
+                }
+                (404, _) => return Ok(refused(ReasonCode::JobNotFound, &message, &proposal, None)),
+                _ => return Ok(refused(ReasonCode::Invalid, &message, &proposal, None)),
+            }
+        }
+    }
+
+    /// Reads the job's live state and the account's balance side by side and applies the frozen configuration.
+    /// `previous` is a proposal that was refused: its uploaded files are used again.
+    async fn decide_anew(
+        &self,
+        claimed: &ClaimedBid,
+        token: &str,
+        refusals: ConnectsRefusals,
+        previous: Option<&Proposal>,
+        steps: &mut Vec<ExplanationStep>,
+    ) -> Result<Prepared, StoreError> {
+        let bid = &claimed.bid;
+        let (job, account) = futures::join!(
+            self.marketplace.job(token, &bid.job_id),
+            self.marketplace.account(token)
+        );
+        let (job, account) = match (job, account) {
+            (Ok(job), Ok(account)) => (job, account),
+            (Err(MarketplaceError::Refused { status: 404, .. }), _) => {
+                let message = "The marketplace does not know the job any more.";
+                return Ok(Err(failed(ReasonCode::JobNotFound, message)));
+            }
+            (Err(MarketplaceError::InvalidToken), _) | (_, Err(MarketplaceError::InvalidToken)) => {
+                return Ok(Err(invalid_token(previous)));
+            }
+            (Err(error), _) | (_, Err(error)) => return Ok(Err(postponed(&error))),
+        };
+        let reading = AccountReading {
+            profile_hourly_rate: account.profile_hourly_rate,
+            connects_balance: account.connects_balance,
+            at: self.clock.now(),
+        };
+        self.store
+            .record_account(&bid.organization_id, &bid.account_id, &reading)
+            .await?;
+        let decision = decide(DecisionInput {
+            config: &bid.config,
+            job: &JobTerms::of(&job.post),
+            live: &job.state,
+            balance: account.connects_balance,
+            profile_rate: account.profile_hourly_rate,
+            refusals,
+        });
+        match decision {
+            Decision::End {
+                status,
+                reason,
+                terms,
+                steps: told,
+            } => {
+                steps.extend(told);
+                Ok(Err(ended(status, reason, terms, BoostPlan::NONE.connects, None)))
+            }
+            Decision::Send {
+                terms,
+                boost,
+                accept_warnings,
+                steps: told,
+            } => {
+                steps.extend(told);
+                let attachments = match previous {
+                    Some(previous) => previous.attachments.clone(),
+                    None => match self.upload_attachments(claimed, token).await {
+                        Ok(ids) => ids,
+                        Err(verdict) => return Ok(Err(verdict)),
+                    },
+                };
+                Ok(Ok(Proposal {
+                    job_id: bid.job_id.clone(),
+                    cover_letter: bid.cover_letter.clone(),
+                    answers: bid.answers.clone(),
+                    terms,
+                    boost_connects: boost.connects,
+                    required_connects: job.state.required_connects,
+                    attachments,
+                    accept_warnings,
+                }))
+            }
+        }
+    }
+
+    async fn upload_attachments(&self, claimed: &ClaimedBid, token: &str) -> Result<Vec<String>, Verdict> {
+        let mut ids = Vec::with_capacity(claimed.bid.attachments.len());
+        for file in &claimed.bid.attachments {
+            let content = match BlobPath::parse(&file.blob.storage_path) {
+                Some(path) => self.blobs.read(&path).await.map_err(|error| error.to_string()),
+                None => Err(format!("`{}` is no storage path", file.blob.storage_path)),
+            };
+            let content = content.map_err(|why| Verdict::Postpone {
+                why: format!("attachment {}: {why}", file.name),
+                retry_after: None,
+                outstanding: false,
+            })?;
+            let upload = FileUpload {
+                name: file.name.clone(),
+                content_type: file.content_type.clone(),
+                size_bytes: file.blob.size_bytes,
+                content,
+            };
+            match self.marketplace.upload(token, upload).await {
+                Ok(id) => ids.push(id),
+                Err(MarketplaceError::InvalidToken) => return Err(invalid_token(None)),
+                Err(MarketplaceError::Refused { message, .. }) => {
+                    let message = format!("The marketplace refused the file {}: {message}", file.name);
+                    return Err(failed(ReasonCode::Invalid, &message));
+                }
+                Err(error) => return Err(postponed(&error)),
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Exponential backoff with jitter, not before `Retry-After`; but no later than the deadline, at which a bid
+    /// without an outstanding answer ends.
+    fn next_attempt(
+        &self,
+        claimed: &ClaimedBid,
+        retry_after: Option<Duration>,
+        outstanding: bool,
+    ) -> Timestamp {
+        let doubled = FIRST_BACKOFF.saturating_mul(1 << claimed.bid.attempts.min(10));
+        let backoff = doubled.min(MAX_BACKOFF).mul_f64(0.5 + self.ids.fraction() / 2.0);
+        let next = self
+            .clock
+            .now()
+            .plus(backoff.max(retry_after.unwrap_or_default()));
+        if outstanding {
+            next
+        } else {
+            next.min(claimed.bid.deadline.max(self.clock.now()))
+        }
+    }
+}
+
+fn postponed(error: &MarketplaceError) -> Verdict {
+    let retry_after = match error {
+        MarketplaceError::Passing { retry_after, .. } => *retry_after,
+        _ => None,
+    };
+    Verdict::Postpone {
+        why: error.to_string(),
+        retry_after,
+        outstanding: false,
+    }
+}
+
+fn submitted_verdict(proposal: &Proposal, submitted: SubmittedProposal) -> Verdict {
+    Verdict::End {
+        end: Box::new(BidEnd {
+            status: LeadStatus::Submitted,
+            reason: None,
+            proposal_id: Some(submitted.proposal_id),
+            submitted_at: Some(submitted.submitted_at),
+            terms: Some(proposal.terms),
+            boost_connects: proposal.boost_connects,
+            connects_spent: submitted.connects_spent,
+        }),
+        disconnect: false,
+    }
+}
+
+fn failed(code: ReasonCode, message: &str) -> Verdict {
+    ended(
+        code.status(),
+        Reason::new(code, message),
+        None,
+        Connects::ZERO,
+        None,
+    )
+}
+
+fn refused(code: ReasonCode, message: &str, proposal: &Proposal, proposal_id: Option<String>) -> Verdict {
+    let message = if message.is_empty() {
+        format!("The marketplace refused the proposal: {code}.")
+    } else {
+        message.to_owned()
+    };
+    ended(
+        code.status(),
+        Reason::new(code, message),
+        Some(proposal.terms),
+        proposal.boost_connects,
+        proposal_id,
+    )
+}
+
+fn invalid_token(proposal: Option<&Proposal>) -> Verdict {
+    let message = "The marketplace refused the account's token. Give the account a new one.";
+    Verdict::End {
+        end: Box::new(BidEnd {
+            status: LeadStatus::Failed,
+            reason: Some(Reason::new(ReasonCode::InvalidToken, message)),
+            proposal_id: None,
+            submitted_at: None,
+            terms: proposal.map(|proposal| proposal.terms),
+            boost_connects: proposal.map_or(Connects::ZERO, |proposal| proposal.boost_connects),
+            connects_spent: Connects::ZERO,
+        }),
+        disconnect: true,
+    }
+}
+
+fn ended(
+    status: EndStatus,
+    reason: Reason,
+    terms: Option<Terms>,
+    boost_connects: Connects,
+    proposal_id: Option<String>,
+) -> Verdict {
+    Verdict::End {
+        end: Box::new(BidEnd {
+            status: status.into(),
+            reason: Some(reason),
+            proposal_id,
+            submitted_at: None,
+            terms,
+            boost_connects,
+            connects_spent: Connects::ZERO,
+        }),
+        disconnect: false,
+    }
+}

@@ -1,0 +1,191 @@
+//! Write automatic bids: for a lead of an automatic campaign, writes the letter and the answers from the
+//! campaign's templates and takes the ordinary way through [`SubmitBid`] (decision D3).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::{Bidder, SubmitBid, SubmitBidError};
+use crate::bidding::QuestionAnswerPair;
+use crate::model::{
+    Activity, ActivityId, ActivityKind, Actor, BidRequest, BiddingConfig, CampaignMode, CampaignState,
+    CoverLetter, JobPost, LeadForm, Links, lead_document,
+};
+use crate::port::{
+    AutomaticBid, AutomaticBidStore, Clock, Ids, LeadContext, LeadLookup, LeadStore, ProposalWriter,
+    StoreError,
+};
+
+/// How long an intent stays with the process that claimed it.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// What became of an intent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AutomaticBidOutcome {
+    /// The bid is queued.
+    Queued,
+    /// The lead stays as it is; Activity says why.
+    Parked,
+    /// The lead was decided on by other means, or is gone.
+    Superseded,
+}
+
+/// Bids by template.
+#[derive(Debug)]
+pub struct WriteAutomaticBids {
+    intents: Arc<dyn AutomaticBidStore>,
+    leads: Arc<dyn LeadStore>,
+    writer: Arc<dyn ProposalWriter>,
+    submit_bid: Arc<SubmitBid>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    links: Links,
+    owner: String,
+}
+
+impl WriteAutomaticBids {
+    /// Over its ports. `owner` names this process and no other.
+    #[expect(clippy::too_many_arguments, reason = "one argument a port; wired once")]
+    pub fn new(
+        intents: Arc<dyn AutomaticBidStore>,
+        leads: Arc<dyn LeadStore>,
+        writer: Arc<dyn ProposalWriter>,
+        submit_bid: Arc<SubmitBid>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        links: Links,
+        owner: String,
+    ) -> Self {
+        Self {
+            intents,
+            leads,
+            writer,
+            submit_bid,
+            clock,
+            ids,
+            links,
+            owner,
+        }
+    }
+
+    /// Claims up to `limit` intents; each must now be [carried out](Self::execute).
+    pub async fn claim(&self, limit: u32) -> Result<Vec<AutomaticBid>, StoreError> {
+        let now = self.clock.now();
+        self.intents
+            .claim_automatic(&self.owner, now, now.plus(LEASE), limit)
+            .await
+    }
+
+    /// Writes and queues the bid, or parks the lead with the reason in Activity. After a crash in between, the
+    /// intent is claimed again and finds the lead queued.
+    pub async fn execute(&self, intent: &AutomaticBid) -> Result<AutomaticBidOutcome, StoreError> {
+        let lookup = self
+            .leads
+            .find(&intent.organization_id, &intent.campaign_id, &intent.lead_id)
+            .await?;
+        let LeadLookup::Found(found) = lookup else {
+            self.intents.settle_automatic(intent, None).await?;
+            return Ok(AutomaticBidOutcome::Superseded);
+        };
+        let request = match self.write(&found) {
+            Ok(request) => request,
+            Err(why) => {
+                let entry = self.parked(intent, &why);
+                self.intents.settle_automatic(intent, Some(&entry)).await?;
+                return Ok(AutomaticBidOutcome::Parked);
+            }
+        };
+        let bidder = Bidder {
+            organization_id: intent.organization_id.clone(),
+            actor: Actor::service(),
+            over_http: false,
+        };
+        let bid = self
+            .submit_bid
+            .execute(&bidder, &intent.campaign_id, &intent.lead_id, Ok(request))
+            .await;
+        let outcome = match bid {
+            Ok(_) => AutomaticBidOutcome::Queued,
+            Err(SubmitBidError::Store(error)) => return Err(error),
+            Err(
+                SubmitBidError::LeadNotNew(_) | SubmitBidError::LeadUnknown | SubmitBidError::CampaignUnknown,
+            ) => AutomaticBidOutcome::Superseded,
+            // The refusal's Activity entry, written by the use case, says why.
+            Err(_) => AutomaticBidOutcome::Parked,
+        };
+        self.intents.settle_automatic(intent, None).await?;
+        Ok(outcome)
+    }
+
+    fn write(&self, found: &LeadContext) -> Result<BidRequest, String> {
+        let campaign = found.campaign.as_ref().ok_or("the campaign was removed")?;
+        if campaign.mode != CampaignMode::Automatic || campaign.state != CampaignState::Active {
+            return Err("the campaign is no longer an active automatic one".to_owned());
+        }
+        if !campaign.subscription.is_active() {
+            return Err("the organization has no active subscription".to_owned());
+        }
+        let template = campaign
+            .proposal
+            .cover_letter
+            .as_deref()
+            .ok_or("the campaign has no cover letter template")?;
+        let lead = lead_document(
+            &found.lead.lead,
+            Some(&campaign.name),
+            &found.lead.job_json,
+            &self.links,
+            LeadForm::Pushed,
+        )
+        .map_err(|error| error.to_string())?;
+        let fields: Value = serde_json::from_str(lead.get()).map_err(|error| error.to_string())?;
+        let letter = self
+            .writer
+            .render(template, &fields)
+            .map_err(|error| format!("the cover letter template cannot serve this lead: {error}"))?;
+        let cover_letter =
+            CoverLetter::parse(letter).ok_or("the cover letter template renders as an empty letter")?;
+        let questions = JobPost::parse(&found.lead.job_json)
+            .map_err(|fault| fault.to_string())?
+            .questions
+            .unwrap_or_default();
+        let mut question_answer_pairs = Vec::with_capacity(questions.len());
+        for question in questions {
+            let answer = campaign
+                .proposal
+                .answers
+                .iter()
+                .find(|answer| answer.question == question)
+                .ok_or_else(|| format!("the campaign has no answer for the question “{question}”"))?;
+            let answer = self
+                .writer
+                .render(&answer.answer, &fields)
+                .map_err(|error| format!("the answer to “{question}” cannot serve this lead: {error}"))?;
+            question_answer_pairs.push(QuestionAnswerPair { question, answer });
+        }
+        Ok(BidRequest {
+            cover_letter,
+            question_answer_pairs,
+            dry_run: false,
+            bidding_config: BiddingConfig::default(),
+        })
+    }
+
+    fn parked(&self, intent: &AutomaticBid, why: &str) -> Activity {
+        Activity {
+            id: ActivityId(self.ids.uuid()),
+            at: self.clock.now(),
+            organization_id: intent.organization_id.clone(),
+            campaign_id: Some(intent.campaign_id.clone()),
+            lead_id: Some(intent.lead_id.clone()),
+            kind: ActivityKind::Bid,
+            actor: Actor::service(),
+            outcome: "refused".to_owned(),
+            http_status: None,
+            dry_run: false,
+            message: format!("The lead stays parked: {why}."),
+            details: Map::new(),
+        }
+    }
+}

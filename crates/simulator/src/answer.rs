@@ -1,0 +1,110 @@
+//! What a call is answered with: JSON of a status, or a refusal `{"code", "message"}`. Owns the shapes, not the
+//! decision which one it is.
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http_body_util::Full;
+use hyper::Response;
+use serde_json::{Value, json};
+
+/// An answer before it is written to the connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Bytes,
+    pub(crate) retry_after: Option<String>,
+    pub(crate) allow: Option<&'static str>,
+}
+
+impl Answer {
+    pub(crate) fn json(status: StatusCode, value: &Value) -> Self {
+        Self::text(status, value.to_string())
+    }
+
+    pub(crate) fn text(status: StatusCode, json: String) -> Self {
+        Self {
+            status,
+            body: Bytes::from(json),
+            retry_after: None,
+            allow: None,
+        }
+    }
+
+    pub(crate) fn into_response(self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(self.body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(value) = self
+            .retry_after
+            .and_then(|text| HeaderValue::from_str(&text).ok())
+        {
+            headers.insert(RETRY_AFTER, value);
+        }
+        if let Some(methods) = self.allow {
+            headers.insert(ALLOW, HeaderValue::from_static(methods));
+        }
+        response
+    }
+}
+
+/// A call that was not granted, in the protocol's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    /// Goes with `already_applied` alone.
+    pub(crate) proposal_id: Option<String>,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            message: message.into(),
+            proposal_id: None,
+        }
+    }
+
+    /// 422 `invalid`: what a proposal or an upload says cannot be accepted.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
+    }
+
+    /// 400 `bad_request`: the call itself is malformed.
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
+    }
+
+    pub(crate) fn job_not_found(id: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "job_not_found",
+            format!("no job has the id {id}"),
+        )
+    }
+
+    pub(crate) fn invalid_token() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "invalid_token",
+            "the token belongs to no account",
+        )
+    }
+}
+
+impl From<Refusal> for Answer {
+    fn from(refusal: Refusal) -> Self {
+        let mut body = json!({"code": refusal.code, "message": refusal.message});
+        if let Some(id) = refusal.proposal_id {
+            body["proposalId"] = Value::String(id);
+        }
+        Answer::json(refusal.status, &body)
+    }
+}

@@ -1,0 +1,93 @@
+//! Job posts from a file of JSON lines. Owns the reading and the faults by line; posts are taken as they are.
+
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use crate::market::post;
+
+/// Why a file of job posts cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JobFileError {
+    /// It cannot be opened or read, or is no UTF-8.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A line is no job post.
+    #[error("{}:{line}: {message}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// The lines of a file, each a job post; blank lines are passed over.
+pub(crate) fn read(path: &Path) -> Result<Vec<Box<str>>, JobFileError> {
+    let failed = |source| JobFileError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::open(path).map_err(failed)?;
+    let mut posts = Vec::new();
+    for (index, line) in BufReader::with_capacity(1 << 16, file).lines().enumerate() {
+        let line = line.map_err(failed)?;
+        // Some editors begin a file with a byte order mark.
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() {
+            continue;
+        }
+        let fault = |message| JobFileError::Line {
+            path: path.to_owned(),
+            line: index + 1,
+            message,
+        };
+        let value: Value = serde_json::from_str(line).map_err(|error| fault(format!("no JSON: {error}")))?;
+        post::check(&value).map_err(fault)?;
+        posts.push(Box::from(line));
+    }
+    Ok(posts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn read_text(text: &str) -> Result<usize, String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let name = file.path().display().to_string();
+        read(file.path())
+            .map(|posts| posts.len())
+            .map_err(|error| error.to_string().replace(&name, "jobs"))
+    }
+
+    #[test]
+    fn blank_lines_are_passed_over_and_faults_name_their_line() {
+        assert_eq!(
+            read_text("\u{feff}{\"title\": \"a\"}\r\n\n {\"title\": \"b\"}"),
+            Ok(2)
+        );
+        assert_eq!(
+            read_text("{\"title\": \"a\"}\n\n{\"id\": \"x\"}\n"),
+            Err("jobs:3: title: missing".to_owned())
+        );
+        let broken = read_text("{\"title\": \"a\"}\n{\"title\"").unwrap_err();
+        assert!(broken.starts_with("jobs:2: no JSON: "), "{broken}");
+    }
+
+    #[test]
+    fn a_missing_file_is_reported_by_name() {
+        let error = read(Path::new("no/such/file.jsonl")).unwrap_err().to_string();
+        assert!(error.starts_with("no/such/file.jsonl: "), "{error}");
+    }
+}

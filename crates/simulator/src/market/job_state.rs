@@ -1,0 +1,140 @@
+//! A job's live state: whether it is open, its warnings, its boosts, its price in connects. Owns the four-place
+//! auction and the merging of control calls into the state.
+
+use serde::{Deserialize, Serialize};
+
+/// Places that a boost can take on a job.
+const BOOSTED_PLACES: usize = 4;
+
+/// Whether a job still takes proposals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    Open,
+    Closed,
+}
+
+/// What the marketplace shows before a proposal is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Warning {
+    pub(crate) code: String,
+    #[serde(default)]
+    pub(crate) message: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct JobState {
+    pub(crate) status: Status,
+    pub(crate) already_hired: bool,
+    pub(crate) warnings: Vec<Warning>,
+    /// The boosts that hold a place, in connects, highest first.
+    pub(crate) boosts: Vec<u32>,
+    pub(crate) required_connects: u32,
+    /// False: every proposal is refused as `not_eligible`. No part of the protocol's state.
+    #[serde(skip)]
+    pub(crate) eligible: bool,
+}
+
+/// What `PATCH /sim/jobs/<id>` may say.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct JobStatePatch {
+    #[serde(deserialize_with = "given")]
+    status: Option<Status>,
+    #[serde(deserialize_with = "given")]
+    already_hired: Option<bool>,
+    #[serde(deserialize_with = "given")]
+    warnings: Option<Vec<Warning>>,
+    #[serde(deserialize_with = "given")]
+    boosts: Option<Vec<u32>>,
+    #[serde(deserialize_with = "given")]
+    required_connects: Option<u32>,
+    #[serde(deserialize_with = "given")]
+    eligible: Option<bool>,
+}
+
+/// A member that may be absent but not null.
+fn given<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+impl JobState {
+    pub(crate) fn fresh(required_connects: u32) -> Self {
+        Self {
+            status: Status::Open,
+            already_hired: false,
+            warnings: Vec::new(),
+            boosts: Vec::new(),
+            required_connects,
+            eligible: true,
+        }
+    }
+
+    /// Puts a boost among the standing ones. One that is not among the four highest takes no place; of equal
+    /// boosts the earlier stands higher.
+    pub(crate) fn enter_boost(&mut self, connects: u32) {
+        if connects == 0 {
+            return;
+        }
+        let place = self.boosts.partition_point(|standing| *standing >= connects);
+        self.boosts.insert(place, connects);
+        self.boosts.truncate(BOOSTED_PLACES);
+    }
+
+    pub(crate) fn merge(&mut self, patch: JobStatePatch) {
+        if let Some(status) = patch.status {
+            self.status = status;
+        }
+        if let Some(already_hired) = patch.already_hired {
+            self.already_hired = already_hired;
+        }
+        if let Some(warnings) = patch.warnings {
+            self.warnings = warnings;
+        }
+        if let Some(boosts) = patch.boosts {
+            self.boosts.clear();
+            for connects in boosts {
+                self.enter_boost(connects);
+            }
+        }
+        if let Some(required_connects) = patch.required_connects {
+            self.required_connects = required_connects;
+        }
+        if let Some(eligible) = patch.eligible {
+            self.eligible = eligible;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_four_highest_boosts_stand_highest_first(boosts in prop::collection::vec(0u32..50, 0..20)) {
+            let mut state = JobState::fresh(10);
+            for boost in &boosts { state.enter_boost(*boost); }
+            let mut expected: Vec<u32> = boosts.into_iter().filter(|boost| *boost > 0).collect();
+            expected.sort_unstable_by(|a, b| b.cmp(a));
+            expected.truncate(4);
+            prop_assert_eq!(state.boosts, expected);
+        }
+    }
+
+    #[test]
+    fn a_patch_merges_what_it_names_and_refuses_what_it_does_not_know() {
+        let mut state = JobState::fresh(10);
+        state.merge(serde_json::from_str(r#"{"status": "closed", "boosts": [1, 9, 3, 4, 5]}"#).unwrap());
+        assert_eq!((state.status, state.required_connects), (Status::Closed, 10));
+        assert_eq!(state.boosts, [9, 5, 4, 3]);
+        assert!(serde_json::from_str::<JobStatePatch>(r#"{"state": "open"}"#).is_err());
+        assert!(serde_json::from_str::<JobStatePatch>(r#"{"status": null}"#).is_err());
+        assert!(serde_json::from_str::<JobStatePatch>(r#"{"boosts": [-1]}"#).is_err());
+    }
+}

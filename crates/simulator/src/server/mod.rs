@@ -1,0 +1,293 @@
+//! The HTTP/1.1 server: connections, their end, and carrying out faults. What a call answers is `call`'s.
+
+mod call;
+mod route;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::answer::{Answer, Refusal};
+use crate::faults::Fault;
+use crate::multipart::{Upload, UploadedFile};
+use crate::simulator::{Shared, stopped};
+use route::{Call, query, route, segments};
+
+/// How long answers under way may take once the simulator stops. What hangs on purpose is cut at once.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Bodies of protocol calls; far above any proposal.
+const MAX_BODY: usize = 8 * 1_048_576;
+/// Bodies of control calls, which publish many jobs with one call.
+const MAX_CONTROL_BODY: usize = 256 * 1_048_576;
+
+/// Serves until `stop` turns true or its sender is gone.
+pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>, stop: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    let mut stopping = stop.clone();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(serve_connection(stream, Arc::clone(&shared), stop.clone()));
+                }
+                Err(error) => {
+                    // Out of file descriptors, most likely: accepting again at once would only spin.
+                    tracing::warn!(%error, "the simulator cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            },
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            () = stopped(&mut stopping) => break,
+        }
+    }
+    drop(listener);
+    let ended = tokio::time::timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
+    if ended.is_err() {
+        connections.shutdown().await;
+    }
+}
+
+async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, stop: watch::Receiver<bool>) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection without TCP_NODELAY");
+    }
+    let mut stopping = stop.clone();
+    let service = service_fn(move |request| respond(request, Arc::clone(&shared), stop.clone()));
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopped(&mut stopping) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// The connection is to be cut without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("cut on purpose")]
+struct Cut;
+
+/// What a request amounts to once its body has been read.
+#[derive(Debug)]
+struct Asked {
+    call: Call,
+    query: Option<String>,
+    token: Option<String>,
+    idempotency_key: Option<String>,
+    body: Body,
+    fault: Option<Fault>,
+}
+
+#[derive(Debug)]
+enum Body {
+    Bytes(Bytes),
+    Upload(UploadedFile),
+    Refused(Refusal),
+}
+
+/// How a call ends.
+#[derive(Debug)]
+enum End {
+    Answer(Answer),
+    Cut,
+    Silence,
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    shared: Arc<Shared>,
+    mut stop: watch::Receiver<bool>,
+) -> Result<Response<Full<Bytes>>, Cut> {
+    let segments = segments(request.uri().path());
+    let call = match route(request.method(), &segments) {
+        Ok(call) => call,
+        Err(answer) => return Ok(answer.into_response()),
+    };
+    let asked = read(request, call, &segments, &shared).await;
+    // A task of its own, so that a caller who gives up waiting does not undo what it asked for.
+    let until_stop = stop.clone();
+    let carried_out = tokio::spawn(carry_out(asked, shared, until_stop)).await;
+    match carried_out.unwrap_or(End::Cut) {
+        End::Answer(answer) => Ok(answer.into_response()),
+        End::Cut => Err(Cut),
+        End::Silence => {
+            stopped(&mut stop).await;
+            Err(Cut)
+        }
+    }
+}
+
+async fn read(request: Request<Incoming>, call: Call, segments: &[String], shared: &Shared) -> Asked {
+    let header = |name| {
+        request
+            .headers()
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned)
+    };
+    let token = header(AUTHORIZATION).and_then(|value| {
+        let (scheme, token) = value.split_once(' ')?;
+        scheme
+            .eq_ignore_ascii_case("bearer")
+            .then(|| token.trim().to_owned())
+    });
+    let idempotency_key = request
+        .headers()
+        .get("idempotency-key")
+        .and_then(|value| value.to_str().ok())
+        .map(|key| key.trim().to_owned())
+        .filter(|key| !key.is_empty());
+    let mut fault = None;
+    if call.is_protocol() {
+        shared.count_call(call.name());
+        fault = shared.faults().take(request.method(), segments);
+        if let (Call::Propose, Some(key)) = (&call, &idempotency_key) {
+            shared
+                .market()
+                .note_attempt(token.as_deref().unwrap_or_default(), key);
+        }
+    }
+    let query = request.uri().query().map(str::to_owned);
+    let content_type = header(CONTENT_TYPE);
+    let body = if call == Call::Attach {
+        read_upload(content_type.as_deref(), request.into_body()).await
+    } else {
+        let limit = if call.is_protocol() {
+            MAX_BODY
+        } else {
+            MAX_CONTROL_BODY
+        };
+        read_bytes(request.into_body(), limit).await
+    };
+    Asked {
+        call,
+        query,
+        token,
+        idempotency_key,
+        body,
+        fault,
+    }
+}
+
+async fn read_bytes(body: Incoming, limit: usize) -> Body {
+    match http_body_util::Limited::new(body, limit).collect().await {
+        Ok(collected) => Body::Bytes(collected.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Body::Refused(Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            "the body is too large",
+        )),
+        Err(_) => Body::Refused(Refusal::bad_request("the body breaks off")),
+    }
+}
+
+async fn read_upload(content_type: Option<&str>, mut body: Incoming) -> Body {
+    let mut upload = match Upload::new(content_type) {
+        Ok(upload) => upload,
+        Err(refusal) => return Body::Refused(refusal),
+    };
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else {
+            return Body::Refused(Refusal::bad_request("the body breaks off"));
+        };
+        if let Some(Err(refusal)) = frame.data_ref().map(|chunk| upload.push(chunk)) {
+            return Body::Refused(refusal);
+        }
+    }
+    upload.finish().map_or_else(Body::Refused, Body::Upload)
+}
+
+async fn carry_out(asked: Asked, shared: Arc<Shared>, mut stop: watch::Receiver<bool>) -> End {
+    let Some(fault) = asked.fault.clone() else {
+        return End::Answer(call::answer(asked, &shared));
+    };
+    if let Some(delay) = fault.delay_ms {
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(delay)) => {}
+            () = stopped(&mut stop) => return End::Cut,
+        }
+    }
+    if fault.drop_after_commit {
+        let _lost = call::answer(asked, &shared);
+        return match (fault.hang, fault.status) {
+            (true, _) => End::Silence,
+            (false, Some(status)) => End::Answer(fault_answer(&fault, status)),
+            (false, None) => End::Cut,
+        };
+    }
+    if fault.hang {
+        return End::Silence;
+    }
+    let answer = match fault.status {
+        Some(status) => fault_answer(&fault, status),
+        None => call::answer(asked, &shared),
+    };
+    End::Answer(if fault.malformed {
+        broken_off(answer)
+    } else {
+        answer
+    })
+}
+
+fn fault_answer(fault: &Fault, status: u16) -> Answer {
+    let (code, message) = match status {
+        401 => ("invalid_token", "the token belongs to no account"),
+        402 => ("insufficient_connects", "the account has too few connects"),
+        404 => ("job_not_found", "no job has this id"),
+        409 => ("already_applied", "the account has a proposal on this job"),
+        422 => ("invalid", "the marketplace does not accept this"),
+        429 => ("rate_limited", "too many calls"),
+        503 => ("unavailable", "the marketplace is away"),
+        _ => ("fault", "a fault on demand"),
+    };
+    let body = fault
+        .body
+        .clone()
+        .unwrap_or_else(|| json!({"code": code, "message": message}));
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    // The protocol's 429 always says when to come again.
+    let default_wait = (status == StatusCode::TOO_MANY_REQUESTS).then(|| "1".to_owned());
+    let retry_after = fault
+        .retry_after
+        .as_ref()
+        .map(ToString::to_string)
+        .or(default_wait);
+    Answer {
+        retry_after,
+        ..Answer::json(status, &body)
+    }
+}
+
+/// The answer with the second half of its body missing: no JSON any more.
+fn broken_off(answer: Answer) -> Answer {
+    let half = answer.body.len() / 2;
+    Answer {
+        body: answer.body.slice(..half),
+        ..answer
+    }
+}
+
+/// Reads a JSON body of a control call.
+fn json_body(body: &Bytes) -> Result<Value, Refusal> {
+    serde_json::from_slice(body)
+        .map_err(|error| Refusal::bad_request(format!("the body is no JSON: {error}")))
+}

@@ -1,0 +1,167 @@
+//! From a request line to the call it makes. Owns paths, methods and query strings, nothing of what a call does.
+
+use http::{Method, StatusCode};
+
+use crate::answer::{Answer, Refusal};
+
+/// Every call the simulator answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Call {
+    Feed,
+    Job(String),
+    Account,
+    Attach,
+    Propose,
+    JobPage(String),
+    SimPublish,
+    SimJobs,
+    SimPatchJob(String),
+    SimPutAccount(String),
+    SimAccount(String),
+    SimRevokeToken(String),
+    SimProposals,
+    SimAttachments,
+    SimPutFaults,
+    SimFaults,
+    SimStats,
+}
+
+impl Call {
+    /// The call's name in the counts.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Feed => "GET /api/jobs",
+            Self::Job(_) => "GET /api/jobs/<id>",
+            Self::Account => "GET /api/account",
+            Self::Attach => "POST /api/attachments",
+            Self::Propose => "POST /api/proposals",
+            _ => "other",
+        }
+    }
+
+    /// Whether it belongs to the protocol: only such calls are struck by faults and counted.
+    pub(super) fn is_protocol(&self) -> bool {
+        matches!(
+            self,
+            Self::Feed | Self::Job(_) | Self::Account | Self::Attach | Self::Propose
+        )
+    }
+}
+
+/// A path's segments, decoded.
+pub(super) fn segments(path: &str) -> Vec<String> {
+    path.split('/').skip(1).map(decode).collect()
+}
+
+/// The call, or the answer to what is none: 404 for an unknown path, 405 for a wrong method.
+pub(super) fn route(method: &Method, segments: &[String]) -> Result<Call, Answer> {
+    let path: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let call = match (method.as_str(), path.as_slice()) {
+        ("GET", ["api", "jobs"]) => Call::Feed,
+        ("GET", ["api", "jobs", id]) => Call::Job((*id).to_owned()),
+        ("GET", ["api", "account"]) => Call::Account,
+        ("POST", ["api", "attachments"]) => Call::Attach,
+        ("POST", ["api", "proposals"]) => Call::Propose,
+        ("GET", ["jobs", ciphertext]) => Call::JobPage((*ciphertext).to_owned()),
+        ("POST", ["sim", "jobs"]) => Call::SimPublish,
+        ("GET", ["sim", "jobs"]) => Call::SimJobs,
+        ("PATCH", ["sim", "jobs", id]) => Call::SimPatchJob((*id).to_owned()),
+        ("PUT", ["sim", "accounts", token]) => Call::SimPutAccount((*token).to_owned()),
+        ("GET", ["sim", "accounts", token]) => Call::SimAccount((*token).to_owned()),
+        ("DELETE", ["sim", "accounts", token]) => Call::SimRevokeToken((*token).to_owned()),
+        ("GET", ["sim", "proposals"]) => Call::SimProposals,
+        ("GET", ["sim", "attachments"]) => Call::SimAttachments,
+        ("PUT", ["sim", "faults"]) => Call::SimPutFaults,
+        ("GET", ["sim", "faults"]) => Call::SimFaults,
+        ("GET", ["sim", "stats"]) => Call::SimStats,
+        (_, path) => return Err(unknown(path)),
+    };
+    Ok(call)
+}
+
+fn unknown(path: &[&str]) -> Answer {
+    let allow = match path {
+        ["api", "attachments" | "proposals"] => "POST",
+        ["sim", "jobs"] => "GET, POST",
+        ["sim", "jobs", _] => "PATCH",
+        ["sim", "accounts", _] => "GET, PUT, DELETE",
+        ["sim", "faults"] => "GET, PUT",
+        ["api", "jobs" | "account"]
+        | ["api", "jobs", _]
+        | ["jobs", _]
+        | ["sim", "proposals" | "attachments" | "stats"] => "GET",
+        _ => return Refusal::new(StatusCode::NOT_FOUND, "not_found", "no such path").into(),
+    };
+    let refusal = Refusal::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        format!("allowed: {allow}"),
+    );
+    Answer {
+        allow: Some(allow),
+        ..refusal.into()
+    }
+}
+
+/// The value of a query parameter, decoded; the first one if it is repeated.
+pub(super) fn query(query: Option<&str>, name: &str) -> Option<String> {
+    query?.split('&').find_map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decode(key) == name).then(|| decode(&value.replace('+', " ")))
+    })
+}
+
+/// Undoes percent-encoding. What is no escape stays as it is.
+fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let mut byte = [bytes[at]];
+        let escape = (bytes[at] == b'%').then(|| bytes.get(at + 1..at + 3)).flatten();
+        if escape.is_some_and(|digits| hex::decode_to_slice(digits, &mut byte).is_ok()) {
+            at += 2;
+        }
+        decoded.push(byte[0]);
+        at += 1;
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn routed(method: &Method, path: &str) -> Result<Call, (u16, Option<&'static str>)> {
+        route(method, &segments(path)).map_err(|answer| (answer.status.as_u16(), answer.allow))
+    }
+
+    #[test]
+    fn ids_and_tokens_are_decoded() {
+        assert_eq!(
+            routed(&Method::GET, "/api/jobs/a%2Fb%20c%zz"),
+            Ok(Call::Job("a/b c%zz".to_owned()))
+        );
+        assert_eq!(
+            query(Some("limit=5&after=a%2bb+c"), "after").as_deref(),
+            Some("a+b c")
+        );
+        assert_eq!(query(Some("limit"), "limit").as_deref(), Some(""));
+        assert_eq!(query(Some("limit=5"), "after"), None);
+    }
+
+    #[test]
+    fn a_wrong_method_is_405_and_an_unknown_path_404() {
+        for (method, path, answer) in [
+            (Method::POST, "/api/jobs", (405, Some("GET"))),
+            (Method::PUT, "/api/jobs/1", (405, Some("GET"))),
+            (Method::GET, "/api/proposals", (405, Some("POST"))),
+            (Method::DELETE, "/sim/jobs", (405, Some("GET, POST"))),
+            (Method::GET, "/sim/jobs/1", (405, Some("PATCH"))),
+            (Method::GET, "/", (404, None)),
+            (Method::GET, "/api/jobs/1/2", (404, None)),
+        ] {
+            assert_eq!(routed(&method, path), Err(answer), "{method} {path}");
+        }
+    }
+}

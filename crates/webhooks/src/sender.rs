@@ -1,0 +1,272 @@
+//! The attempt, from the URL to the outcome.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bidloop_domain::port::{
+    OutgoingWebhook, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookSender,
+};
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue};
+use http::uri::PathAndQuery;
+use http::{Method, Request, Uri};
+use http_body_util::Full;
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use url::Host;
+
+use crate::exchange::{Answer, NoAnswer, exchange};
+use crate::network::{Network, SystemNetwork};
+use crate::target_guard::{Target, TargetPolicy};
+use crate::trust_roots::TrustRoots;
+
+/// From the start of the connect, look-up included, to the answer's status line (decision C4).
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// How many of a name's addresses are tried: the usual IPv6 and IPv4 pair, twice.
+const TRIED_ADDRESSES: usize = 4;
+
+/// Sends webhooks over a hyper connection of its own each: never reused, never repeated (decisions C4 to C6).
+///
+/// An attempt that is dropped half-way closes its connection and leaves nothing running.
+#[derive(Debug)]
+pub struct HyperWebhookSender {
+    policy: TargetPolicy,
+    network: Arc<dyn Network>,
+    tls: Arc<ClientConfig>,
+    time_limit: Duration,
+}
+
+impl HyperWebhookSender {
+    /// A sender over the operating system's network that waits 10 seconds for a status line.
+    pub fn new(policy: TargetPolicy, roots: TrustRoots) -> Self {
+        Self {
+            policy,
+            network: Arc::new(SystemNetwork),
+            tls: roots.into_client_config(),
+            time_limit: TIME_LIMIT,
+        }
+    }
+
+    /// The same sender with another time from the start of the connect to the status line.
+    #[must_use]
+    pub fn with_time_limit(mut self, time_limit: Duration) -> Self {
+        self.time_limit = time_limit;
+        self
+    }
+
+    /// The same sender over another network. The network is trusted to report the peer it connected to.
+    #[must_use]
+    pub fn with_network(mut self, network: Arc<dyn Network>) -> Self {
+        self.network = network;
+        self
+    }
+
+    async fn attempt(&self, webhook: OutgoingWebhook, deadline: Deadline) -> Result<Answer, WebhookFailure> {
+        let target = self.policy.check_url(&webhook.url)?;
+        let request = request_to(&target, webhook)?;
+        let stream = self.connect(&target, deadline).await?;
+        let answer = if target.is_https() {
+            let stream = self.secure(&target, stream, deadline).await?;
+            exchange(stream, request, deadline.at).await
+        } else {
+            exchange(stream, request, deadline.at).await
+        };
+        answer.map_err(|no_answer| match no_answer {
+            NoAnswer::Timeout => deadline.missed("waiting for the answer"),
+            NoAnswer::Protocol(what) => failure(WebhookFailureKind::Protocol, what),
+        })
+    }
+
+    /// A connection to one of the target's permitted addresses, checked to lead to a permitted one.
+    async fn connect(&self, target: &Target, deadline: Deadline) -> Result<TcpStream, WebhookFailure> {
+        let addresses = self.permitted_addresses(target, deadline).await?;
+        let mut last_failure = None;
+        for (tried, address) in addresses.iter().enumerate() {
+            // An address that swallows packets leaves the others their share of the time.
+            let share = deadline.share(addresses.len() - tried);
+            match timeout_at(share, self.network.connect(*address)).await {
+                Ok(Ok(opened)) => {
+                    // A translation on the way, or a look-up of its own by the network, may have led
+                    // elsewhere than asked.
+                    self.policy.check_address(opened.peer.ip())?;
+                    return Ok(opened.stream);
+                }
+                Ok(Err(error)) => {
+                    let what = format!("connecting to {address}: {error}");
+                    last_failure = Some(failure(WebhookFailureKind::Connect, what));
+                }
+                Err(_) => last_failure = Some(deadline.missed(&format!("connecting to {address}"))),
+            }
+        }
+        Err(last_failure
+            .unwrap_or_else(|| failure(WebhookFailureKind::Connect, "the name has no address".to_owned())))
+    }
+
+    /// The target's addresses as far as the policy permits them: the first few, in the resolver's order. It
+    /// is an error if none is permitted.
+    async fn permitted_addresses(
+        &self,
+        target: &Target,
+        deadline: Deadline,
+    ) -> Result<Vec<SocketAddr>, WebhookFailure> {
+        let name = match target.host() {
+            Host::Domain(name) => name,
+            Host::Ipv4(address) => return Ok(vec![(*address, target.port()).into()]),
+            Host::Ipv6(address) => return Ok(vec![(*address, target.port()).into()]),
+        };
+        let resolved = timeout_at(deadline.at, self.network.resolve(name, target.port()))
+            .await
+            .map_err(|_| deadline.missed(&format!("looking up {name}")))?
+            .map_err(|error| failure(WebhookFailureKind::Connect, format!("looking up {name}: {error}")))?;
+
+        let mut permitted = Vec::new();
+        let mut refusal = None;
+        for address in resolved {
+            match self.policy.check_address(address.ip()) {
+                Ok(()) => permitted.push(address),
+                Err(refused) => refusal = Some(refused),
+            }
+        }
+        match refusal {
+            Some(WebhookFailure { kind, message }) if permitted.is_empty() => {
+                Err(failure(kind, format!("{name} leads nowhere else: {message}")))
+            }
+            _ => {
+                permitted.truncate(TRIED_ADDRESSES);
+                Ok(permitted)
+            }
+        }
+    }
+
+    async fn secure(
+        &self,
+        target: &Target,
+        stream: TcpStream,
+        deadline: Deadline,
+    ) -> Result<TlsStream<TcpStream>, WebhookFailure> {
+        let name = server_name(target.host())?;
+        let handshake = TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream);
+        timeout_at(deadline.at, handshake)
+            .await
+            .map_err(|_| deadline.missed("agreeing on TLS"))?
+            .map_err(|error| failure(WebhookFailureKind::Tls, error.to_string()))
+    }
+}
+
+#[async_trait]
+impl WebhookSender for HyperWebhookSender {
+    async fn send(&self, webhook: OutgoingWebhook) -> WebhookAttempt {
+        let started = Instant::now();
+        let deadline = Deadline {
+            at: started + self.time_limit,
+            limit: self.time_limit,
+        };
+        match self.attempt(webhook, deadline).await {
+            Ok(Answer { status_line, body }) => WebhookAttempt {
+                failure: why_not_delivered(status_line.status),
+                response_status: Some(status_line.status),
+                duration: status_line.at - started,
+                response_body: body,
+            },
+            Err(failure) => WebhookAttempt {
+                failure: Some(failure),
+                response_status: None,
+                duration: started.elapsed(),
+                response_body: String::new(),
+            },
+        }
+    }
+
+    fn check_target(&self, url: &str) -> Result<(), WebhookFailure> {
+        let target = self.policy.check_url(url)?;
+        if target.is_https() {
+            server_name(target.host())?;
+        }
+        Ok(())
+    }
+}
+
+/// The moment by which the status line must be there.
+#[derive(Debug, Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    limit: Duration,
+}
+
+impl Deadline {
+    /// When one of `parties` that follow each other has used its part of the time that is left.
+    fn share(self, parties: usize) -> Instant {
+        let now = Instant::now();
+        let left = self.at.saturating_duration_since(now);
+        now + left / u32::try_from(parties).unwrap_or(u32::MAX).max(1)
+    }
+
+    fn missed(self, doing: &str) -> WebhookFailure {
+        let limit = self.limit;
+        failure(
+            WebhookFailureKind::Timeout,
+            format!("no answer within {limit:?}; ended while {doing}"),
+        )
+    }
+}
+
+fn failure(kind: WebhookFailureKind, message: String) -> WebhookFailure {
+    WebhookFailure { kind, message }
+}
+
+/// Success is 200 and nothing else (decision C4).
+fn why_not_delivered(status: u16) -> Option<WebhookFailure> {
+    let message = match status {
+        200 => return None,
+        300..=399 => format!("the receiver answered {status}; redirects are not followed"),
+        _ => format!("the receiver answered {status} instead of 200"),
+    };
+    Some(failure(WebhookFailureKind::Status, message))
+}
+
+/// The name that the receiver's certificate must bear.
+fn server_name(host: &Host<String>) -> Result<ServerName<'static>, WebhookFailure> {
+    match host {
+        // Certificates never carry the dot that marks a name as absolute.
+        Host::Domain(name) => ServerName::try_from(name.trim_end_matches('.').to_owned()).map_err(|_| {
+            let message = format!("{name} is no name that a certificate could bear");
+            failure(WebhookFailureKind::InvalidTarget, message)
+        }),
+        Host::Ipv4(address) => Ok(ServerName::IpAddress(IpAddr::V4(*address).into())),
+        Host::Ipv6(address) => Ok(ServerName::IpAddress(IpAddr::V6(*address).into())),
+    }
+}
+
+fn request_to(target: &Target, webhook: OutgoingWebhook) -> Result<Request<Full<Bytes>>, WebhookFailure> {
+    let unusable = |what: &str| {
+        failure(
+            WebhookFailureKind::InvalidTarget,
+            format!("{what} cannot be sent"),
+        )
+    };
+
+    let path = PathAndQuery::try_from(target.path_and_query()).map_err(|_| unusable("the URL's path"))?;
+    let host = HeaderValue::from_str(target.authority()).map_err(|_| unusable("the URL's host"))?;
+    let length = webhook.body.len();
+
+    let mut request = Request::new(Full::new(webhook.body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = Uri::from(path);
+    let headers = request.headers_mut();
+    for (name, value) in webhook.headers {
+        let value = HeaderValue::try_from(value).map_err(|_| unusable(&format!("the header {name}")))?;
+        let name = HeaderName::try_from(name).map_err(|_| unusable("a header's name"))?;
+        headers.append(name, value);
+    }
+    headers.insert(HOST, host);
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    Ok(request)
+}

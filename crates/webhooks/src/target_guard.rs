@@ -1,0 +1,237 @@
+//! Which targets a webhook may be sent to (decision C6): what URLs, and what addresses.
+//!
+//! Pure: the sender asks three times, with the URL, with the resolver's answers and with the address that
+//! the connection turned out to lead to, since each of them can lead inside where the others do not.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use bidloop_domain::port::{WebhookFailure, WebhookFailureKind};
+use url::{Host, Url};
+
+/// How far webhooks may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetPolicy {
+    /// `https` to public addresses alone.
+    PublicHttps,
+    /// `http` too, and any address: for development (`webhooks.allow_insecure_targets`).
+    AllowInsecure,
+}
+
+/// A URL that the policy permits, as far as the URL alone can say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    url: Url,
+    host: Host<String>,
+    port: u16,
+}
+
+impl Target {
+    pub(crate) fn is_https(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    pub(crate) fn host(&self) -> &Host<String> {
+        &self.host
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The value of the `Host` header: without the port where it is the scheme's own.
+    pub(crate) fn authority(&self) -> &str {
+        self.url.authority()
+    }
+
+    /// What stands in the request line: path and query, never the fragment.
+    pub(crate) fn path_and_query(&self) -> &str {
+        &self.url[url::Position::BeforePath..url::Position::AfterQuery]
+    }
+}
+
+impl TargetPolicy {
+    /// Judges a URL without looking anything up. The messages do not repeat it, since paths and queries
+    /// of webhook URLs often carry secrets.
+    pub(crate) fn check_url(self, url: &str) -> Result<Target, WebhookFailure> {
+        let url = Url::parse(url).map_err(|error| invalid(format!("the URL is not valid: {error}")))?;
+        match (url.scheme(), self) {
+            ("https", _) | ("http", Self::AllowInsecure) => {}
+            ("http", Self::PublicHttps) => {
+                return Err(invalid("the URL must begin with https://".to_owned()));
+            }
+            (scheme, _) => return Err(invalid(format!("the scheme {scheme} cannot receive webhooks"))),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(invalid(
+                "the URL must not contain a user name or password".to_owned(),
+            ));
+        }
+        let host = url
+            .host()
+            .ok_or_else(|| invalid("the URL names no host".to_owned()))?
+            .to_owned();
+        let port = match url.port_or_known_default() {
+            Some(port) if port != 0 => port,
+            _ => return Err(invalid("the URL's port cannot be connected to".to_owned())),
+        };
+        match &host {
+            Host::Domain(name) => self.check_name(name)?,
+            // `Url` has already turned every spelling of an IPv4 address, such as 2130706433, 0x7f.1 and
+            // 127.0.0.1 with a dot at its end, into the address that a resolver would take it for.
+            Host::Ipv4(address) => self.check_address(IpAddr::V4(*address))?,
+            Host::Ipv6(address) => self.check_address(IpAddr::V6(*address))?,
+        }
+        Ok(Target { url, host, port })
+    }
+
+    /// Judges an address that is to be connected to, or has been.
+    pub(crate) fn check_address(self, address: IpAddr) -> Result<(), WebhookFailure> {
+        if self == Self::AllowInsecure {
+            return Ok(());
+        }
+        match why_not_public(address) {
+            None => Ok(()),
+            Some(reason) => Err(forbidden(format!("{address} is not a public address: {reason}"))),
+        }
+    }
+
+    /// Names that mean this machine or this network wherever they are asked for (RFC 6761, RFC 6762 and
+    /// ICANN's reservation of `internal`). All other names are judged by their addresses.
+    fn check_name(self, name: &str) -> Result<(), WebhookFailure> {
+        if self == Self::AllowInsecure {
+            return Ok(());
+        }
+        let top_level = name.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+        if ["localhost", "local", "internal"].contains(&top_level) {
+            return Err(forbidden(format!("{name} is not a public name")));
+        }
+        Ok(())
+    }
+}
+
+fn invalid(message: String) -> WebhookFailure {
+    WebhookFailure {
+        kind: WebhookFailureKind::InvalidTarget,
+        message,
+    }
+}
+
+fn forbidden(message: String) -> WebhookFailure {
+    WebhookFailure {
+        kind: WebhookFailureKind::ForbiddenTarget,
+        message,
+    }
+}
+
+/// Why `address` cannot be reached over the public internet, or must not be reached; `None` if it may be.
+fn why_not_public(address: IpAddr) -> Option<&'static str> {
+    match address {
+        IpAddr::V4(address) => why_v4_not_public(address),
+        IpAddr::V6(address) => why_v6_not_public(address),
+    }
+}
+
+/// The blocks of IANA's special-purpose registry that are not globally reachable, and what comes near.
+const NON_PUBLIC_V4: [(Ipv4Addr, u32, &str); 17] = [
+    (Ipv4Addr::UNSPECIFIED, 8, "unspecified, this network"),
+    (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
+    (
+        Ipv4Addr::new(100, 64, 0, 0),
+        10,
+        "shared by a carrier's customers",
+    ),
+    (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),
+    // Not reserved, but every Azure machine reaches its host's metadata and agents there.
+    (Ipv4Addr::new(168, 63, 129, 16), 32, "a cloud's metadata"),
+    (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local, metadata"),
+    (Ipv4Addr::new(172, 16, 0, 0), 12, "private"),
+    (Ipv4Addr::new(192, 0, 0, 0), 24, "protocol assignments"),
+    (Ipv4Addr::new(192, 0, 2, 0), 24, "documentation"),
+    (Ipv4Addr::new(192, 88, 99, 0), 24, "6to4 relays"),
+    (Ipv4Addr::new(192, 168, 0, 0), 16, "private"),
+    (Ipv4Addr::new(198, 18, 0, 0), 15, "benchmarking"),
+    (Ipv4Addr::new(198, 51, 100, 0), 24, "documentation"),
+    (Ipv4Addr::new(203, 0, 113, 0), 24, "documentation"),
+    (Ipv4Addr::new(224, 0, 0, 0), 4, "multicast"),
+    (Ipv4Addr::BROADCAST, 32, "broadcast"),
+    (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
+];
+
+fn why_v4_not_public(address: Ipv4Addr) -> Option<&'static str> {
+    NON_PUBLIC_V4
+        .iter()
+        .find(|(network, length, _)| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0)
+        .map(|(_, _, reason)| *reason)
+}
+
+/// Blocks outside the one from which public addresses are given out, named for the message alone.
+const NON_PUBLIC_V6: [(Ipv6Addr, u32, &str); 10] = [
+    (Ipv6Addr::UNSPECIFIED, 128, "unspecified"),
+    (Ipv6Addr::LOCALHOST, 128, "loopback"),
+    (Ipv6Addr::UNSPECIFIED, 96, "IPv4-compatible"),
+    (Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, 0, 0), 96, "IPv4-translated"),
+    (
+        Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0),
+        48,
+        "translation within a network",
+    ),
+    (Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0), 64, "discard-only"),
+    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "unique-local"),
+    (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "link-local"),
+    (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, "site-local"),
+    (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "multicast"),
+];
+
+/// The block from which IANA gives out public unicast addresses. Everything else is not public.
+const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+
+/// What within [`GLOBAL_UNICAST`] is not public all the same. Teredo (`2001::/32`, within the first) and
+/// 6to4 lead through tunnels to an IPv4 address of the caller's choice, and nobody receives webhooks there.
+const NON_PUBLIC_GLOBAL_UNICAST: [(Ipv6Addr, u32, &str); 4] = [
+    (
+        Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0),
+        23,
+        "protocol assignments, Teredo",
+    ),
+    (
+        Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0),
+        32,
+        "documentation",
+    ),
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "6to4"),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "documentation"),
+];
+
+/// NAT64 (RFC 6052): where a network has IPv6 alone, DNS gives these for hosts that have IPv4 alone.
+const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
+
+fn why_v6_not_public(address: Ipv6Addr) -> Option<&'static str> {
+    if let Some(mapped) = address.to_ipv4_mapped() {
+        return why_v4_not_public(mapped);
+    }
+    if within(address, NAT64) {
+        let [.., a, b, c, d] = address.octets();
+        return why_v4_not_public(Ipv4Addr::new(a, b, c, d));
+    }
+    let blocks: &[_] = if within(address, GLOBAL_UNICAST) {
+        &NON_PUBLIC_GLOBAL_UNICAST
+    } else {
+        &NON_PUBLIC_V6
+    };
+    let named = blocks
+        .iter()
+        .find(|(network, length, _)| within(address, (*network, *length)))
+        .map(|(_, _, reason)| *reason);
+    if named.is_none() && !within(address, GLOBAL_UNICAST) {
+        return Some("reserved");
+    }
+    named
+}
+
+fn within(address: Ipv6Addr, (network, length): (Ipv6Addr, u32)) -> bool {
+    (address.to_bits() ^ network.to_bits()) >> (128 - length) == 0
+}
+
+#[cfg(test)]
+#[path = "target_guard_tests.rs"]
+mod tests;

@@ -1,0 +1,43 @@
+//! The sender against receivers on the loopback interface, with stand-ins for DNS where names matter.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what a test sets up either works or fails the test"
+)]
+
+mod answers;
+mod fake_network;
+mod receiver;
+mod requests;
+mod targets;
+mod time_limit;
+mod tls;
+
+use std::time::Duration;
+
+use bidloop_domain::port::{OutgoingWebhook, WebhookAttempt, WebhookFailureKind, WebhookSender as _};
+use bidloop_webhooks::{HyperWebhookSender, TargetPolicy, TrustRoots};
+
+/// Long enough for anything on the loopback interface, short enough to end a test that hangs.
+const SOON: Duration = Duration::from_secs(30);
+
+/// A sender that may send to the loopback interface.
+fn insecure_sender() -> HyperWebhookSender {
+    HyperWebhookSender::new(TargetPolicy::AllowInsecure, TrustRoots::bundled())
+}
+
+fn webhook_to(url: impl Into<String>) -> OutgoingWebhook {
+    OutgoingWebhook {
+        url: url.into(),
+        headers: vec![("content-type", "application/json".to_owned())],
+        body: r#"{"event":"job.new"}"#.into(),
+    }
+}
+
+async fn send(sender: &HyperWebhookSender, webhook: OutgoingWebhook) -> WebhookAttempt {
+    tokio::time::timeout(SOON, sender.send(webhook)).await.unwrap()
+}
+
+fn kind_of(attempt: &WebhookAttempt) -> Option<WebhookFailureKind> {
+    attempt.failure.as_ref().map(|failure| failure.kind)
+}
