@@ -6,7 +6,7 @@ use super::*;
 
 fn faults(value: &Value) -> Vec<String> {
     let faults = SavedFilter::from_value(value).unwrap_err();
-    faults.iter().map(FilterFault::to_string).collect()
+    faults.iter().map(ShapeFault::to_string).collect()
 }
 
 #[test]
