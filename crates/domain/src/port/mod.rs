@@ -10,11 +10,14 @@
 //! | sending webhooks | [`WebhookSender`] |
 //! | attachments' bytes | [`BlobStore`] |
 //! | letters from templates | [`ProposalWriter`] |
+//! | files named in a provisioning file | [`AttachmentSource`] |
+//! | users' passwords | [`PasswordHasher`] |
 //! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`ProvisioningStore`] |
 //! | waking workers | [`WorkSignal`] |
 
 mod activities;
 mod api_keys;
+mod attachment_source;
 mod blob_store;
 mod clock;
 mod deliveries;
@@ -22,6 +25,7 @@ mod error;
 mod jobs;
 mod leads;
 mod marketplace;
+mod password_hasher;
 mod proposal_writer;
 mod provisioning;
 mod submissions;
@@ -30,6 +34,7 @@ mod work_signal;
 
 pub use activities::ActivityStore;
 pub use api_keys::{ApiKeyStore, CreateApiKey, RevokeApiKey};
+pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
 pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
 pub use clock::{Clock, Ids};
 pub use deliveries::{BegunDelivery, DeliveryEnd, DeliveryStore, PendingDelivery};
@@ -45,6 +50,7 @@ pub use leads::{
 pub use marketplace::{
     FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, SubmittedProposal,
 };
+pub use password_hasher::PasswordHasher;
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{
     AccountRecord, CampaignRecord, CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange,

@@ -1,0 +1,27 @@
+//! Where a provisioning file's attachments are read from.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::stream::BoxStream;
+
+/// Why a file cannot be read; one sentence's end, fit to be shown to whoever wrote the path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AttachmentSourceError {
+    /// There is nothing at that path.
+    #[error("there is no such file")]
+    NotFound,
+    /// There is something that cannot be read: a folder, a file without permission, a failing disk.
+    #[error("the file cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// A file's content in pieces, in order.
+pub type AttachmentPieces = BoxStream<'static, Result<Bytes, AttachmentSourceError>>;
+
+/// Reads the files that a provisioning file names (contract section 3): relative to that file, or to the working
+/// directory where it came through standard input.
+#[async_trait]
+pub trait AttachmentSource: Send + Sync + std::fmt::Debug {
+    /// Opens the file at `path`, as the provisioning file wrote it. Memory use does not grow with its size.
+    async fn open(&self, path: &str) -> Result<AttachmentPieces, AttachmentSourceError>;
+}

@@ -1,0 +1,130 @@
+//! The database as `app` sees it: opened from a URL, migrated, and handed out port by port.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bidloop_domain::port::{ActivityStore, ApiKeyStore, StoreError};
+
+use crate::migrations::{MigrateError, SchemaState};
+use crate::{postgres, sqlite};
+
+/// Which database, and how many connections to it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseSettings {
+    /// `sqlite://path`, relative to the working directory, or `postgres://…`.
+    pub url: String,
+    /// Connections to PostgreSQL at most. Each serves one command at a time.
+    pub postgres_connections: usize,
+    /// Threads that read from SQLite; one more writes.
+    pub sqlite_readers: usize,
+}
+
+impl DatabaseSettings {
+    /// The settings that suit a service of its own.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            postgres_connections: 20,
+            sqlite_readers: 4,
+        }
+    }
+}
+
+/// The URL may hold a password.
+impl std::fmt::Debug for DatabaseSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DatabaseSettings")
+            .field("postgres_connections", &self.postgres_connections)
+            .field("sqlite_readers", &self.sqlite_readers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a database cannot be opened at all. No message holds the URL, which may hold a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The URL names no database that there is an adapter for.
+    #[error("the database's URL begins with neither sqlite:// nor postgres://")]
+    UnknownScheme,
+    /// The URL cannot be used.
+    #[error("the database's URL cannot be used: {0}")]
+    InvalidUrl(String),
+    /// The folder for the file cannot be made.
+    #[error("the database's folder cannot be made: {0}")]
+    Folder(String),
+    /// The threads that serve the file cannot be started.
+    #[error("the database's threads cannot be started: {0}")]
+    Threads(String),
+}
+
+/// What is done to a database as a whole.
+#[async_trait]
+pub(crate) trait Administration: Send + Sync {
+    /// Compares the database with the steps of this program; changes nothing.
+    async fn schema_state(&self) -> Result<SchemaState, StoreError>;
+
+    /// Runs what is pending and returns the versions of the steps that ran.
+    async fn migrate(&self) -> Result<Vec<String>, MigrateError>;
+}
+
+/// A database with every store of the domain on it.
+trait Backend: Administration + ActivityStore + ApiKeyStore {}
+
+impl Backend for postgres::Store {}
+impl Backend for sqlite::Store {}
+
+/// A database. Clones share its connections.
+#[derive(Debug, Clone)]
+pub struct Database {
+    backend: Arc<dyn Backend>,
+}
+
+impl Database {
+    /// Prepares to use the database; it need not be up yet. Until it is, and is migrated, every operation answers
+    /// [`StoreError::Unavailable`] within seconds.
+    ///
+    /// Must be called, and the database used, within a Tokio runtime.
+    pub fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
+        let url = settings.url.as_str();
+        let backend: Arc<dyn Backend> = if let Some(path) = url.strip_prefix("sqlite://") {
+            Arc::new(sqlite::Store::open(path, settings.sqlite_readers)?)
+        } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            Arc::new(postgres::Store::open(url, settings.postgres_connections)?)
+        } else {
+            return Err(OpenError::UnknownScheme);
+        };
+        Ok(Self { backend })
+    }
+
+    /// Compares the database's schema with this program's; changes nothing.
+    pub async fn schema_state(&self) -> Result<SchemaState, StoreError> {
+        self.backend.schema_state().await
+    }
+
+    /// Brings the schema to this program's and returns the versions of the steps that ran. Several processes may do
+    /// so at once: one runs the steps, the others wait for it. A database of a later version is left alone.
+    pub async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
+        self.backend.migrate().await
+    }
+
+    /// Whether the database can be reached and has this program's schema.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        match self.schema_state().await? {
+            SchemaState::Current => Ok(()),
+            SchemaState::Older { .. } => Err(StoreError::Unavailable("not migrated yet".to_owned())),
+            SchemaState::Newer { .. } => Err(StoreError::Unavailable(
+                "migrated by a later version of the program".to_owned(),
+            )),
+        }
+    }
+
+    /// The Activity record.
+    pub fn activities(&self) -> Arc<dyn ActivityStore> {
+        Arc::clone(&self.backend) as Arc<dyn ActivityStore>
+    }
+
+    /// API keys.
+    pub fn api_keys(&self) -> Arc<dyn ApiKeyStore> {
+        Arc::clone(&self.backend) as Arc<dyn ApiKeyStore>
+    }
+}

@@ -1,0 +1,222 @@
+//! Connections to PostgreSQL: what the URL says, TLS, and the settings of a session.
+//!
+//! It owns how one connection comes about; the pool and what runs on a connection are its parent's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::ConnectionError;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::database::OpenError;
+
+/// One address; a host name may have several.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Until a server that vanished without a word is noticed.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Every session has these, whatever the server's or the role's defaults are: a decision is made on rows that
+/// are locked or updated under READ COMMITTED, what is reported as done survives a power loss, and a statement
+/// or transaction that nobody waits for any more ends.
+const SESSION: &str = "
+    SET default_transaction_isolation = 'read committed';
+    SET statement_timeout = '30s';
+    SET idle_in_transaction_session_timeout = '30s';
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+";
+
+/// Opens connections to one server.
+#[derive(Clone)]
+pub(super) struct Connector {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl std::fmt::Debug for Connector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connector")
+            .field("tls", &self.tls.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Connector {
+    /// Reads a `postgres://` URL. `sslmode` is libpq's, except that whenever TLS is used the server's certificate
+    /// is verified: against the roots in `sslrootcert` (PEM) or, without it, Mozilla's. Without `sslmode` there
+    /// is no TLS.
+    pub(super) fn new(url: &str) -> Result<Self, OpenError> {
+        let TlsWish { url, mode, roots } = TlsWish::take_from(url)?;
+        let mut config: Config = url
+            .parse()
+            .map_err(|error: tokio_postgres::Error| invalid(&error))?;
+        config
+            .ssl_mode(mode)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .keepalives_idle(SILENCE_TIMEOUT)
+            .tcp_user_timeout(SILENCE_TIMEOUT);
+        if config.get_application_name().is_none() {
+            config.application_name("bidloop");
+        }
+        let tls = match mode {
+            SslMode::Disable => None,
+            _ => Some(MakeRustlsConnect::new(tls_config(roots.as_deref())?)),
+        };
+        Ok(Self { config, tls })
+    }
+
+    pub(super) async fn connect(&self) -> Result<AsyncPgConnection, ConnectionError> {
+        let connection = match &self.tls {
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await.map_err(|e| refused(&e))?;
+                AsyncPgConnection::try_from_client_and_connection(client, connection).await
+            }
+            Some(tls) => {
+                let (client, connection) = self.config.connect(tls.clone()).await.map_err(|e| refused(&e))?;
+                AsyncPgConnection::try_from_client_and_connection(client, connection).await
+            }
+        };
+        let mut connection = connection?;
+        connection
+            .batch_execute(SESSION)
+            .await
+            .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        Ok(connection)
+    }
+}
+
+/// What a URL says of TLS, taken out of it: the driver knows less of it than libpq does.
+struct TlsWish {
+    url: String,
+    mode: SslMode,
+    roots: Option<String>,
+}
+
+impl TlsWish {
+    fn take_from(url: &str) -> Result<Self, OpenError> {
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let mut wish = Self {
+            url: base.to_owned(),
+            mode: SslMode::Disable,
+            roots: None,
+        };
+        let mut rest = Vec::new();
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            match parameter.split_once('=') {
+                Some(("sslmode", "disable")) => wish.mode = SslMode::Disable,
+                Some(("sslmode", "prefer")) => wish.mode = SslMode::Prefer,
+                Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wish.mode = SslMode::Require,
+                Some(("sslmode", other)) => {
+                    return Err(OpenError::InvalidUrl(format!(
+                        "sslmode is {other:?}; it may be disable, prefer, require, verify-ca or verify-full"
+                    )));
+                }
+                Some(("sslrootcert", path)) => wish.roots = Some(path.to_owned()),
+                _ => rest.push(parameter),
+            }
+        }
+        if !rest.is_empty() {
+            wish.url = format!("{base}?{}", rest.join("&"));
+        }
+        Ok(wish)
+    }
+}
+
+fn tls_config(roots: Option<&str>) -> Result<ClientConfig, OpenError> {
+    let mut trusted = RootCertStore::empty();
+    match roots {
+        None => trusted.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        Some(path) => {
+            let unreadable = |error: &dyn std::fmt::Display| {
+                OpenError::InvalidUrl(format!("sslrootcert {path:?} cannot be read: {error}"))
+            };
+            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))? {
+                let certificate = certificate.map_err(|error| unreadable(&error))?;
+                trusted.add(certificate).map_err(|error| unreadable(&error))?;
+            }
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| OpenError::InvalidUrl(format!("TLS cannot be set up: {error}")))?
+        .with_root_certificates(trusted)
+        .with_no_client_auth();
+    Ok(config)
+}
+
+/// The driver's messages name the faulty option, never a password.
+fn invalid(error: &tokio_postgres::Error) -> OpenError {
+    OpenError::InvalidUrl(with_sources(error))
+}
+
+fn refused(error: &tokio_postgres::Error) -> ConnectionError {
+    ConnectionError::BadConnection(with_sources(error))
+}
+
+/// The driver says "error connecting to server" and leaves the reason to the sources.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(url: &str) -> (String, SslMode, Option<String>) {
+        let TlsWish { url, mode, roots } = TlsWish::take_from(url).unwrap();
+        (url, mode, roots)
+    }
+
+    #[test]
+    fn a_url_without_sslmode_asks_for_no_tls() {
+        let url = "postgres://u:p@h/db?application_name=x";
+        assert_eq!(wish(url), (url.to_owned(), SslMode::Disable, None));
+        assert!(Connector::new(url).unwrap().tls.is_none());
+    }
+
+    #[test]
+    fn libpqs_tls_parameters_are_understood() {
+        assert_eq!(
+            wish("postgres://h/db?sslmode=verify-full&sslrootcert=/ca.pem&host=/run"),
+            (
+                "postgres://h/db?host=/run".to_owned(),
+                SslMode::Require,
+                Some("/ca.pem".to_owned())
+            )
+        );
+        assert!(
+            Connector::new("postgres://h/db?sslmode=require")
+                .unwrap()
+                .tls
+                .is_some()
+        );
+        assert!(TlsWish::take_from("postgres://h/db?sslmode=maybe").is_err());
+    }
+
+    #[test]
+    fn a_missing_root_certificate_is_named() {
+        let error =
+            Connector::new("postgres://h/db?sslmode=require&sslrootcert=/does/not/exist.pem").unwrap_err();
+        assert!(error.to_string().contains("/does/not/exist.pem"), "{error}");
+    }
+
+    #[test]
+    fn a_password_never_reaches_a_message() {
+        let error = Connector::new("postgres://user:s3cret@h:port/db").unwrap_err();
+        assert!(!error.to_string().contains("s3cret"), "{error}");
+        let connector = Connector::new("postgres://user:s3cret@h/db").unwrap();
+        assert!(!format!("{connector:?}").contains("s3cret"));
+    }
+}

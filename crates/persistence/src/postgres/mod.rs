@@ -1,0 +1,264 @@
+//! The stores on PostgreSQL: a pool of connections and how work runs on one of them.
+//!
+//! The statements are in [`queries`], mounted here with this module's [`Conn`], [`Store`] and macros.
+
+use std::future::Future;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bidloop_domain::port::StoreError;
+use deadpool::managed::{Object, PoolError, TimeoutType};
+use diesel_async::pooled_connection::deadpool::Pool;
+use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
+use diesel_async::{AnsiTransactionManager, AsyncPgConnection, TransactionManager};
+use futures::FutureExt as _;
+
+use crate::database::{Administration, OpenError};
+use crate::failure::Failure;
+use crate::migrations::{MigrateError, SchemaState};
+use crate::work::Work;
+
+mod connect;
+mod migrate;
+
+/// The connection that the mounted queries speak to.
+pub(crate) type Conn = AsyncPgConnection;
+
+/// Locks the rows that a query finds until the transaction ends.
+macro_rules! for_update {
+    ($query:expr) => {
+        $query.for_update()
+    };
+}
+
+/// Keeps the rows that a query finds from changing until the transaction ends; others may do the same.
+macro_rules! for_share {
+    ($query:expr) => {
+        $query.for_share()
+    };
+}
+
+/// Inserts those of a slice of rows whose keys are not taken, and says how many those were. At most some 60,000
+/// values go into one statement.
+macro_rules! insert_new {
+    ($conn:expr, $table:expr, $rows:expr) => {{
+        let mut inserted = 0;
+        for rows in $rows.chunks(1000) {
+            inserted += diesel::insert_into($table)
+                .values(rows)
+                .on_conflict_do_nothing()
+                .execute($conn)
+                .await?;
+        }
+        inserted
+    }};
+}
+
+#[path = "../queries/mod.rs"]
+mod queries;
+
+/// How often a transaction is run that others are in the way of.
+const ATTEMPTS: u32 = 5;
+/// How long a caller waits for a connection, or for one to be made.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long any work may take; the server ends its statements before that.
+const WORK_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// All stores on a PostgreSQL database.
+#[derive(Clone)]
+pub(crate) struct Store {
+    pool: Pool<AsyncPgConnection>,
+    connector: connect::Connector,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("postgres::Store")
+            .field("pool", &self.pool.status())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Makes a pool; connections are made when they are first needed.
+    pub(crate) fn open(url: &str, connections: usize) -> Result<Self, OpenError> {
+        let connector = connect::Connector::new(url)?;
+        let mut config = ManagerConfig::<AsyncPgConnection>::default();
+        // The default asks the server before each use, which costs a third of the throughput.
+        config.recycling_method = RecyclingMethod::Fast;
+        let setup = connector.clone();
+        config.custom_setup = Box::new(move |_| {
+            let connector = setup.clone();
+            async move { connector.connect().await }.boxed()
+        });
+        let pool = Pool::builder(AsyncDieselConnectionManager::new_with_config(
+            String::new(),
+            config,
+        ))
+        .max_size(connections.max(1))
+        .runtime(deadpool::Runtime::Tokio1)
+        .wait_timeout(Some(CONNECTION_TIMEOUT))
+        .create_timeout(Some(CONNECTION_TIMEOUT))
+        .build()
+        .map_err(|error| OpenError::InvalidUrl(error.to_string()))?;
+        Ok(Self { pool, connector })
+    }
+
+    /// Runs statements, each on its own snapshot. They must not write.
+    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
+    {
+        self.run(Transaction::None, work).await
+    }
+
+    /// Runs statements on one snapshot. They must not write.
+    pub(crate) async fn snapshot<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
+    {
+        let store = self.clone();
+        survive_cancellation(async move { store.run(Transaction::Snapshot, work).await }).await
+    }
+
+    /// Runs statements in a transaction that is committed if the work succeeds and rolled back if it fails. It is
+    /// run anew if another transaction was in its way, so the work must do nothing but speak to the database.
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
+    {
+        let store = self.clone();
+        survive_cancellation(async move { store.run(Transaction::Write, work).await }).await
+    }
+
+    async fn run<T, F>(&self, transaction: Transaction, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
+    {
+        let mut attempt = 1;
+        loop {
+            let mut conn = self.connection().await?;
+            let ran = tokio::time::timeout(WORK_TIMEOUT, transaction.around(&mut conn, work.clone()));
+            let failed = match ran.await {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(failed)) => failed,
+                Err(_elapsed) => {
+                    // Not back into the pool: a transaction may be open on it.
+                    drop(Object::take(conn));
+                    return Err(StoreError::Unavailable("the database took too long".to_owned()));
+                }
+            };
+            if failed.connection_is_gone() {
+                drop(Object::take(conn));
+            }
+            if attempt == ATTEMPTS || !failed.may_be_repeated(transaction) {
+                return Err(failed.failure.into());
+            }
+            tracing::debug!(attempt, "a transaction is run again");
+            tokio::time::sleep(Duration::from_millis(u64::from(5 * attempt * attempt))).await;
+            attempt += 1;
+        }
+    }
+
+    async fn connection(
+        &self,
+    ) -> Result<Object<AsyncDieselConnectionManager<AsyncPgConnection>>, StoreError> {
+        self.pool.get().await.map_err(|error| {
+            StoreError::Unavailable(match error {
+                PoolError::Timeout(TimeoutType::Wait) => "all connections are in use".to_owned(),
+                PoolError::Timeout(_) => "the server does not answer".to_owned(),
+                PoolError::Backend(error) => error.to_string(),
+                error => error.to_string(),
+            })
+        })
+    }
+}
+
+/// What work is wrapped in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Transaction {
+    None,
+    Snapshot,
+    Write,
+}
+
+/// Work that failed, and whether it had begun.
+struct Failed {
+    failure: Failure,
+    begun: bool,
+}
+
+impl Failed {
+    fn connection_is_gone(&self) -> bool {
+        self.failure.is_lost_connection()
+    }
+
+    /// A lost connection leaves open whether a commit was carried out. It does not if nothing was written or
+    /// nothing had begun: a connection of the pool that the server closed meanwhile.
+    fn may_be_repeated(&self, transaction: Transaction) -> bool {
+        self.failure.is_conflict()
+            || (self.failure.is_lost_connection() && (transaction != Transaction::Write || !self.begun))
+    }
+}
+
+impl Transaction {
+    async fn around<T, F>(self, conn: &mut Conn, work: F) -> Result<T, Failed>
+    where
+        T: Send + 'static,
+        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Send + 'static,
+    {
+        let failed = |begun| move |failure| Failed { failure, begun };
+        let begin = match self {
+            Self::None => return work(conn).await.map_err(failed(true)),
+            Self::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Self::Write => "BEGIN",
+        };
+        AnsiTransactionManager::begin_transaction_sql(conn, begin)
+            .await
+            .map_err(|error| failed(false)(error.into()))?;
+        match work(conn).await {
+            Ok(value) => {
+                AnsiTransactionManager::commit_transaction(conn)
+                    .await
+                    .map_err(|error| failed(true)(error.into()))?;
+                Ok(value)
+            }
+            Err(failure) => {
+                if let Err(error) = AnsiTransactionManager::rollback_transaction(conn).await {
+                    // The pool discards such a connection, and the server rolls back with it.
+                    tracing::debug!(%error, "a transaction could not be rolled back");
+                }
+                Err(failed(true)(failure))
+            }
+        }
+    }
+}
+
+/// Runs a transaction to its end even if the caller is dropped: a pooled connection with an open transaction would
+/// keep its locks until it is next used.
+async fn survive_cancellation<T: Send + 'static>(
+    work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, StoreError> {
+    match tokio::spawn(work).await {
+        Ok(answer) => answer,
+        Err(error) => Err(StoreError::Backend(format!(
+            "a transaction was cut short: {error}"
+        ))),
+    }
+}
+
+#[async_trait]
+impl Administration for Store {
+    async fn schema_state(&self) -> Result<SchemaState, StoreError> {
+        self.read(async |conn: &mut Conn| migrate::schema_state(conn).await)
+            .await
+    }
+
+    async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
+        migrate::migrate(&self.connector).await
+    }
+}

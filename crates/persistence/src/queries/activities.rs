@@ -1,0 +1,56 @@
+//! The Activity record: written by every command, listed for people.
+
+use async_trait::async_trait;
+use bidloop_domain::model::{Activity, ActivityQuery};
+use bidloop_domain::port::{ActivityStore, StoreError};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+
+use super::{Conn, Store};
+use crate::failure::Failure;
+use crate::rows::ActivityRow;
+use crate::schema::activities;
+
+#[async_trait]
+impl ActivityStore for Store {
+    async fn record(&self, activity: &Activity) -> Result<(), StoreError> {
+        let activity = activity.clone();
+        self.write(async move |conn: &mut Conn| insert_activity(conn, &activity).await)
+            .await
+    }
+
+    async fn list(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
+        let query = query.clone();
+        self.read(async move |conn: &mut Conn| list(conn, &query).await)
+            .await
+    }
+}
+
+/// Stores an entry; one with a known id is passed over.
+pub(super) async fn insert_activity(conn: &mut Conn, activity: &Activity) -> Result<(), Failure> {
+    diesel::insert_into(activities::table)
+        .values(ActivityRow::from(activity))
+        .on_conflict_do_nothing()
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+async fn list(conn: &mut Conn, query: &ActivityQuery) -> Result<Vec<Activity>, Failure> {
+    let mut found = activities::table
+        .select(ActivityRow::as_select())
+        .order((activities::at.desc(), activities::id.desc()))
+        .limit(i64::from(query.limit))
+        .into_boxed();
+    if let Some(organization) = &query.organization_id {
+        found = found.filter(activities::organization_id.eq(organization.as_str()));
+    }
+    if let Some(campaign) = &query.campaign_id {
+        found = found.filter(activities::campaign_id.eq(campaign.as_str()));
+    }
+    if let Some(lead) = &query.lead_id {
+        found = found.filter(activities::lead_id.eq(lead.as_str()));
+    }
+    let rows: Vec<ActivityRow> = found.load(conn).await?;
+    rows.into_iter().map(ActivityRow::into_activity).collect()
+}

@@ -1,0 +1,40 @@
+//! Queueing an event's deliveries, in the transaction of the command that causes it.
+
+use bidloop_domain::model::{NewEvent, OrganizationId, Timestamp, WebhookEndpoint, receivers};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+
+use super::Conn;
+use crate::failure::Failure;
+use crate::rows::{EndpointRow, NewDeliveryRow};
+use crate::schema::{deliveries, webhook_endpoints};
+
+/// All endpoints of an organization, of both scopes.
+pub(super) async fn endpoints_of(
+    conn: &mut Conn,
+    organization: &OrganizationId,
+) -> Result<Vec<WebhookEndpoint>, Failure> {
+    let rows: Vec<EndpointRow> = webhook_endpoints::table
+        .filter(webhook_endpoints::organization_id.eq(organization.as_str()))
+        .select(EndpointRow::as_select())
+        .load(conn)
+        .await?;
+    rows.into_iter().map(EndpointRow::into_endpoint).collect()
+}
+
+/// Queues one delivery to each receiver of the event (decision C7) and returns how many are new. An event that was
+/// queued before is not queued again: its deliveries' ids are the same.
+pub(super) async fn queue_event(conn: &mut Conn, event: &NewEvent, at: Timestamp) -> Result<u64, Failure> {
+    let endpoints = endpoints_of(conn, &event.organization_id).await?;
+    let rows: Vec<NewDeliveryRow> = receivers(&endpoints, &event.campaign_id, event.payload.kind())
+        .into_iter()
+        .map(|endpoint| NewDeliveryRow::new(event, &endpoint.id, at))
+        .collect();
+    insert_deliveries(conn, &rows).await
+}
+
+/// Queues deliveries whose receivers were chosen before, for many events at once.
+pub(super) async fn insert_deliveries(conn: &mut Conn, rows: &[NewDeliveryRow]) -> Result<u64, Failure> {
+    let inserted: usize = insert_new!(conn, deliveries::table, rows);
+    Ok(inserted as u64)
+}

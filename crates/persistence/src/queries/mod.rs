@@ -1,0 +1,10 @@
+//! The statements of every store, written once and mounted under both databases.
+//!
+//! Whatever mounts this defines `Conn`, `Store` and the macros `for_update!`, `for_share!` and `insert_new!`.
+
+use super::{Conn, Store};
+
+mod activities;
+mod api_keys;
+mod events;
+mod leads;

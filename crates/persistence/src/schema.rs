@@ -1,0 +1,267 @@
+//! The tables, in portable column types. Both migration folders create them; a test compares the two databases.
+//!
+//! Conventions: ids and words are `Text`, times UNIX milliseconds and money cents as `BigInt`, JSON is `Text` (see
+//! [`Json`](crate::columns::Json)), text from outside is [`FreeText`](crate::columns::FreeText).
+
+diesel::table! {
+    organizations (id) {
+        id -> Text,
+        name -> Text,
+        subscription_status -> Text,
+        collection_paused -> Bool,
+        period_start -> BigInt,
+        period_end -> BigInt,
+        proposal_limit -> BigInt,
+    }
+}
+
+diesel::table! {
+    users (organization_id, email_key) {
+        organization_id -> Text,
+        email_key -> Text,
+        email -> Text,
+        name -> Text,
+        password_hash -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    api_keys (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        key_hash -> Text,
+        name -> Text,
+        created_at -> BigInt,
+        last_used_at -> Nullable<BigInt>,
+        expires_at -> Nullable<BigInt>,
+        revoked_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    webhook_endpoints (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        campaign_id -> Nullable<Text>,
+        url -> Text,
+        events -> Text,
+        active -> Bool,
+        created_at -> BigInt,
+        secret -> Text,
+        previous_secret -> Nullable<Text>,
+        previous_secret_until -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    bidder_accounts (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        name -> Text,
+        token -> Text,
+        connected -> Bool,
+        profile_hourly_rate -> Nullable<Double>,
+        connects_balance -> Nullable<BigInt>,
+        read_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    campaigns (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        name -> Text,
+        mode -> Text,
+        state -> Text,
+        account_id -> Nullable<Text>,
+        bidding_config -> Text,
+        proposal -> Text,
+        attachments -> Text,
+        revision -> BigInt,
+        matched_revision -> BigInt,
+        generation -> BigInt,
+        last_generation -> BigInt,
+        match_total -> BigInt,
+        last_match_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    filters (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        campaign_id -> Text,
+        name -> Text,
+        body -> Text,
+    }
+}
+
+diesel::table! {
+    revision_counter (id) {
+        id -> BigInt,
+        value -> BigInt,
+    }
+}
+
+diesel::table! {
+    feed_position (id) {
+        id -> BigInt,
+        position -> Nullable<Text>,
+        last_job_seq -> BigInt,
+    }
+}
+
+diesel::table! {
+    jobs (id) {
+        id -> Text,
+        seq -> BigInt,
+        posted_at -> BigInt,
+        json -> Text,
+    }
+}
+
+diesel::table! {
+    matches (organization_id, campaign_id, generation, seq) {
+        organization_id -> Text,
+        campaign_id -> Text,
+        generation -> BigInt,
+        seq -> BigInt,
+        job_id -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    leads (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        campaign_id -> Text,
+        job_id -> Text,
+        created_at -> BigInt,
+        status -> Text,
+        reason -> Nullable<Text>,
+        rejection_reason -> Nullable<Text>,
+        proposal_id -> Nullable<Text>,
+        bidding_config -> Text,
+        bid_id -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    lead_attachments (organization_id, lead_id, position) {
+        organization_id -> Text,
+        lead_id -> Text,
+        position -> BigInt,
+        name_digest -> Text,
+        attachment -> Text,
+    }
+}
+
+diesel::table! {
+    bids (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        campaign_id -> Text,
+        lead_id -> Text,
+        job_id -> Text,
+        account_id -> Text,
+        cover_letter -> Text,
+        answers -> Text,
+        config -> Text,
+        attachments -> Text,
+        queued_at -> BigInt,
+        deadline -> BigInt,
+        status -> Text,
+        next_attempt_at -> BigInt,
+        attempts -> BigInt,
+        proposal -> Nullable<Text>,
+        answer_outstanding -> Bool,
+        lease_owner -> Nullable<Text>,
+        lease_until -> Nullable<BigInt>,
+        reason -> Nullable<Text>,
+        proposal_id -> Nullable<Text>,
+        submitted_at -> Nullable<BigInt>,
+        terms -> Nullable<Text>,
+        boost_connects -> BigInt,
+        connects_spent -> BigInt,
+        ended_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    quota_usage (organization_id, period_start) {
+        organization_id -> Text,
+        period_start -> BigInt,
+        period_end -> BigInt,
+        used -> BigInt,
+    }
+}
+
+diesel::table! {
+    automatic_bids (organization_id, lead_id) {
+        organization_id -> Text,
+        lead_id -> Text,
+        campaign_id -> Text,
+        queued_at -> BigInt,
+        lease_owner -> Nullable<Text>,
+        lease_until -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    deliveries (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        endpoint_id -> Text,
+        campaign_id -> Text,
+        lead_id -> Text,
+        event -> Text,
+        data -> Nullable<Text>,
+        created_at -> BigInt,
+        state -> Text,
+        owner -> Nullable<Text>,
+        owner_until -> Nullable<BigInt>,
+        reason -> Nullable<Text>,
+        ended_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    activities (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        at -> BigInt,
+        campaign_id -> Nullable<Text>,
+        lead_id -> Nullable<Text>,
+        kind -> Text,
+        actor_kind -> Text,
+        actor_id -> Nullable<Text>,
+        actor_name -> Nullable<Text>,
+        outcome -> Text,
+        http_status -> Nullable<BigInt>,
+        dry_run -> Bool,
+        message -> Text,
+        details -> Text,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(
+    activities,
+    api_keys,
+    automatic_bids,
+    bidder_accounts,
+    bids,
+    campaigns,
+    deliveries,
+    feed_position,
+    filters,
+    jobs,
+    lead_attachments,
+    leads,
+    matches,
+    organizations,
+    quota_usage,
+    revision_counter,
+    users,
+    webhook_endpoints,
+);

@@ -1,0 +1,145 @@
+//! The stores on embedded SQLite: one thread that writes, a few that read.
+//!
+//! The statements are in [`queries`], mounted here with this module's [`Conn`], [`Store`] and macros.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use bidloop_domain::port::StoreError;
+
+use crate::database::{Administration, OpenError};
+use crate::failure::Failure;
+use crate::migrations::{MigrateError, SchemaState};
+use crate::work::Work;
+
+mod connection;
+mod migrate;
+mod readers;
+mod writer;
+
+pub(crate) use connection::Conn;
+use readers::{Isolation, Readers};
+use writer::Writer;
+
+/// Nothing to do: the one writer holds the lock of the whole database.
+macro_rules! for_update {
+    ($query:expr) => {
+        $query
+    };
+}
+
+/// Nothing to do: the one writer holds the lock of the whole database.
+macro_rules! for_share {
+    ($query:expr) => {
+        $query
+    };
+}
+
+/// Inserts those of a slice of rows whose keys are not taken, and says how many those were. One row a statement:
+/// there is no way to a server to save, and the statement stays prepared.
+macro_rules! insert_new {
+    ($conn:expr, $table:expr, $rows:expr) => {{
+        let mut inserted = 0;
+        for row in $rows {
+            inserted += diesel::insert_into($table)
+                .values(row)
+                .on_conflict_do_nothing()
+                .execute($conn)
+                .await?;
+        }
+        inserted
+    }};
+}
+
+#[path = "../queries/mod.rs"]
+mod queries;
+
+/// All stores on a SQLite database.
+#[derive(Clone)]
+pub(crate) struct Store {
+    path: PathBuf,
+    writer: Writer,
+    readers: Readers,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("sqlite::Store")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Starts the threads; the file is opened, or made, when it is first needed. Makes the folders it lies in.
+    pub(crate) fn open(path: &str, readers: usize) -> Result<Self, OpenError> {
+        if path.is_empty() || path.contains(":memory:") {
+            return Err(OpenError::InvalidUrl(
+                "sqlite:// is followed by the path of a file".to_owned(),
+            ));
+        }
+        // Every thread opens it by this name, whatever becomes of the working directory.
+        let path = std::path::absolute(path).map_err(|error| OpenError::Folder(error.to_string()))?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| OpenError::Folder(format!("{}: {error}", folder.display())))?;
+        }
+        let threads = |error: std::io::Error| OpenError::Threads(error.to_string());
+        let writer = Writer::start(path.clone()).map_err(threads)?;
+        let readers = Readers::start(&path, readers).map_err(threads)?;
+        Ok(Self {
+            path,
+            writer,
+            readers,
+        })
+    }
+
+    /// Runs statements, each on its own snapshot. They cannot write.
+    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
+    {
+        self.readers.read(Isolation::Statement, work).await
+    }
+
+    /// Runs statements on one snapshot. They cannot write.
+    pub(crate) async fn snapshot<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
+    {
+        self.readers.read(Isolation::Snapshot, work).await
+    }
+
+    /// Runs statements in a transaction that is committed if the work succeeds and rolled back if it fails. The
+    /// work must await nothing but statements.
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
+    {
+        self.writer.write(work).await
+    }
+}
+
+#[async_trait]
+impl Administration for Store {
+    async fn schema_state(&self) -> Result<SchemaState, StoreError> {
+        self.read(async |conn: &mut Conn| {
+            let state = conn
+                .spawn_blocking(|conn| Ok(migrate::schema_state(conn)))
+                .await?;
+            state
+        })
+        .await
+    }
+
+    async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
+        let path = self.path.clone();
+        match tokio::task::spawn_blocking(move || migrate::migrate(&path)).await {
+            Ok(migrated) => migrated,
+            Err(error) => Err(Failure::Fault(format!("migrating was cut short: {error}")).into()),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The one thread that writes: it commits commands that wait together in one transaction.
+//!
+//! A commit waits for the disk, some hundred times longer than a command's statements take. So whatever arrives
+//! while the disk or another command is busy joins the next commit: each command in a savepoint of its own, one
+//! commit for all, answers only after it. A command that fails is undone alone; a commit that fails fails all.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+
+use bidloop_domain::port::StoreError;
+use diesel::result::Error;
+use diesel_async::SimpleAsyncConnection as _;
+use futures::FutureExt as _;
+use tokio::sync::oneshot;
+
+use super::connection::{Conn, Purpose, open, wrap};
+use crate::failure::Failure;
+use crate::work::Work;
+
+/// Commands that may wait; more are refused, for they would wait too long.
+const QUEUE: usize = 4096;
+/// No further command joins a transaction that has been open this long: other processes want to write too.
+const OPEN_FOR: Duration = Duration::from_millis(10);
+/// How often taking the write lock is tried, each time for as long as the connection's busy time-out says.
+const LOCK_ATTEMPTS: u32 = 3;
+
+/// The writing thread's front.
+#[derive(Clone)]
+pub(super) struct Writer {
+    queue: SyncSender<Box<dyn Command>>,
+}
+
+impl Writer {
+    /// Starts the thread. It ends when the last clone of this is dropped and the queue is empty.
+    pub(super) fn start(path: PathBuf) -> std::io::Result<Self> {
+        let (queue, commands) = sync_channel(QUEUE);
+        std::thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || WriterThread { path, conn: None }.serve(&commands))?;
+        Ok(Self { queue })
+    }
+
+    /// Runs `work` in the next transaction and answers once that is committed. It runs whether or not the caller
+    /// still waits.
+    pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let command = Box::new(WaitingWork {
+            work: Some(work),
+            ran: None,
+            answer,
+        });
+        self.queue.try_send(command).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Unavailable("too many commands are waiting".to_owned()),
+            TrySendError::Disconnected(_) => StoreError::Backend("the writing thread has ended".to_owned()),
+        })?;
+        match answered.await {
+            Ok(outcome) => outcome,
+            Err(_dropped) => Err(StoreError::Backend("a command was cut short".to_owned())),
+        }
+    }
+}
+
+/// Work of any type on its way through the thread.
+trait Command: Send {
+    /// Runs the work and keeps its result; tells whether it succeeded.
+    fn run(&mut self, conn: &mut Conn) -> bool;
+
+    /// Answers the caller: with the work's own result, or with `group_failure` if it was not committed.
+    fn answer(self: Box<Self>, group_failure: Option<&StoreError>);
+}
+
+struct WaitingWork<T, F> {
+    work: Option<F>,
+    ran: Option<Result<T, Failure>>,
+    answer: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Command for WaitingWork<T, F>
+where
+    T: Send + 'static,
+    for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Send + 'static,
+{
+    fn run(&mut self, conn: &mut Conn) -> bool {
+        let Some(work) = self.work.take() else {
+            return false;
+        };
+        let ran = work(conn)
+            .now_or_never()
+            .unwrap_or_else(|| Err(Failure::Fault(AWAITED_SOMETHING.to_owned())));
+        let succeeded = ran.is_ok();
+        self.ran = Some(ran);
+        succeeded
+    }
+
+    fn answer(self: Box<Self>, group_failure: Option<&StoreError>) {
+        let outcome = match (self.ran, group_failure) {
+            (Some(Err(own)), _) => Err(own.into()),
+            (_, Some(failure)) => Err(failure.clone()),
+            (Some(Ok(value)), None) => Ok(value),
+            (None, None) => Err(StoreError::Backend("a command was not run".to_owned())),
+        };
+        // The caller may be gone; what was done is done.
+        let _ = self.answer.send(outcome);
+    }
+}
+
+/// Statements are done when they are asked for, so work that is not ready at once waits for something else.
+pub(super) const AWAITED_SOMETHING: &str = "work on a connection awaited something other than a statement";
+
+struct WriterThread {
+    path: PathBuf,
+    conn: Option<Conn>,
+}
+
+impl WriterThread {
+    fn serve(mut self, commands: &Receiver<Box<dyn Command>>) {
+        while let Ok(first) = commands.recv() {
+            let mut group = vec![first];
+            let committed = self.commit_together(&mut group, commands);
+            let failure = committed.err().map(StoreError::from);
+            if failure.is_some() {
+                // Whatever state it is in, a new one is in none; closing it rolls back.
+                self.conn = None;
+            }
+            for command in group {
+                command.answer(failure.as_ref());
+            }
+        }
+    }
+
+    /// Runs the first of `group`, then what waits in the queue, and commits. An error is the whole group's.
+    fn commit_together(
+        &mut self,
+        group: &mut Vec<Box<dyn Command>>,
+        commands: &Receiver<Box<dyn Command>>,
+    ) -> Result<(), Failure> {
+        let conn = match &mut self.conn {
+            Some(conn) => conn,
+            none => none.insert(wrap(open(&self.path, Purpose::Writing)?)),
+        };
+        begin(conn)?;
+        let opened = Instant::now();
+        let mut next = 0;
+        loop {
+            for command in &mut group[next..] {
+                run_in_savepoint(conn, &mut **command)?;
+            }
+            next = group.len();
+            if opened.elapsed() >= OPEN_FOR {
+                break;
+            }
+            match commands.try_recv() {
+                Ok(command) => group.push(command),
+                Err(_) => break,
+            }
+        }
+        execute(conn, "COMMIT")
+    }
+}
+
+/// Takes the write lock. Other processes of the program write too, so it may be taken.
+fn begin(conn: &mut Conn) -> Result<(), Failure> {
+    let mut attempt = 1;
+    loop {
+        match execute(conn, "BEGIN IMMEDIATE") {
+            Err(failure) if failure.is_conflict() && attempt < LOCK_ATTEMPTS => attempt += 1,
+            done => return done,
+        }
+    }
+}
+
+/// A command that fails is undone alone. Some errors (a full disk) roll back the transaction as a whole; then the
+/// savepoint is gone too, and the error is the group's.
+fn run_in_savepoint(conn: &mut Conn, command: &mut dyn Command) -> Result<(), Failure> {
+    execute(conn, "SAVEPOINT command")?;
+    let Ok(succeeded) = catch_unwind(AssertUnwindSafe(|| command.run(conn))) else {
+        return Err(Failure::Fault("a command panicked".to_owned()));
+    };
+    if !succeeded {
+        execute(conn, "ROLLBACK TO command")?;
+    }
+    execute(conn, "RELEASE command")
+}
+
+fn execute(conn: &mut Conn, statement: &str) -> Result<(), Failure> {
+    match conn.batch_execute(statement).now_or_never() {
+        Some(done) => done.map_err(Failure::from),
+        None => Err(Error::BrokenTransactionManager.into()),
+    }
+}
