@@ -1,7 +1,7 @@
 //! One filter against one job, in three-valued logic.
 //!
 //! A condition on a value that the job does not carry is neither held nor failed but unknown, and the filter's
-//! `whenUnknown` says what that amounts to (external contract, section 4). A keyword expression is never unknown: a
+//! `whenUnknown` says what that amounts to (`docs/saved-filters.md`). A keyword expression is never unknown: a
 //! job has its texts, and one without skills has none to search.
 
 use super::compile::CompiledFilter;

@@ -16,6 +16,8 @@ mod filter_set;
 mod job_text;
 pub mod keywords;
 mod prepared_job;
+#[cfg(test)]
+mod tests;
 pub mod text;
 
 pub use compile::CompiledFilter;

@@ -1,6 +1,6 @@
 //! From text to words: the one place that says what a word is, for posts and queries alike.
 //!
-//! The rules (external contract, section 4), in the order in which they apply:
+//! The rules (`docs/saved-filters.md`), in the order in which they apply:
 //!
 //! 1. Text is brought into NFKC and full Unicode case folding ([`fold`]), repeated until nothing changes, so that
 //!    `ﬁ`, `FI` and `fi`, `STRASSE` and `straße`, `ｒｕｓｔ` and `Rust` are the same.

@@ -83,9 +83,10 @@ pub enum JobIdError {
 
 /// One job post of the marketplace's feed (`JobPost` of the marketplace protocol).
 ///
-/// Everything but the first six fields may be null or missing, and unknown fields are passed over. A field of the
-/// wrong type makes the whole post faulty: it departs from the protocol and is passed over (decision D2). Texts such
-/// as `paymentType` are kept as they came, since the marketplace may write values that we have not seen.
+/// Everything but the first six fields may be null or missing, and unknown fields are passed over. A field
+/// of the wrong type makes the whole post faulty: it departs from the protocol and is passed over (decision
+/// D2, `docs/rules.md#d2`). Texts such as `paymentType` are kept as they came, since the marketplace may write
+/// values that we have not seen.
 ///
 /// ```
 /// use bidloop_domain::model::{JobPost, PaymentKind};
@@ -314,8 +315,8 @@ impl JobPost {
         PaymentKind::from_text(self.metadata.as_ref()?.payment_type.as_deref()?)
     }
 
-    /// The kind of job for bids (decision B5): what `paymentType` says; without one, hourly if the job names a
-    /// range, fixed if it names a price; else hourly.
+    /// The kind of job for bids (decision B5, `docs/rules.md#b5`): what `paymentType` says; without one,
+    /// hourly if the job names a range, fixed if it names a price; else hourly.
     pub fn bid_kind(&self) -> PaymentKind {
         if let Some(kind) = self.payment_kind() {
             return kind;

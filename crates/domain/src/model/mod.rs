@@ -52,8 +52,8 @@ pub(crate) use money::decimal_to_number;
 pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, exact_decimal};
 pub use organization::{Subscription, SubscriptionStatus};
 pub use saved_filter::{
-    Bounds, ClientConditions, FilterFault, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS,
-    SavedFilter, SkillLists, VendorConditions, WhenUnknown,
+    Bounds, ClientConditions, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS, SavedFilter,
+    SkillLists, VendorConditions, WhenUnknown,
 };
 pub use shape_fault::ShapeFault;
 pub(crate) use suggestion::closest;

@@ -9,7 +9,7 @@
 //! term       = word | word "*" | '"' text '"'
 //! ```
 //!
-//! What the external contract (section 4) leaves open is settled so:
+//! The guide is `docs/saved-filters.md`. Its corners are settled so:
 //!
 //! - Operators and field names are written exactly so; `and` is a word, `Title:` is refused with a suggestion.
 //! - A bare term ends at white space, a parenthesis or a double quote, so `rust(axum OR actix)` and `a"b c"` are
@@ -33,6 +33,8 @@
 
 mod lexer;
 mod parser;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 

@@ -1,10 +1,10 @@
 //! The rules that a filter's lists and bounds must meet, each value by itself and in pairs.
 
-use super::{Bounds, FilterFault, MAX_LIST_VALUES, MAX_VALUE_CHARS, SavedFilter};
-use crate::model::number::whole_value;
+use super::{Bounds, MAX_LIST_VALUES, MAX_VALUE_CHARS, SavedFilter};
+use crate::model::{ShapeFault, number::whole_value};
 
 /// Every fault but those of the keyword expression.
-pub(super) fn list_and_bound_faults(filter: &SavedFilter) -> Vec<FilterFault> {
+pub(super) fn list_and_bound_faults(filter: &SavedFilter) -> Vec<ShapeFault> {
     let mut checker = Checker::default();
     lists(filter, &mut checker);
     bounds(filter, &mut checker);
@@ -105,12 +105,12 @@ fn bounds(filter: &SavedFilter, checker: &mut Checker) {
 
 #[derive(Default)]
 struct Checker {
-    faults: Vec<FilterFault>,
+    faults: Vec<ShapeFault>,
 }
 
 impl Checker {
     fn fault(&mut self, path: &[&str], message: impl Into<String>) {
-        self.faults.push(FilterFault::at(path, message));
+        self.faults.push(ShapeFault::new(path, message));
     }
 
     /// A list of which the job must have one: without a value it could never hold.
@@ -148,7 +148,7 @@ impl Checker {
             let index = index.to_string();
             let mut path = path.to_vec();
             path.push(&index);
-            self.faults.push(FilterFault::at(&path, message));
+            self.faults.push(ShapeFault::new(&path, message));
         }
     }
 

@@ -1,17 +1,17 @@
 //! A campaign's saved filter: which jobs it is meant to match.
 //!
-//! Owns the fields (external contract, section 4), reading them from JSON with every fault found at once, and the
+//! Owns the fields (`docs/saved-filters.md`), reading them from JSON with every fault found at once, and the
 //! rules that a filter must meet. What a filter matches is [`matching`](crate::matching)'s.
 
 mod check;
 mod reading;
-
-use std::fmt;
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::PaymentKind;
+use super::{PaymentKind, ShapeFault};
 use crate::matching::CompiledFilter;
 
 /// The most values a list of a filter may have.
@@ -188,18 +188,18 @@ pub enum WhenUnknown {
 
 impl SavedFilter {
     /// Reads a filter's body and reports every fault at once, each with its path.
-    pub fn from_value(value: &Value) -> Result<Self, Vec<FilterFault>> {
+    pub fn from_value(value: &Value) -> Result<Self, Vec<ShapeFault>> {
         reading::read_body(value)
     }
 
     /// Checks the filter and makes it ready for matching; reports every fault at once.
-    pub fn check(&self) -> Result<CompiledFilter, Vec<FilterFault>> {
+    pub fn check(&self) -> Result<CompiledFilter, Vec<ShapeFault>> {
         let mut faults = check::list_and_bound_faults(self);
         match CompiledFilter::compile(self) {
             Ok(compiled) if faults.is_empty() => Ok(compiled),
             Ok(_) => Err(faults),
             Err(fault) => {
-                faults.insert(0, FilterFault::at(&["keywords"], fault.to_string()));
+                faults.insert(0, ShapeFault::new(&["keywords"], fault.to_string()));
                 Err(faults)
             }
         }
@@ -210,7 +210,7 @@ impl<'de> Deserialize<'de> for SavedFilter {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         Self::from_value(&value).map_err(|faults| {
-            let faults: Vec<String> = faults.iter().map(FilterFault::to_string).collect();
+            let faults: Vec<String> = faults.iter().map(ShapeFault::to_string).collect();
             serde::de::Error::custom(faults.join("; "))
         })
     }
@@ -226,60 +226,9 @@ pub struct FilterFile {
 
 impl FilterFile {
     /// Reads the file's text; malformed JSON is one fault with an empty path.
-    pub fn parse(json: &str) -> Result<Self, Vec<FilterFault>> {
-        let value: Value = serde_json::from_str(json).map_err(|error| {
-            vec![FilterFault {
-                path: Vec::new(),
-                message: error.to_string(),
-            }]
-        })?;
+    pub fn parse(json: &str) -> Result<Self, Vec<ShapeFault>> {
+        let value: Value = serde_json::from_str(json)
+            .map_err(|error| vec![ShapeFault::new::<&str>(&[], error.to_string())])?;
         reading::read_file(&value)
     }
 }
-
-/// What is wrong with a filter, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilterFault {
-    /// The path to the offending value; a list's index is its decimal digits. Empty for the filter as a whole.
-    pub path: Vec<String>,
-    /// What is wrong there.
-    pub message: String,
-}
-
-impl FilterFault {
-    fn at(path: &[&str], message: impl Into<String>) -> Self {
-        Self {
-            path: path.iter().map(|step| (*step).to_owned()).collect(),
-            message: message.into(),
-        }
-    }
-
-    /// The same fault seen from further outside: `outer` is put before its path.
-    #[must_use]
-    pub fn under(mut self, outer: &[String]) -> Self {
-        self.path.splice(0..0, outer.iter().cloned());
-        self
-    }
-}
-
-/// `path: message`, the path written as `client.countries.exclude[2]`.
-impl fmt::Display for FilterFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, step) in self.path.iter().enumerate() {
-            if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) {
-                write!(f, "[{step}]")?;
-            } else if i == 0 {
-                f.write_str(step)?;
-            } else {
-                write!(f, ".{step}")?;
-            }
-        }
-        if self.path.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, ": {}", self.message)
-        }
-    }
-}
-
-impl std::error::Error for FilterFault {}

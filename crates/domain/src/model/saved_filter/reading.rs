@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Bounds, ClientConditions, FilterFault, FilterFile, IncludeExclude, SavedFilter, SkillLists,
-    VendorConditions, WhenUnknown,
+    Bounds, ClientConditions, FilterFile, IncludeExclude, SavedFilter, SkillLists, VendorConditions,
+    WhenUnknown,
 };
-use crate::model::{PaymentKind, closest};
+use crate::model::{PaymentKind, ShapeFault, closest};
 
-pub(super) fn read_body(value: &Value) -> Result<SavedFilter, Vec<FilterFault>> {
+pub(super) fn read_body(value: &Value) -> Result<SavedFilter, Vec<ShapeFault>> {
     let mut faults = Vec::new();
     let filter = Fields::of(value, &mut faults).map(|mut fields| {
         let filter = body(&mut fields);
@@ -18,7 +18,7 @@ pub(super) fn read_body(value: &Value) -> Result<SavedFilter, Vec<FilterFault>> 
     finish(filter, faults)
 }
 
-pub(super) fn read_file(value: &Value) -> Result<FilterFile, Vec<FilterFault>> {
+pub(super) fn read_file(value: &Value) -> Result<FilterFile, Vec<ShapeFault>> {
     let mut faults = Vec::new();
     let mut names = (None, None);
     let filter = Fields::of(value, &mut faults).map(|mut fields| {
@@ -35,10 +35,7 @@ pub(super) fn read_file(value: &Value) -> Result<FilterFile, Vec<FilterFault>> {
 }
 
 /// Adds the faults that only whole fields can have to those of their shape.
-fn finish(
-    filter: Option<SavedFilter>,
-    mut faults: Vec<FilterFault>,
-) -> Result<SavedFilter, Vec<FilterFault>> {
+fn finish(filter: Option<SavedFilter>, mut faults: Vec<ShapeFault>) -> Result<SavedFilter, Vec<ShapeFault>> {
     let Some(filter) = filter else {
         return Err(faults);
     };
@@ -110,14 +107,14 @@ struct Fields<'v, 'f> {
     object: &'v Map<String, Value>,
     path: Vec<String>,
     known: Vec<&'static str>,
-    faults: &'f mut Vec<FilterFault>,
+    faults: &'f mut Vec<ShapeFault>,
 }
 
 impl<'v, 'f> Fields<'v, 'f> {
-    fn of(value: &'v Value, faults: &'f mut Vec<FilterFault>) -> Option<Self> {
+    fn of(value: &'v Value, faults: &'f mut Vec<ShapeFault>) -> Option<Self> {
         let Value::Object(object) = value else {
             let message = format!("must be an object, not {}", kind_of(value));
-            faults.push(FilterFault {
+            faults.push(ShapeFault {
                 path: Vec::new(),
                 message,
             });
@@ -140,7 +137,7 @@ impl<'v, 'f> Fields<'v, 'f> {
     fn fault(&mut self, steps: &[&str], message: String) {
         let mut path = self.path.clone();
         path.extend(steps.iter().map(|step| (*step).to_owned()));
-        self.faults.push(FilterFault { path, message });
+        self.faults.push(ShapeFault { path, message });
     }
 
     fn wrong_type(&mut self, steps: &[&str], wanted: &str, found: &Value) {
