@@ -1,0 +1,129 @@
+//! Upload attachments: streams a request's files into the blob store and gives them to a lead, all or none.
+//!
+//! Owns the order of checks and the batch's atomicity. Does not own the rules of files
+//! ([`attachment_rules`](crate::attachment_rules)) nor the reading of a request's parts. What happens from part to
+//! part is in `session`.
+
+mod session;
+
+use std::sync::Arc;
+
+pub use session::UploadSession;
+
+use super::{Caller, RequestFault};
+use crate::attachment_rules::FileFault;
+use crate::model::{CampaignId, LeadId, LeadStatus};
+use crate::port::{
+    ActivityStore, BlobError, BlobStore, Clock, Ids, LeadLookup, LeadStore, StoreError,
+};
+
+/// Why an upload was refused. Nothing but the Activity record has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UploadError {
+    /// The organization has no such campaign.
+    #[error("campaign not found")]
+    CampaignUnknown,
+    /// The campaign has no such lead.
+    #[error("lead not found")]
+    LeadUnknown,
+    /// The request's wrapping or shape.
+    #[error(transparent)]
+    Request(#[from] RequestFault),
+    /// Bid on or rejected before: the files could no longer be used (decision A10).
+    #[error("the lead is already {0}: it takes no further files")]
+    LeadNotNew(LeadStatus),
+    /// A part with another name than `files`.
+    #[error("{} was sent in a part named \"{}\": every part must be named \"files\"",
+        file_in_words(.file_name.as_deref()), shown(.part_name))]
+    UnexpectedPart {
+        /// The part's name.
+        part_name: String,
+        /// Its file's name, if it has one.
+        file_name: Option<String>,
+    },
+    /// The first faulty file (decision A9).
+    #[error(transparent)]
+    File(#[from] FileFault),
+    /// The attachment storage failed.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl UploadError {
+    /// The status it is answered with (specification, Errors); `None` for a failure of the service.
+    pub fn http_status(&self) -> Option<u16> {
+        match self {
+            Self::CampaignUnknown | Self::LeadUnknown => Some(404),
+            Self::Request(fault) => Some(fault.http_status()),
+            Self::File(fault) if fault.is_too_large() => Some(413),
+            Self::LeadNotNew(_) | Self::UnexpectedPart { .. } | Self::File(_) => Some(400),
+            Self::Blob(_) | Self::Store(_) => None,
+        }
+    }
+}
+
+fn file_in_words(name: Option<&str>) -> String {
+    name.map_or_else(|| "a value".to_owned(), |name| format!("\"{}\"", shown(name)))
+}
+
+/// A name fit for a message: of bounded length, control characters escaped.
+fn shown(name: &str) -> String {
+    name.chars().take(120).flat_map(char::escape_debug).collect()
+}
+
+/// Takes uploads (specification, POST …/attachments; decisions A9, A10 and C8).
+#[derive(Debug, Clone)]
+pub struct UploadAttachments {
+    blobs: Arc<dyn BlobStore>,
+    leads: Arc<dyn LeadStore>,
+    activities: Arc<dyn ActivityStore>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+}
+
+impl UploadAttachments {
+    /// Over its ports.
+    pub fn new(
+        blobs: Arc<dyn BlobStore>,
+        leads: Arc<dyn LeadStore>,
+        activities: Arc<dyn ActivityStore>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Self {
+        Self {
+            blobs,
+            leads,
+            activities,
+            clock,
+            ids,
+        }
+    }
+
+    /// Judges what is known before the body is read, in the order of decision A1: `envelope` is what the
+    /// request's head says of its size and form.
+    pub async fn begin(
+        &self,
+        caller: &Caller,
+        campaign: &CampaignId,
+        lead: &LeadId,
+        envelope: Result<(), RequestFault>,
+    ) -> Result<UploadSession, UploadError> {
+        let lookup = self.leads.find(&caller.organization_id, campaign, lead).await?;
+        let found = match (lookup, &envelope) {
+            (LeadLookup::Found(found), _) => found,
+            (_, Err(fault @ RequestFault::TooLarge { .. })) => return Err(fault.clone().into()),
+            (LeadLookup::CampaignUnknown, _) => return Err(UploadError::CampaignUnknown),
+            (LeadLookup::LeadUnknown, _) => return Err(UploadError::LeadUnknown),
+        };
+        let session = UploadSession::new(self.clone(), caller, campaign, lead, &found.attachments);
+        let status = found.lead.lead.status;
+        match envelope {
+            Err(fault) => Err(session.refuse(fault.into()).await),
+            Ok(()) if !status.is_open() => Err(session.refuse(UploadError::LeadNotNew(status)).await),
+            Ok(()) => Ok(session),
+        }
+    }
+}
