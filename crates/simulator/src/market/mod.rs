@@ -313,3 +313,6 @@ fn job_json(job: &Job) -> String {
     let state = serde_json::to_string(&job.state).unwrap_or_else(|_| "null".to_owned());
     format!("{{\"job\":{},\"state\":{state}}}", job.post)
 }
+
+#[cfg(test)]
+mod tests;

@@ -205,15 +205,20 @@ async fn read_upload(content_type: Option<&str>, mut body: Incoming) -> Body {
         Ok(upload) => upload,
         Err(refusal) => return Body::Refused(refusal),
     };
+    let mut fault = None;
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
             return Body::Refused(Refusal::bad_request("the body breaks off"));
         };
-        if let Some(Err(refusal)) = frame.data_ref().map(|chunk| upload.push(chunk)) {
-            return Body::Refused(refusal);
+        // A faulty body is still read to its end: a caller that is cut off while sending never sees the answer.
+        if fault.is_none() {
+            fault = frame.data_ref().and_then(|chunk| upload.push(chunk).err());
         }
     }
-    upload.finish().map_or_else(Body::Refused, Body::Upload)
+    match fault {
+        Some(refusal) => Body::Refused(refusal),
+        None => upload.finish().map_or_else(Body::Refused, Body::Upload),
+    }
 }
 
 async fn carry_out(asked: Asked, shared: Arc<Shared>, mut stop: watch::Receiver<bool>) -> End {

@@ -302,6 +302,8 @@ fn attachments_are_measured_and_belong_to_the_account_that_sent_them() {
             (422, "invalid".to_owned())
         );
         assert_eq!(client.propose("k", &with_file).await.status, 201);
+        let large = client.upload(&vec![0; 25 * 1_048_576 + 1]).await;
+        assert_eq!(large.refusal(), (413, "too_large".to_owned()));
         let unframed = client
             .send("POST", "/api/attachments", &[("content-type", "text/plain")], "x")
             .await
