@@ -1,0 +1,94 @@
+//! Faults that a test scripts.
+
+use std::time::Duration;
+
+use bidloop_domain::port::MarketplaceError;
+
+/// A method of the `Marketplace` port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Call {
+    /// Reading the feed.
+    Feed,
+    /// Reading a job's live state.
+    Job,
+    /// Reading an account's live state.
+    Account,
+    /// Uploading a file.
+    Upload,
+    /// Sending a proposal.
+    Submit,
+}
+
+/// What goes wrong with one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// The call has no effect and is answered so.
+    Before(MarketplaceError),
+    /// The call is carried out; were it to succeed, the caller gets this instead of the answer.
+    AfterCommit(MarketplaceError),
+}
+
+impl Fault {
+    /// No answer, and the call was not carried out.
+    pub fn no_answer() -> Self {
+        Self::Before(MarketplaceError::NoAnswer("scripted: lost on the way".to_owned()))
+    }
+
+    /// No answer, and the call was carried out.
+    pub fn no_answer_after_commit() -> Self {
+        Self::AfterCommit(MarketplaceError::NoAnswer(
+            "scripted: the answer was lost".to_owned(),
+        ))
+    }
+
+    /// No connection comes about.
+    pub fn unreachable() -> Self {
+        Self::Before(MarketplaceError::Unreachable(
+            "scripted: no connection".to_owned(),
+        ))
+    }
+
+    /// A passing 503 without `Retry-After`.
+    pub fn unavailable() -> Self {
+        Self::passing(503, None)
+    }
+
+    /// A passing fault.
+    pub fn passing(status: u16, retry_after: Option<Duration>) -> Self {
+        Self::Before(MarketplaceError::Passing {
+            status,
+            retry_after,
+            message: "scripted".to_owned(),
+        })
+    }
+
+    /// 401.
+    pub fn invalid_token() -> Self {
+        Self::Before(MarketplaceError::InvalidToken)
+    }
+
+    /// A refusal for good.
+    pub fn refused(status: u16, code: &str) -> Self {
+        Self::Before(refusal(status, code, None))
+    }
+
+    /// An answer that departs from the protocol, and the call was not carried out.
+    pub fn malformed() -> Self {
+        Self::Before(MarketplaceError::Malformed("scripted".to_owned()))
+    }
+
+    /// An answer that departs from the protocol, although the call was carried out.
+    pub fn malformed_after_commit() -> Self {
+        Self::AfterCommit(MarketplaceError::Malformed("scripted".to_owned()))
+    }
+}
+
+pub(super) fn refusal(status: u16, code: &str, proposal_id: Option<String>) -> MarketplaceError {
+    let message = format!("the marketplace says {code}");
+    MarketplaceError::Refused {
+        status,
+        code: code.to_owned(),
+        message,
+        proposal_id,
+    }
+}

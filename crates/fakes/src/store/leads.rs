@@ -1,0 +1,358 @@
+//! [`LeadStore`] in memory: the bidding loop's reads and commands.
+
+use async_trait::async_trait;
+use bidloop_domain::attachment_rules::MAX_FILES;
+use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
+use bidloop_domain::model::{
+    AccountSummary, Activity, BidRecord, BiddingConfig, Campaign, CampaignId, Connects, FrozenAttachment,
+    LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, QueuedBid, Subscription, Timestamp,
+};
+use bidloop_domain::port::{
+    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,
+    ReopenLead, StoreError,
+};
+
+use super::{Bid, LeadEntry, MemoryStore, State, count, length};
+
+#[async_trait]
+impl LeadStore for MemoryStore {
+    async fn page(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        offset: u64,
+        limit: u32,
+    ) -> Result<Option<LeadPage>, StoreError> {
+        let mut state = self.state()?;
+        let Some(entry) = state.campaign(organization, campaign) else {
+            return Ok(None);
+        };
+        let total = count(entry.matches.len());
+        let campaign_name = entry.record.name.clone();
+        let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
+        let page: Vec<_> = entry
+            .matches
+            .iter()
+            .rev()
+            .skip(skipped)
+            .take(length(limit))
+            .cloned()
+            .collect();
+        let mut leads = Vec::with_capacity(page.len());
+        for known in page {
+            let id = state.materialize(organization, campaign, &known.job_id, known.created_at);
+            if let Some(entry) = state.leads.get(&id) {
+                leads.push(state.lead_with_job(entry)?);
+            }
+        }
+        Ok(Some(LeadPage {
+            total,
+            campaign_name,
+            leads,
+        }))
+    }
+
+    async fn find(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        lead: &LeadId,
+    ) -> Result<LeadLookup, StoreError> {
+        let state = self.state()?;
+        if state.campaign(organization, campaign).is_none() {
+            return Ok(LeadLookup::CampaignUnknown);
+        }
+        let found = state.leads.get(lead).filter(|entry| {
+            &entry.lead.organization_id == organization && &entry.lead.campaign_id == campaign
+        });
+        match found {
+            Some(entry) => Ok(LeadLookup::Found(Box::new(state.context(entry)?))),
+            None => Ok(LeadLookup::LeadUnknown),
+        }
+    }
+
+    async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError> {
+        let state = self.state()?;
+        state
+            .leads
+            .get(lead)
+            .map(|entry| state.context(entry))
+            .transpose()
+    }
+
+    async fn accept_bid(&self, bid: &NewBid, activity: &Activity) -> Result<AcceptBid, StoreError> {
+        let mut state = self.state()?;
+        let Some(entry) = state.lead_of(&bid.organization_id, &bid.lead_id) else {
+            return Ok(AcceptBid::LeadUnknown);
+        };
+        let (status, job_id) = (entry.lead.status, entry.lead.job_id.clone());
+        let uploads: Vec<FrozenAttachment> = entry.attachments.iter().map(frozen).collect();
+        if entry.lead.campaign_id != bid.campaign_id {
+            return Ok(AcceptBid::LeadUnknown);
+        }
+        let Some(organization) = state.organizations.get(&bid.organization_id) else {
+            return Ok(AcceptBid::LeadUnknown);
+        };
+        let Some(campaign) = organization.campaigns.get(&bid.campaign_id) else {
+            return Ok(AcceptBid::LeadUnknown);
+        };
+        if !status.is_open() {
+            return Ok(AcceptBid::LeadNotNew(status));
+        }
+        let account = campaign
+            .record
+            .account_id
+            .as_ref()
+            .and_then(|id| organization.accounts.get(id));
+        let Some(account) = account.filter(|account| account.record.connected) else {
+            return Ok(AcceptBid::NoConnectedAccount);
+        };
+        let period = period_in_force(&organization.record.subscription, bid.queued_at);
+        let usage = QuotaUsage {
+            used: state.used_in(&bid.organization_id, period),
+            limit: u64::from(organization.record.subscription.proposal_limit),
+            period_end: period.end,
+        };
+        if usage.is_used_up() {
+            return Ok(AcceptBid::QuotaUsedUp(usage));
+        }
+        let of_campaign = || {
+            campaign
+                .record
+                .attachments
+                .iter()
+                .map(frozen_of_campaign)
+                .collect()
+        };
+        let accepted = Bid {
+            queued: QueuedBid {
+                id: bid.id,
+                organization_id: bid.organization_id.clone(),
+                campaign_id: bid.campaign_id.clone(),
+                lead_id: bid.lead_id.clone(),
+                job_id,
+                account_id: account.record.id.clone(),
+                cover_letter: bid.cover_letter.clone(),
+                answers: bid.answers.clone(),
+                config: bid.config.clone(),
+                attachments: if uploads.is_empty() {
+                    of_campaign()
+                } else {
+                    uploads
+                },
+                queued_at: bid.queued_at,
+                deadline: bid.deadline,
+                attempts: 0,
+                proposal: None,
+                answer_outstanding: false,
+            },
+            status: LeadStatus::Queued,
+            period_start: period.start,
+            next_attempt: bid.queued_at,
+            lease: None,
+            end: None,
+        };
+        let place = state.bids.len();
+        state.bids.push(accepted);
+        state.bid_index.insert(bid.id, place);
+        if let Some(entry) = state.leads.get_mut(&bid.lead_id) {
+            entry.lead.status = LeadStatus::Queued;
+            entry.latest_bid = Some(bid.id);
+        }
+        state.record_activity(activity);
+        Ok(AcceptBid::Accepted)
+    }
+
+    async fn reject(
+        &self,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        reason: Option<&str>,
+        activity: &Activity,
+    ) -> Result<RejectLead, StoreError> {
+        let mut state = self.state()?;
+        let Some(entry) = state.lead_of(organization, lead) else {
+            return Ok(RejectLead::LeadUnknown);
+        };
+        if !entry.lead.status.is_open() {
+            return Ok(RejectLead::LeadNotNew(entry.lead.status));
+        }
+        entry.lead.status = LeadStatus::Rejected;
+        entry.lead.rejection_reason = reason.map(str::to_owned);
+        state.record_activity(activity);
+        Ok(RejectLead::Rejected)
+    }
+
+    async fn add_attachments(
+        &self,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        files: &[NewAttachment],
+        activity: &Activity,
+    ) -> Result<AddAttachments, StoreError> {
+        let mut state = self.state()?;
+        let Some(entry) = state.lead_of(organization, lead) else {
+            return Ok(AddAttachments::LeadUnknown);
+        };
+        if !entry.lead.status.is_open() {
+            return Ok(AddAttachments::LeadNotNew(entry.lead.status));
+        }
+        let existing = entry.attachments.len();
+        if existing + files.len() > MAX_FILES {
+            return Ok(AddAttachments::TooMany { existing });
+        }
+        let mut all = entry.attachments.clone();
+        for file in files {
+            if all
+                .iter()
+                .any(|known| known.comparison_key == file.comparison_key)
+            {
+                return Ok(AddAttachments::DuplicateName(
+                    file.attachment.original_name.clone(),
+                ));
+            }
+            all.push(file.clone());
+        }
+        entry.attachments = all;
+        let list = uploads_of(entry);
+        state.record_activity(activity);
+        Ok(AddAttachments::Added(list))
+    }
+
+    async fn record_dry_run(&self, activity: &Activity, event: &NewEvent) -> Result<(), StoreError> {
+        let mut state = self.state()?;
+        state.record_activity(activity);
+        state.queue_event(event, activity.at);
+        Ok(())
+    }
+
+    async fn configure(&self, lead: &LeadId, config: &BiddingConfig) -> Result<bool, StoreError> {
+        let mut state = self.state()?;
+        let entry = state.leads.get_mut(lead);
+        Ok(entry
+            .map(|entry| entry.lead.bidding_config = config.clone())
+            .is_some())
+    }
+
+    async fn reopen(&self, lead: &LeadId, activity: &Activity) -> Result<ReopenLead, StoreError> {
+        let mut state = self.state()?;
+        let Some(entry) = state.leads.get_mut(lead) else {
+            return Ok(ReopenLead::LeadUnknown);
+        };
+        if !entry.lead.status.is_reopenable() {
+            return Ok(ReopenLead::NotReopenable(entry.lead.status));
+        }
+        entry.lead.status = LeadStatus::New;
+        entry.lead.reason = None;
+        state.record_activity(activity);
+        Ok(ReopenLead::Reopened)
+    }
+}
+
+impl State {
+    fn context(&self, entry: &LeadEntry) -> Result<LeadContext, StoreError> {
+        Ok(LeadContext {
+            lead: self.lead_with_job(entry)?,
+            campaign: self.bidding_campaign(&entry.lead.organization_id, &entry.lead.campaign_id),
+            attachments: uploads_of(entry),
+            bid: entry
+                .latest_bid
+                .and_then(|id| self.bid_index.get(&id))
+                .map(|place| bid_record(&self.bids[*place])),
+        })
+    }
+
+    fn bidding_campaign(&self, organization_id: &OrganizationId, id: &CampaignId) -> Option<Campaign> {
+        let organization = self.organizations.get(organization_id)?;
+        let record = &organization.campaigns.get(id)?.record;
+        let account = record
+            .account_id
+            .as_ref()
+            .and_then(|id| organization.accounts.get(id));
+        Some(Campaign {
+            organization_id: organization_id.clone(),
+            id: id.clone(),
+            name: record.name.clone(),
+            mode: record.mode,
+            state: record.state,
+            bidding_config: record.bidding_config.clone(),
+            proposal: record.proposal.clone(),
+            account: account.map(|account| AccountSummary {
+                id: account.record.id.clone(),
+                connected: account.record.connected,
+                profile_hourly_rate: account
+                    .reading
+                    .as_ref()
+                    .and_then(|reading| reading.profile_hourly_rate),
+            }),
+            subscription: organization.record.subscription.clone(),
+        })
+    }
+
+    /// Real bids of the period that are queued or submitted (decision B3): counted anew each time, so a bid
+    /// that ends without a proposal gives its unit back by itself.
+    fn used_in(&self, organization: &OrganizationId, period: BillingPeriod) -> u64 {
+        let taken = self
+            .bids
+            .iter()
+            .filter(|bid| &bid.queued.organization_id == organization)
+            .filter(|bid| matches!(bid.status, LeadStatus::Queued | LeadStatus::Submitted))
+            .filter(|bid| {
+                let within = period.start <= bid.queued.queued_at && bid.queued.queued_at < period.end;
+                within || bid.period_start == period.start
+            });
+        count(taken.count())
+    }
+}
+
+fn period_in_force(subscription: &Subscription, at: Timestamp) -> BillingPeriod {
+    let reported = BillingPeriod {
+        start: subscription.period_start,
+        end: subscription.period_end,
+    };
+    current_period(reported, at)
+}
+
+fn uploads_of(entry: &LeadEntry) -> Vec<LeadAttachment> {
+    entry
+        .attachments
+        .iter()
+        .map(|file| file.attachment.clone())
+        .collect()
+}
+
+fn frozen(upload: &NewAttachment) -> FrozenAttachment {
+    FrozenAttachment {
+        name: upload.attachment.safe_name.clone(),
+        content_type: upload.attachment.content_type.clone(),
+        blob: upload.attachment.blob.clone(),
+    }
+}
+
+fn frozen_of_campaign(file: &bidloop_domain::model::CampaignAttachment) -> FrozenAttachment {
+    FrozenAttachment {
+        name: file.name.clone(),
+        content_type: file.content_type.clone(),
+        blob: file.blob.clone(),
+    }
+}
+
+fn bid_record(bid: &Bid) -> BidRecord {
+    let end = bid.end.as_ref();
+    BidRecord {
+        id: bid.queued.id,
+        account_id: bid.queued.account_id.clone(),
+        status: bid.status,
+        queued_at: bid.queued.queued_at,
+        deadline: bid.queued.deadline,
+        attempts: bid.queued.attempts,
+        answer_outstanding: bid.queued.answer_outstanding,
+        proposal: bid.queued.proposal.clone(),
+        config: bid.queued.config.clone(),
+        attachments: bid.queued.attachments.clone(),
+        reason: end.and_then(|end| end.reason.clone()),
+        proposal_id: end.and_then(|end| end.proposal_id.clone()),
+        submitted_at: end.and_then(|end| end.submitted_at),
+        connects_spent: end.map_or(Connects::ZERO, |end| end.connects_spent),
+    }
+}

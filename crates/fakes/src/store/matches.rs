@@ -1,0 +1,125 @@
+//! [`MatchStore`] in memory: backfills and their switch.
+
+use std::collections::{HashMap, HashSet};
+
+use async_trait::async_trait;
+use bidloop_domain::model::{JobId, LeadId, Timestamp};
+use bidloop_domain::port::{Backfill, DueBackfills, MatchStore, StoreError, StoredJob, SwitchMatches};
+
+use super::jobs::stored_filters;
+use super::{Match, MemoryStore, count, length};
+
+#[async_trait]
+impl MatchStore for MemoryStore {
+    async fn due_backfills(&self) -> Result<DueBackfills, StoreError> {
+        let state = self.state()?;
+        let campaigns = state
+            .organizations
+            .iter()
+            .flat_map(|(organization_id, organization)| {
+                organization
+                    .campaigns
+                    .values()
+                    .filter(|campaign| campaign.backfill_due)
+                    .map(|campaign| Backfill {
+                        organization_id: organization_id.clone(),
+                        campaign_id: campaign.record.id.clone(),
+                        campaign_revision: campaign.filters_revision,
+                        filters: stored_filters(organization_id, campaign),
+                    })
+            })
+            .collect();
+        Ok(DueBackfills {
+            watermark: state.last_seq,
+            campaigns,
+        })
+    }
+
+    async fn stored_jobs(
+        &self,
+        watermark: i64,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredJob>, StoreError> {
+        let state = self.state()?;
+        let newest = before.map_or(watermark, |before| watermark.min(before.saturating_sub(1)));
+        state
+            .jobs_by_seq
+            .range(..=newest)
+            .rev()
+            .take(length(limit))
+            .map(|(seq, id)| {
+                Ok(StoredJob {
+                    seq: *seq,
+                    id: id.clone(),
+                    json: state.job_json(id)?,
+                })
+            })
+            .collect()
+    }
+
+    async fn switch(
+        &self,
+        backfill: &Backfill,
+        watermark: i64,
+        matched: &[i64],
+        at: Timestamp,
+    ) -> Result<SwitchMatches, StoreError> {
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        let Some(campaign) = state
+            .organizations
+            .get_mut(&backfill.organization_id)
+            .and_then(|organization| organization.campaigns.get_mut(&backfill.campaign_id))
+            .filter(|campaign| campaign.filters_revision == backfill.campaign_revision)
+        else {
+            return Ok(SwitchMatches::Superseded);
+        };
+        let kept_since: HashMap<&JobId, Timestamp> = campaign
+            .matches
+            .iter()
+            .map(|known| (&known.job_id, known.created_at))
+            .collect();
+        let found: HashSet<i64> = matched.iter().copied().filter(|seq| *seq <= watermark).collect();
+        let ingested = campaign
+            .matches
+            .iter()
+            .map(|known| known.seq)
+            .filter(|seq| *seq > watermark);
+        let mut list: Vec<Match> = found
+            .iter()
+            .copied()
+            .chain(ingested)
+            .filter_map(|seq| {
+                let job_id = state.jobs_by_seq.get(&seq)?;
+                let lead = LeadId::derive(&backfill.organization_id, &backfill.campaign_id, job_id);
+                let created_at = kept_since
+                    .get(job_id)
+                    .copied()
+                    .or_else(|| state.leads.get(&lead).map(|entry| entry.lead.created_at))
+                    .unwrap_or(at);
+                let posted_at = state.jobs.get(job_id)?.posted_at;
+                Some(Match {
+                    created_at,
+                    posted_at,
+                    seq,
+                    job_id: job_id.clone(),
+                })
+            })
+            .collect();
+        list.sort_by_key(Match::place);
+        let total = count(list.len());
+        campaign.matches = list;
+        campaign.backfill_due = false;
+        Ok(SwitchMatches::Switched { total })
+    }
+
+    async fn due_count(&self) -> Result<u64, StoreError> {
+        let state = self.state()?;
+        let campaigns = state
+            .organizations
+            .values()
+            .flat_map(|organization| organization.campaigns.values());
+        Ok(count(campaigns.filter(|campaign| campaign.backfill_due).count()))
+    }
+}

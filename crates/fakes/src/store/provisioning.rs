@@ -1,0 +1,295 @@
+//! [`ProvisioningStore`] in memory: every change is carried out on a copy, which takes the state's place at the
+//! end, so that a change that fails leaves nothing behind.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use bidloop_domain::model::{
+    ApiKeyHash, ApiKeyRecord, CampaignId, FilterId, OrganizationId, Subscription, Timestamp,
+};
+use bidloop_domain::port::{
+    AccountRecord, CampaignRecord, CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange,
+    ProvisioningSnapshot, ProvisioningStore, Revision, StoreError, UserRecord,
+};
+
+use super::{Account, CampaignEntry, MemoryStore, Organization, State};
+
+#[async_trait]
+impl ProvisioningStore for MemoryStore {
+    async fn snapshot(
+        &self,
+        organizations: &[OrganizationId],
+        key_hashes: &[ApiKeyHash],
+    ) -> Result<ProvisioningSnapshot, StoreError> {
+        let state = self.state()?;
+        let all_keys = state.organizations.iter().flat_map(|(id, organization)| {
+            organization
+                .record
+                .api_keys
+                .iter()
+                .map(move |(_, hash)| (hash.clone(), id.clone()))
+        });
+        Ok(ProvisioningSnapshot {
+            revision: Revision(state.revision),
+            organizations: organizations
+                .iter()
+                .filter_map(|id| state.organizations.get(id))
+                .map(Organization::whole)
+                .collect(),
+            taken_key_hashes: all_keys.filter(|(hash, _)| key_hashes.contains(hash)).collect(),
+        })
+    }
+
+    async fn commit(
+        &self,
+        expected: Revision,
+        changes: &[ProvisioningChange],
+        _at: Timestamp,
+    ) -> Result<CommitProvisioning, StoreError> {
+        let mut state = self.state()?;
+        if state.revision != expected.0 {
+            return Ok(CommitProvisioning::RevisionMoved);
+        }
+        let mut next = state.clone();
+        next.revision += 1;
+        for change in changes {
+            next.carry_out(change)?;
+        }
+        *state = next;
+        Ok(CommitProvisioning::Committed)
+    }
+}
+
+impl State {
+    fn carry_out(&mut self, change: &ProvisioningChange) -> Result<(), StoreError> {
+        match change {
+            ProvisioningChange::PutOrganization {
+                id,
+                name,
+                subscription,
+            } => {
+                self.put_organization(id, name, subscription);
+            }
+            ProvisioningChange::PutUser(id, user) => self.organization(id)?.put_user(user),
+            ProvisioningChange::RemoveUser(id, email) => {
+                self.organization(id)?
+                    .record
+                    .users
+                    .retain(|known| !is_same_email(&known.email, email));
+            }
+            ProvisioningChange::PutApiKey(id, record, hash) => self.organization(id)?.put_key(record, hash),
+            ProvisioningChange::RemoveApiKey(id, key) => {
+                self.organization(id)?
+                    .record
+                    .api_keys
+                    .retain(|(known, _)| &known.id != key);
+            }
+            ProvisioningChange::PutWebhook(id, webhook) => {
+                let organization = self.organization(id)?;
+                if let Some(campaign) = &webhook.endpoint.campaign_id {
+                    organization.campaign(campaign)?;
+                }
+                organization
+                    .webhooks
+                    .insert(webhook.endpoint.id.clone(), webhook.clone());
+            }
+            ProvisioningChange::RemoveWebhook(id, endpoint) => {
+                self.organization(id)?.webhooks.remove(endpoint);
+            }
+            ProvisioningChange::PutAccount(id, account) => self.organization(id)?.put_account(account),
+            ProvisioningChange::RemoveAccount(id, account) => {
+                let organization = self.organization(id)?;
+                organization.accounts.remove(account);
+                for campaign in organization.campaigns.values_mut() {
+                    campaign
+                        .record
+                        .account_id
+                        .take_if(|bids_with| bids_with == account);
+                }
+            }
+            ProvisioningChange::PutCampaign(id, campaign) => self.organization(id)?.put_campaign(campaign)?,
+            ProvisioningChange::RemoveCampaign(id, campaign) => self.remove_campaign(id, campaign)?,
+            ProvisioningChange::PutFilter(id, campaign, filter) => {
+                let revision = self.revision;
+                self.organization(id)?
+                    .campaign(campaign)?
+                    .put_filter(filter, revision);
+            }
+            ProvisioningChange::RemoveFilter(id, campaign, filter) => {
+                let revision = self.revision;
+                if let Some(campaign) = self.campaign_mut(id, campaign) {
+                    campaign.remove_filter(filter, revision);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn organization(&mut self, id: &OrganizationId) -> Result<&mut Organization, StoreError> {
+        self.organizations
+            .get_mut(id)
+            .ok_or_else(|| StoreError::Backend(format!("there is no organization {id}")))
+    }
+
+    fn put_organization(&mut self, id: &OrganizationId, name: &str, subscription: &Subscription) {
+        let organization = self
+            .organizations
+            .entry(id.clone())
+            .or_insert_with(|| Organization {
+                record: OrganizationRecord {
+                    id: id.clone(),
+                    name: String::new(),
+                    subscription: subscription.clone(),
+                    users: Vec::new(),
+                    api_keys: Vec::new(),
+                    webhooks: Vec::new(),
+                    accounts: Vec::new(),
+                    campaigns: Vec::new(),
+                },
+                webhooks: BTreeMap::new(),
+                accounts: BTreeMap::new(),
+                campaigns: BTreeMap::new(),
+            });
+        name.clone_into(&mut organization.record.name);
+        organization.record.subscription = subscription.clone();
+    }
+
+    fn remove_campaign(&mut self, id: &OrganizationId, campaign: &CampaignId) -> Result<(), StoreError> {
+        let organization = self.organization(id)?;
+        organization.campaigns.remove(campaign);
+        organization
+            .webhooks
+            .retain(|_, webhook| webhook.endpoint.campaign_id.as_ref() != Some(campaign));
+        self.intents.retain(|waiting| {
+            &waiting.intent.organization_id != id || &waiting.intent.campaign_id != campaign
+        });
+        Ok(())
+    }
+}
+
+impl Organization {
+    fn whole(&self) -> OrganizationRecord {
+        OrganizationRecord {
+            webhooks: self.webhooks.values().cloned().collect(),
+            accounts: self
+                .accounts
+                .values()
+                .map(|account| account.record.clone())
+                .collect(),
+            campaigns: self
+                .campaigns
+                .values()
+                .map(|campaign| campaign.record.clone())
+                .collect(),
+            ..self.record.clone()
+        }
+    }
+
+    fn campaign(&mut self, id: &CampaignId) -> Result<&mut CampaignEntry, StoreError> {
+        self.campaigns
+            .get_mut(id)
+            .ok_or_else(|| StoreError::Backend(format!("there is no campaign {id}")))
+    }
+
+    fn put_user(&mut self, user: &UserRecord) {
+        match self
+            .record
+            .users
+            .iter_mut()
+            .find(|known| is_same_email(&known.email, &user.email))
+        {
+            Some(known) => *known = user.clone(),
+            None => self.record.users.push(user.clone()),
+        }
+    }
+
+    fn put_key(&mut self, record: &ApiKeyRecord, hash: &ApiKeyHash) {
+        match self
+            .record
+            .api_keys
+            .iter_mut()
+            .find(|(known, _)| known.id == record.id)
+        {
+            Some(known) => {
+                let last_used_at = known.0.last_used_at;
+                *known = (
+                    ApiKeyRecord {
+                        last_used_at,
+                        ..record.clone()
+                    },
+                    hash.clone(),
+                );
+            }
+            None => self.record.api_keys.push((record.clone(), hash.clone())),
+        }
+    }
+
+    fn put_account(&mut self, record: &AccountRecord) {
+        let account = self.accounts.entry(record.id.clone()).or_insert_with(|| Account {
+            record: record.clone(),
+            reading: None,
+        });
+        // The store knows best whether the token it holds was refused; a token that it does not hold was not.
+        let connected = account.record.connected || account.record.token != record.token;
+        account.record = AccountRecord {
+            connected,
+            ..record.clone()
+        };
+    }
+
+    fn put_campaign(&mut self, record: &CampaignRecord) -> Result<(), StoreError> {
+        if let Some(account) = record
+            .account_id
+            .as_ref()
+            .filter(|id| !self.accounts.contains_key(id))
+        {
+            return Err(StoreError::Backend(format!("there is no account {account}")));
+        }
+        let entry = self.campaigns.entry(record.id.clone()).or_insert_with(|| CampaignEntry {
+            record: CampaignRecord {
+                filters: Vec::new(),
+                ..record.clone()
+            },
+            matches: Vec::new(),
+            filters_revision: 0,
+            backfill_due: false,
+        });
+        let filters = std::mem::take(&mut entry.record.filters);
+        entry.record = CampaignRecord {
+            filters,
+            ..record.clone()
+        };
+        Ok(())
+    }
+}
+
+impl CampaignEntry {
+    fn put_filter(&mut self, filter: &FilterRecord, revision: i64) {
+        let known = self.record.filters.iter_mut().find(|known| known.id == filter.id);
+        let body_changed = known.as_ref().is_none_or(|known| known.body != filter.body);
+        match known {
+            Some(known) => *known = filter.clone(),
+            None => self.record.filters.push(filter.clone()),
+        }
+        if body_changed {
+            self.make_backfill_due(revision);
+        }
+    }
+
+    fn remove_filter(&mut self, filter: &FilterId, revision: i64) {
+        let before = self.record.filters.len();
+        self.record.filters.retain(|known| &known.id != filter);
+        if self.record.filters.len() < before {
+            self.make_backfill_due(revision);
+        }
+    }
+
+    fn make_backfill_due(&mut self, revision: i64) {
+        self.filters_revision = revision;
+        self.backfill_due = true;
+    }
+}
+
+fn is_same_email(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
