@@ -24,10 +24,11 @@
 //! ```
 //!
 //! Reading order: `market` holds the rules and no HTTP, `server` the calls and the faults, `generator` the job
-//! posts, `publisher` their release. The simulator depends on no other crate of the workspace, so that it can
-//! disagree with the service about the protocol.
+//! posts, `publisher` their release. The marketplace uses no other crate of the workspace, so that it can disagree
+//! with the service about the protocol. [`caller`] is the other party: a caller's own program.
 
 mod answer;
+pub mod caller;
 mod clock;
 mod faults;
 mod generator;

@@ -5,7 +5,7 @@ mod route;
 
 use bytes::Bytes;
 use http::StatusCode;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -137,7 +137,7 @@ async fn respond(
 }
 
 async fn read(request: Request<Incoming>, call: Call, segments: &[String], shared: &Shared) -> Asked {
-    let header = |name| {
+    let header = |name: HeaderName| {
         request
             .headers()
             .get(name)
@@ -150,10 +150,7 @@ async fn read(request: Request<Incoming>, call: Call, segments: &[String], share
             .eq_ignore_ascii_case("bearer")
             .then(|| token.trim().to_owned())
     });
-    let idempotency_key = request
-        .headers()
-        .get("idempotency-key")
-        .and_then(|value| value.to_str().ok())
+    let idempotency_key = header(HeaderName::from_static("idempotency-key"))
         .map(|key| key.trim().to_owned())
         .filter(|key| !key.is_empty());
     let mut fault = None;
