@@ -1,0 +1,128 @@
+//! A delivery as it was received. Owns reading its envelope and judging its signature.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use serde_json::Value;
+
+use bidloop_domain::model::webhook_signature::{
+    self, DEFAULT_TOLERANCE, ID_HEADER, SIGNATURE_HEADER, SignatureHeaders, SignatureRefused,
+    TIMESTAMP_HEADER,
+};
+use bidloop_domain::model::{Timestamp, WebhookSecret};
+
+/// What the check of a delivery's signature came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signature {
+    /// The receiver has no secret to check it with.
+    NotChecked,
+    /// One of the receiver's secrets signed it, a moment ago.
+    Valid,
+    /// It carries no complete set of signature headers.
+    Missing,
+    /// None of the receiver's secrets signed it, or the time is off.
+    Refused(SignatureRefused),
+}
+
+/// One webhook, as it came over the wire.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    pub(super) received_at: i64,
+    pub(super) path: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    pub(super) json: Value,
+    pub(super) signature: Signature,
+}
+
+impl Delivery {
+    pub(super) fn read(
+        path: String,
+        headers: HeaderMap,
+        body: Bytes,
+        secrets: &[WebhookSecret],
+        received_at: i64,
+    ) -> Self {
+        let signature = judge(&headers, &body, secrets, Timestamp::from_millis(received_at));
+        let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        Self {
+            received_at,
+            path,
+            headers,
+            body,
+            json,
+            signature,
+        }
+    }
+
+    /// When it had been received, in UNIX milliseconds.
+    pub fn received_at(&self) -> i64 {
+        self.received_at
+    }
+
+    /// The path it was posted to.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// A header's value, the first of several; `None` if it is absent or no text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The body's bytes, those that the signature covers.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The body as JSON; null if it is none.
+    pub fn json(&self) -> &Value {
+        &self.json
+    }
+
+    /// The envelope's `id`, empty if there is none.
+    pub fn id(&self) -> &str {
+        self.json["id"].as_str().unwrap_or_default()
+    }
+
+    /// The envelope's `event`, empty if there is none.
+    pub fn event(&self) -> &str {
+        self.json["event"].as_str().unwrap_or_default()
+    }
+
+    /// The envelope's `data`, null if there is none.
+    pub fn data(&self) -> &Value {
+        &self.json["data"]
+    }
+
+    /// What the check of its signature came to.
+    pub fn signature(&self) -> Signature {
+        self.signature
+    }
+}
+
+fn judge(headers: &HeaderMap, body: &[u8], secrets: &[WebhookSecret], now: Timestamp) -> Signature {
+    if secrets.is_empty() {
+        return Signature::NotChecked;
+    }
+    let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let (Some(id), Some(timestamp), Some(signature)) = (
+        header(ID_HEADER),
+        header(TIMESTAMP_HEADER),
+        header(SIGNATURE_HEADER),
+    ) else {
+        return Signature::Missing;
+    };
+    let signed = SignatureHeaders {
+        id,
+        timestamp,
+        signature,
+    };
+    let mut refused = SignatureRefused::Mismatch;
+    for secret in secrets {
+        match webhook_signature::verify(secret, signed, body, now, DEFAULT_TOLERANCE) {
+            Ok(()) => return Signature::Valid,
+            Err(fault) => refused = fault,
+        }
+    }
+    Signature::Refused(refused)
+}

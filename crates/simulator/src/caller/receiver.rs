@@ -1,0 +1,229 @@
+//! The receiver as a program or a test embeds it: start, script, look, stop. Owns what was received and which
+//! answers are due; connections are `server`'s, bids that go out `auto_reply`'s.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bidloop_domain::model::WebhookSecret;
+use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use super::auto_reply::{self, Reply};
+use super::delivery::{Delivery, Signature};
+use super::server;
+
+/// How a receiver is set up. The default checks no signatures, keeps every delivery, answers each with 200 and
+/// replies to none.
+#[derive(Debug, Default)]
+pub struct ReceiverOptions {
+    /// The endpoints' secrets; a delivery that none of them signed is answered 401. Empty: signatures are not
+    /// checked.
+    pub secrets: Vec<WebhookSecret>,
+    /// How many deliveries are kept to look at, the newest ones. `None`: all.
+    pub keep: Option<usize>,
+    /// The API key to answer each `job.new` with a bid through its `bidUrl`. Only deliveries with a valid
+    /// signature are answered: nobody else may name an address that the key is sent to.
+    pub auto_reply: Option<String>,
+}
+
+/// What a receiver tells as it happens.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A delivery came, whatever it is answered.
+    Delivered(Arc<Delivery>),
+    /// A `job.new` was answered with a bid, and this came of it.
+    Replied(Reply),
+}
+
+/// A scripted answer to one delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub(super) status: u16,
+    pub(super) delay: Duration,
+    pub(super) body: String,
+}
+
+impl Answer {
+    /// An answer with this status and no body, at once. A number that is no status is answered as 500.
+    pub fn status(status: u16) -> Self {
+        Self {
+            status,
+            delay: Duration::ZERO,
+            body: String::new(),
+        }
+    }
+
+    /// The answer, after this time.
+    #[must_use]
+    pub fn after(self, delay: Duration) -> Self {
+        Self { delay, ..self }
+    }
+
+    /// The answer with this body.
+    #[must_use]
+    pub fn with_body(self, body: impl Into<String>) -> Self {
+        Self {
+            body: body.into(),
+            ..self
+        }
+    }
+}
+
+/// What connections and embedder share. Locks are held for a moment each, never across an await.
+pub(super) struct Shared {
+    pub(super) secrets: Vec<WebhookSecret>,
+    keep: usize,
+    state: Mutex<State>,
+    count: watch::Sender<u64>,
+    on_event: Arc<dyn Fn(Event) + Send + Sync>,
+    replies: Option<mpsc::UnboundedSender<Arc<Delivery>>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    deliveries: VecDeque<Arc<Delivery>>,
+    script: VecDeque<Answer>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change under the lock is complete before anything can panic, so a poisoned state is a good one.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps and tells a delivery, has it replied to, and says what to answer.
+    pub(super) fn take(&self, delivery: Delivery) -> Answer {
+        let delivery = Arc::new(delivery);
+        let answer = {
+            let mut state = self.state();
+            if self.keep > 0 {
+                while state.deliveries.len() >= self.keep {
+                    state.deliveries.pop_front();
+                }
+                state.deliveries.push_back(Arc::clone(&delivery));
+            }
+            state.script.pop_front()
+        };
+        let answer = answer.unwrap_or_else(|| match delivery.signature() {
+            Signature::NotChecked | Signature::Valid => Answer::status(200),
+            Signature::Missing => Answer::status(401).with_body("the signature headers are missing"),
+            Signature::Refused(refused) => Answer::status(401).with_body(refused.to_string()),
+        });
+        (self.on_event)(Event::Delivered(Arc::clone(&delivery)));
+        self.count.send_modify(|count| *count += 1);
+        let accepted = answer.status == 200 && delivery.signature() == Signature::Valid;
+        if let (Some(replies), true) = (&self.replies, accepted && delivery.event() == "job.new") {
+            // The replying task ends with the receiver; a job.new that comes in between stays parked.
+            let _stopping = replies.send(delivery);
+        }
+        answer
+    }
+}
+
+/// A webhook receiver that is being served. Dropping it stops it; [`Receiver::shutdown`] also waits until it has.
+pub struct Receiver {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Receiver {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Receiver")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Receiver {
+    /// Binds the address (port 0 takes a free one) and receives from then on. `on_event` is called for each
+    /// delivery before it is answered, and for each reply; it should hand the event on rather than work on it.
+    pub async fn start(
+        listen: impl ToSocketAddrs,
+        options: ReceiverOptions,
+        on_event: impl Fn(Event) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(listen).await?;
+        let address = listener.local_addr()?;
+        let on_event: Arc<dyn Fn(Event) + Send + Sync> = Arc::new(on_event);
+        let (stop, stopped) = watch::channel(false);
+        let mut tasks = Vec::new();
+        let replies = options.auto_reply.map(|api_key| {
+            let (replies, to_reply) = mpsc::unbounded_channel();
+            let tell = Arc::clone(&on_event);
+            tasks.push(tokio::spawn(auto_reply::run(
+                api_key,
+                to_reply,
+                tell,
+                stopped.clone(),
+            )));
+            replies
+        });
+        let shared = Arc::new(Shared {
+            secrets: options.secrets,
+            keep: options.keep.unwrap_or(usize::MAX),
+            state: Mutex::default(),
+            count: watch::Sender::new(0),
+            on_event,
+            replies,
+        });
+        tasks.push(tokio::spawn(server::serve(
+            listener,
+            Arc::clone(&shared),
+            stopped,
+        )));
+        Ok(Self {
+            address,
+            shared,
+            stop,
+            tasks,
+        })
+    }
+
+    /// The address it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL of a webhook endpoint here; every path is received.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Scripts the answer to the next delivery that has none scripted yet. Once the script is through,
+    /// deliveries are answered 200 again, or 401 for their signature.
+    pub fn answer_next(&self, answer: Answer) {
+        self.shared.state().script.push_back(answer);
+    }
+
+    /// The deliveries kept, in the order in which they came.
+    pub fn deliveries(&self) -> Vec<Arc<Delivery>> {
+        self.shared.state().deliveries.iter().cloned().collect()
+    }
+
+    /// Waits until `count` deliveries have come since the start, and answers those kept. Has no time limit of
+    /// its own.
+    pub async fn wait_for(&self, count: u64) -> Vec<Arc<Delivery>> {
+        let mut counted = self.shared.count.subscribe();
+        // The sender lives in `self.shared`, so waiting ends with the count alone.
+        drop(counted.wait_for(|received| *received >= count).await);
+        self.deliveries()
+    }
+
+    /// Stops receiving and replying, lets what is under way finish for up to two seconds, and returns when all
+    /// of it has ended.
+    pub async fn shutdown(self) {
+        self.stop.send_replace(true);
+        for task in self.tasks {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a task of the receiver failed");
+            }
+        }
+    }
+}
