@@ -43,17 +43,21 @@ impl Failure {
         matches!(self, Self::Database(error) if judge(error) == Judgement::Conflict)
     }
 
-    /// Whether the connection had gone, so that a new one may succeed.
+    /// Whether the connection is gone, so that a new one may succeed.
     pub(crate) fn is_lost_connection(&self) -> bool {
-        matches!(
-            self,
-            Self::Database(Error::DatabaseError(
-                DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection,
-                _
-            ))
-        )
+        let Self::Database(Error::DatabaseError(kind, information)) = self else {
+            return false;
+        };
+        match kind {
+            DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection => true,
+            // The server's last words on a connection that it closes.
+            DatabaseErrorKind::Unknown => information.message().starts_with(LAST_WORDS),
+            _ => false,
+        }
     }
 }
+
+const LAST_WORDS: &str = "terminating connection";
 
 /// What an error of the database amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +74,7 @@ enum Judgement {
 
 fn judge(error: &Error) -> Judgement {
     match error {
-        Error::DatabaseError(kind, information) => judge_database_error(kind, &**information),
+        Error::DatabaseError(kind, information) => judge_database_error(*kind, &**information),
         Error::BrokenTransactionManager | Error::RollbackErrorOnCommit { .. } => Judgement::Away,
         Error::DeserializationError(_) => Judgement::Corrupt,
         _ => Judgement::Fault,
@@ -78,7 +82,7 @@ fn judge(error: &Error) -> Judgement {
 }
 
 fn judge_database_error(
-    kind: &DatabaseErrorKind,
+    kind: DatabaseErrorKind,
     information: &(dyn DatabaseErrorInformation + Send + Sync),
 ) -> Judgement {
     match kind {
@@ -103,7 +107,7 @@ fn judge_message(message: &str) -> Judgement {
     const CORRUPT: [&str; 2] = ["database disk image is malformed", "file is not a database"];
     const AWAY: [&str; 15] = [
         // PostgreSQL: starting, stopping, overloaded, full.
-        "terminating connection",
+        LAST_WORDS,
         "the database system is",
         "remaining connection slots",
         "sorry, too many clients",

@@ -17,7 +17,7 @@
 //! # One set of statements, two databases
 //!
 //! Diesel's queries are typed by their connection, and functions generic over it do not work out. So the files in
-//! `src/queries` are mounted twice by `#[path]`: once under [`postgres`], once under [`sqlite`]. Each mount defines,
+//! `src/queries` are mounted twice by `#[path]`: once under `postgres`, once under `sqlite`. Each mount defines,
 //! under the same names, what the files speak to:
 //!
 //! | name | PostgreSQL | SQLite |
@@ -29,14 +29,14 @@
 //!
 //! | folder or file | owns |
 //! |---|---|
-//! | [`database`] | [`Database`]: opening, migrating, handing out ports |
+//! | `database` | [`Database`]: opening, migrating, handing out ports |
 //! | `migrations/` | the steps, a folder a database, the same names in both |
-//! | [`schema`] | the tables in portable types |
-//! | [`columns`] | how one value is written into a column: JSON, text with any character |
-//! | [`rows`] | structs of columns, and what they are in the domain |
+//! | `schema` | the tables in portable types |
+//! | `columns` | how one value is written into a column: JSON, text with any character |
+//! | `rows` | structs of columns, and what they are in the domain |
 //! | `queries` | the statements, a file a port |
-//! | [`failure`] | what a database's error amounts to |
-//! | [`work`], [`postgres`], [`sqlite`] | how work gets onto a connection and into a transaction |
+//! | `failure` | what a database's error amounts to |
+//! | `work`, `postgres`, `sqlite` | how work gets onto a connection and into a transaction |
 //!
 //! # Adding a store
 //!
@@ -57,7 +57,7 @@
 //!    | `self.snapshot(…)` | several statements that write nothing and must see one commit |
 //!    | `self.write(…)` | one transaction: committed if the closure returns `Ok`, rolled back if it returns `Err` |
 //!
-//! 2. Add the port to `Backend` in [`database`] and a method that hands it out.
+//! 2. Add the port to `Backend` in `database` and a method that hands it out.
 //! 3. What only one database can do goes into a function of the same name and signature in `src/postgres/<x>.rs` and
 //!    `src/sqlite/<x>.rs`, imported in `src/queries/mod.rs` through `super`. A blocking Diesel connection is at hand
 //!    on SQLite: `conn.spawn_blocking(|conn| …)` runs on the spot.
@@ -83,8 +83,18 @@
 //! - `sql_query` is prepared anew with every call. A hot statement of raw SQL is a struct that implements
 //!   `QueryFragment` and `QueryId`, which is prepared once a connection.
 //! - `eq_any` with very many values exceeds SQLite's variables; go in chunks of some hundreds.
-//! - Text that a caller or the marketplace wrote is stored as [`columns::FreeText`] or within [`columns::Json`]:
+//! - Text that a caller or the marketplace wrote is stored as `columns::FreeText` or within `columns::Json`:
 //!   PostgreSQL refuses U+0000. A lead id that a caller gave goes through `queries::leads`, which knows.
+
+#![expect(
+    clippy::duplicate_mod,
+    reason = "src/queries is mounted under both databases, as said above"
+)]
+#![allow(
+    dead_code,
+    unused_macros,
+    reason = "shared by stores that are not all here yet"
+)]
 
 mod columns;
 mod database;

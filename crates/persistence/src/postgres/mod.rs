@@ -20,6 +20,8 @@ use crate::work::Work;
 
 mod connect;
 mod migrate;
+#[cfg(test)]
+mod tests;
 
 /// The connection that the mounted queries speak to.
 pub(crate) type Conn = AsyncPgConnection;

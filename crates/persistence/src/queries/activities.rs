@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use super::{Conn, Store};
+use crate::columns::can_be_stored_key;
 use crate::failure::Failure;
 use crate::rows::ActivityRow;
 use crate::schema::activities;
@@ -37,6 +38,13 @@ pub(super) async fn insert_activity(conn: &mut Conn, activity: &Activity) -> Res
 }
 
 async fn list(conn: &mut Conn, query: &ActivityQuery) -> Result<Vec<Activity>, Failure> {
+    if query
+        .lead_id
+        .as_ref()
+        .is_some_and(|lead| !can_be_stored_key(lead.as_str()))
+    {
+        return Ok(Vec::new());
+    }
     let mut found = activities::table
         .select(ActivityRow::as_select())
         .order((activities::at.desc(), activities::id.desc()))

@@ -15,6 +15,8 @@ use crate::work::Work;
 mod connection;
 mod migrate;
 mod readers;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub(crate) use connection::Conn;
@@ -126,11 +128,10 @@ impl Store {
 #[async_trait]
 impl Administration for Store {
     async fn schema_state(&self) -> Result<SchemaState, StoreError> {
+        // The inner result is the work's own; the outer one, that it ran.
         self.read(async |conn: &mut Conn| {
-            let state = conn
-                .spawn_blocking(|conn| Ok(migrate::schema_state(conn)))
-                .await?;
-            state
+            conn.spawn_blocking(|conn| Ok(migrate::schema_state(conn)))
+                .await?
         })
         .await
     }

@@ -1,7 +1,7 @@
 //! The threads that read, each with a connection of its own; they do not wait for the writer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,12 +37,12 @@ pub(super) struct Readers {
 
 impl Readers {
     /// Starts the threads. They end when the last clone of this is dropped and the queue is empty.
-    pub(super) fn start(path: &PathBuf, count: usize) -> std::io::Result<Self> {
+    pub(super) fn start(path: &Path, count: usize) -> std::io::Result<Self> {
         let (queue, jobs) = sync_channel::<Job>(QUEUE);
         let jobs = Arc::new(Mutex::new(jobs));
         for number in 0..count.max(1) {
             let mut reader = Reader {
-                path: path.clone(),
+                path: path.to_owned(),
                 conn: None,
             };
             let jobs = Arc::clone(&jobs);

@@ -1,0 +1,211 @@
+//! The writing thread's promises, shown on a table of the tests' own.
+
+use std::time::Duration;
+
+use bidloop_domain::port::StoreError;
+use diesel::sql_types::BigInt;
+use diesel::{QueryableByName, sql_query};
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use tempfile::TempDir;
+
+use super::{Conn, Store};
+use crate::failure::Failure;
+
+async fn store() -> (Store, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("test.db").to_str().unwrap(), 2).unwrap();
+    store
+        .write(async |conn: &mut Conn| {
+            let tables = "CREATE TABLE parent (id INTEGER PRIMARY KEY);
+                          CREATE TABLE child (parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);
+                          CREATE TABLE number (value INTEGER PRIMARY KEY)";
+            Ok(conn.batch_execute(tables).await?)
+        })
+        .await
+        .unwrap();
+    (store, folder)
+}
+
+async fn insert(conn: &mut Conn, value: i64) -> Result<(), Failure> {
+    sql_query("INSERT INTO number (value) VALUES (?)")
+        .bind::<BigInt, _>(value)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+#[derive(QueryableByName)]
+struct Value {
+    #[diesel(sql_type = BigInt)]
+    value: i64,
+}
+
+async fn values(store: &Store) -> Vec<i64> {
+    store
+        .read(async |conn: &mut Conn| {
+            let rows: Vec<Value> = sql_query("SELECT value FROM number ORDER BY value")
+                .load(conn)
+                .await?;
+            Ok(rows.into_iter().map(|row| row.value).collect())
+        })
+        .await
+        .unwrap()
+}
+
+/// Keeps the writing thread busy until the answer is dropped or sent, so that what follows waits together.
+async fn busy(
+    store: &Store,
+) -> (
+    std::sync::mpsc::Sender<()>,
+    tokio::task::JoinHandle<Result<(), StoreError>>,
+) {
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let (started, has_started) = tokio::sync::oneshot::channel::<()>();
+    let held = std::sync::Arc::new(std::sync::Mutex::new((Some(started), released)));
+    let store = store.clone();
+    let blocker = tokio::spawn(async move {
+        store
+            .write(async move |_conn: &mut Conn| {
+                let mut held = held.lock().unwrap();
+                held.0.take().unwrap().send(()).unwrap();
+                let _ = held.1.recv();
+                Ok(())
+            })
+            .await
+    });
+    has_started.await.unwrap();
+    (release, blocker)
+}
+
+#[tokio::test]
+async fn a_command_that_fails_is_undone_alone() {
+    let (store, _folder) = store().await;
+    let (release, blocker) = busy(&store).await;
+    let (first, failed, last, ()) = tokio::join!(
+        store.write(async |conn: &mut Conn| insert(conn, 1).await),
+        store.write(async |conn: &mut Conn| {
+            insert(conn, 2).await?;
+            Err::<(), _>(Failure::Corrupt("no good".to_owned()))
+        }),
+        store.write(async |conn: &mut Conn| insert(conn, 3).await),
+        async { drop(release) },
+    );
+    assert_eq!(blocker.await.unwrap(), Ok(()));
+    assert_eq!((first, last), (Ok(()), Ok(())));
+    assert_eq!(failed, Err(StoreError::Corrupt("no good".to_owned())));
+    assert_eq!(values(&store).await, [1, 3]);
+}
+
+#[tokio::test]
+async fn a_commit_that_fails_fails_every_command_in_it_and_nothing_is_kept() {
+    let (store, _folder) = store().await;
+    assert_eq!(
+        store.write(async |conn: &mut Conn| insert(conn, 1).await).await,
+        Ok(())
+    );
+    let (release, blocker) = busy(&store).await;
+    let (companion, orphan, ()) = tokio::join!(
+        store.write(async |conn: &mut Conn| insert(conn, 2).await),
+        // The deferred reference to a parent that is not there is noticed by the commit.
+        store.write(async |conn: &mut Conn| {
+            sql_query("INSERT INTO child (parent) VALUES (7)")
+                .execute(conn)
+                .await?;
+            Ok(())
+        }),
+        async { drop(release) },
+    );
+    assert!(blocker.await.unwrap().is_err());
+    assert!(companion.is_err() && orphan.is_err(), "{companion:?} {orphan:?}");
+    assert_eq!(values(&store).await, [1]);
+    // The next command begins anew.
+    assert_eq!(
+        store.write(async |conn: &mut Conn| insert(conn, 3).await).await,
+        Ok(())
+    );
+    assert_eq!(values(&store).await, [1, 3]);
+}
+
+#[tokio::test]
+async fn a_command_that_panics_leaves_nothing_behind_and_the_thread_goes_on() {
+    let (store, _folder) = store().await;
+    let panicked = store
+        .write(async |conn: &mut Conn| {
+            insert(conn, 1).await?;
+            assert!(std::hint::black_box(false), "a fault of ours");
+            Ok(())
+        })
+        .await;
+    assert!(matches!(panicked, Err(StoreError::Backend(_))), "{panicked:?}");
+    assert_eq!(
+        store.write(async |conn: &mut Conn| insert(conn, 2).await).await,
+        Ok(())
+    );
+    assert_eq!(values(&store).await, [2]);
+}
+
+#[tokio::test]
+async fn work_that_awaits_something_else_fails_instead_of_holding_up_the_others() {
+    let (store, _folder) = store().await;
+    let waited = store
+        .write(async |_conn: &mut Conn| {
+            tokio::task::yield_now().await;
+            Ok(())
+        })
+        .await;
+    assert!(matches!(waited, Err(StoreError::Backend(_))), "{waited:?}");
+    let read = store
+        .read(async |_conn: &mut Conn| {
+            tokio::task::yield_now().await;
+            Ok(())
+        })
+        .await;
+    assert!(matches!(read, Err(StoreError::Backend(_))), "{read:?}");
+}
+
+#[tokio::test]
+async fn reading_work_cannot_write() {
+    let (store, _folder) = store().await;
+    let wrote = store.read(async |conn: &mut Conn| insert(conn, 1).await).await;
+    assert!(wrote.is_err());
+    assert!(values(&store).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_read_waits_for_no_write() {
+    let (store, _folder) = store().await;
+    let (release, blocker) = busy(&store).await;
+    let read = tokio::time::timeout(Duration::from_secs(10), values(&store)).await;
+    assert!(read.unwrap().is_empty());
+    drop(release);
+    assert_eq!(blocker.await.unwrap(), Ok(()));
+}
+
+#[tokio::test]
+async fn a_snapshot_sees_one_commit_throughout() {
+    let (store, _folder) = store().await;
+    let writing = store.clone();
+    let (seen, wait_until_written) = std::sync::mpsc::channel::<()>();
+    let (tell, has_read) = tokio::sync::oneshot::channel::<()>();
+    let channels = std::sync::Arc::new(std::sync::Mutex::new((Some(tell), wait_until_written)));
+    let reading = store.snapshot(async move |conn: &mut Conn| {
+        let before: Vec<Value> = sql_query("SELECT value FROM number").load(conn).await?;
+        {
+            let mut channels = channels.lock().unwrap();
+            channels.0.take().unwrap().send(()).unwrap();
+            let _ = channels.1.recv();
+        }
+        let after: Vec<Value> = sql_query("SELECT value FROM number").load(conn).await?;
+        Ok((before.len(), after.len()))
+    });
+    let writing = async move {
+        has_read.await.unwrap();
+        let written = writing.write(async |conn: &mut Conn| insert(conn, 1).await).await;
+        drop(seen);
+        written
+    };
+    let (read, written) = tokio::join!(reading, writing);
+    assert_eq!(written, Ok(()));
+    assert_eq!(read, Ok((0, 0)));
+    assert_eq!(values(&store).await, [1]);
+}

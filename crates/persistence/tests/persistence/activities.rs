@@ -1,0 +1,207 @@
+//! The Activity record.
+
+#![expect(clippy::unwrap_used, reason = "test code")]
+
+use bidloop_domain::model::{
+    Activity, ActivityId, ActivityKind, ActivityQuery, Actor, ApiKeyId, CampaignId, LeadId, OrganizationId,
+    Timestamp,
+};
+use serde_json::{Map, json};
+use uuid::Uuid;
+
+use crate::test_database::{TestDatabase, on_both_databases};
+
+on_both_databases!(
+    an_entry_is_listed_as_it_was_recorded,
+    text_may_hold_any_character,
+    a_known_id_is_passed_over,
+    entries_are_listed_newest_first_and_no_more_than_asked_for,
+    a_list_holds_what_is_asked_for,
+);
+
+fn entry(number: u128, organization: &str) -> Activity {
+    Activity {
+        id: ActivityId(Uuid::from_u128(number)),
+        at: Timestamp::from_millis(1_790_000_000_000),
+        organization_id: OrganizationId::parse(organization).unwrap(),
+        campaign_id: None,
+        lead_id: None,
+        kind: ActivityKind::Bid,
+        actor: Actor::service(),
+        outcome: "accepted".to_owned(),
+        http_status: None,
+        dry_run: false,
+        message: String::new(),
+        details: Map::new(),
+    }
+}
+
+async fn record_all(bed: &TestDatabase, entries: &[Activity]) {
+    for entry in entries {
+        bed.database.activities().record(entry).await.unwrap();
+    }
+}
+
+async fn list(bed: &TestDatabase, query: ActivityQuery) -> Vec<Activity> {
+    bed.database.activities().list(&query).await.unwrap()
+}
+
+fn all() -> ActivityQuery {
+    ActivityQuery {
+        limit: 100,
+        ..ActivityQuery::default()
+    }
+}
+
+async fn an_entry_is_listed_as_it_was_recorded(bed: TestDatabase) -> TestDatabase {
+    let full = Activity {
+        campaign_id: Some(CampaignId::parse("camp").unwrap()),
+        lead_id: Some(LeadId::from_caller("ld_1")),
+        kind: ActivityKind::Delivery,
+        actor: Actor::api_key(&ApiKeyId::parse("key_ci").unwrap(), "CI"),
+        outcome: "failed".to_owned(),
+        http_status: Some(409),
+        dry_run: true,
+        message: "The lead is queued.".to_owned(),
+        details: json!({"durationMs": 12, "reason": null, "nested": {"a": [1, 2]}})
+            .as_object()
+            .unwrap()
+            .clone(),
+        ..entry(1, "org_a")
+    };
+    record_all(&bed, std::slice::from_ref(&full)).await;
+    assert_eq!(list(&bed, all()).await, [full]);
+    bed
+}
+
+async fn text_may_hold_any_character(bed: TestDatabase) -> TestDatabase {
+    let text = "nul \0, \\0, 'quote', \u{1f600}";
+    let odd = Activity {
+        actor: Actor {
+            name: Some(text.to_owned()),
+            id: Some(text.to_owned()),
+            ..Actor::service()
+        },
+        message: text.to_owned(),
+        details: json!({ text: text }).as_object().unwrap().clone(),
+        ..entry(1, "org_a")
+    };
+    record_all(&bed, std::slice::from_ref(&odd)).await;
+    assert_eq!(list(&bed, all()).await, [odd]);
+    bed
+}
+
+async fn a_known_id_is_passed_over(bed: TestDatabase) -> TestDatabase {
+    let first = entry(1, "org_a");
+    let second = Activity {
+        message: "another".to_owned(),
+        ..entry(1, "org_a")
+    };
+    record_all(&bed, &[first.clone(), second]).await;
+    assert_eq!(list(&bed, all()).await, [first]);
+    bed
+}
+
+async fn entries_are_listed_newest_first_and_no_more_than_asked_for(bed: TestDatabase) -> TestDatabase {
+    let at = |number: u128, millis: i64| Activity {
+        at: Timestamp::from_millis(millis),
+        ..entry(number, "org_a")
+    };
+    let (old, middle, new) = (at(3, 10), at(1, 20), at(2, 30));
+    record_all(&bed, &[middle.clone(), new.clone(), old.clone()]).await;
+    assert_eq!(list(&bed, all()).await, [new.clone(), middle.clone(), old]);
+    assert_eq!(
+        list(&bed, ActivityQuery { limit: 2, ..all() }).await,
+        [new, middle]
+    );
+    assert_eq!(list(&bed, ActivityQuery { limit: 0, ..all() }).await, []);
+    bed
+}
+
+async fn a_list_holds_what_is_asked_for(bed: TestDatabase) -> TestDatabase {
+    let campaign = Some(CampaignId::parse("camp").unwrap());
+    let lead = Some(LeadId::from_caller("ld_1"));
+    let of_lead = Activity {
+        campaign_id: campaign.clone(),
+        lead_id: lead.clone(),
+        ..entry(4, "org_a")
+    };
+    let of_campaign = Activity {
+        campaign_id: campaign.clone(),
+        ..entry(3, "org_a")
+    };
+    let of_other = Activity {
+        campaign_id: campaign.clone(),
+        ..entry(2, "org_b")
+    };
+    let bare = entry(1, "org_a");
+    record_all(
+        &bed,
+        &[
+            of_lead.clone(),
+            of_campaign.clone(),
+            of_other.clone(),
+            bare.clone(),
+        ],
+    )
+    .await;
+    let organization_id = Some(OrganizationId::parse("org_a").unwrap());
+    assert_eq!(
+        list(
+            &bed,
+            ActivityQuery {
+                organization_id: organization_id.clone(),
+                ..all()
+            }
+        )
+        .await,
+        [of_lead.clone(), of_campaign.clone(), bare]
+    );
+    assert_eq!(
+        list(
+            &bed,
+            ActivityQuery {
+                organization_id,
+                campaign_id: campaign.clone(),
+                ..all()
+            }
+        )
+        .await,
+        [of_lead.clone(), of_campaign.clone()]
+    );
+    assert_eq!(
+        list(
+            &bed,
+            ActivityQuery {
+                campaign_id: campaign,
+                ..all()
+            }
+        )
+        .await,
+        [of_lead.clone(), of_campaign, of_other]
+    );
+    assert_eq!(
+        list(
+            &bed,
+            ActivityQuery {
+                lead_id: lead,
+                ..all()
+            }
+        )
+        .await,
+        [of_lead]
+    );
+    let no_such_lead = Some(LeadId::from_caller("ld_\0"));
+    assert_eq!(
+        list(
+            &bed,
+            ActivityQuery {
+                lead_id: no_such_lead,
+                ..all()
+            }
+        )
+        .await,
+        []
+    );
+    bed
+}

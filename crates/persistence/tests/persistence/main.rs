@@ -1,0 +1,10 @@
+//! The stores on both databases.
+//!
+//! The PostgreSQL tests need a throw-away server, named by `BIDLOOP_TEST_POSTGRES_URL`; `tests/run` starts one.
+
+mod activities;
+mod api_keys;
+mod opening;
+mod schema;
+mod test_database;
+mod writing;
