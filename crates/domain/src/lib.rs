@@ -5,4 +5,5 @@ pub mod bidding;
 pub mod matching;
 pub mod model;
 pub mod port;
+pub mod provisioning;
 pub mod use_case;

@@ -86,6 +86,13 @@ caller_id!(
     ApiKeyId
 );
 
+impl ApiKeyId {
+    /// The id made of six random bytes, for a key whose creator chose none.
+    pub fn random(bytes: [u8; 6]) -> Self {
+        Self(format!("key_{}", hex::encode(bytes)))
+    }
+}
+
 /// A lead; made by the service, unique everywhere, and the same whenever the same job becomes a lead of the same
 /// campaign: so creating a lead twice creates it once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,0 +1,243 @@
+//! Reads one JSON object of a provisioning file field by field, so that one faulty field does not hide the next.
+
+use serde_json::{Map, Value};
+
+use super::faults::{Faults, Path, path_to};
+use crate::model::closest;
+
+/// What a file says of one field.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Field<T> {
+    /// Nothing: what stands is left alone.
+    Unmentioned,
+    /// An explicit null: what stands is unset.
+    Unset,
+    /// A value.
+    Given(T),
+    /// Something wrong, which has been reported.
+    Faulty,
+}
+
+impl<T> Field<T> {
+    pub(super) fn given(&self) -> Option<&T> {
+        match self {
+            Self::Given(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Clone> Field<T> {
+    /// The value of an optional field over what stands, `default` where neither says anything.
+    pub(super) fn over(&self, standing: Option<T>, default: T) -> T {
+        match self {
+            Self::Unmentioned | Self::Faulty => standing.unwrap_or(default),
+            Self::Unset => default,
+            Self::Given(value) => value.clone(),
+        }
+    }
+}
+
+/// A list of entities, merged by id.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Listed<T> {
+    /// Whether the file has the field at all.
+    pub(super) mentioned: bool,
+    /// Whether all of it could be read; entities may be missing from `entries` otherwise.
+    pub(super) whole: bool,
+    /// In the file's order.
+    pub(super) entries: Vec<T>,
+}
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Self {
+            mentioned: false,
+            whole: true,
+            entries: Vec::new(),
+        }
+    }
+}
+
+/// What null means for a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Null {
+    /// Unsets it: the field is optional.
+    Unsets,
+    /// Is a fault: the field is required.
+    Refused,
+}
+
+/// The fields of one JSON object while they are read: what has been asked for is known, the rest is refused.
+#[derive(Debug)]
+pub(super) struct Fields<'v, 'f> {
+    pub(super) object: &'v Map<String, Value>,
+    pub(super) path: Path,
+    pub(super) faults: &'f mut Faults,
+    known: Vec<&'static str>,
+    others_are_taken: bool,
+}
+
+impl<'v, 'f> Fields<'v, 'f> {
+    /// Starts on the object at `path`; `None`, with a fault, if there is something else.
+    pub(super) fn of(value: &'v Value, path: Path, faults: &'f mut Faults) -> Option<Self> {
+        let Value::Object(object) = value else {
+            faults.push(&path, wrong_type("an object", value));
+            return None;
+        };
+        Some(Self {
+            object,
+            path,
+            faults,
+            known: Vec::new(),
+            others_are_taken: false,
+        })
+    }
+
+    /// The field as it stands in the file, null included; it counts as known from now on.
+    pub(super) fn raw(&mut self, name: &'static str) -> Option<&'v Value> {
+        self.known.push(name);
+        self.object.get(name)
+    }
+
+    pub(super) fn fault(&mut self, name: &str, message: impl AsRef<str>) {
+        self.faults.push(&path_to(&self.path, name), message);
+    }
+
+    /// The field through `parse`, whose error is the fault's message.
+    pub(super) fn field<T>(
+        &mut self,
+        name: &'static str,
+        null: Null,
+        parse: impl FnOnce(&'v Value) -> Result<T, String>,
+    ) -> Field<T> {
+        let message = match self.raw(name) {
+            None => return Field::Unmentioned,
+            Some(Value::Null) if null == Null::Unsets => return Field::Unset,
+            Some(value) => match parse(value) {
+                Ok(value) => return Field::Given(value),
+                Err(message) => message,
+            },
+        };
+        self.fault(name, message);
+        Field::Faulty
+    }
+
+    /// A field without which the entry means nothing, such as its id.
+    pub(super) fn indispensable<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&'v Value) -> Result<T, String>,
+    ) -> Option<T> {
+        match self.field(name, Null::Refused, parse) {
+            Field::Given(value) => Some(value),
+            Field::Unmentioned => {
+                self.fault(name, "is required");
+                None
+            }
+            Field::Unset | Field::Faulty => None,
+        }
+    }
+
+    /// An object that merges field by field.
+    pub(super) fn object<T>(
+        &mut self,
+        name: &'static str,
+        null: Null,
+        read: impl FnOnce(&mut Fields<'v, '_>) -> T,
+    ) -> Field<T> {
+        let value = match self.raw(name) {
+            None => return Field::Unmentioned,
+            Some(Value::Null) if null == Null::Unsets => return Field::Unset,
+            Some(value) => value,
+        };
+        let path = path_to(&self.path, name);
+        match Fields::of(value, path, self.faults) {
+            Some(mut fields) => Field::Given(fields.read_all(read)),
+            None => Field::Faulty,
+        }
+    }
+
+    /// A list of objects. A null is refused: entities are removed one by one.
+    pub(super) fn entities<T>(
+        &mut self,
+        name: &'static str,
+        mut read: impl FnMut(&mut Fields<'v, '_>) -> T,
+    ) -> Listed<T> {
+        let Some(value) = self.raw(name) else {
+            return Listed::default();
+        };
+        let mut listed = Listed {
+            mentioned: true,
+            ..Listed::default()
+        };
+        let Value::Array(entries) = value else {
+            self.fault(name, wrong_type("a list", value));
+            listed.whole = false;
+            return listed;
+        };
+        let path = path_to(&self.path, name);
+        for (index, entry) in entries.iter().enumerate() {
+            match Fields::of(entry, path_to(&path, &index.to_string()), self.faults) {
+                Some(mut fields) => listed.entries.push(fields.read_all(&mut read)),
+                None => listed.whole = false,
+            }
+        }
+        listed
+    }
+
+    /// Reads the object with `read` and refuses the fields that it did not ask for.
+    pub(super) fn read_all<T>(&mut self, read: impl FnOnce(&mut Fields<'v, '_>) -> T) -> T {
+        let mut fields = Fields {
+            object: self.object,
+            path: self.path.clone(),
+            faults: &mut *self.faults,
+            known: Vec::new(),
+            others_are_taken: false,
+        };
+        let result = read(&mut fields);
+        fields.refuse_others();
+        result
+    }
+
+    /// Takes every field that was not asked for: those of a body beside which the entity's own fields stand.
+    pub(super) fn take_others(&mut self) -> Map<String, Value> {
+        self.others_are_taken = true;
+        self.object
+            .iter()
+            .filter(|(name, _)| !self.known.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
+    fn refuse_others(&mut self) {
+        if self.others_are_taken {
+            return;
+        }
+        let unknown: Vec<&String> = self
+            .object
+            .keys()
+            .filter(|name| !self.known.contains(&name.as_str()))
+            .collect();
+        for name in unknown {
+            let message = match closest(name, &self.known) {
+                Some(meant) => format!("unknown field; did you mean `{meant}`?"),
+                None => format!("unknown field; the fields here are {}", self.known.join(", ")),
+            };
+            self.fault(name, message);
+        }
+    }
+}
+
+/// The fault of a value of another type.
+pub(super) fn wrong_type(wanted: &str, found: &Value) -> String {
+    let found = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    format!("must be {wanted}, not {found}")
+}

@@ -1,0 +1,159 @@
+//! Single values of a provisioning file: what each must be, and what is said of one that is not. No message
+//! repeats a secret.
+
+use serde_json::Value;
+use url::Url;
+
+use super::faults::in_one_line;
+use super::fields::wrong_type;
+use crate::model::{ApiKey, EventKind, InvalidId, Timestamp, WebhookSecret};
+
+/// The last second of the year 9999. A later time is one given in milliseconds.
+const LAST_SECOND: i64 = 253_402_300_799;
+
+/// Longest email address (RFC 5321).
+const MAX_EMAIL_BYTES: usize = 254;
+
+/// How much of a value a message repeats.
+const SHOWN_CHARS: usize = 60;
+
+pub(super) fn text(value: &Value) -> Result<String, String> {
+    let Value::String(text) = value else {
+        return Err(wrong_type("a string", value));
+    };
+    if text.contains('\0') {
+        return Err("must not hold a NUL character".to_owned());
+    }
+    Ok(text.clone())
+}
+
+/// A text that says something.
+pub(super) fn words(value: &Value) -> Result<String, String> {
+    let text = text(value)?;
+    if text.trim().is_empty() {
+        return Err("must not be blank".to_owned());
+    }
+    Ok(text)
+}
+
+pub(super) fn flag(value: &Value) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| wrong_type("true or false", value))
+}
+
+pub(super) fn id<T>(parse: fn(&str) -> Result<T, InvalidId>) -> impl Fn(&Value) -> Result<T, String> {
+    move |value| {
+        parse(&text(value)?).map_err(|_| "must be an id: 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
+    }
+}
+
+/// One of a closed set of words.
+pub(super) fn word<T: Copy>(allowed: &[(&str, T)]) -> impl Fn(&Value) -> Result<T, String> {
+    move |value| {
+        let given = text(value)?;
+        let found = allowed.iter().find(|(word, _)| *word == given);
+        found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+            let words: Vec<String> = allowed.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+            let one_of = if words.len() == 1 { "" } else { "one of " };
+            format!("must be {one_of}{}, not {}", words.join(", "), shown(&given))
+        })
+    }
+}
+
+/// `"state": "absent"`, the only state that an entity other than a campaign can be given.
+pub(super) fn absence(value: &Value) -> Result<(), String> {
+    word(&[("absent", ())])(value)
+}
+
+pub(super) fn unix_seconds(value: &Value) -> Result<Timestamp, String> {
+    whole_number(value)?
+        .filter(|seconds| (0..=LAST_SECOND).contains(seconds))
+        .map(Timestamp::from_seconds)
+        .ok_or_else(|| {
+            format!("must be a time in UNIX seconds, a whole number from 0 to {LAST_SECOND}, not {value}")
+        })
+}
+
+pub(super) fn count(value: &Value) -> Result<u32, String> {
+    whole_number(value)?
+        .and_then(|count| u32::try_from(count).ok())
+        .ok_or_else(|| format!("must be a whole number from 0 to {}, not {value}", u32::MAX))
+}
+
+/// `None` for a number with a fraction or beyond the exact ones. `12.0` is a whole number.
+fn whole_number(value: &Value) -> Result<Option<i64>, String> {
+    let Value::Number(number) = value else {
+        return Err(wrong_type("a number", value));
+    };
+    let from_float = || {
+        let float = number
+            .as_f64()
+            .filter(|float| float.fract() == 0.0 && float.abs() < 1e15)?;
+        format!("{float:.0}").parse().ok()
+    };
+    Ok(number.as_i64().or_else(from_float))
+}
+
+pub(super) fn email(value: &Value) -> Result<String, String> {
+    let email = text(value)?;
+    let has_parts = email
+        .rsplit_once('@')
+        .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !local.contains('@'));
+    let is_plain = !email.chars().any(|c| c.is_whitespace() || c.is_control());
+    if has_parts && is_plain && email.len() <= MAX_EMAIL_BYTES {
+        return Ok(email);
+    }
+    Err(format!(
+        "must be an email address such as ops@example.com, not {}",
+        shown(&email)
+    ))
+}
+
+/// Not blank; nothing else is asked of a password here.
+pub(super) fn password(value: &Value) -> Result<String, String> {
+    let password = text(value)?;
+    if password.is_empty() {
+        return Err("must not be empty; leave it out for a user who cannot sign in".to_owned());
+    }
+    Ok(password)
+}
+
+pub(super) fn api_key(value: &Value) -> Result<ApiKey, String> {
+    ApiKey::parse(&text(value)?).map_err(|_| {
+        "must be `lk_` followed by 64 hexadecimal characters; leave it out to have one made".to_owned()
+    })
+}
+
+pub(super) fn webhook_secret(value: &Value) -> Result<WebhookSecret, String> {
+    WebhookSecret::parse(&text(value)?).map_err(|fault| format!("{fault}; leave it out to have one made"))
+}
+
+/// A marketplace token goes out in a header.
+pub(super) fn token(value: &Value) -> Result<String, String> {
+    let token = words(value)?;
+    let fits_a_header = token.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && token.trim() == token;
+    fits_a_header
+        .then_some(token)
+        .ok_or_else(|| "must be printable ASCII without blanks around it: it is sent in a header".to_owned())
+}
+
+/// Whether the address may be connected to is judged when it is (decision C6).
+pub(super) fn webhook_url(value: &Value) -> Result<String, String> {
+    let text = text(value)?;
+    let url = Url::parse(&text).map_err(|fault| format!("is not a URL: {fault}"))?;
+    if !matches!(url.scheme(), "https" | "http") {
+        return Err(format!(
+            "must begin with https://, not {}",
+            shown(&format!("{}:", url.scheme()))
+        ));
+    }
+    Ok(text)
+}
+
+pub(super) fn event(value: &Value) -> Result<EventKind, String> {
+    word(&[EventKind::JobNew, EventKind::BidComplete].map(|event| (event.as_str(), event)))(value)
+}
+
+/// A value as a message repeats it.
+pub(super) fn shown(text: &str) -> String {
+    format!("\"{}\"", in_one_line(text, SHOWN_CHARS))
+}

@@ -1,0 +1,31 @@
+//! List activity: the Activity record, newest first (decision C8; contract section 1, `bidloop activity`).
+
+use std::sync::Arc;
+
+use crate::model::{Activity, ActivityQuery};
+use crate::port::{ActivityStore, StoreError};
+
+/// How many entries are listed unless the caller says otherwise.
+pub const DEFAULT_ACTIVITY_LIMIT: u32 = 100;
+
+/// Lists entries of the Activity record.
+#[derive(Debug)]
+pub struct ListActivity {
+    activities: Arc<dyn ActivityStore>,
+}
+
+impl ListActivity {
+    /// Over a store.
+    pub fn new(activities: Arc<dyn ActivityStore>) -> Self {
+        Self { activities }
+    }
+
+    /// The entries that match, newest first; each one's JSON is a line of the command's output. An id that
+    /// nothing has been recorded for gives none.
+    pub async fn execute(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
+        if query.limit == 0 {
+            return Ok(Vec::new());
+        }
+        self.activities.list(query).await
+    }
+}

@@ -1,0 +1,201 @@
+//! Manage API keys: create, list and revoke an organization's keys (decision D5, `docs/rules.md#d5`).
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::model::{ApiKey, ApiKeyId, ApiKeyRecord, OrganizationId, Timestamp};
+use crate::port::{ApiKeyStore, Clock, CreateApiKey, Ids, ProvisioningStore, RevokeApiKey, StoreError};
+
+/// How often an id is drawn again because the organization has a key with it.
+const ID_ATTEMPTS: u32 = 4;
+
+/// A key to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewApiKey {
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Its id; one is made where there is none.
+    pub id: Option<ApiKeyId>,
+    /// Shown as the actor in the Activity record; not blank.
+    pub name: String,
+    /// From when on it is refused.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A key that was just created. This is the key's one showing: only its SHA-256 is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatedApiKey {
+    /// Its id.
+    pub id: ApiKeyId,
+    /// Its name.
+    pub name: String,
+    /// The key.
+    pub key: ApiKey,
+}
+
+impl CreatedApiKey {
+    /// What `bidloop keys create --json` prints (contract section 1): `{"id", "name", "key"}`.
+    pub fn to_json(&self) -> Value {
+        json!({"id": self.id, "name": self.name, "key": self.key.expose()})
+    }
+}
+
+/// Why keys were not created, listed or revoked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ManageApiKeysError {
+    /// There is no such organization.
+    #[error("there is no organization \"{0}\": provision it first")]
+    OrganizationUnknown(OrganizationId),
+    /// Keys are created for paying organizations alone (specification, Authentication 5).
+    #[error(
+        "organization \"{0}\" has no active paid subscription, which creating keys needs: set the subscription's \
+         status to \"active\" and collectionPaused to false first"
+    )]
+    SubscriptionInactive(OrganizationId),
+    /// A key without a name.
+    #[error("the key needs a name: give one that tells who will use it")]
+    NameBlank,
+    /// A name that cannot be kept.
+    #[error("the key's name must not hold a NUL character: remove it")]
+    NameUnstorable,
+    /// An expiry that is over already.
+    #[error("the key would be expired from the start: choose a moment in the future")]
+    ExpiryPast,
+    /// The organization has a key with this id.
+    #[error("organization \"{organization}\" has a key \"{id}\" already: choose another id")]
+    IdTaken {
+        /// Whose.
+        organization: OrganizationId,
+        /// The id.
+        id: ApiKeyId,
+    },
+    /// There is no such key.
+    #[error("organization \"{organization}\" has no key \"{id}\": `keys list` shows those it has")]
+    KeyUnknown {
+        /// Whose.
+        organization: OrganizationId,
+        /// The id.
+        id: ApiKeyId,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Creates, lists and revokes API keys.
+#[derive(Debug)]
+pub struct ManageApiKeys {
+    keys: Arc<dyn ApiKeyStore>,
+    organizations: Arc<dyn ProvisioningStore>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+}
+
+impl ManageApiKeys {
+    /// Over its ports.
+    pub fn new(
+        keys: Arc<dyn ApiKeyStore>,
+        organizations: Arc<dyn ProvisioningStore>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Self {
+        Self {
+            keys,
+            organizations,
+            clock,
+            ids,
+        }
+    }
+
+    /// Creates a key.
+    pub async fn create(&self, new: NewApiKey) -> Result<CreatedApiKey, ManageApiKeysError> {
+        let now = self.clock.now();
+        if new.name.trim().is_empty() {
+            return Err(ManageApiKeysError::NameBlank);
+        }
+        if new.name.contains('\0') {
+            return Err(ManageApiKeysError::NameUnstorable);
+        }
+        if new.expires_at.is_some_and(|expiry| expiry <= now) {
+            return Err(ManageApiKeysError::ExpiryPast);
+        }
+        self.refuse_without_subscription(&new.organization_id).await?;
+        let mut bytes = [0; 32];
+        self.ids.fill_random(&mut bytes);
+        let key = ApiKey::from_random(bytes);
+        let mut record = ApiKeyRecord {
+            id: self.id_for(&new),
+            organization_id: new.organization_id.clone(),
+            name: new.name.clone(),
+            created_at: now,
+            last_used_at: None,
+            expires_at: new.expires_at,
+            revoked_at: None,
+        };
+        for _ in 0..ID_ATTEMPTS {
+            match self.keys.create(&record, &key.hash()).await? {
+                CreateApiKey::Created => {
+                    return Ok(CreatedApiKey {
+                        id: record.id,
+                        name: record.name,
+                        key,
+                    });
+                }
+                CreateApiKey::OrganizationUnknown => {
+                    return Err(ManageApiKeysError::OrganizationUnknown(new.organization_id));
+                }
+                CreateApiKey::IdTaken if new.id.is_some() => break,
+                CreateApiKey::IdTaken => record.id = self.id_for(&new),
+            }
+        }
+        Err(ManageApiKeysError::IdTaken {
+            organization: new.organization_id,
+            id: record.id,
+        })
+    }
+
+    /// The organization's keys, revoked and expired ones included, oldest first.
+    pub async fn list(&self, organization: &OrganizationId) -> Result<Vec<ApiKeyRecord>, ManageApiKeysError> {
+        let keys = self.keys.list(organization).await?;
+        keys.ok_or_else(|| ManageApiKeysError::OrganizationUnknown(organization.clone()))
+    }
+
+    /// Refuses the key from now on, in every process. Returns from when on it is refused: for a key that was
+    /// revoked before, that moment.
+    pub async fn revoke(
+        &self,
+        organization: &OrganizationId,
+        id: &ApiKeyId,
+    ) -> Result<Timestamp, ManageApiKeysError> {
+        let now = self.clock.now();
+        match self.keys.revoke(organization, id, now).await? {
+            RevokeApiKey::Revoked => Ok(now),
+            RevokeApiKey::RevokedBefore(moment) => Ok(moment),
+            RevokeApiKey::Unknown => Err(ManageApiKeysError::KeyUnknown {
+                organization: organization.clone(),
+                id: id.clone(),
+            }),
+        }
+    }
+
+    /// A subscription that lapses just afterwards does no harm: the key is refused all the same.
+    async fn refuse_without_subscription(&self, id: &OrganizationId) -> Result<(), ManageApiKeysError> {
+        let snapshot = self.organizations.snapshot(std::slice::from_ref(id), &[]).await?;
+        match snapshot.organizations.first() {
+            None => Err(ManageApiKeysError::OrganizationUnknown(id.clone())),
+            Some(organization) if !organization.subscription.is_active() => {
+                Err(ManageApiKeysError::SubscriptionInactive(id.clone()))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn id_for(&self, new: &NewApiKey) -> ApiKeyId {
+        new.id.clone().unwrap_or_else(|| {
+            let mut bytes = [0; 6];
+            self.ids.fill_random(&mut bytes);
+            ApiKeyId::random(bytes)
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! Operate leads: what an operator can see and set on one lead, by its id alone (contract section 1).
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::model::{
+    Activity, ActivityId, ActivityKind, Actor, BidRecord, BiddingConfig, EffectiveConfig, LeadForm, LeadId,
+    LeadStatus, Links, ShapeFault, effective, lead_document,
+};
+use crate::port::{Clock, Ids, LeadContext, LeadStore, ReopenLead, StoreError};
+
+/// What `bidloop leads show` prints.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownLead {
+    /// The Lead object, as List leads writes it.
+    pub lead: Box<RawValue>,
+    /// Where it stands.
+    pub status: LeadStatus,
+    /// The lead's own configuration.
+    pub bidding_config: BiddingConfig,
+    /// The lead's over the campaign's over the defaults: what a bid without overrides would use.
+    pub effective_bidding_config: EffectiveConfig,
+    /// Its latest bid; null before one.
+    pub bid: Option<BidRecord>,
+}
+
+/// Why a lead was not shown, configured or reopened. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OperateLeadsError {
+    /// There is no such lead.
+    #[error("there is no lead \"{0}\": List leads and `job.new` name the leads there are")]
+    LeadUnknown(LeadId),
+    /// The configuration is faulty; a line each.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Faulty(Vec<ShapeFault>),
+    /// Only skipped and failed leads can be reopened (decision B1).
+    #[error("lead \"{lead}\" is {status}: only a skipped or failed lead can be reopened")]
+    NotReopenable {
+        /// Which.
+        lead: LeadId,
+        /// Where it stands.
+        status: LeadStatus,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Shows, configures and reopens leads.
+#[derive(Debug)]
+pub struct OperateLeads {
+    leads: Arc<dyn LeadStore>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    links: Links,
+}
+
+impl OperateLeads {
+    /// Over its ports.
+    pub fn new(leads: Arc<dyn LeadStore>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>, links: Links) -> Self {
+        Self {
+            leads,
+            clock,
+            ids,
+            links,
+        }
+    }
+
+    /// The lead as it stands.
+    pub async fn show(&self, lead: &LeadId) -> Result<ShownLead, OperateLeadsError> {
+        let context = self.find(lead).await?;
+        let known = &context.lead.lead;
+        let campaign_name = context.campaign.as_ref().map(|campaign| campaign.name.as_str());
+        let document = lead_document(
+            known,
+            campaign_name,
+            &context.lead.job_json,
+            &self.links,
+            LeadForm::Listed,
+        )
+        .map_err(|fault| StoreError::Corrupt(fault.to_string()))?;
+        Ok(ShownLead {
+            lead: document,
+            status: known.status,
+            bidding_config: known.bidding_config.clone(),
+            effective_bidding_config: effective_on(&known.bidding_config, &context),
+            bid: context.bid,
+        })
+    }
+
+    /// Replaces the lead's own configuration by `file`, a `BiddingConfigOverride`; `{}` clears it. A bid that is
+    /// queued already keeps the configuration that was frozen with it (decision B4).
+    ///
+    /// # Errors
+    /// All faults at once, their paths starting at the file; a `minBoost` above the `maximumBoost` that would be
+    /// in force, wherever that comes from, is one (decision A2).
+    pub async fn configure(&self, lead: &LeadId, file: &Value) -> Result<BiddingConfig, OperateLeadsError> {
+        let context = self.find(lead).await?;
+        let config = BiddingConfig::from_value(file, &[""; 0]).map_err(OperateLeadsError::Faulty)?;
+        if let Some(mut fault) = effective_on(&config, &context).shape_fault() {
+            // The fault is told of a request's `biddingConfig`; the file is one itself.
+            fault.path.remove(0);
+            return Err(OperateLeadsError::Faulty(vec![fault]));
+        }
+        if self.leads.configure(lead, &config).await? {
+            Ok(config)
+        } else {
+            Err(OperateLeadsError::LeadUnknown(lead.clone()))
+        }
+    }
+
+    /// Sets a skipped or failed lead back to `new` (decision B1), recorded as `actor`'s doing. The next bid on it
+    /// is a new one; its uploads stay.
+    pub async fn reopen(&self, lead: &LeadId, actor: Actor) -> Result<(), OperateLeadsError> {
+        let context = self.find(lead).await?;
+        let known = &context.lead.lead;
+        let was = known.status;
+        let entry = Activity {
+            id: ActivityId(self.ids.uuid()),
+            at: self.clock.now(),
+            organization_id: known.organization_id.clone(),
+            campaign_id: Some(known.campaign_id.clone()),
+            lead_id: Some(lead.clone()),
+            kind: ActivityKind::Submission,
+            actor,
+            outcome: LeadStatus::New.as_str().to_owned(),
+            http_status: None,
+            dry_run: false,
+            message: format!("Lead reopened; it was {was}."),
+            details: Map::from_iter([("reopenedFrom".to_owned(), was.as_str().into())]),
+        };
+        match self.leads.reopen(lead, &entry).await? {
+            ReopenLead::Reopened => Ok(()),
+            ReopenLead::LeadUnknown => Err(OperateLeadsError::LeadUnknown(lead.clone())),
+            ReopenLead::NotReopenable(status) => Err(OperateLeadsError::NotReopenable {
+                lead: lead.clone(),
+                status,
+            }),
+        }
+    }
+
+    async fn find(&self, lead: &LeadId) -> Result<LeadContext, OperateLeadsError> {
+        let found = self.leads.find_anywhere(lead).await?;
+        found.ok_or_else(|| OperateLeadsError::LeadUnknown(lead.clone()))
+    }
+}
+
+/// What a bid without overrides would use on a lead with the configuration `own`.
+fn effective_on(own: &BiddingConfig, context: &LeadContext) -> EffectiveConfig {
+    let unset = BiddingConfig::default();
+    let campaign = context
+        .campaign
+        .as_ref()
+        .map_or(&unset, |campaign| &campaign.bidding_config);
+    effective(&BiddingConfig::default(), own, campaign)
+}
