@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bidloop_domain::port::{ActivityStore, ApiKeyStore, StoreError};
+use bidloop_domain::port::{ActivityStore, ApiKeyStore, LeadStore, StoreError};
 
 use crate::migrations::{MigrateError, SchemaState};
 use crate::{postgres, sqlite};
@@ -68,7 +68,7 @@ pub(crate) trait Administration: Send + Sync {
 }
 
 /// A database with every store of the domain on it.
-trait Backend: Administration + ActivityStore + ApiKeyStore {}
+trait Backend: Administration + ActivityStore + ApiKeyStore + LeadStore {}
 
 impl Backend for postgres::Store {}
 impl Backend for sqlite::Store {}
@@ -126,5 +126,10 @@ impl Database {
     /// API keys.
     pub fn api_keys(&self) -> Arc<dyn ApiKeyStore> {
         Arc::clone(&self.backend) as Arc<dyn ApiKeyStore>
+    }
+
+    /// Leads and the bids on them.
+    pub fn leads(&self) -> Arc<dyn LeadStore> {
+        Arc::clone(&self.backend) as Arc<dyn LeadStore>
     }
 }

@@ -170,6 +170,7 @@ diesel::table! {
         config -> Text,
         attachments -> Text,
         queued_at -> BigInt,
+        period_start -> BigInt,
         deadline -> BigInt,
         status -> Text,
         next_attempt_at -> BigInt,

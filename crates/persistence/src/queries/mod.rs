@@ -7,4 +7,8 @@ use super::{Conn, Store};
 mod activities;
 mod api_keys;
 mod events;
+mod lead_bids;
+mod lead_context;
+mod lead_pages;
 mod leads;
+mod quota;

@@ -3,14 +3,22 @@
 
 mod activity;
 mod api_key;
+mod bid;
+mod bidding_campaign;
 mod delivery;
 mod endpoint;
 mod lead;
+mod lead_attachment;
+mod listed_match;
 mod subscription;
 
 pub(crate) use activity::ActivityRow;
 pub(crate) use api_key::ApiKeyRow;
+pub(crate) use bid::{BidRecordRow, NewBidRow};
+pub(crate) use bidding_campaign::{AccountSummaryRow, BiddingCampaignRow};
 pub(crate) use delivery::NewDeliveryRow;
 pub(crate) use endpoint::EndpointRow;
 pub(crate) use lead::LeadRow;
+pub(crate) use lead_attachment::{LeadAttachmentRow, frozen_campaign_file, frozen_upload};
+pub(crate) use listed_match::ListedMatchRow;
 pub(crate) use subscription::SubscriptionRow;

@@ -177,6 +177,8 @@ CREATE TABLE bids (
     config TEXT NOT NULL,
     attachments TEXT NOT NULL,
     queued_at INTEGER NOT NULL,
+    -- Start of the billing period that the bid's unit of quota was taken from.
+    period_start INTEGER NOT NULL,
     deadline INTEGER NOT NULL,
     status TEXT NOT NULL,
     next_attempt_at INTEGER NOT NULL,
@@ -199,6 +201,8 @@ CREATE INDEX bids_of_account_on_job ON bids (organization_id, account_id, job_id
     WHERE status IN ('queued', 'submitted');
 CREATE INDEX bids_counted_in_quota ON bids (organization_id, queued_at)
     WHERE status IN ('queued', 'submitted');
+-- A period can be in force before it starts: then what is queued in it lies outside it.
+CREATE INDEX bids_queued_early ON bids (organization_id, period_start) WHERE queued_at < period_start;
 
 -- How many bids queued from period_start (included) to period_end (excluded) are queued or submitted. A row is
 -- made by counting when it is first needed, and removed when the organization's period changes.
