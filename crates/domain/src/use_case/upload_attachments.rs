@@ -13,9 +13,7 @@ pub use session::UploadSession;
 use super::{Caller, RequestFault};
 use crate::attachment_rules::FileFault;
 use crate::model::{CampaignId, LeadId, LeadStatus};
-use crate::port::{
-    ActivityStore, BlobError, BlobStore, Clock, Ids, LeadLookup, LeadStore, StoreError,
-};
+use crate::port::{ActivityStore, BlobError, BlobStore, Clock, Ids, LeadLookup, LeadStore, StoreError};
 
 /// Why an upload was refused. Nothing but the Activity record has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,0 +1,92 @@
+//! What the API is made of, and how its handlers call a use case.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use bidloop_domain::port::Ids;
+use bidloop_domain::use_case::{
+    Authenticate, AuthenticateError, Caller, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
+};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tracing::{Instrument, Span};
+
+use crate::bearer::presented_key;
+use crate::errors::Refusal;
+use crate::observation::RequestMetrics;
+use crate::operability::Readiness;
+
+/// The use cases and what surrounds them. One value serves all workers.
+#[derive(Debug, Clone)]
+pub struct HttpApi {
+    /// Checks keys.
+    pub authenticate: Arc<Authenticate>,
+    /// Finds what a wrong method was sent to.
+    pub locate_lead: Arc<LocateLead>,
+    /// `listCampaignLeads`.
+    pub list_leads: Arc<ListLeads>,
+    /// `submitBid`.
+    pub submit_bid: Arc<SubmitBid>,
+    /// `rejectLead`.
+    pub reject_lead: Arc<RejectLead>,
+    /// `uploadLeadAttachments`.
+    pub upload_attachments: Arc<UploadAttachments>,
+    /// Makes the ids of requests that bring none.
+    pub ids: Arc<dyn Ids>,
+    /// Asked where an answer would be given without asking the database.
+    pub readiness: Arc<dyn Readiness>,
+    /// Told of every request; its text is served at `/metrics`.
+    pub metrics: Arc<dyn RequestMetrics>,
+    /// A multi-thread runtime on which every use case runs to its end, whatever becomes of the connection.
+    pub runtime: Handle,
+}
+
+impl HttpApi {
+    /// Starts a use case on its runtime. Dropping the answer's future does not stop it.
+    pub(crate) fn start<T: Send + 'static>(
+        &self,
+        use_case: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.runtime.spawn(use_case.in_current_span())
+    }
+
+    /// Runs a use case on its runtime.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        use_case: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        Ok(self.start(use_case).await?)
+    }
+
+    /// Lets the request's caller in, before anything else is looked at (decision A1).
+    pub(crate) async fn authenticate(&self, request: &HttpRequest) -> Result<Caller, Refusal> {
+        let key = presented_key(request.headers()).map(str::to_owned);
+        let authenticate = self.authenticate.clone();
+        let known = self
+            .run(async move { authenticate.execute(key.as_deref()).await })
+            .await?;
+        match known {
+            Ok(caller) => {
+                Span::current().record("organization", caller.organization_id.as_str());
+                Ok(caller)
+            }
+            Err(AuthenticateError::Refused) => {
+                // A malformed key is refused without a look into the database, which may be away.
+                self.require_database().await?;
+                Err(AuthenticateError::Refused.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// While the database is away, everything but `/healthz` is 503.
+    pub(crate) async fn require_database(&self) -> Result<(), Refusal> {
+        let readiness = self.readiness.clone();
+        if self.run(async move { readiness.is_ready().await }).await? {
+            Ok(())
+        } else {
+            Err(Refusal::not_ready())
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What is seen of every request: its id, its span in the log, its place in the metrics.
+
+use std::time::{Duration, Instant};
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, web};
+use tracing::Instrument;
+use tracing::field::Empty;
+
+use crate::HttpApi;
+use crate::routes::operation_id;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest request id that is taken over from a caller.
+const MAX_REQUEST_ID_BYTES: usize = 128;
+
+/// Counts requests and shows what was counted.
+pub trait RequestMetrics: Send + Sync + std::fmt::Debug {
+    /// A request was answered. `operation` is an operation's id of the interface description, `healthz`, `readyz`,
+    /// `metrics`, or `none` for what was routed nowhere; the body may still be on its way.
+    fn answered(&self, operation: &'static str, status: u16, duration: Duration);
+
+    /// Everything counted, in the OpenMetrics text format.
+    fn text(&self) -> String;
+}
+
+/// Surrounds every request: takes over or makes its `X-Request-Id`, opens its span, counts it.
+pub(crate) async fn observe<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    let Some(api) = request.app_data::<web::Data<HttpApi>>().cloned() else {
+        return next.call(request).await;
+    };
+    let started = Instant::now();
+    let id = request_id(request.headers(), &api);
+    let span = tracing::info_span!(
+        "request",
+        request_id = id.to_str().unwrap_or_default(),
+        method = request.method().as_str(),
+        path = request.path(),
+        organization = Empty,
+        campaign = Empty,
+        lead = Empty,
+    );
+    let mut response = next.call(request).instrument(span.clone()).await?;
+    response.headers_mut().insert(REQUEST_ID, id);
+    let status = response.status().as_u16();
+    let duration = started.elapsed();
+    let operation = operation_id(response.request());
+    api.metrics.answered(operation, status, duration);
+    span.in_scope(|| tracing::debug!(operation, status, ?duration, "answered"));
+    Ok(response)
+}
+
+/// The caller's own id where it is fit for a log, else a fresh one.
+fn request_id(headers: &HeaderMap, api: &HttpApi) -> HeaderValue {
+    let is_fit = |value: &&HeaderValue| {
+        let bytes = value.as_bytes();
+        (1..=MAX_REQUEST_ID_BYTES).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic)
+    };
+    if let Some(given) = headers.get(REQUEST_ID).filter(is_fit) {
+        return given.clone();
+    }
+    let fresh = api.ids.uuid().to_string();
+    HeaderValue::from_str(&fresh).unwrap_or_else(|_| HeaderValue::from_static("-"))
+}

@@ -1,0 +1,46 @@
+//! What operators ask: whether the process lives, whether it is ready, and its metrics. No key is asked for.
+
+use actix_web::http::header::ContentType;
+use actix_web::{HttpResponse, web};
+use async_trait::async_trait;
+
+use crate::HttpApi;
+
+/// The text format of metrics.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Whether the service can do its work.
+#[async_trait]
+pub trait Readiness: Send + Sync + std::fmt::Debug {
+    /// True once the database is reachable and migrated, and as long as it is. Asked by `/readyz` and before every
+    /// answer that is given without asking the database: it should answer within a second or two.
+    async fn is_ready(&self) -> bool;
+}
+
+/// 200 while the process lives.
+pub(crate) async fn healthz() -> HttpResponse {
+    plain("ok\n")
+}
+
+/// 200 once the database is reachable and migrated, 503 otherwise.
+pub(crate) async fn readyz(api: web::Data<HttpApi>) -> HttpResponse {
+    match api.require_database().await {
+        Ok(()) => plain("ready\n"),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+pub(crate) async fn metrics(api: web::Data<HttpApi>) -> HttpResponse {
+    match api.require_database().await {
+        Ok(()) => HttpResponse::Ok()
+            .content_type(OPEN_METRICS)
+            .body(api.metrics.text()),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+fn plain(text: &'static str) -> HttpResponse {
+    HttpResponse::Ok()
+        .content_type(ContentType::plaintext())
+        .body(text)
+}

@@ -1,0 +1,71 @@
+//! `POST /v1/campaigns/{campaign_id}/leads/{lead_id}/reject` (specification, rejectLead).
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use bidloop_domain::use_case::RequestFault;
+
+use super::{LeadActionAck, path_ids};
+use crate::HttpApi;
+use crate::errors::Refusal;
+use crate::openapi::schemas;
+use crate::reject_body;
+use crate::request_body::{MAX_JSON_BYTES, RequestBody, check_declared_length, declares_no_body};
+use crate::unread_body::answer_holding;
+
+/// Reject a lead, so that the service never bids on it.
+#[utoipa::path(
+    post,
+    path = "/v1/campaigns/{campaign_id}/leads/{lead_id}/reject",
+    operation_id = "rejectLead",
+    params(schemas::LeadPath),
+    request_body(content = Option<schemas::RejectLeadRequest>, description = "May be left out. At most 3 MB."),
+    responses(
+        (status = 200, description = "The lead is rejected.", body = schemas::LeadActionAck),
+        (status = 400, description = "The body's shape, or a lead that is rejected or processed already.",
+            body = schemas::StandardError),
+        schemas::Unauthorized,
+        schemas::NotFound,
+        schemas::TooLarge,
+        schemas::UnsupportedMediaType,
+        schemas::Unavailable,
+    ),
+)]
+pub(crate) async fn reject_lead(
+    request: HttpRequest,
+    payload: web::Payload,
+    api: web::Data<HttpApi>,
+) -> HttpResponse {
+    let body = RequestBody::new(payload);
+    let response = match reject(&request, &body, &api).await {
+        Ok(response) => response,
+        Err(refusal) => refusal.into_response(),
+    };
+    answer_holding(body, response)
+}
+
+async fn reject(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Result<HttpResponse, Refusal> {
+    let caller = api.authenticate(request).await?;
+    let Some(campaign) = path_ids::campaign(request) else {
+        check_declared_length(request.headers(), MAX_JSON_BYTES)?;
+        return Err(Refusal::campaign_unknown());
+    };
+    let lead = path_ids::lead(request);
+    let reason = read_reason(request, body).await;
+    let rejecter = caller.clone();
+    let reject = api.reject_lead.clone();
+    let (outcome, campaign, lead) = api
+        .run(async move {
+            let outcome = reject.execute(&rejecter, &campaign, &lead, reason).await;
+            (outcome, campaign, lead)
+        })
+        .await?;
+    outcome?;
+    Ok(HttpResponse::Ok().json(LeadActionAck::new(&caller, &campaign, &lead)))
+}
+
+/// No body has no media type, whatever the head says of it.
+async fn read_reason(request: &HttpRequest, body: &RequestBody) -> Result<Option<String>, RequestFault> {
+    if declares_no_body(request.headers()) {
+        return Ok(None);
+    }
+    reject_body::parse(&body.read_json(request).await?)
+}

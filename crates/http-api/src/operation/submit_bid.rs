@@ -1,0 +1,74 @@
+//! `POST /v1/campaigns/{campaign_id}/leads/{lead_id}/bid` (specification, submitBid).
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use bidloop_domain::use_case::{Bidder, RequestFault};
+
+use super::{LeadActionAck, path_ids};
+use crate::HttpApi;
+use crate::bid_body;
+use crate::errors::Refusal;
+use crate::openapi::schemas;
+use crate::request_body::{MAX_JSON_BYTES, RequestBody, check_declared_length};
+use crate::unread_body::answer_holding;
+
+/// Submit a bid on a lead, or try one as a dry run.
+///
+/// 200 says that the bid is queued; `bid_complete` says what became of it.
+#[utoipa::path(
+    post,
+    path = "/v1/campaigns/{campaign_id}/leads/{lead_id}/bid",
+    operation_id = "submitBid",
+    params(schemas::LeadPath),
+    request_body(content = schemas::SubmitBidRequest, description = "At most 3 MB."),
+    responses(
+        (status = 200, description = "The bid is queued, or was simulated.", body = schemas::LeadActionAck),
+        (status = 400, description = "The body's shape, the bidding rules, or no connected bidder account.",
+            body = schemas::BidError),
+        schemas::Unauthorized,
+        (status = 402, description = "The plan's proposals for the period are used up.",
+            body = schemas::QuotaError),
+        schemas::NotFound,
+        (status = 409, description = "The lead was bid on or rejected before; the message names its status.",
+            body = schemas::StandardError),
+        schemas::TooLarge,
+        schemas::UnsupportedMediaType,
+        schemas::Unavailable,
+    ),
+)]
+pub(crate) async fn submit_bid(
+    request: HttpRequest,
+    payload: web::Payload,
+    api: web::Data<HttpApi>,
+) -> HttpResponse {
+    let body = RequestBody::new(payload);
+    let response = match submit(&request, &body, &api).await {
+        Ok(response) => response,
+        Err(refusal) => refusal.into_response(),
+    };
+    answer_holding(body, response)
+}
+
+async fn submit(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Result<HttpResponse, Refusal> {
+    let caller = api.authenticate(request).await?;
+    let Some(campaign) = path_ids::campaign(request) else {
+        check_declared_length(request.headers(), MAX_JSON_BYTES)?;
+        return Err(Refusal::campaign_unknown());
+    };
+    let lead = path_ids::lead(request);
+    let read: Result<_, RequestFault> = match body.read_json(request).await {
+        Ok(bytes) => bid_body::parse(&bytes),
+        Err(fault) => Err(fault),
+    };
+    let bidder = Bidder::from(&caller);
+    let submit = api.submit_bid.clone();
+    let (outcome, campaign, lead) = api
+        .run(async move {
+            let outcome = submit.execute(&bidder, &campaign, &lead, read).await;
+            (outcome, campaign, lead)
+        })
+        .await?;
+    let accepted = outcome?;
+    let mut ack = LeadActionAck::new(&caller, &campaign, &lead);
+    ack.dry_run = accepted.dry_run.then_some(true);
+    Ok(HttpResponse::Ok().json(ack))
+}
