@@ -1,0 +1,214 @@
+//! The marketplace of the demo: a simulator with generated posts, some of whose jobs have standing boosts, a
+//! warning or someone hired already, so that every decision is seen sooner or later.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bidloop_domain::port::Clock;
+use bidloop_simulator::{Generator, Options, Simulator};
+use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use super::setup::{AUTOMATIC_CATEGORIES, EXTERNAL_CATEGORIES, accounts};
+use crate::commands::Failure;
+
+/// Posts kept to be read and bid on: at the usual rate, those of some hours.
+const KEEP: usize = 20_000;
+/// Between two releases; a higher rate releases several posts at a time.
+const TICK: Duration = Duration::from_millis(20);
+/// At most so many posts are put up to begin with.
+const OPENING: usize = 60;
+
+/// The running marketplace.
+#[derive(Debug)]
+pub(super) struct Market {
+    simulator: Arc<Simulator>,
+    published: Arc<AtomicU64>,
+    stop: CancellationToken,
+    publisher: Option<JoinHandle<()>>,
+}
+
+impl Market {
+    /// Serves on a free loopback port; publishes nothing yet.
+    pub(super) async fn start() -> Result<Self, Failure> {
+        let options = Options { keep_posts: Some(KEEP), ..Options::default() };
+        let simulator = Simulator::start("127.0.0.1:0", options)
+            .await
+            .map_err(|error| Failure::failed(format!("the simulated marketplace cannot listen: {error}")))?;
+        for (token, account) in accounts() {
+            simulator.put_account(token, account).map_err(|error| Failure::failed(error.to_string()))?;
+        }
+        Ok(Self {
+            simulator: Arc::new(simulator),
+            published: Arc::default(),
+            stop: CancellationToken::new(),
+            publisher: None,
+        })
+    }
+
+    pub(super) fn base_url(&self) -> &str {
+        self.simulator.base_url()
+    }
+
+    /// How many jobs have been published.
+    pub(super) fn published(&self) -> u64 {
+        self.published.load(Ordering::Relaxed)
+    }
+
+    /// Puts up posts at once, some for each campaign, and then `rate` a second.
+    pub(super) fn open(&mut self, rate: f64, seed: u64, clock: Arc<dyn Clock>) {
+        let publishing = Publishing {
+            simulator: Arc::clone(&self.simulator),
+            published: Arc::clone(&self.published),
+            generator: Generator::new(seed),
+            seed,
+            clock,
+        };
+        self.publisher = Some(tokio::spawn(publishing.run(rate, self.stop.clone())));
+    }
+
+    /// Publishes no more; goes on answering.
+    pub(super) async fn stop_publishing(&mut self) {
+        self.stop.cancel();
+        if let Some(publisher) = self.publisher.take()
+            && let Err(error) = publisher.await
+        {
+            tracing::error!(%error, "publishing jobs failed");
+        }
+    }
+
+    pub(super) async fn close(mut self) {
+        self.stop_publishing().await;
+        if let Some(simulator) = Arc::into_inner(self.simulator) {
+            simulator.shutdown().await;
+        }
+    }
+}
+
+struct Publishing {
+    simulator: Arc<Simulator>,
+    published: Arc<AtomicU64>,
+    generator: Generator,
+    seed: u64,
+    clock: Arc<dyn Clock>,
+}
+
+impl Publishing {
+    async fn run(mut self, rate: f64, stop: CancellationToken) {
+        self.put_up_opening();
+        let opened = Instant::now();
+        let mut released = 0;
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = stop.cancelled() => return,
+            }
+            while released < due(rate, opened.elapsed()) && !stop.is_cancelled() {
+                self.put_up();
+                released += 1;
+            }
+        }
+    }
+
+    /// So many posts that both campaigns have something to do from the first moment.
+    fn put_up_opening(&mut self) {
+        let (mut external, mut automatic) = (false, false);
+        for _ in 0..OPENING {
+            let post = self.put_up();
+            let category = post["category"].as_str().unwrap_or_default();
+            external |= EXTERNAL_CATEGORIES.contains(&category);
+            let asks = post["questions"].as_array().is_some_and(|questions| !questions.is_empty());
+            automatic |= AUTOMATIC_CATEGORIES.contains(&category) && !asks;
+            if external && automatic {
+                return;
+            }
+        }
+    }
+
+    fn put_up(&mut self) -> Value {
+        let post = self.generator.next(self.clock.now().as_millis());
+        let number = self.published.fetch_add(1, Ordering::Relaxed);
+        match self.simulator.publish(vec![post]) {
+            Ok(mut published) => {
+                let post = published.pop().unwrap_or_default();
+                let id = post["id"].as_str().unwrap_or_default();
+                if let Some(state) = state(mixed(self.seed.wrapping_add(number)))
+                    && let Err(error) = self.simulator.patch_job(id, state)
+                {
+                    tracing::error!(%error, "a job's state cannot be set");
+                }
+                post
+            }
+            Err(error) => {
+                tracing::error!(%error, "a generated post cannot be published");
+                Value::Null
+            }
+        }
+    }
+}
+
+/// How many posts are due after so long, beside the opening ones.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of posts, never negative")]
+fn due(rate: f64, elapsed: Duration) -> u64 {
+    (rate * elapsed.as_secs_f64()).floor() as u64
+}
+
+/// What distinguishes a job's state from a fresh one's, if anything does.
+fn state(random: u64) -> Option<Value> {
+    let mut state = Map::new();
+    let boosts: Vec<u64> = (0..random % 7).skip(2).map(|place| 1 + mixed(random ^ place) % 22).collect();
+    if !boosts.is_empty() {
+        state.insert("boosts".to_owned(), json!(boosts));
+    }
+    match (random >> 8) % 100 {
+        0..8 => {
+            state.insert("alreadyHired".to_owned(), json!(true));
+        }
+        8..14 => {
+            let warning = json!({"code": "crowded", "message": "More than 50 proposals have been sent."});
+            state.insert("warnings".to_owned(), json!([warning]));
+        }
+        14..17 => {
+            state.insert("status".to_owned(), json!("closed"));
+        }
+        _ => {}
+    }
+    (!state.is_empty()).then_some(Value::Object(state))
+}
+
+/// A number that looks like any other: the finalizer of `SplitMix64`.
+const fn mixed(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn posts_are_due_at_the_rate() {
+        for (rate, seconds, posts) in [(1.0, 0, 0), (1.0, 3, 3), (0.5, 3, 1), (100.0, 2, 200)] {
+            assert_eq!(due(rate, Duration::from_secs(seconds)), posts, "{rate} for {seconds} s");
+        }
+    }
+
+    #[test]
+    fn among_many_jobs_every_state_is_found_and_most_take_proposals() {
+        let states: Vec<Value> = (0..2_000).map(|number| state(mixed(number)).unwrap_or_default()).collect();
+        let share = |found: &dyn Fn(&Value) -> bool| states.iter().filter(|state| found(state)).count();
+        assert!(share(&|state| state["alreadyHired"] == true) > 100);
+        assert!(share(&|state| state["warnings"].is_array()) > 60);
+        assert!(share(&|state| state["status"] == "closed") > 20);
+        assert!(share(&|state| state["boosts"].is_array()) > 800);
+        let barred = |state: &Value| ["alreadyHired", "warnings", "status"].iter().any(|name| !state[name].is_null());
+        assert!(share(&barred) < 400);
+    }
+}

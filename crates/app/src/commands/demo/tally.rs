@@ -1,0 +1,178 @@
+//! What the demo counted, and the summary at its end.
+
+use std::time::Duration;
+
+use bidloop_domain::model::{Activity, ActivityKind};
+use bidloop_simulator::caller::Delivery;
+use serde_json::Value;
+
+use super::lead_facts::{thousands, usd};
+use super::screen::{Look, Style};
+
+/// USD per connect (specification, Limits).
+const USD_PER_CONNECT: f64 = 0.15;
+
+/// Counts since the start.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    job_new: u64,
+    bid_complete: u64,
+    undelivered: u64,
+    bids: u64,
+    dry_runs: u64,
+    submitted: u64,
+    skipped: u64,
+    failed: u64,
+    parked: u64,
+    rejected: u64,
+    connects: u64,
+    /// From posting to the delivery of `job.new`, in milliseconds.
+    latencies: Vec<i64>,
+}
+
+impl Tally {
+    pub(super) fn delivery(&mut self, delivery: &Delivery) {
+        match delivery.event() {
+            "job.new" => {
+                self.job_new += 1;
+                let posted = delivery.data()["lead"]["datetime"].as_i64();
+                self.latencies.extend(posted.map(|posted| delivery.received_at().saturating_sub(posted)));
+            }
+            "bid_complete" => self.bid_complete += 1,
+            _ => {}
+        }
+    }
+
+    pub(super) fn activity(&mut self, activity: &Activity) {
+        let by_service = activity.actor.kind == bidloop_domain::model::ActorKind::Service;
+        match (activity.kind, activity.outcome.as_str()) {
+            (ActivityKind::Bid, "accepted") if activity.dry_run => self.dry_runs += 1,
+            (ActivityKind::Bid, "accepted") => self.bids += 1,
+            (ActivityKind::Bid, _) if by_service => self.parked += 1,
+            (ActivityKind::Rejection, "accepted") => self.rejected += 1,
+            (ActivityKind::Delivery, "failed") => self.undelivered += 1,
+            (ActivityKind::Submission, "submitted") => self.submitted += 1,
+            (ActivityKind::Submission, "skipped") => self.skipped += 1,
+            (ActivityKind::Submission, _) => self.failed += 1,
+            _ => {}
+        }
+        if activity.kind == ActivityKind::Submission {
+            self.connects += activity.details.get("connectsSpent").and_then(Value::as_u64).unwrap_or(0);
+        }
+    }
+
+    /// How many `job.new` were delivered.
+    pub(super) const fn job_new(&self) -> u64 {
+        self.job_new
+    }
+
+    /// The table at the end. `jobs` were read from the feed, `matches` of them matched.
+    pub(super) fn render(&self, jobs: u64, matches: u64, ran: Duration, look: Look) -> String {
+        let count = |number: u64| thousands(&number.to_string());
+        let mut extra = vec![format!("{} skipped", self.skipped), format!("{} failed", self.failed)];
+        if self.parked > 0 {
+            extra.push(format!("{} parked before a bid", self.parked));
+        }
+        let mut bids = Vec::new();
+        if self.dry_runs > 0 {
+            bids.push(format!("{} dry runs beside", self.dry_runs));
+        }
+        if self.rejected > 0 {
+            bids.push(format!("{} leads rejected", self.rejected));
+        }
+        let undelivered = match self.undelivered {
+            0 => "none failed".to_owned(),
+            failed => format!("{failed} failed"),
+        };
+        #[expect(clippy::cast_precision_loss, reason = "connects of a demo")]
+        let cost = usd(self.connects as f64 * USD_PER_CONNECT);
+        let (median, slowest) = self.latency();
+        let rows = [
+            ("jobs seen", count(jobs), String::new()),
+            ("matched", count(matches), String::new()),
+            ("deliveries", count(self.job_new + self.bid_complete), format!(
+                "{} job.new, {} bid_complete, {undelivered}",
+                self.job_new, self.bid_complete
+            )),
+            ("bids", count(self.bids), bids.join(", ")),
+            ("proposals", count(self.submitted), extra.join(", ")),
+            ("connects spent", count(self.connects), cost),
+            ("posting to job.new", median, slowest),
+        ];
+        let width = rows.iter().map(|(_, value, _)| value.len()).max().unwrap_or(0);
+        let mut lines = vec![String::new(), look.paint(Style::Bold, &format!("Ran for {} s.", ran.as_secs())), String::new()];
+        for (name, value, remark) in rows {
+            let line = format!("  {name:<20}{value:>width$}  {}", look.paint(Style::Dim, &remark));
+            lines.push(if remark.is_empty() { format!("  {name:<20}{value:>width$}") } else { line });
+        }
+        lines.join("\n")
+    }
+
+    /// The median and, said in words, the slowest.
+    fn latency(&self) -> (String, String) {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_unstable();
+        match (sorted.get(sorted.len() / 2), sorted.last()) {
+            (Some(median), Some(slowest)) => (format!("{median} ms"), format!("median; the slowest took {slowest} ms")),
+            _ => ("–".to_owned(), "no job.new was delivered".to_owned()),
+        }
+    }
+}
+
+/// The value of a counter in the Prometheus text format, 0 where it is missing.
+pub(super) fn counter(exposition: &str, series: &str) -> u64 {
+    let value = exposition.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_is_a_table() {
+        let tally = Tally {
+            job_new: 8,
+            bid_complete: 15,
+            undelivered: 1,
+            bids: 1_016,
+            dry_runs: 1,
+            submitted: 14,
+            skipped: 2,
+            failed: 0,
+            parked: 3,
+            rejected: 0,
+            connects: 212,
+            latencies: vec![90, 40, 300],
+        };
+        let plain = Look { colour: false, columns: None };
+        assert_eq!(
+            tally.render(31, 18, Duration::from_millis(30_400), plain),
+            "
+Ran for 30 s.
+
+  jobs seen              31
+  matched                18
+  deliveries             23  8 job.new, 15 bid_complete, 1 failed
+  bids                1,016  1 dry runs beside
+  proposals              14  2 skipped, 0 failed, 3 parked before a bid
+  connects spent        212  $31.80
+  posting to job.new  90 ms  median; the slowest took 300 ms"
+        );
+    }
+
+    #[test]
+    fn a_demo_in_which_nothing_happened_has_a_summary_too() {
+        let plain = Look { colour: false, columns: None };
+        let summary = Tally::default().render(0, 0, Duration::ZERO, plain);
+        assert!(summary.contains("no job.new was delivered"), "{summary}");
+    }
+
+    #[test]
+    fn a_counter_is_found_by_its_whole_name() {
+        let exposition = "# TYPE a counter\na_total{outcome=\"new\"} 7\na_total{outcome=\"newer\"} 9\nb_total 3\n";
+        assert_eq!(counter(exposition, "a_total{outcome=\"new\"}"), 7);
+        assert_eq!(counter(exposition, "b_total"), 3);
+        assert_eq!(counter(exposition, "b"), 0);
+    }
+}
