@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bidloop_domain::port::{ActivityStore, ApiKeyStore, LeadStore, StoreError};
+use bidloop_domain::port::{
+    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, LeadStore, StoreError, SubmissionStore,
+};
 
 use crate::migrations::{MigrateError, SchemaState};
 use crate::{postgres, sqlite};
@@ -68,7 +70,10 @@ pub(crate) trait Administration: Send + Sync {
 }
 
 /// A database with every store of the domain on it.
-trait Backend: Administration + ActivityStore + ApiKeyStore + LeadStore {}
+trait Backend:
+    Administration + ActivityStore + ApiKeyStore + AutomaticBidStore + DeliveryStore + LeadStore + SubmissionStore
+{
+}
 
 impl Backend for postgres::Store {}
 impl Backend for sqlite::Store {}
@@ -131,5 +136,20 @@ impl Database {
     /// Leads and the bids on them.
     pub fn leads(&self) -> Arc<dyn LeadStore> {
         Arc::clone(&self.backend) as Arc<dyn LeadStore>
+    }
+
+    /// Webhook deliveries.
+    pub fn deliveries(&self) -> Arc<dyn DeliveryStore> {
+        Arc::clone(&self.backend) as Arc<dyn DeliveryStore>
+    }
+
+    /// The queue of accepted bids.
+    pub fn submissions(&self) -> Arc<dyn SubmissionStore> {
+        Arc::clone(&self.backend) as Arc<dyn SubmissionStore>
+    }
+
+    /// Intents to bid by template.
+    pub fn automatic_bids(&self) -> Arc<dyn AutomaticBidStore> {
+        Arc::clone(&self.backend) as Arc<dyn AutomaticBidStore>
     }
 }

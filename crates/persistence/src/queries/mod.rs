@@ -6,9 +6,13 @@ use super::{Conn, Store};
 
 mod activities;
 mod api_keys;
+mod automatic_bids;
+mod deliveries;
 mod events;
 mod lead_bids;
 mod lead_context;
 mod lead_pages;
 mod leads;
+mod provisioning;
 mod quota;
+mod submissions;

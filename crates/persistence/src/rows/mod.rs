@@ -3,6 +3,7 @@
 
 mod activity;
 mod api_key;
+mod begun_delivery;
 mod bid;
 mod bidding_campaign;
 mod delivery;
@@ -10,10 +11,13 @@ mod endpoint;
 mod lead;
 mod lead_attachment;
 mod listed_match;
+mod provisioning;
+mod queued_bid;
 mod subscription;
 
 pub(crate) use activity::ActivityRow;
 pub(crate) use api_key::ApiKeyRow;
+pub(crate) use begun_delivery::{DeliveryRow, PendingDeliveryRow, TargetRow};
 pub(crate) use bid::{BidRecordRow, NewBidRow};
 pub(crate) use bidding_campaign::{AccountSummaryRow, BiddingCampaignRow};
 pub(crate) use delivery::NewDeliveryRow;
@@ -21,4 +25,6 @@ pub(crate) use endpoint::EndpointRow;
 pub(crate) use lead::LeadRow;
 pub(crate) use lead_attachment::{LeadAttachmentRow, frozen_campaign_file, frozen_upload};
 pub(crate) use listed_match::ListedMatchRow;
+pub(crate) use provisioning::{AccountRow, CampaignRow, FilterRow, OrganizationRow, UserRow, WebhookRow};
+pub(crate) use queued_bid::QueuedBidRow;
 pub(crate) use subscription::SubscriptionRow;

@@ -1,0 +1,405 @@
+//! Webhook deliveries: marked before they are sent, ended once (decision C5).
+
+use std::collections::{BTreeMap, HashMap};
+
+use async_trait::async_trait;
+use bidloop_domain::model::{Activity, DeliveryState, EndpointId, LeadWithJob, OrganizationId, Timestamp};
+use bidloop_domain::port::{BegunDelivery, DeliveryEnd, DeliveryStore, PendingDelivery, StoreError};
+use bidloop_domain::use_case::{DeliveryFacts, delivery_activity};
+use diesel::dsl::{not, sql};
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use diesel_async::RunQueryDsl;
+
+use super::activities::insert_activity;
+use super::{Conn, Store};
+use crate::columns::FreeText;
+use crate::failure::Failure;
+use crate::rows::{DeliveryRow, LeadRow, PendingDeliveryRow, TargetRow};
+use crate::schema::{campaigns, deliveries, jobs, leads, webhook_endpoints};
+
+/// How many deliveries a crash left behind are failed in one transaction.
+const SWEPT_AT_ONCE: i64 = 200;
+
+#[async_trait]
+impl DeliveryStore for Store {
+    async fn pending(
+        &self,
+        busy: &[(OrganizationId, EndpointId)],
+        per_endpoint: u32,
+        limit: u32,
+    ) -> Result<Vec<PendingDelivery>, StoreError> {
+        let busy = busy.to_vec();
+        self.read(async move |conn: &mut Conn| pending(conn, busy, per_endpoint, limit).await)
+            .await
+    }
+
+    async fn begin(
+        &self,
+        deliveries: &[PendingDelivery],
+        owner: &str,
+        now: Timestamp,
+        deadline: Timestamp,
+    ) -> Result<Vec<BegunDelivery>, StoreError> {
+        let (deliveries, owner) = (deliveries.to_vec(), owner.to_owned());
+        self.write(async move |conn: &mut Conn| begin(conn, &deliveries, &owner, now, deadline).await)
+            .await
+    }
+
+    async fn finish(&self, end: &DeliveryEnd, owner: &str, activity: &Activity) -> Result<bool, StoreError> {
+        let (end, owner, activity) = (end.clone(), owner.to_owned(), activity.clone());
+        self.write(async move |conn: &mut Conn| finish(conn, &end, &owner, &activity).await)
+            .await
+    }
+
+    async fn interrupt_overdue(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let overdue = self
+            .read(async move |conn: &mut Conn| overdue_count(conn, now).await)
+            .await?;
+        let mut interrupted = 0;
+        // In short transactions, and without one where there is nothing to do.
+        while interrupted < overdue {
+            let swept = self
+                .write(async move |conn: &mut Conn| sweep(conn, now).await)
+                .await?;
+            if swept == 0 {
+                break;
+            }
+            interrupted += swept;
+        }
+        Ok(interrupted)
+    }
+
+    async fn pending_count(&self) -> Result<u64, StoreError> {
+        self.read(async move |conn: &mut Conn| {
+            let count: i64 = deliveries::table
+                .filter(sql::<Bool>("deliveries.state = 'pending'"))
+                .count()
+                .get_result(conn)
+                .await?;
+            Ok(u64::try_from(count).unwrap_or(0))
+        })
+        .await
+    }
+}
+
+/// The oldest first. An endpoint that has its share is left out of the next look, so that a long queue before one
+/// endpoint hides no other.
+async fn pending(
+    conn: &mut Conn,
+    mut full: Vec<(OrganizationId, EndpointId)>,
+    per_endpoint: u32,
+    limit: u32,
+) -> Result<Vec<PendingDelivery>, Failure> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut chosen: Vec<PendingDelivery> = Vec::new();
+    let mut shares: HashMap<(OrganizationId, EndpointId), u32> = HashMap::new();
+    while chosen.len() < limit {
+        let mut query = deliveries::table
+            .filter(sql::<Bool>("deliveries.state = 'pending'"))
+            .select(PendingDeliveryRow::as_select())
+            .order((
+                deliveries::created_at,
+                deliveries::organization_id,
+                deliveries::id,
+            ))
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .into_boxed();
+        for (organization, endpoint) in &full {
+            let this_one = deliveries::organization_id
+                .eq(organization.as_str().to_owned())
+                .and(deliveries::endpoint_id.eq(endpoint.as_str().to_owned()));
+            query = query.filter(not(this_one));
+        }
+        let rows: Vec<PendingDeliveryRow> = query.load(conn).await?;
+        let complete = rows.len() < limit;
+        let known = full.len();
+        for row in rows {
+            let delivery = row.into_pending()?;
+            let endpoint = (delivery.organization_id.clone(), delivery.endpoint_id.clone());
+            let share = shares.entry(endpoint.clone()).or_default();
+            // Seen before, in a look that another endpoint filled.
+            if chosen.iter().any(|earlier| earlier.id == delivery.id) {
+                continue;
+            }
+            if *share < per_endpoint && chosen.len() < limit {
+                *share += 1;
+                chosen.push(delivery);
+            }
+            if *share >= per_endpoint && !full.contains(&endpoint) {
+                full.push(endpoint);
+            }
+        }
+        if complete || full.len() == known {
+            break;
+        }
+    }
+    Ok(chosen)
+}
+
+async fn begin(
+    conn: &mut Conn,
+    asked: &[PendingDelivery],
+    owner: &str,
+    now: Timestamp,
+    deadline: Timestamp,
+) -> Result<Vec<BegunDelivery>, Failure> {
+    let mut by_organization: BTreeMap<&OrganizationId, Vec<String>> = BTreeMap::new();
+    for delivery in asked {
+        by_organization
+            .entry(&delivery.organization_id)
+            .or_default()
+            .push(delivery.id.to_string());
+    }
+    let mut begun = Vec::with_capacity(asked.len());
+    for (organization, ids) in by_organization {
+        let waiting = deliveries::table
+            .filter(deliveries::organization_id.eq(organization.as_str()))
+            .filter(deliveries::id.eq_any(&ids))
+            .filter(deliveries::state.eq(DeliveryState::Pending.as_str()))
+            .order(deliveries::id)
+            .select(DeliveryRow::as_select());
+        let waiting: Vec<DeliveryRow> = for_update!(waiting).load(conn).await?;
+        let surroundings = Surroundings::load(conn, organization, &waiting).await?;
+        let mut sending: Vec<&str> = Vec::with_capacity(waiting.len());
+        for row in &waiting {
+            match surroundings
+                .targets
+                .get(&row.endpoint_id)
+                .filter(|target| target.active)
+            {
+                Some(target) => {
+                    begun.push(surroundings.begun(row, target, now)?);
+                    sending.push(&row.id);
+                }
+                None => fail(conn, row, Ending::EndpointRemoved, surroundings.url(row), now).await?,
+            }
+        }
+        diesel::update(deliveries::table)
+            .filter(deliveries::organization_id.eq(organization.as_str()))
+            .filter(deliveries::id.eq_any(sending))
+            .set((
+                deliveries::state.eq(DeliveryState::Sending.as_str()),
+                deliveries::owner.eq(owner),
+                deliveries::owner_until.eq(deadline.as_millis()),
+            ))
+            .execute(conn)
+            .await?;
+    }
+    begun.sort_by_key(|delivery: &BegunDelivery| {
+        asked
+            .iter()
+            .position(|one| one.id == delivery.id && one.organization_id == delivery.organization_id)
+    });
+    Ok(begun)
+}
+
+/// What deliveries of one organization refer to.
+struct Surroundings {
+    targets: HashMap<String, TargetRow>,
+    campaign_names: HashMap<String, String>,
+    leads: HashMap<String, (LeadRow, String)>,
+}
+
+impl Surroundings {
+    async fn load(
+        conn: &mut Conn,
+        organization: &OrganizationId,
+        rows: &[DeliveryRow],
+    ) -> Result<Self, Failure> {
+        let endpoint_ids: Vec<&str> = rows.iter().map(|row| row.endpoint_id.as_str()).collect();
+        let targets: Vec<TargetRow> = webhook_endpoints::table
+            .filter(webhook_endpoints::organization_id.eq(organization.as_str()))
+            .filter(webhook_endpoints::id.eq_any(endpoint_ids))
+            .select(TargetRow::as_select())
+            .load(conn)
+            .await?;
+        let campaign_ids: Vec<&str> = rows.iter().map(|row| row.campaign_id.as_str()).collect();
+        let names: Vec<(String, FreeText)> = campaigns::table
+            .filter(campaigns::organization_id.eq(organization.as_str()))
+            .filter(campaigns::id.eq_any(campaign_ids))
+            .select((campaigns::id, campaigns::name))
+            .load(conn)
+            .await?;
+        // Only a job.new is written from its lead.
+        let lead_ids: Vec<&str> = rows
+            .iter()
+            .filter(|row| row.data.is_none())
+            .map(|row| row.lead_id.as_str())
+            .collect();
+        let found: Vec<(LeadRow, String)> = leads::table
+            .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
+            .filter(leads::organization_id.eq(organization.as_str()))
+            .filter(leads::id.eq_any(lead_ids))
+            .select((LeadRow::as_select(), jobs::json))
+            .load(conn)
+            .await?;
+        Ok(Self {
+            targets: targets
+                .into_iter()
+                .map(|target| (target.id.clone(), target))
+                .collect(),
+            campaign_names: names.into_iter().map(|(id, name)| (id, name.0)).collect(),
+            leads: found
+                .into_iter()
+                .map(|(lead, json)| (lead.id.clone(), (lead, json)))
+                .collect(),
+        })
+    }
+
+    fn url(&self, row: &DeliveryRow) -> &str {
+        self.targets
+            .get(&row.endpoint_id)
+            .map_or("", |target| &target.url.0)
+    }
+
+    fn begun(&self, row: &DeliveryRow, target: &TargetRow, now: Timestamp) -> Result<BegunDelivery, Failure> {
+        let lead = match self.leads.get(&row.lead_id) {
+            Some((lead, json)) => Some(LeadWithJob {
+                lead: lead.clone().into_lead()?,
+                job_json: json.clone(),
+            }),
+            None => None,
+        };
+        Ok(BegunDelivery {
+            organization_id: row.organization()?,
+            id: row.delivery()?,
+            campaign_id: row.campaign()?,
+            lead_id: row.lead(),
+            campaign_name: self.campaign_names.get(&row.campaign_id).cloned(),
+            target: target.target(now)?,
+            payload: row.payload()?,
+            created_at: row.created_at(),
+            lead,
+        })
+    }
+}
+
+async fn finish(
+    conn: &mut Conn,
+    end: &DeliveryEnd,
+    owner: &str,
+    activity: &Activity,
+) -> Result<bool, Failure> {
+    let state = if end.delivered {
+        DeliveryState::Delivered
+    } else {
+        DeliveryState::Failed
+    };
+    let ended = diesel::update(deliveries::table.find((end.organization_id.as_str(), end.id.to_string())))
+        .filter(deliveries::state.eq(DeliveryState::Sending.as_str()))
+        .filter(deliveries::owner.eq(owner))
+        .set((
+            deliveries::state.eq(state.as_str()),
+            deliveries::reason.eq(end.reason.as_deref()),
+            deliveries::ended_at.eq(activity.at.as_millis()),
+        ))
+        .execute(conn)
+        .await?;
+    if ended == 0 {
+        return Ok(false);
+    }
+    insert_activity(conn, activity).await?;
+    Ok(true)
+}
+
+/// Why the store ends a delivery by itself.
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    EndpointRemoved,
+    Interrupted,
+}
+
+impl Ending {
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::EndpointRemoved => "endpoint_removed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    const fn says(self) -> &'static str {
+        match self {
+            Self::EndpointRemoved => "its endpoint was removed or is inactive",
+            Self::Interrupted => "the service stopped while it was being sent; it is not sent again",
+        }
+    }
+}
+
+async fn fail(
+    conn: &mut Conn,
+    row: &DeliveryRow,
+    ending: Ending,
+    url: &str,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let (organization, id, event) = (row.organization()?, row.delivery()?, row.event()?);
+    let end = DeliveryEnd {
+        organization_id: organization.clone(),
+        id,
+        delivered: false,
+        reason: Some(ending.reason().to_owned()),
+        response_status: None,
+        duration_ms: None,
+        response_body: String::new(),
+    };
+    let (campaign, lead, endpoint) = (row.campaign()?, row.lead(), row.endpoint()?);
+    let facts = DeliveryFacts {
+        organization_id: &organization,
+        campaign_id: &campaign,
+        lead_id: &lead,
+        id,
+        event,
+        endpoint_id: &endpoint,
+        url,
+    };
+    let message = format!("{} not delivered: {}.", event.as_str(), ending.says());
+    let activity = delivery_activity(&facts, &end, message, now);
+    diesel::update(deliveries::table.find((row.organization_id.as_str(), row.id.as_str())))
+        .set((
+            deliveries::state.eq(DeliveryState::Failed.as_str()),
+            deliveries::reason.eq(ending.reason()),
+            deliveries::ended_at.eq(now.as_millis()),
+        ))
+        .execute(conn)
+        .await?;
+    insert_activity(conn, &activity).await
+}
+
+async fn overdue_count(conn: &mut Conn, now: Timestamp) -> Result<u64, Failure> {
+    let count: i64 = deliveries::table
+        .filter(sql::<Bool>("deliveries.state = 'sending'"))
+        .filter(deliveries::owner_until.lt(now.as_millis()))
+        .count()
+        .get_result(conn)
+        .await?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+/// Fails some of what is marked as sending beyond its deadline.
+async fn sweep(conn: &mut Conn, now: Timestamp) -> Result<u64, Failure> {
+    let overdue = deliveries::table
+        .filter(sql::<Bool>("deliveries.state = 'sending'"))
+        .filter(deliveries::owner_until.lt(now.as_millis()))
+        .order((deliveries::organization_id, deliveries::id))
+        .limit(SWEPT_AT_ONCE)
+        .select(DeliveryRow::as_select());
+    let overdue: Vec<DeliveryRow> = for_update!(overdue).load(conn).await?;
+    for row in &overdue {
+        let url: Option<FreeText> = webhook_endpoints::table
+            .find((row.organization_id.as_str(), row.endpoint_id.as_str()))
+            .select(webhook_endpoints::url)
+            .first(conn)
+            .await
+            .optional()?;
+        fail(
+            conn,
+            row,
+            Ending::Interrupted,
+            url.as_ref().map_or("", |url| &url.0),
+            now,
+        )
+        .await?;
+    }
+    Ok(overdue.len() as u64)
+}
