@@ -1,1 +1,228 @@
-//! The contract that every implementation of a domain port must meet, as a test suite.
+//! The contracts of the domain's ports, as test suites that run against any implementation.
+//!
+//! An implementation says how to make itself, fresh, for one test; a macro stamps out one test a rule. So the
+//! fakes, SQLite and PostgreSQL run the same tests under the same names:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use async_trait::async_trait;
+//! use bidloop_port_contracts::{StoreBed, Stores};
+//!
+//! struct MyBed(Stores);
+//!
+//! #[async_trait]
+//! impl StoreBed for MyBed {
+//!     fn stores(&self) -> Stores {
+//!         self.0.clone()
+//!     }
+//! }
+//!
+//! async fn my_bed() -> MyBed {
+//!     MyBed(open_empty_database().await)
+//! }
+//!
+//! // The path is from the crate's root, since the tests are in modules of their own, one a port:
+//! // `cargo test leads::` runs the rules of `LeadStore`.
+//! bidloop_port_contracts::store_contracts!(crate::my_bed);
+//! # async fn open_empty_database() -> Stores {
+//! #     unreachable!("an example; no test runs it")
+//! # }
+//! # fn main() {}
+//! ```
+//!
+//! The stamped tests are `#[tokio::test]`s of the multi-thread flavour, so the caller needs tokio among its
+//! dev-dependencies. The rules reach the implementation through its ports alone: what a rule needs to be there,
+//! the builders of [`fixture`] provision as an operator would.
+//!
+//! Each file holds the rules of one port; the macro at its top is their index. Times are the tests' own and
+//! nothing waits for a clock.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    reason = "this is test code, and its panics are the findings"
+)]
+#![expect(
+    clippy::assigning_clones,
+    reason = "records are changed a field at a time, for reading"
+)]
+
+pub mod fixture;
+
+pub mod activities;
+pub mod api_keys;
+pub mod automatic_bids;
+pub mod blobs;
+pub mod changed_jobs;
+pub mod deliveries;
+pub mod ingest_actions;
+pub mod jobs;
+pub mod lead_attachments;
+pub mod lead_bids;
+pub mod leads;
+pub mod matches;
+pub mod provisioning;
+pub mod provisioning_removal;
+pub mod quota;
+pub mod submission_leases;
+pub mod submissions;
+pub mod webhook_senders;
+
+#[cfg(test)]
+mod index_tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bidloop_domain::port::{
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, DeliveryStore, JobStore, LeadStore, MatchStore,
+    ProvisioningStore, SubmissionStore, WebhookSender,
+};
+
+/// The store ports of one implementation, over one state.
+#[derive(Debug, Clone)]
+pub struct Stores {
+    /// Finds, creates and revokes keys.
+    pub api_keys: Arc<dyn ApiKeyStore>,
+    /// Leads and their bids.
+    pub leads: Arc<dyn LeadStore>,
+    /// The feed's side.
+    pub jobs: Arc<dyn JobStore>,
+    /// Backfills.
+    pub matches: Arc<dyn MatchStore>,
+    /// Webhook deliveries.
+    pub deliveries: Arc<dyn DeliveryStore>,
+    /// Queued bids.
+    pub submissions: Arc<dyn SubmissionStore>,
+    /// Intents to bid by template.
+    pub automatic_bids: Arc<dyn AutomaticBidStore>,
+    /// The Activity record.
+    pub activities: Arc<dyn ActivityStore>,
+    /// What operators provision.
+    pub provisioning: Arc<dyn ProvisioningStore>,
+}
+
+impl Stores {
+    /// Of one type that implements them all.
+    pub fn of<S>(store: &Arc<S>) -> Self
+    where
+        S: ApiKeyStore
+            + LeadStore
+            + JobStore
+            + MatchStore
+            + DeliveryStore
+            + SubmissionStore
+            + AutomaticBidStore
+            + ActivityStore
+            + ProvisioningStore
+            + 'static,
+    {
+        Self {
+            api_keys: store.clone(),
+            leads: store.clone(),
+            jobs: store.clone(),
+            matches: store.clone(),
+            deliveries: store.clone(),
+            submissions: store.clone(),
+            automatic_bids: store.clone(),
+            activities: store.clone(),
+            provisioning: store.clone(),
+        }
+    }
+}
+
+/// An implementation of the store ports, empty, for one test.
+#[async_trait]
+pub trait StoreBed: Send + Sync + Sized + 'static {
+    /// The ports.
+    fn stores(&self) -> Stores;
+
+    /// Clears away what the test used, after a rule that held.
+    async fn close(self) {}
+}
+
+/// An implementation of [`BlobStore`], empty, for one test.
+#[async_trait]
+pub trait BlobBed: Send + Sync + Sized + 'static {
+    /// The port.
+    fn blobs(&self) -> Arc<dyn BlobStore>;
+
+    /// Clears away what the test used, after a rule that held.
+    async fn close(self) {}
+}
+
+/// An implementation of [`WebhookSender`] with receivers that it can reach.
+#[async_trait]
+pub trait WebhookSenderBed: Send + Sync + Sized + 'static {
+    /// Itself: the rules need the receivers too.
+    fn bed(&self) -> &Self {
+        self
+    }
+
+    /// The port.
+    fn sender(&self) -> Arc<dyn WebhookSender>;
+
+    /// A receiver that answers every request with this status and body; its URL.
+    async fn receiver(&self, status: u16, body: &str) -> String;
+
+    /// A URL at which no connection comes about.
+    async fn unreachable(&self) -> String;
+
+    /// The bodies that the receiver at `url` got so far.
+    async fn received(&self, url: &str) -> Vec<bytes::Bytes>;
+
+    /// Clears away what the test used, after a rule that held.
+    async fn close(self) {}
+}
+
+/// Runs a rule, which fails if it has not come to its end after a minute: two tasks may be waiting for each other.
+#[doc(hidden)]
+pub async fn within_a_minute(rule: impl Future<Output = ()>) {
+    tokio::time::timeout(Duration::from_secs(60), rule)
+        .await
+        .expect("the rule came to its end");
+}
+
+/// Stamps out the contracts of all store ports for the beds that `$bed` makes: the path, from the crate's root,
+/// of an `async fn() -> impl StoreBed`.
+#[macro_export]
+macro_rules! store_contracts {
+    ($bed:path) => {
+        $crate::activity_store_contracts!($bed);
+        $crate::api_key_store_contracts!($bed);
+        $crate::automatic_bid_store_contracts!($bed);
+        $crate::changed_job_contracts!($bed);
+        $crate::delivery_store_contracts!($bed);
+        $crate::ingest_action_contracts!($bed);
+        $crate::job_store_contracts!($bed);
+        $crate::lead_store_contracts!($bed);
+        $crate::lead_bid_contracts!($bed);
+        $crate::lead_attachment_contracts!($bed);
+        $crate::match_store_contracts!($bed);
+        $crate::provisioning_store_contracts!($bed);
+        $crate::provisioning_removal_contracts!($bed);
+        $crate::quota_contracts!($bed);
+        $crate::submission_store_contracts!($bed);
+        $crate::submission_lease_contracts!($bed);
+    };
+}
+
+/// One test a rule: `$subject` of a bed that `$bed` makes is what the rules of `$module` take.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! stamp {
+    ($bed:path, $trait:ident::$subject:ident, $module:ident, [$($rule:ident),* $(,)?]) => {
+        mod $module {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+                async fn $rule() {
+                    let bed = $bed().await;
+                    $crate::within_a_minute($crate::$module::$rule($crate::$trait::$subject(&bed))).await;
+                    $crate::$trait::close(bed).await;
+                }
+            )*
+        }
+    };
+}

@@ -245,15 +245,18 @@ impl Organization {
         {
             return Err(StoreError::Backend(format!("there is no account {account}")));
         }
-        let entry = self.campaigns.entry(record.id.clone()).or_insert_with(|| CampaignEntry {
-            record: CampaignRecord {
-                filters: Vec::new(),
-                ..record.clone()
-            },
-            matches: Vec::new(),
-            filters_revision: 0,
-            backfill_due: false,
-        });
+        let entry = self
+            .campaigns
+            .entry(record.id.clone())
+            .or_insert_with(|| CampaignEntry {
+                record: CampaignRecord {
+                    filters: Vec::new(),
+                    ..record.clone()
+                },
+                matches: Vec::new(),
+                filters_revision: 0,
+                backfill_due: false,
+            });
         let filters = std::mem::take(&mut entry.record.filters);
         entry.record = CampaignRecord {
             filters,

@@ -1,0 +1,387 @@
+//! The rules of `DeliveryStore`: each delivery is sent at most once (decisions C2, C3, C5, C7 and C8).
+
+use std::collections::BTreeSet;
+
+use bidloop_domain::model::{
+    Activity, ActivityId, ActivityKind, DeliveryId, EventKind, EventPayload, WebhookSecret,
+};
+use bidloop_domain::port::{BegunDelivery, DeliveryEnd, PendingDelivery, ProvisioningChange, WebhookRecord};
+
+use crate::Stores;
+use crate::fixture::{
+    World, activities, activity, at, at_once, campaign, commit, ended, organization, submitted, titled_job,
+    webhook,
+};
+
+/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
+#[macro_export]
+macro_rules! delivery_store_contracts {
+    ($bed:path) => {
+        $crate::stamp!(
+            $bed,
+            StoreBed::stores,
+            deliveries,
+            [
+                pending_deliveries_are_listed_oldest_first,
+                pending_deliveries_are_bounded_for_each_endpoint_and_in_all,
+                pending_deliveries_to_busy_endpoints_are_left_out,
+                a_begun_delivery_is_pending_no_more_and_begun_once,
+                of_many_beginnings_at_once_each_delivery_is_begun_by_one,
+                a_begun_job_new_carries_the_lead_and_the_job_as_they_are_now,
+                a_begun_bid_complete_carries_its_data_as_it_was,
+                a_delivery_goes_to_the_endpoints_current_url_signed_with_all_secrets_that_sign_now,
+                a_delivery_to_a_removed_or_inactive_endpoint_fails_when_it_is_begun,
+                a_delivery_of_a_removed_campaign_has_no_campaign_name,
+                an_end_is_recorded_once_by_the_one_who_began,
+                what_is_sending_beyond_its_deadline_is_interrupted_and_never_sent_again,
+                what_is_sending_within_its_deadline_is_left_alone,
+                of_many_recoveries_at_once_each_delivery_is_interrupted_once,
+                of_an_end_and_an_interruption_at_once_one_counts,
+            ]
+        );
+    };
+}
+
+const BOTH: [EventKind; 2] = [EventKind::JobNew, EventKind::BidComplete];
+
+async fn begin(world: &World, deliveries: &[PendingDelivery], owner: &str) -> Vec<BegunDelivery> {
+    world
+        .stores
+        .deliveries
+        .begin(deliveries, owner, at(100), at(120))
+        .await
+        .unwrap()
+}
+
+/// One pending delivery to `wh_all`.
+async fn one_pending(stores: Stores) -> (World, Vec<PendingDelivery>) {
+    let (world, _) = World::with_lead(stores).await;
+    let pending = world.pending().await;
+    assert_eq!(pending.len(), 1);
+    (world, pending)
+}
+
+fn end_of(begun: &BegunDelivery, delivered: bool) -> DeliveryEnd {
+    DeliveryEnd {
+        organization_id: begun.organization_id.clone(),
+        id: begun.id,
+        delivered,
+        reason: (!delivered).then(|| "unexpected_status".to_owned()),
+        response_status: Some(if delivered { 200 } else { 500 }),
+        duration_ms: Some(12),
+        response_body: "ok".to_owned(),
+    }
+}
+
+fn entry_of(begun: &BegunDelivery, delivered: bool) -> Activity {
+    let outcome = if delivered { "delivered" } else { "failed" };
+    let entry = activity(&begun.organization_id, ActivityKind::Delivery, outcome, at(101));
+    Activity {
+        id: ActivityId::of_delivery(begun.id),
+        ..entry
+    }
+}
+
+async fn finish(world: &World, begun: &BegunDelivery, delivered: bool, owner: &str) -> bool {
+    let (end, entry) = (end_of(begun, delivered), entry_of(begun, delivered));
+    world.stores.deliveries.finish(&end, owner, &entry).await.unwrap()
+}
+
+/// That the Activity record consists of this delivery's failure for this reason.
+async fn assert_failed(world: &World, delivery: DeliveryId, reason: &str) {
+    let entries = activities(&world.stores, &world.organization).await;
+    assert_eq!(entries.len(), 1);
+    let entry = &entries[0];
+    assert_eq!(entry.id, ActivityId::of_delivery(delivery));
+    assert_eq!(
+        (entry.kind, entry.outcome.as_str()),
+        (ActivityKind::Delivery, "failed")
+    );
+    assert_eq!(entry.campaign_id.as_ref(), Some(&world.campaign));
+    assert!(entry.lead_id.is_some());
+    assert_eq!(entry.details["reason"], reason);
+    assert_eq!(entry.details["deliveryId"], delivery.to_string());
+    assert_eq!(entry.details["event"], "job.new");
+    assert_eq!(entry.details["endpointId"], "wh_all");
+}
+
+pub async fn pending_deliveries_are_listed_oldest_first(stores: Stores) {
+    let world = World::new(stores).await;
+    let mut expected = Vec::new();
+    for (second, id) in [(1, "z"), (2, "a"), (3, "m")] {
+        let lead = world.new_lead(id, at(second)).await;
+        let event = bidloop_domain::model::EventId::job_new(&lead.id);
+        let endpoint = webhook("wh_all", None, World::URL, &BOTH).endpoint.id;
+        expected.push(DeliveryId::derive(event, &world.organization, &endpoint));
+    }
+    let ids: Vec<DeliveryId> = world.pending().await.iter().map(|delivery| delivery.id).collect();
+    assert_eq!(ids, expected);
+    assert_eq!(world.stores.deliveries.pending_count().await, Ok(3));
+}
+
+pub async fn pending_deliveries_are_bounded_for_each_endpoint_and_in_all(stores: Stores) {
+    let acme = organization("org_acme")
+        .campaign(campaign("camp"))
+        .webhook(webhook("wh_two", None, "https://hooks.test/two", &BOTH));
+    let world = World::with(stores, acme).await;
+    for second in 1..=4 {
+        world.new_lead(&second.to_string(), at(second)).await;
+    }
+    let count = async |per_endpoint, limit| {
+        let pending = world
+            .stores
+            .deliveries
+            .pending(&[], per_endpoint, limit)
+            .await
+            .unwrap();
+        let to_all = pending
+            .iter()
+            .filter(|delivery| delivery.endpoint_id.as_str() == "wh_all")
+            .count();
+        (to_all, pending.len() - to_all)
+    };
+    assert_eq!(count(100, 100).await, (4, 4));
+    assert_eq!(count(1, 100).await, (1, 1));
+    assert_eq!(count(3, 100).await, (3, 3));
+    let (to_all, to_two) = count(100, 5).await;
+    assert_eq!(to_all + to_two, 5);
+    let oldest = world.pending().await;
+    let first = world.stores.deliveries.pending(&[], 1, 100).await.unwrap();
+    assert_eq!(
+        first.iter().map(|d| d.id).collect::<BTreeSet<_>>(),
+        oldest[..2].iter().map(|d| d.id).collect()
+    );
+}
+
+pub async fn pending_deliveries_to_busy_endpoints_are_left_out(stores: Stores) {
+    let acme = organization("org_acme")
+        .campaign(campaign("camp"))
+        .webhook(webhook("wh_two", None, "https://hooks.test/two", &BOTH));
+    let world = World::with(stores.clone(), acme).await;
+    world.new_lead("1", at(1)).await;
+    let other = World::with(stores, organization("org_two").campaign(campaign("camp"))).await;
+    other.new_lead("2", at(2)).await;
+    let busy = (
+        world.organization.clone(),
+        webhook("wh_all", None, World::URL, &BOTH).endpoint.id,
+    );
+    let pending = world.stores.deliveries.pending(&[busy], 10, 10).await.unwrap();
+    let found: Vec<_> = pending
+        .iter()
+        .map(|d| (d.organization_id.as_str(), d.endpoint_id.as_str()))
+        .collect();
+    assert_eq!(found, [("org_acme", "wh_two"), ("org_two", "wh_all")]);
+}
+
+pub async fn a_begun_delivery_is_pending_no_more_and_begun_once(stores: Stores) {
+    let (world, pending) = one_pending(stores).await;
+    let begun = begin(&world, &pending, "me").await;
+    assert_eq!(
+        begun.iter().map(|delivery| delivery.id).collect::<Vec<_>>(),
+        [pending[0].id]
+    );
+    assert_eq!(world.pending().await, []);
+    assert_eq!(world.stores.deliveries.pending_count().await, Ok(0));
+    assert!(begin(&world, &pending, "me").await.is_empty());
+    assert!(begin(&world, &pending, "other").await.is_empty());
+}
+
+pub async fn of_many_beginnings_at_once_each_delivery_is_begun_by_one(stores: Stores) {
+    let world = World::new(stores).await;
+    world.new_leads(12, at(0)).await;
+    let pending = world.pending().await;
+    assert_eq!(pending.len(), 12);
+    let begun = at_once(8, |number| {
+        let (world, mut pending) = (world.clone(), pending.clone());
+        // Each asks for them in an order of its own.
+        pending.rotate_left(number);
+        async move { begin(&world, &pending, &format!("owner-{number}")).await }
+    })
+    .await;
+    let ids: Vec<DeliveryId> = begun.iter().flatten().map(|delivery| delivery.id).collect();
+    assert_eq!(ids.len(), 12);
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 12);
+}
+
+pub async fn a_begun_job_new_carries_the_lead_and_the_job_as_they_are_now(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    let pending = world.pending().await;
+    let changed = titled_job("1", at(0), "Changed", &[("org_acme", "camp")]);
+    world.ingest(at(5), vec![changed.clone()]).await;
+    let mut renamed = campaign("camp").0;
+    renamed.name = "Renamed".to_owned();
+    let change = ProvisioningChange::PutCampaign(world.organization.clone(), Box::new(renamed));
+    commit(&world.stores, &[change]).await;
+    world.bid(&lead, at(6)).await;
+    let begun = begin(&world, &pending, "me").await.remove(0);
+    assert_eq!(
+        (&begun.organization_id, &begun.campaign_id),
+        (&world.organization, &world.campaign)
+    );
+    assert_eq!((begun.id, &begun.lead_id), (pending[0].id, &lead.id));
+    assert_eq!(begun.campaign_name.as_deref(), Some("Renamed"));
+    assert_eq!((begun.payload, begun.created_at), (EventPayload::JobNew, at(0)));
+    assert_eq!(begun.target.endpoint_id, pending[0].endpoint_id);
+    let carried = begun.lead.unwrap();
+    assert_eq!(carried, world.context(&lead).await.lead);
+    assert_eq!(carried.job_json, changed.json);
+}
+
+pub async fn a_begun_bid_complete_carries_its_data_as_it_was(stores: Stores) {
+    let world = World::with(
+        stores,
+        organization("org_acme").campaign(campaign("camp").paused()),
+    )
+    .await;
+    let lead = world.new_lead("1", at(0)).await;
+    let bid = world.bid_to_the_end(&lead, submitted("p_1", at(4)), at(5)).await;
+    let begun = begin(&world, &world.pending().await, "me").await.remove(0);
+    assert_eq!(begun.payload, EventPayload::BidComplete(ended(bid)));
+    assert_eq!((begun.created_at, begun.lead_id), (at(5), lead.id));
+    assert_eq!(begun.lead, None);
+    assert_eq!(begun.campaign_name.as_deref(), Some("Campaign camp"));
+}
+
+async fn put_webhook(world: &World, webhook: WebhookRecord) {
+    commit(
+        &world.stores,
+        &[ProvisioningChange::PutWebhook(
+            world.organization.clone(),
+            webhook,
+        )],
+    )
+    .await;
+}
+
+pub async fn a_delivery_goes_to_the_endpoints_current_url_signed_with_all_secrets_that_sign_now(
+    stores: Stores,
+) {
+    let world = World::new(stores).await;
+    world.new_leads(2, at(0)).await;
+    let pending = world.pending().await;
+    let (old, new) = (WebhookSecret::generate([1; 32]), WebhookSecret::generate([2; 32]));
+    let mut rotated = webhook("wh_all", None, "https://hooks.test/moved", &BOTH);
+    rotated.secret = new.clone();
+    rotated.previous_secret = Some((old.clone(), at(110)));
+    put_webhook(&world, rotated).await;
+    let early = begin(&world, &pending[..1], "me").await.remove(0).target;
+    assert_eq!(early.url, "https://hooks.test/moved");
+    let exposed = |secrets: &[WebhookSecret]| secrets.iter().map(WebhookSecret::expose).collect::<Vec<_>>();
+    assert_eq!(exposed(&early.secrets), exposed(&[new.clone(), old]));
+    let late = world
+        .stores
+        .deliveries
+        .begin(&pending[1..], "me", at(111), at(130))
+        .await
+        .unwrap()
+        .remove(0);
+    assert_eq!(exposed(&late.target.secrets), exposed(&[new]));
+}
+
+pub async fn a_delivery_to_a_removed_or_inactive_endpoint_fails_when_it_is_begun(stores: Stores) {
+    let (world, pending) = one_pending(stores).await;
+    let mut off = webhook("wh_all", None, World::URL, &BOTH);
+    off.endpoint.active = false;
+    put_webhook(&world, off).await;
+    assert!(begin(&world, &pending, "me").await.is_empty());
+    assert_failed(&world, pending[0].id, "endpoint_removed").await;
+    put_webhook(&world, webhook("wh_all", None, World::URL, &BOTH)).await;
+    assert_eq!(world.pending().await, []);
+    assert!(begin(&world, &pending, "me").await.is_empty());
+
+    world.new_lead("2", at(6)).await;
+    let second = world.pending().await;
+    let removal =
+        ProvisioningChange::RemoveWebhook(world.organization.clone(), second[0].endpoint_id.clone());
+    commit(&world.stores, &[removal]).await;
+    assert!(begin(&world, &second, "me").await.is_empty());
+    assert_eq!(world.stores.deliveries.pending_count().await, Ok(0));
+    let entries = activities(&world.stores, &world.organization).await;
+    assert!(
+        entries
+            .iter()
+            .any(|entry| entry.id == ActivityId::of_delivery(second[0].id))
+    );
+}
+
+pub async fn a_delivery_of_a_removed_campaign_has_no_campaign_name(stores: Stores) {
+    let (world, pending) = one_pending(stores).await;
+    let removal = ProvisioningChange::RemoveCampaign(world.organization.clone(), world.campaign.clone());
+    commit(&world.stores, &[removal]).await;
+    let begun = begin(&world, &pending, "me").await.remove(0);
+    assert_eq!(begun.campaign_name, None);
+    assert_eq!(begun.lead.unwrap().lead.id, begun.lead_id);
+}
+
+pub async fn an_end_is_recorded_once_by_the_one_who_began(stores: Stores) {
+    let (world, pending) = one_pending(stores).await;
+    let begun = begin(&world, &pending, "me").await.remove(0);
+    assert!(!finish(&world, &begun, true, "other").await);
+    assert_eq!(activities(&world.stores, &world.organization).await, []);
+    assert!(finish(&world, &begun, false, "me").await);
+    assert!(!finish(&world, &begun, true, "me").await);
+    assert_eq!(
+        activities(&world.stores, &world.organization).await,
+        [entry_of(&begun, false)]
+    );
+    assert_eq!(world.pending().await, []);
+    assert_eq!(world.stores.deliveries.interrupt_overdue(at(9999)).await, Ok(0));
+}
+
+pub async fn what_is_sending_beyond_its_deadline_is_interrupted_and_never_sent_again(stores: Stores) {
+    let (world, pending) = one_pending(stores).await;
+    let begun = begin(&world, &pending, "me").await.remove(0);
+    assert_eq!(world.stores.deliveries.interrupt_overdue(at(121)).await, Ok(1));
+    assert_failed(&world, begun.id, "interrupted").await;
+    assert!(
+        !finish(&world, &begun, true, "me").await,
+        "it is not the owner's any more"
+    );
+    assert_failed(&world, begun.id, "interrupted").await;
+    assert_eq!(world.stores.deliveries.interrupt_overdue(at(122)).await, Ok(0));
+    assert_eq!(world.pending().await, []);
+    assert!(begin(&world, &pending, "me").await.is_empty());
+}
+
+pub async fn what_is_sending_within_its_deadline_is_left_alone(stores: Stores) {
+    let world = World::new(stores).await;
+    world.new_leads(2, at(0)).await;
+    let pending = world.pending().await;
+    let begun = begin(&world, &pending[..1], "me").await.remove(0);
+    assert_eq!(world.stores.deliveries.interrupt_overdue(at(119)).await, Ok(0));
+    assert_eq!(world.pending().await, pending[1..], "and so is what is not begun");
+    assert!(finish(&world, &begun, true, "me").await);
+}
+
+pub async fn of_many_recoveries_at_once_each_delivery_is_interrupted_once(stores: Stores) {
+    let world = World::new(stores).await;
+    world.new_leads(9, at(0)).await;
+    begin(&world, &world.pending().await, "me").await;
+    let counts = at_once(6, |_| {
+        let world = world.clone();
+        async move { world.stores.deliveries.interrupt_overdue(at(200)).await.unwrap() }
+    })
+    .await;
+    assert_eq!(counts.iter().sum::<u64>(), 9);
+    assert_eq!(activities(&world.stores, &world.organization).await.len(), 9);
+}
+
+pub async fn of_an_end_and_an_interruption_at_once_one_counts(stores: Stores) {
+    let world = World::new(stores).await;
+    world.new_leads(6, at(0)).await;
+    let begun = begin(&world, &world.pending().await, "me").await;
+    let recovery = world.stores.deliveries.interrupt_overdue(at(200));
+    let ends = futures::future::join_all(begun.iter().map(|begun| finish(&world, begun, true, "me")));
+    let (interrupted, finished) = tokio::join!(recovery, ends);
+    let finished = finished.iter().filter(|finished| **finished).count();
+    assert_eq!(u64::try_from(finished).unwrap() + interrupted.unwrap(), 6);
+    let entries = activities(&world.stores, &world.organization).await;
+    assert_eq!(entries.len(), 6);
+    assert_eq!(
+        entries
+            .iter()
+            .filter(|entry| entry.outcome == "delivered")
+            .count(),
+        finished
+    );
+}

@@ -1,0 +1,479 @@
+//! The rules of `LeadStore` for listing, finding, rejecting and configuring leads, and for dry runs (specification,
+//! List leads; decisions A5, B1). Bids, quota and attachments have files of their own.
+
+use bidloop_domain::model::{
+    ActivityKind, BiddingConfig, CampaignMode, CampaignState, Connects, EventId, EventPayload, Lead, LeadId,
+    LeadStatus, NewEvent,
+};
+use bidloop_domain::port::{AcceptBid, AccountReading, LeadLookup, RejectLead};
+
+use crate::Stores;
+use crate::fixture::{
+    World, account, activities, activity, at, at_once, campaign, campaign_id, fresh_uuid, lead_id,
+    organization, organization_id, submitted,
+};
+
+/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
+#[macro_export]
+macro_rules! lead_store_contracts {
+    ($bed:path) => {
+        $crate::stamp!(
+            $bed,
+            StoreBed::stores,
+            leads,
+            [
+                a_page_holds_the_newest_first_with_the_total_and_the_campaigns_name,
+                pages_side_by_side_hold_every_match_once,
+                a_page_beyond_the_end_is_empty,
+                every_job_on_a_page_becomes_a_lead_and_no_other_does,
+                a_lead_keeps_its_id_and_created_at_however_often_it_is_listed,
+                pages_read_at_once_make_each_lead_once,
+                an_unknown_campaign_has_no_page,
+                a_lead_is_found_with_everything_a_decision_needs,
+                a_lead_is_found_under_its_own_organization_and_campaign_only,
+                a_lead_is_found_anywhere_by_its_id,
+                a_rejection_is_for_good_and_leaves_its_reason_and_activity,
+                a_lead_that_is_not_new_cannot_be_rejected,
+                an_unknown_lead_cannot_be_rejected,
+                of_many_rejections_one_counts,
+                of_a_bid_and_a_rejection_at_once_one_counts,
+                a_leads_configuration_is_replaced,
+                a_dry_run_records_activity_and_bid_complete_and_nothing_else,
+                a_dry_run_recorded_twice_is_delivered_once,
+            ]
+        );
+    };
+}
+
+pub async fn a_page_holds_the_newest_first_with_the_total_and_the_campaigns_name(stores: Stores) {
+    let world = World::new(stores).await;
+    for second in 1..=5 {
+        world
+            .ingest(at(second), vec![world.job(&second.to_string(), at(0))])
+            .await;
+    }
+    let page = world.list(1, 2).await;
+    assert_eq!((page.total, page.campaign_name.as_str()), (5, "Campaign camp"));
+    let jobs: Vec<String> = page
+        .leads
+        .iter()
+        .map(|known| known.lead.job_id.to_string())
+        .collect();
+    assert_eq!(jobs, ["4", "3"]);
+    let lead = &page.leads[0].lead;
+    assert_eq!(lead.id, lead_id("org_acme", "camp", "4"));
+    assert_eq!(
+        (&lead.organization_id, &lead.campaign_id),
+        (&world.organization, &world.campaign)
+    );
+    assert_eq!((lead.status, lead.created_at), (LeadStatus::New, at(4)));
+    assert_eq!(
+        (&lead.reason, &lead.rejection_reason, &lead.proposal_id),
+        (&None, &None, &None)
+    );
+    assert_eq!(lead.bidding_config, BiddingConfig::default());
+}
+
+pub async fn pages_side_by_side_hold_every_match_once(stores: Stores) {
+    let world = World::new(stores).await;
+    world.new_leads(11, at(0)).await;
+    let whole: Vec<LeadId> = world
+        .list(0, 100)
+        .await
+        .leads
+        .into_iter()
+        .map(|known| known.lead.id)
+        .collect();
+    assert_eq!(whole.len(), 11);
+    let mut paged = Vec::new();
+    for offset in [0, 4, 8] {
+        paged.extend(
+            world
+                .list(offset, 4)
+                .await
+                .leads
+                .into_iter()
+                .map(|known| known.lead.id),
+        );
+    }
+    assert_eq!(paged, whole);
+}
+
+pub async fn a_page_beyond_the_end_is_empty(stores: Stores) {
+    let world = World::new(stores).await;
+    assert_eq!(
+        (world.list(0, 10).await.total, world.list(0, 10).await.leads),
+        (0, vec![])
+    );
+    world.new_leads(3, at(0)).await;
+    for offset in [3, 4, u64::from(u32::MAX), u64::MAX] {
+        let page = world.list(offset, 10).await;
+        assert_eq!((page.total, page.leads), (3, vec![]), "{offset}");
+    }
+}
+
+pub async fn every_job_on_a_page_becomes_a_lead_and_no_other_does(stores: Stores) {
+    let world = World::with(
+        stores,
+        organization("org_acme").campaign(campaign("camp").paused()),
+    )
+    .await;
+    for second in 1..=3 {
+        world
+            .ingest(at(second), vec![world.job(&second.to_string(), at(0))])
+            .await;
+    }
+    world.list(1, 1).await;
+    let is_lead = async |job| world.find(&lead_id("org_acme", "camp", job)).await.is_some();
+    assert_eq!(
+        (is_lead("1").await, is_lead("2").await, is_lead("3").await),
+        (false, true, false)
+    );
+}
+
+pub async fn a_lead_keeps_its_id_and_created_at_however_often_it_is_listed(stores: Stores) {
+    let world = World::with(
+        stores,
+        organization("org_acme").campaign(campaign("camp").paused()),
+    )
+    .await;
+    world.ingest(at(10), vec![world.job("1", at(0))]).await;
+    let first = world.list(0, 1).await.leads;
+    world.ingest(at(20), vec![world.job("2", at(1))]).await;
+    assert_eq!(world.list(1, 1).await.leads, first);
+    assert_eq!(world.find(&first[0].lead.id).await.unwrap().lead, first[0]);
+    assert_eq!(first[0].lead.created_at, at(10));
+}
+
+pub async fn pages_read_at_once_make_each_lead_once(stores: Stores) {
+    let world = World::with(
+        stores,
+        organization("org_acme").campaign(campaign("camp").paused()),
+    )
+    .await;
+    let jobs = (0..10)
+        .map(|number| world.job(&number.to_string(), at(number)))
+        .collect();
+    world.ingest(at(10), jobs).await;
+    let pages = at_once(8, |_| {
+        let world = world.clone();
+        async move { world.list(0, 10).await }
+    })
+    .await;
+    assert_eq!(pages[0].leads.len(), 10);
+    assert!(pages.iter().all(|page| page == &pages[0]));
+}
+
+pub async fn an_unknown_campaign_has_no_page(stores: Stores) {
+    let world = World::new(stores).await;
+    organization("org_two")
+        .campaign(campaign("of_two"))
+        .provision(&world.stores)
+        .await;
+    for (organization, campaign) in [
+        ("org_acme", "camp_9"),
+        ("org_acme", "of_two"),
+        ("org_two", "camp"),
+        ("org_9", "camp"),
+    ] {
+        let (organization, campaign) = (organization_id(organization), campaign_id(campaign));
+        assert_eq!(
+            world.stores.leads.page(&organization, &campaign, 0, 10).await,
+            Ok(None)
+        );
+    }
+}
+
+pub async fn a_lead_is_found_with_everything_a_decision_needs(stores: Stores) {
+    let mut camp = campaign("camp").automatic().paused();
+    camp.0.bidding_config.min_boost = Some(Connects::new(2));
+    camp.0.proposal.cover_letter = Some("Hello {{ title }}".to_owned());
+    let acme = organization("org_acme").campaign(camp.clone());
+    let world = World::with(stores, acme.clone()).await;
+    let lead = world.new_lead("1", at(0)).await;
+    let account = account("acct_1").id;
+    let reading = AccountReading {
+        profile_hourly_rate: Some(47.25),
+        connects_balance: Connects::new(80),
+        at: at(1),
+    };
+    world
+        .stores
+        .submissions
+        .record_account(&world.organization, &account, &reading)
+        .await
+        .unwrap();
+    let context = world.context(&lead).await;
+    assert_eq!(context.lead.lead, lead);
+    assert!(context.attachments.is_empty());
+    assert!(context.bid.is_none());
+    let found = context.campaign.unwrap();
+    assert_eq!(
+        (&found.organization_id, &found.id),
+        (&world.organization, &world.campaign)
+    );
+    assert_eq!(found.name, "Campaign camp");
+    assert_eq!(
+        (found.mode, found.state),
+        (CampaignMode::Automatic, CampaignState::Paused)
+    );
+    assert_eq!(
+        (&found.bidding_config, &found.proposal),
+        (&camp.0.bidding_config, &camp.0.proposal)
+    );
+    assert_eq!(found.subscription, acme.0.subscription);
+    let summary = found.account.unwrap();
+    assert_eq!((summary.id, summary.connected), (account, true));
+    assert_eq!(summary.profile_hourly_rate, Some(47.25));
+}
+
+pub async fn a_lead_is_found_under_its_own_organization_and_campaign_only(stores: Stores) {
+    let acme = organization("org_acme")
+        .campaign(campaign("camp"))
+        .campaign(campaign("other"));
+    let world = World::with(stores, acme).await;
+    organization("org_two")
+        .campaign(campaign("camp"))
+        .provision(&world.stores)
+        .await;
+    let lead = world.new_lead("1", at(0)).await;
+    let look_up = async |organization: &str, campaign: &str, lead: &LeadId| {
+        let (organization, campaign) = (organization_id(organization), campaign_id(campaign));
+        world
+            .stores
+            .leads
+            .find(&organization, &campaign, lead)
+            .await
+            .unwrap()
+    };
+    assert!(matches!(
+        look_up("org_acme", "camp", &lead.id).await,
+        LeadLookup::Found(_)
+    ));
+    assert!(matches!(
+        look_up("org_acme", "other", &lead.id).await,
+        LeadLookup::LeadUnknown
+    ));
+    assert!(matches!(
+        look_up("org_two", "camp", &lead.id).await,
+        LeadLookup::LeadUnknown
+    ));
+    assert!(matches!(
+        look_up("org_acme", "camp_9", &lead.id).await,
+        LeadLookup::CampaignUnknown
+    ));
+    assert!(matches!(
+        look_up("org_two", "other", &lead.id).await,
+        LeadLookup::CampaignUnknown
+    ));
+    let odd = LeadId::from_caller("ld_'; --\u{1F600}");
+    assert!(matches!(
+        look_up("org_acme", "camp", &odd).await,
+        LeadLookup::LeadUnknown
+    ));
+}
+
+pub async fn a_lead_is_found_anywhere_by_its_id(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    let found = world.stores.leads.find_anywhere(&lead.id).await.unwrap().unwrap();
+    assert_eq!(found.lead.lead, lead);
+    assert_eq!(found.campaign.unwrap().id, world.campaign);
+    assert!(
+        world
+            .stores
+            .leads
+            .find_anywhere(&LeadId::from_caller("ld_9"))
+            .await
+            .unwrap()
+            .is_none()
+    );
+}
+
+async fn reject(world: &World, lead: &Lead, reason: Option<&str>) -> RejectLead {
+    let entry = activity(&world.organization, ActivityKind::Rejection, "accepted", at(5));
+    world
+        .stores
+        .leads
+        .reject(&world.organization, &lead.id, reason, &entry)
+        .await
+        .unwrap()
+}
+
+pub async fn a_rejection_is_for_good_and_leaves_its_reason_and_activity(stores: Stores) {
+    let world = World::new(stores).await;
+    let leads = world.new_leads(2, at(0)).await;
+    assert_eq!(
+        reject(&world, &leads[0], Some("Too „cheap“.")).await,
+        RejectLead::Rejected
+    );
+    assert_eq!(reject(&world, &leads[1], None).await, RejectLead::Rejected);
+    let rejected = world.context(&leads[0]).await.lead.lead;
+    assert_eq!(rejected.status, LeadStatus::Rejected);
+    assert_eq!(rejected.rejection_reason.as_deref(), Some("Too „cheap“."));
+    assert_eq!(world.context(&leads[1]).await.lead.lead.rejection_reason, None);
+    assert_eq!(activities(&world.stores, &world.organization).await.len(), 2);
+    assert_eq!(
+        world.try_bid(&leads[0], at(6)).await,
+        AcceptBid::LeadNotNew(LeadStatus::Rejected)
+    );
+}
+
+pub async fn a_lead_that_is_not_new_cannot_be_rejected(stores: Stores) {
+    let world = World::new(stores).await;
+    let leads = world.new_leads(3, at(0)).await;
+    reject(&world, &leads[0], Some("first")).await;
+    world
+        .bid_to_the_end(&leads[1], submitted("p_1", at(2)), at(2))
+        .await;
+    world.bid(&leads[2], at(3)).await;
+    let before = activities(&world.stores, &world.organization).await.len();
+    for (lead, status) in leads
+        .iter()
+        .zip([LeadStatus::Rejected, LeadStatus::Submitted, LeadStatus::Queued])
+    {
+        assert_eq!(
+            reject(&world, lead, Some("again")).await,
+            RejectLead::LeadNotNew(status)
+        );
+        assert_eq!(world.status(lead).await, status);
+    }
+    assert_eq!(
+        world
+            .context(&leads[0])
+            .await
+            .lead
+            .lead
+            .rejection_reason
+            .as_deref(),
+        Some("first")
+    );
+    assert_eq!(activities(&world.stores, &world.organization).await.len(), before);
+}
+
+pub async fn an_unknown_lead_cannot_be_rejected(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    let two = organization("org_two")
+        .campaign(campaign("camp"))
+        .provision(&world.stores)
+        .await;
+    let entry = activity(&two, ActivityKind::Rejection, "accepted", at(5));
+    assert_eq!(
+        world.stores.leads.reject(&two, &lead.id, None, &entry).await,
+        Ok(RejectLead::LeadUnknown)
+    );
+    assert_eq!(world.status(&lead).await, LeadStatus::New);
+    assert_eq!(activities(&world.stores, &two).await, []);
+}
+
+pub async fn of_many_rejections_one_counts(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    let answers = at_once(12, |_| {
+        let (world, lead) = (world.clone(), lead.clone());
+        async move { reject(&world, &lead, None).await }
+    })
+    .await;
+    assert_eq!(
+        answers
+            .iter()
+            .filter(|answer| **answer == RejectLead::Rejected)
+            .count(),
+        1
+    );
+    assert_eq!(activities(&world.stores, &world.organization).await.len(), 1);
+}
+
+pub async fn of_a_bid_and_a_rejection_at_once_one_counts(stores: Stores) {
+    let world = World::new(stores).await;
+    for lead in world.new_leads(8, at(0)).await {
+        let (bid, rejection) = tokio::join!(world.try_bid(&lead, at(1)), reject(&world, &lead, None));
+        let status = world.status(&lead).await;
+        match rejection {
+            RejectLead::Rejected => {
+                assert_eq!(bid, AcceptBid::LeadNotNew(LeadStatus::Rejected));
+                assert_eq!(status, LeadStatus::Rejected);
+            }
+            other => {
+                assert_eq!(other, RejectLead::LeadNotNew(LeadStatus::Queued));
+                assert_eq!((bid, status), (AcceptBid::Accepted, LeadStatus::Queued));
+            }
+        }
+    }
+}
+
+pub async fn a_leads_configuration_is_replaced(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    let first = BiddingConfig {
+        boosting_enabled: Some(true),
+        ..BiddingConfig::default()
+    };
+    let second = BiddingConfig {
+        min_boost: Some(Connects::new(4)),
+        ..BiddingConfig::default()
+    };
+    for config in [first, second, BiddingConfig::default()] {
+        assert_eq!(world.stores.leads.configure(&lead.id, &config).await, Ok(true));
+        assert_eq!(world.context(&lead).await.lead.lead.bidding_config, config);
+    }
+    let unknown = LeadId::from_caller("ld_9");
+    assert_eq!(
+        world
+            .stores
+            .leads
+            .configure(&unknown, &BiddingConfig::default())
+            .await,
+        Ok(false)
+    );
+}
+
+fn dry_run_of(lead: &Lead) -> NewEvent {
+    NewEvent {
+        id: EventId(fresh_uuid()),
+        organization_id: lead.organization_id.clone(),
+        campaign_id: lead.campaign_id.clone(),
+        lead_id: lead.id.clone(),
+        payload: EventPayload::BidComplete(r#"{"dryRun": true, "amount": null}"#.to_owned()),
+    }
+}
+
+pub async fn a_dry_run_records_activity_and_bid_complete_and_nothing_else(stores: Stores) {
+    let world = World::with(
+        stores,
+        organization("org_acme")
+            .limit(1)
+            .campaign(campaign("camp").paused()),
+    )
+    .await;
+    let lead = world.new_lead("1", at(0)).await;
+    let mut entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(7));
+    entry.dry_run = true;
+    let event = dry_run_of(&lead);
+    world.stores.leads.record_dry_run(&entry, &event).await.unwrap();
+    assert_eq!(activities(&world.stores, &world.organization).await, [entry]);
+    let pending = world.pending().await;
+    let begun = world
+        .stores
+        .deliveries
+        .begin(&pending, "me", at(8), at(18))
+        .await
+        .unwrap();
+    assert_eq!(begun.len(), 1);
+    assert_eq!((&begun[0].payload, begun[0].created_at), (&event.payload, at(7)));
+    assert_eq!(world.context(&lead).await.lead.lead, lead);
+    assert_eq!(world.stores.submissions.queued_count().await, Ok(0));
+    world.bid(&lead, at(9)).await;
+}
+
+pub async fn a_dry_run_recorded_twice_is_delivered_once(stores: Stores) {
+    let world = World::with(
+        stores,
+        organization("org_acme").campaign(campaign("camp").paused()),
+    )
+    .await;
+    let lead = world.new_lead("1", at(0)).await;
+    let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(7));
+    let event = dry_run_of(&lead);
+    world.stores.leads.record_dry_run(&entry, &event).await.unwrap();
+    world.stores.leads.record_dry_run(&entry, &event).await.unwrap();
+    assert_eq!(world.stores.deliveries.pending_count().await, Ok(1));
+    assert_eq!(activities(&world.stores, &world.organization).await.len(), 1);
+}
