@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, LeadStore, StoreError, SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, LeadStore, ProvisioningStore, StoreError,
+    SubmissionStore,
 };
 
 use crate::migrations::{MigrateError, SchemaState};
@@ -71,7 +72,14 @@ pub(crate) trait Administration: Send + Sync {
 
 /// A database with every store of the domain on it.
 trait Backend:
-    Administration + ActivityStore + ApiKeyStore + AutomaticBidStore + DeliveryStore + LeadStore + SubmissionStore
+    Administration
+    + ActivityStore
+    + ApiKeyStore
+    + AutomaticBidStore
+    + DeliveryStore
+    + LeadStore
+    + ProvisioningStore
+    + SubmissionStore
 {
 }
 
@@ -151,5 +159,10 @@ impl Database {
     /// Intents to bid by template.
     pub fn automatic_bids(&self) -> Arc<dyn AutomaticBidStore> {
         Arc::clone(&self.backend) as Arc<dyn AutomaticBidStore>
+    }
+
+    /// Organizations and what belongs to them.
+    pub fn provisioning(&self) -> Arc<dyn ProvisioningStore> {
+        Arc::clone(&self.backend) as Arc<dyn ProvisioningStore>
     }
 }

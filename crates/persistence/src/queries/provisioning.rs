@@ -1,0 +1,143 @@
+//! What operators provision: read whole, and changed in one transaction under one revision.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use bidloop_domain::model::{ApiKeyHash, OrganizationId, Timestamp};
+use bidloop_domain::port::{
+    CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError,
+};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+
+use super::{Conn, Store};
+use crate::failure::Failure;
+use crate::schema::{organizations, revision_counter};
+
+mod campaigns;
+mod organization;
+mod snapshot;
+
+/// How many values one statement is given: SQLite takes no more than some ten thousand.
+const AT_ONCE: usize = 500;
+
+#[async_trait]
+impl ProvisioningStore for Store {
+    async fn snapshot(
+        &self,
+        organizations: &[OrganizationId],
+        key_hashes: &[ApiKeyHash],
+    ) -> Result<ProvisioningSnapshot, StoreError> {
+        let (organizations, key_hashes) = (organizations.to_vec(), key_hashes.to_vec());
+        // The inherent method: the port has one of the same name.
+        Store::snapshot(self, async move |conn: &mut Conn| {
+            snapshot::snapshot(conn, &organizations, &key_hashes).await
+        })
+        .await
+    }
+
+    async fn commit(
+        &self,
+        expected: Revision,
+        changes: &[ProvisioningChange],
+        at: Timestamp,
+    ) -> Result<CommitProvisioning, StoreError> {
+        let changes = changes.to_vec();
+        self.write(async move |conn: &mut Conn| commit(conn, expected, &changes, at).await)
+            .await
+    }
+}
+
+async fn commit(
+    conn: &mut Conn,
+    expected: Revision,
+    changes: &[ProvisioningChange],
+    at: Timestamp,
+) -> Result<CommitProvisioning, Failure> {
+    let counter = revision_counter::table.find(1_i64);
+    let value: i64 = for_update!(counter.select(revision_counter::value))
+        .first(conn)
+        .await?;
+    if value != expected.0 {
+        return Ok(CommitProvisioning::RevisionMoved);
+    }
+    let revision = value + 1;
+    diesel::update(counter)
+        .set(revision_counter::value.eq(revision))
+        .execute(conn)
+        .await?;
+    lock_organizations(conn, changes).await?;
+    for change in changes {
+        carry_out(conn, change, revision, at).await?;
+    }
+    Ok(CommitProvisioning::Committed)
+}
+
+/// Keeps everybody else away from what the changes may touch. Whoever changes something of an organization that
+/// provisioning changes too holds its row, so that none waits in a circle; a new one has none to wait for.
+async fn lock_organizations(conn: &mut Conn, changes: &[ProvisioningChange]) -> Result<(), Failure> {
+    let ids: BTreeSet<&str> = changes
+        .iter()
+        .map(|change| organization_of(change).as_str())
+        .collect();
+    let ids: Vec<&str> = ids.into_iter().collect();
+    for ids in ids.chunks(AT_ONCE) {
+        let rows = organizations::table
+            .filter(organizations::id.eq_any(ids))
+            .order(organizations::id)
+            .select(organizations::id);
+        let _locked: Vec<String> = for_update!(rows).load(conn).await?;
+    }
+    Ok(())
+}
+
+fn organization_of(change: &ProvisioningChange) -> &OrganizationId {
+    use ProvisioningChange as Change;
+    match change {
+        Change::PutOrganization { id, .. }
+        | Change::PutUser(id, _)
+        | Change::RemoveUser(id, _)
+        | Change::PutApiKey(id, _, _)
+        | Change::RemoveApiKey(id, _)
+        | Change::PutWebhook(id, _)
+        | Change::RemoveWebhook(id, _)
+        | Change::PutAccount(id, _)
+        | Change::RemoveAccount(id, _)
+        | Change::PutCampaign(id, _)
+        | Change::RemoveCampaign(id, _)
+        | Change::PutFilter(id, _, _)
+        | Change::RemoveFilter(id, _, _) => id,
+    }
+}
+
+async fn carry_out(
+    conn: &mut Conn,
+    change: &ProvisioningChange,
+    revision: i64,
+    at: Timestamp,
+) -> Result<(), Failure> {
+    use ProvisioningChange as Change;
+    match change {
+        Change::PutOrganization {
+            id,
+            name,
+            subscription,
+        } => organization::put(conn, id, name, subscription).await,
+        Change::PutUser(id, user) => organization::put_user(conn, id, user).await,
+        Change::RemoveUser(id, email) => organization::remove_user(conn, id, email).await,
+        Change::PutApiKey(id, record, hash) => organization::put_api_key(conn, id, record, hash).await,
+        Change::RemoveApiKey(id, key) => organization::remove_api_key(conn, id, key).await,
+        Change::PutWebhook(id, webhook) => organization::put_webhook(conn, id, webhook).await,
+        Change::RemoveWebhook(id, endpoint) => organization::remove_webhook(conn, id, endpoint).await,
+        Change::PutAccount(id, account) => organization::put_account(conn, id, account, at).await,
+        Change::RemoveAccount(id, account) => organization::remove_account(conn, id, account).await,
+        Change::PutCampaign(id, campaign) => campaigns::put(conn, id, campaign, revision).await,
+        Change::RemoveCampaign(id, campaign) => campaigns::remove(conn, id, campaign).await,
+        Change::PutFilter(id, campaign, filter) => {
+            campaigns::put_filter(conn, id, campaign, filter, revision).await
+        }
+        Change::RemoveFilter(id, campaign, filter) => {
+            campaigns::remove_filter(conn, id, campaign, filter, revision).await
+        }
+    }
+}
