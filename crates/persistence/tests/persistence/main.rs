@@ -4,6 +4,7 @@
 
 mod activities;
 mod api_keys;
+mod leads;
 mod opening;
 mod schema;
 mod test_database;
