@@ -6,6 +6,7 @@ mod activities;
 mod api_keys;
 mod leads;
 mod opening;
+mod provisioning;
 mod schema;
 mod test_database;
 mod writing;

@@ -6,8 +6,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bidloop_persistence::{Database, DatabaseSettings};
-use diesel::SqliteConnection;
 use diesel::connection::{Connection as _, SimpleConnection as _};
+use diesel::dsl::sql;
+use diesel::sql_types::BigInt;
+use diesel::{RunQueryDsl as _, SqliteConnection};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
@@ -80,6 +82,25 @@ impl TestDatabase {
                 .batch_execute(sql)
                 .await
                 .unwrap(),
+        }
+    }
+
+    /// The one number that a query finds behind the stores' back.
+    pub(crate) async fn number(&self, query: &str) -> i64 {
+        match &self.place {
+            Place::Sqlite { folder } => {
+                let mut conn = SqliteConnection::establish(file(folder.path()).to_str().unwrap()).unwrap();
+                conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+                diesel::select(sql::<BigInt>(&format!("({query})")))
+                    .get_result(&mut conn)
+                    .unwrap()
+            }
+            Place::Postgres { name } => connect(&postgres_url(name))
+                .await
+                .query_one(query, &[])
+                .await
+                .unwrap()
+                .get(0),
         }
     }
 
