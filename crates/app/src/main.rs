@@ -1,2 +1,33 @@
-//! The `bidloop` program.
-fn main() {}
+//! The `bidloop` program: settings, wiring, workers and commands around the domain's use cases.
+
+mod cli;
+mod commands;
+mod metrics;
+mod password_hasher;
+mod service;
+mod settings;
+mod shutdown;
+mod system;
+mod telemetry;
+mod workers;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => {
+            let status = runtime.block_on(commands::run(cli));
+            // Work that outlived the graceful stop is abandoned; what it did is in the store.
+            runtime.shutdown_background();
+            status
+        }
+        Err(error) => {
+            commands::report_start_failure(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

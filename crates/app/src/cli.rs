@@ -1,0 +1,247 @@
+//! The command line (its names and exit statuses are a contract with other programs).
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::workers::Role;
+
+/// Bids on marketplace jobs: watches, matches, asks your program, submits exactly once.
+#[derive(Debug, Parser)]
+#[command(
+    name = "bidloop",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// Settings file (TOML); environment variables BIDLOOP_SECTION__KEY override it.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Everything in one process with nothing to set up: start here.
+    Demo(DemoArgs),
+    /// The service.
+    Serve(ServeArgs),
+    /// Provisions what FILE describes; `-` reads standard input.
+    Apply(ApplyArgs),
+    /// Brings the database to this version's schema.
+    Migrate(JsonArg),
+    /// The marketplace simulator alone.
+    Simulate(SimulateArgs),
+    /// API keys of an organization.
+    #[command(subcommand)]
+    Keys(KeysCommand),
+    /// One lead.
+    #[command(subcommand)]
+    Leads(LeadsCommand),
+    /// The Activity record as JSON lines, newest first.
+    Activity(ActivityArgs),
+    /// Saved filters against job posts.
+    #[command(subcommand)]
+    Filters(FiltersCommand),
+    /// Prints the interface description (OpenAPI 3.1).
+    Openapi(JsonArg),
+    /// The settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JsonArg {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DemoArgs {
+    /// Where the demo keeps its database, attachments and key.
+    #[arg(long, value_name = "DIR", default_value = "bidloop-data")]
+    pub(crate) data_dir: PathBuf,
+    /// Address of the HTTP API.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Answer each job.new with a bid through its bidUrl.
+    #[arg(long)]
+    pub(crate) auto_reply: bool,
+    /// Jobs per second that the simulated marketplace publishes.
+    #[arg(long, value_name = "JOBS_PER_SECOND", default_value_t = 1.0)]
+    pub(crate) rate: f64,
+    /// Seed of the generated job posts.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Stop by itself after so many seconds.
+    #[arg(long = "for", value_name = "SECONDS")]
+    pub(crate) stop_after: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// What this process does, separated by commas.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "api,watch,dispatch,submit"
+    )]
+    pub(crate) role: Vec<Role>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApplyArgs {
+    /// JSON, or TOML if its name ends in .toml; `-` is standard input.
+    pub(crate) file: PathBuf,
+    /// The report is JSON with or without this flag.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// Address to listen on.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9090")]
+    pub(crate) listen: SocketAddr,
+    /// Publish these JobPosts, one a line.
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub(crate) jobs: Option<PathBuf>,
+    /// Publish at this rate: the file's posts, or generated ones without a file.
+    #[arg(long, value_name = "JOBS_PER_SECOND")]
+    pub(crate) rate: Option<f64>,
+    /// Seed of the generated job posts.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Creates a key and shows it this once.
+    Create {
+        #[arg(long, value_name = "ID")]
+        organization: String,
+        /// Shown as the actor in the Activity record.
+        #[arg(long)]
+        name: String,
+        /// The key's id; made up if left out.
+        #[arg(long)]
+        id: Option<String>,
+        /// From when on the key is refused.
+        #[arg(long, value_name = "RFC3339")]
+        expires_at: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Lists an organization's keys.
+    List {
+        #[arg(long, value_name = "ID")]
+        organization: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revokes a key, at once.
+    Revoke {
+        #[arg(long, value_name = "ID")]
+        organization: String,
+        #[arg(long)]
+        id: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LeadsCommand {
+    /// Shows a lead, its configuration and its bid.
+    Show {
+        #[arg(long, value_name = "ID")]
+        lead: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sets the lead's own bidding configuration, replacing what was there; `{}` clears it.
+    Configure {
+        #[arg(long, value_name = "ID")]
+        lead: String,
+        /// A BiddingConfigOverride (JSON); `-` is standard input.
+        #[arg(long, value_name = "FILE")]
+        file: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sets a skipped or failed lead back to `new`.
+    Reopen {
+        #[arg(long, value_name = "ID")]
+        lead: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ActivityArgs {
+    /// Only this organization's entries.
+    #[arg(long, value_name = "ID")]
+    pub(crate) organization: Option<String>,
+    /// Only this campaign's entries.
+    #[arg(long, value_name = "ID")]
+    pub(crate) campaign: Option<String>,
+    /// Only this lead's entries.
+    #[arg(long, value_name = "ID")]
+    pub(crate) lead: Option<String>,
+    /// At most so many entries.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: u32,
+    /// The entries are JSON with or without this flag.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FiltersCommand {
+    /// Says which jobs a filter matches.
+    Test {
+        /// A saved filter (JSON).
+        #[arg(long, value_name = "FILE")]
+        filter: PathBuf,
+        /// JobPosts, one a line; the stored jobs if left out.
+        #[arg(long, value_name = "FILE.jsonl")]
+        jobs: Option<PathBuf>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Says which conditions of a filter hold for one job.
+    Explain {
+        /// A saved filter (JSON).
+        #[arg(long, value_name = "FILE")]
+        filter: PathBuf,
+        /// One JobPost (JSON).
+        #[arg(long, value_name = "FILE")]
+        job: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Loads the settings and says what is wrong with each.
+    Check {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}

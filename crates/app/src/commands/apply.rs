@@ -1,0 +1,91 @@
+//! `bidloop apply`.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
+use bidloop_domain::use_case::ApplyProvisioningError;
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::io::AsyncReadExt;
+
+use super::{Failure, Outcome, database, output};
+use crate::service::Operations;
+use crate::settings::Settings;
+
+pub(super) async fn run(settings: &Settings, file: &Path) -> Outcome {
+    let document = read_document(file)?;
+    let database = database::open_migrated(settings).await?;
+    let operations = Operations::new(settings, &database).await?;
+    let folder = file
+        .parent()
+        .filter(|_| file != Path::new("-"))
+        .map(Path::to_path_buf)
+        .unwrap_or_default();
+    let report = operations
+        .apply_provisioning
+        .execute(&document, &FolderSource { folder })
+        .await;
+    let report = report.map_err(|error| match error {
+        ApplyProvisioningError::Faulty(faults) => {
+            Failure::Failed(faults.iter().map(ToString::to_string).collect())
+        }
+        other => Failure::failed(other.to_string()),
+    })?;
+    // What is reported as done holds from then on (decision D7): the campaigns' lists as well.
+    if let Err(error) = backfill(&operations).await {
+        tracing::warn!(%error, "matches of stored jobs are not up to date yet: the running service brings them there");
+    }
+    output::json(&report)
+}
+
+async fn backfill(operations: &Operations) -> Result<(), bidloop_domain::port::StoreError> {
+    while operations.backfill_matches.run(&|_, _| {}).await?.superseded > 0 {}
+    Ok(())
+}
+
+/// JSON, or TOML by the file's name.
+fn read_document(file: &Path) -> Result<Value, Failure> {
+    let text = output::read_input(file)?;
+    let fault = |error: String| Failure::failed(format!("{}: {}", file.display(), error.trim_end()));
+    if file
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+    {
+        toml::from_str(&text).map_err(|error| fault(error.to_string()))
+    } else {
+        serde_json::from_str(&text).map_err(|error| fault(error.to_string()))
+    }
+}
+
+/// Files relative to a folder.
+#[derive(Debug)]
+struct FolderSource {
+    folder: PathBuf,
+}
+
+/// Bytes read at once.
+const PIECE: usize = 64 * 1024;
+
+#[async_trait]
+impl AttachmentSource for FolderSource {
+    async fn open(&self, path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
+        let file = tokio::fs::File::open(self.folder.join(path))
+            .await
+            .map_err(unreadable)?;
+        let pieces = futures::stream::try_unfold(file, |mut file| async move {
+            let mut piece = vec![0; PIECE];
+            let read = file.read(&mut piece).await.map_err(unreadable)?;
+            piece.truncate(read);
+            Ok((read > 0).then(|| (Bytes::from(piece), file)))
+        });
+        Ok(Box::pin(pieces))
+    }
+}
+
+fn unreadable(error: std::io::Error) -> AttachmentSourceError {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => AttachmentSourceError::NotFound,
+        _ => AttachmentSourceError::Unreadable(error.to_string()),
+    }
+}

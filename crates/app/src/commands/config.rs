@@ -1,0 +1,19 @@
+//! `bidloop config check`. What is wrong with the settings was said, and the exit status 2, before this runs.
+
+use serde_json::json;
+
+use super::{Outcome, output};
+use crate::cli::ConfigCommand;
+use crate::settings::Settings;
+
+pub(super) fn run(settings: &Settings, command: &ConfigCommand) -> Outcome {
+    let ConfigCommand::Check { json: as_json } = command;
+    if *as_json {
+        return output::json(&json!({ "ok": true }));
+    }
+    let marketplace = match &settings.marketplace {
+        Some(market) => format!("the marketplace at {}", market.base_url),
+        None => "no marketplace: nothing is watched or submitted".to_owned(),
+    };
+    output::line(&format!("The settings are right; {marketplace}."))
+}

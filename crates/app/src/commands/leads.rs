@@ -1,0 +1,52 @@
+//! `bidloop leads show|configure|reopen`.
+
+use bidloop_domain::model::{Actor, LeadId};
+use bidloop_domain::use_case::OperateLeadsError;
+use serde_json::{Value, json};
+
+use super::{Failure, Outcome, database, output};
+use crate::cli::LeadsCommand;
+use crate::service::Operations;
+use crate::settings::Settings;
+
+impl From<OperateLeadsError> for Failure {
+    fn from(error: OperateLeadsError) -> Self {
+        match error {
+            OperateLeadsError::Faulty(faults) => {
+                Self::Failed(faults.iter().map(ToString::to_string).collect())
+            }
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+pub(super) async fn run(settings: &Settings, command: LeadsCommand) -> Outcome {
+    let database = database::open_current(settings).await?;
+    let leads = Operations::new(settings, &database).await?.operate_leads;
+    match command {
+        LeadsCommand::Show { lead, json: _ } => output::json(&leads.show(&LeadId::from_caller(&lead)).await?),
+        LeadsCommand::Configure {
+            lead,
+            file,
+            json: as_json,
+        } => {
+            let text = output::read_input(&file)?;
+            let config: Value = serde_json::from_str(&text)
+                .map_err(|error| Failure::failed(format!("{}: {error}", file.display())))?;
+            let config = leads.configure(&LeadId::from_caller(&lead), &config).await?;
+            if as_json {
+                return output::json(&json!({ "leadId": lead, "biddingConfig": config }));
+            }
+            output::line(&format!("The bidding configuration of lead {lead} is set."))
+        }
+        LeadsCommand::Reopen { lead, json: as_json } => {
+            leads
+                .reopen(&LeadId::from_caller(&lead), Actor::command("leads reopen"))
+                .await?;
+            if as_json {
+                return output::json(&json!({ "leadId": lead, "status": "new" }));
+            }
+            output::line(&format!("Lead {lead} is new again."))
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! `bidloop openapi`.
+
+use super::{Outcome, output};
+
+pub(super) fn run() -> Outcome {
+    output::line(&bidloop_http_api::openapi())
+}

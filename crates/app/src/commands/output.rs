@@ -1,0 +1,50 @@
+//! Reading input files, writing results to standard output and failures to standard error.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{Failure, Outcome};
+
+/// Writes a line of a result.
+pub(super) fn line(text: &str) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{text}").and_then(|()| out.flush());
+    written.map_err(|_| Failure::OutputClosed)
+}
+
+/// Writes a result as JSON.
+pub(super) fn json(value: &impl Serialize) -> Outcome {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::failed(format!("the result cannot be written as JSON: {error}")))?;
+    line(&text)
+}
+
+/// Writes a result as one line of JSON.
+pub(super) fn json_line(value: &impl Serialize) -> Outcome {
+    let text = serde_json::to_string(value)
+        .map_err(|error| Failure::failed(format!("the result cannot be written as JSON: {error}")))?;
+    line(&text)
+}
+
+/// Writes what went wrong. If standard error is closed too, the exit status must do.
+pub(super) fn errors(lines: &[String]) {
+    let mut err = std::io::stderr().lock();
+    for line in lines {
+        if writeln!(err, "{line}").is_err() {
+            return;
+        }
+    }
+}
+
+/// The text of an input file; `-` is standard input.
+pub(super) fn read_input(file: &Path) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin().lock().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    read.map_err(|error| Failure::failed(format!("{}: cannot be read: {error}", file.display())))
+}

@@ -1,0 +1,247 @@
+//! `bidloop serve`: the HTTP API and the workers of one process, from start to graceful stop.
+
+use std::collections::BTreeSet;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use bidloop_domain::port::StoreError;
+use bidloop_http_api::{HttpApi, Readiness, RequestMetrics, RunningServer, ServerSettings};
+use bidloop_persistence::{Database, MigrateError};
+use clap::ValueEnum;
+
+use super::{Failure, Outcome, database};
+use crate::metrics::Metrics;
+use crate::service::{Service, Stores};
+use crate::settings::Settings;
+use crate::shutdown;
+use crate::system::SystemIds;
+use crate::workers::{Role, Workers};
+
+/// How long requests and deliveries in flight may take to finish at a stop (contract section 1).
+const STOP_WITHIN: Duration = Duration::from_secs(15);
+/// Threads that read and answer HTTP; use cases run on the process's runtime.
+const HTTP_THREADS: usize = 2;
+/// The pause between attempts to reach the database at the start.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(settings: &Settings, roles: &BTreeSet<Role>) -> Outcome {
+    let started = Instant::now();
+    let database = database::open(settings)?;
+    let listening = Listening::start(settings, &database, roles).await?;
+    tokio::select! {
+        () = shutdown::requested() => return listening.stop().await,
+        prepared = prepare_database(settings, &database) => prepared?,
+    }
+    let running = listening.work(roles);
+    tracing::info!(took_ms = started.elapsed().as_millis(), "ready");
+    shutdown::requested().await;
+    tracing::info!("stopping: no new work is taken");
+    running.stop().await
+}
+
+/// Starts a service whose database is up; for processes that run it beside something else.
+pub(super) async fn start(
+    settings: &Settings,
+    database: &Database,
+    roles: &BTreeSet<Role>,
+) -> Result<Running, Failure> {
+    let listening = Listening::start(settings, database, roles).await?;
+    prepare_database(settings, database).await?;
+    Ok(listening.work(roles))
+}
+
+/// Everything that a process can do.
+pub(super) fn all_roles() -> BTreeSet<Role> {
+    Role::value_variants().iter().copied().collect()
+}
+
+/// A service that answers HTTP and does not work yet.
+struct Listening {
+    service: Arc<Service>,
+    server: RunningServer,
+}
+
+impl Listening {
+    async fn start(
+        settings: &Settings,
+        database: &Database,
+        roles: &BTreeSet<Role>,
+    ) -> Result<Self, Failure> {
+        let address = settings.server.listen;
+        let listen = concrete_address(address)
+            .map_err(|error| Failure::failed(format!("server.listen {address}: {error}")))?;
+        let base_url = settings
+            .server
+            .base_url
+            .clone()
+            .unwrap_or_else(|| format!("http://{listen}"));
+        let service = Arc::new(Service::new(settings, database, &base_url).await?);
+        let server = start_http(&service, database, listen)?;
+        tracing::info!(address = %server.address(), %base_url, ?roles, "listening");
+        Ok(Self { service, server })
+    }
+
+    fn work(self, roles: &BTreeSet<Role>) -> Running {
+        let workers = Workers::start(&self.service, roles);
+        Running {
+            service: self.service,
+            server: self.server,
+            workers,
+        }
+    }
+
+    async fn stop(self) -> Outcome {
+        stop_http(self.server).await
+    }
+}
+
+/// A service at work.
+pub(super) struct Running {
+    service: Arc<Service>,
+    server: RunningServer,
+    workers: Workers,
+}
+
+impl Running {
+    pub(super) fn stores(&self) -> &Stores {
+        &self.service.stores
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.service.metrics
+    }
+
+    /// Takes no new work and waits for what is in flight, requests and deliveries, for at most 15 seconds.
+    pub(super) async fn stop(self) -> Outcome {
+        let (stopped, finished) = tokio::join!(stop_http(self.server), self.workers.stop(STOP_WITHIN));
+        if !finished {
+            tracing::warn!("work in flight did not finish in time; the database knows how far it was");
+        }
+        stopped
+    }
+}
+
+/// The address with a port: one that asks for a free port gets it now, since links carry it.
+fn concrete_address(listen: SocketAddr) -> std::io::Result<SocketAddr> {
+    if listen.port() == 0 {
+        TcpListener::bind(listen)?.local_addr()
+    } else {
+        Ok(listen)
+    }
+}
+
+fn start_http(
+    service: &Arc<Service>,
+    database: &Database,
+    listen: SocketAddr,
+) -> Result<RunningServer, Failure> {
+    let api = HttpApi {
+        authenticate: Arc::clone(&service.authenticate),
+        locate_lead: Arc::clone(&service.locate_lead),
+        list_leads: Arc::clone(&service.list_leads),
+        submit_bid: Arc::clone(&service.submit_bid),
+        reject_lead: Arc::clone(&service.reject_lead),
+        upload_attachments: Arc::clone(&service.upload_attachments),
+        ids: Arc::new(SystemIds),
+        readiness: Arc::new(DatabaseReadiness {
+            database: database.clone(),
+        }),
+        metrics: Arc::clone(&service.metrics) as Arc<dyn RequestMetrics>,
+        runtime: tokio::runtime::Handle::current(),
+    };
+    let settings = ServerSettings {
+        listen,
+        workers: HTTP_THREADS,
+    };
+    bidloop_http_api::serve(api, &settings, |_| {}).map_err(|error| {
+        let hint = match error.kind() {
+            std::io::ErrorKind::AddrInUse => "; another program listens there: choose another server.listen",
+            _ => "",
+        };
+        Failure::failed(format!("server.listen {listen}: {error}{hint}"))
+    })
+}
+
+async fn stop_http(server: RunningServer) -> Outcome {
+    server
+        .stop()
+        .await
+        .map_err(|error| Failure::failed(format!("the HTTP server did not stop cleanly: {error}")))
+}
+
+/// Brings the schema to this program's, waiting for a database that is away. Ends with a failure if the schema is
+/// not this program's and may not be changed.
+async fn prepare_database(settings: &Settings, database: &Database) -> Outcome {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let away = match prepare_once(settings, database).await {
+            Ok(()) => return Ok(()),
+            Err(Preparation::Refused(failure)) => return Err(failure),
+            Err(Preparation::Away(why)) => why,
+        };
+        tracing::warn!(%away, retry_in_ms = pause.as_millis(), "the database cannot be reached; trying again");
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(MAX_PAUSE);
+    }
+}
+
+enum Preparation {
+    Away(String),
+    Refused(Failure),
+}
+
+impl From<StoreError> for Preparation {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(why) => Self::Away(why),
+            other => Self::Refused(other.into()),
+        }
+    }
+}
+
+async fn prepare_once(settings: &Settings, database: &Database) -> Result<(), Preparation> {
+    if settings.database.auto_migrate {
+        return match database.migrate().await {
+            Ok(ran) => {
+                if !ran.is_empty() {
+                    tracing::info!(
+                        steps = ran.join(", "),
+                        "the database's schema was brought to this version's"
+                    );
+                }
+                Ok(())
+            }
+            Err(MigrateError::Store(error)) => Err(error.into()),
+            Err(other) => Err(Preparation::Refused(Failure::failed(other.to_string()))),
+        };
+    }
+    match database::schema_fault(&database.schema_state().await?) {
+        None => Ok(()),
+        Some(fault) => Err(Preparation::Refused(Failure::failed(fault))),
+    }
+}
+
+#[derive(Debug)]
+struct DatabaseReadiness {
+    database: Database,
+}
+
+#[async_trait]
+impl Readiness for DatabaseReadiness {
+    async fn is_ready(&self) -> bool {
+        self.database.ready().await.is_ok()
+    }
+}
+
+impl RequestMetrics for Metrics {
+    fn answered(&self, operation: &'static str, status: u16, duration: Duration) {
+        self.request(operation, status, duration);
+    }
+
+    fn text(&self) -> String {
+        self.render()
+    }
+}

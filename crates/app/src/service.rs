@@ -1,0 +1,287 @@
+//! Wires ports to adapters and use cases: the one place that knows them all.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use bidloop_attachments::AttachmentStorage;
+use bidloop_domain::model::Links;
+use bidloop_domain::port::{
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Ids, JobStore, LeadStore,
+    Marketplace, MatchStore, ProposalWriter, ProvisioningStore, SubmissionStore, WorkSignal,
+};
+use bidloop_domain::use_case::{
+    ApplyProvisioning, Authenticate, BackfillMatches, DeliverWebhooks, DeliveryLimits, IngestJobs,
+    ListActivity, ListLeads, LocateLead, ManageApiKeys, OperateLeads, RejectLead, SubmitBid, SubmitProposals,
+    UploadAttachments, WriteAutomaticBids,
+};
+use bidloop_marketplace::HyperMarketplace;
+use bidloop_persistence::Database;
+use bidloop_templates::JinjaProposalWriter;
+use bidloop_webhooks::{HyperWebhookSender, TargetPolicy, TrustRoots};
+
+use crate::metrics::Metrics;
+use crate::password_hasher::Argon2PasswordHasher;
+use crate::settings::Settings;
+use crate::system::{SystemClock, SystemIds};
+use crate::workers::Wakes;
+
+/// The database, port by port.
+#[derive(Debug, Clone)]
+pub(crate) struct Stores {
+    pub(crate) api_keys: Arc<dyn ApiKeyStore>,
+    pub(crate) leads: Arc<dyn LeadStore>,
+    pub(crate) jobs: Arc<dyn JobStore>,
+    pub(crate) matches: Arc<dyn MatchStore>,
+    pub(crate) deliveries: Arc<dyn DeliveryStore>,
+    pub(crate) submissions: Arc<dyn SubmissionStore>,
+    pub(crate) automatic_bids: Arc<dyn AutomaticBidStore>,
+    pub(crate) activities: Arc<dyn ActivityStore>,
+    pub(crate) provisioning: Arc<dyn ProvisioningStore>,
+}
+
+impl Stores {
+    pub(crate) fn of(database: &Database) -> Self {
+        Self {
+            api_keys: database.api_keys(),
+            leads: database.leads(),
+            jobs: database.jobs(),
+            matches: database.matches(),
+            deliveries: database.deliveries(),
+            submissions: database.submissions(),
+            automatic_bids: database.automatic_bids(),
+            activities: database.activities(),
+            provisioning: database.provisioning(),
+        }
+    }
+}
+
+/// Everything that a process of the service runs on.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) stores: Stores,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) wakes: Arc<Wakes>,
+    pub(crate) authenticate: Arc<Authenticate>,
+    pub(crate) list_leads: Arc<ListLeads>,
+    pub(crate) locate_lead: Arc<LocateLead>,
+    pub(crate) submit_bid: Arc<SubmitBid>,
+    pub(crate) reject_lead: Arc<RejectLead>,
+    pub(crate) upload_attachments: Arc<UploadAttachments>,
+    pub(crate) backfill_matches: BackfillMatches,
+    pub(crate) deliver_webhooks: DeliverWebhooks,
+    pub(crate) write_automatic_bids: WriteAutomaticBids,
+    /// `None` without a marketplace.
+    pub(crate) submit_proposals: Option<Arc<SubmitProposals>>,
+    marketplace: Option<(Arc<dyn Marketplace>, Duration)>,
+    clock: Arc<dyn Clock>,
+    act_within: Option<Duration>,
+}
+
+impl Service {
+    /// Wires a service whose API is reached under `base_url`. Needs no database to be up.
+    pub(crate) async fn new(
+        settings: &Settings,
+        database: &Database,
+        base_url: &str,
+    ) -> anyhow::Result<Self> {
+        let stores = Stores::of(database);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let ids: Arc<dyn Ids> = Arc::new(SystemIds);
+        let wakes = Arc::new(Wakes::default());
+        let signal: Arc<dyn WorkSignal> = Arc::clone(&wakes) as Arc<dyn WorkSignal>;
+        let writer: Arc<dyn ProposalWriter> = Arc::new(JinjaProposalWriter::new());
+        let blobs = open_blobs(settings).await?;
+        let market_url = settings
+            .marketplace
+            .as_ref()
+            .map(|market| market.base_url.as_str());
+        let links = Links::new(base_url, market_url);
+        // Names this process and no other: a restarted one holds none of its predecessor's claims.
+        let owner = ids.uuid().to_string();
+        let marketplace = open_marketplace(settings, &clock, &ids)?;
+        let submit_bid = Arc::new(SubmitBid::new(
+            Arc::clone(&stores.leads),
+            Arc::clone(&stores.activities),
+            Arc::clone(&clock),
+            Arc::clone(&ids),
+            Arc::clone(&signal),
+            links.clone(),
+            settings.submission_deadline,
+        ));
+        let submit_proposals = marketplace.as_ref().map(|(marketplace, _)| {
+            Arc::new(SubmitProposals::new(
+                Arc::clone(&stores.submissions),
+                Arc::clone(marketplace),
+                Arc::clone(&blobs),
+                Arc::clone(&clock),
+                Arc::clone(&ids),
+                Arc::clone(&signal),
+                links.clone(),
+                owner.clone(),
+            ))
+        });
+        Ok(Self {
+            metrics: Metrics::new(),
+            authenticate: Arc::new(Authenticate::new(
+                Arc::clone(&stores.api_keys),
+                Arc::clone(&clock),
+            )),
+            list_leads: Arc::new(ListLeads::new(Arc::clone(&stores.leads), links.clone())),
+            locate_lead: Arc::new(LocateLead::new(Arc::clone(&stores.leads))),
+            reject_lead: Arc::new(RejectLead::new(
+                Arc::clone(&stores.leads),
+                Arc::clone(&stores.activities),
+                Arc::clone(&clock),
+                Arc::clone(&ids),
+            )),
+            upload_attachments: Arc::new(UploadAttachments::new(
+                blobs,
+                Arc::clone(&stores.leads),
+                Arc::clone(&stores.activities),
+                Arc::clone(&clock),
+                Arc::clone(&ids),
+            )),
+            backfill_matches: BackfillMatches::new(Arc::clone(&stores.matches), Arc::clone(&clock)),
+            deliver_webhooks: DeliverWebhooks::new(
+                Arc::clone(&stores.deliveries),
+                Arc::new(webhook_sender(settings)?),
+                Arc::clone(&clock),
+                links.clone(),
+                owner.clone(),
+                DeliveryLimits::default(),
+            ),
+            write_automatic_bids: WriteAutomaticBids::new(
+                Arc::clone(&stores.automatic_bids),
+                Arc::clone(&stores.leads),
+                writer,
+                Arc::clone(&submit_bid),
+                Arc::clone(&clock),
+                ids,
+                links,
+                owner,
+            ),
+            submit_bid,
+            submit_proposals,
+            marketplace,
+            clock,
+            act_within: settings.act_within,
+            stores,
+            wakes,
+        })
+    }
+
+    /// A reader of the feed and the pause between its passes; `None` without a marketplace.
+    pub(crate) fn ingest_jobs(&self) -> Option<(IngestJobs, Duration)> {
+        let (marketplace, poll_interval) = self.marketplace.as_ref()?;
+        let signal: Arc<dyn WorkSignal> = Arc::clone(&self.wakes) as Arc<dyn WorkSignal>;
+        let ingest = IngestJobs::new(
+            Arc::clone(marketplace),
+            Arc::clone(&self.stores.jobs),
+            Arc::clone(&self.clock),
+            signal,
+            self.act_within,
+        );
+        Some((ingest, *poll_interval))
+    }
+}
+
+/// What operators' commands run on.
+#[derive(Debug)]
+pub(crate) struct Operations {
+    pub(crate) apply_provisioning: ApplyProvisioning,
+    pub(crate) manage_api_keys: ManageApiKeys,
+    pub(crate) operate_leads: OperateLeads,
+    pub(crate) list_activity: ListActivity,
+    pub(crate) backfill_matches: BackfillMatches,
+}
+
+impl Operations {
+    pub(crate) async fn new(settings: &Settings, database: &Database) -> anyhow::Result<Self> {
+        let stores = Stores::of(database);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let ids: Arc<dyn Ids> = Arc::new(SystemIds);
+        let market_url = settings
+            .marketplace
+            .as_ref()
+            .map(|market| market.base_url.as_str());
+        let base_url = settings.server.base_url.clone();
+        let base_url = base_url.unwrap_or_else(|| format!("http://{}", settings.server.listen));
+        Ok(Self {
+            apply_provisioning: ApplyProvisioning {
+                store: Arc::clone(&stores.provisioning),
+                blobs: open_blobs(settings).await?,
+                templates: Arc::new(JinjaProposalWriter::new()),
+                passwords: Arc::new(Argon2PasswordHasher),
+                clock: Arc::clone(&clock),
+                ids: Arc::clone(&ids),
+                signal: Arc::new(Wakes::default()),
+            },
+            manage_api_keys: ManageApiKeys::new(
+                Arc::clone(&stores.api_keys),
+                Arc::clone(&stores.provisioning),
+                Arc::clone(&clock),
+                Arc::clone(&ids),
+            ),
+            operate_leads: OperateLeads::new(
+                Arc::clone(&stores.leads),
+                Arc::clone(&clock),
+                ids,
+                Links::new(&base_url, market_url),
+            ),
+            list_activity: ListActivity::new(Arc::clone(&stores.activities)),
+            backfill_matches: BackfillMatches::new(Arc::clone(&stores.matches), clock),
+        })
+    }
+}
+
+async fn open_blobs(settings: &Settings) -> anyhow::Result<Arc<dyn BlobStore>> {
+    let storage = AttachmentStorage::open(&settings.attachments_url, settings.aws_environment.clone()).await;
+    Ok(Arc::new(storage.context("attachments.url")?))
+}
+
+fn webhook_sender(settings: &Settings) -> anyhow::Result<HyperWebhookSender> {
+    let policy = if settings.webhooks.allow_insecure_targets {
+        TargetPolicy::AllowInsecure
+    } else {
+        TargetPolicy::PublicHttps
+    };
+    let mut roots = TrustRoots::bundled();
+    if let Some(path) = &settings.webhooks.extra_root_certificates {
+        roots = roots
+            .with_pem(&read(path)?)
+            .with_context(|| format!("webhooks.extra_root_certificates: {}", path.display()))?;
+    }
+    Ok(HyperWebhookSender::new(policy, roots))
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| {
+        format!(
+            "webhooks.extra_root_certificates: {} cannot be read",
+            path.display()
+        )
+    })
+}
+
+fn open_marketplace(
+    settings: &Settings,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<dyn Ids>,
+) -> anyhow::Result<Option<(Arc<dyn Marketplace>, Duration)>> {
+    let Some(market) = &settings.marketplace else {
+        return Ok(None);
+    };
+    let client = HyperMarketplace::new(
+        &bidloop_marketplace::MarketplaceSettings {
+            base_url: market.base_url.clone(),
+            feed_token: market.token.clone(),
+            timeout: market.timeout,
+            extra_roots_pem: None,
+        },
+        Arc::clone(clock),
+        Arc::clone(ids),
+    )?;
+    Ok(Some((Arc::new(client), market.poll_interval)))
+}

@@ -1,0 +1,117 @@
+//! Reads raw values as the types that settings have, collecting what is wrong.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use toml::Value;
+
+use super::source::{SettingsFault, Values};
+
+/// Reads one key after the other.
+pub(super) struct Reader<'a> {
+    values: Values,
+    faults: &'a mut Vec<SettingsFault>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(values: Values, faults: &'a mut Vec<SettingsFault>) -> Self {
+        Self { values, faults }
+    }
+
+    /// Ends the reading; what was found wrong stays with the caller.
+    pub(super) fn finish(self) {}
+
+    pub(super) fn fault(&mut self, key: &str, message: &str) {
+        let place = self
+            .values
+            .0
+            .get(key)
+            .map_or(String::new(), |found| format!(" ({})", found.place));
+        self.faults
+            .push(SettingsFault::new(&format!("{key}{place}"), message));
+    }
+
+    pub(super) fn text(&mut self, key: &str) -> Option<String> {
+        match &self.values.0.get(key)?.value {
+            Value::String(text) if text.is_empty() => {
+                self.fault(key, "is empty; leave it out to use the default");
+                None
+            }
+            Value::String(text) => Some(text.clone()),
+            _ => {
+                self.fault(key, "must be a text in quotes");
+                None
+            }
+        }
+    }
+
+    pub(super) fn boolean(&mut self, key: &str, default: bool) -> bool {
+        let parsed = match self.values.0.get(key).map(|found| &found.value) {
+            None => return default,
+            Some(Value::Boolean(value)) => Some(*value),
+            Some(Value::String(text)) => text.parse().ok(),
+            Some(_) => None,
+        };
+        parsed.unwrap_or_else(|| {
+            self.fault(key, "must be `true` or `false`");
+            default
+        })
+    }
+
+    pub(super) fn whole(&mut self, key: &str, default: u64, minimum: u64) -> u64 {
+        let parsed = match self.values.0.get(key).map(|found| &found.value) {
+            None => return default,
+            Some(Value::Integer(value)) => u64::try_from(*value).ok(),
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            Some(_) => None,
+        };
+        parsed
+            .filter(|value| *value >= minimum && i64::try_from(*value).is_ok())
+            .unwrap_or_else(|| {
+                self.fault(key, &format!("must be a whole number, at least {minimum}"));
+                default
+            })
+    }
+
+    pub(super) fn milliseconds(&mut self, key: &str, default: u64, minimum: u64) -> Duration {
+        Duration::from_millis(self.whole(key, default, minimum))
+    }
+
+    pub(super) fn address(&mut self, key: &str, default: SocketAddr) -> SocketAddr {
+        let Some(text) = self.text(key) else {
+            return default;
+        };
+        let resolved = text
+            .to_socket_addrs()
+            .ok()
+            .and_then(|mut addresses| addresses.next());
+        resolved.unwrap_or_else(|| {
+            self.fault(
+                key,
+                &format!("is `{text}`, but must be an address and a port such as `127.0.0.1:8080`"),
+            );
+            default
+        })
+    }
+
+    pub(super) fn http_url(&mut self, key: &str) -> Option<String> {
+        let text = self.text(key)?;
+        let fault = match url::Url::parse(&text) {
+            Ok(url) if !matches!(url.scheme(), "http" | "https") => "must begin with `http://` or `https://`",
+            Ok(url) if url.host_str().is_none_or(str::is_empty) => "has no host",
+            Ok(url) if url.query().is_some() || url.fragment().is_some() => {
+                "must not have a query or a fragment"
+            }
+            Ok(_) => return Some(text),
+            Err(_) => "is no URL such as `https://bids.example.com`",
+        };
+        self.fault(key, fault);
+        None
+    }
+
+    pub(super) fn check(&mut self, key: &str, text: &str, check: impl Fn(&str) -> Result<(), String>) {
+        if let Err(message) = check(text) {
+            self.fault(key, &message);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Where settings come from: names and raw values, before they are read.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use toml::Value;
+
+/// Every setting there is.
+pub(super) const KEYS: [&str; 14] = [
+    "attachments.url",
+    "database.auto_migrate",
+    "database.url",
+    "log.format",
+    "marketplace.base_url",
+    "marketplace.poll_interval_ms",
+    "marketplace.timeout_ms",
+    "marketplace.token",
+    "server.base_url",
+    "server.listen",
+    "submission.deadline_ms",
+    "watch.act_within_minutes",
+    "webhooks.allow_insecure_targets",
+    "webhooks.extra_root_certificates",
+];
+
+/// Something wrong with a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SettingsFault {
+    name: String,
+    message: String,
+}
+
+impl SettingsFault {
+    pub(super) fn new(name: &str, message: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for SettingsFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.message)
+    }
+}
+
+/// A raw value and where it was found.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) value: Value,
+    pub(super) place: String,
+}
+
+/// Raw values by key; later sources replace earlier ones.
+#[derive(Debug, Default)]
+pub(super) struct Values(pub(super) BTreeMap<&'static str, Found>);
+
+impl Values {
+    pub(super) fn add_file(&mut self, file: &Path, text: &str, faults: &mut Vec<SettingsFault>) {
+        let place = format!("in {}", file.display());
+        let table: toml::Table = match text.parse() {
+            Ok(table) => table,
+            Err(error) => {
+                faults.push(SettingsFault::new(
+                    &file.display().to_string(),
+                    error.to_string().trim_end(),
+                ));
+                return;
+            }
+        };
+        for (section, value) in table {
+            let Value::Table(entries) = value else {
+                faults.push(unknown(&section, &place));
+                continue;
+            };
+            for (key, value) in entries {
+                self.add(&format!("{section}.{key}"), value, place.clone(), faults);
+            }
+        }
+    }
+
+    /// Takes `BIDLOOP_` + section + `__` + key. A name that lacks the second underscore but is otherwise a
+    /// setting's is reported, since it would silently do nothing.
+    pub(super) fn add_environment(
+        &mut self,
+        environment: &[(String, String)],
+        faults: &mut Vec<SettingsFault>,
+    ) {
+        for (variable, value) in environment {
+            let Some(name) = variable.strip_prefix("BIDLOOP_") else {
+                continue;
+            };
+            match name.split_once("__") {
+                Some((section, key)) => {
+                    let name = format!("{}.{}", section.to_lowercase(), key.to_lowercase());
+                    self.add(
+                        &name,
+                        Value::String(value.clone()),
+                        format!("from {variable}"),
+                        faults,
+                    );
+                }
+                None => {
+                    let flat = |key: &str| key.replace('.', "_").to_uppercase();
+                    if let Some(key) = KEYS.into_iter().find(|key| flat(key) == name) {
+                        let right = key.replace('.', "__").to_uppercase();
+                        faults.push(SettingsFault::new(
+                            &format!("{key} (from {variable})"),
+                            &format!("not a setting's name; did you mean `BIDLOOP_{right}`?"),
+                        ));
+                    }
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, value: Value, place: String, faults: &mut Vec<SettingsFault>) {
+        match KEYS.into_iter().find(|key| *key == name) {
+            Some(key) => {
+                self.0.insert(key, Found { value, place });
+            }
+            None => faults.push(unknown(name, &place)),
+        }
+    }
+}
+
+fn unknown(name: &str, place: &str) -> SettingsFault {
+    let closest = KEYS.into_iter().min_by_key(|key| distance(key, name));
+    let hint = closest
+        .filter(|key| distance(key, name) <= 4)
+        .map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
+    SettingsFault::new(&format!("{name} ({place})"), &format!("unknown setting{hint}"))
+}
+
+/// Levenshtein's distance in bytes: names are short and ASCII.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// All of the process's variables whose names and values are text.
+pub(super) fn environment() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}

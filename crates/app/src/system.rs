@@ -1,0 +1,46 @@
+//! The system's clock and randomness behind the domain's ports.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bidloop_domain::model::Timestamp;
+use bidloop_domain::port::{Clock, Ids};
+use uuid::Uuid;
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the Clock port's adapter")]
+    fn now(&self) -> Timestamp {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// The machine's source of randomness.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SystemIds;
+
+impl Ids for SystemIds {
+    #[expect(clippy::disallowed_methods, reason = "this is the Ids port's adapter")]
+    fn uuid(&self) -> Uuid {
+        Uuid::now_v7()
+    }
+
+    #[expect(
+        clippy::panic,
+        reason = "without randomness no key may be made, and nothing can go on"
+    )]
+    fn fill_random(&self, bytes: &mut [u8]) {
+        if let Err(error) = getrandom::fill(bytes) {
+            panic!("the system has no randomness: {error}");
+        }
+    }
+
+    fn fraction(&self) -> f64 {
+        let mut bytes = [0; 4];
+        self.fill_random(&mut bytes);
+        f64::from(u32::from_le_bytes(bytes)) / (f64::from(u32::MAX) + 1.0)
+    }
+}

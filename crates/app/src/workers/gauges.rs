@@ -1,0 +1,47 @@
+//! Measures queue depths and stores when keys were last used, every few seconds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bidloop_domain::port::StoreError;
+use tokio::sync::Notify;
+
+use super::{Rest, Workers};
+use crate::service::Service;
+
+const PAUSE: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(service: Arc<Service>, workers: Workers) {
+    let never_woken = Notify::new();
+    let mut rest = Rest::new(&workers);
+    loop {
+        let goes_on = match measure(&service).await {
+            Ok(()) => rest.idle(&never_woken, PAUSE).await,
+            Err(error) => rest.after_failure("gauges", &error).await,
+        };
+        if !goes_on {
+            break;
+        }
+    }
+    if let Err(error) = service.authenticate.flush_uses().await {
+        tracing::warn!(%error, "the last uses of API keys could not be stored");
+    }
+}
+
+async fn measure(service: &Service) -> Result<(), StoreError> {
+    service.authenticate.flush_uses().await?;
+    let stores = &service.stores;
+    service
+        .metrics
+        .queue_depth("deliveries", stores.deliveries.pending_count().await?);
+    service
+        .metrics
+        .queue_depth("submissions", stores.submissions.queued_count().await?);
+    service
+        .metrics
+        .queue_depth("automatic_bids", stores.automatic_bids.automatic_count().await?);
+    service
+        .metrics
+        .queue_depth("backfills", stores.matches.due_count().await?);
+    Ok(())
+}
