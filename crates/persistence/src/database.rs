@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, LeadStore, ProvisioningStore, StoreError,
-    SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
+    ProvisioningStore, StoreError, SubmissionStore,
 };
 
 use crate::migrations::{MigrateError, SchemaState};
@@ -77,7 +77,9 @@ trait Backend:
     + ApiKeyStore
     + AutomaticBidStore
     + DeliveryStore
+    + JobStore
     + LeadStore
+    + MatchStore
     + ProvisioningStore
     + SubmissionStore
 {
@@ -144,6 +146,16 @@ impl Database {
     /// Leads and the bids on them.
     pub fn leads(&self) -> Arc<dyn LeadStore> {
         Arc::clone(&self.backend) as Arc<dyn LeadStore>
+    }
+
+    /// The feed: jobs, and matches as they come.
+    pub fn jobs(&self) -> Arc<dyn JobStore> {
+        Arc::clone(&self.backend) as Arc<dyn JobStore>
+    }
+
+    /// Matches computed anew.
+    pub fn matches(&self) -> Arc<dyn MatchStore> {
+        Arc::clone(&self.backend) as Arc<dyn MatchStore>
     }
 
     /// Webhook deliveries.

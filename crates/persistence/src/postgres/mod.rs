@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
 
+mod bulk;
 mod connect;
 mod migrate;
 #[cfg(test)]
@@ -54,6 +55,14 @@ macro_rules! insert_new {
         }
         inserted
     }};
+}
+
+/// Whether a column is within a dense range. Spelled out number by number, because the planner takes the rows between
+/// two bounds that it does not know for very many, and then reads whole tables to join them.
+macro_rules! dense_range {
+    ($column:expr, $first:expr, $last:expr) => {
+        $column.eq_any(($first..=$last).collect::<Vec<i64>>())
+    };
 }
 
 #[path = "../queries/mod.rs"]

@@ -2,17 +2,26 @@
 //!
 //! Whatever mounts this defines `Conn`, `Store` and the macros `for_update!`, `for_share!` and `insert_new!`.
 
+use super::bulk::{insert_matches, update_list_ends};
 use super::{Conn, Store};
 
 mod activities;
 mod api_keys;
 mod automatic_bids;
+mod campaign_lists;
+mod changed_jobs;
 mod deliveries;
 mod events;
+mod feed;
+mod jobs;
 mod lead_bids;
 mod lead_context;
 mod lead_pages;
 mod leads;
+mod match_lists;
+mod match_switch;
+mod matches;
+mod new_matches;
 mod provisioning;
 mod quota;
 mod submissions;

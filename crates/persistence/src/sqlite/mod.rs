@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
 
+mod bulk;
 mod connection;
 mod migrate;
 mod readers;
@@ -51,6 +52,13 @@ macro_rules! insert_new {
         }
         inserted
     }};
+}
+
+/// Whether a column is within a dense range.
+macro_rules! dense_range {
+    ($column:expr, $first:expr, $last:expr) => {
+        $column.between($first, $last)
+    };
 }
 
 #[path = "../queries/mod.rs"]

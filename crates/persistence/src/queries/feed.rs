@@ -1,0 +1,49 @@
+//! The two single rows that order what changes lists of matches: the revision counter and the feed's position.
+//!
+//! Whoever provisions holds the counter alone, so whoever shares it sees filters, campaigns, organizations and
+//! endpoints that do not change until its transaction ends. Whoever changes lists that are served holds the position
+//! alone, so lists change one transaction at a time. Both are taken before any other lock, in this order.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+
+use super::Conn;
+use crate::columns::FreeText;
+use crate::failure::Failure;
+use crate::schema::{feed_position, revision_counter};
+
+/// The id of each of the two rows.
+pub(super) const ONLY_ROW: i64 = 1;
+
+/// How far the feed was read.
+pub(super) struct Position {
+    pub(super) cursor: Option<String>,
+    /// The highest `jobs.seq` ever given.
+    pub(super) last_job_seq: i64,
+}
+
+/// The current revision, which stays so until the transaction ends.
+pub(super) async fn shared_revision(conn: &mut Conn) -> Result<i64, Failure> {
+    let counter = revision_counter::table
+        .find(ONLY_ROW)
+        .select(revision_counter::value);
+    Ok(for_share!(counter).first(conn).await?)
+}
+
+/// The position, which nobody else reads to move it until the transaction ends.
+pub(super) async fn locked_position(conn: &mut Conn) -> Result<Position, Failure> {
+    let position = feed_position::table
+        .find(ONLY_ROW)
+        .select((feed_position::position, feed_position::last_job_seq));
+    let (cursor, last_job_seq): (Option<FreeText>, i64) = for_update!(position).first(conn).await?;
+    Ok(Position {
+        cursor: cursor.map(|cursor| cursor.0),
+        last_job_seq,
+    })
+}
+
+/// The highest `jobs.seq` ever given.
+pub(super) async fn last_job_seq(conn: &mut Conn) -> Result<i64, Failure> {
+    let position = feed_position::table.find(ONLY_ROW);
+    Ok(position.select(feed_position::last_job_seq).first(conn).await?)
+}

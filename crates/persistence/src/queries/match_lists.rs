@@ -1,0 +1,234 @@
+//! Lists of matches: dense numbers from 1 in the order of `createdAt`, posting time and storing (decision A5).
+//!
+//! Owns how a list grows at its end and how jobs are taken out of it and put into it. Which jobs those are is the
+//! callers' business, and so are the locks: see [`feed`](super::feed).
+
+use std::collections::HashSet;
+
+use bidloop_domain::model::{CampaignId, OrganizationId};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+
+use super::{Conn, insert_matches};
+use crate::columns::stored;
+use crate::failure::Failure;
+use crate::rows::NewMatchRow;
+use crate::schema::{jobs, matches};
+
+/// Values of one `IN`.
+pub(super) const VALUES_AT_ONCE: usize = 500;
+
+/// A campaign of an organization.
+pub(super) type CampaignKey = (OrganizationId, CampaignId);
+
+/// One generation of a campaign's matches.
+#[derive(Debug, Clone)]
+pub(super) struct MatchList {
+    pub(super) campaign: CampaignKey,
+    pub(super) generation: i64,
+    /// How many matches it has, which is the last one's number.
+    pub(super) total: i64,
+    /// The last match's `createdAt`.
+    pub(super) last_at: Option<i64>,
+}
+
+/// A job in a list, with what its place depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) created_at: i64,
+    pub(super) posted_at: i64,
+    pub(super) job_seq: i64,
+    pub(super) job_id: String,
+}
+
+impl Entry {
+    pub(super) fn place(&self) -> (i64, i64, i64) {
+        (self.created_at, self.posted_at, self.job_seq)
+    }
+}
+
+impl MatchList {
+    /// The row of the job that comes next at the list's end.
+    pub(super) fn append<'a>(
+        &mut self,
+        campaign: &'a CampaignKey,
+        job_id: &'a str,
+        created_at: i64,
+    ) -> NewMatchRow<'a> {
+        self.total += 1;
+        self.last_at = Some(created_at);
+        NewMatchRow {
+            organization_id: campaign.0.as_str(),
+            campaign_id: campaign.1.as_str(),
+            generation: self.generation,
+            seq: self.total,
+            job_id,
+            created_at,
+        }
+    }
+
+    /// Takes the jobs `lost` out, as far as they are in it, and puts `gained` into their places. What stands behind
+    /// the first change is numbered anew.
+    pub(super) async fn edit(
+        &mut self,
+        conn: &mut Conn,
+        lost: &[&str],
+        gained: Vec<Entry>,
+    ) -> Result<(), Failure> {
+        let first = self.first_change(conn, lost, &gained).await?;
+        // From one earlier on, so that the last match is among them whatever changes.
+        let start = (first - 1).max(1);
+        let before = self.tail(conn, start).await?;
+        let lost: HashSet<&str> = lost.iter().copied().collect();
+        let after = edited(&before, &lost, gained);
+        let kept = before
+            .iter()
+            .zip(&after)
+            .take_while(|(old, new)| old.job_id == new.job_id)
+            .count();
+        let first = start + stored(kept);
+        self.cut(conn, first).await?;
+        self.total = start - 1 + stored(after.len());
+        self.last_at = after.last().map(|entry| entry.created_at);
+        self.write(conn, first, &after[kept..]).await
+    }
+
+    /// Stores `entries` under the numbers from `first` on.
+    pub(super) async fn write(&self, conn: &mut Conn, first: i64, entries: &[Entry]) -> Result<(), Failure> {
+        let mut rows = Vec::with_capacity(entries.len());
+        for (seq, entry) in (first..).zip(entries) {
+            rows.push(NewMatchRow {
+                organization_id: self.campaign.0.as_str(),
+                campaign_id: self.campaign.1.as_str(),
+                generation: self.generation,
+                seq,
+                job_id: &entry.job_id,
+                created_at: entry.created_at,
+            });
+        }
+        insert_matches(conn, &rows).await
+    }
+
+    /// The number of the first place that may change.
+    async fn first_change(&self, conn: &mut Conn, lost: &[&str], gained: &[Entry]) -> Result<i64, Failure> {
+        let mut first = self.total + 1;
+        for ids in lost.chunks(VALUES_AT_ONCE) {
+            let lowest: Option<i64> = matches::table
+                .filter(matches::organization_id.eq(self.campaign.0.as_str()))
+                .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
+                .filter(matches::generation.eq(self.generation))
+                .filter(matches::job_id.eq_any(ids.iter().copied()))
+                .select(diesel::dsl::min(matches::seq))
+                .first(conn)
+                .await?;
+            first = first.min(lowest.unwrap_or(i64::MAX));
+        }
+        let earliest = gained.iter().map(|entry| entry.created_at).min();
+        match (earliest, self.last_at) {
+            (Some(earliest), Some(last)) if earliest <= last => {
+                // Walks back from the end as far as must be numbered anew.
+                let before: Option<i64> = matches::table
+                    .filter(matches::organization_id.eq(self.campaign.0.as_str()))
+                    .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
+                    .filter(matches::generation.eq(self.generation))
+                    .filter(matches::created_at.lt(earliest))
+                    .order(matches::seq.desc())
+                    .select(matches::seq)
+                    .first(conn)
+                    .await
+                    .optional()?;
+                Ok(first.min(before.map_or(1, |before| before + 1)))
+            }
+            _ => Ok(first),
+        }
+    }
+
+    /// The list from the number `start` on.
+    async fn tail(&self, conn: &mut Conn, start: i64) -> Result<Vec<Entry>, Failure> {
+        let rows: Vec<(i64, i64, i64, String)> = matches::table
+            .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
+            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
+            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
+            .filter(matches::generation.eq(self.generation))
+            .filter(matches::seq.ge(start))
+            .order(matches::seq)
+            .select((matches::created_at, jobs::posted_at, jobs::seq, matches::job_id))
+            .load(conn)
+            .await?;
+        let entry = |(created_at, posted_at, job_seq, job_id)| Entry {
+            created_at,
+            posted_at,
+            job_seq,
+            job_id,
+        };
+        Ok(rows.into_iter().map(entry).collect())
+    }
+
+    /// Removes what stands at the number `first` and behind it.
+    async fn cut(&self, conn: &mut Conn, first: i64) -> Result<(), Failure> {
+        let tail = matches::table
+            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
+            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
+            .filter(matches::generation.eq(self.generation))
+            .filter(matches::seq.ge(first));
+        diesel::delete(tail).execute(conn).await?;
+        Ok(())
+    }
+}
+
+/// `before` without `lost` and with `gained` in their places. What stays keeps its order, even where a job's posting
+/// time has changed since.
+fn edited(before: &[Entry], lost: &HashSet<&str>, gained: Vec<Entry>) -> Vec<Entry> {
+    let mut after: Vec<Entry> = before
+        .iter()
+        .filter(|entry| !lost.contains(entry.job_id.as_str()))
+        .cloned()
+        .collect();
+    for new in gained {
+        let before_it = after.iter().rposition(|known| known.place() <= new.place());
+        after.insert(before_it.map_or(0, |place| place + 1), new);
+    }
+    after
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(created_at: i64, posted_at: i64, job_id: &str) -> Entry {
+        Entry {
+            created_at,
+            posted_at,
+            job_seq: 1,
+            job_id: job_id.to_owned(),
+        }
+    }
+
+    fn ids(list: &[Entry]) -> Vec<&str> {
+        list.iter().map(|entry| entry.job_id.as_str()).collect()
+    }
+
+    #[test]
+    fn a_gained_job_stands_by_created_at_then_posting_time() {
+        let before = [
+            entry(1, 5, "a"),
+            entry(2, 3, "b"),
+            entry(2, 5, "d"),
+            entry(3, 0, "e"),
+        ];
+        let gained = vec![entry(2, 4, "c"), entry(9, 0, "f"), entry(0, 9, "first")];
+        let after = edited(&before, &HashSet::new(), gained);
+        assert_eq!(ids(&after), ["first", "a", "b", "c", "d", "e", "f"]);
+    }
+
+    #[test]
+    fn what_stays_keeps_its_order_whatever_its_posting_time_is_now() {
+        let before = [entry(1, 9, "a"), entry(1, 2, "b"), entry(2, 0, "c")];
+        let after = edited(
+            &before,
+            &HashSet::from(["c", "unknown"]),
+            vec![entry(1, 3, "new")],
+        );
+        assert_eq!(ids(&after), ["a", "b", "new"]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Backfills as they are due, and the stored jobs that they go through. The switch is in
+//! [`match_switch`](super::match_switch).
+
+use async_trait::async_trait;
+use bidloop_domain::model::{CampaignId, OrganizationId, Timestamp};
+use bidloop_domain::port::{Backfill, DueBackfills, MatchStore, StoreError, StoredJob, SwitchMatches};
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+
+use super::feed::last_job_seq;
+use super::{Conn, Store, match_switch};
+use crate::columns::{number, read};
+use crate::failure::Failure;
+use crate::rows::{StoredFilterRow, StoredJobRow};
+use crate::schema::{campaigns, filters, jobs};
+
+#[async_trait]
+impl MatchStore for Store {
+    async fn due_backfills(&self) -> Result<DueBackfills, StoreError> {
+        self.snapshot(async |conn: &mut Conn| due_backfills(conn).await)
+            .await
+    }
+
+    async fn stored_jobs(
+        &self,
+        watermark: i64,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredJob>, StoreError> {
+        let newest = before.map_or(watermark, |before| watermark.min(before.saturating_sub(1)));
+        self.read(async move |conn: &mut Conn| stored_jobs(conn, newest, limit).await)
+            .await
+    }
+
+    async fn switch(
+        &self,
+        backfill: &Backfill,
+        watermark: i64,
+        matched: &[i64],
+        at: Timestamp,
+    ) -> Result<SwitchMatches, StoreError> {
+        match_switch::switch(self, backfill, watermark, matched, at).await
+    }
+
+    async fn due_count(&self) -> Result<u64, StoreError> {
+        self.read(async |conn: &mut Conn| due_count(conn).await).await
+    }
+}
+
+async fn due_backfills(conn: &mut Conn) -> Result<DueBackfills, Failure> {
+    let watermark = last_job_seq(conn).await?;
+    let due: Vec<(String, String, i64)> = campaigns::table
+        .filter(campaigns::revision.ne(campaigns::matched_revision))
+        .order((campaigns::organization_id, campaigns::id))
+        .select((campaigns::organization_id, campaigns::id, campaigns::revision))
+        .load(conn)
+        .await?;
+    let of_due = campaigns::organization_id
+        .eq(filters::organization_id)
+        .and(campaigns::id.eq(filters::campaign_id));
+    let rows: Vec<StoredFilterRow> = filters::table
+        .inner_join(campaigns::table.on(of_due))
+        .filter(campaigns::revision.ne(campaigns::matched_revision))
+        .order((filters::organization_id, filters::campaign_id, filters::id))
+        .select(StoredFilterRow::as_select())
+        .load(conn)
+        .await?;
+    let mut filters = rows
+        .into_iter()
+        .map(StoredFilterRow::into_stored_filter)
+        .peekable();
+    let mut campaigns = Vec::with_capacity(due.len());
+    for (organization, campaign, campaign_revision) in due {
+        let mut backfill = Backfill {
+            organization_id: read(
+                "campaigns.organization_id",
+                &organization,
+                OrganizationId::parse(&organization),
+            )?,
+            campaign_id: read("campaigns.id", &campaign, CampaignId::parse(&campaign))?,
+            campaign_revision,
+            filters: Vec::new(),
+        };
+        // Both are in the campaigns' order. A fault is nobody's filter, and comes out at once.
+        while let Some(filter) = filters.next_if(|filter| {
+            filter.as_ref().map_or(true, |filter| {
+                filter.organization_id == backfill.organization_id
+                    && filter.campaign_id == backfill.campaign_id
+            })
+        }) {
+            backfill.filters.push(filter?);
+        }
+        campaigns.push(backfill);
+    }
+    Ok(DueBackfills { watermark, campaigns })
+}
+
+async fn stored_jobs(conn: &mut Conn, newest: i64, limit: u32) -> Result<Vec<StoredJob>, Failure> {
+    let rows: Vec<StoredJobRow> = jobs::table
+        .filter(jobs::seq.le(newest))
+        .order(jobs::seq.desc())
+        .limit(i64::from(limit))
+        .select(StoredJobRow::as_select())
+        .load(conn)
+        .await?;
+    rows.into_iter().map(StoredJobRow::into_stored_job).collect()
+}
+
+async fn due_count(conn: &mut Conn) -> Result<u64, Failure> {
+    let due: i64 = campaigns::table
+        .filter(campaigns::revision.ne(campaigns::matched_revision))
+        .select(count_star())
+        .first(conn)
+        .await?;
+    number("the number of due campaigns", due)
+}

@@ -1,0 +1,32 @@
+//! Intents to bid by template as they are queued.
+
+use bidloop_domain::model::{CampaignId, LeadId, OrganizationId, Timestamp};
+use diesel::prelude::*;
+
+use crate::schema::automatic_bids;
+
+/// The columns of `automatic_bids` that a new one has.
+#[derive(Debug, Clone, Insertable)]
+#[diesel(table_name = automatic_bids)]
+pub(crate) struct NewAutomaticBidRow {
+    organization_id: String,
+    lead_id: String,
+    campaign_id: String,
+    queued_at: i64,
+}
+
+impl NewAutomaticBidRow {
+    pub(crate) fn new(
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        lead: &LeadId,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            organization_id: organization.to_string(),
+            lead_id: lead.to_string(),
+            campaign_id: campaign.to_string(),
+            queued_at: at.as_millis(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Saved filters as they are matched.
+
+use bidloop_domain::model::{CampaignId, FilterId, OrganizationId};
+use bidloop_domain::port::StoredFilter;
+use diesel::prelude::*;
+use serde_json::Value;
+
+use crate::columns::{Json, read};
+use crate::failure::Failure;
+use crate::schema::filters;
+
+/// The columns of `filters` without the name.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = filters)]
+pub(crate) struct StoredFilterRow {
+    organization_id: String,
+    campaign_id: String,
+    id: String,
+    body: Json<Value>,
+}
+
+impl StoredFilterRow {
+    pub(crate) fn into_stored_filter(self) -> Result<StoredFilter, Failure> {
+        let (organization, campaign) = (&self.organization_id, &self.campaign_id);
+        Ok(StoredFilter {
+            organization_id: read(
+                "filters.organization_id",
+                organization,
+                OrganizationId::parse(organization),
+            )?,
+            campaign_id: read("filters.campaign_id", campaign, CampaignId::parse(campaign))?,
+            id: read("filters.id", &self.id, FilterId::parse(&self.id))?,
+            body: self.body.0,
+        })
+    }
+}
