@@ -1,4 +1,6 @@
 //! The fakes keep the contracts that the real adapters keep.
+#![expect(clippy::unwrap_used, reason = "this is test code")]
+#![expect(clippy::unused_async, reason = "the contracts make their beds asynchronously")]
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};

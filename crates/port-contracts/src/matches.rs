@@ -5,7 +5,7 @@ use bidloop_domain::port::{Backfill, DueBackfills, FilterRecord, ProvisioningCha
 use serde_json::{Value, json};
 
 use crate::Stores;
-use crate::fixture::{World, at, campaign, commit, lead_id, organization, titled_job};
+use crate::fixture::{World, at, at_once, campaign, commit, lead_id, organization, titled_job};
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
 #[macro_export]
@@ -31,6 +31,8 @@ macro_rules! match_store_contracts {
                 a_sequence_number_that_is_gone_is_passed_over,
                 a_switch_after_another_change_is_superseded,
                 a_switch_of_a_removed_campaign_is_superseded,
+                a_switch_of_a_campaign_removed_and_made_again_is_superseded,
+                of_many_switches_at_once_the_list_is_one_of_theirs,
                 a_switch_sends_and_bids_nothing,
                 a_reader_sees_the_old_list_or_the_new_one,
                 a_switch_and_the_feed_at_once_lose_no_match,
@@ -339,6 +341,42 @@ pub async fn a_switch_of_a_removed_campaign_is_superseded(stores: Stores) {
         switch(&world, &backfill, watermark, &["3"], 60).await,
         SwitchMatches::Superseded
     );
+}
+
+pub async fn a_switch_of_a_campaign_removed_and_made_again_is_superseded(stores: Stores) {
+    let (world, backfill, watermark) = changed_world(stores).await;
+    let removal = ProvisioningChange::RemoveCampaign(world.organization.clone(), world.campaign.clone());
+    commit(&world.stores, &[removal]).await;
+    let again = organization("org_acme").campaign(campaign("camp").paused());
+    commit(&world.stores, &again.changes()).await;
+    put_filter(&world, "f_camp", json!({"featured": true})).await;
+    assert_eq!(
+        switch(&world, &backfill, watermark, &["3"], 60).await,
+        SwitchMatches::Superseded
+    );
+    assert_eq!(world.total().await, 0);
+    assert_eq!(world.stores.matches.due_count().await, Ok(1));
+}
+
+pub async fn of_many_switches_at_once_the_list_is_one_of_theirs(stores: Stores) {
+    let (world, backfill, watermark) = changed_world(stores).await;
+    let answers = at_once(6, |number| {
+        let (world, backfill) = (world.clone(), backfill.clone());
+        async move {
+            let second = 60 + i64::try_from(number).unwrap();
+            switch(&world, &backfill, watermark, &["2", "3", "4"], second).await
+        }
+    })
+    .await;
+    assert!(
+        answers.contains(&SwitchMatches::Switched { total: 3 }),
+        "{answers:?}"
+    );
+    let listed = world.listed().await;
+    let ids: Vec<&str> = listed.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(ids, ["4", "3", "2"]);
+    assert_eq!((listed[0].1, listed[2].1), (listed[1].1, at(20)));
+    assert_eq!(due(&world).await.campaigns, []);
 }
 
 pub async fn a_switch_sends_and_bids_nothing(stores: Stores) {

@@ -31,6 +31,7 @@ macro_rules! submission_store_contracts {
                 bids_of_a_disconnected_account_wait_until_it_is_connected_again,
                 bids_of_a_disconnected_account_are_claimed_once_their_deadline_has_passed,
                 bids_of_a_removed_account_are_claimed_once_their_deadline_has_passed,
+                a_bid_beyond_its_deadline_is_claimed_so_that_it_can_be_ended,
                 an_outstanding_answer_is_waited_for_beyond_the_deadline,
                 a_submitted_bid_leaves_its_proposal_on_the_lead_and_tells_the_receivers,
                 a_refused_bid_leaves_its_reason_on_the_lead,
@@ -271,6 +272,13 @@ pub async fn bids_of_a_removed_account_are_claimed_once_their_deadline_has_passe
     assert!(world.claim("me", at(900)).await.is_empty());
     let overdue = world.claim_one("me", at(902)).await;
     assert_eq!((overdue.bid.id, overdue.token), (id, None));
+}
+
+pub async fn a_bid_beyond_its_deadline_is_claimed_so_that_it_can_be_ended(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    let id = world.bid(&lead, at(1)).await;
+    let overdue = world.claim_one("me", at(5000)).await;
+    assert_eq!((overdue.bid.id, overdue.account_connected), (id, true));
 }
 
 pub async fn an_outstanding_answer_is_waited_for_beyond_the_deadline(stores: Stores) {

@@ -5,6 +5,8 @@
 
 mod fault;
 mod port;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};

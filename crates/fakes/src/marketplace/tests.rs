@@ -1,0 +1,157 @@
+//! The fake marketplace keeps the protocol's rules as far as use cases can tell.
+
+use bidloop_domain::bidding::{JobWarning, LiveJobStatus, Terms, TermsKind};
+use bidloop_domain::model::{CoverLetter, Timestamp, UsdCents};
+use bidloop_domain::port::Marketplace;
+use futures::executor::block_on;
+use uuid::Uuid;
+
+use super::*;
+use crate::SimulatedClock;
+
+const TOKEN: &str = "token_1";
+
+fn marketplace() -> (FakeMarketplace, JobId) {
+    let marketplace = FakeMarketplace::new(Arc::new(SimulatedClock::at(Timestamp::from_seconds(9))));
+    marketplace.put_account(TOKEN, FakeAccount::new("jane"));
+    let job = publish(&marketplace, "1");
+    (marketplace, job)
+}
+
+fn publish(marketplace: &FakeMarketplace, id: &str) -> JobId {
+    marketplace.publish(&format!(
+        r#"{{"id": "{id}", "ciphertext": "~", "title": "T", "description": "D", "url": "/jobs/~", "postedAt": 1}}"#
+    ))
+}
+
+fn proposal(job: &JobId, boost: u64) -> Proposal {
+    Proposal {
+        job_id: job.clone(),
+        cover_letter: CoverLetter::parse("Hello".to_owned()).unwrap(),
+        answers: Vec::new(),
+        terms: Terms {
+            kind: TermsKind::Hourly,
+            amount: UsdCents::from_cents(5_000),
+        },
+        boost_connects: Connects::new(boost),
+        required_connects: FakeMarketplace::REQUIRED_CONNECTS,
+        attachments: Vec::new(),
+        accept_warnings: false,
+    }
+}
+
+fn submit(
+    marketplace: &FakeMarketplace,
+    key: u128,
+    proposal: &Proposal,
+) -> Result<SubmittedProposal, MarketplaceError> {
+    block_on(marketplace.submit(TOKEN, BidId(Uuid::from_u128(key)), proposal))
+}
+
+fn code(answer: Result<SubmittedProposal, MarketplaceError>) -> String {
+    match answer {
+        Err(MarketplaceError::Refused { code, .. }) => code,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn a_repeated_key_gives_the_same_answer_and_has_no_further_effect() {
+    let (marketplace, job) = marketplace();
+    let first = submit(&marketplace, 1, &proposal(&job, 0)).unwrap();
+    assert_eq!(submit(&marketplace, 1, &proposal(&job, 0)), Ok(first));
+    let received = marketplace.proposals();
+    assert_eq!(received.len(), 1);
+    assert_eq!(
+        (received[0].repeated, received[0].repeated_with_changes),
+        (1, false)
+    );
+    submit(&marketplace, 1, &proposal(&job, 4)).unwrap();
+    assert!(marketplace.proposals()[0].repeated_with_changes);
+    assert_eq!(
+        block_on(marketplace.account(TOKEN)).unwrap().connects_balance,
+        Connects::new(98)
+    );
+}
+
+#[test]
+fn an_account_has_one_proposal_a_job() {
+    let (marketplace, job) = marketplace();
+    let first = submit(&marketplace, 1, &proposal(&job, 0)).unwrap();
+    let second = submit(&marketplace, 2, &proposal(&job, 0));
+    assert!(matches!(
+        second,
+        Err(MarketplaceError::Refused { status: 409, proposal_id: Some(id), .. }) if id == first.proposal_id
+    ));
+}
+
+#[test]
+fn a_boost_costs_connects_and_stands_on_the_job_among_the_best_four() {
+    let (marketplace, job) = marketplace();
+    marketplace.edit_job(&job, |live| {
+        live.state.boosts = [9, 7, 5, 1].map(Connects::new).to_vec();
+    });
+    let taken = submit(&marketplace, 1, &proposal(&job, 6)).unwrap();
+    assert_eq!(taken.connects_spent, Connects::new(8));
+    let live = block_on(marketplace.job(TOKEN, &job)).unwrap();
+    assert_eq!(live.state.boosts, [9, 7, 6, 5].map(Connects::new));
+}
+
+#[test]
+fn closed_jobs_warnings_and_empty_accounts_refuse_a_proposal() {
+    let (marketplace, job) = marketplace();
+    assert_eq!(
+        code(submit(&marketplace, 1, &proposal(&job, 99))),
+        "insufficient_connects"
+    );
+    let warning = JobWarning {
+        code: "odd".to_owned(),
+        message: "Odd.".to_owned(),
+    };
+    marketplace.edit_job(&job, |live| live.state.warnings.push(warning));
+    assert_eq!(code(submit(&marketplace, 1, &proposal(&job, 0))), "job_warning");
+    marketplace.edit_job(&job, |live| live.state.status = LiveJobStatus::Closed);
+    assert_eq!(code(submit(&marketplace, 1, &proposal(&job, 0))), "job_closed");
+    marketplace.revoke_token(TOKEN);
+    assert_eq!(
+        submit(&marketplace, 1, &proposal(&job, 0)),
+        Err(MarketplaceError::InvalidToken)
+    );
+    assert_eq!(
+        (marketplace.proposals().len(), marketplace.calls(Call::Submit)),
+        (0, 4)
+    );
+}
+
+#[test]
+fn faults_are_used_up_in_order_and_commit_or_not_as_scripted() {
+    let (marketplace, job) = marketplace();
+    marketplace.script(Call::Submit, Fault::no_answer());
+    marketplace.script(Call::Submit, Fault::malformed_after_commit());
+    let no_answer = submit(&marketplace, 1, &proposal(&job, 0));
+    assert!(matches!(no_answer, Err(MarketplaceError::NoAnswer(_))));
+    assert_eq!(marketplace.proposals().len(), 0);
+    let malformed = submit(&marketplace, 1, &proposal(&job, 0));
+    assert!(matches!(malformed, Err(MarketplaceError::Malformed(_))));
+    assert_eq!(marketplace.proposals().len(), 1);
+    submit(&marketplace, 1, &proposal(&job, 0)).unwrap();
+}
+
+#[test]
+fn the_feed_is_read_page_by_page_strictly_after_the_cursor() {
+    let (marketplace, _) = marketplace();
+    marketplace.publish_malformed(Some("2"), "no title");
+    publish(&marketplace, "3");
+    let first = block_on(marketplace.feed(None, 2)).unwrap();
+    assert_eq!((first.entries.len(), first.has_more), (2, true));
+    let second = block_on(marketplace.feed(Some(&first.cursor), 2)).unwrap();
+    assert!(matches!(&second.entries[..], [FeedEntry::Job { post, .. }] if post.id.as_ref() == "3"));
+    assert!(!second.has_more);
+    let third = block_on(marketplace.feed(Some(&second.cursor), 2)).unwrap();
+    assert_eq!((third.entries.len(), third.cursor), (0, second.cursor));
+    let refused = block_on(marketplace.feed(Some("elsewhere"), 2));
+    assert!(matches!(
+        refused,
+        Err(MarketplaceError::Refused { status: 400, .. })
+    ));
+}
