@@ -49,7 +49,7 @@ impl FaultList {
     /// What a DTO's `Validate` found, under `prefix`; in the order of names, so that it is the same every time.
     pub(crate) fn extend_validated(&mut self, errors: &ValidationErrors, prefix: &[String]) {
         let mut fields: Vec<_> = errors.errors().iter().collect();
-        fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+        fields.sort_by_key(|(name, _)| *name);
         for (field, kind) in fields {
             let mut path = prefix.to_vec();
             path.push(camel_case(field));

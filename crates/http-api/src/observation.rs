@@ -24,7 +24,7 @@ pub trait RequestMetrics: Send + Sync + std::fmt::Debug {
     /// `metrics`, or `none` for what was routed nowhere; the body may still be on its way.
     fn answered(&self, operation: &'static str, status: u16, duration: Duration);
 
-    /// Everything counted, in the OpenMetrics text format.
+    /// Everything counted, in the `OpenMetrics` text format.
     fn text(&self) -> String;
 }
 

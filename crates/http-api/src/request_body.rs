@@ -20,6 +20,9 @@ use tokio::time::{Instant, Sleep, sleep};
 /// The most bytes of a JSON body: 3 MB of 1,048,576 bytes each (specification, Limits; decision A9).
 pub(crate) const MAX_JSON_BYTES: u64 = 3 * 1_048_576;
 
+/// How a body above its limit is told from other failures of its stream.
+const ABOVE_LIMIT: io::ErrorKind = io::ErrorKind::FileTooLarge;
+
 /// How long a body may stall.
 const STALL_LIMIT: Duration = Duration::from_secs(30);
 
@@ -97,8 +100,8 @@ impl RequestBody {
         }
     }
 
-    /// The bytes as they come. More than `limit_bytes` is [`PayloadError::Overflow`], a stalled body
-    /// [`PayloadError::Io`].
+    /// The bytes as they come. More than `limit_bytes`, and a stall, end them with an error that
+    /// [`broken_body`] knows.
     pub(crate) fn stream(&self, limit_bytes: u64) -> BoundedStream {
         BoundedStream {
             payload: self.payload.clone(),
@@ -125,8 +128,12 @@ impl RequestBody {
 /// The fault of a body that could not be read to its end.
 pub(crate) fn broken_body(error: &PayloadError, limit_bytes: u64) -> RequestFault {
     let message = match error {
-        PayloadError::Overflow => return RequestFault::TooLarge { limit_bytes },
-        PayloadError::Io(_) => "did not arrive in time",
+        PayloadError::Io(error) if error.kind() == ABOVE_LIMIT => {
+            return RequestFault::TooLarge { limit_bytes };
+        }
+        PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut => "did not arrive in time",
+        // Ours has a kind of its own; this is the parser's, whose buffer holds one part's head.
+        PayloadError::Overflow => "has a part whose head is too long",
         _ => "broke off before its end",
     };
     RequestFault::Shape(vec![ShapeFault::new::<&str>(&[], message)])
@@ -148,7 +155,7 @@ impl Stream for BoundedStream {
             Poll::Ready(Some(Ok(piece))) => {
                 let length = piece.len() as u64;
                 if length > self.left {
-                    return Poll::Ready(Some(Err(PayloadError::Overflow)));
+                    return Poll::Ready(Some(Err(PayloadError::Io(ABOVE_LIMIT.into()))));
                 }
                 self.left -= length;
                 self.stalled.as_mut().reset(Instant::now() + STALL_LIMIT);

@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::fault_list::FaultList;
 
-/// Reads one document. Malformed JSON (nesting beyond serde_json's 128 levels included) is one fault with an empty
+/// Reads one document. Malformed JSON (nesting beyond 128 levels included) is one fault with an empty
 /// path; members that occur twice are a fault each.
 pub(crate) fn read(bytes: &[u8]) -> Result<Value, Vec<ShapeFault>> {
     let faults = RefCell::new(FaultList::default());

@@ -1,0 +1,15 @@
+//! The HTTP API over real connections, on the in-memory fakes.
+
+#![expect(clippy::unwrap_used, reason = "test code")]
+
+mod bid;
+mod client;
+mod description;
+mod hostile;
+mod list;
+mod operability;
+mod order_of_checks;
+mod reject;
+mod upload;
+mod upload_stream;
+mod world;

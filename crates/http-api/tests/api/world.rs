@@ -1,0 +1,327 @@
+//! Two organizations with campaigns and leads, and a server over them.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bidloop_domain::model::{
+    AccountId, Activity, ActivityQuery, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId,
+    CampaignMode, CampaignState, JobId, LeadId, Links, OrganizationId, ProposalTemplate, Subscription,
+    SubscriptionStatus, Timestamp,
+};
+use bidloop_domain::port::{
+    AccountRecord, ActivityStore, BlobStore, CampaignRecord, CommitProvisioning, JobStore, LeadStore,
+    MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, RecordPage,
+};
+use bidloop_domain::use_case::{
+    Authenticate, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
+};
+use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialIds, SimulatedClock};
+use bidloop_http_api::{HttpApi, Readiness, RequestMetrics, RunningServer, ServerSettings, serve};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::client::{Answer, Request};
+
+pub(crate) const ORG: &str = "org_a";
+pub(crate) const CAMPAIGN: &str = "camp";
+/// A campaign without a bidder account.
+pub(crate) const BARE_CAMPAIGN: &str = "camp_bare";
+/// A campaign of another organization.
+pub(crate) const FOREIGN_CAMPAIGN: &str = "camp_b";
+pub(crate) const QUESTIONS: [&str; 2] = ["Why you?", "When can you start?"];
+/// Jobs of [`CAMPAIGN`]; the first has no questions, the others have both.
+pub(crate) const JOBS: usize = 5;
+pub(crate) const QUOTA: u32 = 2;
+
+pub(crate) fn key() -> String {
+    format!("lk_{}", "a1".repeat(32))
+}
+
+pub(crate) struct World {
+    runtime: Runtime,
+    server: Option<RunningServer>,
+    pub(crate) address: SocketAddr,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) blobs: MemoryBlobStore,
+    pub(crate) clock: Arc<SimulatedClock>,
+    pub(crate) metrics: Arc<RecordedMetrics>,
+}
+
+#[derive(Debug)]
+struct StoreReadiness(Arc<MemoryStore>);
+
+#[async_trait]
+impl Readiness for StoreReadiness {
+    async fn is_ready(&self) -> bool {
+        self.0.feed_position().await.is_ok()
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct RecordedMetrics(Mutex<Vec<(&'static str, u16)>>);
+
+impl RecordedMetrics {
+    pub(crate) fn seen(&self) -> Vec<(&'static str, u16)> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl RequestMetrics for RecordedMetrics {
+    fn answered(&self, operation: &'static str, status: u16, _duration: Duration) {
+        self.0.lock().unwrap().push((operation, status));
+    }
+
+    fn text(&self) -> String {
+        format!("requests_total {}\n# EOF\n", self.seen().len())
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let blobs = MemoryBlobStore::new();
+        Self::with_blobs(Arc::new(blobs.clone()), blobs)
+    }
+
+    /// Uploads go to `target`; `blobs` is what the tests look into.
+    pub(crate) fn with_blobs(target: Arc<dyn BlobStore>, blobs: MemoryBlobStore) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let store = Arc::new(MemoryStore::new());
+        let clock = Arc::new(SimulatedClock::at(Timestamp::from_seconds(1_790_000_000)));
+        let metrics = Arc::new(RecordedMetrics::default());
+        runtime.block_on(populate(&store));
+        let api = api(&store, target, &clock, &metrics, &runtime);
+        let settings = ServerSettings {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            workers: 1,
+        };
+        let server = runtime.block_on(async { serve(api, &settings, |_| {}) }).unwrap();
+        Self {
+            address: server.address(),
+            runtime,
+            server: Some(server),
+            store,
+            blobs,
+            clock,
+            metrics,
+        }
+    }
+
+    /// The lead of [`CAMPAIGN`]'s n-th job.
+    pub(crate) fn lead(&self, job: usize) -> String {
+        lead_id(ORG, CAMPAIGN, &format!("job{job}"))
+    }
+
+    pub(crate) fn path(&self, job: usize, operation: &str) -> String {
+        format!("/v1/campaigns/{CAMPAIGN}/leads/{}/{operation}", self.lead(job))
+    }
+
+    pub(crate) fn send(&self, request: &Request) -> Answer {
+        request.send(self.address)
+    }
+
+    /// With the organization's key.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.send(&Request::new("GET", path).key(&key()))
+    }
+
+    /// With the organization's key and a JSON body.
+    pub(crate) fn post(&self, path: &str, body: &serde_json::Value) -> Answer {
+        self.send(&Request::new("POST", path).key(&key()).json(body))
+    }
+
+    /// Newest first.
+    pub(crate) fn activities(&self) -> Vec<Activity> {
+        let query = ActivityQuery {
+            limit: 100,
+            ..ActivityQuery::default()
+        };
+        self.runtime.block_on(self.store.list(&query)).unwrap()
+    }
+
+    pub(crate) fn provision(&self, changes: &[ProvisioningChange]) {
+        self.runtime.block_on(commit(&self.store, changes));
+    }
+
+    /// Stops the server; returns once every connection is closed.
+    pub(crate) fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            self.runtime.block_on(server.stop()).unwrap();
+        }
+    }
+}
+
+pub(crate) fn lead_id(organization: &str, campaign: &str, job: &str) -> String {
+    LeadId::derive(
+        &OrganizationId::parse(organization).unwrap(),
+        &CampaignId::parse(campaign).unwrap(),
+        &JobId::new(job).unwrap(),
+    )
+    .to_string()
+}
+
+fn api(
+    store: &Arc<MemoryStore>,
+    blobs: Arc<dyn BlobStore>,
+    clock: &Arc<SimulatedClock>,
+    metrics: &Arc<RecordedMetrics>,
+    runtime: &Runtime,
+) -> HttpApi {
+    let ids = Arc::new(SequentialIds::new());
+    let links = Links::new("http://api.test", Some("http://market.test"));
+    let (store, clock) = (store.clone(), clock.clone());
+    HttpApi {
+        authenticate: Arc::new(Authenticate::new(store.clone(), clock.clone())),
+        locate_lead: Arc::new(LocateLead::new(store.clone())),
+        list_leads: Arc::new(ListLeads::new(store.clone(), links.clone())),
+        submit_bid: Arc::new(SubmitBid::new(
+            store.clone(),
+            store.clone(),
+            clock.clone(),
+            ids.clone(),
+            Arc::new(RecordingWorkSignal::new()),
+            links,
+            Duration::from_secs(900),
+        )),
+        reject_lead: Arc::new(RejectLead::new(
+            store.clone(),
+            store.clone(),
+            clock.clone(),
+            ids.clone(),
+        )),
+        upload_attachments: Arc::new(UploadAttachments::new(
+            blobs,
+            store.clone(),
+            store.clone(),
+            clock,
+            ids.clone(),
+        )),
+        ids,
+        readiness: Arc::new(StoreReadiness(store)),
+        metrics: metrics.clone(),
+        runtime: runtime.handle().clone(),
+    }
+}
+
+pub(crate) fn organization(id: &str, status: SubscriptionStatus, proposal_limit: u32) -> ProvisioningChange {
+    ProvisioningChange::PutOrganization {
+        id: OrganizationId::parse(id).unwrap(),
+        name: id.to_owned(),
+        subscription: Subscription {
+            status,
+            collection_paused: false,
+            period_start: Timestamp::from_seconds(1_789_000_000),
+            period_end: Timestamp::from_seconds(1_792_000_000),
+            proposal_limit,
+        },
+    }
+}
+
+pub(crate) fn api_key(organization: &str, id: &str, key: &str, revoked: bool) -> ProvisioningChange {
+    let organization_id = OrganizationId::parse(organization).unwrap();
+    let record = ApiKeyRecord {
+        id: ApiKeyId::parse(id).unwrap(),
+        organization_id: organization_id.clone(),
+        name: format!("{id}'s name"),
+        created_at: Timestamp::default(),
+        last_used_at: None,
+        expires_at: None,
+        revoked_at: revoked.then(Timestamp::default),
+    };
+    ProvisioningChange::PutApiKey(organization_id, record, ApiKey::parse(key).unwrap().hash())
+}
+
+fn campaign(organization: &str, id: &str, account: Option<&str>) -> ProvisioningChange {
+    let record = CampaignRecord {
+        id: CampaignId::parse(id).unwrap(),
+        name: format!("{id}'s name"),
+        mode: CampaignMode::External,
+        state: CampaignState::Paused,
+        account_id: account.map(|id| AccountId::parse(id).unwrap()),
+        bidding_config: BiddingConfig::default(),
+        proposal: ProposalTemplate::default(),
+        attachments: Vec::new(),
+        filters: Vec::new(),
+    };
+    ProvisioningChange::PutCampaign(OrganizationId::parse(organization).unwrap(), Box::new(record))
+}
+
+async fn commit(store: &MemoryStore, changes: &[ProvisioningChange]) {
+    let revision = store.revision().await.unwrap();
+    let committed = store.commit(revision, changes, Timestamp::default()).await;
+    assert_eq!(committed, Ok(CommitProvisioning::Committed));
+}
+
+async fn populate(store: &MemoryStore) {
+    let account = AccountRecord {
+        id: AccountId::parse("acct").unwrap(),
+        name: "Jane".to_owned(),
+        token: "token".to_owned(),
+        connected: true,
+    };
+    let org_a = OrganizationId::parse(ORG).unwrap();
+    commit(
+        store,
+        &[
+            organization(ORG, SubscriptionStatus::Active, QUOTA),
+            organization("org_b", SubscriptionStatus::Active, QUOTA),
+            api_key(ORG, "key_a", &key(), false),
+            ProvisioningChange::PutAccount(org_a, account),
+            campaign(ORG, CAMPAIGN, Some("acct")),
+            campaign(ORG, BARE_CAMPAIGN, None),
+            campaign("org_b", FOREIGN_CAMPAIGN, None),
+        ],
+    )
+    .await;
+    let place = |organization: &str, campaign: &str| {
+        (
+            OrganizationId::parse(organization).unwrap(),
+            CampaignId::parse(campaign).unwrap(),
+        )
+    };
+    let jobs = (0..JOBS)
+        .map(|index| {
+            let posted_at = 1_789_999_000_000_i64 + i64::try_from(index).unwrap();
+            let questions: &[&str] = if index == 0 { &[] } else { &QUESTIONS };
+            MatchedJob {
+                id: JobId::new(format!("job{index}")).unwrap(),
+                posted_at: Timestamp::from_millis(posted_at),
+                json: json!({
+                    "id": format!("job{index}"), "ciphertext": "~1", "title": format!("Job {index}"),
+                    "description": "Zürich \"quoted\"", "url": "/jobs/~1", "postedAt": posted_at,
+                    "questions": questions, "metadata": {"paymentType": "Hourly"},
+                })
+                .to_string(),
+                campaigns: vec![
+                    place(ORG, CAMPAIGN),
+                    place(ORG, BARE_CAMPAIGN),
+                    place("org_b", FOREIGN_CAMPAIGN),
+                ],
+            }
+        })
+        .collect();
+    let page = MatchedPage {
+        read_from: None,
+        cursor: Some("1".to_owned()),
+        revision: store.revision().await.unwrap(),
+        at: Timestamp::from_seconds(1_790_000_000),
+        act_within: None,
+        jobs,
+    };
+    assert!(matches!(
+        store.record_page(&page).await,
+        Ok(RecordPage::Recorded(_))
+    ));
+    for (organization, campaign) in [
+        place(ORG, CAMPAIGN),
+        place(ORG, BARE_CAMPAIGN),
+        place("org_b", FOREIGN_CAMPAIGN),
+    ] {
+        store.page(&organization, &campaign, 0, 100).await.unwrap();
+    }
+}
