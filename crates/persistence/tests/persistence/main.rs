@@ -4,6 +4,7 @@
 
 mod activities;
 mod api_keys;
+mod contracts;
 mod leads;
 mod opening;
 mod provisioning;

@@ -1,0 +1,51 @@
+//! The contracts of the store ports on both databases: `cargo test on_postgres::leads::` runs one port's on one.
+
+use async_trait::async_trait;
+use bidloop_persistence::Database;
+use bidloop_port_contracts::{StoreBed, Stores};
+
+use crate::test_database::TestDatabase;
+
+struct Bed(TestDatabase);
+
+#[async_trait]
+impl StoreBed for Bed {
+    fn stores(&self) -> Stores {
+        stores(&self.0.database)
+    }
+
+    async fn close(self) {
+        self.0.close().await;
+    }
+}
+
+/// All ports of a database.
+pub(crate) fn stores(database: &Database) -> Stores {
+    Stores {
+        api_keys: database.api_keys(),
+        leads: database.leads(),
+        jobs: database.jobs(),
+        matches: database.matches(),
+        deliveries: database.deliveries(),
+        submissions: database.submissions(),
+        automatic_bids: database.automatic_bids(),
+        activities: database.activities(),
+        provisioning: database.provisioning(),
+    }
+}
+
+async fn sqlite() -> Bed {
+    Bed(TestDatabase::sqlite().await)
+}
+
+async fn postgres() -> Bed {
+    Bed(TestDatabase::postgres().await)
+}
+
+mod on_sqlite {
+    bidloop_port_contracts::store_contracts!(crate::contracts::sqlite);
+}
+
+mod on_postgres {
+    bidloop_port_contracts::store_contracts!(crate::contracts::postgres);
+}
