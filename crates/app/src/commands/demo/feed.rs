@@ -111,7 +111,7 @@ impl Feed {
     ) -> Self {
         Self {
             screen,
-            tally: Tally::default(),
+            tally: Tally::since(since),
             organization,
             activities,
             leads,
@@ -156,11 +156,16 @@ impl Feed {
         }
         for activity in activities {
             self.tally.activity(&activity);
-            let lead = activity.lead_id.as_ref().map(LeadId::as_str).unwrap_or_default().to_owned();
+            let lead = activity
+                .lead_id
+                .as_ref()
+                .map(LeadId::as_str)
+                .unwrap_or_default()
+                .to_owned();
             let facts = self.facts_of(&lead).await;
             entries.extend(FeedLine::of_activity(&activity, &facts).map(|line| Entry { line, below: None }));
         }
-        entries.sort_by_key(|entry| entry.line.at);
+        entries.sort_by_key(|entry| (entry.line.at, entry.line.order));
         let look = self.screen.look();
         for entry in entries {
             self.screen.show(&entry.line.render(look))?;
@@ -185,7 +190,10 @@ impl Feed {
                     self.facts_of(lead).await
                 };
                 let below = self.commands_for(&delivery);
-                Some(Entry { line: FeedLine::of_delivery(&delivery, &facts), below })
+                Some(Entry {
+                    line: FeedLine::of_delivery(&delivery, &facts),
+                    below,
+                })
             }
             Event::Replied(reply) => {
                 let facts = self.facts_of(&reply.lead_id).await;
@@ -220,8 +228,9 @@ impl Feed {
             };
             let page = self.activities.list(&query).await?;
             let full = page.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-            let reaches_back =
-                page.last().is_some_and(|last| self.told.contains(last.id) || last.at < self.since);
+            let reaches_back = page
+                .last()
+                .is_some_and(|last| self.told.contains(last.id) || last.at < self.since);
             if full && !reaches_back && limit < LARGEST_PAGE {
                 limit *= 4;
                 continue;

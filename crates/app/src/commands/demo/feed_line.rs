@@ -12,6 +12,8 @@ use super::screen::{Look, Style, cell, one_line};
 pub(super) struct FeedLine {
     /// UNIX milliseconds.
     pub(super) at: i64,
+    /// What comes first of two lines of the same millisecond: causes before effects.
+    pub(super) order: u8,
     pub(super) event: &'static str,
     pub(super) style: Style,
     pub(super) title: String,
@@ -36,10 +38,13 @@ impl FeedLine {
         };
         let (event, style, details) = match delivery.signature() {
             Signature::Valid | Signature::NotChecked => (event, style, details),
-            Signature::Missing | Signature::Refused(_) => ("forged?", Style::Red, "not signed with the secret".to_owned()),
+            Signature::Missing | Signature::Refused(_) => {
+                ("forged?", Style::Red, "not signed with the secret".to_owned())
+            }
         };
         Self {
             at: delivery.received_at(),
+            order: if delivery.event() == "job.new" { 0 } else { 3 },
             event,
             style,
             title: lead.title.clone(),
@@ -56,10 +61,21 @@ impl FeedLine {
         let (event, style, details) = match activity.kind {
             ActivityKind::Bid if accepted && activity.dry_run => ("dry run", Style::Blue, message),
             // An automatic campaign's lead is heard of here for the first time.
-            ActivityKind::Bid if accepted && by_template => ("bid queued", Style::Yellow, format!("{} · by template", lead.facts)),
-            ActivityKind::Bid if accepted => ("bid queued", Style::Yellow, format!("through the API, by {}", actor(activity))),
+            ActivityKind::Bid if accepted && by_template => (
+                "bid queued",
+                Style::Yellow,
+                format!("{} · by template", lead.facts),
+            ),
+            ActivityKind::Bid if accepted => (
+                "bid queued",
+                Style::Yellow,
+                format!("through the API, by {}", actor(activity)),
+            ),
             ActivityKind::Bid if by_template => {
-                let why = message.strip_prefix("The lead stays parked: ").unwrap_or(&message).to_owned();
+                let why = message
+                    .strip_prefix("The lead stays parked: ")
+                    .unwrap_or(&message)
+                    .to_owned();
                 ("parked", Style::Dim, why)
             }
             ActivityKind::Bid => ("bid refused", Style::Red, refusal(activity, &message)),
@@ -74,10 +90,19 @@ impl FeedLine {
         };
         Some(Self {
             at: activity.at.as_millis(),
+            order: if activity.kind == ActivityKind::Submission {
+                2
+            } else {
+                1
+            },
             event,
             style,
             title: lead.title.clone(),
-            campaign: activity.campaign_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+            campaign: activity
+                .campaign_id
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
             details,
         })
     }
@@ -93,6 +118,7 @@ impl FeedLine {
         };
         Some(Self {
             at,
+            order: 1,
             event: "reply failed",
             style: Style::Red,
             title: lead.title.clone(),
@@ -104,7 +130,9 @@ impl FeedLine {
     /// Time, event, title, campaign, details, one below the other.
     pub(super) fn render(&self, look: Look) -> String {
         let fixed = TIME + EVENT + CAMPAIGN + DETAILS + 8;
-        let title = look.columns.map_or(48, |columns| columns.saturating_sub(fixed).clamp(22, 56));
+        let title = look
+            .columns
+            .map_or(48, |columns| columns.saturating_sub(fixed).clamp(22, 56));
         let line = format!(
             "{}  {}  {}  {}  {}",
             look.paint(Style::Dim, &time_of_day(self.at)),
@@ -132,8 +160,15 @@ fn submission(activity: &Activity, message: String) -> (&'static str, Style, Str
             ("submitted", Style::Green, parts.join(" · "))
         }
         outcome => {
-            let reason = details.get("reason").and_then(|reason| reason["message"].as_str()).map(one_line);
-            let (event, style) = if outcome == "skipped" { ("skipped", Style::Yellow) } else { ("failed", Style::Red) };
+            let reason = details
+                .get("reason")
+                .and_then(|reason| reason["message"].as_str())
+                .map(one_line);
+            let (event, style) = if outcome == "skipped" {
+                ("skipped", Style::Yellow)
+            } else {
+                ("failed", Style::Red)
+            };
             (event, style, reason.unwrap_or(message))
         }
     }
@@ -141,7 +176,11 @@ fn submission(activity: &Activity, message: String) -> (&'static str, Style, Str
 
 fn completion(data: &Value) -> String {
     let outcome = one_line(data["outcome"].as_str().unwrap_or_default());
-    let mut parts = vec![if data["dryRun"] == true { format!("{outcome} (dry run)") } else { outcome }];
+    let mut parts = vec![if data["dryRun"] == true {
+        format!("{outcome} (dry run)")
+    } else {
+        outcome
+    }];
     match data["reason"]["code"].as_str() {
         Some(code) => parts.push(one_line(code)),
         None => parts.extend(terms_told(&data["terms"])),
@@ -154,7 +193,11 @@ fn completion(data: &Value) -> String {
 
 fn terms_told(terms: &Value) -> Option<String> {
     let amount = usd(terms["amount"].as_f64()?);
-    Some(if terms["type"] == "hourly" { format!("{amount}/h") } else { format!("{amount} fixed") })
+    Some(if terms["type"] == "hourly" {
+        format!("{amount}/h")
+    } else {
+        format!("{amount} fixed")
+    })
 }
 
 fn connects(value: Option<&Value>) -> u64 {
@@ -167,14 +210,21 @@ fn actor(activity: &Activity) -> String {
 }
 
 fn refusal(activity: &Activity, message: &str) -> String {
-    activity.http_status.map_or_else(|| message.to_owned(), |status| format!("{status}: {message}"))
+    activity
+        .http_status
+        .map_or_else(|| message.to_owned(), |status| format!("{status}: {message}"))
 }
 
 /// The time of day in UTC, to the millisecond.
 fn time_of_day(at: i64) -> String {
     let (seconds, millis) = (at.div_euclid(1000), at.rem_euclid(1000));
     let of_day = seconds.rem_euclid(86_400);
-    format!("{:02}:{:02}:{:02}.{millis:03}", of_day / 3600, of_day / 60 % 60, of_day % 60)
+    format!(
+        "{:02}:{:02}:{:02}.{millis:03}",
+        of_day / 3600,
+        of_day / 60 % 60,
+        of_day % 60
+    )
 }
 
 #[cfg(test)]
@@ -184,14 +234,22 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: Look = Look { colour: false, columns: None };
+    const PLAIN: Look = Look {
+        colour: false,
+        columns: None,
+    };
 
     fn facts() -> LeadFacts {
-        LeadFacts { title: "Rust developer".to_owned(), facts: "$30–60/h · Germany".to_owned() }
+        LeadFacts {
+            title: "Rust developer".to_owned(),
+            facts: "$30–60/h · Germany".to_owned(),
+        }
     }
 
     fn activity(kind: ActivityKind, outcome: &str, message: &str, details: Value) -> Activity {
-        let Value::Object(details) = details else { panic!("details are an object") };
+        let Value::Object(details) = details else {
+            panic!("details are an object")
+        };
         Activity {
             id: ActivityId(uuid::Uuid::nil()),
             at: Timestamp::from_millis(1_790_000_000_512),
@@ -217,6 +275,7 @@ mod tests {
     fn columns_stand_one_below_the_other() {
         let line = |event, title: &str, details: &str| FeedLine {
             at: 1_790_000_000_512,
+            order: 0,
             event,
             style: Style::Green,
             title: title.to_owned(),
@@ -234,23 +293,42 @@ mod tests {
                 "14:13:20.512  submitted     long long long long long long long long long lo…  software   $54/h",
             ]
         );
-        let narrow = line("job.new", &"long ".repeat(20), "").render(Look { colour: false, columns: Some(80) });
-        assert_eq!(narrow, "14:13:20.512  job.new       long long long long l…  software");
+        let narrow = line("job.new", &"long ".repeat(20), "").render(Look {
+            colour: false,
+            columns: Some(80),
+        });
+        assert_eq!(
+            narrow,
+            "14:13:20.512  job.new       long long long long l…  software"
+        );
     }
 
     #[test]
     fn colours_do_not_move_the_columns() {
         let line = FeedLine {
             at: 0,
+            order: 0,
             event: "failed",
             style: Style::Red,
             title: "T".to_owned(),
             campaign: "c".to_owned(),
             details: "d".to_owned(),
         };
-        let coloured = line.render(Look { colour: true, columns: Some(100) });
-        let plain: String = coloured.replace("\u{1b}[2m", "").replace("\u{1b}[31m", "").replace("\u{1b}[0m", "");
-        assert_eq!(plain, line.render(Look { colour: false, columns: Some(100) }));
+        let coloured = line.render(Look {
+            colour: true,
+            columns: Some(100),
+        });
+        let plain: String = coloured
+            .replace("\u{1b}[2m", "")
+            .replace("\u{1b}[31m", "")
+            .replace("\u{1b}[0m", "");
+        assert_eq!(
+            plain,
+            line.render(Look {
+                colour: false,
+                columns: Some(100)
+            })
+        );
         assert!(coloured.contains("\u{1b}[31mfailed"));
     }
 
@@ -258,44 +336,96 @@ mod tests {
     fn a_submission_tells_rate_connects_and_boost() {
         let details = json!({"terms": {"type": "hourly", "amount": 54}, "connectsSpent": 14, "boostConnects": 4, "reason": null});
         let entry = activity(ActivityKind::Submission, "submitted", "…", details);
-        assert_eq!(told(&entry), ("submitted", "$54/h · 14 connects · 4 of them boost".to_owned()));
-        let details = json!({"terms": {"type": "fixed", "amount": 1200.5}, "connectsSpent": 9, "boostConnects": 0});
+        assert_eq!(
+            told(&entry),
+            ("submitted", "$54/h · 14 connects · 4 of them boost".to_owned())
+        );
+        let details =
+            json!({"terms": {"type": "fixed", "amount": 1200.5}, "connectsSpent": 9, "boostConnects": 0});
         let entry = activity(ActivityKind::Submission, "submitted", "…", details);
-        assert_eq!(told(&entry), ("submitted", "$1,200.50 fixed · 9 connects".to_owned()));
+        assert_eq!(
+            told(&entry),
+            ("submitted", "$1,200.50 fixed · 9 connects".to_owned())
+        );
     }
 
     #[test]
     fn skipped_and_failed_bids_tell_the_reason() {
         for outcome in ["skipped", "failed"] {
-            let details = json!({"reason": {"code": "already_hired", "message": "The client already hired someone."}});
+            let details =
+                json!({"reason": {"code": "already_hired", "message": "The client already hired someone."}});
             let entry = activity(ActivityKind::Submission, outcome, "Bid …", details);
-            assert_eq!(told(&entry), (outcome, "The client already hired someone.".to_owned()));
+            assert_eq!(
+                told(&entry),
+                (outcome, "The client already hired someone.".to_owned())
+            );
         }
     }
 
     #[test]
     fn bids_tell_who_made_them_and_why_they_were_refused() {
-        let by_template = activity(ActivityKind::Bid, "accepted", "Bid queued for submission.", json!({}));
-        assert_eq!(told(&by_template), ("bid queued", "$30–60/h · Germany · by template".to_owned()));
-        let parked = activity(ActivityKind::Bid, "refused", "The lead stays parked: no answer.", json!({}));
+        let by_template = activity(
+            ActivityKind::Bid,
+            "accepted",
+            "Bid queued for submission.",
+            json!({}),
+        );
+        assert_eq!(
+            told(&by_template),
+            ("bid queued", "$30–60/h · Germany · by template".to_owned())
+        );
+        let parked = activity(
+            ActivityKind::Bid,
+            "refused",
+            "The lead stays parked: no answer.",
+            json!({}),
+        );
         assert_eq!(told(&parked), ("parked", "no answer.".to_owned()));
-        let mut by_key = activity(ActivityKind::Bid, "accepted", "Bid queued for submission.", json!({}));
-        by_key.actor = Actor { kind: ActorKind::ApiKey, id: Some("key_demo".to_owned()), name: Some("Demo".to_owned()) };
-        assert_eq!(told(&by_key), ("bid queued", "through the API, by Demo".to_owned()));
+        let mut by_key = activity(
+            ActivityKind::Bid,
+            "accepted",
+            "Bid queued for submission.",
+            json!({}),
+        );
+        by_key.actor = Actor {
+            kind: ActorKind::ApiKey,
+            id: Some("key_demo".to_owned()),
+            name: Some("Demo".to_owned()),
+        };
+        assert_eq!(
+            told(&by_key),
+            ("bid queued", "through the API, by Demo".to_owned())
+        );
         by_key.dry_run = true;
         assert_eq!(told(&by_key).0, "dry run");
         by_key.outcome = "refused".to_owned();
         by_key.http_status = Some(409);
         by_key.message = "the lead is already queued".to_owned();
-        assert_eq!(told(&by_key), ("bid refused", "409: the lead is already queued".to_owned()));
+        assert_eq!(
+            told(&by_key),
+            ("bid refused", "409: the lead is already queued".to_owned())
+        );
     }
 
     #[test]
     fn a_delivery_that_arrived_is_told_once() {
-        let delivered = activity(ActivityKind::Delivery, "delivered", "job.new delivered.", json!({}));
+        let delivered = activity(
+            ActivityKind::Delivery,
+            "delivered",
+            "job.new delivered.",
+            json!({}),
+        );
         assert_eq!(FeedLine::of_activity(&delivered, &facts()), None);
-        let failed = activity(ActivityKind::Delivery, "failed", "job.new not delivered: timed out.", json!({}));
-        assert_eq!(told(&failed), ("undelivered", "job.new not delivered: timed out.".to_owned()));
+        let failed = activity(
+            ActivityKind::Delivery,
+            "failed",
+            "job.new not delivered: timed out.",
+            json!({}),
+        );
+        assert_eq!(
+            told(&failed),
+            ("undelivered", "job.new not delivered: timed out.".to_owned())
+        );
     }
 
     #[test]
@@ -321,9 +451,21 @@ mod tests {
             took: std::time::Duration::ZERO,
         };
         for status in [200, 400, 402, 409] {
-            assert_eq!(FeedLine::of_reply(&reply(Some(status)), &facts(), 0), None, "{status}");
+            assert_eq!(
+                FeedLine::of_reply(&reply(Some(status)), &facts(), 0),
+                None,
+                "{status}"
+            );
         }
-        assert_eq!(FeedLine::of_reply(&reply(Some(503)), &facts(), 0).unwrap().details, "answered 503: m");
-        assert_eq!(FeedLine::of_reply(&reply(None), &facts(), 0).unwrap().details, "m");
+        assert_eq!(
+            FeedLine::of_reply(&reply(Some(503)), &facts(), 0)
+                .unwrap()
+                .details,
+            "answered 503: m"
+        );
+        assert_eq!(
+            FeedLine::of_reply(&reply(None), &facts(), 0).unwrap().details,
+            "m"
+        );
     }
 }

@@ -26,25 +26,39 @@ impl LeadFacts {
             1 => facts.push("1 question".to_owned()),
             count => facts.push(format!("{count} questions")),
         }
-        Self { title: one_line(lead["title"].as_str().unwrap_or_default()), facts: facts.join(" · ") }
+        Self {
+            title: one_line(lead["title"].as_str().unwrap_or_default()),
+            facts: facts.join(" · "),
+        }
     }
 
     /// A lead that is no longer stored.
     pub(super) fn unknown(lead_id: &str) -> Self {
-        Self { title: lead_id.to_owned(), facts: String::new() }
+        Self {
+            title: lead_id.to_owned(),
+            facts: String::new(),
+        }
     }
 }
 
 fn budget(metadata: &Value) -> String {
     let payment = metadata["paymentType"].as_str().unwrap_or_default();
     let price = metadata["fixedPrice"].as_f64();
-    let (min, max) = (metadata["hourlyRate"]["min"].as_f64(), metadata["hourlyRate"]["max"].as_f64());
+    let (min, max) = (
+        metadata["hourlyRate"]["min"].as_f64(),
+        metadata["hourlyRate"]["max"].as_f64(),
+    );
     if payment.starts_with("Fixed") || (payment.is_empty() && price.is_some()) {
-        return price.map_or_else(|| "fixed price".to_owned(), |price| format!("{} fixed", usd(price)));
+        return price.map_or_else(
+            || "fixed price".to_owned(),
+            |price| format!("{} fixed", usd(price)),
+        );
     }
     match (min, max) {
         #[expect(clippy::float_cmp, reason = "one and the same figure, not a computed one")]
-        (Some(min), Some(max)) if min != max => format!("{}–{}/h", usd(min), usd(max).trim_start_matches('$')),
+        (Some(min), Some(max)) if min != max => {
+            format!("{}–{}/h", usd(min), usd(max).trim_start_matches('$'))
+        }
         (Some(rate), Some(_)) => format!("{}/h", usd(rate)),
         (Some(min), None) => format!("from {}/h", usd(min)),
         (None, Some(max)) => format!("up to {}/h", usd(max)),
@@ -57,7 +71,9 @@ fn budget(metadata: &Value) -> String {
 pub(super) fn usd(dollars: f64) -> String {
     let text = format!("{dollars:.2}");
     let text = text.strip_suffix(".00").unwrap_or(&text);
-    let (whole, cents) = text.split_once('.').map_or((text, None), |(whole, cents)| (whole, Some(cents)));
+    let (whole, cents) = text
+        .split_once('.')
+        .map_or((text, None), |(whole, cents)| (whole, Some(cents)));
     let mut amount = thousands(whole);
     if let Some(cents) = cents {
         amount.push('.');
@@ -87,12 +103,27 @@ mod tests {
     #[test]
     fn the_budget_is_told_as_far_as_it_is_known() {
         for (metadata, told) in [
-            (json!({"paymentType": "Hourly", "hourlyRate": {"min": 30, "max": 60}}), "$30–60/h"),
-            (json!({"paymentType": "Hourly", "hourlyRate": {"min": 37.5, "max": 37.5}}), "$37.50/h"),
-            (json!({"paymentType": "Hourly", "hourlyRate": {"min": 30, "max": null}}), "from $30/h"),
-            (json!({"paymentType": "Hourly", "hourlyRate": {"min": null, "max": 60}}), "up to $60/h"),
+            (
+                json!({"paymentType": "Hourly", "hourlyRate": {"min": 30, "max": 60}}),
+                "$30–60/h",
+            ),
+            (
+                json!({"paymentType": "Hourly", "hourlyRate": {"min": 37.5, "max": 37.5}}),
+                "$37.50/h",
+            ),
+            (
+                json!({"paymentType": "Hourly", "hourlyRate": {"min": 30, "max": null}}),
+                "from $30/h",
+            ),
+            (
+                json!({"paymentType": "Hourly", "hourlyRate": {"min": null, "max": 60}}),
+                "up to $60/h",
+            ),
             (json!({"paymentType": "Hourly", "hourlyRate": null}), "hourly"),
-            (json!({"paymentType": "Fixed-price", "fixedPrice": 12500}), "$12,500 fixed"),
+            (
+                json!({"paymentType": "Fixed-price", "fixedPrice": 12500}),
+                "$12,500 fixed",
+            ),
             (json!({"paymentType": "Fixed", "fixedPrice": null}), "fixed price"),
             (json!({"fixedPrice": 80.5}), "$80.50 fixed"),
             (json!({}), "budget open"),
@@ -117,7 +148,12 @@ mod tests {
 
     #[test]
     fn thousands_are_set_apart() {
-        for (dollars, told) in [(0.0, "$0"), (999.0, "$999"), (1_000.0, "$1,000"), (1_234_567.5, "$1,234,567.50")] {
+        for (dollars, told) in [
+            (0.0, "$0"),
+            (999.0, "$999"),
+            (1_000.0, "$1,000"),
+            (1_234_567.5, "$1,234,567.50"),
+        ] {
             assert_eq!(usd(dollars), told);
         }
     }

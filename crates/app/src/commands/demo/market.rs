@@ -2,7 +2,6 @@
 //! warning or someone hired already, so that every decision is seen sooner or later.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bidloop_domain::port::Clock;
@@ -26,7 +25,6 @@ const OPENING: usize = 60;
 #[derive(Debug)]
 pub(super) struct Market {
     simulator: Arc<Simulator>,
-    published: Arc<AtomicU64>,
     stop: CancellationToken,
     publisher: Option<JoinHandle<()>>,
 }
@@ -34,16 +32,20 @@ pub(super) struct Market {
 impl Market {
     /// Serves on a free loopback port; publishes nothing yet.
     pub(super) async fn start() -> Result<Self, Failure> {
-        let options = Options { keep_posts: Some(KEEP), ..Options::default() };
+        let options = Options {
+            keep_posts: Some(KEEP),
+            ..Options::default()
+        };
         let simulator = Simulator::start("127.0.0.1:0", options)
             .await
             .map_err(|error| Failure::failed(format!("the simulated marketplace cannot listen: {error}")))?;
         for (token, account) in accounts() {
-            simulator.put_account(token, account).map_err(|error| Failure::failed(error.to_string()))?;
+            simulator
+                .put_account(token, account)
+                .map_err(|error| Failure::failed(error.to_string()))?;
         }
         Ok(Self {
             simulator: Arc::new(simulator),
-            published: Arc::default(),
             stop: CancellationToken::new(),
             publisher: None,
         })
@@ -53,16 +55,11 @@ impl Market {
         self.simulator.base_url()
     }
 
-    /// How many jobs have been published.
-    pub(super) fn published(&self) -> u64 {
-        self.published.load(Ordering::Relaxed)
-    }
-
     /// Puts up posts at once, some for each campaign, and then `rate` a second.
     pub(super) fn open(&mut self, rate: f64, seed: u64, clock: Arc<dyn Clock>) {
         let publishing = Publishing {
             simulator: Arc::clone(&self.simulator),
-            published: Arc::clone(&self.published),
+            published: 0,
             generator: Generator::new(seed),
             seed,
             clock,
@@ -90,7 +87,7 @@ impl Market {
 
 struct Publishing {
     simulator: Arc<Simulator>,
-    published: Arc<AtomicU64>,
+    published: u64,
     generator: Generator,
     seed: u64,
     clock: Arc<dyn Clock>,
@@ -122,7 +119,9 @@ impl Publishing {
             let post = self.put_up();
             let category = post["category"].as_str().unwrap_or_default();
             external |= EXTERNAL_CATEGORIES.contains(&category);
-            let asks = post["questions"].as_array().is_some_and(|questions| !questions.is_empty());
+            let asks = post["questions"]
+                .as_array()
+                .is_some_and(|questions| !questions.is_empty());
             automatic |= AUTOMATIC_CATEGORIES.contains(&category) && !asks;
             if external && automatic {
                 return;
@@ -132,12 +131,12 @@ impl Publishing {
 
     fn put_up(&mut self) -> Value {
         let post = self.generator.next(self.clock.now().as_millis());
-        let number = self.published.fetch_add(1, Ordering::Relaxed);
+        self.published += 1;
         match self.simulator.publish(vec![post]) {
             Ok(mut published) => {
                 let post = published.pop().unwrap_or_default();
                 let id = post["id"].as_str().unwrap_or_default();
-                if let Some(state) = state(mixed(self.seed.wrapping_add(number)))
+                if let Some(state) = state(mixed(self.seed.wrapping_add(self.published)))
                     && let Err(error) = self.simulator.patch_job(id, state)
                 {
                     tracing::error!(%error, "a job's state cannot be set");
@@ -153,7 +152,11 @@ impl Publishing {
 }
 
 /// How many posts are due after so long, beside the opening ones.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of posts, never negative")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count of posts, never negative"
+)]
 fn due(rate: f64, elapsed: Duration) -> u64 {
     (rate * elapsed.as_secs_f64()).floor() as u64
 }
@@ -161,7 +164,10 @@ fn due(rate: f64, elapsed: Duration) -> u64 {
 /// What distinguishes a job's state from a fresh one's, if anything does.
 fn state(random: u64) -> Option<Value> {
     let mut state = Map::new();
-    let boosts: Vec<u64> = (0..random % 7).skip(2).map(|place| 1 + mixed(random ^ place) % 22).collect();
+    let boosts: Vec<u64> = (0..random % 7)
+        .skip(2)
+        .map(|place| 1 + mixed(random ^ place) % 22)
+        .collect();
     if !boosts.is_empty() {
         state.insert("boosts".to_owned(), json!(boosts));
     }
@@ -196,19 +202,29 @@ mod tests {
     #[test]
     fn posts_are_due_at_the_rate() {
         for (rate, seconds, posts) in [(1.0, 0, 0), (1.0, 3, 3), (0.5, 3, 1), (100.0, 2, 200)] {
-            assert_eq!(due(rate, Duration::from_secs(seconds)), posts, "{rate} for {seconds} s");
+            assert_eq!(
+                due(rate, Duration::from_secs(seconds)),
+                posts,
+                "{rate} for {seconds} s"
+            );
         }
     }
 
     #[test]
     fn among_many_jobs_every_state_is_found_and_most_take_proposals() {
-        let states: Vec<Value> = (0..2_000).map(|number| state(mixed(number)).unwrap_or_default()).collect();
+        let states: Vec<Value> = (0..2_000)
+            .map(|number| state(mixed(number)).unwrap_or_default())
+            .collect();
         let share = |found: &dyn Fn(&Value) -> bool| states.iter().filter(|state| found(state)).count();
         assert!(share(&|state| state["alreadyHired"] == true) > 100);
         assert!(share(&|state| state["warnings"].is_array()) > 60);
         assert!(share(&|state| state["status"] == "closed") > 20);
         assert!(share(&|state| state["boosts"].is_array()) > 800);
-        let barred = |state: &Value| ["alreadyHired", "warnings", "status"].iter().any(|name| !state[name].is_null());
+        let barred = |state: &Value| {
+            ["alreadyHired", "warnings", "status"]
+                .iter()
+                .any(|name| !state[name].is_null())
+        };
         assert!(share(&barred) < 400);
     }
 }

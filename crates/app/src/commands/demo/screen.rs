@@ -69,7 +69,10 @@ impl Screen {
         // Conventions of terminals (no-color.org), not settings of the program.
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        Self { terminal, colour: terminal && !refused }
+        Self {
+            terminal,
+            colour: terminal && !refused,
+        }
     }
 
     /// The reader's side as it now is: a terminal may change its width.
@@ -79,7 +82,10 @@ impl Screen {
         } else {
             None
         };
-        Look { colour: self.colour, columns }
+        Look {
+            colour: self.colour,
+            columns,
+        }
     }
 
     /// Writes text and ends the line.
@@ -92,10 +98,20 @@ impl Screen {
 /// Text of others as one harmless piece: what moves the cursor, starts an escape sequence or turns the writing
 /// direction becomes a space, and spaces are not repeated.
 pub(super) fn one_line(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let harmless = |c: char| if c.is_control() || turns(c) || c.is_whitespace() { ' ' } else { c };
+    let turns =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let harmless = |c: char| {
+        if c.is_control() || turns(c) || c.is_whitespace() {
+            ' '
+        } else {
+            c
+        }
+    };
     let text: String = text.chars().map(harmless).collect();
-    text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    text.split(' ')
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The text cut to so many columns, an ellipsis telling that it was.
@@ -137,7 +153,13 @@ mod tests {
 
     #[test]
     fn a_cell_is_as_wide_as_asked_whatever_the_script() {
-        for text in ["", "short", "a rather long title of a job post", "📸 写真の編集と動画制作をお願いします", "e\u{301}te\u{301} a\u{300} Paris"] {
+        for text in [
+            "",
+            "short",
+            "a rather long title of a job post",
+            "📸 写真の編集と動画制作をお願いします",
+            "e\u{301}te\u{301} a\u{300} Paris",
+        ] {
             assert_eq!(cell(text, 14).width(), 14, "{text}");
         }
         assert_eq!(cut("a rather long title", 9), "a rather…");
@@ -146,13 +168,22 @@ mod tests {
 
     #[test]
     fn text_of_others_cannot_move_the_cursor() {
-        assert_eq!(one_line(" a\u{1b}[2J\r\nb\t c\u{202e}d\u{9b}31m "), "a [2J b c d 31m");
+        assert_eq!(
+            one_line(" a\u{1b}[2J\r\nb\t c\u{202e}d\u{9b}31m "),
+            "a [2J b c d 31m"
+        );
     }
 
     #[test]
     fn colours_are_left_out_where_they_are_not_wanted() {
-        let with = Look { colour: true, columns: None };
-        let without = Look { colour: false, columns: None };
+        let with = Look {
+            colour: true,
+            columns: None,
+        };
+        let without = Look {
+            colour: false,
+            columns: None,
+        };
         assert_eq!(with.paint(Style::Green, "ok"), "\u{1b}[32mok\u{1b}[0m");
         assert_eq!(with.paint(Style::Plain, "ok"), "ok");
         assert_eq!(without.paint(Style::Green, "ok"), "ok");

@@ -24,8 +24,11 @@ pub(super) const EXTERNAL_TOKEN: &str = "demo-token-software";
 pub(super) const AUTOMATIC_TOKEN: &str = "demo-token-design";
 
 /// The categories whose jobs the external campaign takes.
-pub(super) const EXTERNAL_CATEGORIES: [&str; 3] =
-    ["Web, Mobile & Software Dev", "Data Science & Analytics", "IT & Networking"];
+pub(super) const EXTERNAL_CATEGORIES: [&str; 3] = [
+    "Web, Mobile & Software Dev",
+    "Data Science & Analytics",
+    "IT & Networking",
+];
 /// The categories whose jobs the automatic campaign takes.
 pub(super) const AUTOMATIC_CATEGORIES: [&str; 3] = ["Design & Creative", "Writing", "Translation"];
 
@@ -46,21 +49,66 @@ Best regards";
 /// What the automatic campaign answers. A job that asks anything else stays parked, as it should: nobody wants a
 /// made-up answer sent.
 const ANSWERS: [(&str, &str); 15] = [
-    ("How soon could you begin, and how many hours a week do you have?", "On Monday, with twenty-five hours a week."),
-    ("Please describe a recent project like this one.", "I finished one much like “{{ title }}” last month; I gladly walk you through it in a call."),
-    ("Do you have any questions about the description?", "One: who gives the final approval?"),
-    ("What time zone are you in?", "UTC+1, and I can move two hours either way."),
-    ("What would you need from us?", "One contact who decides, and whatever exists already."),
-    ("How many rounds of changes are included?", "Two; further ones by the hour."),
-    ("In which formats do you deliver?", "The editable sources, and exports as PDF, SVG and PNG."),
-    ("Which flow did you improve measurably?", "The sign-up of a booking service: a third fewer people gave up on it."),
-    ("How do you test a prototype with few users?", "Five people, one task each, thinking aloud; then I change it and do it again."),
-    ("How do you hand over to developers?", "Named components, all states drawn, and an hour with the team."),
-    ("How long do you need for an eight-minute episode?", "Two working days, one more for changes."),
-    ("Which frame rates and codecs do you deliver?", "What the project was shot in; H.264 and ProRes as a rule."),
-    ("How do you check facts?", "Two independent sources for each, listed below the text."),
-    ("What is your usual turnaround for 1,000 words?", "Two working days."),
-    ("Which tools do you use?", "A translation memory and a glossary of your own, which you keep."),
+    (
+        "How soon could you begin, and how many hours a week do you have?",
+        "On Monday, with twenty-five hours a week.",
+    ),
+    (
+        "Please describe a recent project like this one.",
+        "I finished one much like “{{ title }}” last month; I gladly walk you through it in a call.",
+    ),
+    (
+        "Do you have any questions about the description?",
+        "One: who gives the final approval?",
+    ),
+    (
+        "What time zone are you in?",
+        "UTC+1, and I can move two hours either way.",
+    ),
+    (
+        "What would you need from us?",
+        "One contact who decides, and whatever exists already.",
+    ),
+    (
+        "How many rounds of changes are included?",
+        "Two; further ones by the hour.",
+    ),
+    (
+        "In which formats do you deliver?",
+        "The editable sources, and exports as PDF, SVG and PNG.",
+    ),
+    (
+        "Which flow did you improve measurably?",
+        "The sign-up of a booking service: a third fewer people gave up on it.",
+    ),
+    (
+        "How do you test a prototype with few users?",
+        "Five people, one task each, thinking aloud; then I change it and do it again.",
+    ),
+    (
+        "How do you hand over to developers?",
+        "Named components, all states drawn, and an hour with the team.",
+    ),
+    (
+        "How long do you need for an eight-minute episode?",
+        "Two working days, one more for changes.",
+    ),
+    (
+        "Which frame rates and codecs do you deliver?",
+        "What the project was shot in; H.264 and ProRes as a rule.",
+    ),
+    (
+        "How do you check facts?",
+        "Two independent sources for each, listed below the text.",
+    ),
+    (
+        "What is your usual turnaround for 1,000 words?",
+        "Two working days.",
+    ),
+    (
+        "Which tools do you use?",
+        "A translation memory and a glossary of your own, which you keep.",
+    ),
 ];
 
 /// What the demo's document depends on.
@@ -119,7 +167,7 @@ impl Setup<'_> {
                 {
                     "id": AUTOMATIC_CAMPAIGN, "name": "Design and words", "mode": "automatic", "state": "active",
                     "bidderAccountId": "acct_design",
-                    "filters": [{"id": "f_categories", "name": "Design, writing, translation",
+                    "filters": [{"id": "f_design", "name": "Design, writing, translation",
                                  "categories": AUTOMATIC_CATEGORIES}],
                     "biddingConfig": {
                         "biddingHourlyRateStrategy": "smart_bidding", "biddingMinHourlyRate": 18,
@@ -134,26 +182,36 @@ impl Setup<'_> {
 
 /// The bidder accounts as the marketplace keeps them: token and account.
 pub(super) fn accounts() -> [(&'static str, Value); 2] {
-    let account = |id: &str, rate: u32| {
-        json!({"id": id, "name": "Demo", "connectsBalance": 1_000_000, "profileHourlyRate": rate})
-    };
-    [(EXTERNAL_TOKEN, account("mk_software", 60)), (AUTOMATIC_TOKEN, account("mk_design", 35))]
+    let account = |id: &str, rate: u32| json!({"id": id, "name": "Demo", "connectsBalance": 1_000_000, "profileHourlyRate": rate});
+    [
+        (EXTERNAL_TOKEN, account("mk_software", 60)),
+        (AUTOMATIC_TOKEN, account("mk_design", 35)),
+    ]
 }
 
 /// The first second of the month and of the next one, in UTC.
 fn month_of(now: Timestamp) -> (i64, i64) {
-    let today = OffsetDateTime::from_unix_timestamp(now.as_seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH).date();
+    let today = OffsetDateTime::from_unix_timestamp(now.as_seconds())
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH)
+        .date();
     let first = today - time::Duration::days(i64::from(today.day()) - 1);
     let next = first + time::Duration::days(i64::from(first.month().length(first.year())));
-    (first.midnight().assume_utc().unix_timestamp(), next.midnight().assume_utc().unix_timestamp())
+    (
+        first.midnight().assume_utc().unix_timestamp(),
+        next.midnight().assume_utc().unix_timestamp(),
+    )
 }
 
 /// The API key in `file`, which is made, for its owner's eyes alone, where it is missing.
 pub(super) fn kept_key(file: &Path, ids: &dyn Ids) -> Result<ApiKey, Failure> {
-    let failed = |what: &str, error: std::io::Error| Failure::failed(format!("{}: {what}: {error}", file.display()));
+    let failed =
+        |what: &str, error: std::io::Error| Failure::failed(format!("{}: {what}: {error}", file.display()));
     match std::fs::read_to_string(file) {
         Ok(text) => ApiKey::parse(text.trim()).map_err(|error| {
-            Failure::failed(format!("{}: {error}; delete the file to have a new key made", file.display()))
+            Failure::failed(format!(
+                "{}: {error}; delete the file to have a new key made",
+                file.display()
+            ))
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let mut random = [0; 32];
@@ -205,7 +263,10 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(
+                std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
         }
     }
 
@@ -214,8 +275,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("demo-key");
         std::fs::write(&file, "hunter2").unwrap();
-        let Failure::Failed(lines) = kept_key(&file, &SystemIds).unwrap_err() else { panic!("another failure") };
-        assert!(lines[0].contains("demo-key") && !lines[0].contains("hunter2"), "{lines:?}");
+        let Failure::Failed(lines) = kept_key(&file, &SystemIds).unwrap_err() else {
+            panic!("another failure")
+        };
+        assert!(
+            lines[0].contains("demo-key") && !lines[0].contains("hunter2"),
+            "{lines:?}"
+        );
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "hunter2");
     }
 
@@ -228,7 +294,10 @@ mod tests {
             let questions = post["questions"].as_array().into_iter().flatten();
             asked.extend(questions.filter_map(Value::as_str).map(str::to_owned));
         }
-        let never: Vec<_> = ANSWERS.iter().filter(|(question, _)| !asked.contains(*question)).collect();
+        let never: Vec<_> = ANSWERS
+            .iter()
+            .filter(|(question, _)| !asked.contains(*question))
+            .collect();
         assert!(never.is_empty(), "{never:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bidloop_domain::model::{Activity, ActivityKind};
+use bidloop_domain::model::{Activity, ActivityKind, ActorKind, Timestamp};
 use bidloop_simulator::caller::Delivery;
 use serde_json::Value;
 
@@ -15,6 +15,7 @@ const USD_PER_CONNECT: f64 = 0.15;
 /// Counts since the start.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
+    since: Timestamp,
     job_new: u64,
     bid_complete: u64,
     undelivered: u64,
@@ -31,12 +32,23 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Of what happens from then on.
+    pub(super) fn since(since: Timestamp) -> Self {
+        Self {
+            since,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn delivery(&mut self, delivery: &Delivery) {
         match delivery.event() {
             "job.new" => {
                 self.job_new += 1;
+                // What an earlier run left to be sent waited for this one to begin.
                 let posted = delivery.data()["lead"]["datetime"].as_i64();
-                self.latencies.extend(posted.map(|posted| delivery.received_at().saturating_sub(posted)));
+                let posted = posted.filter(|posted| *posted >= self.since.as_millis());
+                self.latencies
+                    .extend(posted.map(|posted| delivery.received_at().saturating_sub(posted)));
             }
             "bid_complete" => self.bid_complete += 1,
             _ => {}
@@ -44,7 +56,7 @@ impl Tally {
     }
 
     pub(super) fn activity(&mut self, activity: &Activity) {
-        let by_service = activity.actor.kind == bidloop_domain::model::ActorKind::Service;
+        let by_service = activity.actor.kind == ActorKind::Service;
         match (activity.kind, activity.outcome.as_str()) {
             (ActivityKind::Bid, "accepted") if activity.dry_run => self.dry_runs += 1,
             (ActivityKind::Bid, "accepted") => self.bids += 1,
@@ -57,7 +69,11 @@ impl Tally {
             _ => {}
         }
         if activity.kind == ActivityKind::Submission {
-            self.connects += activity.details.get("connectsSpent").and_then(Value::as_u64).unwrap_or(0);
+            self.connects += activity
+                .details
+                .get("connectsSpent")
+                .and_then(Value::as_u64)
+                .unwrap_or(0);
         }
     }
 
@@ -69,7 +85,10 @@ impl Tally {
     /// The table at the end. `jobs` were read from the feed, `matches` of them matched.
     pub(super) fn render(&self, jobs: u64, matches: u64, ran: Duration, look: Look) -> String {
         let count = |number: u64| thousands(&number.to_string());
-        let mut extra = vec![format!("{} skipped", self.skipped), format!("{} failed", self.failed)];
+        let mut extra = vec![
+            format!("{} skipped", self.skipped),
+            format!("{} failed", self.failed),
+        ];
         if self.parked > 0 {
             extra.push(format!("{} parked before a bid", self.parked));
         }
@@ -90,20 +109,32 @@ impl Tally {
         let rows = [
             ("jobs seen", count(jobs), String::new()),
             ("matched", count(matches), String::new()),
-            ("deliveries", count(self.job_new + self.bid_complete), format!(
-                "{} job.new, {} bid_complete, {undelivered}",
-                self.job_new, self.bid_complete
-            )),
+            (
+                "deliveries",
+                count(self.job_new + self.bid_complete),
+                format!(
+                    "{} job.new, {} bid_complete, {undelivered}",
+                    self.job_new, self.bid_complete
+                ),
+            ),
             ("bids", count(self.bids), bids.join(", ")),
             ("proposals", count(self.submitted), extra.join(", ")),
             ("connects spent", count(self.connects), cost),
             ("posting to job.new", median, slowest),
         ];
         let width = rows.iter().map(|(_, value, _)| value.len()).max().unwrap_or(0);
-        let mut lines = vec![String::new(), look.paint(Style::Bold, &format!("Ran for {} s.", ran.as_secs())), String::new()];
+        let mut lines = vec![
+            String::new(),
+            look.paint(Style::Bold, &format!("Ran for {} s.", ran.as_secs())),
+            String::new(),
+        ];
         for (name, value, remark) in rows {
             let line = format!("  {name:<20}{value:>width$}  {}", look.paint(Style::Dim, &remark));
-            lines.push(if remark.is_empty() { format!("  {name:<20}{value:>width$}") } else { line });
+            lines.push(if remark.is_empty() {
+                format!("  {name:<20}{value:>width$}")
+            } else {
+                line
+            });
         }
         lines.join("\n")
     }
@@ -113,7 +144,10 @@ impl Tally {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
         match (sorted.get(sorted.len() / 2), sorted.last()) {
-            (Some(median), Some(slowest)) => (format!("{median} ms"), format!("median; the slowest took {slowest} ms")),
+            (Some(median), Some(slowest)) => (
+                format!("{median} ms"),
+                format!("median; the slowest took {slowest} ms"),
+            ),
             _ => ("–".to_owned(), "no job.new was delivered".to_owned()),
         }
     }
@@ -121,7 +155,9 @@ impl Tally {
 
 /// The value of a counter in the Prometheus text format, 0 where it is missing.
 pub(super) fn counter(exposition: &str, series: &str) -> u64 {
-    let value = exposition.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    let value = exposition
+        .lines()
+        .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
 }
 
@@ -132,6 +168,7 @@ mod tests {
     #[test]
     fn the_summary_is_a_table() {
         let tally = Tally {
+            since: Timestamp::from_millis(0),
             job_new: 8,
             bid_complete: 15,
             undelivered: 1,
@@ -145,7 +182,10 @@ mod tests {
             connects: 212,
             latencies: vec![90, 40, 300],
         };
-        let plain = Look { colour: false, columns: None };
+        let plain = Look {
+            colour: false,
+            columns: None,
+        };
         assert_eq!(
             tally.render(31, 18, Duration::from_millis(30_400), plain),
             "
@@ -163,14 +203,18 @@ Ran for 30 s.
 
     #[test]
     fn a_demo_in_which_nothing_happened_has_a_summary_too() {
-        let plain = Look { colour: false, columns: None };
+        let plain = Look {
+            colour: false,
+            columns: None,
+        };
         let summary = Tally::default().render(0, 0, Duration::ZERO, plain);
         assert!(summary.contains("no job.new was delivered"), "{summary}");
     }
 
     #[test]
     fn a_counter_is_found_by_its_whole_name() {
-        let exposition = "# TYPE a counter\na_total{outcome=\"new\"} 7\na_total{outcome=\"newer\"} 9\nb_total 3\n";
+        let exposition =
+            "# TYPE a counter\na_total{outcome=\"new\"} 7\na_total{outcome=\"newer\"} 9\nb_total 3\n";
         assert_eq!(counter(exposition, "a_total{outcome=\"new\"}"), 7);
         assert_eq!(counter(exposition, "b_total"), 3);
         assert_eq!(counter(exposition, "b"), 0);

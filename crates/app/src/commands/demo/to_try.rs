@@ -6,7 +6,7 @@ use std::path::Path;
 use bidloop_simulator::caller::bid_on;
 use serde_json::Value;
 
-use super::screen::{Look, Style};
+use super::screen::{Look, Style, one_line};
 use super::setup::{AUTOMATIC_CAMPAIGN, EXTERNAL_CAMPAIGN, ORGANIZATION};
 
 /// What the header tells.
@@ -30,7 +30,11 @@ impl Introduction<'_> {
         let dim = |text: &str| look.paint(Style::Dim, text);
         let row = |name: &str, value: &str, remark: &str| {
             let line = format!("  {name:<12}{value}  {}", dim(remark));
-            if remark.is_empty() { line.trim_end().to_owned() } else { line }
+            if remark.is_empty() {
+                line.trim_end().to_owned()
+            } else {
+                line
+            }
         };
         let receiver = if self.auto_reply {
             "checks each delivery's signature and answers each job.new with a bid"
@@ -43,16 +47,34 @@ impl Introduction<'_> {
             bold("Bidloop: a marketplace, the service and a caller's program in one process."),
             String::new(),
             row("API", base_url, ""),
-            row("API key", self.api_key, &format!("(kept in {})", self.key_file.display())),
-            row("Campaigns", &format!("{EXTERNAL_CAMPAIGN:<10}"), "external: the service sends job.new, a program of yours decides"),
-            row("", &format!("{AUTOMATIC_CAMPAIGN:<10}"), "automatic: the service bids by template"),
-            row("Marketplace", self.market_url, &format!("simulated, {} a second", jobs(self.rate))),
+            row(
+                "API key",
+                self.api_key,
+                &format!("(kept in {})", self.key_file.display()),
+            ),
+            row(
+                "Campaigns",
+                &format!("{EXTERNAL_CAMPAIGN:<10}"),
+                "external: the service sends job.new, a program of yours decides",
+            ),
+            row(
+                "",
+                &format!("{AUTOMATIC_CAMPAIGN:<10}"),
+                "automatic: the service bids by template",
+            ),
+            row(
+                "Marketplace",
+                self.market_url,
+                &format!("simulated, {} a second", jobs(self.rate)),
+            ),
             row("Receiver", &format!("http://{}", self.receiver), receiver),
             String::new(),
             bold("Try in another terminal:"),
             String::new(),
             format!("  export KEY={}", self.api_key),
-            format!("  curl -s -H \"Authorization: Bearer $KEY\" '{base_url}/v1/campaigns/{EXTERNAL_CAMPAIGN}/leads?limit=3'"),
+            format!(
+                "  curl -s -H \"Authorization: Bearer $KEY\" '{base_url}/v1/campaigns/{EXTERNAL_CAMPAIGN}/leads?limit=3'"
+            ),
             format!("  curl -s {base_url}/metrics"),
             format!("  {}", self.activity()),
             String::new(),
@@ -63,7 +85,10 @@ impl Introduction<'_> {
     }
 
     fn activity(&self) -> String {
-        let command = format!("{} activity --organization {ORGANIZATION} --limit 5", quoted(self.program));
+        let command = format!(
+            "{} activity --organization {ORGANIZATION} --limit 5",
+            quoted(self.program)
+        );
         format!("BIDLOOP_DATABASE__URL={} {command}", quoted(self.database_url))
     }
 }
@@ -71,21 +96,37 @@ impl Introduction<'_> {
 fn jobs(rate: f64) -> String {
     #[expect(clippy::float_cmp, reason = "one job, exactly, is told in the singular")]
     let one = rate == 1.0;
-    if one { "1 job".to_owned() } else { format!("{rate} jobs") }
+    if one {
+        "1 job".to_owned()
+    } else {
+        format!("{rate} jobs")
+    }
 }
 
 /// What can be done with a lead that `job.new` told of: upload, bid, reject.
 pub(super) fn decisions(data: &Value, look: Look) -> String {
     let text = |name: &str| data[name].as_str().unwrap_or_default();
     let (bid_url, reject_url) = (text("bidUrl"), text("rejectUrl"));
-    let upload_url = bid_url.strip_suffix("/bid").map(|lead| format!("{lead}/attachments")).unwrap_or_default();
+    let upload_url = bid_url
+        .strip_suffix("/bid")
+        .map(|lead| format!("{lead}/attachments"))
+        .unwrap_or_default();
     let lines = [
         String::new(),
-        look.paint(Style::Bold, "  Decide on it from another terminal: add a file and bid, or reject."),
+        look.paint(
+            Style::Bold,
+            "  Decide on it from another terminal: add a file and bid, or reject.",
+        ),
         String::new(),
-        format!("  printf 'Work samples: …' | curl -s -H \"Authorization: Bearer $KEY\" -F 'files=@-;filename=samples.txt;type=text/plain' \\\n    {}", quoted(&upload_url)),
-        bid_command(bid_url, &bid_on(&data["lead"])),
-        format!("  curl -s -X POST -H \"Authorization: Bearer $KEY\" {}", quoted(reject_url)),
+        format!(
+            "  printf 'Work samples: …' | curl -s -H \"Authorization: Bearer $KEY\" -F 'files=@-;filename=samples.txt;type=text/plain' \\\n    {}",
+            quoted(&upload_url)
+        ),
+        bid_command(bid_url, &short_bid(&data["lead"])),
+        format!(
+            "  curl -s -X POST -H \"Authorization: Bearer $KEY\" {}",
+            quoted(reject_url)
+        ),
         String::new(),
     ];
     lines.join("\n")
@@ -93,17 +134,31 @@ pub(super) fn decisions(data: &Value, look: Look) -> String {
 
 /// The command that bids on a lead that `job.new` told of.
 pub(super) fn bid(data: &Value, look: Look) -> String {
-    let command = bid_command(data["bidUrl"].as_str().unwrap_or_default(), &bid_on(&data["lead"]));
+    let command = bid_command(
+        data["bidUrl"].as_str().unwrap_or_default(),
+        &bid_on(&data["lead"]),
+    );
     format!("{}\n{command}", look.paint(Style::Dim, "  To bid on it:"))
 }
 
 /// The command for a dry run, which a lead that was bid on takes as well.
 pub(super) fn dry_run(data: &Value, look: Look) -> String {
-    let mut bid = bid_on(&data["lead"]);
+    let mut bid = short_bid(&data["lead"]);
     bid["dryRun"] = Value::Bool(true);
     let command = bid_command(data["bidUrl"].as_str().unwrap_or_default(), &bid);
-    let said = "  The receiver bids on it. A dry run works all the same (without dryRun: 409, already bid on):";
+    let said =
+        "  The receiver bids on it. A dry run works all the same (without dryRun: 409, already bid on):";
     format!("\n{}\n\n{command}\n", look.paint(Style::Bold, said))
+}
+
+/// A complete bid with a letter that leaves the command readable.
+fn short_bid(lead: &Value) -> Value {
+    let mut bid = bid_on(lead);
+    let title = one_line(lead["title"].as_str().unwrap_or_default());
+    bid["coverLetter"] = Value::String(format!(
+        "Hello, I would like to work on “{title}” and could begin on Monday."
+    ));
+    bid
 }
 
 fn bid_command(bid_url: &str, bid: &Value) -> String {
@@ -130,7 +185,10 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: Look = Look { colour: false, columns: None };
+    const PLAIN: Look = Look {
+        colour: false,
+        columns: None,
+    };
 
     fn job_new() -> Value {
         json!({
@@ -142,7 +200,11 @@ mod tests {
 
     /// What a POSIX shell makes of a single-quoted word.
     fn unquoted(word: &str) -> String {
-        word.strip_prefix('\'').unwrap().strip_suffix('\'').unwrap().replace(r"'\''", "'")
+        word.strip_prefix('\'')
+            .unwrap()
+            .strip_suffix('\'')
+            .unwrap()
+            .replace(r"'\''", "'")
     }
 
     #[test]
@@ -160,7 +222,10 @@ mod tests {
         let body: Value = serde_json::from_str(&unquoted(body)).unwrap();
         assert_eq!(body["questionAnswerPairs"][0]["question"], "Why $HOME?");
         assert!(body["coverLetter"].as_str().unwrap().contains("It's a ledger"));
-        assert!(command.contains(" http://127.0.0.1:8080/v1/campaigns/software/leads/ld_1/bid \\\n"), "{command}");
+        assert!(
+            command.contains(" http://127.0.0.1:8080/v1/campaigns/software/leads/ld_1/bid \\\n"),
+            "{command}"
+        );
     }
 
     #[test]
