@@ -19,11 +19,16 @@ mod fields;
 mod plan;
 mod plan_campaign;
 mod plan_entities;
+mod plan_filter;
+mod plan_needs;
 mod reading;
 mod reading_campaign;
 mod report;
 mod standing;
 mod values;
+
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub(crate) use document::{AttachmentPatch, Document};
 pub(crate) use faults::{Faults, path_to};

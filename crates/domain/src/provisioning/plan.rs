@@ -150,22 +150,22 @@ impl Planner<'_> {
         patch: &SubscriptionPatch,
         standing: Option<&Subscription>,
     ) -> Option<Subscription> {
-        let path = &patch.path;
-        let status = self.required(path, "status", &patch.status, standing.map(|s| &s.status));
+        let at = &patch.path;
+        let status = self.required(at, "status", &patch.status, standing.map(|s| &s.status));
         let start = self.required(
-            path,
+            at,
             "currentPeriodStart",
             &patch.period_start,
             standing.map(|s| &s.period_start),
         );
         let end = self.required(
-            path,
+            at,
             "currentPeriodEnd",
             &patch.period_end,
             standing.map(|s| &s.period_end),
         );
         let limit = self.required(
-            path,
+            at,
             "proposalLimit",
             &patch.proposal_limit,
             standing.map(|s| &s.proposal_limit),
@@ -183,7 +183,7 @@ impl Planner<'_> {
                 period_start.as_seconds(),
                 period_end.as_seconds()
             );
-            self.faults.push(&path_to(path, field), message);
+            self.faults.push(&path_to(at, field), message);
         }
         Some(Subscription {
             status: status?,

@@ -1,40 +1,31 @@
-//! From patches to changes: campaigns with their filters, and what an active one needs.
+//! From patches to changes: campaigns. Their filters are [`plan_filter`](super::plan_filter)'s, what active ones
+//! need [`plan_needs`](super::plan_needs)'s.
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::campaign_needs::{Equipment, JobNewEndpoints, Lack, lack, state_after_switch};
-use super::document::{AttachmentPatch, CampaignPatch, FilterPatch, OrganizationPatch, StatedState};
-use super::faults::{Path, path_to};
+use super::campaign_needs::state_after_switch;
+use super::document::{AttachmentPatch, CampaignPatch, OrganizationPatch, StatedState};
+use super::faults::path_to;
 use super::fields::{Field, Listed};
 use super::plan::{Planner, entity};
 use super::plan_entities::PlannedEndpoint;
+use super::plan_needs::PlannedCampaign;
 use super::report::EntityKind;
 use super::standing::{Leaving, Standing};
 use crate::model::{
-    AccountId, BiddingConfig, CampaignAttachment, CampaignId, CampaignMode, CampaignState, OrganizationId,
-    ProposalTemplate, SavedFilter, WebhookEndpoint, effective, merge_patch,
+    AccountId, BiddingConfig, CampaignAttachment, CampaignId, CampaignState, OrganizationId,
+    ProposalTemplate, WebhookEndpoint, effective,
 };
-use crate::port::{CampaignRecord, FilterRecord, ProvisioningChange};
-
-/// A campaign as it will be, as far as decision D1 asks.
-struct PlannedCampaign<'a> {
-    id: CampaignId,
-    patch: Option<&'a CampaignPatch>,
-    mode: CampaignMode,
-    state: CampaignState,
-    has_filter: bool,
-    /// Something about its endpoints is faulty, so that nothing can be said of them.
-    endpoints_unknown: bool,
-}
+use crate::port::{CampaignRecord, ProvisioningChange};
 
 /// The organization whose campaigns are planned.
-struct Owner<'a> {
-    id: &'a OrganizationId,
-    patch: &'a OrganizationPatch,
-    standing: &'a Standing<'a>,
-    leaving: &'a Leaving<'a>,
+pub(super) struct Owner<'a> {
+    pub(super) id: &'a OrganizationId,
+    pub(super) patch: &'a OrganizationPatch,
+    pub(super) standing: &'a Standing<'a>,
+    pub(super) leaving: &'a Leaving<'a>,
     /// The accounts that will be there.
     accounts: HashSet<&'a AccountId>,
 }
@@ -178,15 +169,15 @@ impl Planner<'_> {
         before: Option<&CampaignRecord>,
     ) -> Option<CampaignRecord> {
         let before = before.map(own_fields);
-        let path = &patch.path;
+        let at = &patch.path;
         let name = self.required(
-            path,
+            at,
             "name",
             &patch.name,
             before.as_ref().map(|record| &record.name),
         );
         let mode = self.required(
-            path,
+            at,
             "mode",
             &patch.mode,
             before.as_ref().map(|record| &record.mode),
@@ -265,11 +256,11 @@ impl Planner<'_> {
         standing: Option<&BiddingConfig>,
     ) -> Option<BiddingConfig> {
         let standing = standing.cloned().unwrap_or_default();
-        let path = path_to(&patch.path, "biddingConfig");
+        let at = path_to(&patch.path, "biddingConfig");
         let merged = match &patch.bidding_config {
             None => return Some(standing),
             Some(Value::Null) => return Some(BiddingConfig::default()),
-            Some(change) => standing.merge_patch(change, &path),
+            Some(change) => standing.merge_patch(change, &at),
         };
         match merged {
             Ok(config) => {
@@ -280,81 +271,6 @@ impl Planner<'_> {
             }
             Err(faults) => {
                 self.faults.push_all(faults);
-                None
-            }
-        }
-    }
-
-    /// Plans the campaign's filters; whether it will have one.
-    fn filters(&mut self, owner: &Owner<'_>, campaign: &CampaignId, patch: &CampaignPatch) -> bool {
-        let Owner {
-            id: organization,
-            standing,
-            leaving,
-            ..
-        } = *owner;
-        let mut before = standing
-            .campaigns
-            .get(campaign)
-            .into_iter()
-            .flat_map(|record| &record.filters);
-        let stays = before.any(|filter| !leaving.filters.contains(&filter.id));
-        let mut has_filter = stays || !patch.filters.whole;
-        for filter in &patch.filters.entries {
-            has_filter |= !filter.absent;
-            let Some(id) = &filter.id else {
-                self.judge_filter_body(filter, None);
-                continue;
-            };
-            let known = standing.filters.get(id).copied();
-            if filter.absent {
-                if known.is_some_and(|(holder, _)| holder == campaign) {
-                    let change =
-                        ProvisioningChange::RemoveFilter(organization.clone(), campaign.clone(), id.clone());
-                    self.remove(organization, EntityKind::Filter, id.as_str(), change);
-                } else {
-                    self.report.unchanged += 1;
-                }
-                continue;
-            }
-            let before = known.filter(|_| !leaving.filters.contains(id));
-            if let Some((other, _)) = before.filter(|(other, _)| *other != campaign) {
-                let message = format!(
-                    "\"{id}\" is a filter of campaign \"{other}\" already: ids are unique within the organization"
-                );
-                self.faults.push(&path_to(&filter.path, "id"), message);
-                continue;
-            }
-            let before = before.map(|(_, record)| record);
-            let Some(body) = self.judge_filter_body(filter, before.map(|record| &record.body)) else {
-                continue;
-            };
-            let after = FilterRecord {
-                id: id.clone(),
-                name: filter
-                    .name
-                    .over(before.map(|record| record.name.clone()), id.to_string()),
-                body,
-            };
-            if self.settle(organization, EntityKind::Filter, id.as_str(), before, &after) {
-                let change = ProvisioningChange::PutFilter(organization.clone(), campaign.clone(), after);
-                self.puts.push(change);
-            }
-        }
-        has_filter
-    }
-
-    /// The filter's body over what stands; `None` with its faults.
-    fn judge_filter_body(&mut self, patch: &FilterPatch, standing: Option<&Value>) -> Option<Value> {
-        let nothing = Value::Object(Map::new());
-        let body = merge_patch(standing.unwrap_or(&nothing), &Value::Object(patch.body.clone()));
-        match SavedFilter::from_value(&body) {
-            Ok(_) => Some(body),
-            Err(faults) => {
-                for fault in faults {
-                    let fault = fault.under(&patch.path);
-                    self.faults.push(&fault.path, fault.message);
-                }
                 None
             }
         }
@@ -371,55 +287,6 @@ impl Planner<'_> {
         self.bidding_config(patch, None);
         for filter in patch.filters.entries.iter().filter(|filter| !filter.absent) {
             self.judge_filter_body(filter, None);
-        }
-    }
-
-    /// Decision D1 for every campaign of the organization, mentioned or not. A campaign that lacked something
-    /// before, which no file can have brought about, is no fault of this file unless it names the state.
-    fn judge_needs(
-        &mut self,
-        owner: &Owner<'_>,
-        planned_endpoints: &[WebhookEndpoint],
-        planned: &[PlannedCampaign<'_>],
-    ) {
-        let Owner {
-            patch,
-            standing,
-            leaving,
-            ..
-        } = *owner;
-        let standing_endpoints = || standing.webhooks.values().map(|webhook| &webhook.endpoint);
-        let before = JobNewEndpoints::among(standing_endpoints());
-        let replaced: HashSet<_> = planned_endpoints.iter().map(|endpoint| &endpoint.id).collect();
-        let left = standing_endpoints()
-            .filter(|endpoint| !leaving.webhooks.contains(&endpoint.id) && !replaced.contains(&endpoint.id));
-        let after = JobNewEndpoints::among(left.chain(planned_endpoints));
-        for campaign in planned {
-            let lacked = standing.campaigns.get(&campaign.id).and_then(|record| {
-                lack(Equipment {
-                    mode: record.mode,
-                    state: record.state,
-                    has_filter: !record.filters.is_empty(),
-                    has_endpoint: before.serve(&campaign.id),
-                })
-            });
-            let lacks = lack(Equipment {
-                mode: campaign.mode,
-                state: campaign.state,
-                has_filter: campaign.has_filter,
-                has_endpoint: campaign.endpoints_unknown || after.serve(&campaign.id),
-            });
-            let Some(lacks) = lacks else { continue };
-            let states_it = campaign.patch.filter(|patch| patch.state.given().is_some());
-            if let Some(patch) = states_it {
-                self.faults
-                    .push(&path_to(&patch.path, "state"), cannot_be_active(lacks));
-            } else if lacked != Some(lacks) {
-                self.faults.push(
-                    &place_of_loss(patch, campaign, lacks),
-                    would_lose(&campaign.id, lacks),
-                );
-            }
         }
     }
 }
@@ -478,38 +345,4 @@ fn known_endpoints(planned: Vec<PlannedEndpoint>) -> Vec<WebhookEndpoint> {
             PlannedEndpoint::Unknown => None,
         })
         .collect()
-}
-
-fn cannot_be_active(lacks: Lack) -> String {
-    let (needs, add) = match lacks {
-        Lack::Filter => (
-            "an active campaign needs a saved filter",
-            "add one to \"filters\"",
-        ),
-        Lack::Endpoint => (
-            "an active campaign in External mode needs an active webhook for \"job.new\"",
-            "add one to the campaign's or the organization's \"webhooks\"",
-        ),
-    };
-    format!("{needs}: {add}, or set the state to \"paused\"")
-}
-
-fn would_lose(campaign: &CampaignId, lacks: Lack) -> String {
-    let last = match lacks {
-        Lack::Filter => "saved filter",
-        Lack::Endpoint => "active webhook for \"job.new\"",
-    };
-    format!(
-        "campaign \"{campaign}\" is active and would lose its last {last}: add another, or pause it in this file"
-    )
-}
-
-/// The list of the file that took away what the campaign needs.
-fn place_of_loss(owner: &OrganizationPatch, campaign: &PlannedCampaign<'_>, lacks: Lack) -> Path {
-    match (lacks, campaign.patch) {
-        (Lack::Filter, Some(patch)) => path_to(&patch.path, "filters"),
-        (Lack::Endpoint, Some(patch)) if patch.webhooks.mentioned => path_to(&patch.path, "webhooks"),
-        (Lack::Endpoint, _) => path_to(&owner.path, "webhooks"),
-        (Lack::Filter, None) => path_to(&owner.path, "campaigns"),
-    }
 }

@@ -213,7 +213,7 @@ impl Planner<'_> {
             let known = standing.webhooks.get(id).copied();
             let is_here = |record: &&WebhookRecord| record.endpoint.campaign_id.as_ref() == scope;
             if patch.absent {
-                if known.filter(is_here).is_some() {
+                if known.as_ref().is_some_and(is_here) {
                     let change = ProvisioningChange::RemoveWebhook(organization.clone(), id.clone());
                     self.remove(organization, EntityKind::Webhook, id.as_str(), change);
                 } else {

@@ -9,7 +9,7 @@ use super::faults::path_to;
 use super::fields::{Field, Fields, Null, wrong_type};
 use super::reading::{absent, webhook};
 use super::values;
-use crate::attachment_rules::{ContentType, FileName, MAX_FILES};
+use crate::attachment_rules::{ContentType, FileFault, FileName, MAX_FILES};
 use crate::model::{AccountId, AnswerTemplate, CampaignId, CampaignMode, CampaignState, FilterId};
 use crate::port::ProposalWriter;
 
@@ -107,7 +107,11 @@ fn attachments(fields: &mut Fields<'_, '_>) -> Field<Vec<AttachmentPatch>> {
                 blob: None,
             }),
             Err(fault) => {
-                fields.fault("contentType", fault.to_string());
+                let of_type = matches!(
+                    fault,
+                    FileFault::UnsupportedType { .. } | FileFault::ExtensionMismatch { .. }
+                );
+                fields.fault(if of_type { "contentType" } else { "name" }, fault.to_string());
                 None
             }
         }

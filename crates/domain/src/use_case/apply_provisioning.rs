@@ -115,3 +115,6 @@ impl ApplyProvisioning {
         Err(ApplyProvisioningError::Contended)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,3 +29,37 @@ impl ListActivity {
         self.activities.list(query).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use futures::executor::block_on;
+
+    use super::*;
+
+    /// Refuses to be asked.
+    #[derive(Debug)]
+    struct Away;
+
+    #[async_trait]
+    impl ActivityStore for Away {
+        async fn record(&self, _: &Activity) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        async fn list(&self, _: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
+            Err(StoreError::Unavailable("away".to_owned()))
+        }
+    }
+
+    #[test]
+    fn asking_for_no_entry_needs_no_store() {
+        let list = ListActivity::new(Arc::new(Away));
+        assert_eq!(block_on(list.execute(&ActivityQuery::default())), Ok(Vec::new()));
+        let one = ActivityQuery {
+            limit: 1,
+            ..ActivityQuery::default()
+        };
+        assert!(block_on(list.execute(&one)).is_err());
+    }
+}

@@ -199,3 +199,7 @@ impl ManageApiKeys {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "manage_api_keys_tests.rs"]
+mod tests;

@@ -158,3 +158,7 @@ fn effective_on(own: &BiddingConfig, context: &LeadContext) -> EffectiveConfig {
         .map_or(&unset, |campaign| &campaign.bidding_config);
     effective(&BiddingConfig::default(), own, campaign)
 }
+
+#[cfg(test)]
+#[path = "operate_leads_tests.rs"]
+mod tests;

@@ -31,7 +31,7 @@ pub(super) async fn inspect(document: &mut Document, files: &dyn AttachmentSourc
             Err(ReadFault::File(message)) => faults.push(&path_to(&attachment.path, "path"), message),
             // Nothing is staged here.
             Err(ReadFault::Blobs(fault)) => {
-                faults.push(&path_to(&attachment.path, "path"), fault.to_string())
+                faults.push(&path_to(&attachment.path, "path"), fault.to_string());
             }
         }
     }

@@ -1,0 +1,177 @@
+//! What is not mentioned is left alone; null unsets.
+
+use serde_json::{Value, json};
+
+use super::world::World;
+use super::{change, example, ids, organization};
+
+fn campaign_after(first: &Value, second: &Value) -> crate::port::CampaignRecord {
+    let mut world = World::with(&organization(
+        &json!({"bidderAccounts": [{"id": "a", "token": "t"}],
+        "campaigns": [first]}),
+    ));
+    world.apply(&change(&json!({"campaigns": [second]}))).unwrap();
+    world.organizations[0].campaigns[0].clone()
+}
+
+#[test]
+fn entities_and_fields_that_the_file_does_not_mention_are_left_alone() {
+    let mut world = World::with(&example());
+    let mut expected = world.organizations.clone();
+    let report = world
+        .apply(&json!({"organizations": [{"id": "org_acme", "subscription": {"proposalLimit": 60}}]}))
+        .unwrap();
+    expected[0].subscription.proposal_limit = 60;
+    assert_eq!(world.organizations, expected);
+    assert_eq!(ids(&report.changed), ["organization org_acme"]);
+    assert_eq!(report.unchanged, 0);
+}
+
+#[test]
+fn another_organization_is_left_alone() {
+    let mut world = World::with(&example());
+    let before = world.organizations[0].clone();
+    world
+        .apply(&organization(
+            &json!({"campaigns": [{"id": "camp_ext", "name": "x", "mode": "external"}]}),
+        ))
+        .unwrap();
+    assert_eq!(world.organizations[0], before);
+    assert_eq!(world.organizations.len(), 2);
+}
+
+#[test]
+fn a_nested_entity_is_reported_itself() {
+    let mut world = World::with(&example());
+    let report = world
+        .apply(
+            &json!({"organizations": [{"id": "org_acme", "campaigns": [{"id": "camp_ext",
+            "filters": [{"id": "f1", "maxQuestions": 2}, {"id": "f2"}]}]}]}),
+        )
+        .unwrap();
+    assert_eq!(ids(&report.changed), ["filter f1"]);
+    assert_eq!(ids(&report.created), ["filter f2"]);
+    assert_eq!(report.unchanged, 2, "the organization and the campaign");
+}
+
+#[test]
+fn objects_merge_field_by_field_and_plain_lists_are_replaced() {
+    let first = json!({"id": "c", "name": "C", "mode": "automatic", "filters": [{"id": "f", "keywords": "rust",
+        "categories": ["A", "B"], "client": {"minRating": 4, "countries": {"exclude": ["X"]}}}]});
+    let second = json!({"id": "c", "filters": [{"id": "f", "keywords": null, "categories": ["C"],
+        "client": {"minHires": 1, "countries": {"include": ["Y"]}}}]});
+    assert_eq!(
+        campaign_after(&first, &second).filters[0].body,
+        json!({"categories": ["C"],
+            "client": {"minRating": 4, "minHires": 1, "countries": {"exclude": ["X"], "include": ["Y"]}}})
+    );
+}
+
+#[test]
+fn a_bidding_configuration_merges_and_null_unsets_a_field_or_all() {
+    let first = json!({"id": "c", "name": "C", "mode": "automatic",
+        "biddingConfig": {"minBoost": 1, "bidWithWarning": "bid"}});
+    let merged = |config: Value| {
+        let after = campaign_after(&first, &json!({"id": "c", "biddingConfig": config}));
+        serde_json::to_value(after.bidding_config).unwrap()
+    };
+    assert_eq!(
+        merged(json!({"maximumBoost": 3})),
+        json!({"minBoost": 1, "maximumBoost": 3, "bidWithWarning": "bid"})
+    );
+    assert_eq!(merged(json!({"bidWithWarning": null})), json!({"minBoost": 1}));
+    assert_eq!(merged(json!(null)), json!({}));
+}
+
+#[test]
+fn a_proposal_merges_while_its_answers_are_replaced_as_a_whole() {
+    let first = json!({"id": "c", "name": "C", "mode": "automatic", "proposal":
+        {"coverLetter": "Hello", "answers": [{"question": "1", "answer": "a"}, {"question": "2", "answer": "b"}]}});
+    let merged = |proposal: Value| {
+        let after = campaign_after(&first, &json!({"id": "c", "proposal": proposal}));
+        serde_json::to_value(after.proposal).unwrap()
+    };
+    assert_eq!(
+        merged(json!({"answers": [{"question": "3", "answer": "c"}]})),
+        json!({"coverLetter": "Hello", "answers": [{"question": "3", "answer": "c"}]})
+    );
+    assert_eq!(merged(json!({"answers": null})), json!({"coverLetter": "Hello"}));
+    assert_eq!(merged(json!({"coverLetter": null, "answers": []})), json!({}));
+    assert_eq!(merged(json!(null)), json!({}));
+}
+
+#[test]
+fn attachments_are_replaced_as_a_whole() {
+    let file = |name: &str| json!({"name": name, "contentType": "Application/PDF; q=1", "path": name});
+    let first =
+        json!({"id": "c", "name": "C", "mode": "automatic", "attachments": [file("a.pdf"), file("b.pdf")]});
+    let after = campaign_after(&first, &json!({"id": "c", "attachments": [file("c.pdf")]}));
+    let names: Vec<&str> = after.attachments.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["c.pdf"]);
+    assert_eq!(after.attachments[0].content_type, "application/pdf");
+    assert_eq!(campaign_after(&first, &json!({"id": "c"})).attachments.len(), 2);
+    assert_eq!(
+        campaign_after(&first, &json!({"id": "c", "attachments": null})).attachments,
+        []
+    );
+}
+
+#[test]
+fn null_sets_an_optional_field_to_what_it_is_without_one() {
+    let first = json!({"id": "c", "name": "C", "mode": "automatic", "state": "active", "bidderAccountId": "a",
+        "filters": [{"id": "f", "name": "F"}]});
+    let after = campaign_after(
+        &first,
+        &json!({"id": "c", "state": null, "bidderAccountId": null, "filters": [{"id": "f", "name": null}]}),
+    );
+    assert_eq!((after.state.as_str(), after.account_id), ("paused", None));
+    assert_eq!(after.filters[0].name, "f");
+}
+
+#[test]
+fn a_user_keeps_the_password_until_another_is_given_or_it_is_unset() {
+    let mut world = World::with(&organization(
+        &json!({"users": [{"email": "a@b.test", "password": "one"}]}),
+    ));
+    let mut after = |user: Value| {
+        let report = world.apply(&change(&json!({"users": [user]}))).unwrap();
+        (
+            world.organizations[0].users[0].password_hash.clone(),
+            report.changed.len(),
+        )
+    };
+    let first = after(json!({"email": "a@b.test", "password": "one"}));
+    assert_eq!(first.1, 0, "the same password is no change, whatever its salt");
+    assert_eq!(after(json!({"email": "A@B.test"})), first);
+    let second = after(json!({"email": "a@b.test", "password": "two"}));
+    assert!(second.0 != first.0 && second.1 == 1);
+    assert_eq!(after(json!({"email": "a@b.test", "password": null})), (None, 1));
+}
+
+#[test]
+fn a_new_token_connects_an_account_that_was_refused() {
+    let mut world = World::with(&organization(
+        &json!({"bidderAccounts": [{"id": "a", "token": "t"}]}),
+    ));
+    world.organizations[0].accounts[0].connected = false;
+    world
+        .apply(&change(
+            &json!({"bidderAccounts": [{"id": "a", "token": "t", "name": "A"}]}),
+        ))
+        .unwrap();
+    assert!(!world.organizations[0].accounts[0].connected);
+    world
+        .apply(&change(&json!({"bidderAccounts": [{"id": "a", "token": "u"}]})))
+        .unwrap();
+    assert!(world.organizations[0].accounts[0].connected);
+}
+
+#[test]
+fn whole_numbers_may_be_written_as_floats() {
+    let mut world = World::with(&example());
+    let report = world
+        .apply(&json!({"organizations": [{"id": "org_acme", "subscription":
+            {"currentPeriodStart": 1_790_000_000.0, "proposalLimit": 50.0}}]}))
+        .unwrap();
+    assert_eq!((report.changed.len(), report.unchanged), (0, 1));
+}

@@ -1,0 +1,231 @@
+//! Organizations in memory, and changes carried out on them.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::model::{ApiKeyHash, BlobRef, OrganizationId, Timestamp};
+use crate::port::{
+    CampaignRecord, Ids, OrganizationRecord, PasswordHasher, ProposalWriter, ProvisioningChange,
+    ProvisioningSnapshot, Revision, TemplateError,
+};
+use crate::provisioning::{Document, Faults, PlanTools, ProvisioningReport, plan};
+
+/// Random bytes that are never twice the same.
+#[derive(Debug, Default)]
+pub(crate) struct CountingIds(AtomicU8);
+
+impl Ids for CountingIds {
+    fn uuid(&self) -> Uuid {
+        Uuid::from_u128(u128::from(self.0.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn fill_random(&self, bytes: &mut [u8]) {
+        bytes.fill(self.0.fetch_add(1, Ordering::Relaxed));
+    }
+
+    fn fraction(&self) -> f64 {
+        0.5
+    }
+}
+
+/// Hides nothing, but salts: hashing twice gives two hashes.
+#[derive(Debug, Default)]
+pub(crate) struct SaltingHasher(AtomicU8);
+
+impl PasswordHasher for SaltingHasher {
+    fn hash(&self, password: &str) -> String {
+        format!("{}${password}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn verify(&self, password: &str, hash: &str) -> bool {
+        hash.split_once('$').is_some_and(|(_, hashed)| hashed == password)
+    }
+}
+
+/// Knows that `{{` needs `}}`.
+#[derive(Debug)]
+pub(crate) struct BraceChecker;
+
+impl ProposalWriter for BraceChecker {
+    fn check(&self, template: &str) -> Result<(), TemplateError> {
+        let balanced = template.matches("{{").count() == template.matches("}}").count();
+        balanced
+            .then_some(())
+            .ok_or_else(|| TemplateError("unclosed tag\nin line 1".to_owned()))
+    }
+
+    fn render(&self, template: &str, _lead: &Value) -> Result<String, TemplateError> {
+        Ok(template.to_owned())
+    }
+}
+
+/// Everything that is provisioned.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) organizations: Vec<OrganizationRecord>,
+    pub(crate) now: Timestamp,
+    pub(crate) ids: CountingIds,
+    pub(crate) passwords: SaltingHasher,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            organizations: Vec::new(),
+            now: Timestamp::from_seconds(1_790_000_000),
+            ids: CountingIds::default(),
+            passwords: SaltingHasher::default(),
+        }
+    }
+}
+
+impl World {
+    /// A world to which `file` was applied.
+    pub(crate) fn with(file: &Value) -> Self {
+        let mut world = Self::default();
+        world.apply(file).unwrap();
+        world
+    }
+
+    /// Applies a file whose attachments all hold their path as content; the error is the fault lines.
+    pub(crate) fn apply(&mut self, file: &Value) -> Result<ProvisioningReport, Vec<String>> {
+        let mut document = Document::read(file, &BraceChecker);
+        for (organization, attachment) in document.attachments_mut() {
+            attachment.blob = Some(BlobRef {
+                size_bytes: attachment.source.len() as u64,
+                sha256: hex::encode(&attachment.source),
+                storage_path: format!("campaigns/{organization}/{}", hex::encode(&attachment.source)),
+            });
+        }
+        let snapshot = self.snapshot(&document.organization_ids(), &document.key_hashes());
+        let tools = PlanTools {
+            ids: &self.ids,
+            passwords: &self.passwords,
+            now: self.now,
+        };
+        let plan = plan(&document, &snapshot, tools, &Faults::default())
+            .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        for change in &plan.changes {
+            self.carry_out(change);
+        }
+        Ok(plan.report)
+    }
+
+    pub(crate) fn snapshot(&self, ids: &[OrganizationId], hashes: &[ApiKeyHash]) -> ProvisioningSnapshot {
+        let asked = self.organizations.iter().filter(|o| ids.contains(&o.id));
+        let keys = self
+            .organizations
+            .iter()
+            .flat_map(|o| o.api_keys.iter().map(|key| (&key.1, &o.id)));
+        ProvisioningSnapshot {
+            revision: Revision(0),
+            organizations: asked.cloned().collect(),
+            taken_key_hashes: keys
+                .filter(|(hash, _)| hashes.contains(hash))
+                .map(|(hash, id)| (hash.clone(), id.clone()))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn carry_out(&mut self, change: &ProvisioningChange) {
+        use ProvisioningChange as Change;
+        match change.clone() {
+            Change::PutOrganization {
+                id,
+                name,
+                subscription,
+            } => {
+                let record = OrganizationRecord {
+                    id,
+                    name,
+                    subscription,
+                    users: Vec::new(),
+                    api_keys: Vec::new(),
+                    webhooks: Vec::new(),
+                    accounts: Vec::new(),
+                    campaigns: Vec::new(),
+                };
+                match self.organizations.iter_mut().find(|o| o.id == record.id) {
+                    Some(o) => (o.name, o.subscription) = (record.name, record.subscription),
+                    None => self.organizations.push(record),
+                }
+            }
+            Change::PutUser(id, user) => put(&mut self.of(&id).users, user, |u| u.email.to_lowercase()),
+            Change::RemoveUser(id, email) => self.of(&id).users.retain(|u| u.email != email),
+            Change::PutApiKey(id, record, hash) => {
+                let taken = self
+                    .organizations
+                    .iter()
+                    .flat_map(|o| o.api_keys.iter().map(move |k| (&o.id, k)));
+                let others = taken.filter(|(owner, (key, _))| (*owner, &key.id) != (&id, &record.id));
+                assert!(
+                    others.map(|(_, (_, hash))| hash).all(|other| *other != hash),
+                    "the hash is unique"
+                );
+                put(&mut self.of(&id).api_keys, (record, hash), |key| key.0.id.clone());
+            }
+            Change::RemoveApiKey(id, key) => self.of(&id).api_keys.retain(|known| known.0.id != key),
+            Change::PutWebhook(id, webhook) => {
+                let o = self.of(&id);
+                let scope = webhook.endpoint.campaign_id.as_ref();
+                assert!(scope.is_none_or(|scope| o.campaigns.iter().any(|c| c.id == *scope)));
+                put(&mut o.webhooks, webhook, |w| w.endpoint.id.clone());
+            }
+            Change::RemoveWebhook(id, webhook) => self.of(&id).webhooks.retain(|w| w.endpoint.id != webhook),
+            Change::PutAccount(id, account) => put(&mut self.of(&id).accounts, account, |a| a.id.clone()),
+            Change::RemoveAccount(id, account) => {
+                let o = self.of(&id);
+                o.accounts.retain(|a| a.id != account);
+                for campaign in &mut o.campaigns {
+                    campaign.account_id.take_if(|bids_with| *bids_with == account);
+                }
+            }
+            Change::PutCampaign(id, campaign) => {
+                let o = self.of(&id);
+                let standing = o.campaigns.iter().find(|c| c.id == campaign.id);
+                let filters = standing.map(|c| c.filters.clone()).unwrap_or_default();
+                put(&mut o.campaigns, CampaignRecord { filters, ..*campaign }, |c| {
+                    c.id.clone()
+                });
+            }
+            Change::RemoveCampaign(id, campaign) => {
+                let o = self.of(&id);
+                o.campaigns.retain(|c| c.id != campaign);
+                o.webhooks
+                    .retain(|w| w.endpoint.campaign_id.as_ref() != Some(&campaign));
+            }
+            Change::PutFilter(id, campaign, filter) => {
+                let o = self.of(&id);
+                let elsewhere = o.campaigns.iter().filter(|c| c.id != campaign);
+                assert!(
+                    elsewhere.flat_map(|c| &c.filters).all(|f| f.id != filter.id),
+                    "the id is unique"
+                );
+                let campaign = o.campaigns.iter_mut().find(|c| c.id == campaign).unwrap();
+                put(&mut campaign.filters, filter, |f| f.id.clone());
+            }
+            Change::RemoveFilter(id, campaign, filter) => {
+                let campaign = self
+                    .of(&id)
+                    .campaigns
+                    .iter_mut()
+                    .find(|c| c.id == campaign)
+                    .unwrap();
+                campaign.filters.retain(|f| f.id != filter);
+            }
+        }
+    }
+
+    fn of(&mut self, id: &OrganizationId) -> &mut OrganizationRecord {
+        self.organizations.iter_mut().find(|o| o.id == *id).unwrap()
+    }
+}
+
+fn put<T, K: PartialEq>(list: &mut Vec<T>, entity: T, key: impl Fn(&T) -> K) {
+    match list.iter_mut().find(|known| key(known) == key(&entity)) {
+        Some(known) => *known = entity,
+        None => list.push(entity),
+    }
+}

@@ -1,0 +1,320 @@
+//! The order of reading, planning, copying and committing; all or nothing.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::executor::block_on;
+use futures::stream::{self, BoxStream};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::model::{ApiKeyHash, OrganizationId, Timestamp};
+use crate::port::{
+    AttachmentPieces, AttachmentSourceError, BlobPath, ProvisioningChange, ProvisioningSnapshot, Revision,
+    StagedBlob,
+};
+use crate::provisioning::tests::world::{BraceChecker, CountingIds, SaltingHasher, World};
+
+#[derive(Debug, Default)]
+struct Store {
+    world: Mutex<World>,
+    revision: Mutex<i64>,
+    /// Changes by others that are still to come between a snapshot and its commit.
+    interruptions: Mutex<u32>,
+    commits: Mutex<u32>,
+}
+
+#[async_trait]
+impl ProvisioningStore for Store {
+    async fn snapshot(
+        &self,
+        organizations: &[OrganizationId],
+        key_hashes: &[ApiKeyHash],
+    ) -> Result<ProvisioningSnapshot, StoreError> {
+        let snapshot = self.world.lock().unwrap().snapshot(organizations, key_hashes);
+        let revision = Revision(*self.revision.lock().unwrap());
+        Ok(ProvisioningSnapshot { revision, ..snapshot })
+    }
+
+    async fn commit(
+        &self,
+        expected: Revision,
+        changes: &[ProvisioningChange],
+        _at: Timestamp,
+    ) -> Result<CommitProvisioning, StoreError> {
+        let mut revision = self.revision.lock().unwrap();
+        let mut interruptions = self.interruptions.lock().unwrap();
+        if *interruptions > 0 {
+            *interruptions -= 1;
+            *revision += 1;
+        }
+        if expected.0 != *revision {
+            return Ok(CommitProvisioning::RevisionMoved);
+        }
+        *revision += 1;
+        *self.commits.lock().unwrap() += 1;
+        let mut world = self.world.lock().unwrap();
+        for change in changes {
+            world.carry_out(change);
+        }
+        Ok(CommitProvisioning::Committed)
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct Blobs(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
+
+#[derive(Debug)]
+struct Staged(Blobs, Vec<u8>);
+
+#[async_trait]
+impl BlobStore for Blobs {
+    async fn stage(&self) -> Result<Box<dyn StagedBlob>, BlobError> {
+        Ok(Box::new(Staged(self.clone(), Vec::new())))
+    }
+
+    async fn read(&self, _: &BlobPath) -> Result<BoxStream<'static, Result<Bytes, BlobError>>, BlobError> {
+        Err(BlobError::NotFound)
+    }
+
+    async fn delete(&self, _: &BlobPath) -> Result<(), BlobError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl StagedBlob for Staged {
+    async fn write(&mut self, piece: Bytes) -> Result<(), BlobError> {
+        self.1.extend_from_slice(&piece);
+        Ok(())
+    }
+
+    async fn publish(self: Box<Self>, path: &BlobPath) -> Result<(), BlobError> {
+        self.0.0.lock().unwrap().insert(path.as_str().to_owned(), self.1);
+        Ok(())
+    }
+}
+
+/// Files by path, each a list of what successive readings find.
+#[derive(Debug, Default)]
+struct Files(Mutex<BTreeMap<String, Vec<Vec<u8>>>>);
+
+impl Files {
+    fn with(files: &[(&str, &[&[u8]])]) -> Self {
+        let files = files.iter().map(|(path, readings)| {
+            (
+                (*path).to_owned(),
+                readings.iter().rev().map(|content| content.to_vec()).collect(),
+            )
+        });
+        Self(Mutex::new(files.collect()))
+    }
+}
+
+#[async_trait]
+impl AttachmentSource for Files {
+    async fn open(&self, path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
+        let mut files = self.0.lock().unwrap();
+        let readings = files.get_mut(path).ok_or(AttachmentSourceError::NotFound)?;
+        let content = if readings.len() > 1 {
+            readings.pop()
+        } else {
+            readings.last().cloned()
+        };
+        let pieces: Vec<_> = content
+            .unwrap()
+            .chunks(7)
+            .map(|piece| Ok(Bytes::copy_from_slice(piece)))
+            .collect();
+        Ok(stream::iter(pieces).boxed())
+    }
+}
+
+#[derive(Debug)]
+struct At(Timestamp);
+
+impl Clock for At {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+#[derive(Debug, Default)]
+struct Woken(Mutex<Vec<WorkKind>>);
+
+impl WorkSignal for Woken {
+    fn wake(&self, kind: WorkKind) {
+        self.0.lock().unwrap().push(kind);
+    }
+}
+
+struct Setting {
+    store: Arc<Store>,
+    blobs: Blobs,
+    woken: Arc<Woken>,
+    apply: ApplyProvisioning,
+}
+
+impl Setting {
+    fn new() -> Self {
+        let (store, blobs, woken) = (
+            Arc::new(Store::default()),
+            Blobs::default(),
+            Arc::new(Woken::default()),
+        );
+        let apply = ApplyProvisioning {
+            store: store.clone(),
+            blobs: Arc::new(blobs.clone()),
+            templates: Arc::new(BraceChecker),
+            passwords: Arc::new(SaltingHasher::default()),
+            clock: Arc::new(At(Timestamp::from_seconds(1_790_000_000))),
+            ids: Arc::new(CountingIds::default()),
+            signal: woken.clone(),
+        };
+        Self {
+            store,
+            blobs,
+            woken,
+            apply,
+        }
+    }
+
+    fn apply(&self, file: &Value, files: &Files) -> Result<ProvisioningReport, Vec<String>> {
+        block_on(self.apply.execute(file, files))
+            .map_err(|error| error.to_string().lines().map(str::to_owned).collect())
+    }
+
+    fn blob_paths(&self) -> Vec<String> {
+        self.blobs.0.lock().unwrap().keys().cloned().collect()
+    }
+}
+
+fn file(attachments: &Value) -> Value {
+    json!({"organizations": [{"id": "o", "name": "O",
+        "subscription": {"status": "active", "currentPeriodStart": 1, "currentPeriodEnd": 2, "proposalLimit": 1},
+        "apiKeys": [{"id": "k"}],
+        "campaigns": [{"id": "c", "name": "C", "mode": "automatic", "attachments": attachments}]}]})
+}
+
+fn attachment(name: &str, path: &str) -> Value {
+    json!({"name": name, "contentType": "text/plain", "path": path})
+}
+
+const SHA_OF_HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+
+#[test]
+fn attachments_are_copied_to_where_their_content_says_and_applying_twice_changes_nothing() {
+    let setting = Setting::new();
+    let files = Files::with(&[("files/a.txt", &[b"hello"]), ("files/b.txt", &[b"hello"])]);
+    let file = file(&json!([
+        attachment("a.txt", "files/a.txt"),
+        attachment("b.txt", "files/b.txt")
+    ]));
+    let report = setting.apply(&file, &files).unwrap();
+    assert_eq!(report.created.len(), 3);
+    assert_eq!(setting.blob_paths(), [format!("campaigns/o/{SHA_OF_HELLO}")]);
+    {
+        let world = setting.store.world.lock().unwrap();
+        let stored = &world.organizations[0].campaigns[0].attachments;
+        assert_eq!(stored[0].blob.sha256, SHA_OF_HELLO);
+        assert_eq!((stored[0].blob.size_bytes, stored.len()), (5, 2));
+    }
+    let again = setting.apply(&file, &files).unwrap();
+    assert_eq!(
+        (again.changed.len(), again.unchanged, again.secrets.len()),
+        (0, 3, 0)
+    );
+    assert_eq!(
+        *setting.store.commits.lock().unwrap(),
+        1,
+        "nothing to commit the second time"
+    );
+    assert_eq!(*setting.woken.0.lock().unwrap(), [WorkKind::Backfills]);
+}
+
+#[test]
+fn changed_content_changes_the_campaign() {
+    let setting = Setting::new();
+    let file = file(&json!([attachment("a.txt", "a")]));
+    setting.apply(&file, &Files::with(&[("a", &[b"one"])])).unwrap();
+    let report = setting.apply(&file, &Files::with(&[("a", &[b"two"])])).unwrap();
+    assert_eq!(report.changed.len(), 1);
+    assert_eq!(setting.blob_paths().len(), 2);
+}
+
+#[test]
+fn a_missing_or_faulty_file_is_a_fault_beside_all_others_and_nothing_is_kept() {
+    let setting = Setting::new();
+    let files = Files::with(&[
+        ("good", &[b"hello"]),
+        ("empty", &[b""]),
+        ("pdf", &[b"%PDF-1.7 ..."]),
+    ]);
+    let mut file = file(&json!([
+        attachment("good.txt", "good"),
+        attachment("missing.txt", "missing"),
+        attachment("empty.txt", "empty"),
+        attachment("really.txt", "pdf"),
+    ]));
+    file["organizations"][0]["campaigns"][0]["mode"] = json!("manual");
+    let lines = setting.apply(&file, &files).unwrap_err();
+    assert_eq!(
+        lines,
+        [
+            "organizations[0].campaigns[0].attachments[1].path: \"missing\": there is no such file",
+            "organizations[0].campaigns[0].attachments[2].path: \"empty.txt\" is empty: send a file with content",
+            "organizations[0].campaigns[0].attachments[3].path: \"really.txt\" is declared as text/plain, but its content is a PDF document: send the file in its true format",
+            "organizations[0].campaigns[0].mode: must be one of \"automatic\", \"external\", not \"manual\"",
+        ]
+    );
+    assert!(setting.blob_paths().is_empty());
+    assert_eq!(*setting.store.commits.lock().unwrap(), 0);
+    assert!(setting.woken.0.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_file_that_changes_between_judging_and_copying_is_a_fault() {
+    let setting = Setting::new();
+    let files = Files::with(&[("a", &[b"one", b"two"])]);
+    assert_eq!(
+        setting
+            .apply(&file(&json!([attachment("a.txt", "a")])), &files)
+            .unwrap_err(),
+        [
+            "organizations[0].campaigns[0].attachments[0].path: the file changed while it was read: apply again"
+        ]
+    );
+    assert!(setting.blob_paths().is_empty());
+    assert!(setting.store.world.lock().unwrap().organizations.is_empty());
+}
+
+#[test]
+fn the_attachments_of_a_campaign_that_leaves_are_not_read() {
+    let setting = Setting::new();
+    let mut file = file(&json!([attachment("a.txt", "missing")]));
+    file["organizations"][0]["campaigns"][0]["state"] = json!("absent");
+    assert!(setting.apply(&file, &Files::default()).is_ok());
+}
+
+#[test]
+fn a_plan_is_made_anew_when_the_store_moved_and_tells_only_the_committed_secrets() {
+    let setting = Setting::new();
+    *setting.store.interruptions.lock().unwrap() = 3;
+    let report = setting.apply(&file(&json!([])), &Files::default()).unwrap();
+    let world = setting.store.world.lock().unwrap();
+    let key = crate::model::ApiKey::parse(&report.secrets[0].value).unwrap();
+    assert_eq!(report.secrets.len(), 1);
+    assert_eq!(world.organizations[0].api_keys[0].1, key.hash());
+}
+
+#[test]
+fn planning_anew_comes_to_an_end() {
+    let setting = Setting::new();
+    *setting.store.interruptions.lock().unwrap() = u32::MAX;
+    let error = block_on(setting.apply.execute(&file(&json!([])), &Files::default())).unwrap_err();
+    assert_eq!(error, ApplyProvisioningError::Contended);
+    assert!(setting.store.world.lock().unwrap().organizations.is_empty());
+}
