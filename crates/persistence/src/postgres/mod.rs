@@ -57,11 +57,13 @@ macro_rules! insert_new {
     }};
 }
 
-/// Whether a column is within a dense range. Spelled out number by number, because the planner takes the rows between
-/// two bounds that it does not know for very many, and then reads whole tables to join them.
+/// Whether a column is within a dense range: between its ends, which makes it a range of an index, and one of its
+/// numbers, which keeps the planner from taking it for so many rows that it had better read whole tables.
 macro_rules! dense_range {
     ($column:expr, $first:expr, $last:expr) => {
-        $column.eq_any(($first..=$last).collect::<Vec<i64>>())
+        $column
+            .between($first, $last)
+            .and($column.eq_any(($first..=$last).collect::<Vec<i64>>()))
     };
 }
 

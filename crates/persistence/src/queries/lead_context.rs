@@ -1,6 +1,6 @@
 //! One lead with everything that a decision on it needs.
 
-use bidloop_domain::model::{LeadAttachment, LeadId, LeadWithJob, OrganizationId};
+use bidloop_domain::model::{BidRecord, LeadAttachment, LeadId, LeadWithJob, OrganizationId};
 use bidloop_domain::port::LeadContext;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -18,11 +18,10 @@ type ContextRow = (
     SubscriptionRow,
     Option<BiddingCampaignRow>,
     Option<AccountSummaryRow>,
-    Option<BidRecordRow>,
     Option<Json<LeadAttachment>>,
 );
 
-/// The organization's lead in one statement, so that everything is of one moment.
+/// The organization's lead: in one statement, so that all that is decided on is of one moment; but for its bid.
 pub(super) async fn lead_context(
     conn: &mut Conn,
     organization: &OrganizationId,
@@ -37,9 +36,6 @@ pub(super) async fn lead_context(
     let account = bidder_accounts::organization_id
         .eq(campaigns::organization_id)
         .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
-    let latest_bid = bids::organization_id
-        .eq(leads::organization_id)
-        .and(bids::id.nullable().eq(leads::bid_id));
     let upload = lead_attachments::organization_id
         .eq(leads::organization_id)
         .and(lead_attachments::lead_id.eq(leads::id));
@@ -48,7 +44,6 @@ pub(super) async fn lead_context(
         .inner_join(organizations::table.on(organizations::id.eq(leads::organization_id)))
         .left_join(campaigns::table.on(campaign))
         .left_join(bidder_accounts::table.on(account))
-        .left_join(bids::table.on(latest_bid))
         .left_join(lead_attachments::table.on(upload))
         .filter(leads::organization_id.eq(organization.as_str()))
         .filter(leads::id.eq(lead.as_str()))
@@ -59,21 +54,37 @@ pub(super) async fn lead_context(
             SubscriptionRow::as_select(),
             Option::<BiddingCampaignRow>::as_select(),
             Option::<AccountSummaryRow>::as_select(),
-            Option::<BidRecordRow>::as_select(),
             lead_attachments::attachment.nullable(),
         ))
         .load(conn)
         .await?;
-    context_of(rows)
+    let Some((mut context, bid_id)) = context_of(rows)? else {
+        return Ok(None);
+    };
+    if let Some(bid_id) = bid_id {
+        context.bid = Some(bid_record(conn, organization, &bid_id).await?);
+    }
+    Ok(Some(context))
 }
 
-fn context_of(mut rows: Vec<ContextRow>) -> Result<Option<LeadContext>, Failure> {
+/// Not joined: as long as PostgreSQL knows little of the table, it would read all of the organization's bids.
+async fn bid_record(conn: &mut Conn, organization: &OrganizationId, id: &str) -> Result<BidRecord, Failure> {
+    let row: BidRecordRow = bids::table
+        .find((organization.as_str(), id))
+        .select(BidRecordRow::as_select())
+        .first(conn)
+        .await?;
+    row.into_record()
+}
+
+/// The context but for the bid, and the bid's id.
+fn context_of(mut rows: Vec<ContextRow>) -> Result<Option<(LeadContext, Option<String>)>, Failure> {
     let attachments: Vec<LeadAttachment> = rows
         .iter_mut()
         .filter_map(|(.., upload)| upload.take())
         .map(|upload| upload.0)
         .collect();
-    let Some((lead, job_json, subscription, campaign, account, bid, _)) = rows.into_iter().next() else {
+    let Some((mut lead, job_json, subscription, campaign, account, _)) = rows.into_iter().next() else {
         return Ok(None);
     };
     let campaign = match campaign {
@@ -83,13 +94,15 @@ fn context_of(mut rows: Vec<ContextRow>) -> Result<Option<LeadContext>, Failure>
         }
         None => None,
     };
-    Ok(Some(LeadContext {
+    let bid_id = lead.bid_id.take();
+    let context = LeadContext {
         lead: LeadWithJob {
             lead: lead.into_lead()?,
             job_json,
         },
         campaign,
         attachments,
-        bid: bid.map(BidRecordRow::into_record).transpose()?,
-    }))
+        bid: None,
+    };
+    Ok(Some((context, bid_id)))
 }

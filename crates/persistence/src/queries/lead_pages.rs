@@ -10,7 +10,7 @@ use diesel_async::RunQueryDsl;
 use super::{Conn, Store};
 use crate::columns::{FreeText, number, read, stored};
 use crate::failure::Failure;
-use crate::rows::{LeadRow, ListedMatchRow};
+use crate::rows::LeadRow;
 use crate::schema::{campaigns, jobs, leads, matches};
 
 /// Which page. An offset beyond any list is as good as any other such.
@@ -30,9 +30,10 @@ struct FoundPage {
 }
 
 struct FoundMatch {
-    known: ListedMatchRow,
     job_json: String,
-    lead: Option<LeadRow>,
+    /// The lead as stored or, if it is not, as it will be.
+    lead: LeadRow,
+    is_stored: bool,
 }
 
 /// A page of the campaign's list. Only one that shows jobs for the first time writes.
@@ -51,10 +52,10 @@ pub(super) async fn page(
     };
     let reading = range.clone();
     let found = store
-        .read(async move |conn: &mut Conn| find_page(conn, &reading).await)
+        .snapshot(async move |conn: &mut Conn| find_page(conn, &reading).await)
         .await?;
     match found {
-        Some(found) if found.matches.iter().any(|found| found.lead.is_none()) => {
+        Some(found) if !found.is_stored() => {
             store
                 .write(async move |conn: &mut Conn| materialized_page(conn, &range).await)
                 .await
@@ -64,63 +65,72 @@ pub(super) async fn page(
     }
 }
 
-/// Finds the page in one statement, so that number, order and leads are those of one moment. The matches' dense
-/// numbers make it a range of their primary key.
+/// Finds the page. The matches' dense numbers make it a range of their primary key, however far from the newest.
 async fn find_page(conn: &mut Conn, range: &Range) -> Result<Option<FoundPage>, Failure> {
-    let on_page = matches::organization_id
-        .eq(campaigns::organization_id)
-        .and(matches::campaign_id.eq(campaigns::id))
-        .and(matches::generation.eq(campaigns::generation))
-        .and(matches::seq.le(campaigns::match_total - range.offset))
-        .and(matches::seq.gt(campaigns::match_total - (range.offset + range.limit)));
-    let lead_of_match = leads::organization_id
-        .eq(matches::organization_id)
-        .and(leads::campaign_id.eq(matches::campaign_id))
-        .and(leads::job_id.eq(matches::job_id));
-    let rows: Vec<(
-        FreeText,
-        i64,
-        Option<ListedMatchRow>,
-        Option<String>,
-        Option<LeadRow>,
-    )> = campaigns::table
-        .left_join(matches::table.on(on_page))
-        .left_join(jobs::table.on(jobs::id.eq(matches::job_id)))
-        .left_join(leads::table.on(lead_of_match))
-        .filter(campaigns::organization_id.eq(range.organization.as_str()))
-        .filter(campaigns::id.eq(range.campaign.as_str()))
+    let campaign: Option<(FreeText, i64, i64)> = campaigns::table
+        .find((range.organization.as_str(), range.campaign.as_str()))
+        .select((campaigns::name, campaigns::generation, campaigns::match_total))
+        .first(conn)
+        .await
+        .optional()?;
+    let Some((name, generation, total)) = campaign else {
+        return Ok(None);
+    };
+    let newest = total - range.offset;
+    let oldest = (newest - range.limit + 1).max(1);
+    let mut page = FoundPage {
+        campaign_name: name.0,
+        total: number("campaigns.match_total", total)?,
+        matches: Vec::new(),
+    };
+    if oldest > newest {
+        return Ok(Some(page));
+    }
+    let rows: Vec<(String, i64, String)> = matches::table
+        .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
+        .filter(matches::organization_id.eq(range.organization.as_str()))
+        .filter(matches::campaign_id.eq(range.campaign.as_str()))
+        .filter(matches::generation.eq(generation))
+        .filter(dense_range!(matches::seq, oldest, newest))
         .order(matches::seq.desc())
-        .select((
-            campaigns::name,
-            campaigns::match_total,
-            Option::<ListedMatchRow>::as_select(),
-            jobs::json.nullable(),
-            Option::<LeadRow>::as_select(),
-        ))
+        .select((matches::job_id, matches::created_at, jobs::json))
         .load(conn)
         .await?;
-    let mut page: Option<FoundPage> = None;
-    for (name, total, known, job_json, lead) in rows {
-        let page = match &mut page {
-            Some(page) => page,
-            none => none.insert(FoundPage {
-                campaign_name: name.0,
-                total: number("campaigns.match_total", total)?,
-                matches: Vec::new(),
-            }),
-        };
-        // A campaign without a match in the range is found beside none.
-        let Some(known) = known else { continue };
-        let Some(job_json) = job_json else {
-            return Err(Failure::Corrupt(format!("job {} is gone", known.job_id)));
-        };
+    for (job_id, created_at, job_json) in rows {
+        let job_id = read("matches.job_id", &job_id, JobId::new(job_id.as_str()))?;
+        let created_at = Timestamp::from_millis(created_at);
         page.matches.push(FoundMatch {
-            known,
             job_json,
-            lead,
+            lead: LeadRow::new(&range.organization, &range.campaign, &job_id, created_at),
+            is_stored: false,
         });
     }
-    Ok(page)
+    look_up_leads(conn, &mut page).await?;
+    Ok(Some(page))
+}
+
+/// Replaces leads that were not stored by what is stored now.
+///
+/// This is no join, and ids alone are asked for: as long as PostgreSQL knows little of the tables, it takes all of
+/// an organization's leads for one row and reads them all, once a match.
+async fn look_up_leads(conn: &mut Conn, page: &mut FoundPage) -> Result<(), Failure> {
+    let ids: Vec<String> = page.missing().map(|lead| lead.id.clone()).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<LeadRow> = leads::table
+        .filter(leads::id.eq_any(ids))
+        .select(LeadRow::as_select())
+        .load(conn)
+        .await?;
+    let mut stored: HashMap<String, LeadRow> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+    for found in page.matches.iter_mut().filter(|found| !found.is_stored) {
+        if let Some(lead) = stored.remove(&found.lead.id) {
+            found.lead = lead;
+            found.is_stored = true;
+        }
+    }
+    Ok(())
 }
 
 /// The page, every job of which is a lead.
@@ -133,56 +143,32 @@ async fn materialized_page(conn: &mut Conn, range: &Range) -> Result<Option<Lead
     let Some(mut page) = find_page(conn, range).await? else {
         return Ok(None);
     };
-    let mut new = Vec::new();
-    for found in page.matches.iter().filter(|found| found.lead.is_none()) {
-        let job_id = &found.known.job_id;
-        let job_id = read("matches.job_id", job_id, JobId::new(job_id.as_str()))?;
-        let created_at = Timestamp::from_millis(found.known.created_at);
-        new.push(LeadRow::new(
-            &range.organization,
-            &range.campaign,
-            &job_id,
-            created_at,
-        ));
-    }
+    let mut new: Vec<LeadRow> = page.missing().cloned().collect();
     // Two lists that overlap insert in one order, so that neither waits for the other in a circle.
     new.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     let _inserted: usize = insert_new!(conn, leads::table, new.as_slice());
-    let ids = new.iter().map(|lead| lead.id.as_str());
-    let mut stored = leads_by_job(conn, &range.organization, ids.collect()).await?;
-    for found in page.matches.iter_mut().filter(|found| found.lead.is_none()) {
-        found.lead = stored.remove(&found.known.job_id);
-    }
+    // Another list may have been first, and one of its leads be bid on already.
+    look_up_leads(conn, &mut page).await?;
     page.into_page().map(Some)
 }
 
-/// As they are stored: another list may have been first, and one of its leads be bid on already.
-async fn leads_by_job(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    ids: Vec<&str>,
-) -> Result<HashMap<String, LeadRow>, Failure> {
-    let rows: Vec<LeadRow> = leads::table
-        .filter(leads::organization_id.eq(organization.as_str()))
-        .filter(leads::id.eq_any(ids))
-        .select(LeadRow::as_select())
-        .load(conn)
-        .await?;
-    Ok(rows.into_iter().map(|row| (row.job_id.clone(), row)).collect())
-}
-
 impl FoundPage {
+    fn missing(&self) -> impl Iterator<Item = &LeadRow> {
+        self.matches
+            .iter()
+            .filter(|found| !found.is_stored)
+            .map(|found| &found.lead)
+    }
+
+    fn is_stored(&self) -> bool {
+        self.matches.iter().all(|found| found.is_stored)
+    }
+
     fn into_page(self) -> Result<LeadPage, Failure> {
         let mut leads = Vec::with_capacity(self.matches.len());
         for found in self.matches {
-            let Some(lead) = found.lead else {
-                return Err(Failure::Corrupt(format!(
-                    "job {} has no lead",
-                    found.known.job_id
-                )));
-            };
             leads.push(LeadWithJob {
-                lead: lead.into_lead()?,
+                lead: found.lead.into_lead()?,
                 job_json: found.job_json,
             });
         }
