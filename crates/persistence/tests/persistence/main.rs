@@ -6,6 +6,7 @@ mod activities;
 mod api_keys;
 mod contracts;
 mod leads;
+mod match_lists;
 mod opening;
 mod provisioning;
 mod schema;

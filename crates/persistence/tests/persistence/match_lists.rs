@@ -1,0 +1,391 @@
+//! Lists of matches: what the ports' contract does not reach. Lists that are longer than one transaction writes, the
+//! numbers that stand in the tables after any sequence of commands, and processes that switch at once.
+
+#![expect(clippy::unwrap_used, reason = "test code")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bidloop_domain::model::{FilterId, JobId, Timestamp};
+use bidloop_domain::port::{
+    Backfill, FilterRecord, MatchedJob, MatchedPage, ProvisioningChange, SwitchMatches,
+};
+use bidloop_port_contracts::fixture::{World, at, campaign, commit, job_id, organization, titled_job};
+use diesel::dsl::sql;
+use diesel::sql_types::BigInt;
+use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
+use serde_json::json;
+
+use crate::contracts::stores;
+use crate::test_database::{TestDatabase, connect, on_both_databases};
+
+on_both_databases!(
+    lists_stay_dense_and_ordered_whatever_comes,
+    a_long_list_is_switched_while_the_feed_goes_on,
+    what_a_crash_left_behind_is_never_served_and_goes_with_the_next_switch,
+    of_two_processes_that_switch_at_once_one_is_served,
+    a_page_may_be_longer_than_a_statement,
+    a_position_may_hold_any_character,
+);
+
+const CAMPAIGNS: [&str; 3] = ["one", "two", "three"];
+
+/// `org_acme` with paused campaigns: listing alone makes leads.
+async fn world(bed: &TestDatabase) -> World {
+    let acme = CAMPAIGNS.iter().fold(organization("org_acme"), |acme, id| {
+        acme.campaign(campaign(id).paused())
+    });
+    World::bare(stores(&bed.database), acme).await
+}
+
+fn job(number: usize, posted: usize, title: &str, campaigns: &[&str]) -> MatchedJob {
+    let campaigns: Vec<(&str, &str)> = campaigns.iter().map(|campaign| ("org_acme", *campaign)).collect();
+    titled_job(&number.to_string(), second(posted), title, &campaigns)
+}
+
+fn second(number: usize) -> Timestamp {
+    at(i64::try_from(number).unwrap())
+}
+
+/// Changes the world's campaign's filters, and answers its backfill and the watermark.
+async fn due(world: &World, version: usize) -> (Backfill, i64) {
+    let filter = FilterRecord {
+        id: FilterId::parse(&format!("f_{}", world.campaign)).unwrap(),
+        name: "Any".to_owned(),
+        body: json!({"keywords": format!("version{version}")}),
+    };
+    let change = ProvisioningChange::PutFilter(world.organization.clone(), world.campaign.clone(), filter);
+    commit(&world.stores, &[change]).await;
+    let due = world.stores.matches.due_backfills().await.unwrap();
+    let of_world = |backfill: &Backfill| backfill.campaign_id == world.campaign;
+    (due.campaigns.into_iter().find(of_world).unwrap(), due.watermark)
+}
+
+/// The numbers of the stored jobs up to the watermark that `wanted` picks, newest first.
+async fn seqs(world: &World, watermark: i64, wanted: impl Fn(&JobId) -> bool) -> Vec<i64> {
+    let jobs = world
+        .stores
+        .matches
+        .stored_jobs(watermark, None, 10_000)
+        .await
+        .unwrap();
+    jobs.iter()
+        .filter(|job| wanted(&job.id))
+        .map(|job| job.seq)
+        .collect()
+}
+
+/// Every list is numbered from 1 without a gap, in the order of `createdAt`; its campaign's row says how it ends;
+/// leads are as old as their matches; nothing is left of other generations; the highest job's number is known.
+async fn assert_sound(bed: &TestDatabase) {
+    const OF_CAMPAIGN: &str = "m.organization_id = c.organization_id AND m.campaign_id = c.id";
+    let faults = [
+        format!(
+            "SELECT count(*) FROM campaigns c WHERE match_total <> (SELECT count(*) FROM matches m \
+             WHERE {OF_CAMPAIGN} AND m.generation = c.generation AND m.seq BETWEEN 1 AND c.match_total)"
+        ),
+        format!(
+            "SELECT count(*) FROM campaigns c WHERE coalesce(last_match_at, 0) <> coalesce((SELECT m.created_at \
+             FROM matches m WHERE {OF_CAMPAIGN} AND m.generation = c.generation AND m.seq = c.match_total), 0)"
+        ),
+        "SELECT count(*) FROM matches m JOIN matches n ON n.organization_id = m.organization_id AND \
+         n.campaign_id = m.campaign_id AND n.generation = m.generation AND n.seq = m.seq + 1 \
+         WHERE n.created_at < m.created_at"
+            .to_owned(),
+        "SELECT count(*) FROM matches m JOIN leads l ON l.organization_id = m.organization_id AND \
+         l.campaign_id = m.campaign_id AND l.job_id = m.job_id WHERE l.created_at <> m.created_at"
+            .to_owned(),
+        format!(
+            "SELECT count(*) FROM matches m JOIN campaigns c ON {OF_CAMPAIGN} \
+             WHERE m.generation <> c.generation OR m.seq > c.match_total"
+        ),
+        "SELECT count(*) FROM feed_position \
+         WHERE last_job_seq <> (SELECT coalesce(max(seq), 0) FROM jobs)"
+            .to_owned(),
+    ];
+    for fault in faults {
+        assert_eq!(bed.number(&fault).await, 0, "{fault}");
+    }
+}
+
+/// Numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % bound
+    }
+
+    fn some_campaigns(&mut self) -> Vec<&'static str> {
+        CAMPAIGNS.into_iter().filter(|_| self.below(2) == 0).collect()
+    }
+}
+
+/// The one column of numbers that a query finds behind the stores' back.
+async fn numbers(bed: &TestDatabase, query: &str) -> Vec<i64> {
+    let url = bed.url();
+    if let Some(path) = url.strip_prefix("sqlite://") {
+        let mut conn = SqliteConnection::establish(path).unwrap();
+        return diesel::select(sql::<BigInt>(&format!("value FROM ({query})")))
+            .load(&mut conn)
+            .unwrap();
+    }
+    let rows = connect(&url).await.query(query, &[]).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+/// Which jobs each campaign lists, and since when.
+async fn all_lists(bed: &TestDatabase, world: &World) -> BTreeMap<(&'static str, String), i64> {
+    let mut lists = BTreeMap::new();
+    for campaign in CAMPAIGNS {
+        let column = |column: &str| {
+            format!(
+                "SELECT {column} AS value FROM matches m JOIN campaigns c ON c.id = m.campaign_id AND \
+                 c.generation = m.generation WHERE c.id = '{campaign}' ORDER BY m.seq"
+            )
+        };
+        let ids = numbers(bed, &column("CAST(m.job_id AS BIGINT)")).await;
+        let moments = numbers(bed, &column("m.created_at")).await;
+        assert_eq!(world.campaign(campaign).total().await, ids.len() as u64);
+        for (id, created_at) in ids.into_iter().zip(moments) {
+            assert_eq!(lists.insert((campaign, id.to_string()), created_at), None);
+        }
+    }
+    lists
+}
+
+async fn lists_stay_dense_and_ordered_whatever_comes(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    let mut dice = Dice(20_260_910);
+    let mut expected: BTreeSet<(&str, String)> = BTreeSet::new();
+    let mut before = BTreeMap::new();
+    for round in 0..30 {
+        match dice.below(4) {
+            // A campaign's list is shown, so that its newest jobs become leads.
+            0 => {
+                let shown = world.campaign(CAMPAIGNS[dice.below(3)]);
+                shown.list(0, 5).await;
+            }
+            // A filter changes.
+            1 => {
+                let campaign = CAMPAIGNS[dice.below(3)];
+                let (backfill, watermark) = due(&world.campaign(campaign), round).await;
+                let parity = dice.below(2);
+                let picked = |id: &JobId| id.as_ref().parse::<usize>().unwrap() % 2 == parity;
+                let matched = seqs(&world, watermark, picked).await;
+                expected.retain(|(known, _)| *known != campaign);
+                for job in world
+                    .stores
+                    .matches
+                    .stored_jobs(watermark, None, 1000)
+                    .await
+                    .unwrap()
+                {
+                    if picked(&job.id) {
+                        expected.insert((campaign, job.id.to_string()));
+                    }
+                }
+                let switched =
+                    world
+                        .stores
+                        .matches
+                        .switch(&backfill, watermark, &matched, second(10 * round));
+                let total = matched.len() as u64;
+                assert_eq!(switched.await, Ok(SwitchMatches::Switched { total }));
+            }
+            // A page, by a clock that goes back now and then.
+            _ => {
+                let mut jobs = BTreeMap::new();
+                for _ in 0..dice.below(12) {
+                    let number = dice.below(40);
+                    let title = format!("Title {}", dice.below(3));
+                    jobs.insert(number, job(number, dice.below(5), &title, &dice.some_campaigns()));
+                }
+                let stored = world
+                    .stores
+                    .matches
+                    .stored_jobs(i64::MAX, None, 1000)
+                    .await
+                    .unwrap();
+                for new in jobs.values() {
+                    // What is known as it is changes nothing.
+                    if stored
+                        .iter()
+                        .any(|known| known.id == new.id && known.json == new.json)
+                    {
+                        continue;
+                    }
+                    let id = new.id.to_string();
+                    expected.retain(|(_, known)| *known != id);
+                    let matching = CAMPAIGNS
+                        .into_iter()
+                        .filter(|campaign| new.campaigns.iter().any(|(_, id)| id.as_str() == *campaign));
+                    expected.extend(matching.map(|campaign| (campaign, id.clone())));
+                }
+                let now = second(10 * round).minus(std::time::Duration::from_secs(dice.below(60) as u64));
+                world.ingest(now, jobs.into_values().collect()).await;
+            }
+        }
+        assert_sound(&bed).await;
+        let lists = all_lists(&bed, &world).await;
+        assert!(lists.keys().eq(expected.iter()), "round {round}");
+        for (listed, created_at) in &before {
+            let now = lists.get(listed);
+            assert!(
+                now.is_none_or(|now| now == created_at),
+                "{listed:?} in round {round}"
+            );
+        }
+        before = lists;
+    }
+    assert!(before.len() > 10);
+    bed
+}
+
+async fn a_long_list_is_switched_while_the_feed_goes_on(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    for page in 0..5 {
+        let jobs = (0..500).map(|number| job(page * 500 + number, number, "Go", &[]));
+        world.ingest(at(0), jobs.collect()).await;
+    }
+    let (backfill, watermark) = due(&world, 1).await;
+    let matched = seqs(&world, watermark, |_| true).await;
+    let feed = tokio::spawn({
+        let world = world.clone();
+        async move {
+            for number in 0..40 {
+                // A new job that matches, and a stored one that matches no longer.
+                let page = vec![
+                    job(9000 + number, 0, "New", &["one"]),
+                    job(number * 60, 0, "Changed", &[]),
+                ];
+                world.ingest(second(100 + number), page).await;
+            }
+        }
+    });
+    let switched = world
+        .stores
+        .matches
+        .switch(&backfill, watermark, &matched, at(50))
+        .await;
+    assert!(
+        matches!(switched, Ok(SwitchMatches::Switched { .. })),
+        "{switched:?}"
+    );
+    feed.await.unwrap();
+    assert_eq!(world.total().await, 2500 - 40 + 40);
+    assert_sound(&bed).await;
+
+    let (backfill, watermark) = due(&world, 2).await;
+    let matched = seqs(&world, watermark, |id| id.as_ref().ends_with('1')).await;
+    let total = 250 + 4;
+    assert_eq!(
+        world
+            .stores
+            .matches
+            .switch(&backfill, watermark, &matched, at(500))
+            .await,
+        Ok(SwitchMatches::Switched { total })
+    );
+    // The former generations' rows are gone.
+    assert_sound(&bed).await;
+    assert_eq!(bed.number("SELECT count(*) FROM matches").await, 254);
+    bed
+}
+
+async fn what_a_crash_left_behind_is_never_served_and_goes_with_the_next_switch(
+    bed: TestDatabase,
+) -> TestDatabase {
+    let world = world(&bed).await;
+    let jobs = (0..4).map(|number| job(number, number, "Go", &["one"]));
+    world.ingest(at(0), jobs.collect()).await;
+    // A switch was cut short after its first rows.
+    bed.run_sql("UPDATE campaigns SET last_generation = generation + 1 WHERE id = 'one'")
+        .await;
+    bed.run_sql(
+        "INSERT INTO matches (organization_id, campaign_id, generation, seq, job_id, created_at) \
+         SELECT organization_id, campaign_id, generation + 1, seq, job_id, 7 FROM matches",
+    )
+    .await;
+    world
+        .ingest(at(1), vec![job(3, 3, "Changed", &[]), job(4, 4, "Go", &["one"])])
+        .await;
+    assert_eq!(world.listed_ids().await, ["4", "2", "1", "0"]);
+    let (backfill, watermark) = due(&world, 1).await;
+    let matched = seqs(&world, watermark, |id| *id == job_id("2")).await;
+    let switched = world
+        .stores
+        .matches
+        .switch(&backfill, watermark, &matched, at(9))
+        .await;
+    assert_eq!(switched, Ok(SwitchMatches::Switched { total: 1 }));
+    assert_eq!(world.listed().await, [("2".to_owned(), at(0))]);
+    assert_sound(&bed).await;
+    bed
+}
+
+async fn of_two_processes_that_switch_at_once_one_is_served(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    for page in 0..3 {
+        let jobs = (0..500).map(|number| job(page * 500 + number, number, "Go", &[]));
+        world.ingest(at(0), jobs.collect()).await;
+    }
+    let (backfill, watermark) = due(&world, 1).await;
+    let matched = seqs(&world, watermark, |_| true).await;
+    let (here, there) = (bed.database.matches(), bed.reopened().matches());
+    let (first, second) = tokio::join!(
+        here.switch(&backfill, watermark, &matched, at(10)),
+        there.switch(&backfill, watermark, &matched, at(20)),
+    );
+    let outcomes = [first.unwrap(), second.unwrap()];
+    assert!(
+        outcomes.contains(&SwitchMatches::Switched { total: 1500 }),
+        "{outcomes:?}"
+    );
+    assert_eq!(world.total().await, 1500);
+    let moments = bed.number(
+        "SELECT count(DISTINCT created_at) FROM matches JOIN campaigns ON campaigns.id = \
+                              matches.campaign_id AND campaigns.generation = matches.generation",
+    );
+    assert_eq!(moments.await, 1, "one of the two is served, not a mixture");
+    assert_eq!(
+        world.stores.matches.due_count().await,
+        Ok(2),
+        "the other campaigns' first"
+    );
+    bed
+}
+
+async fn a_page_may_be_longer_than_a_statement(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    let jobs = |title: &str, campaigns: &[&str]| -> Vec<MatchedJob> {
+        (0..1100)
+            .map(|number| job(number, number, title, campaigns))
+            .collect()
+    };
+    let counts = world.ingest(at(0), jobs("First", &CAMPAIGNS)).await;
+    assert_eq!((counts.new_jobs, counts.matches), (1100, 3300));
+    let counts = world.ingest(at(1), jobs("Second", &["two"])).await;
+    assert_eq!((counts.changed_jobs, counts.matches), (1100, 0));
+    let counts = world.ingest(at(2), jobs("Third", &["one", "two"])).await;
+    assert_eq!((counts.changed_jobs, counts.matches), (1100, 1100));
+    assert_eq!(world.total().await, 1100);
+    assert_eq!(world.campaign("three").total().await, 0);
+    assert_sound(&bed).await;
+    bed
+}
+
+async fn a_position_may_hold_any_character(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    let cursor = Some("nul\0 back\\slash".to_owned());
+    let page = MatchedPage {
+        cursor: cursor.clone(),
+        ..world.page(at(0), vec![]).await
+    };
+    world.stores.jobs.record_page(&page).await.unwrap();
+    assert_eq!(world.stores.jobs.feed_position().await, Ok(cursor));
+    bed
+}
