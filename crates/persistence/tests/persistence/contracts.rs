@@ -39,7 +39,7 @@ async fn sqlite() -> Bed {
 }
 
 async fn postgres() -> Bed {
-    Bed(TestDatabase::postgres().await)
+    Bed(TestDatabase::spare_postgres().await)
 }
 
 mod on_sqlite {

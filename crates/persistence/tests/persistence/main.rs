@@ -10,5 +10,6 @@ mod match_lists;
 mod opening;
 mod provisioning;
 mod schema;
+mod spare_databases;
 mod test_database;
 mod writing;

@@ -14,6 +14,8 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
+use crate::spare_databases::{SpareDatabase, spare_database};
+
 /// Held while the template is looked for and made; test processes run side by side.
 const TEMPLATE_LOCK: i64 = 2_718_281_828;
 
@@ -25,8 +27,17 @@ pub(crate) struct TestDatabase {
 }
 
 enum Place {
-    Sqlite { folder: TempDir },
-    Postgres { name: String },
+    Sqlite {
+        folder: TempDir,
+    },
+    Postgres {
+        name: String,
+    },
+    /// One that other tests get afterwards; held by the connection.
+    Spare {
+        name: String,
+        _held: Client,
+    },
 }
 
 impl TestDatabase {
@@ -56,6 +67,15 @@ impl TestDatabase {
         }
     }
 
+    /// A database on the test server that is emptied for the next test. For tests that speak through the ports alone.
+    pub(crate) async fn spare_postgres() -> Self {
+        let SpareDatabase { name, held } = spare_database().await;
+        Self {
+            database: open(&postgres_url(&name)),
+            place: Place::Spare { name, _held: held },
+        }
+    }
+
     /// Another program's view of the same database.
     pub(crate) fn reopened(&self) -> Database {
         open(&self.url())
@@ -65,7 +85,7 @@ impl TestDatabase {
     pub(crate) fn url(&self) -> String {
         match &self.place {
             Place::Sqlite { folder } => sqlite_url(&file(folder.path())),
-            Place::Postgres { name } => postgres_url(name),
+            Place::Postgres { name } | Place::Spare { name, .. } => postgres_url(name),
         }
     }
 
@@ -77,7 +97,7 @@ impl TestDatabase {
                 conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
                 conn.batch_execute(sql).unwrap();
             }
-            Place::Postgres { name } => connect(&postgres_url(name))
+            Place::Postgres { name } | Place::Spare { name, .. } => connect(&postgres_url(name))
                 .await
                 .batch_execute(sql)
                 .await
@@ -95,7 +115,7 @@ impl TestDatabase {
                     .get_result(&mut conn)
                     .unwrap()
             }
-            Place::Postgres { name } => connect(&postgres_url(name))
+            Place::Postgres { name } | Place::Spare { name, .. } => connect(&postgres_url(name))
                 .await
                 .query_one(query, &[])
                 .await
@@ -197,7 +217,7 @@ fn server_url() -> String {
     )
 }
 
-async fn connect_to_server() -> Client {
+pub(crate) async fn connect_to_server() -> Client {
     connect(&server_url()).await
 }
 
@@ -213,7 +233,7 @@ fn fresh_name(kind: &str) -> String {
 }
 
 /// The migrated database that tests copy; it bears the digest of the steps, so that changed steps make a new one.
-async fn template() -> String {
+pub(crate) async fn template() -> String {
     let name = format!("template_{}", digest_of_steps());
     let server = connect_to_server().await;
     server
@@ -241,7 +261,7 @@ async fn template() -> String {
     name
 }
 
-fn digest_of_steps() -> String {
+pub(crate) fn digest_of_steps() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/postgres");
     let mut steps: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
