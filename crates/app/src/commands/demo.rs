@@ -54,7 +54,7 @@ pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
     let secret = new_secret();
 
     let mut market = Market::start().await?;
-    let (receiver, heard) = start_receiver(&secret, args.auto_reply.then_some(&api_key)).await?;
+    let (mut receiver, heard) = start_receiver(&secret, args.auto_reply.then_some(&api_key)).await?;
     let settings = demo_settings(settings, listen, &data_dir, market.base_url());
     let database = database::open_migrated(&settings).await?;
     provision(&settings, &database, &api_key, &secret, &receiver).await?;
@@ -95,7 +95,9 @@ pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
     };
     let ran = started.elapsed();
 
+    // Whoever gives work stops first.
     market.stop_publishing().await;
+    receiver.stop_replying().await;
     let exposition = service.metrics().render();
     let stopped = service.stop().await;
     let summed_up = match watched {

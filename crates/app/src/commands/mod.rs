@@ -88,6 +88,8 @@ async fn dispatch(cli: Cli) -> Outcome {
     let settings = Settings::load(config)?;
     let level = match &cli.command {
         Command::Serve(_) => "info",
+        // A new demo market refuses the last one's position each time: that is no news there.
+        Command::Demo(_) => "warn,bidloop::workers::watch=error",
         _ => "warn",
     };
     telemetry::start(settings.log_format, level);

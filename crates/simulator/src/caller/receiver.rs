@@ -129,7 +129,9 @@ pub struct Receiver {
     address: SocketAddr,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
-    tasks: Vec<JoinHandle<()>>,
+    server: JoinHandle<()>,
+    stop_replies: watch::Sender<bool>,
+    replies: Option<JoinHandle<()>>,
 }
 
 impl std::fmt::Debug for Receiver {
@@ -152,37 +154,33 @@ impl Receiver {
         let listener = TcpListener::bind(listen).await?;
         let address = listener.local_addr()?;
         let on_event: Arc<dyn Fn(Event) + Send + Sync> = Arc::new(on_event);
-        let (stop, stopped) = watch::channel(false);
-        let mut tasks = Vec::new();
-        let replies = options.auto_reply.map(|api_key| {
-            let (replies, to_reply) = mpsc::unbounded_channel();
-            let tell = Arc::clone(&on_event);
-            tasks.push(tokio::spawn(auto_reply::run(
-                api_key,
-                to_reply,
-                tell,
-                stopped.clone(),
-            )));
-            replies
-        });
+        let stop_replies = watch::Sender::new(false);
+        let (to_reply, replies) = match options.auto_reply {
+            Some(api_key) => {
+                let (to_reply, waiting) = mpsc::unbounded_channel();
+                let replies =
+                    auto_reply::run(api_key, waiting, Arc::clone(&on_event), stop_replies.subscribe());
+                (Some(to_reply), Some(tokio::spawn(replies)))
+            }
+            None => (None, None),
+        };
         let shared = Arc::new(Shared {
             secrets: options.secrets,
             keep: options.keep.unwrap_or(usize::MAX),
             state: Mutex::default(),
             count: watch::Sender::new(0),
             on_event,
-            replies,
+            replies: to_reply,
         });
-        tasks.push(tokio::spawn(server::serve(
-            listener,
-            Arc::clone(&shared),
-            stopped,
-        )));
+        let (stop, stopped) = watch::channel(false);
+        let server = tokio::spawn(server::serve(listener, Arc::clone(&shared), stopped));
         Ok(Self {
             address,
             shared,
             stop,
-            tasks,
+            server,
+            stop_replies,
+            replies,
         })
     }
 
@@ -216,14 +214,26 @@ impl Receiver {
         self.deliveries()
     }
 
+    /// Replies to no further delivery, and waits up to two seconds for the replies under way. Deliveries are
+    /// received and answered as before.
+    pub async fn stop_replying(&mut self) {
+        self.stop_replies.send_replace(true);
+        if let Some(replies) = self.replies.take() {
+            ended(replies).await;
+        }
+    }
+
     /// Stops receiving and replying, lets what is under way finish for up to two seconds, and returns when all
     /// of it has ended.
-    pub async fn shutdown(self) {
+    pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
-        for task in self.tasks {
-            if let Err(error) = task.await {
-                tracing::error!(%error, "a task of the receiver failed");
-            }
-        }
+        self.stop_replying().await;
+        ended(self.server).await;
+    }
+}
+
+async fn ended(task: JoinHandle<()>) {
+    if let Err(error) = task.await {
+        tracing::error!(%error, "a task of the receiver failed");
     }
 }

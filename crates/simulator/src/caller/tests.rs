@@ -278,3 +278,25 @@ fn the_key_is_never_sent_where_an_unsigned_delivery_points() {
         assert_eq!(called, ["/true"]);
     });
 }
+
+#[test]
+fn after_it_stops_replying_deliveries_are_still_received() {
+    run(async {
+        let api = Receiver::start("127.0.0.1:0", ReceiverOptions::default(), |_| {})
+            .await
+            .unwrap();
+        let options = ReceiverOptions {
+            auto_reply: Some("lk_1".to_owned()),
+            ..signed_options()
+        };
+        let mut receiver = Receiver::start("127.0.0.1:0", options, |_| {}).await.unwrap();
+        let body = job_new(&api.url("/bid"));
+        assert_eq!(deliver(&receiver, &body, &body, now_ms() / 1000).await, 200);
+        api.wait_for(1).await;
+        receiver.stop_replying().await;
+        assert_eq!(deliver(&receiver, &body, &body, now_ms() / 1000).await, 200);
+        assert_eq!(receiver.wait_for(2).await.len(), 2);
+        receiver.shutdown().await;
+        assert_eq!(api.deliveries().len(), 1);
+    });
+}

@@ -80,9 +80,9 @@ impl FeedLine {
             }
             ActivityKind::Bid => ("bid refused", Style::Red, refusal(activity, &message)),
             ActivityKind::Rejection if accepted => ("rejected", Style::Yellow, message),
-            ActivityKind::Rejection => ("reject refused", Style::Red, refusal(activity, &message)),
+            ActivityKind::Rejection => ("not rejected", Style::Red, refusal(activity, &message)),
             ActivityKind::Upload if accepted => ("upload", Style::Blue, message),
-            ActivityKind::Upload => ("upload refused", Style::Red, refusal(activity, &message)),
+            ActivityKind::Upload => ("not uploaded", Style::Red, refusal(activity, &message)),
             ActivityKind::Submission => submission(activity, message),
             // The receiver tells what it got.
             ActivityKind::Delivery if activity.outcome == "delivered" => return None,
