@@ -1,4 +1,4 @@
-//! The faults of a provisioning file: collected as they are found, reported in the file's order, a line each.
+//! The faults of a provisioning file: collected as they are found, reported by path, a line each.
 
 use std::cmp::Ordering;
 
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_reported_in_the_files_order_a_line_each() {
+    fn faults_are_reported_by_path_a_line_each() {
         let mut faults = Faults::default();
         faults.push(&at(&["organizations", "10", "name"]), "tenth");
         faults.push(&at(&["organizations", "9", "name"]), "of\ntwo lines\u{7}");

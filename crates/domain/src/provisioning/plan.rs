@@ -33,7 +33,7 @@ pub(crate) struct Plan {
 /// Plans `document` on `snapshot`, which must hold its organizations and the digests of its keys.
 ///
 /// # Errors
-/// All faults of the file in its order, those of shape and `others` included; nothing may be changed then.
+/// All faults of the file by path, those of shape and `others` included; nothing may be changed then.
 pub(crate) fn plan(
     document: &Document,
     snapshot: &ProvisioningSnapshot,

@@ -24,7 +24,7 @@ const ATTEMPTS: u32 = 16;
 /// where the next attempt finds it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyProvisioningError {
-    /// All faults of the file, in its order.
+    /// All faults of the file, by path.
     #[error("{}", FaultLines(.0))]
     Faulty(Vec<ShapeFault>),
     /// Other changes came in between, again and again.

@@ -145,3 +145,20 @@ fn a_report_names_type_id_and_organization() {
     assert!(json["secrets"][0]["value"].as_str().unwrap().starts_with("lk_"));
     assert!(!format!("{report:?}").contains("lk_"));
 }
+
+#[test]
+fn the_guides_examples_can_be_applied_one_after_the_other() {
+    let guide = include_str!("../../../../../docs/provisioning.md");
+    let examples: Vec<Value> = guide
+        .split("```json\n")
+        .skip(1)
+        .filter_map(|block| serde_json::from_str(block.split("```").next()?).ok())
+        .filter(|example: &Value| example.get("organizations").is_some())
+        .collect();
+    assert_eq!(examples.len(), 2);
+    let mut world = World::default();
+    let report = world.apply(&examples[0]).unwrap();
+    assert_eq!((report.created.len(), report.secrets.len()), (5, 2));
+    let report = world.apply(&examples[1]).unwrap();
+    assert_eq!(ids(&report.changed), ["organization org_acme"]);
+}
