@@ -84,6 +84,7 @@ pub fn serve(
     .client_request_timeout(HEAD_TIMEOUT)
     .client_disconnect_timeout(LINGER)
     .shutdown_timeout(STOP_SECONDS)
+    .tcp_nodelay(true)
     .disable_signals()
     .listen(listener)?
     .run();

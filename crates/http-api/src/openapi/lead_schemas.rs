@@ -1,4 +1,5 @@
-//! The Lead object and its parts (specification, Resources). Extra properties are allowed in all of them.
+//! The Lead object and its parts (specification, Resources). Extra properties are allowed in all of them, and what
+//! is required is what the specification requires; the service sends more.
 
 #![expect(
     dead_code,
@@ -14,28 +15,36 @@ use utoipa::ToSchema;
 pub(crate) struct Lead {
     /// Stable; `lead_id` in paths.
     id: String,
+    #[schema(required = false)]
     status: LeadStatus,
     /// Why it was skipped or failed; absent otherwise.
     #[schema(required = false)]
     reason: LeadReason,
     /// When the job became a match of the campaign, UNIX ms.
+    #[schema(required = false)]
     created_at: i64,
     /// When the job was posted, UNIX ms.
+    #[schema(required = false)]
     datetime: i64,
     title: String,
+    #[schema(required = false)]
     description: String,
     #[schema(format = "uri")]
     job_url: String,
     category: Option<String>,
     occupation: Option<String>,
+    #[schema(required = false)]
     skills: Vec<Skill>,
     /// Screening questions; a bid quotes them byte for byte.
+    #[schema(required = false)]
     questions: Vec<String>,
     project_type: Option<String>,
     project_duration: Option<String>,
     is_featured: Option<bool>,
     region: Option<String>,
+    #[schema(required = false)]
     metadata: LeadMetadata,
+    #[schema(required = false)]
     client_info: LeadClientInfo,
     attachments: Option<Vec<JobAttachment>>,
     /// What the marketplace asks of a bidder.

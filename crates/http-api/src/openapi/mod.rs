@@ -40,7 +40,7 @@ pub fn openapi() -> String {
     ),
     components(schemas(schemas::JobNewEnvelope, schemas::BidCompleteEnvelope)),
     security(("apiKey" = [])),
-    modifiers(&ApiKey, &Webhooks),
+    modifiers(&ApiKey, &OptionalBody, &Webhooks),
 )]
 struct Document;
 
@@ -59,6 +59,23 @@ impl Modify for ApiKey {
             .components
             .get_or_insert_default()
             .add_security_scheme("apiKey", SecurityScheme::Http(scheme));
+    }
+}
+
+/// A rejection's body may be left out, but it may not be `null`.
+struct OptionalBody;
+
+impl Modify for OptionalBody {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        for path in document.paths.paths.values_mut() {
+            let rejection = path
+                .post
+                .as_mut()
+                .filter(|operation| operation.operation_id.as_deref() == Some("rejectLead"));
+            if let Some(RefOr::T(body)) = rejection.and_then(|operation| operation.request_body.as_mut()) {
+                body.required = Some(Required::False);
+            }
+        }
     }
 }
 

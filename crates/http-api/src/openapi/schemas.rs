@@ -190,13 +190,17 @@ pub(crate) struct LeadAttachment {
     id: String,
     original_name: String,
     /// Without path, control or reserved characters.
+    #[schema(required = false)]
     safe_name: String,
     content_type: String,
     size_bytes: i64,
+    #[schema(required = false)]
     storage_path: String,
     /// Hexadecimal.
+    #[schema(required = false)]
     sha256: String,
     /// UNIX ms.
+    #[schema(required = false)]
     created_at: i64,
 }
 
@@ -207,6 +211,7 @@ pub(crate) struct StandardError {
     status_code: i32,
     message: String,
     /// The status text.
+    #[schema(required = false)]
     error: String,
     /// What is wrong with the body's shape.
     #[schema(required = false)]
@@ -225,7 +230,9 @@ struct ShapeFault {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ValidationError {
+    #[schema(required = false)]
     status_code: i32,
+    #[schema(required = false)]
     error: String,
     message: String,
     errors: Vec<ValidationFault>,
@@ -235,8 +242,11 @@ struct ValidationError {
 #[derive(Serialize, ToSchema)]
 struct ValidationFault {
     /// Names and indexes down to the value.
+    #[schema(required = false)]
     path: Vec<String>,
+    #[schema(required = false)]
     code: ValidationCode,
+    #[schema(required = false)]
     message: String,
     /// The accepted values, where the set is closed.
     #[schema(required = false)]
@@ -255,13 +265,18 @@ enum ValidationCode {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct QuotaError {
+    #[schema(required = false)]
     status_code: i32,
+    #[schema(required = false)]
     error: String,
     message: String,
     code: QuotaCode,
+    #[schema(required = false)]
     current_usage: i64,
+    #[schema(required = false)]
     limit: i64,
     /// UNIX seconds.
+    #[schema(required = false)]
     current_period_end: i64,
 }
 
@@ -317,6 +332,11 @@ pub(crate) struct UnsupportedMediaType(StandardError);
 #[derive(IntoResponses)]
 #[response(status = 503, headers(("Retry-After" = i32, description = "Seconds.")))]
 pub(crate) struct Unavailable(StandardError);
+
+/// Something unforeseen; the message tells no internals.
+#[derive(IntoResponses)]
+#[response(status = 500)]
+pub(crate) struct Unforeseen(StandardError);
 
 /// The envelope of a `job.new`.
 #[derive(Serialize, ToSchema)]

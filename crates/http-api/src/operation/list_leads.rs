@@ -20,11 +20,13 @@ use crate::openapi::schemas;
     get,
     path = "/v1/campaigns/{campaign_id}/leads",
     operation_id = "listCampaignLeads",
+    tag = "leads",
     params(schemas::CampaignPath, schemas::PageQuery),
     responses(
         (status = 200, description = "The page.", body = schemas::LeadPage),
         schemas::Unauthorized,
         schemas::NotFound,
+        schemas::Unforeseen,
         schemas::Unavailable,
     ),
 )]

@@ -2,6 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::use_case::RequestFault;
+use bytes::Bytes;
 
 use super::{LeadActionAck, path_ids};
 use crate::HttpApi;
@@ -16,8 +17,9 @@ use crate::unread_body::answer_holding;
     post,
     path = "/v1/campaigns/{campaign_id}/leads/{lead_id}/reject",
     operation_id = "rejectLead",
+    tag = "leads",
     params(schemas::LeadPath),
-    request_body(content = Option<schemas::RejectLeadRequest>, description = "May be left out. At most 3 MB."),
+    request_body(content = schemas::RejectLeadRequest, description = "May be left out. At most 3 MB."),
     responses(
         (status = 200, description = "The lead is rejected.", body = schemas::LeadActionAck),
         (status = 400, description = "The body's shape, or a lead that is rejected or processed already.",
@@ -26,6 +28,7 @@ use crate::unread_body::answer_holding;
         schemas::NotFound,
         schemas::TooLarge,
         schemas::UnsupportedMediaType,
+        schemas::Unforeseen,
         schemas::Unavailable,
     ),
 )]
@@ -49,11 +52,12 @@ async fn reject(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Res
         return Err(Refusal::campaign_unknown());
     };
     let lead = path_ids::lead(request);
-    let reason = read_reason(request, body).await;
+    let read = read_body(request, body).await;
     let rejecter = caller.clone();
     let reject = api.reject_lead.clone();
     let (outcome, campaign, lead) = api
         .run(async move {
+            let reason = read.and_then(|bytes| reject_body::parse(&bytes));
             let outcome = reject.execute(&rejecter, &campaign, &lead, reason).await;
             (outcome, campaign, lead)
         })
@@ -63,9 +67,9 @@ async fn reject(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Res
 }
 
 /// No body has no media type, whatever the head says of it.
-async fn read_reason(request: &HttpRequest, body: &RequestBody) -> Result<Option<String>, RequestFault> {
+async fn read_body(request: &HttpRequest, body: &RequestBody) -> Result<Bytes, RequestFault> {
     if declares_no_body(request.headers()) {
-        return Ok(None);
+        return Ok(Bytes::new());
     }
-    reject_body::parse(&body.read_json(request).await?)
+    body.read_json(request).await
 }

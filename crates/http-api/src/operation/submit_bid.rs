@@ -1,7 +1,7 @@
 //! `POST /v1/campaigns/{campaign_id}/leads/{lead_id}/bid` (specification, submitBid).
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use bidloop_domain::use_case::{Bidder, RequestFault};
+use bidloop_domain::use_case::Bidder;
 
 use super::{LeadActionAck, path_ids};
 use crate::HttpApi;
@@ -18,6 +18,7 @@ use crate::unread_body::answer_holding;
     post,
     path = "/v1/campaigns/{campaign_id}/leads/{lead_id}/bid",
     operation_id = "submitBid",
+    tag = "leads",
     params(schemas::LeadPath),
     request_body(content = schemas::SubmitBidRequest, description = "At most 3 MB."),
     responses(
@@ -32,6 +33,7 @@ use crate::unread_body::answer_holding;
             body = schemas::StandardError),
         schemas::TooLarge,
         schemas::UnsupportedMediaType,
+        schemas::Unforeseen,
         schemas::Unavailable,
     ),
 )]
@@ -55,15 +57,13 @@ async fn submit(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Res
         return Err(Refusal::campaign_unknown());
     };
     let lead = path_ids::lead(request);
-    let read: Result<_, RequestFault> = match body.read_json(request).await {
-        Ok(bytes) => bid_body::parse(&bytes),
-        Err(fault) => Err(fault),
-    };
+    let read = body.read_json(request).await;
     let bidder = Bidder::from(&caller);
     let submit = api.submit_bid.clone();
     let (outcome, campaign, lead) = api
         .run(async move {
-            let outcome = submit.execute(&bidder, &campaign, &lead, read).await;
+            let parsed = read.and_then(|bytes| bid_body::parse(&bytes));
+            let outcome = submit.execute(&bidder, &campaign, &lead, parsed).await;
             (outcome, campaign, lead)
         })
         .await?;

@@ -36,6 +36,7 @@ const PIECES_IN_FLIGHT: usize = 2;
     post,
     path = "/v1/campaigns/{campaign_id}/leads/{lead_id}/attachments",
     operation_id = "uploadLeadAttachments",
+    tag = "leads",
     params(schemas::LeadPath),
     request_body(content = schemas::UploadRequest, content_type = "multipart/form-data"),
     responses(
@@ -48,6 +49,7 @@ const PIECES_IN_FLIGHT: usize = 2;
         (status = 413, description = "A file above 25 MB, or a request that could not hold acceptable files.",
             body = schemas::StandardError),
         schemas::UnsupportedMediaType,
+        schemas::Unforeseen,
         schemas::Unavailable,
     ),
 )]
@@ -238,29 +240,30 @@ mod tests {
         names(Some(&HeaderValue::from_bytes(disposition.as_bytes()).unwrap()))
     }
 
-    fn file(name: &str) -> Option<(String, Option<String>)> {
-        Some(("files".to_owned(), Some(name.to_owned())))
+    /// The name of the file, in a part named `files`.
+    fn file_name(disposition: &str) -> String {
+        let (part_name, file_name) = read(disposition).unwrap();
+        assert_eq!(part_name, "files");
+        file_name.unwrap()
     }
 
     #[test]
     fn a_file_name_is_read_in_every_form_that_clients_send() {
-        assert_eq!(
-            read(r#"form-data; name="files"; filename="a b.pdf""#),
-            file("a b.pdf")
-        );
-        assert_eq!(
-            read(r#"form-data; name="files"; filename="a\"b;c\\.pdf""#),
-            file(r#"a"b;c\.pdf"#)
-        );
-        assert_eq!(
-            read(r#"form-data; name="files"; filename="Résumé.pdf""#),
-            file("Résumé.pdf")
-        );
-        assert_eq!(read("form-data; name=files; filename=a.pdf"), file("a.pdf"));
-        assert_eq!(
-            read(r#"form-data; name="files"; filename="x.pdf"; filename*=UTF-8''R%C3%A9sum%C3%A9.pdf"#),
-            file("Résumé.pdf")
-        );
+        for (disposition, expected) in [
+            (r#"form-data; name="files"; filename="a b.pdf""#, "a b.pdf"),
+            (
+                r#"form-data; name="files"; filename="a\"b;c\\.pdf""#,
+                r#"a"b;c\.pdf"#,
+            ),
+            (r#"form-data; name="files"; filename="Résumé.pdf""#, "Résumé.pdf"),
+            ("form-data; name=files; filename=a.pdf", "a.pdf"),
+            (
+                r#"form-data; name="files"; filename="x.pdf"; filename*=UTF-8''R%C3%A9sum%C3%A9.pdf"#,
+                "Résumé.pdf",
+            ),
+        ] {
+            assert_eq!(file_name(disposition), expected, "{disposition}");
+        }
     }
 
     #[test]

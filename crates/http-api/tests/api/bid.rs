@@ -4,7 +4,9 @@ use bidloop_domain::model::SubscriptionStatus;
 use serde_json::{Value, json};
 
 use crate::client::Request;
-use crate::world::{BARE_CAMPAIGN, CAMPAIGN, ORG, QUESTIONS, World, key, lead_id, organization};
+use crate::world::{
+    BARE_CAMPAIGN, CAMPAIGN, ORG, QUESTIONS, World, address_of, key, lead_id, lead_of, organization,
+};
 
 fn bid(pairs: &Value) -> Value {
     json!({"coverLetter": "Dear client,", "questionAnswerPairs": pairs})
@@ -20,11 +22,11 @@ fn answered() -> Value {
 #[test]
 fn an_accepted_bid_is_acknowledged_and_recorded() {
     let world = World::new();
-    let answer = world.post(&world.path(1, "bid"), &bid(&answered()));
+    let answer = world.post(&address_of(1, "bid"), &bid(&answered()));
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(
         answer.json(),
-        json!({"success": true, "leadId": world.lead(1), "campaignId": CAMPAIGN, "organizationId": ORG})
+        json!({"success": true, "leadId": lead_of(1), "campaignId": CAMPAIGN, "organizationId": ORG})
     );
     let recorded = &world.activities()[0];
     assert_eq!(
@@ -41,11 +43,11 @@ fn a_dry_run_says_so_and_changes_nothing() {
     let mut body = bid(&json!([]));
     body["dryRun"] = json!(true);
     for _ in 0..4 {
-        let answer = world.post(&world.path(0, "bid"), &body);
+        let answer = world.post(&address_of(0, "bid"), &body);
         assert_eq!((answer.status, &answer.json()["dryRun"]), (200, &json!(true)));
     }
     body["dryRun"] = json!(false);
-    let answer = world.post(&world.path(0, "bid"), &body);
+    let answer = world.post(&address_of(0, "bid"), &body);
     assert_eq!((answer.status, answer.json().get("dryRun")), (200, None));
 }
 
@@ -53,8 +55,8 @@ fn a_dry_run_says_so_and_changes_nothing() {
 fn a_second_bid_is_409_naming_the_status() {
     let world = World::new();
     let body = bid(&json!([]));
-    assert_eq!(world.post(&world.path(0, "bid"), &body).status, 200);
-    let answer = world.post(&world.path(0, "bid"), &body);
+    assert_eq!(world.post(&address_of(0, "bid"), &body).status, 200);
+    let answer = world.post(&address_of(0, "bid"), &body);
     assert_eq!(answer.status, 409);
     assert!(answer.message().contains("queued"), "{}", answer.message());
     assert_eq!(answer.json()["error"], "Conflict");
@@ -64,7 +66,7 @@ fn a_second_bid_is_409_naming_the_status() {
 fn a_wrong_question_is_a_validation_error_with_the_leads_questions() {
     let world = World::new();
     let pairs = json!([{"question": "why you?", "answer": "x"}, {"question": QUESTIONS[1], "answer": "y"}]);
-    let answer = world.post(&world.path(1, "bid"), &bid(&pairs));
+    let answer = world.post(&address_of(1, "bid"), &bid(&pairs));
     assert_eq!(answer.status, 400);
     let body = answer.json();
     assert_eq!(
@@ -89,7 +91,7 @@ fn a_strategy_without_its_rate_is_a_validation_error() {
     ] {
         let mut body = bid(&json!([]));
         body["biddingConfig"] = json!({"biddingHourlyRateStrategy": strategy});
-        let answer = world.post(&world.path(0, "bid"), &body);
+        let answer = world.post(&address_of(0, "bid"), &body);
         assert_eq!(
             (answer.status, &answer.json()["errors"][0]["code"]),
             (400, &json!(code))
@@ -104,7 +106,7 @@ fn shape_faults_are_told_together_with_their_paths() {
         "coverLetter": " ", "questionAnswerPairs": [{"question": "q"}], "extra": 1,
         "biddingConfig": {"boostDownToNthPlace": 5, "minBoost": 3, "surprise": 0},
     });
-    let answer = world.post(&world.path(1, "bid"), &body);
+    let answer = world.post(&address_of(1, "bid"), &body);
     assert_eq!(answer.status, 400);
     assert_eq!(answer.json()["statusCode"], 400);
     let mut paths = answer.error_paths();
@@ -130,7 +132,7 @@ fn a_minimum_above_the_maximum_of_the_effective_configuration_is_a_shape_fault()
     let world = World::new();
     let mut body = bid(&json!([]));
     body["biddingConfig"] = json!({"minBoost": 9, "maximumBoost": 3});
-    let answer = world.post(&world.path(0, "bid"), &body);
+    let answer = world.post(&address_of(0, "bid"), &body);
     assert_eq!((answer.status, answer.error_paths().len()), (400, 1));
 }
 
@@ -148,7 +150,7 @@ fn malformed_json_is_a_shape_fault_without_a_path() {
         &b"[".repeat(1_000_000),
         &b"{\"a\":".repeat(100_000),
     ] {
-        let request = Request::new("POST", &world.path(0, "bid")).key(&key()).body(body);
+        let request = Request::new("POST", &address_of(0, "bid")).key(&key()).body(body);
         let answer = world.send(&request);
         assert_eq!(answer.status, 400);
         assert_eq!(answer.error_paths(), [""]);
@@ -159,7 +161,7 @@ fn malformed_json_is_a_shape_fault_without_a_path() {
 fn a_member_that_occurs_twice_is_a_shape_fault() {
     let world = World::new();
     let body = r#"{"coverLetter": "a", "coverLetter": "b", "questionAnswerPairs": []}"#;
-    let answer = world.send(&Request::new("POST", &world.path(0, "bid")).key(&key()).body(body));
+    let answer = world.send(&Request::new("POST", &address_of(0, "bid")).key(&key()).body(body));
     assert_eq!(
         (answer.status, answer.error_paths()),
         (400, vec!["coverLetter".to_owned()])
@@ -172,7 +174,7 @@ fn a_flood_of_faults_makes_no_flood_of_an_answer() {
     let mut body = String::from(r#"{"coverLetter": "a", "questionAnswerPairs": ["#);
     body.push_str(&"0,".repeat(1_000_000));
     body.push_str("0]}");
-    let answer = world.send(&Request::new("POST", &world.path(0, "bid")).key(&key()).body(body));
+    let answer = world.send(&Request::new("POST", &address_of(0, "bid")).key(&key()).body(body));
     assert_eq!(answer.status, 400);
     assert!(answer.body.len() < 20_000, "{}", answer.body.len());
 }
@@ -196,7 +198,7 @@ fn the_checks_come_in_the_order_shape_rules_status_account_quota() {
         "{}",
         answer.message()
     );
-    assert_eq!(world.post(&world.path(1, "bid"), &bid(&answered())).status, 402);
+    assert_eq!(world.post(&address_of(1, "bid"), &bid(&answered())).status, 402);
 
     assert_eq!(
         world.post(&path.replace("/bid", "/reject"), &json!({})).status,
@@ -227,9 +229,9 @@ fn a_dry_run_passes_without_an_account_a_quota_and_a_new_lead() {
 #[test]
 fn a_used_up_quota_is_a_quota_error() {
     let world = World::new();
-    assert_eq!(world.post(&world.path(0, "bid"), &bid(&json!([]))).status, 200);
-    assert_eq!(world.post(&world.path(1, "bid"), &bid(&answered())).status, 200);
-    let answer = world.post(&world.path(2, "bid"), &bid(&answered()));
+    assert_eq!(world.post(&address_of(0, "bid"), &bid(&json!([]))).status, 200);
+    assert_eq!(world.post(&address_of(1, "bid"), &bid(&answered())).status, 200);
+    let answer = world.post(&address_of(2, "bid"), &bid(&answered()));
     assert_eq!(answer.status, 402);
     let body = answer.json();
     assert_eq!(body["code"], "proposal_limit_reached");
@@ -244,7 +246,7 @@ fn a_used_up_quota_is_a_quota_error() {
 #[test]
 fn of_many_bids_at_once_on_one_lead_one_is_accepted() {
     let world = World::new();
-    let request = Request::new("POST", &world.path(0, "bid"))
+    let request = Request::new("POST", &address_of(0, "bid"))
         .key(&key())
         .json(&bid(&json!([])));
     let statuses: Vec<u16> = std::thread::scope(|scope| {

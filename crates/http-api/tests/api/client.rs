@@ -110,10 +110,10 @@ impl Request {
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\nHost: test\r\n", self.method, self.path);
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name.as_str(), ": ", value.as_str(), "\r\n"]);
         }
         if self.declares_length {
-            head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+            head.extend(["Content-Length: ", &self.body.len().to_string(), "\r\n"]);
         }
         head.push_str("Connection: close\r\n\r\n");
         let mut bytes = head.into_bytes();

@@ -38,16 +38,18 @@ fn every_operation_names_every_status_it_answers_with() {
     let lead = "/v1/campaigns/{campaign_id}/leads/{lead_id}";
     assert_eq!(
         statuses("/v1/campaigns/{campaign_id}/leads", "get"),
-        ["200", "401", "404", "503"]
+        ["200", "401", "404", "500", "503"]
     );
     assert_eq!(
         statuses(&format!("{lead}/bid"), "post"),
-        ["200", "400", "401", "402", "404", "409", "413", "415", "503"]
+        [
+            "200", "400", "401", "402", "404", "409", "413", "415", "500", "503"
+        ]
     );
     for operation in ["reject", "attachments"] {
         assert_eq!(
             statuses(&format!("{lead}/{operation}"), "post"),
-            ["200", "400", "401", "404", "413", "415", "503"]
+            ["200", "400", "401", "404", "413", "415", "500", "503"]
         );
     }
 }
@@ -97,6 +99,32 @@ fn required_fields_and_nulls_are_the_specifications() {
     );
     assert!(required("BiddingConfigOverride").is_empty());
     assert!(required("RejectLeadRequest").is_empty());
+    for (name, fields) in [
+        (
+            "Lead",
+            &["id", "title", "jobUrl", "campaignId", "organizationId"][..],
+        ),
+        (
+            "LeadActionAck",
+            &["success", "leadId", "campaignId", "organizationId"],
+        ),
+        (
+            "LeadAttachment",
+            &["id", "originalName", "contentType", "sizeBytes"],
+        ),
+        ("LeadPage", &["data", "total", "offset", "limit", "hasMore"]),
+        ("StandardError", &["statusCode", "message"]),
+        ("ValidationError", &["message", "errors"]),
+        ("QuotaError", &["message", "code"]),
+    ] {
+        let specified: BTreeSet<String> = fields.iter().map(|field| (*field).to_owned()).collect();
+        assert_eq!(required(name), specified, "{name}");
+    }
+    let lead = "/v1/campaigns/{campaign_id}/leads/{lead_id}";
+    for (operation, is_required) in [("bid", true), ("reject", false), ("attachments", true)] {
+        let body = &document["paths"][format!("{lead}/{operation}")]["post"]["requestBody"];
+        assert_eq!(body["required"], is_required, "{operation}");
+    }
     let config = &schema(&document, "BiddingConfigOverride")["properties"];
     assert_eq!(
         config.as_object().unwrap().len(),

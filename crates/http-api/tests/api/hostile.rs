@@ -6,7 +6,7 @@ use bidloop_domain::model::Timestamp;
 use serde_json::json;
 
 use crate::client::{Request, connect, exchange, exchange_half_closed, read_answer};
-use crate::world::{World, key};
+use crate::world::{World, address_of, key};
 
 /// Noise that is the same in every run.
 struct Noise(u64);
@@ -55,14 +55,14 @@ fn mutated_requests_are_never_a_failure_of_ours() {
     let world = World::new();
     let mut noise = Noise(11);
     let originals = [
-        Request::new("POST", &world.path(0, "bid"))
+        Request::new("POST", &address_of(0, "bid"))
             .key(&key())
             .json(&json!({
                 "coverLetter": "x", "questionAnswerPairs": [], "dryRun": true,
                 "biddingConfig": {"biddingFixedHourlyRate": 12.5, "minBoost": 1},
             }))
             .bytes(),
-        Request::new("POST", &world.path(1, "reject"))
+        Request::new("POST", &address_of(1, "reject"))
             .key(&key())
             .json(&json!({"reason": "no"}))
             .bytes(),
@@ -70,7 +70,7 @@ fn mutated_requests_are_never_a_failure_of_ours() {
             .key(&key())
             .bytes(),
         crate::upload::request(
-            &world.path(2, "attachments"),
+            &address_of(2, "attachments"),
             crate::upload::Form::new().text("a.txt").text("b.txt").bytes(),
         )
         .bytes(),
@@ -124,7 +124,7 @@ fn heads_beyond_all_measure_are_refused() {
 #[test]
 fn lengths_that_lie_are_refused() {
     let world = World::new();
-    let path = world.path(0, "bid");
+    let path = address_of(0, "bid");
     for headers in [
         "Content-Length: -1",
         "Content-Length: 1x",
@@ -165,9 +165,9 @@ fn pipelined_requests_are_answered_in_their_order() {
     };
     let mut stream = connect(world.address);
     let pipelined = [
-        one(&world.path(0, "reject"), ""),
-        one(&world.path(0, "reject"), "{}"),
-        one(&world.path(0, "bid"), "{"),
+        one(&address_of(0, "reject"), ""),
+        one(&address_of(0, "reject"), "{}"),
+        one(&address_of(0, "bid"), "{"),
         "GET /healthz HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n".to_owned(),
     ]
     .concat();
@@ -199,7 +199,7 @@ fn a_connection_is_kept_from_request_to_request() {
 #[test]
 fn a_sender_that_leaves_at_once_stops_nothing_half_way() {
     let world = World::new();
-    let request = Request::new("POST", &world.path(0, "bid"))
+    let request = Request::new("POST", &address_of(0, "bid"))
         .key(&key())
         .json(&json!({"coverLetter": "x", "questionAnswerPairs": []}))
         .bytes();

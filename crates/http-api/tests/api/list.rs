@@ -1,7 +1,7 @@
 //! `listCampaignLeads`.
 
 use crate::client::Request;
-use crate::world::{BARE_CAMPAIGN, CAMPAIGN, JOBS, ORG, World, key};
+use crate::world::{BARE_CAMPAIGN, CAMPAIGN, JOBS, ORG, World, key, lead_of};
 
 const LEADS: &str = "/v1/campaigns/camp/leads";
 
@@ -26,7 +26,7 @@ fn a_page_holds_the_leads_newest_first_and_nothing_else() {
         .collect();
     assert_eq!(titles, ["Job 4", "Job 3", "Job 2", "Job 1", "Job 0"]);
     let oldest = &page["data"][4];
-    let lead = world.lead(0);
+    let lead = lead_of(0);
     assert_eq!(oldest["id"], lead);
     assert_eq!(oldest["status"], "new");
     assert_eq!(oldest["description"], "Zürich \"quoted\"");

@@ -5,8 +5,10 @@
 mod bid;
 mod client;
 mod description;
+mod failure;
 mod hostile;
 mod list;
+mod memory;
 mod operability;
 mod order_of_checks;
 mod reject;

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::json;
 
 use crate::client::{Request, connect, exchange, read_answer};
-use crate::world::{World, key};
+use crate::world::{World, address_of, key};
 
 #[test]
 fn the_operability_endpoints_ask_for_no_key() {
@@ -40,10 +40,10 @@ fn while_the_database_is_away_all_but_healthz_is_503() {
         Request::new("GET", "/v1/campaigns/camp/leads"),
         Request::new("GET", "/v1/campaigns/camp/leads").key(&key()),
         Request::new("GET", "/v1/campaigns/camp/leads").key("lk_malformed"),
-        Request::new("POST", &world.path(0, "bid")).key(&key()).json(&bid),
-        Request::new("POST", &world.path(0, "reject")).key(&key()),
-        Request::new("DELETE", &world.path(0, "reject")).key(&key()),
-        Request::new("POST", &world.path(0, "attachments")).key(&key()),
+        Request::new("POST", &address_of(0, "bid")).key(&key()).json(&bid),
+        Request::new("POST", &address_of(0, "reject")).key(&key()),
+        Request::new("DELETE", &address_of(0, "reject")).key(&key()),
+        Request::new("POST", &address_of(0, "attachments")).key(&key()),
     ];
     for request in &requests {
         let answer = world.send(request);
@@ -77,10 +77,10 @@ fn a_request_id_is_echoed_or_made() {
 fn every_request_is_counted_under_its_operation() {
     let world = World::new();
     world.get("/v1/campaigns/camp/leads");
-    world.post(&world.path(0, "bid"), &json!({}));
-    world.post(&world.path(0, "reject"), &json!({}));
-    world.post(&world.path(1, "attachments"), &json!({}));
-    world.send(&Request::new("DELETE", &world.path(0, "reject")).key(&key()));
+    world.post(&address_of(0, "bid"), &json!({}));
+    world.post(&address_of(0, "reject"), &json!({}));
+    world.post(&address_of(1, "attachments"), &json!({}));
+    world.send(&Request::new("DELETE", &address_of(0, "reject")).key(&key()));
     world.send(&Request::new("GET", "/nowhere"));
     world.send(&Request::new("GET", "/healthz"));
     assert_eq!(

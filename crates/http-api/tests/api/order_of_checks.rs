@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::client::{Answer, Request};
 use crate::world::{
-    BARE_CAMPAIGN, CAMPAIGN, FOREIGN_CAMPAIGN, ORG, World, api_key, key, lead_id, organization,
+    BARE_CAMPAIGN, CAMPAIGN, FOREIGN_CAMPAIGN, ORG, World, address_of, api_key, key, lead_id, lead_of,
+    organization,
 };
 
 const TOO_LARGE: u64 = 3 * 1_048_576 + 1;
@@ -30,7 +31,7 @@ fn a_missing_or_invalid_key_is_401_before_anything_else() {
     let world = World::new();
     let unknown = format!("lk_{}", "0".repeat(64));
     for operation in ["bid", "reject", "attachments"] {
-        for lead in ["nowhere", &world.lead(0)] {
+        for lead in ["nowhere", &lead_of(0)] {
             let path = format!("/v1/campaigns/{CAMPAIGN}/leads/{lead}/{operation}");
             let requests = [
                 Request::new("POST", &path),
@@ -97,7 +98,7 @@ fn a_body_that_is_declared_too_large_is_413_before_404() {
         ("attachments", UPLOAD_TOO_LARGE),
     ] {
         for path in [
-            world.path(0, operation),
+            address_of(0, operation),
             format!("/v1/campaigns/{CAMPAIGN}/leads/nowhere/{operation}"),
             format!("/v1/campaigns/nowhere/leads/nowhere/{operation}"),
             format!("/v1/campaigns/no%20where/leads/nowhere/{operation}"),
@@ -114,7 +115,7 @@ fn a_body_that_is_declared_too_large_is_413_before_404() {
 #[test]
 fn a_chunked_body_is_413_as_soon_as_it_is_too_large() {
     let world = World::new();
-    for lead in [world.lead(0), "nowhere".to_owned()] {
+    for lead in [lead_of(0), "nowhere".to_owned()] {
         for operation in ["bid", "reject"] {
             let path = format!("/v1/campaigns/{CAMPAIGN}/leads/{lead}/{operation}");
             let request = Request::new("POST", &path)
@@ -133,11 +134,11 @@ fn a_body_of_exactly_3_mb_passes() {
         .to_string()
         .into_bytes();
     body.resize(3 * 1_048_576, b' ');
-    let request = Request::new("POST", &world.path(0, "bid"))
+    let request = Request::new("POST", &address_of(0, "bid"))
         .key(&key())
         .body(body.clone());
     assert_eq!(world.send(&request).status, 200);
-    let request = Request::new("POST", &world.path(0, "bid"))
+    let request = Request::new("POST", &address_of(0, "bid"))
         .key(&key())
         .body(body)
         .chunked();
@@ -148,7 +149,7 @@ fn a_body_of_exactly_3_mb_passes() {
 fn what_does_not_exist_in_the_organization_is_404_before_media_type_and_shape() {
     let world = World::new();
     let foreign = lead_id("org_b", FOREIGN_CAMPAIGN, "job0");
-    let own = world.lead(0);
+    let own = lead_of(0);
     for (campaign, lead) in [
         ("nowhere", own.as_str()),
         (CAMPAIGN, "ld_nowhere"),
@@ -206,7 +207,7 @@ fn a_wrong_method_is_405_with_the_allowed_one() {
     let world = World::new();
     for operation in ["bid", "reject", "attachments"] {
         for method in ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
-            let request = Request::new(method, &world.path(0, operation))
+            let request = Request::new(method, &address_of(0, operation))
                 .key(&key())
                 .header("Content-Type", "text/html");
             let answer = world.send(&request);
@@ -230,14 +231,14 @@ fn a_wrong_media_type_is_415_before_the_shape() {
         ("attachments", "application/json"),
         ("attachments", "multipart/mixed; boundary=x"),
     ] {
-        let request = Request::new("POST", &world.path(0, operation))
+        let request = Request::new("POST", &address_of(0, operation))
             .key(&key())
             .header("Content-Type", wrong)
             .body("{");
         assert_standard_error(&world.send(&request), 415, "Unsupported Media Type");
     }
     for encoding in ["gzip", "br", "deflate"] {
-        let request = Request::new("POST", &world.path(0, "bid"))
+        let request = Request::new("POST", &address_of(0, "bid"))
             .key(&key())
             .header("Content-Encoding", encoding)
             .json(&json!({}));
@@ -252,10 +253,10 @@ fn a_wrong_media_type_is_415_before_the_shape() {
 fn an_absent_media_type_is_taken_for_the_right_one() {
     let world = World::new();
     let body = json!({"coverLetter": "Hi", "questionAnswerPairs": []}).to_string();
-    let request = Request::new("POST", &world.path(0, "bid")).key(&key()).body(body);
+    let request = Request::new("POST", &address_of(0, "bid")).key(&key()).body(body);
     assert_eq!(world.send(&request).status, 200);
     let answer = world.send(
-        &Request::new("POST", &world.path(1, "attachments"))
+        &Request::new("POST", &address_of(1, "attachments"))
             .key(&key())
             .body("x"),
     );
@@ -265,7 +266,7 @@ fn an_absent_media_type_is_taken_for_the_right_one() {
 #[test]
 fn expecting_100_continue_is_answered() {
     let world = World::new();
-    let request = Request::new("POST", &world.path(0, "bid"))
+    let request = Request::new("POST", &address_of(0, "bid"))
         .key(&key())
         .header("Expect", "100-continue")
         .json(&json!({"coverLetter": "Hi", "questionAnswerPairs": []}));

@@ -5,7 +5,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::client::{Answer, Request, exchange_half_closed};
-use crate::world::{World, key};
+use crate::world::{World, address_of, key};
 
 const BOUNDARY: &str = "----test7MA4YWxk";
 pub(crate) const MB: usize = 1_048_576;
@@ -55,7 +55,7 @@ pub(crate) fn request(path: &str, body: Vec<u8>) -> Request {
 }
 
 fn upload(world: &World, job: usize, form: Form) -> Answer {
-    world.send(&request(&world.path(job, "attachments"), form.bytes()))
+    world.send(&request(&address_of(job, "attachments"), form.bytes()))
 }
 
 /// Refused with `status`, naming `named`; nothing kept; recorded.
@@ -254,7 +254,7 @@ fn a_file_of_exactly_25_mb_passes_and_one_byte_more_is_413() {
         .text("small.txt")
         .file("bigger.txt", "text/plain", &content);
     assert_refused(&world, &upload(&world, 0, form.clone()), 413, "bigger.txt");
-    let chunked = request(&world.path(0, "attachments"), form.bytes()).chunked();
+    let chunked = request(&address_of(0, "attachments"), form.bytes()).chunked();
     assert_refused(&world, &world.send(&chunked), 413, "bigger.txt");
     assert_eq!(world.blobs.paths().len(), 1);
 }
@@ -273,8 +273,8 @@ fn the_first_faulty_file_decides_between_400_and_413() {
 fn an_upload_after_the_decision_is_refused_naming_the_status() {
     let world = World::new();
     let bid = json!({"coverLetter": "x", "questionAnswerPairs": []});
-    assert_eq!(world.post(&world.path(0, "bid"), &bid).status, 200);
-    assert_eq!(world.post(&world.path(1, "reject"), &json!({})).status, 200);
+    assert_eq!(world.post(&address_of(0, "bid"), &bid).status, 200);
+    assert_eq!(world.post(&address_of(1, "reject"), &json!({})).status, 200);
     assert_refused(
         &world,
         &upload(&world, 0, Form::new().text("a.exe")),
@@ -293,7 +293,7 @@ fn an_upload_after_the_decision_is_refused_naming_the_status() {
 #[test]
 fn a_missing_or_useless_boundary_is_400() {
     let world = World::new();
-    let path = world.path(0, "attachments");
+    let path = address_of(0, "attachments");
     for content_type in [
         "multipart/form-data",
         "multipart/form-data; boundary=",
@@ -316,7 +316,7 @@ fn a_missing_or_useless_boundary_is_400() {
 fn a_body_that_breaks_off_keeps_nothing() {
     let world = World::new();
     let whole = Form::new().text("a.txt").text("b.txt").bytes();
-    let path = world.path(0, "attachments");
+    let path = address_of(0, "attachments");
     for cut in [0, 1, 30, whole.len() / 2, whole.len() - 40, whole.len() - 5] {
         let shorter = request(&path, whole[..cut].to_vec());
         assert_eq!(
@@ -388,4 +388,14 @@ fn of_uploads_at_once_a_lead_takes_five_files_and_no_name_twice() {
         "{statuses:?}"
     );
     assert_eq!(world.blobs.paths().len(), 5, "what was refused is not kept");
+}
+
+#[test]
+fn what_stands_before_and_after_the_parts_is_passed_over() {
+    let world = World::new();
+    let mut body = b"This is a message in several parts.\r\n".to_vec();
+    body.extend(Form::new().text("a.txt").bytes());
+    body.extend_from_slice(b"The end.\r\n");
+    let answer = world.send(&request(&address_of(0, "attachments"), body));
+    assert_eq!(names(&answer), ["a.txt"]);
 }

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::client::{PATIENCE, Request, connect, read_answer};
 use crate::upload::{Form, MB, request};
-use crate::world::{World, key};
+use crate::world::{World, address_of, key};
 
 /// A storage that takes a piece when it is permitted to, and keeps nothing.
 #[derive(Debug, Clone)]
@@ -70,16 +70,16 @@ impl StagedBlob for GatedBlob {
     }
 }
 
-fn big_upload(world: &World) -> Vec<u8> {
+fn big_upload() -> Vec<u8> {
     let form = Form::new().file("big.txt", "text/plain", &vec![b'a'; 25 * MB]);
-    request(&world.path(0, "attachments"), form.bytes()).bytes()
+    request(&address_of(0, "attachments"), form.bytes()).bytes()
 }
 
 #[test]
 fn a_storage_that_stalls_stalls_the_sender_instead_of_filling_memory() {
     let blobs = GatedBlobs::closed();
     let world = World::with_blobs(Arc::new(blobs.clone()), MemoryBlobStore::new());
-    let bytes = big_upload(&world);
+    let bytes = big_upload();
     let mut stream = connect(world.address);
     stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
     let mut sent = 0;
@@ -103,7 +103,7 @@ fn a_connection_that_breaks_discards_what_was_staged_and_is_recorded() {
     let blobs = GatedBlobs::closed();
     blobs.permits.add_permits(1 << 20);
     let world = World::with_blobs(Arc::new(blobs.clone()), MemoryBlobStore::new());
-    let bytes = big_upload(&world);
+    let bytes = big_upload();
     let mut stream = connect(world.address);
     stream.write_all(&bytes[..MB]).unwrap();
     drop(stream);
@@ -126,7 +126,7 @@ fn a_connection_that_breaks_discards_what_was_staged_and_is_recorded() {
         "the staged file is discarded"
     );
     let answer = world.send(&request(
-        &world.path(0, "attachments"),
+        &address_of(0, "attachments"),
         Form::new().text("big.txt").bytes(),
     ));
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -135,7 +135,7 @@ fn a_connection_that_breaks_discards_what_was_staged_and_is_recorded() {
 #[test]
 fn an_early_refusal_is_seen_by_a_sender_that_reads_only_at_the_end() {
     let world = World::new();
-    let path = world.path(0, "attachments");
+    let path = address_of(0, "attachments");
     let large = Form::new()
         .text("a.exe")
         .file("b.txt", "text/plain", &vec![b'a'; 24 * MB])
@@ -143,7 +143,7 @@ fn an_early_refusal_is_seen_by_a_sender_that_reads_only_at_the_end() {
     let declared = request(&path, large.clone());
     let chunked = request(&path, large.clone()).chunked();
     let unauthorized = Request::new("POST", &path).body(large.clone());
-    let bid = Request::new("POST", &world.path(0, "bid"))
+    let bid = Request::new("POST", &address_of(0, "bid"))
         .key(&key())
         .body(large);
     for (request, status) in [(declared, 400), (chunked, 400), (unauthorized, 401), (bid, 413)] {
@@ -161,7 +161,7 @@ fn key_campaign_and_lead_are_checked_before_the_body_comes() {
             .header("Content-Type", "multipart/form-data; boundary=x")
             .declared(1000)
     };
-    let path = world.path(0, "attachments");
+    let path = address_of(0, "attachments");
     for (request, status) in [
         (typed(&path), 401),
         (

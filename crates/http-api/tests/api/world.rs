@@ -112,15 +112,6 @@ impl World {
         }
     }
 
-    /// The lead of [`CAMPAIGN`]'s n-th job.
-    pub(crate) fn lead(&self, job: usize) -> String {
-        lead_id(ORG, CAMPAIGN, &format!("job{job}"))
-    }
-
-    pub(crate) fn path(&self, job: usize, operation: &str) -> String {
-        format!("/v1/campaigns/{CAMPAIGN}/leads/{}/{operation}", self.lead(job))
-    }
-
     pub(crate) fn send(&self, request: &Request) -> Answer {
         request.send(self.address)
     }
@@ -154,6 +145,16 @@ impl World {
             self.runtime.block_on(server.stop()).unwrap();
         }
     }
+}
+
+/// The lead of [`CAMPAIGN`]'s n-th job.
+pub(crate) fn lead_of(job: usize) -> String {
+    lead_id(ORG, CAMPAIGN, &format!("job{job}"))
+}
+
+/// The address of an operation on it.
+pub(crate) fn address_of(job: usize, operation: &str) -> String {
+    format!("/v1/campaigns/{CAMPAIGN}/leads/{}/{operation}", lead_of(job))
 }
 
 pub(crate) fn lead_id(organization: &str, campaign: &str, job: &str) -> String {
