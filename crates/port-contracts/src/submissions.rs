@@ -85,28 +85,22 @@ fn ids(claimed: &[ClaimedBid]) -> Vec<BidId> {
 
 pub async fn bids_are_claimed_earliest_due_first_and_no_more_than_asked_for(stores: Stores) {
     let worlds = three_accounts(stores).await;
-    let mut expected = Vec::new();
+    let mut accepted = Vec::new();
     for (world, second) in [(&worlds[1], 10), (&worlds[2], 20), (&worlds[0], 30)] {
         let lead = world.new_lead(&second.to_string(), at(0)).await;
-        expected.push(world.bid(&lead, at(second)).await);
+        accepted.push(world.bid(&lead, at(second)).await);
     }
     let submissions = &worlds[0].stores.submissions;
-    assert!(
-        submissions
-            .claim("me", at(9), at(99), 10)
-            .await
-            .unwrap()
-            .is_empty(),
-        "none is due"
-    );
-    assert_eq!(
-        ids(&submissions.claim("me", at(40), at(99), 2).await.unwrap()),
-        expected[..2]
-    );
-    assert_eq!(
-        ids(&submissions.claim("me", at(40), at(99), 2).await.unwrap()),
-        expected[2..]
-    );
+    let early = submissions.claim("me", at(9), at(99), 10).await.unwrap();
+    assert!(early.is_empty(), "none is due");
+    // The first to be accepted becomes the last to be due.
+    let first = submissions.claim("me", at(31), at(99), 1).await.unwrap();
+    assert_eq!(ids(&first), accepted[..1]);
+    postpone(&worlds[0], &first[0], 35, false).await;
+    let first_two = submissions.claim("me", at(40), at(99), 2).await.unwrap();
+    assert_eq!(ids(&first_two), accepted[1..]);
+    let last = submissions.claim("me", at(40), at(99), 2).await.unwrap();
+    assert_eq!(ids(&last), accepted[..1]);
 }
 
 pub async fn a_postponed_bid_waits_for_its_next_attempt(stores: Stores) {
