@@ -26,6 +26,8 @@
 //! | `Store` | implements the ports on the pool | implements the ports on the threads |
 //! | `for_update!`, `for_share!` | lock the rows that a query finds | nothing: the one writer has the whole database |
 //! | `insert_new!` | a batch in one statement | one prepared statement, row by row |
+//! | `execute_together!` | statements sent at once | one after the other |
+//! | `dense_range!` | a range and its numbers, for the planner's sake | a range |
 //!
 //! | folder or file | owns |
 //! |---|---|
@@ -89,11 +91,6 @@
 #![expect(
     clippy::duplicate_mod,
     reason = "src/queries is mounted under both databases, as said above"
-)]
-#![allow(
-    dead_code,
-    unused_macros,
-    reason = "shared by stores that are not all here yet"
 )]
 
 mod columns;

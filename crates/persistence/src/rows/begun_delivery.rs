@@ -92,7 +92,6 @@ impl DeliveryRow {
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = webhook_endpoints)]
 pub(crate) struct TargetRow {
-    pub(crate) organization_id: String,
     pub(crate) id: String,
     pub(crate) url: FreeText,
     pub(crate) active: bool,
