@@ -57,6 +57,14 @@ macro_rules! insert_new {
     }};
 }
 
+/// Executes statements of which none depends on another's outcome: sent at once, they cost one way to the server.
+macro_rules! execute_together {
+    ($conn:expr, $($statement:expr),+ $(,)?) => {{
+        let conn: &Conn = $conn;
+        futures::try_join!($($statement.execute(&mut &*conn)),+)
+    }};
+}
+
 /// Whether a column is within a dense range: between its ends, which makes it a range of an index, and one of its
 /// numbers, which keeps the planner from taking it for so many rows that it had better read whole tables.
 macro_rules! dense_range {

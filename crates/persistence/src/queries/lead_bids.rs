@@ -9,13 +9,16 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use super::Conn;
-use super::activities::insert_activity;
 use super::leads::locked_lead_row;
-use super::quota::{locked_quota, take_unit};
+use super::quota::locked_quota;
 use crate::columns::Json;
 use crate::failure::Failure;
-use crate::rows::{AccountSummaryRow, NewBidRow, SubscriptionRow, frozen_campaign_file, frozen_upload};
-use crate::schema::{bidder_accounts, bids, campaigns, lead_attachments, leads, organizations};
+use crate::rows::{
+    AccountSummaryRow, ActivityRow, NewBidRow, SubscriptionRow, frozen_campaign_file, frozen_upload,
+};
+use crate::schema::{
+    activities, bidder_accounts, bids, campaigns, lead_attachments, leads, organizations, quota_usage,
+};
 
 /// What a bid is accepted on, beside its lead and the quota.
 struct Grounds {
@@ -52,18 +55,23 @@ pub(super) async fn accept_bid(
         return Ok(AcceptBid::QuotaUsedUp(quota.usage));
     }
 
-    take_unit(conn, &bid.organization_id, &quota).await?;
+    let organization = bid.organization_id.as_str();
     let account_id = account.id.to_string();
     let row = NewBidRow::new(bid, lead.job_id, account_id, grounds.attachments, quota.period);
-    diesel::insert_into(bids::table).values(row).execute(conn).await?;
-    diesel::update(leads::table.find((bid.organization_id.as_str(), bid.lead_id.as_str())))
-        .set((
+    let period_start = quota.period.start.as_millis();
+    execute_together!(
+        conn,
+        diesel::update(quota_usage::table.find((organization, period_start)))
+            .set(quota_usage::used.eq(quota_usage::used + 1)),
+        diesel::insert_into(bids::table).values(row),
+        diesel::update(leads::table.find((organization, bid.lead_id.as_str()))).set((
             leads::status.eq(LeadStatus::Queued.as_str()),
             leads::bid_id.eq(bid.id.to_string()),
-        ))
-        .execute(conn)
-        .await?;
-    insert_activity(conn, activity).await?;
+        )),
+        diesel::insert_into(activities::table)
+            .values(ActivityRow::from(activity))
+            .on_conflict_do_nothing(),
+    )?;
     Ok(AcceptBid::Accepted)
 }
 

@@ -116,14 +116,10 @@ async fn find(
     campaign: &CampaignId,
     lead: &LeadId,
 ) -> Result<LeadLookup, Failure> {
-    if let Some(found) = lead_context(conn, organization, lead).await? {
-        if found
-            .campaign
-            .as_ref()
-            .is_some_and(|of_lead| of_lead.id == *campaign)
-        {
-            return Ok(LeadLookup::Found(Box::new(found)));
-        }
+    let found = lead_context(conn, organization, lead).await?;
+    let of_campaign = |found: &LeadContext| found.campaign.as_ref().is_some_and(|own| own.id == *campaign);
+    if let Some(found) = found.filter(of_campaign) {
+        return Ok(LeadLookup::Found(Box::new(found)));
     }
     let known = campaigns::table.find((organization.as_str(), campaign.as_str()));
     let campaign_exists: bool = diesel::select(diesel::dsl::exists(known))
@@ -240,24 +236,6 @@ async fn reopen(conn: &mut Conn, lead: &LeadId, activity: &Activity) -> Result<R
         .await?;
     insert_activity(conn, activity).await?;
     Ok(ReopenLead::Reopened)
-}
-
-/// The organization's lead, as the last commit left it.
-pub(super) async fn lead_row(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    lead: &LeadId,
-) -> Result<Option<LeadRow>, Failure> {
-    if !can_be_stored_key(lead.as_str()) {
-        return Ok(None);
-    }
-    let found = leads::table
-        .find((organization.as_str(), lead.as_str()))
-        .select(LeadRow::as_select())
-        .first(conn)
-        .await
-        .optional()?;
-    Ok(found)
 }
 
 /// The organization's lead, which nobody else changes until the transaction ends. Of all locks it is taken first.

@@ -1,8 +1,8 @@
 //! The quota: a bid takes a unit of its organization's billing period, and gives it back if it ends without a
 //! proposal (decision B3).
 //!
-//! `quota_usage.used` is always what counting the period's bids would give. It owns that row; bids are written by
-//! the stores that take and give back units.
+//! `quota_usage.used` is always what counting the period's bids would give. Whoever accepts a bid locks it here and
+//! adds one with the bid itself.
 
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{OrganizationId, Subscription, Timestamp};
@@ -49,20 +49,6 @@ pub(super) async fn locked_quota(
         None => count_anew(conn, organization, period).await?,
     };
     locked(&subscription, period, used)
-}
-
-/// Takes one unit of a quota that is not used up.
-pub(super) async fn take_unit(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    quota: &LockedQuota,
-) -> Result<(), Failure> {
-    let row = quota_usage::table.find((organization.as_str(), quota.period.start.as_millis()));
-    diesel::update(row)
-        .set(quota_usage::used.eq(quota_usage::used + 1))
-        .execute(conn)
-        .await?;
-    Ok(())
 }
 
 /// Gives back the unit of a bid that ends as skipped or failed, to the period that it was taken from.
@@ -143,7 +129,8 @@ async fn count_anew(
         .await?;
     let early: i64 = counted()
         .filter(sql::<Bool>("bids.queued_at < bids.period_start"))
-        .filter(bids::period_start.eq(start))
+        // For an equality SQLite would read all bids before the period instead of those few.
+        .filter(bids::period_start.between(start, start))
         .count()
         .get_result(conn)
         .await?;

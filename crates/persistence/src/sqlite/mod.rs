@@ -12,7 +12,6 @@ use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
 
-mod bulk;
 mod connection;
 mod migrate;
 mod readers;
@@ -54,6 +53,14 @@ macro_rules! insert_new {
     }};
 }
 
+/// Executes statements of which none depends on another's outcome, one after the other.
+macro_rules! execute_together {
+    ($conn:expr, $($statement:expr),+ $(,)?) => {{
+        let conn: &mut Conn = $conn;
+        async { Ok::<_, diesel::result::Error>(($($statement.execute(conn).await?,)+)) }.await
+    }};
+}
+
 /// Whether a column is within a dense range.
 macro_rules! dense_range {
     ($column:expr, $first:expr, $last:expr) => {
@@ -61,6 +68,7 @@ macro_rules! dense_range {
     };
 }
 
+mod bulk;
 #[path = "../queries/mod.rs"]
 mod queries;
 

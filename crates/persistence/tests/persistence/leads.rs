@@ -193,11 +193,10 @@ async fn processes_that_list_at_once_make_each_lead_once(bed: TestDatabase) -> T
         let listed: Vec<_> = page.leads.iter().map(|known| known.lead.id.clone()).collect();
         assert_eq!(listed, expected);
         let first = &page.leads[0];
-        assert_eq!(
-            first.lead.created_at,
-            Timestamp::from_millis(140 - number as i64 / 2)
-        );
-        assert_eq!(first.job_json, format!("{{\"n\": {}}}", 40 - number / 2));
+        let newest = 40 - number / 2;
+        let created_at = i64::try_from(100 + newest).unwrap();
+        assert_eq!(first.lead.created_at, Timestamp::from_millis(created_at));
+        assert_eq!(first.job_json, format!("{{\"n\": {newest}}}"));
     }
     bed
 }
