@@ -1,6 +1,7 @@
 //! What operators provision: read whole, and changed in one transaction under one revision.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{ApiKeyHash, OrganizationId, Timestamp};
@@ -42,9 +43,18 @@ impl ProvisioningStore for Store {
         changes: &[ProvisioningChange],
         at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
-        let changes = changes.to_vec();
-        self.write(async move |conn: &mut Conn| commit(conn, expected, &changes, at).await)
-            .await
+        let carried_out: Arc<[ProvisioningChange]> = changes.into();
+        let committed = self
+            .write(async move |conn: &mut Conn| commit(conn, expected, &carried_out, at).await)
+            .await?;
+        if committed == CommitProvisioning::Committed {
+            for change in changes {
+                if let ProvisioningChange::RemoveCampaign(id, campaign) = change {
+                    campaigns::remove_left_over_matches(self, id, campaign).await;
+                }
+            }
+        }
+        Ok(committed)
     }
 }
 

@@ -23,6 +23,7 @@ on_both_databases!(
     another_token_makes_the_waiting_bids_due,
     a_campaign_made_again_shares_no_revision_with_the_one_before,
     a_filter_that_moves_makes_both_campaigns_due,
+    a_long_list_goes_with_its_campaign,
 );
 
 const NOW: Timestamp = Timestamp::from_millis(1500);
@@ -299,5 +300,25 @@ async fn a_filter_that_moves_makes_both_campaigns_due(bed: TestDatabase) -> Test
     assert_eq!(bed.number(is_due).await, 0, "a name matches nothing");
     commit(&bed, &[put_filter("two", "rust")]).await;
     assert_eq!(bed.number(is_due).await, 2);
+    bed
+}
+
+async fn a_long_list_goes_with_its_campaign(bed: TestDatabase) -> TestDatabase {
+    let bed = bed.with_organization("org_a").await;
+    commit(&bed, &[put_campaign("camp")]).await;
+    bed.run_sql(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500) \
+         INSERT INTO matches (organization_id, campaign_id, generation, seq, job_id, created_at) \
+         SELECT 'org_a', 'camp', 1 + n % 2, n, n, n FROM numbers",
+    )
+    .await;
+    let remove = ProvisioningChange::RemoveCampaign(organization(), campaign_id("camp"));
+    commit(&bed, &[remove.clone(), put_campaign("camp")]).await;
+    assert_eq!(bed.number("SELECT count(*) FROM matches").await, 0);
+    assert_eq!(bed.number("SELECT generation FROM campaigns").await, 3);
+    bed.run_sql("INSERT INTO matches VALUES ('org_a', 'camp', 3, 1, 'j1', 1)")
+        .await;
+    commit(&bed, &[remove.clone(), put_campaign("camp"), remove]).await;
+    assert_eq!(bed.number("SELECT count(*) FROM matches").await, 0);
     bed
 }
