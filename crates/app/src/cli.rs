@@ -1,5 +1,10 @@
 //! The command line (its names and exit statuses are a contract with other programs).
 
+#![expect(
+    clippy::doc_markdown,
+    reason = "these comments are the help texts that people read"
+)]
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 

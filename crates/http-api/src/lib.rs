@@ -33,4 +33,4 @@ pub use observation::RequestMetrics;
 pub use openapi::openapi;
 pub use operability::Readiness;
 pub use routes::configure;
-pub use server::{RunningServer, ServerSettings, serve};
+pub use server::{Offer, RunningServer, ServerSettings, serve};

@@ -69,7 +69,6 @@ pub(crate) const OPERABILITY: [Operation; 3] = [
 pub fn configure(config: &mut web::ServiceConfig) {
     let get = || web::route().guard(guard::Get());
     let post = || web::route().guard(guard::Post());
-    let probe = || web::route().guard(guard::Any(guard::Get()).or(guard::Head()));
     config
         .service(
             web::resource(LEADS)
@@ -92,6 +91,13 @@ pub fn configure(config: &mut web::ServiceConfig) {
                 .default_service(web::to(only_post)),
         )
         .service(web::scope("/v1").default_service(web::to(unknown_operation)))
+        .configure(configure_operability);
+}
+
+/// Adds the operability endpoints alone.
+pub(crate) fn configure_operability(config: &mut web::ServiceConfig) {
+    let probe = || web::route().guard(guard::Any(guard::Get()).or(guard::Head()));
+    config
         .service(
             web::resource("/healthz")
                 .route(probe().to(operability::healthz))

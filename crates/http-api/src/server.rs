@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::HttpApi;
 use crate::observation::observe;
-use crate::routes::{configure, unknown_route};
+use crate::routes::{configure, configure_operability, unknown_route};
 
 /// How long requests in flight may take to finish at a stop (contract, section 1).
 const STOP_SECONDS: u64 = 15;
@@ -28,11 +28,20 @@ const LINGER: Duration = Duration::from_secs(10);
 /// Connections that one worker holds at a time; more wait to be accepted.
 const MAX_CONNECTIONS_PER_WORKER: usize = 10_000;
 
-/// Where and how wide to listen.
-#[derive(Debug, Clone)]
+/// What a process offers over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// The operations under `/v1` and the operability endpoints.
+    Operations,
+    /// The operability endpoints alone: a replica without the API's role.
+    OperabilityOnly,
+}
+
+/// How wide to listen, and for what.
+#[derive(Debug, Clone, Copy)]
 pub struct ServerSettings {
-    /// `server.listen`; port 0 takes a free one.
-    pub listen: SocketAddr,
+    /// What is served.
+    pub offer: Offer,
     /// Threads that read and answer; two go far, since use cases run elsewhere.
     pub workers: usize,
 }
@@ -59,22 +68,26 @@ impl RunningServer {
     }
 }
 
-/// Binds and serves the API, and beside it whatever `more` adds (the console). To be called within a tokio runtime.
+/// Serves the API on a bound listener, and beside it whatever `more` adds (the console). To be called within a tokio
+/// runtime.
 ///
 /// Addresses are tried in this order: the API's, those of `more`, then a Standard Error 404.
 pub fn serve(
     api: HttpApi,
-    settings: &ServerSettings,
+    listener: TcpListener,
+    settings: ServerSettings,
     more: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
 ) -> io::Result<RunningServer> {
-    let listener = TcpListener::bind(settings.listen)?;
     let address = listener.local_addr()?;
     let api = web::Data::new(api);
     let server = HttpServer::new(move || {
         App::new()
             .app_data(api.clone())
             .wrap(from_fn(observe))
-            .configure(configure)
+            .configure(|config| match settings.offer {
+                Offer::Operations => configure(config),
+                Offer::OperabilityOnly => configure_operability(config),
+            })
             .configure(more.clone())
             .default_service(web::to(unknown_route))
     })

@@ -72,10 +72,10 @@ impl AttachmentSource for FolderSource {
     async fn open(&self, path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
         let file = tokio::fs::File::open(self.folder.join(path))
             .await
-            .map_err(unreadable)?;
+            .map_err(|error| unreadable(&error))?;
         let pieces = futures::stream::try_unfold(file, |mut file| async move {
             let mut piece = vec![0; PIECE];
-            let read = file.read(&mut piece).await.map_err(unreadable)?;
+            let read = file.read(&mut piece).await.map_err(|error| unreadable(&error))?;
             piece.truncate(read);
             Ok((read > 0).then(|| (Bytes::from(piece), file)))
         });
@@ -83,7 +83,7 @@ impl AttachmentSource for FolderSource {
     }
 }
 
-fn unreadable(error: std::io::Error) -> AttachmentSourceError {
+fn unreadable(error: &std::io::Error) -> AttachmentSourceError {
     match error.kind() {
         std::io::ErrorKind::NotFound => AttachmentSourceError::NotFound,
         _ => AttachmentSourceError::Unreadable(error.to_string()),

@@ -33,7 +33,7 @@ pub(super) async fn open_migrated(settings: &Settings) -> Result<Database, Failu
 pub(super) async fn migrate(database: &Database) -> Result<Vec<String>, Failure> {
     database.migrate().await.map_err(|error| match error {
         MigrateError::Store(error) => error.into(),
-        other => Failure::failed(other.to_string()),
+        newer @ MigrateError::Newer { .. } => Failure::failed(newer.to_string()),
     })
 }
 

@@ -1,13 +1,14 @@
 //! `bidloop serve`: the HTTP API and the workers of one process, from start to graceful stop.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bidloop_domain::port::StoreError;
-use bidloop_http_api::{HttpApi, Readiness, RequestMetrics, RunningServer, ServerSettings};
+use bidloop_http_api::{HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings};
 use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
 
@@ -70,16 +71,14 @@ impl Listening {
         database: &Database,
         roles: &BTreeSet<Role>,
     ) -> Result<Self, Failure> {
-        let address = settings.server.listen;
-        let listen = concrete_address(address)
-            .map_err(|error| Failure::failed(format!("server.listen {address}: {error}")))?;
+        let (listener, address) = bind(settings.server.listen)?;
         let base_url = settings
             .server
             .base_url
             .clone()
-            .unwrap_or_else(|| format!("http://{listen}"));
+            .unwrap_or_else(|| format!("http://{address}"));
         let service = Arc::new(Service::new(settings, database, &base_url).await?);
-        let server = start_http(&service, database, listen)?;
+        let server = start_http(&service, database, listener, offer(roles))?;
         tracing::info!(address = %server.address(), %base_url, ?roles, "listening");
         Ok(Self { service, server })
     }
@@ -124,19 +123,35 @@ impl Running {
     }
 }
 
-/// The address with a port: one that asks for a free port gets it now, since links carry it.
-fn concrete_address(listen: SocketAddr) -> std::io::Result<SocketAddr> {
-    if listen.port() == 0 {
-        TcpListener::bind(listen)?.local_addr()
+/// Binds before anything is made, since links carry the address: a port of 0 is a free one from here on.
+fn bind(listen: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    let bound = TcpListener::bind(listen).and_then(|listener| {
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    });
+    bound.map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::AddrInUse => "; another program listens there: choose another server.listen",
+            _ => "",
+        };
+        Failure::failed(format!("server.listen {listen}: {error}{hint}"))
+    })
+}
+
+/// Every process has the operability endpoints; the operations are a role's.
+fn offer(roles: &BTreeSet<Role>) -> Offer {
+    if roles.contains(&Role::Api) {
+        Offer::Operations
     } else {
-        Ok(listen)
+        Offer::OperabilityOnly
     }
 }
 
 fn start_http(
     service: &Arc<Service>,
     database: &Database,
-    listen: SocketAddr,
+    listener: TcpListener,
+    offer: Offer,
 ) -> Result<RunningServer, Failure> {
     let api = HttpApi {
         authenticate: Arc::clone(&service.authenticate),
@@ -153,16 +168,11 @@ fn start_http(
         runtime: tokio::runtime::Handle::current(),
     };
     let settings = ServerSettings {
-        listen,
+        offer,
         workers: HTTP_THREADS,
     };
-    bidloop_http_api::serve(api, &settings, |_| {}).map_err(|error| {
-        let hint = match error.kind() {
-            std::io::ErrorKind::AddrInUse => "; another program listens there: choose another server.listen",
-            _ => "",
-        };
-        Failure::failed(format!("server.listen {listen}: {error}{hint}"))
-    })
+    bidloop_http_api::serve(api, listener, settings, |_| {})
+        .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))
 }
 
 async fn stop_http(server: RunningServer) -> Outcome {

@@ -179,7 +179,6 @@ impl Settings {
                 LogFormat::Text
             }
         };
-        read.finish();
         let aws_environment = environment
             .iter()
             .filter(|(name, _)| name.starts_with("AWS_"))

@@ -18,9 +18,6 @@ impl<'a> Reader<'a> {
         Self { values, faults }
     }
 
-    /// Ends the reading; what was found wrong stays with the caller.
-    pub(super) fn finish(self) {}
-
     pub(super) fn fault(&mut self, key: &str, message: &str) {
         let place = self
             .values

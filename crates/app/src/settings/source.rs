@@ -92,26 +92,23 @@ impl Values {
             let Some(name) = variable.strip_prefix("BIDLOOP_") else {
                 continue;
             };
-            match name.split_once("__") {
-                Some((section, key)) => {
-                    let name = format!("{}.{}", section.to_lowercase(), key.to_lowercase());
-                    self.add(
-                        &name,
-                        Value::String(value.clone()),
-                        format!("from {variable}"),
-                        faults,
-                    );
-                }
-                None => {
-                    let flat = |key: &str| key.replace('.', "_").to_uppercase();
-                    if let Some(key) = KEYS.into_iter().find(|key| flat(key) == name) {
-                        let right = key.replace('.', "__").to_uppercase();
-                        faults.push(SettingsFault::new(
-                            &format!("{key} (from {variable})"),
-                            &format!("not a setting's name; did you mean `BIDLOOP_{right}`?"),
-                        ));
-                    }
-                }
+            if let Some((section, key)) = name.split_once("__") {
+                let name = format!("{}.{}", section.to_lowercase(), key.to_lowercase());
+                self.add(
+                    &name,
+                    Value::String(value.clone()),
+                    format!("from {variable}"),
+                    faults,
+                );
+                continue;
+            }
+            let flat = |key: &str| key.replace('.', "_").to_uppercase();
+            if let Some(key) = KEYS.into_iter().find(|key| flat(key) == name) {
+                let right = key.replace('.', "__").to_uppercase();
+                faults.push(SettingsFault::new(
+                    &format!("{key} (from {variable})"),
+                    &format!("not a setting's name; did you mean `BIDLOOP_{right}`?"),
+                ));
             }
         }
     }

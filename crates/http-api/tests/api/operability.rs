@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use bidloop_http_api::Offer;
 use serde_json::json;
 
 use crate::client::{Request, connect, exchange, read_answer};
@@ -25,6 +26,15 @@ fn the_operability_endpoints_ask_for_no_key() {
             .unwrap()
             .starts_with("requests_total ")
     );
+}
+
+#[test]
+fn a_process_without_the_api_role_offers_the_operability_endpoints_alone() {
+    let world = World::offering(Offer::OperabilityOnly);
+    assert_eq!(world.send(&Request::new("GET", "/healthz")).status, 200);
+    assert_eq!(world.send(&Request::new("GET", "/readyz")).status, 200);
+    let list = Request::new("GET", "/v1/campaigns/camp/leads").key(&key());
+    assert_eq!(world.send(&list).status, 404);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Two organizations with campaigns and leads, and a server over them.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use bidloop_domain::use_case::{
     Authenticate, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialIds, SimulatedClock};
-use bidloop_http_api::{HttpApi, Readiness, RequestMetrics, RunningServer, ServerSettings, serve};
+use bidloop_http_api::{HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings, serve};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -80,12 +80,20 @@ impl RequestMetrics for RecordedMetrics {
 
 impl World {
     pub(crate) fn new() -> Self {
+        Self::offering(Offer::Operations)
+    }
+
+    pub(crate) fn offering(offer: Offer) -> Self {
         let blobs = MemoryBlobStore::new();
-        Self::with_blobs(Arc::new(blobs.clone()), blobs)
+        Self::build(Arc::new(blobs.clone()), blobs, offer)
     }
 
     /// Uploads go to `target`; `blobs` is what the tests look into.
     pub(crate) fn with_blobs(target: Arc<dyn BlobStore>, blobs: MemoryBlobStore) -> Self {
+        Self::build(target, blobs, Offer::Operations)
+    }
+
+    fn build(target: Arc<dyn BlobStore>, blobs: MemoryBlobStore, offer: Offer) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -96,11 +104,11 @@ impl World {
         let metrics = Arc::new(RecordedMetrics::default());
         runtime.block_on(populate(&store));
         let api = api(&store, target, &clock, &metrics, &runtime);
-        let settings = ServerSettings {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            workers: 1,
-        };
-        let server = runtime.block_on(async { serve(api, &settings, |_| {}) }).unwrap();
+        let settings = ServerSettings { offer, workers: 1 };
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let server = runtime
+            .block_on(async { serve(api, listener, settings, |_| {}) })
+            .unwrap();
         Self {
             address: server.address(),
             runtime,
