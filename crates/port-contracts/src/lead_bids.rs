@@ -117,9 +117,8 @@ pub async fn an_accepted_bid_is_frozen_as_it_was_asked_for(stores: Stores) {
         (0, &None, false)
     );
     assert_eq!(claimed.token.as_deref(), Some("token_acct_1"));
-    assert_eq!((claimed.account_connected, claimed.job_taken), (true, false));
+    assert_eq!((claimed.owner.as_str(), claimed.job_taken), ("me", false));
     assert_eq!(claimed.job_json, job_json("1", at(0), "Rust service"));
-    assert_eq!(claimed.lead_proposal_id, None);
     assert_eq!(world.context(&lead).await.bid.unwrap().config, asked.config);
 }
 
@@ -167,11 +166,12 @@ pub async fn a_bid_without_a_connected_account_is_refused_and_changes_nothing(st
     let trigger = cut_off.new_lead("3", at(1)).await;
     cut_off.bid(&trigger, at(2)).await;
     let claimed = cut_off.claim_one("me", at(2)).await;
-    let disconnected =
-        cut_off
-            .stores
-            .submissions
-            .disconnect_account(&world.organization, claimed.bid.id, "me");
+    let disconnected = cut_off.stores.submissions.disconnect_account(
+        &world.organization,
+        claimed.bid.id,
+        "me",
+        "token_acct_1",
+    );
     assert_eq!(disconnected.await, Ok(true));
     for (world, lead) in [(&world, &without), (&cut_off, &waiting)] {
         let before = activities(&world.stores, &world.organization).await;

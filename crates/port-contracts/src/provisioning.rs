@@ -401,7 +401,7 @@ async fn disconnected(stores: Stores) -> World {
     let submissions = &world.stores.submissions;
     assert_eq!(
         submissions
-            .disconnect_account(&world.organization, claimed.bid.id, "me")
+            .disconnect_account(&world.organization, claimed.bid.id, "me", "token_acct_1")
             .await,
         Ok(true)
     );

@@ -119,11 +119,13 @@ async fn assert_powerless(world: &World, lead: &Lead, claimed: &ClaimedBid, owne
         Ok(false)
     );
     assert_eq!(
-        submissions.disconnect_account(organization, id, owner).await,
+        submissions
+            .disconnect_account(organization, id, owner, "token_acct_1")
+            .await,
         Ok(false)
     );
     let mut end = finish(&claimed.bid, refused_bid(ReasonCode::InvalidToken), at(700));
-    end.disconnect_account = true;
+    end.refused_token = Some("token_acct_1".to_owned());
     assert_eq!(submissions.finish(&end, owner).await, Ok(false));
     let after = world.context(lead).await;
     assert_eq!((after.lead, after.bid), (before.0.lead, before.0.bid));
@@ -161,7 +163,7 @@ pub async fn an_owner_that_gave_its_lease_up_can_do_nothing(stores: Stores) {
     let again = world.claim_one("me", at(20)).await;
     assert_eq!(
         submissions
-            .disconnect_account(&world.organization, again.bid.id, "me")
+            .disconnect_account(&world.organization, again.bid.id, "me", "token_acct_1")
             .await,
         Ok(true)
     );

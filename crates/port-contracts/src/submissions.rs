@@ -37,11 +37,15 @@ macro_rules! submission_store_contracts {
                 a_refused_bid_leaves_its_reason_on_the_lead,
                 an_account_that_had_applied_leaves_its_proposal_id_on_the_lead,
                 an_end_may_disconnect_the_account,
+                an_account_that_was_given_another_token_stays_connected,
                 what_the_marketplace_says_of_an_account_is_noted,
             ]
         );
     };
 }
+
+/// The token of the account `acct_1`.
+const TOKEN: &str = "token_acct_1";
 
 async fn begin(world: &World, claimed: &ClaimedBid, proposal: &Proposal) -> bool {
     let begun = world
@@ -64,7 +68,7 @@ async fn disconnect(world: &World, claimed: &ClaimedBid) {
     let disconnected = world
         .stores
         .submissions
-        .disconnect_account(&world.organization, claimed.bid.id, "me")
+        .disconnect_account(&world.organization, claimed.bid.id, "me", TOKEN)
         .await;
     assert_eq!(disconnected, Ok(true));
 }
@@ -239,10 +243,7 @@ pub async fn bids_of_a_disconnected_account_wait_until_it_is_connected_again(sto
     )
     .await;
     let again = world.claim_one("me", at(701)).await;
-    assert_eq!(
-        (again.token.as_deref(), again.account_connected),
-        (Some("another"), true)
-    );
+    assert_eq!(again.token.as_deref(), Some("another"));
 }
 
 pub async fn bids_of_a_disconnected_account_are_claimed_once_their_deadline_has_passed(stores: Stores) {
@@ -252,10 +253,7 @@ pub async fn bids_of_a_disconnected_account_are_claimed_once_their_deadline_has_
     disconnect(&world, &claimed).await;
     assert!(world.claim("me", at(900)).await.is_empty());
     let overdue = world.claim_one("me", at(902)).await;
-    assert_eq!(
-        (overdue.bid.id, overdue.account_connected),
-        (claimed.bid.id, false)
-    );
+    assert_eq!(overdue.bid.id, claimed.bid.id);
 }
 
 pub async fn bids_of_a_removed_account_are_claimed_once_their_deadline_has_passed(stores: Stores) {
@@ -272,7 +270,7 @@ pub async fn a_bid_beyond_its_deadline_is_claimed_so_that_it_can_be_ended(stores
     let (world, lead) = World::with_lead(stores).await;
     let id = world.bid(&lead, at(1)).await;
     let overdue = world.claim_one("me", at(5000)).await;
-    assert_eq!((overdue.bid.id, overdue.account_connected), (id, true));
+    assert_eq!((overdue.bid.id, overdue.owner.as_str()), (id, "me"));
 }
 
 pub async fn an_outstanding_answer_is_waited_for_beyond_the_deadline(stores: Stores) {
@@ -376,13 +374,42 @@ pub async fn an_end_may_disconnect_the_account(stores: Stores) {
     }
     let claimed = world.claim_one("me", at(2)).await;
     let mut end = finish(&claimed.bid, refused_bid(ReasonCode::InvalidToken), at(3));
-    end.disconnect_account = true;
+    end.refused_token = Some(TOKEN.to_owned());
     assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
     let campaign = world.context(&leads[0]).await.campaign.unwrap();
     assert!(!campaign.account.unwrap().connected);
     assert!(
         world.claim("me", at(4)).await.is_empty(),
         "the account's other bid waits"
+    );
+}
+
+pub async fn an_account_that_was_given_another_token_stays_connected(stores: Stores) {
+    let world = World::new(stores).await;
+    let leads = world.new_leads(2, at(0)).await;
+    for lead in &leads {
+        world.bid(lead, at(1)).await;
+    }
+    let renew = async |token: &str| {
+        let mut renewed = account("acct_1");
+        renewed.token = token.to_owned();
+        let change = ProvisioningChange::PutAccount(world.organization.clone(), renewed);
+        commit(&world.stores, &[change]).await;
+    };
+    let claimed = world.claim_one("me", at(2)).await;
+    renew("another").await;
+    disconnect(&world, &claimed).await;
+    let claimed = world.claim_one("me", at(3)).await;
+    assert_eq!(claimed.token.as_deref(), Some("another"));
+    renew("a third").await;
+    let mut end = finish(&claimed.bid, refused_bid(ReasonCode::InvalidToken), at(4));
+    end.refused_token = claimed.token;
+    assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
+    let campaign = world.context(&leads[0]).await.campaign.unwrap();
+    assert!(campaign.account.unwrap().connected);
+    assert_eq!(
+        world.claim_one("me", at(5)).await.token.as_deref(),
+        Some("a third")
     );
 }
 

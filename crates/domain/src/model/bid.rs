@@ -6,7 +6,7 @@ use super::{
     AccountId, BidId, BiddingConfig, CampaignId, Connects, EffectiveConfig, FrozenAttachment, JobId, LeadId,
     LeadStatus, OrganizationId, Timestamp,
 };
-use crate::bidding::{QuestionAnswerPair, Reason, Terms};
+use crate::bidding::{ExplanationStep, QuestionAnswerPair, Reason, Terms};
 
 /// The proposal's body, submitted as it is. Not blank (decision A2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,6 +82,9 @@ pub struct Proposal {
     pub attachments: Vec<String>,
     /// True exactly when the effective `bidWithWarning` is `bid`.
     pub accept_warnings: bool,
+    /// How it was decided, step by step, for the Activity record: a repeated attempt decides nothing. Not sent.
+    #[serde(default)]
+    pub steps: Vec<ExplanationStep>,
 }
 
 /// Where a bid stands in the queue.

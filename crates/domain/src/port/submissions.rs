@@ -13,16 +13,14 @@ use crate::model::{
 pub struct ClaimedBid {
     /// The bid.
     pub bid: QueuedBid,
+    /// Who holds the lease: to be named in every command on the bid.
+    pub owner: String,
     /// The account's marketplace token; `None` once the account was removed.
     pub token: Option<String>,
-    /// False: the marketplace refused the token, and the bid was claimed only because its deadline has passed.
-    pub account_connected: bool,
     /// The account has another queued bid accepted earlier, or a submitted one, on the same job (decision B4).
     pub job_taken: bool,
     /// The job's stored JSON, to write `bid_complete` with.
     pub job_json: String,
-    /// The lead's proposal id so far.
-    pub lead_proposal_id: Option<String>,
 }
 
 /// What an account's marketplace record said when it was last read.
@@ -47,8 +45,9 @@ pub struct FinishBid {
     pub end: BidEnd,
     /// Now.
     pub at: Timestamp,
-    /// Marks the account as disconnected (decision B4, 401).
-    pub disconnect_account: bool,
+    /// The token that the marketplace refused (decision B4, 401): the account is marked as disconnected, unless it
+    /// was given another one meanwhile.
+    pub refused_token: Option<String>,
     /// The entry of the Activity record.
     pub activity: Activity,
     /// `bid_complete`.
@@ -102,12 +101,14 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         answer_outstanding: bool,
     ) -> Result<bool, StoreError>;
 
-    /// Marks the bid's account as disconnected without ending the bid, and gives up the lease.
+    /// Gives up the lease without ending the bid, and marks its account as disconnected, unless it was given
+    /// another token than the refused one meanwhile.
     async fn disconnect_account(
         &self,
         organization: &OrganizationId,
         bid: BidId,
         owner: &str,
+        refused_token: &str,
     ) -> Result<bool, StoreError>;
 
     /// Ends the bid in one transaction: bid and lead status, the quota's unit given back unless submitted

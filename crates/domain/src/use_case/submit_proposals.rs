@@ -5,15 +5,17 @@
 //! again unchanged until the marketplace has answered: so a crash at any point leads to exactly one proposal.
 
 mod ending;
+mod verdict;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use verdict::{Verdict, refusal_code};
+
 use crate::bidding::{
-    BoostPlan, ConnectsRefusals, Decision, DecisionInput, EndStatus, ExplanationStep, JobTerms, Reason,
-    ReasonCode, Terms, decide,
+    ConnectsRefusals, Decision, DecisionInput, ExplanationStep, JobTerms, Reason, ReasonCode, decide,
 };
-use crate::model::{BidEnd, Connects, LeadStatus, Links, Proposal, Timestamp};
+use crate::model::{LeadStatus, Links, Proposal, Timestamp};
 use crate::port::{
     AccountReading, BlobPath, BlobStore, ClaimedBid, Clock, FileUpload, Ids, Marketplace, MarketplaceError,
     StoreError, SubmissionStore, SubmittedProposal, WorkKind, WorkSignal,
@@ -52,21 +54,6 @@ pub struct SubmitProposals {
     owner: String,
 }
 
-/// What one pass over a bid leads to, before it is recorded.
-enum Verdict {
-    End {
-        end: Box<BidEnd>,
-        disconnect: bool,
-    },
-    Postpone {
-        why: String,
-        retry_after: Option<Duration>,
-        outstanding: bool,
-    },
-    Disconnected,
-    LeaseLost,
-}
-
 /// A proposal ready to be sent, or the verdict that there is none.
 type Prepared = Result<Proposal, Verdict>;
 
@@ -98,7 +85,9 @@ impl SubmitProposals {
     /// Claims up to `limit` due bids; each must now be [worked](Self::work) on.
     pub async fn claim(&self, limit: u32) -> Result<Vec<ClaimedBid>, StoreError> {
         let now = self.clock.now();
-        self.store.claim(&self.owner, now, now.plus(LEASE), limit).await
+        // A name for this claim alone: work that outlived its lease must not pass for the process's next claim.
+        let owner = format!("{}/{}", self.owner, self.ids.uuid());
+        self.store.claim(&owner, now, now.plus(LEASE), limit).await
     }
 
     /// Extends the lease on a bid that is being worked on; to be called several times a [`LEASE`].
@@ -106,30 +95,25 @@ impl SubmitProposals {
         let bid = &claimed.bid;
         let until = self.clock.now().plus(LEASE);
         self.store
-            .renew(&bid.organization_id, bid.id, &self.owner, until)
+            .renew(&bid.organization_id, bid.id, &claimed.owner, until)
             .await
     }
 
     /// Takes the bid as far as it goes now, and records how far that was.
     pub async fn work(&self, claimed: &ClaimedBid) -> Result<SubmissionOutcome, StoreError> {
         let mut steps = Vec::new();
-        let verdict = self.advance(claimed, &mut steps).await?;
-        let bid = &claimed.bid;
-        match verdict {
-            Verdict::LeaseLost => Ok(SubmissionOutcome::LeaseLost),
-            Verdict::End { end, disconnect } => {
-                let status = end.status;
-                let finish = self.ending(claimed, *end, disconnect, &steps)?;
-                let recorded = self.store.finish(&finish, &self.owner).await?;
-                if recorded {
+        let (bid, owner) = (&claimed.bid, &claimed.owner);
+        let (held, outcome) = match self.advance(claimed, &mut steps).await? {
+            Verdict::LeaseLost => (false, SubmissionOutcome::LeaseLost),
+            Verdict::End { end, refused_token } => {
+                let ended = SubmissionOutcome::Ended(end.status);
+                let finish = self.ending(claimed, *end, refused_token, &steps)?;
+                let held = self.store.finish(&finish, owner).await?;
+                if held {
                     self.signal.wake(WorkKind::Deliveries);
                     self.signal.wake(WorkKind::Submissions);
                 }
-                Ok(if recorded {
-                    SubmissionOutcome::Ended(status)
-                } else {
-                    SubmissionOutcome::LeaseLost
-                })
+                (held, ended)
             }
             Verdict::Postpone {
                 why,
@@ -137,29 +121,24 @@ impl SubmitProposals {
                 outstanding,
             } => {
                 let next = self.next_attempt(claimed, retry_after, outstanding);
-                let held = self
+                let postponed = self
                     .store
-                    .postpone(&bid.organization_id, bid.id, &self.owner, next, outstanding)
-                    .await?;
-                Ok(if held {
-                    SubmissionOutcome::Postponed(why)
-                } else {
-                    SubmissionOutcome::LeaseLost
-                })
+                    .postpone(&bid.organization_id, bid.id, owner, next, outstanding);
+                (postponed.await?, SubmissionOutcome::Postponed(why))
             }
-            Verdict::Disconnected => {
-                let held = self
-                    .store
-                    .disconnect_account(&bid.organization_id, bid.id, &self.owner)
-                    .await?;
+            Verdict::WaitForToken { refused } => {
+                let disconnected =
+                    self.store
+                        .disconnect_account(&bid.organization_id, bid.id, owner, &refused);
                 let why = "the marketplace refused the account's token".to_owned();
-                Ok(if held {
-                    SubmissionOutcome::Postponed(why)
-                } else {
-                    SubmissionOutcome::LeaseLost
-                })
+                (disconnected.await?, SubmissionOutcome::Postponed(why))
             }
-        }
+        };
+        Ok(if held {
+            outcome
+        } else {
+            SubmissionOutcome::LeaseLost
+        })
     }
 
     async fn advance(
@@ -168,9 +147,14 @@ impl SubmitProposals {
         steps: &mut Vec<ExplanationStep>,
     ) -> Result<Verdict, StoreError> {
         let bid = &claimed.bid;
+        let stored = bid.proposal.as_ref();
+        if let Some(stored) = stored {
+            steps.extend(stored.steps.iter().cloned());
+        }
         if !bid.answer_outstanding && self.clock.now() >= bid.deadline {
             let message = "The deadline passed before the marketplace took the proposal.";
-            return Ok(failed(ReasonCode::DeadlineExceeded, message));
+            let reason = Reason::new(ReasonCode::DeadlineExceeded, message);
+            return Ok(Verdict::ended(reason, stored));
         }
         let Some(token) = claimed.token.as_deref() else {
             return Ok(Verdict::Postpone {
@@ -179,7 +163,7 @@ impl SubmitProposals {
                 outstanding: bid.answer_outstanding,
             });
         };
-        if let Some(stored) = &bid.proposal {
+        if let Some(stored) = stored {
             steps.push(ExplanationStep::new(
                 "stored_proposal",
                 "The proposal was decided and stored before: it is sent unchanged.",
@@ -188,7 +172,10 @@ impl SubmitProposals {
         }
         if claimed.job_taken {
             let message = "The account has another bid on the same job, through another lead.";
-            return Ok(failed(ReasonCode::AlreadyApplied, message));
+            return Ok(Verdict::ended(
+                Reason::new(ReasonCode::AlreadyApplied, message),
+                None,
+            ));
         }
         match self
             .decide_anew(claimed, token, ConnectsRefusals::default(), None, steps)
@@ -211,43 +198,30 @@ impl SubmitProposals {
         let mut outstanding = bid.answer_outstanding;
         let mut refusals = ConnectsRefusals::default();
         loop {
-            if !self
+            let begun = self
                 .store
-                .begin_attempt(&bid.organization_id, bid.id, &self.owner, &proposal)
-                .await?
-            {
+                .begin_attempt(&bid.organization_id, bid.id, &claimed.owner, &proposal);
+            if !begun.await? {
                 return Ok(Verdict::LeaseLost);
             }
-            let refusal = match self.marketplace.submit(token, bid.id, &proposal).await {
-                Ok(submitted) => return Ok(submitted_verdict(&proposal, submitted)),
-                Err(refusal) => refusal,
+            let error = match self.marketplace.submit(token, bid.id, &proposal).await {
+                Ok(submitted) => return Ok(Verdict::submitted(&proposal, submitted)),
+                Err(error) => error,
             };
-            let why = refusal.to_string();
-            let (status, code, message, proposal_id) = match refusal {
+            let (status, code, message, proposal_id) = match error {
                 MarketplaceError::NoAnswer(_) | MarketplaceError::Malformed(_) => {
-                    return Ok(Verdict::Postpone {
-                        why,
-                        retry_after: None,
-                        outstanding: true,
-                    });
+                    return Ok(Verdict::postponed(&error, true));
                 }
-                MarketplaceError::Unreachable(_) => {
-                    return Ok(Verdict::Postpone {
-                        why,
-                        retry_after: None,
-                        outstanding,
-                    });
-                }
-                MarketplaceError::Passing { retry_after, .. } => {
-                    return Ok(Verdict::Postpone {
-                        why,
-                        retry_after,
-                        outstanding,
-                    });
+                MarketplaceError::Unreachable(_) | MarketplaceError::Passing { .. } => {
+                    return Ok(Verdict::postponed(&error, outstanding));
                 }
                 // What was sent before may have been taken: the bid waits for a token that can tell.
-                MarketplaceError::InvalidToken if outstanding => return Ok(Verdict::Disconnected),
-                MarketplaceError::InvalidToken => return Ok(invalid_token(Some(&proposal))),
+                MarketplaceError::InvalidToken if outstanding => {
+                    return Ok(Verdict::WaitForToken {
+                        refused: token.to_owned(),
+                    });
+                }
+                MarketplaceError::InvalidToken => return Ok(Verdict::invalid_token(token, Some(&proposal))),
                 MarketplaceError::Refused {
                     status,
                     code,
@@ -255,56 +229,39 @@ impl SubmitProposals {
                     proposal_id,
                 } => (status, code, message, proposal_id),
             };
-            match (status, code.as_str()) {
-                (402, _) | (_, "insufficient_connects") => {
-                    // The marketplace has answered: nothing was taken under this key.
-                    outstanding = false;
-                    refusals = refusals.after(proposal.required_connects.plus(proposal.boost_connects));
-                    steps.push(ExplanationStep::new(
-                        "connects_refused",
-                        "The marketplace refused the proposal for want of connects: it is decided anew.",
-                    ));
-                    match self
-                        .decide_anew(claimed, token, refusals, Some(&proposal), steps)
-                        .await?
-                    {
-                        Ok(anew) => proposal = anew,
-                        Err(verdict) => return Ok(verdict),
-                    }
+            if status == 402 || code == "insufficient_connects" {
+                // The marketplace has answered: nothing was taken under this key.
+                outstanding = false;
+                refusals = refusals.after(proposal.required_connects.plus(proposal.boost_connects));
+                steps.push(ExplanationStep::new(
+                    "connects_refused",
+                    "The marketplace refused the proposal for want of connects: it is decided anew.",
+                ));
+                match self
+                    .decide_anew(claimed, token, refusals, Some(&proposal), steps)
+                    .await?
+                {
+                    Ok(anew) => proposal = anew,
+                    Err(verdict) => return Ok(verdict),
                 }
-                (409, _) | (_, "already_applied") if outstanding => {
-                    if let Some(proposal_id) = proposal_id {
-                        steps.push(ExplanationStep::new(
-                            "found_submitted",
-                            "The marketplace already has the proposal: the earlier attempt, whose answer was lost, got through.",
-                        ));
-                        let submitted = SubmittedProposal {
-                            proposal_id,
-                            connects_spent: proposal.required_connects.plus(proposal.boost_connects),
-                            submitted_at: self.clock.now(),
-                        };
-                        return Ok(submitted_verdict(&proposal, submitted));
-                    }
-                    return Ok(refused(ReasonCode::AlreadyApplied, &message, &proposal, None));
-                }
-                (409, _) | (_, "already_applied") => {
-                    return Ok(refused(
-                        ReasonCode::AlreadyApplied,
-                        &message,
-                        &proposal,
-                        proposal_id,
-                    ));
-                }
-                (_, "job_warning") => {
-                    return Ok(refused(ReasonCode::JobWarning, &message, &proposal, None));
-                }
-                (_, "job_closed") => return Ok(refused(ReasonCode::JobClosed, &message, &proposal, None)),
-                (_, "not_eligible") => {
-                    return Ok(refused(ReasonCode::NotEligible, &message, &proposal, None));
-                }
-                (404, _) => return Ok(refused(ReasonCode::JobNotFound, &message, &proposal, None)),
-                _ => return Ok(refused(ReasonCode::Invalid, &message, &proposal, None)),
+                continue;
             }
+            let code = refusal_code(status, &code);
+            return Ok(match proposal_id {
+                Some(proposal_id) if code == ReasonCode::AlreadyApplied && outstanding => {
+                    steps.push(ExplanationStep::new(
+                        "found_submitted",
+                        "The marketplace already has the proposal: the earlier attempt, whose answer was lost, got through.",
+                    ));
+                    let submitted = SubmittedProposal {
+                        proposal_id,
+                        connects_spent: proposal.required_connects.plus(proposal.boost_connects),
+                        submitted_at: self.clock.now(),
+                    };
+                    Verdict::submitted(&proposal, submitted)
+                }
+                proposal_id => Verdict::refused(code, message, &proposal, proposal_id),
+            });
         }
     }
 
@@ -327,12 +284,13 @@ impl SubmitProposals {
             (Ok(job), Ok(account)) => (job, account),
             (Err(MarketplaceError::Refused { status: 404, .. }), _) => {
                 let message = "The marketplace does not know the job any more.";
-                return Ok(Err(failed(ReasonCode::JobNotFound, message)));
+                let reason = Reason::new(ReasonCode::JobNotFound, message);
+                return Ok(Err(Verdict::ended(reason, previous)));
             }
             (Err(MarketplaceError::InvalidToken), _) | (_, Err(MarketplaceError::InvalidToken)) => {
-                return Ok(Err(invalid_token(previous)));
+                return Ok(Err(Verdict::invalid_token(token, previous)));
             }
-            (Err(error), _) | (_, Err(error)) => return Ok(Err(postponed(&error))),
+            (Err(error), _) | (_, Err(error)) => return Ok(Err(Verdict::postponed(&error, false))),
         };
         let reading = AccountReading {
             profile_hourly_rate: account.profile_hourly_rate,
@@ -352,13 +310,14 @@ impl SubmitProposals {
         });
         match decision {
             Decision::End {
-                status,
                 reason,
                 terms,
                 steps: told,
+                ..
             } => {
                 steps.extend(told);
-                Ok(Err(ended(status, reason, terms, BoostPlan::NONE.connects, None)))
+                let terms = terms.or(previous.map(|previous| previous.terms));
+                Ok(Err(Verdict::not_sent(reason, terms)))
             }
             Decision::Send {
                 terms,
@@ -383,6 +342,7 @@ impl SubmitProposals {
                     required_connects: job.state.required_connects,
                     attachments,
                     accept_warnings,
+                    steps: steps.clone(),
                 }))
             }
         }
@@ -408,12 +368,12 @@ impl SubmitProposals {
             };
             match self.marketplace.upload(token, upload).await {
                 Ok(id) => ids.push(id),
-                Err(MarketplaceError::InvalidToken) => return Err(invalid_token(None)),
+                Err(MarketplaceError::InvalidToken) => return Err(Verdict::invalid_token(token, None)),
                 Err(MarketplaceError::Refused { message, .. }) => {
                     let message = format!("The marketplace refused the file {}: {message}", file.name);
-                    return Err(failed(ReasonCode::Invalid, &message));
+                    return Err(Verdict::ended(Reason::new(ReasonCode::Invalid, message), None));
                 }
-                Err(error) => return Err(postponed(&error)),
+                Err(error) => return Err(Verdict::postponed(&error, false)),
             }
         }
         Ok(ids)
@@ -438,94 +398,5 @@ impl SubmitProposals {
         } else {
             next.min(claimed.bid.deadline.max(self.clock.now()))
         }
-    }
-}
-
-fn postponed(error: &MarketplaceError) -> Verdict {
-    let retry_after = match error {
-        MarketplaceError::Passing { retry_after, .. } => *retry_after,
-        _ => None,
-    };
-    Verdict::Postpone {
-        why: error.to_string(),
-        retry_after,
-        outstanding: false,
-    }
-}
-
-fn submitted_verdict(proposal: &Proposal, submitted: SubmittedProposal) -> Verdict {
-    Verdict::End {
-        end: Box::new(BidEnd {
-            status: LeadStatus::Submitted,
-            reason: None,
-            proposal_id: Some(submitted.proposal_id),
-            submitted_at: Some(submitted.submitted_at),
-            terms: Some(proposal.terms),
-            boost_connects: proposal.boost_connects,
-            connects_spent: submitted.connects_spent,
-        }),
-        disconnect: false,
-    }
-}
-
-fn failed(code: ReasonCode, message: &str) -> Verdict {
-    ended(
-        code.status(),
-        Reason::new(code, message),
-        None,
-        Connects::ZERO,
-        None,
-    )
-}
-
-fn refused(code: ReasonCode, message: &str, proposal: &Proposal, proposal_id: Option<String>) -> Verdict {
-    let message = if message.is_empty() {
-        format!("The marketplace refused the proposal: {code}.")
-    } else {
-        message.to_owned()
-    };
-    ended(
-        code.status(),
-        Reason::new(code, message),
-        Some(proposal.terms),
-        proposal.boost_connects,
-        proposal_id,
-    )
-}
-
-fn invalid_token(proposal: Option<&Proposal>) -> Verdict {
-    let message = "The marketplace refused the account's token. Give the account a new one.";
-    Verdict::End {
-        end: Box::new(BidEnd {
-            status: LeadStatus::Failed,
-            reason: Some(Reason::new(ReasonCode::InvalidToken, message)),
-            proposal_id: None,
-            submitted_at: None,
-            terms: proposal.map(|proposal| proposal.terms),
-            boost_connects: proposal.map_or(Connects::ZERO, |proposal| proposal.boost_connects),
-            connects_spent: Connects::ZERO,
-        }),
-        disconnect: true,
-    }
-}
-
-fn ended(
-    status: EndStatus,
-    reason: Reason,
-    terms: Option<Terms>,
-    boost_connects: Connects,
-    proposal_id: Option<String>,
-) -> Verdict {
-    Verdict::End {
-        end: Box::new(BidEnd {
-            status: status.into(),
-            reason: Some(reason),
-            proposal_id,
-            submitted_at: None,
-            terms,
-            boost_connects,
-            connects_spent: Connects::ZERO,
-        }),
-        disconnect: false,
     }
 }

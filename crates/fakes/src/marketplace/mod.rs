@@ -50,6 +50,7 @@ use crate::locked;
 ///     required_connects: FakeMarketplace::REQUIRED_CONNECTS,
 ///     attachments: Vec::new(),
 ///     accept_warnings: false,
+///     steps: Vec::new(),
 /// };
 /// let key = BidId(uuid::Uuid::from_u128(1));
 ///

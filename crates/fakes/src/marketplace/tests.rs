@@ -37,6 +37,7 @@ fn proposal(job: &JobId, boost: u64) -> Proposal {
         required_connects: FakeMarketplace::REQUIRED_CONNECTS,
         attachments: Vec::new(),
         accept_warnings: false,
+        steps: Vec::new(),
     }
 }
 

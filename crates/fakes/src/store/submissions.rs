@@ -21,7 +21,7 @@ impl SubmissionStore for MemoryStore {
         let mut claimed = Vec::new();
         for place in state.claimable(now).into_iter().take(length(limit)) {
             state.bids[place].lease = Some(Lease::new(owner, lease_until));
-            claimed.push(state.claimed(place)?);
+            claimed.push(state.claimed(place, owner)?);
         }
         Ok(claimed)
     }
@@ -81,6 +81,7 @@ impl SubmissionStore for MemoryStore {
         organization: &OrganizationId,
         bid: BidId,
         owner: &str,
+        refused_token: &str,
     ) -> Result<bool, StoreError> {
         let mut state = self.state()?;
         let Some(held) = state.held(organization, bid, owner) else {
@@ -88,7 +89,7 @@ impl SubmissionStore for MemoryStore {
         };
         held.lease = None;
         let account = held.queued.account_id.clone();
-        state.disconnect(organization, &account);
+        state.disconnect(organization, &account, refused_token);
         Ok(true)
     }
 
@@ -109,8 +110,8 @@ impl SubmissionStore for MemoryStore {
                 entry.lead.proposal_id.clone_from(&finish.end.proposal_id);
             }
         }
-        if finish.disconnect_account {
-            state.disconnect(&finish.organization_id, &account);
+        if let Some(refused_token) = &finish.refused_token {
+            state.disconnect(&finish.organization_id, &account, refused_token);
         }
         state.record_activity(&finish.activity);
         state.queue_event(&finish.event, finish.at);
@@ -175,17 +176,15 @@ impl State {
             || (bid.queued.deadline <= now && !bid.queued.answer_outstanding)
     }
 
-    fn claimed(&self, place: usize) -> Result<ClaimedBid, StoreError> {
+    fn claimed(&self, place: usize, owner: &str) -> Result<ClaimedBid, StoreError> {
         let bid = &self.bids[place];
         let account = self.account(&bid.queued.organization_id, &bid.queued.account_id);
-        let lead = self.leads.get(&bid.queued.lead_id);
         Ok(ClaimedBid {
             bid: bid.queued.clone(),
+            owner: owner.to_owned(),
             token: account.map(|account| account.record.token.clone()),
-            account_connected: account.is_some_and(|account| account.record.connected),
             job_taken: self.job_is_taken(place),
             job_json: self.job_json(&bid.queued.job_id)?,
-            lead_proposal_id: lead.and_then(|entry| entry.lead.proposal_id.clone()),
         })
     }
 
@@ -214,9 +213,11 @@ impl State {
         })
     }
 
-    fn disconnect(&mut self, organization: &OrganizationId, account: &AccountId) {
+    fn disconnect(&mut self, organization: &OrganizationId, account: &AccountId, refused_token: &str) {
         let organization = self.organizations.get_mut(organization);
-        if let Some(account) = organization.and_then(|organization| organization.accounts.get_mut(account)) {
+        if let Some(account) = organization.and_then(|organization| organization.accounts.get_mut(account))
+            && account.record.token == refused_token
+        {
             account.record.connected = false;
         }
     }

@@ -90,6 +90,7 @@ pub(crate) fn proposal(job: &str) -> Proposal {
         required_connects: Connects::new(16),
         attachments: vec!["att_1".to_owned()],
         accept_warnings: true,
+        steps: Vec::new(),
     }
 }
 

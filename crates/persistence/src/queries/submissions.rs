@@ -115,13 +115,15 @@ impl SubmissionStore for Store {
         organization: &OrganizationId,
         bid: BidId,
         owner: &str,
+        refused_token: &str,
     ) -> Result<bool, StoreError> {
         let held = Held::new(organization, bid, owner);
+        let refused_token = refused_token.to_owned();
         self.write(async move |conn: &mut Conn| {
             let Some(account) = held.account(conn).await? else {
                 return Ok(false);
             };
-            let account = lock_account(conn, &held.organization, &account).await?;
+            lock_account_row(conn, &held.organization, &account).await?;
             let given_up = diesel::update(bids::table.find(held.key()))
                 .filter(sql::<Bool>("bids.status = 'queued'"))
                 .filter(bids::lease_owner.eq(&held.owner))
@@ -134,9 +136,7 @@ impl SubmissionStore for Store {
             if given_up == 0 {
                 return Ok(false);
             }
-            if let Some(account) = account {
-                disconnect(conn, &held.organization, &account).await?;
-            }
+            disconnect(conn, &held.organization, &account, &refused_token).await?;
             Ok(true)
         })
         .await
@@ -319,7 +319,7 @@ async fn claim(
             .execute(conn)
             .await?;
         if leased == 1 {
-            claimed.push(load_claimed(conn, organization, bid, stored).await?);
+            claimed.push(load_claimed(conn, organization, bid, owner, stored).await?);
         }
     }
     claimed.sort_by_key(|claimed: &ClaimedBid| {
@@ -334,17 +334,13 @@ async fn load_claimed(
     conn: &mut Conn,
     organization: &str,
     bid: &str,
+    owner: &str,
     account: Option<(FreeText, bool)>,
 ) -> Result<ClaimedBid, Failure> {
-    let (row, job_json, lead_proposal_id): (QueuedBidRow, String, Option<FreeText>) = bids::table
+    let (row, job_json): (QueuedBidRow, String) = bids::table
         .inner_join(jobs::table.on(jobs::id.eq(bids::job_id)))
-        .inner_join(
-            leads::table.on(leads::organization_id
-                .eq(bids::organization_id)
-                .and(leads::id.eq(bids::lead_id))),
-        )
         .filter(bids::organization_id.eq(organization).and(bids::id.eq(bid)))
-        .select((QueuedBidRow::as_select(), jobs::json, leads::proposal_id))
+        .select((QueuedBidRow::as_select(), jobs::json))
         .first(conn)
         .await?;
     let accepted_earlier = bids::queued_at
@@ -367,11 +363,10 @@ async fn load_claimed(
     .await?;
     Ok(ClaimedBid {
         bid: row.into_bid()?,
-        account_connected: account.as_ref().is_some_and(|(_, connected)| *connected),
+        owner: owner.to_owned(),
         token: account.map(|(token, _)| token.0),
         job_taken,
         job_json,
-        lead_proposal_id: lead_proposal_id.map(|id| id.0),
     })
 }
 
@@ -409,8 +404,8 @@ async fn end(conn: &mut Conn, finish: &FinishBid, held: &Held) -> Result<bool, F
         );
         give_back_unit(conn, organization, queued_at, period_start).await?;
     }
-    if finish.disconnect_account {
-        disconnect(conn, organization.as_str(), &account).await?;
+    if let Some(refused_token) = &finish.refused_token {
+        disconnect(conn, organization.as_str(), &account, refused_token).await?;
     }
     let ended = diesel::update(bids::table.find(held.key()))
         .filter(sql::<Bool>("bids.status = 'queued'"))
@@ -462,14 +457,15 @@ async fn lock_account_row(
     Ok(for_update!(row).first(conn).await.optional()?)
 }
 
-async fn lock_account(conn: &mut Conn, organization: &str, account: &str) -> Result<Option<String>, Failure> {
-    Ok(lock_account_row(conn, organization, account)
-        .await?
-        .map(|_| account.to_owned()))
-}
-
-async fn disconnect(conn: &mut Conn, organization: &str, account: &str) -> Result<(), Failure> {
+/// Disconnects the account, unless it has another token than the refused one by now.
+async fn disconnect(
+    conn: &mut Conn,
+    organization: &str,
+    account: &str,
+    refused_token: &str,
+) -> Result<(), Failure> {
     diesel::update(bidder_accounts::table.find((organization, account)))
+        .filter(bidder_accounts::token.eq(FreeText::from(refused_token)))
         .set(bidder_accounts::connected.eq(false))
         .execute(conn)
         .await?;

@@ -15,7 +15,7 @@ impl SubmitProposals {
         &self,
         claimed: &ClaimedBid,
         end: BidEnd,
-        disconnect_account: bool,
+        refused_token: Option<String>,
         steps: &[ExplanationStep],
     ) -> Result<FinishBid, StoreError> {
         let bid = &claimed.bid;
@@ -73,7 +73,7 @@ impl SubmitProposals {
             bid_id: bid.id,
             end,
             at,
-            disconnect_account,
+            refused_token,
             activity,
             event,
         })
