@@ -26,7 +26,7 @@ use crate::port::{
 pub struct DeliveryLimits {
     /// In this process.
     pub in_flight: u32,
-    /// To one endpoint, so that a slow one leaves room for the others (decision C5).
+    /// To one endpoint, so that a slow one leaves room for the others (decision C5); fewer when room gets scarce.
     pub per_endpoint: u32,
 }
 
@@ -74,6 +74,10 @@ pub struct DeliverWebhooks {
     in_flight: Mutex<HashMap<(OrganizationId, EndpointId), u32>>,
 }
 
+/// One endpoint gets at most this part of the room that is left (decision C5): however many receivers are slow, the
+/// room they leave shrinks ever more slowly, so that there is some for one that is not.
+const SHARE_OF_ROOM: u32 = 16;
+
 /// How long a mark as sending lasts: the 10 seconds of decision C4 and ample time to record the outcome.
 const SENDING_LASTS: Duration = Duration::from_secs(20);
 
@@ -100,33 +104,29 @@ impl DeliverWebhooks {
 
     /// Marks as many pending deliveries as there is room for; each must now be [sent](Self::send).
     pub async fn begin(&self) -> Result<Vec<BegunDelivery>, StoreError> {
-        let (busy, room) = {
-            let in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
-            let busy: Vec<_> = in_flight
-                .iter()
-                .filter(|(_, count)| **count >= self.limits.per_endpoint)
-                .map(|(endpoint, _)| endpoint.clone())
-                .collect();
-            (
-                busy,
-                self.limits.in_flight.saturating_sub(in_flight.values().sum()),
-            )
-        };
+        let mut taken = self
+            .in_flight
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let room = self.limits.in_flight.saturating_sub(taken.values().sum());
         if room == 0 {
             return Ok(Vec::new());
         }
-        let mut chosen = self.store.pending(&busy, self.limits.per_endpoint, room).await?;
-        {
-            let in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut taken = in_flight.clone();
-            chosen.retain(|delivery| {
-                let count = taken
-                    .entry((delivery.organization_id.clone(), delivery.endpoint_id.clone()))
-                    .or_default();
-                *count += 1;
-                *count <= self.limits.per_endpoint
-            });
-        }
+        let per_endpoint = (room / SHARE_OF_ROOM).clamp(1, self.limits.per_endpoint);
+        let busy: Vec<_> = taken
+            .iter()
+            .filter(|(_, count)| **count >= per_endpoint)
+            .map(|(endpoint, _)| endpoint.clone())
+            .collect();
+        let mut chosen = self.store.pending(&busy, per_endpoint, room).await?;
+        chosen.retain(|delivery| {
+            let count = taken
+                .entry((delivery.organization_id.clone(), delivery.endpoint_id.clone()))
+                .or_default();
+            *count += 1;
+            *count <= per_endpoint
+        });
         if chosen.is_empty() {
             return Ok(Vec::new());
         }
