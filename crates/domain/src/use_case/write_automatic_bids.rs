@@ -88,6 +88,10 @@ impl WriteAutomaticBids {
             self.intents.settle_automatic(intent, None).await?;
             return Ok(AutomaticBidOutcome::Superseded);
         };
+        if !found.lead.lead.status.is_open() {
+            self.intents.settle_automatic(intent, None).await?;
+            return Ok(AutomaticBidOutcome::Superseded);
+        }
         let request = match self.write(&found) {
             Ok(request) => request,
             Err(why) => {
