@@ -1,6 +1,7 @@
 //! Backfill matches: after a filter change, runs the campaign's filters over all stored jobs, newest first, while
 //! the previous matches keep serving; then switches atomically (decision A5).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::ingest_jobs::compile;
@@ -54,11 +55,12 @@ impl BackfillMatches {
             .collect();
         let set = compile(&filters)?;
         let mut matched: Vec<Vec<i64>> = vec![Vec::new(); due.campaigns.len()];
-        let position = |organization: &OrganizationId, campaign: &CampaignId| {
-            due.campaigns
-                .iter()
-                .position(|b| b.organization_id == *organization && b.campaign_id == *campaign)
-        };
+        let places: HashMap<(&OrganizationId, &CampaignId), usize> = due
+            .campaigns
+            .iter()
+            .enumerate()
+            .map(|(place, backfill)| ((&backfill.organization_id, &backfill.campaign_id), place))
+            .collect();
         let mut before = None;
         while !set.is_empty() {
             let jobs = self
@@ -71,7 +73,8 @@ impl BackfillMatches {
                 let post = JobPost::parse(&job.json)
                     .map_err(|fault| StoreError::Corrupt(format!("job {}: {fault}", job.id)))?;
                 for (organization, campaign, _) in set.matches(&PreparedJob::new(&post)) {
-                    if let Some(found) = position(&organization, &campaign).and_then(|i| matched.get_mut(i))
+                    let place = places.get(&(&organization, &campaign));
+                    if let Some(found) = place.and_then(|place| matched.get_mut(*place))
                         && found.last() != Some(&job.seq)
                     {
                         found.push(job.seq);
