@@ -1,1 +1,33 @@
-//! The acceptance suite lives in `tests/`.
+//! Drives the `bidloop` program as a whole: started as a process, provisioned by its own commands, called over
+//! HTTP, watched from the marketplace's and the caller's side.
+//!
+//! This crate is the harness; the rules it holds the program to are the test binary's, `tests/acceptance/`.
+//! Reading order: `world` (a marketplace, a caller and an installation put together), `installation` (settings,
+//! database, commands), `service` (a running `bidloop serve`), `api` (HTTP calls), `document` and `posts` (what
+//! is provisioned and published), `database` and `forwarder` (a database a test, and its going away), `patience` (waiting with a deadline).
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    clippy::needless_pass_by_value,
+    clippy::return_self_not_must_use,
+    reason = "test code: what goes wrong here fails the test that called"
+)]
+
+pub mod api;
+pub mod database;
+pub mod document;
+pub mod forwarder;
+pub mod installation;
+pub mod patience;
+pub mod posts;
+pub mod service;
+pub mod world;
+
+pub use api::{Answer, Api};
+pub use database::Kind;
+pub use installation::{Finished, Installation};
+pub use patience::{eventually, until};
+pub use service::Service;
+pub use world::World;

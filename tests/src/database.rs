@@ -1,0 +1,141 @@
+//! A database a test: a SQLite file in the test's folder, or a PostgreSQL database of its own on the throw-away
+//! server, dropped with the test. Also the way to look like a database that a newer program migrated.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio_postgres::NoTls;
+
+/// Names the superuser URL of a throw-away PostgreSQL server.
+const SERVER: &str = "BIDLOOP_TEST_POSTGRES_URL";
+/// The step that a newer program would have added; as long as the first step's name, so that it fits its place.
+const NEWER_STEP: &str = "99999999999999";
+const FIRST_STEP: &str = "00000000000001";
+
+/// The databases that the program runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A file.
+    Sqlite,
+    /// A server.
+    Postgres,
+}
+
+/// The database of one test.
+#[derive(Debug)]
+pub enum TestDatabase {
+    /// The file.
+    Sqlite(PathBuf),
+    /// The server's URL and the database's name.
+    Postgres { server: String, name: String },
+}
+
+impl TestDatabase {
+    /// A database that holds nothing yet.
+    pub fn create(kind: Kind, folder: &Path) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        match kind {
+            Kind::Sqlite => Self::Sqlite(folder.join("bidloop.db")),
+            Kind::Postgres => {
+                let server = variable(SERVER, "the superuser URL of a throw-away PostgreSQL server");
+                let count = COUNT.fetch_add(1, Ordering::Relaxed);
+                let name = format!("acceptance_{}_{count}", std::process::id());
+                execute(&server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+                execute(&server, &format!("CREATE DATABASE {name}"));
+                Self::Postgres { server, name }
+            }
+        }
+    }
+
+    /// What `database.url` is to be set to.
+    pub fn url(&self) -> String {
+        match self {
+            Self::Sqlite(file) => format!("sqlite://{}", file.display()),
+            Self::Postgres { server, name } => format!("{}/{name}", without_database(server)),
+        }
+    }
+
+    /// Host and port of the server; `None` for a file.
+    pub fn server_address(&self) -> Option<String> {
+        let Self::Postgres { server, .. } = self else {
+            return None;
+        };
+        let authority = without_database(server).split("://").nth(1)?;
+        Some(authority.rsplit('@').next()?.to_owned())
+    }
+
+    /// The URL with another host and port, through which the same database can be reached.
+    pub fn url_through(&self, address: &str) -> String {
+        let direct = self.server_address().expect("a server");
+        self.url().replacen(&direct, address, 1)
+    }
+
+    /// Makes the database look as if a newer version of the program had migrated it. The program must be stopped.
+    pub fn pretend_newer(&self) {
+        match self {
+            Self::Sqlite(file) => {
+                // No SQL here: the step's name is exchanged in the file, in the table and in its index.
+                let mut bytes = std::fs::read(file).unwrap();
+                let places: Vec<usize> = bytes
+                    .windows(FIRST_STEP.len())
+                    .enumerate()
+                    .filter_map(|(at, window)| (window == FIRST_STEP.as_bytes()).then_some(at))
+                    .collect();
+                assert!(
+                    !places.is_empty(),
+                    "the file names no step; is its journal still open?"
+                );
+                for at in places {
+                    bytes[at..at + NEWER_STEP.len()].copy_from_slice(NEWER_STEP.as_bytes());
+                }
+                std::fs::write(file, bytes).unwrap();
+            }
+            Self::Postgres { .. } => execute(
+                &self.url(),
+                &format!("INSERT INTO __diesel_schema_migrations (version) VALUES ('{NEWER_STEP}')"),
+            ),
+        }
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        if let Self::Postgres { server, name } = self
+            && !std::thread::panicking()
+        {
+            execute(server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+        }
+    }
+}
+
+/// An environment variable that the tests cannot do without.
+pub(crate) fn variable(name: &str, what: &str) -> String {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests/run tells the tests where things are"
+    )]
+    let value = std::env::var(name);
+    value.unwrap_or_else(|_| panic!("{name} is not set ({what}): run tests/run, or set it"))
+}
+
+fn without_database(server: &str) -> &str {
+    let (scheme, rest) = server.split_once("://").expect("a URL");
+    let end = rest.find('/').unwrap_or(rest.len());
+    &server[..scheme.len() + 3 + end]
+}
+
+fn execute(url: &str, statement: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls)
+            .await
+            .unwrap_or_else(|error| panic!("{SERVER}: the server cannot be reached: {error}"));
+        let connection = tokio::spawn(connection);
+        client.batch_execute(statement).await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+    });
+}

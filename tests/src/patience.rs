@@ -1,0 +1,28 @@
+//! Waiting for what another process does: looked at again and again until it holds or its time is up.
+
+use std::time::{Duration, Instant};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The first value that `look` finds. Fails with `what` was waited for once `within` has passed.
+#[track_caller]
+pub fn eventually<T>(what: &str, within: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(
+            started.elapsed() < within,
+            "waited {within:?} in vain for: {what}"
+        );
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Waits until `holds` does; fails with `what` was waited for once `within` has passed.
+#[track_caller]
+pub fn until(what: &str, within: Duration, mut holds: impl FnMut() -> bool) {
+    eventually(what, within, || holds().then_some(()));
+}

@@ -1,0 +1,41 @@
+//! What the program promises, rule by rule, each shown on both databases.
+//!
+//! Every module owns one part of the promise; a test's name is its rule. The harness is the crate's library.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "test code: what goes wrong here fails the test"
+)]
+
+/// Stamps each rule for both databases.
+macro_rules! on_both_databases {
+    ($($rule:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $rule() { super::$rule(::acceptance::Kind::Sqlite); })*
+        }
+        mod postgres {
+            $(#[test] fn $rule() { super::$rule(::acceptance::Kind::Postgres); })*
+        }
+    };
+}
+
+mod activity;
+mod availability;
+mod bidding_loop;
+mod bids;
+mod crashes;
+mod demo;
+mod hostile_requests;
+mod keys;
+mod lead_commands;
+mod listing;
+mod marketplace_trouble;
+mod measures;
+mod provisioning;
+mod quota_races;
+mod real_posts;
+mod saved_filters;
+mod settings;
+mod uploads;
+mod webhooks;
