@@ -9,104 +9,135 @@ use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::failure::Failure;
-use crate::rows::{ListEndRow, NewMatchRow};
+use crate::rows::{LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let statement = InsertMatches {
-        organization_ids: rows.iter().map(|row| row.organization_id).collect(),
-        campaign_ids: rows.iter().map(|row| row.campaign_id).collect(),
-        generations: rows.iter().map(|row| row.generation).collect(),
-        seqs: rows.iter().map(|row| row.seq).collect(),
-        job_ids: rows.iter().map(|row| row.job_id).collect(),
-        created_ats: rows.iter().map(|row| row.created_at).collect(),
+    let statement = Bulk {
+        before: "INSERT INTO matches (organization_id, campaign_id, generation, seq, job_id, created_at) \
+                 SELECT * FROM unnest(",
+        columns: vec![
+            Column::Text(rows.iter().map(|row| row.organization_id).collect()),
+            Column::Text(rows.iter().map(|row| row.campaign_id).collect()),
+            Column::Number(rows.iter().map(|row| row.generation).collect()),
+            Column::Number(rows.iter().map(|row| row.seq).collect()),
+            Column::Text(rows.iter().map(|row| row.job_id).collect()),
+            Column::Number(rows.iter().map(|row| row.created_at).collect()),
+        ],
+        after: ")",
     };
-    statement.execute(conn).await?;
+    statement.run(conn, rows.len()).await?;
     Ok(())
 }
 
 /// Writes how lists end into their campaigns' rows.
 pub(super) async fn update_list_ends(conn: &mut Conn, rows: &[ListEndRow<'_>]) -> Result<(), Failure> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let statement = UpdateListEnds {
-        organization_ids: rows.iter().map(|row| row.organization_id).collect(),
-        campaign_ids: rows.iter().map(|row| row.campaign_id).collect(),
-        totals: rows.iter().map(|row| row.match_total).collect(),
-        last_ats: rows.iter().map(|row| row.last_match_at).collect(),
+    let statement = Bulk {
+        before: "UPDATE campaigns SET match_total = list.match_total, last_match_at = list.last_match_at FROM unnest(",
+        columns: vec![
+            Column::Text(rows.iter().map(|row| row.organization_id).collect()),
+            Column::Text(rows.iter().map(|row| row.campaign_id).collect()),
+            Column::Number(rows.iter().map(|row| row.match_total).collect()),
+            Column::NumberOrNull(rows.iter().map(|row| row.last_match_at).collect()),
+        ],
+        after: ") AS list (organization_id, campaign_id, match_total, last_match_at) \
+                WHERE campaigns.organization_id = list.organization_id AND campaigns.id = list.campaign_id",
     };
-    statement.execute(conn).await?;
+    statement.run(conn, rows.len()).await?;
     Ok(())
 }
 
-struct InsertMatches<'a> {
-    organization_ids: Vec<&'a str>,
-    campaign_ids: Vec<&'a str>,
-    generations: Vec<i64>,
-    seqs: Vec<i64>,
-    job_ids: Vec<&'a str>,
-    created_ats: Vec<i64>,
+/// Stores leads that are as new as [`LeadRow::new`] makes them; those that are there stay as they are.
+pub(super) async fn insert_new_leads(conn: &mut Conn, rows: &[LeadRow]) -> Result<(), Failure> {
+    let configs: Result<Vec<String>, _> = rows
+        .iter()
+        .map(|row| serde_json::to_string(&row.bidding_config.0))
+        .collect();
+    let configs = configs.map_err(|error| Failure::Fault(error.to_string()))?;
+    let statement = Bulk {
+        before: "INSERT INTO leads (organization_id, id, campaign_id, job_id, created_at, status, bidding_config) \
+                 SELECT * FROM unnest(",
+        columns: vec![
+            Column::Text(rows.iter().map(|row| row.organization_id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.campaign_id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.job_id.as_str()).collect()),
+            Column::Number(rows.iter().map(|row| row.created_at).collect()),
+            Column::Text(rows.iter().map(|row| row.status.as_str()).collect()),
+            Column::Text(configs.iter().map(String::as_str).collect()),
+        ],
+        after: ") ON CONFLICT DO NOTHING",
+    };
+    statement.run(conn, rows.len()).await?;
+    Ok(())
 }
 
-impl QueryId for InsertMatches<'_> {
-    type QueryId = InsertMatches<'static>;
-    const HAS_STATIC_QUERY_ID: bool = true;
+/// Queues those of the deliveries that were not queued before, and says how many those are.
+pub(super) async fn insert_deliveries(conn: &mut Conn, rows: &[NewDeliveryRow]) -> Result<usize, Failure> {
+    let statement = Bulk {
+        before: "INSERT INTO deliveries (organization_id, id, endpoint_id, campaign_id, lead_id, event, data, \
+                 created_at, state) SELECT * FROM unnest(",
+        columns: vec![
+            Column::Text(rows.iter().map(|row| row.organization_id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.endpoint_id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.campaign_id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.lead_id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.event).collect()),
+            Column::TextOrNull(rows.iter().map(|row| row.data.as_deref()).collect()),
+            Column::Number(rows.iter().map(|row| row.created_at).collect()),
+            Column::Text(rows.iter().map(|row| row.state).collect()),
+        ],
+        after: ") ON CONFLICT DO NOTHING",
+    };
+    statement.run(conn, rows.len()).await
 }
 
-impl QueryFragment<Pg> for InsertMatches<'_> {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(
-            "INSERT INTO matches (organization_id, campaign_id, generation, seq, job_id, created_at) \
-             SELECT * FROM unnest(",
-        );
-        out.push_bind_param::<Array<Text>, _>(&self.organization_ids)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.campaign_ids)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<BigInt>, _>(&self.generations)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<BigInt>, _>(&self.seqs)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.job_ids)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<BigInt>, _>(&self.created_ats)?;
-        out.push_sql(")");
-        Ok(())
+/// A statement with columns of values in its middle, separated by commas.
+struct Bulk<'a> {
+    before: &'static str,
+    columns: Vec<Column<'a>>,
+    after: &'static str,
+}
+
+/// One value a row.
+enum Column<'a> {
+    Text(Vec<&'a str>),
+    TextOrNull(Vec<Option<&'a str>>),
+    Number(Vec<i64>),
+    NumberOrNull(Vec<Option<i64>>),
+}
+
+impl Bulk<'_> {
+    async fn run(self, conn: &mut Conn, rows: usize) -> Result<usize, Failure> {
+        if rows == 0 {
+            return Ok(0);
+        }
+        Ok(self.execute(conn).await?)
     }
 }
 
-struct UpdateListEnds<'a> {
-    organization_ids: Vec<&'a str>,
-    campaign_ids: Vec<&'a str>,
-    totals: Vec<i64>,
-    last_ats: Vec<Option<i64>>,
+/// Told from others by its text, under which it stays prepared.
+impl QueryId for Bulk<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl QueryId for UpdateListEnds<'_> {
-    type QueryId = UpdateListEnds<'static>;
-    const HAS_STATIC_QUERY_ID: bool = true;
-}
-
-impl QueryFragment<Pg> for UpdateListEnds<'_> {
+impl QueryFragment<Pg> for Bulk<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(
-            "UPDATE campaigns SET match_total = list.match_total, last_match_at = list.last_match_at FROM unnest(",
-        );
-        out.push_bind_param::<Array<Text>, _>(&self.organization_ids)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Text>, _>(&self.campaign_ids)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<BigInt>, _>(&self.totals)?;
-        out.push_sql(", ");
-        out.push_bind_param::<Array<Nullable<BigInt>>, _>(&self.last_ats)?;
-        out.push_sql(
-            ") AS list (organization_id, campaign_id, match_total, last_match_at) \
-             WHERE campaigns.organization_id = list.organization_id AND campaigns.id = list.campaign_id",
-        );
+        out.push_sql(self.before);
+        for (number, column) in self.columns.iter().enumerate() {
+            if number > 0 {
+                out.push_sql(", ");
+            }
+            match column {
+                Column::Text(values) => out.push_bind_param::<Array<Text>, _>(values)?,
+                Column::TextOrNull(values) => out.push_bind_param::<Array<Nullable<Text>>, _>(values)?,
+                Column::Number(values) => out.push_bind_param::<Array<BigInt>, _>(values)?,
+                Column::NumberOrNull(values) => out.push_bind_param::<Array<Nullable<BigInt>>, _>(values)?,
+            }
+        }
+        out.push_sql(self.after);
         Ok(())
     }
 }

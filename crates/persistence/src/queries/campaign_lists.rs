@@ -98,6 +98,12 @@ impl CampaignLists {
         self.lists.contains_key(campaign)
     }
 
+    /// Whether the generation is the one that the campaign's list is read from.
+    pub(super) fn serves(&self, campaign: &CampaignKey, generation: i64) -> bool {
+        let list = self.lists.get(campaign);
+        list.is_some_and(|campaign| campaign.list.generation == generation)
+    }
+
     /// The campaign's list, to be changed.
     pub(super) fn change(&mut self, campaign: &CampaignKey) -> Option<&mut CampaignList> {
         let list = self.lists.get_mut(campaign)?;

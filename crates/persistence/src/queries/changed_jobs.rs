@@ -14,10 +14,17 @@ use super::jobs::Arrival;
 use super::match_lists::{CampaignKey, Entry, VALUES_AT_ONCE};
 use crate::columns::read;
 use crate::failure::Failure;
-use crate::schema::{campaigns, leads, matches};
+use crate::schema::{leads, matches};
+
+/// A row of `matches`: of the list that is served, or of one that is not.
+pub(super) struct KnownMatch {
+    job_id: String,
+    pub(super) campaign: CampaignKey,
+    generation: i64,
+}
 
 /// The campaigns that list a job, by its id.
-pub(super) type Listed = HashMap<String, HashSet<CampaignKey>>;
+type Listed<'k> = HashMap<&'k str, HashSet<&'k CampaignKey>>;
 
 /// What a campaign's list loses and gains.
 #[derive(Default)]
@@ -26,32 +33,37 @@ struct Edit<'p> {
     gained: Vec<(LeadId, &'p Arrival<'p>)>,
 }
 
-/// Which campaigns list the jobs so far.
-pub(super) async fn campaigns_that_list(conn: &mut Conn, changed: &[Arrival<'_>]) -> Result<Listed, Failure> {
-    let served = campaigns::organization_id
-        .eq(matches::organization_id)
-        .and(campaigns::id.eq(matches::campaign_id))
-        .and(campaigns::generation.eq(matches::generation));
-    let mut listed = Listed::new();
+/// The matches of the jobs so far, of all generations. Campaigns, which know the one that is served, are not joined: a
+/// database that thinks them few would read all their matches.
+pub(super) async fn known_matches(
+    conn: &mut Conn,
+    changed: &[Arrival<'_>],
+) -> Result<Vec<KnownMatch>, Failure> {
+    let mut known = Vec::new();
     for chunk in changed.chunks(VALUES_AT_ONCE) {
         let ids: Vec<&str> = chunk.iter().map(Arrival::id).collect();
-        let rows: Vec<(String, String, String)> = matches::table
-            .inner_join(campaigns::table.on(served))
+        let rows: Vec<(String, String, String, i64)> = matches::table
             .filter(matches::job_id.eq_any(ids))
-            .select((matches::job_id, matches::organization_id, matches::campaign_id))
+            .select((
+                matches::job_id,
+                matches::organization_id,
+                matches::campaign_id,
+                matches::generation,
+            ))
             .load(conn)
             .await?;
-        for (job_id, organization, campaign) in rows {
-            let organization = read(
-                "matches.organization_id",
-                &organization,
-                OrganizationId::parse(&organization),
-            )?;
-            let campaign = read("matches.campaign_id", &campaign, CampaignId::parse(&campaign))?;
-            listed.entry(job_id).or_default().insert((organization, campaign));
+        for (job_id, organization, campaign, generation) in rows {
+            let organization_id = OrganizationId::parse(&organization);
+            let organization_id = read("matches.organization_id", &organization, organization_id)?;
+            let campaign_id = read("matches.campaign_id", &campaign, CampaignId::parse(&campaign))?;
+            known.push(KnownMatch {
+                job_id,
+                campaign: (organization_id, campaign_id),
+                generation,
+            });
         }
     }
-    Ok(listed)
+    Ok(known)
 }
 
 /// Takes the jobs out of the lists of campaigns that they match no longer, and puts them into those of campaigns
@@ -60,11 +72,17 @@ pub(super) async fn match_anew(
     conn: &mut Conn,
     lists: &mut CampaignLists,
     changed: &[Arrival<'_>],
-    listed: &Listed,
+    known: &[KnownMatch],
     at: Timestamp,
     counts: &mut PageCounts,
 ) -> Result<(), Failure> {
-    let edits = edits(lists, changed, listed);
+    let mut listed = Listed::new();
+    for known in known {
+        if lists.serves(&known.campaign, known.generation) {
+            listed.entry(&known.job_id).or_default().insert(&known.campaign);
+        }
+    }
+    let edits = edits(lists, changed, &listed);
     let lead_ids: Vec<&LeadId> = edits
         .values()
         .flat_map(|edit| edit.gained.iter().map(|(lead, _)| lead))
@@ -92,13 +110,13 @@ pub(super) async fn match_anew(
 fn edits<'p>(
     lists: &CampaignLists,
     changed: &'p [Arrival<'p>],
-    listed: &'p Listed,
+    listed: &Listed<'p>,
 ) -> BTreeMap<&'p CampaignKey, Edit<'p>> {
     let mut edits: BTreeMap<&CampaignKey, Edit<'_>> = BTreeMap::new();
     for arrival in changed {
         let held = listed.get(arrival.id());
         let wanted = arrival.campaigns();
-        for campaign in held.into_iter().flatten() {
+        for &campaign in held.into_iter().flatten() {
             if !wanted.contains(&campaign) {
                 edits.entry(campaign).or_default().lost.push(arrival.id());
             }

@@ -6,10 +6,10 @@ use bidloop_domain::model::{NewEvent, OrganizationId, Timestamp, WebhookEndpoint
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::Conn;
+use super::{Conn, insert_deliveries};
 use crate::failure::Failure;
 use crate::rows::{EndpointRow, NewDeliveryRow};
-use crate::schema::{deliveries, webhook_endpoints};
+use crate::schema::webhook_endpoints;
 
 /// Organizations named in one statement.
 const ORGANIZATIONS_AT_ONCE: usize = 500;
@@ -57,11 +57,6 @@ pub(super) async fn queue_event(conn: &mut Conn, event: &NewEvent, at: Timestamp
         .into_iter()
         .map(|endpoint| NewDeliveryRow::new(event, &endpoint.id, at))
         .collect();
-    insert_deliveries(conn, &rows).await
-}
-
-/// Queues deliveries whose receivers were chosen before, for many events at once.
-pub(super) async fn insert_deliveries(conn: &mut Conn, rows: &[NewDeliveryRow]) -> Result<u64, Failure> {
-    let inserted: usize = insert_new!(conn, deliveries::table, rows);
-    Ok(inserted as u64)
+    let queued = insert_deliveries(conn, &rows).await?;
+    Ok(queued as u64)
 }

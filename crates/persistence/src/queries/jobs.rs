@@ -116,9 +116,10 @@ async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<RecordPage, 
         changed_jobs: arrivals.changed.len() as u64,
         ..PageCounts::default()
     };
-    let held = changed_jobs::campaigns_that_list(conn, &arrivals.changed).await?;
-    let mut lists = CampaignLists::load(conn, concerned(&arrivals, held.values().flatten())).await?;
-    changed_jobs::match_anew(conn, &mut lists, &arrivals.changed, &held, page.at, &mut counts).await?;
+    let known = changed_jobs::known_matches(conn, &arrivals.changed).await?;
+    let listing = known.iter().map(|known| &known.campaign);
+    let mut lists = CampaignLists::load(conn, concerned(&arrivals, listing)).await?;
+    changed_jobs::match_anew(conn, &mut lists, &arrivals.changed, &known, page.at, &mut counts).await?;
     new_matches::match_new_jobs(conn, &mut lists, &arrivals.new, page, &mut counts).await?;
     lists.save(conn).await?;
     move_position(conn, page.cursor.as_deref(), arrivals.last_job_seq).await?;
@@ -210,14 +211,14 @@ async fn replace_jobs(conn: &mut Conn, changed: &[Arrival<'_>]) -> Result<(), Fa
     Ok(())
 }
 
-/// The campaigns whose lists may change: those that the jobs match, and those that list them so far.
+/// The campaigns whose lists may change: those that the jobs match, and those that may list them so far.
 fn concerned<'a>(
     arrivals: &Arrivals<'a>,
-    held: impl Iterator<Item = &'a CampaignKey>,
+    listing: impl Iterator<Item = &'a CampaignKey>,
 ) -> HashSet<&'a CampaignKey> {
     let arrivals = arrivals.new.iter().chain(&arrivals.changed);
     let matching = arrivals.flat_map(|arrival| &arrival.job.campaigns);
-    matching.chain(held).collect()
+    matching.chain(listing).collect()
 }
 
 async fn move_position(conn: &mut Conn, cursor: Option<&str>, last_job_seq: i64) -> Result<(), Failure> {

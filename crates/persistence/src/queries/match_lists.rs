@@ -3,7 +3,7 @@
 //! Owns how a list grows at its end and how jobs are taken out of it and put into it. Which jobs those are is the
 //! callers' business, and so are the locks: see [`feed`](super::feed).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bidloop_domain::model::{CampaignId, OrganizationId};
 use diesel::prelude::*;
@@ -12,7 +12,7 @@ use diesel_async::RunQueryDsl;
 use super::{Conn, insert_matches};
 use crate::columns::stored;
 use crate::failure::Failure;
-use crate::rows::NewMatchRow;
+use crate::rows::{JobPlaceRow, NewMatchRow};
 use crate::schema::{jobs, matches};
 
 /// Values of one `IN`.
@@ -78,7 +78,8 @@ impl MatchList {
         let first = self.first_change(conn, lost, &gained).await?;
         // From one earlier on, so that the last match is among them whatever changes.
         let start = (first - 1).max(1);
-        let before = self.tail(conn, start).await?;
+        let moments: HashSet<i64> = gained.iter().map(|entry| entry.created_at).collect();
+        let before = self.tail(conn, start, &moments).await?;
         let lost: HashSet<&str> = lost.iter().copied().collect();
         let after = edited(&before, &lost, gained);
         let kept = before
@@ -113,19 +114,19 @@ impl MatchList {
     async fn first_change(&self, conn: &mut Conn, lost: &[&str], gained: &[Entry]) -> Result<i64, Failure> {
         let mut first = self.total + 1;
         for ids in lost.chunks(VALUES_AT_ONCE) {
-            let lowest: Option<i64> = matches::table
+            let seqs: Vec<i64> = matches::table
                 .filter(matches::organization_id.eq(self.campaign.0.as_str()))
                 .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
                 .filter(matches::generation.eq(self.generation))
                 .filter(matches::job_id.eq_any(ids.iter().copied()))
-                .select(diesel::dsl::min(matches::seq))
-                .first(conn)
+                .select(matches::seq)
+                .load(conn)
                 .await?;
-            first = first.min(lowest.unwrap_or(i64::MAX));
+            first = seqs.into_iter().fold(first, i64::min);
         }
         let earliest = gained.iter().map(|entry| entry.created_at).min();
         match (earliest, self.last_at) {
-            (Some(earliest), Some(last)) if earliest <= last => {
+            (Some(earliest), Some(end)) if earliest <= end => {
                 // Walks back from the end as far as must be numbered anew.
                 let before: Option<i64> = matches::table
                     .filter(matches::organization_id.eq(self.campaign.0.as_str()))
@@ -143,23 +144,41 @@ impl MatchList {
         }
     }
 
-    /// The list from the number `start` on.
-    async fn tail(&self, conn: &mut Conn, start: i64) -> Result<Vec<Entry>, Failure> {
-        let rows: Vec<(i64, i64, i64, String)> = matches::table
-            .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
+    /// The list from the number `start` on. Only what became a match at one of `moments` is told from others of that
+    /// moment, by its posting time and its number: these are not joined, since a database that thinks the list short
+    /// would read all jobs for it.
+    async fn tail(&self, conn: &mut Conn, start: i64, moments: &HashSet<i64>) -> Result<Vec<Entry>, Failure> {
+        let rows: Vec<(String, i64)> = matches::table
             .filter(matches::organization_id.eq(self.campaign.0.as_str()))
             .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
             .filter(matches::generation.eq(self.generation))
             .filter(matches::seq.ge(start))
             .order(matches::seq)
-            .select((matches::created_at, jobs::posted_at, jobs::seq, matches::job_id))
+            .select((matches::job_id, matches::created_at))
             .load(conn)
             .await?;
-        let entry = |(created_at, posted_at, job_seq, job_id)| Entry {
-            created_at,
-            posted_at,
-            job_seq,
-            job_id,
+        let mut places: HashMap<String, (i64, i64)> = HashMap::new();
+        let of_moments: Vec<&str> = rows
+            .iter()
+            .filter(|(_, created_at)| moments.contains(created_at))
+            .map(|(job_id, _)| job_id.as_str())
+            .collect();
+        for ids in of_moments.chunks(VALUES_AT_ONCE) {
+            let jobs: Vec<JobPlaceRow> = jobs::table
+                .filter(jobs::id.eq_any(ids.iter().copied()))
+                .select(JobPlaceRow::as_select())
+                .load(conn)
+                .await?;
+            places.extend(jobs.into_iter().map(|job| (job.id, (job.posted_at, job.seq))));
+        }
+        let entry = |(job_id, created_at): (String, i64)| {
+            let (posted_at, job_seq) = places.get(&job_id).copied().unwrap_or_default();
+            Entry {
+                created_at,
+                posted_at,
+                job_seq,
+                job_id,
+            }
         };
         Ok(rows.into_iter().map(entry).collect())
     }

@@ -275,8 +275,8 @@ async fn carry_over(conn: &mut Conn, plan: &Plan, list: &mut MatchList) -> Resul
             }
         }
     }
-    let lost: Vec<&str> = since.iter().map(|job| job.id.as_str()).collect();
-    list.edit(conn, &lost, gained).await
+    let stored_since: Vec<&str> = since.iter().map(|job| job.id.as_str()).collect();
+    list.edit(conn, &stored_since, gained).await
 }
 
 /// Removes what is left of former generations. The switch is done whatever becomes of this: the rows are of no use
@@ -305,34 +305,37 @@ async fn remove_former(store: &Store, campaign: &CampaignKey) {
     }
 }
 
-/// Removes rows of generations before `served`, and says whether there may be more.
-async fn remove_some(conn: &mut Conn, campaign: &CampaignKey, served: i64) -> Result<bool, Failure> {
-    let of_campaign = || {
-        matches::table
-            .filter(matches::organization_id.eq(campaign.0.as_str()))
-            .filter(matches::campaign_id.eq(campaign.1.as_str()))
-    };
-    let last: Option<(i64, i64)> = of_campaign()
-        .filter(matches::generation.lt(served))
-        .order((matches::generation, matches::seq))
-        .select((matches::generation, matches::seq))
-        .offset(stored(ROWS_AT_ONCE) - 1)
-        .limit(1)
-        .first(conn)
-        .await
-        .optional()?;
-    let Some((generation, seq)) = last else {
-        diesel::delete(of_campaign().filter(matches::generation.lt(served)))
-            .execute(conn)
-            .await?;
+/// Removes rows of generations before `served`, and says whether there are more.
+pub(super) async fn remove_some(
+    conn: &mut Conn,
+    campaign: &CampaignKey,
+    served: i64,
+) -> Result<bool, Failure> {
+    let Some((generation, seq)) = first_before(conn, campaign, served).await? else {
         return Ok(false);
     };
-    diesel::delete(of_campaign().filter(matches::generation.lt(generation)))
-        .execute(conn)
-        .await?;
-    let up_to = matches::generation.eq(generation).and(matches::seq.le(seq));
-    diesel::delete(of_campaign().filter(up_to)).execute(conn).await?;
-    Ok(true)
+    let some = matches::table
+        .filter(matches::organization_id.eq(campaign.0.as_str()))
+        .filter(matches::campaign_id.eq(campaign.1.as_str()))
+        .filter(matches::generation.eq(generation))
+        .filter(matches::seq.lt(seq + stored(ROWS_AT_ONCE)));
+    diesel::delete(some).execute(conn).await?;
+    Ok(first_before(conn, campaign, served).await?.is_some())
+}
+
+/// The first match, by generation and number, of the generations before `served`.
+async fn first_before(
+    conn: &mut Conn,
+    campaign: &CampaignKey,
+    served: i64,
+) -> Result<Option<(i64, i64)>, Failure> {
+    let first = matches::table
+        .filter(matches::organization_id.eq(campaign.0.as_str()))
+        .filter(matches::campaign_id.eq(campaign.1.as_str()))
+        .filter(matches::generation.lt(served))
+        .order((matches::generation, matches::seq))
+        .select((matches::generation, matches::seq));
+    Ok(first.first(conn).await.optional()?)
 }
 
 fn key(campaign: &CampaignKey) -> (&str, &str) {
@@ -360,13 +363,24 @@ async fn locked_generation_row(
     Ok(for_update!(row).first(conn).await.optional()?)
 }
 
-/// The jobs whose content was stored after `seq`, in the order of storing.
+/// The jobs whose content was stored after `seq`, in the order of storing. Read in parts, so that the order is an
+/// index's whatever the database thinks of their number.
 async fn stored_after(conn: &mut Conn, seq: i64) -> Result<Vec<JobPlaceRow>, Failure> {
-    let rows = jobs::table
-        .filter(jobs::seq.gt(seq))
-        .order(jobs::seq)
-        .select(JobPlaceRow::as_select());
-    Ok(rows.load(conn).await?)
+    let mut all: Vec<JobPlaceRow> = Vec::new();
+    loop {
+        let rows: Vec<JobPlaceRow> = jobs::table
+            .filter(jobs::seq.gt(all.last().map_or(seq, |last| last.seq)))
+            .order(jobs::seq)
+            .limit(stored(ROWS_AT_ONCE))
+            .select(JobPlaceRow::as_select())
+            .load(conn)
+            .await?;
+        let complete = rows.len() < ROWS_AT_ONCE;
+        all.extend(rows);
+        if complete {
+            return Ok(all);
+        }
+    }
 }
 
 /// Since when the campaign's jobs are matches, by job.

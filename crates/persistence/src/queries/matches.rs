@@ -56,6 +56,12 @@ async fn due_backfills(conn: &mut Conn) -> Result<DueBackfills, Failure> {
         .select((campaigns::organization_id, campaigns::id, campaigns::revision))
         .load(conn)
         .await?;
+    if due.is_empty() {
+        return Ok(DueBackfills {
+            watermark,
+            campaigns: Vec::new(),
+        });
+    }
     let of_due = campaigns::organization_id
         .eq(filters::organization_id)
         .and(campaigns::id.eq(filters::campaign_id));

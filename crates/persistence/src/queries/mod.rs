@@ -3,7 +3,7 @@
 //! Whatever mounts this defines `Conn`, `Store` and the macros `for_update!`, `for_share!`, `insert_new!`,
 //! `execute_together!` and `dense_range!`.
 
-use super::bulk::{insert_matches, update_list_ends};
+use super::bulk::{insert_deliveries, insert_matches, insert_new_leads, update_list_ends};
 use super::{Conn, Store};
 
 mod activities;

@@ -10,13 +10,13 @@ use bidloop_domain::port::{MatchedPage, PageCounts};
 use diesel_async::RunQueryDsl;
 
 use super::campaign_lists::CampaignLists;
-use super::events::{endpoints_of_each, insert_deliveries};
+use super::events::endpoints_of_each;
 use super::jobs::Arrival;
 use super::match_lists::CampaignKey;
-use super::{Conn, insert_matches};
+use super::{Conn, insert_deliveries, insert_matches, insert_new_leads};
 use crate::failure::Failure;
 use crate::rows::{LeadRow, NewAutomaticBidRow, NewDeliveryRow};
-use crate::schema::{automatic_bids, leads};
+use crate::schema::automatic_bids;
 
 /// What campaigns are to do.
 #[derive(Default)]
@@ -53,7 +53,7 @@ pub(super) async fn match_new_jobs(
     }
     insert_matches(conn, &rows).await?;
     counts.matches += rows.len() as u64;
-    let _inserted: usize = insert_new!(conn, leads::table, actions.leads.as_slice());
+    insert_new_leads(conn, &actions.leads).await?;
     counts.deliveries += queue_job_new(conn, &actions.pushes, page.at).await?;
     let queued: usize = insert_new!(conn, automatic_bids::table, actions.intents.as_slice());
     counts.automatic_bids += queued as u64;
@@ -121,5 +121,6 @@ async fn queue_job_new(
                 .map(|endpoint| NewDeliveryRow::new(&event, &endpoint.id, at)),
         );
     }
-    insert_deliveries(conn, &rows).await
+    let queued = insert_deliveries(conn, &rows).await?;
+    Ok(queued as u64)
 }

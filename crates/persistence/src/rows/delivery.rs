@@ -9,15 +9,15 @@ use crate::schema::deliveries;
 #[derive(Debug, Clone, Insertable)]
 #[diesel(table_name = deliveries)]
 pub(crate) struct NewDeliveryRow {
-    organization_id: String,
-    id: String,
-    endpoint_id: String,
-    campaign_id: String,
-    lead_id: String,
-    event: &'static str,
-    data: Option<String>,
-    created_at: i64,
-    state: &'static str,
+    pub(crate) organization_id: String,
+    pub(crate) id: String,
+    pub(crate) endpoint_id: String,
+    pub(crate) campaign_id: String,
+    pub(crate) lead_id: String,
+    pub(crate) event: &'static str,
+    pub(crate) data: Option<String>,
+    pub(crate) created_at: i64,
+    pub(crate) state: &'static str,
 }
 
 impl NewDeliveryRow {

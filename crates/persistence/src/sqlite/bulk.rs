@@ -5,8 +5,8 @@ use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::failure::Failure;
-use crate::rows::{ListEndRow, NewMatchRow};
-use crate::schema::{campaigns, matches};
+use crate::rows::{LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
+use crate::schema::{campaigns, deliveries, leads, matches};
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
@@ -31,4 +31,16 @@ pub(super) async fn update_list_ends(conn: &mut Conn, rows: &[ListEndRow<'_>]) -
             .await?;
     }
     Ok(())
+}
+
+/// Stores leads that are as new as [`LeadRow::new`] makes them; those that are there stay as they are.
+pub(super) async fn insert_new_leads(conn: &mut Conn, rows: &[LeadRow]) -> Result<(), Failure> {
+    let _inserted: usize = insert_new!(conn, leads::table, rows);
+    Ok(())
+}
+
+/// Queues those of the deliveries that were not queued before, and says how many those are.
+pub(super) async fn insert_deliveries(conn: &mut Conn, rows: &[NewDeliveryRow]) -> Result<usize, Failure> {
+    let inserted: usize = insert_new!(conn, deliveries::table, rows);
+    Ok(inserted)
 }

@@ -23,6 +23,8 @@ on_both_databases!(
     a_long_list_is_switched_while_the_feed_goes_on,
     what_a_crash_left_behind_is_never_served_and_goes_with_the_next_switch,
     of_two_processes_that_switch_at_once_one_is_served,
+    a_long_switch_and_a_change_of_filters_at_once_are_one_after_the_other,
+    a_campaign_that_does_not_exist_is_passed_over,
     a_page_may_be_longer_than_a_statement,
     a_position_may_hold_any_character,
 );
@@ -356,6 +358,55 @@ async fn of_two_processes_that_switch_at_once_one_is_served(bed: TestDatabase) -
         Ok(2),
         "the other campaigns' first"
     );
+    bed
+}
+
+async fn a_long_switch_and_a_change_of_filters_at_once_are_one_after_the_other(
+    bed: TestDatabase,
+) -> TestDatabase {
+    let world = world(&bed).await;
+    for page in 0..3 {
+        let jobs = (0..500).map(|number| job(page * 500 + number, number, "Go", &[]));
+        world.ingest(at(0), jobs.collect()).await;
+    }
+    world.ingest(at(1), vec![job(7000, 0, "Rust", &["one"])]).await;
+    let (backfill, watermark) = due(&world, 1).await;
+    let matched = seqs(&world, watermark, |id| *id != job_id("7000")).await;
+    let other = bed.reopened().matches();
+    let (switched, (again, watermark)) = tokio::join!(
+        other.switch(&backfill, watermark, &matched, at(10)),
+        due(&world, 2),
+    );
+    let total = match switched.unwrap() {
+        SwitchMatches::Switched { total } => total,
+        SwitchMatches::Superseded => 1,
+    };
+    assert_eq!(world.total().await, total);
+    assert_eq!(again.filters[0].body, json!({"keywords": "version2"}));
+    assert!(again.campaign_revision > backfill.campaign_revision);
+    // What the superseded one had written is nowhere after the next one.
+    let switched = world
+        .stores
+        .matches
+        .switch(&again, watermark, &matched[..1200], at(20))
+        .await;
+    assert_eq!(switched, Ok(SwitchMatches::Switched { total: 1200 }));
+    assert_sound(&bed).await;
+    bed
+}
+
+async fn a_campaign_that_does_not_exist_is_passed_over(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    let page = |title| {
+        let campaigns = [("org_acme", "gone"), ("org_acme", "one"), ("org_none", "one")];
+        vec![titled_job("1", at(0), title, &campaigns)]
+    };
+    let counts = world.ingest(at(0), page("First")).await;
+    assert_eq!((counts.new_jobs, counts.matches), (1, 1));
+    let counts = world.ingest(at(1), page("Second")).await;
+    assert_eq!((counts.changed_jobs, counts.matches), (1, 0));
+    assert_eq!(world.listed().await, [("1".to_owned(), at(0))]);
+    assert_sound(&bed).await;
     bed
 }
 
