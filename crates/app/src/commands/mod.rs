@@ -87,7 +87,8 @@ async fn dispatch(cli: Cli) -> Outcome {
     }
     let settings = Settings::load(config)?;
     let level = match &cli.command {
-        Command::Serve(_) => "info",
+        // What the HTTP server says of its threads is no news to operators.
+        Command::Serve(_) => "info,actix_server=warn",
         // A new demo market refuses the last one's position each time: that is no news there.
         Command::Demo(_) => "warn,bidloop::workers::watch=error",
         _ => "warn",
