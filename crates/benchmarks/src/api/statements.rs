@@ -1,0 +1,165 @@
+//! The SQL that the service sends for each measured operation, with `:name` for its parameters, which both `pgbench`
+//! and SQLite understand. Taken from the statements that PostgreSQL logs; to be renewed with the service's queries.
+
+use super::world::{LETTER, ORGANIZATION, PERIOD_START};
+
+/// A database's language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+/// What is sent to the database at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// One statement, whose answer is waited for.
+    One(String),
+    /// Statements that are sent at once.
+    Together(Vec<String>),
+}
+
+const KEY: &str = "\
+SELECT api_keys.organization_id, api_keys.id, api_keys.key_hash, api_keys.name, api_keys.created_at, \
+api_keys.last_used_at, api_keys.expires_at, api_keys.revoked_at, organizations.subscription_status, \
+organizations.collection_paused, organizations.period_start, organizations.period_end, organizations.proposal_limit \
+FROM api_keys INNER JOIN organizations ON organizations.id = api_keys.organization_id \
+WHERE api_keys.key_hash = :key_hash LIMIT 1";
+
+const CAMPAIGN: &str = "\
+SELECT campaigns.name, campaigns.generation, campaigns.match_total FROM campaigns \
+WHERE campaigns.organization_id = :organization AND campaigns.id = :campaign LIMIT 1";
+
+const MATCHES: &str = "\
+SELECT matches.job_id, matches.created_at, jobs.json FROM matches INNER JOIN jobs ON jobs.id = matches.job_id \
+WHERE matches.organization_id = :organization AND matches.campaign_id = :campaign \
+AND matches.generation = :generation AND matches.seq BETWEEN :oldest AND :newest{dense} ORDER BY matches.seq DESC";
+
+const LEAD: &str = "\
+leads.organization_id, leads.id, leads.campaign_id, leads.job_id, leads.created_at, leads.status, leads.reason, \
+leads.rejection_reason, leads.proposal_id, leads.bidding_config, leads.bid_id";
+
+const CONTEXT: &str = "\
+SELECT {lead}, jobs.json, organizations.subscription_status, organizations.collection_paused, \
+organizations.period_start, organizations.period_end, organizations.proposal_limit, campaigns.organization_id, \
+campaigns.id, campaigns.name, campaigns.mode, campaigns.state, campaigns.bidding_config, campaigns.proposal, \
+bidder_accounts.id, bidder_accounts.connected, bidder_accounts.profile_hourly_rate, lead_attachments.attachment \
+FROM leads INNER JOIN jobs ON jobs.id = leads.job_id \
+INNER JOIN organizations ON organizations.id = leads.organization_id \
+LEFT OUTER JOIN campaigns ON campaigns.organization_id = leads.organization_id AND campaigns.id = leads.campaign_id \
+LEFT OUTER JOIN bidder_accounts ON bidder_accounts.organization_id = campaigns.organization_id \
+AND bidder_accounts.id = campaigns.account_id \
+LEFT OUTER JOIN lead_attachments ON lead_attachments.organization_id = leads.organization_id \
+AND lead_attachments.lead_id = leads.id \
+WHERE leads.organization_id = :organization AND leads.id = :lead ORDER BY lead_attachments.position";
+
+const CAMPAIGN_EXISTS: &str = "\
+SELECT EXISTS (SELECT * FROM campaigns WHERE campaigns.organization_id = :organization AND campaigns.id = :campaign)";
+
+const LOCK_LEAD: &str = "\
+SELECT {lead} FROM leads WHERE leads.organization_id = :organization AND leads.id = :lead LIMIT 1{for_update}";
+
+const GROUNDS: &str = "\
+SELECT organizations.subscription_status, organizations.collection_paused, organizations.period_start, \
+organizations.period_end, organizations.proposal_limit, bidder_accounts.id, bidder_accounts.connected, \
+bidder_accounts.profile_hourly_rate, campaigns.attachments, lead_attachments.attachment \
+FROM campaigns INNER JOIN organizations ON organizations.id = campaigns.organization_id \
+LEFT OUTER JOIN bidder_accounts ON bidder_accounts.organization_id = campaigns.organization_id \
+AND bidder_accounts.id = campaigns.account_id \
+LEFT OUTER JOIN lead_attachments ON lead_attachments.organization_id = campaigns.organization_id \
+AND lead_attachments.lead_id = :lead \
+WHERE campaigns.organization_id = :organization AND campaigns.id = :campaign ORDER BY lead_attachments.position";
+
+const LOCK_QUOTA: &str = "\
+SELECT quota_usage.period_end, quota_usage.used FROM quota_usage \
+WHERE quota_usage.organization_id = :organization AND quota_usage.period_start = :period LIMIT 1{for_update}";
+
+const TAKE_UNIT: &str = "\
+UPDATE quota_usage SET used = quota_usage.used + 1 \
+WHERE quota_usage.organization_id = :organization AND quota_usage.period_start = :period";
+
+const INSERT_BID: &str = "\
+INSERT INTO bids (organization_id, id, campaign_id, lead_id, job_id, account_id, cover_letter, answers, config, \
+attachments, queued_at, period_start, deadline, status, next_attempt_at, attempts, answer_outstanding, \
+boost_connects, connects_spent) \
+VALUES (:organization, :bid, :campaign, :lead, :job, 'account', :letter, '[]', :config, '[]', :now, :period, \
+:deadline, 'queued', :now, 0, FALSE, 0, 0)";
+
+const QUEUE_LEAD: &str = "\
+UPDATE leads SET status = 'queued', bid_id = :bid WHERE leads.organization_id = :organization AND leads.id = :lead";
+
+const INSERT_ACTIVITY: &str = "\
+INSERT INTO activities (organization_id, id, at, campaign_id, lead_id, kind, actor_kind, actor_id, actor_name, \
+outcome, http_status, dry_run, message, details) \
+VALUES (:organization, :bid, :now, :campaign, :lead, 'bid', 'api_key', 'key', 'Load', 'accepted', 200, FALSE, \
+'Bid queued for submission.', :details) ON CONFLICT DO NOTHING";
+
+/// A page of a campaign's list. On SQLite the leads' ids stand in the text, as they would in a list of parameters.
+pub(super) fn list(dialect: Dialect, leads: &[String]) -> Vec<Step> {
+    let (begin, dense, ids) = match dialect {
+        Dialect::Sqlite => ("BEGIN", "", format!("IN ('{}')", leads.join("', '"))),
+        Dialect::Postgres => (
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            " AND matches.seq = ANY(:numbers)",
+            "= ANY(:leads)".to_owned(),
+        ),
+    };
+    let leads = format!("SELECT {LEAD} FROM leads WHERE leads.id {ids}");
+    let matches = MATCHES.replace("{dense}", dense);
+    [KEY, begin, CAMPAIGN, &matches, &leads, "COMMIT"].map(one).into()
+}
+
+/// Looking up a key, a lead and, as there is no such lead, its campaign.
+pub(super) fn look_up() -> Vec<Step> {
+    [KEY, CONTEXT, CAMPAIGN_EXISTS].map(one).into()
+}
+
+/// Accepting a bid.
+pub(super) fn bid(dialect: Dialect) -> Vec<Step> {
+    let (begin, for_update) = match dialect {
+        Dialect::Sqlite => ("BEGIN IMMEDIATE", ""),
+        Dialect::Postgres => ("BEGIN", " FOR UPDATE"),
+    };
+    let locking = |statement: &str| one(&statement.replace("{for_update}", for_update));
+    let together = [TAKE_UNIT, INSERT_BID, QUEUE_LEAD, INSERT_ACTIVITY];
+    vec![
+        one(KEY),
+        one(CONTEXT),
+        one(begin),
+        locking(LOCK_LEAD),
+        one(GROUNDS),
+        locking(LOCK_QUOTA),
+        Step::Together(together.map(str::to_owned).into()),
+        one("COMMIT"),
+    ]
+}
+
+fn one(statement: &str) -> Step {
+    Step::One(statement.replace("{lead}", LEAD))
+}
+
+/// A parameter's value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Parameter {
+    Text(String),
+    Number(i64),
+}
+
+const CONFIG: &str = r#"{"bidWithWarning":"skip","biddingHourlyRateStrategy":"smart_bidding","biddingHourlyRatePercentage":null,"biddingFixedHourlyRate":null,"biddingMinHourlyRate":null,"boostingEnabled":false,"boostDownToNthPlace":4,"connectsAbovePrevious":1,"minBoost":null,"maximumBoost":null,"insufficientBoostConnectsAction":"bid_without_boost","alreadyHiredAction":"skip","sources":{}}"#;
+
+/// The values that are alike in all operations.
+pub(super) fn parameters(key_hash: &str) -> Vec<(&'static str, Parameter)> {
+    let now = 1_795_174_490_015;
+    let text = |text: &str| Parameter::Text(text.to_owned());
+    let details = format!(r#"{{"bidId":"01a1f8bc-df9f-77d7-9675-a05f6911b658","biddingConfig":{CONFIG}}}"#);
+    vec![
+        ("key_hash", text(key_hash)),
+        ("organization", text(ORGANIZATION)),
+        ("letter", text(LETTER)),
+        ("config", text(CONFIG)),
+        ("details", text(&details)),
+        ("now", Parameter::Number(now)),
+        ("deadline", Parameter::Number(now + 900_000)),
+        ("period", Parameter::Number(PERIOD_START * 1000)),
+    ]
+}
