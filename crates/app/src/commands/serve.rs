@@ -16,7 +16,7 @@ use super::{Failure, Outcome, database};
 use crate::metrics::Metrics;
 use crate::service::{Service, Stores};
 use crate::settings::Settings;
-use crate::shutdown;
+use crate::shutdown::StopSignals;
 use crate::system::SystemIds;
 use crate::workers::{Role, Workers};
 
@@ -30,15 +30,16 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(settings: &Settings, roles: &BTreeSet<Role>) -> Outcome {
     let started = Instant::now();
+    let mut stop = StopSignals::catch();
     let database = database::open(settings)?;
     let listening = Listening::start(settings, &database, roles).await?;
     tokio::select! {
-        () = shutdown::requested() => return listening.stop().await,
+        () = stop.requested() => return listening.stop().await,
         prepared = prepare_database(settings, &database) => prepared?,
     }
     let running = listening.work(roles);
     tracing::info!(took_ms = started.elapsed().as_millis(), "ready");
-    shutdown::requested().await;
+    stop.requested().await;
     tracing::info!("stopping: no new work is taken");
     running.stop().await
 }
