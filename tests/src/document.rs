@@ -31,7 +31,7 @@ pub fn campaign(id: &str, keywords: &str) -> Value {
     json!({
         "id": id, "name": format!("Campaign {id}"), "mode": "external", "state": "paused",
         "bidderAccountId": "acct_1",
-        "filters": [{"id": "f1", "name": "Words", "keywords": keywords}],
+        "filters": [{"id": format!("f_{id}"), "name": "Words", "keywords": keywords}],
         "biddingConfig": {"biddingHourlyRateStrategy": "fixed_rate", "biddingFixedHourlyRate": 45},
     })
 }
@@ -39,8 +39,9 @@ pub fn campaign(id: &str, keywords: &str) -> Value {
 /// Makes an External campaign send its `job.new` to `url`, and active.
 pub fn active(mut campaign: Value, url: &str) -> Value {
     campaign["state"] = "active".into();
+    let webhook = format!("wh_{}", campaign["id"].as_str().unwrap());
     campaign["webhooks"] =
-        json!([{"id": "wh_jobs", "url": url, "events": ["job.new"], "active": true, "secret": SECRET}]);
+        json!([{"id": webhook, "url": url, "events": ["job.new"], "active": true, "secret": SECRET}]);
     campaign
 }
 

@@ -23,7 +23,7 @@ fn generated_posts_become_proposals_through_the_external_callers_bids(kind: Kind
     let world = World::with_auto_reply(kind);
     let mut external = world.external(EXTERNAL, "rust");
     // A filter without conditions matches every job.
-    external["filters"] = json!([{"id": "f1", "name": "All"}]);
+    external["filters"] = json!([{"id": "f_camp_ext", "name": "All"}]);
     world.provision(&[external]);
     let service = world.installation.serve();
 
@@ -129,7 +129,7 @@ fn an_automatic_campaign_bids_by_template(kind: Kind) {
 
     let end = world.deliveries("bid_complete", 1)[0].data().clone();
     assert_eq!(end["outcome"], "submitted", "{end}");
-    assert_eq!(end["terms"], json!({"type": "hourly", "amount": 45.0}));
+    assert_eq!(end["terms"], json!({"type": "hourly", "amount": 45}));
     let proposals = world.accepted();
     assert_eq!(proposals.len(), 1);
     assert_eq!(proposals[0]["coverLetter"], "Hello, about A logo for a bakery.");
@@ -190,7 +190,7 @@ fn jobs_that_keep_coming_are_all_bid_on(kind: Kind) {
     };
     let world = World::with(kind, options, Some(acceptance::document::KEY.to_owned()));
     let mut external = world.external(EXTERNAL, "x");
-    external["filters"] = json!([{"id": "f1", "name": "All"}]);
+    external["filters"] = json!([{"id": "f_camp_ext", "name": "All"}]);
     world.provision(&[external]);
     let service = world.installation.serve();
     world.deliveries("bid_complete", 80);

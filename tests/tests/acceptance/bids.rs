@@ -315,8 +315,8 @@ fn a_dry_run_sends_a_simulated_bid_complete_and_changes_nothing_else(kind: Kind)
         json!({
             "organizationId": ORGANIZATION, "campaignId": EXTERNAL, "leadId": id(lead), "dryRun": true,
             "outcome": "submitted", "reason": null, "proposalId": null, "submittedAt": null,
-            "terms": {"type": "hourly", "amount": 45.0}, "boostConnects": 0, "connectsSpent": 0,
-            "connectsCostUsd": 0.0, "jobUrl": lead["jobUrl"], "title": lead["title"],
+            "terms": {"type": "hourly", "amount": 45}, "boostConnects": 0, "connectsSpent": 0,
+            "connectsCostUsd": 0, "jobUrl": lead["jobUrl"], "title": lead["title"],
         })
     );
     assert_eq!(calls(&world), before, "the marketplace is not contacted");
@@ -428,9 +428,9 @@ fn a_bid_overrides_the_lead_which_overrides_the_campaign(kind: Kind) {
     overriding["biddingConfig"] =
         json!({"biddingHourlyRateStrategy": "match_job_budget", "biddingHourlyRatePercentage": 50});
     for (lead, body, amount) in [
-        (&leads[0], bid(), 45.0),
-        (&leads[1], bid(), 51.5),
-        (&leads[2], overriding, 30.0),
+        (&leads[0], bid(), json!(45)),
+        (&leads[1], bid(), json!(51.5)),
+        (&leads[2], overriding, json!(30)),
     ] {
         api.post_json(&path(EXTERNAL, id(lead), "bid"), &body).expect(200);
         let end = world.bid_complete(id(lead));
@@ -475,7 +475,9 @@ fn an_unknown_path_is_404_and_a_wrong_method_405_in_the_standard_shape(kind: Kin
     let answer = api.try_call("DELETE", &leads, &[], b"").unwrap().expect(405);
     assert!(answer.header("allow").unwrap().contains("GET"));
     assert_eq!(answer.json()["error"], "Method Not Allowed");
-    let answer = api.get(&path(EXTERNAL, "some", "bid")).expect(405);
+    api.get(&path(EXTERNAL, "ld_nobody", "bid")).expect(404);
+    let known = world.publish(&service, EXTERNAL, vec![posts::hourly("rust")], 1);
+    let answer = api.get(&path(EXTERNAL, id(&known[0]), "bid")).expect(405);
     assert_eq!(answer.header("allow"), Some("POST"));
     for answer in [api.get(&leads), api.get("/v1/nothing")] {
         assert!(

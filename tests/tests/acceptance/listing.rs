@@ -153,7 +153,7 @@ fn a_filter_change_switches_the_list_at_once_and_sends_nothing(kind: Kind) {
     let before = world.publish(&service, EXTERNAL, mixed, 4);
     world.deliveries("job.new", 4);
     let set = |keywords: &str| {
-        let filters = json!([{"id": "f1", "keywords": keywords}]);
+        let filters = json!([{"id": "f_camp_ext", "keywords": keywords}]);
         world.installation.apply(&document(
             json!({"id": ORGANIZATION, "campaigns": [{"id": EXTERNAL, "filters": filters}]}),
         ));
@@ -241,7 +241,7 @@ fn a_pause_by_apply_holds_at_once(kind: Kind) {
     ));
     assert_eq!(
         switched["changed"][0],
-        json!({"type": "campaign", "id": EXTERNAL})
+        json!({"type": "campaign", "id": EXTERNAL, "organizationId": ORGANIZATION})
     );
 }
 

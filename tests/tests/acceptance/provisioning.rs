@@ -58,7 +58,7 @@ fn the_same_file_twice_changes_nothing(kind: Kind) {
         ("webhook", "wh_camp"),
         ("bidder_account", "acct_1"),
         ("campaign", EXTERNAL),
-        ("filter", "f1"),
+        ("filter", "f_camp_ext"),
     ] {
         assert!(
             created.contains(&(entity.0.to_owned(), entity.1.to_owned())),
@@ -76,7 +76,7 @@ fn the_same_file_twice_changes_nothing(kind: Kind) {
     let third = installation.apply(&changed);
     assert_eq!(
         third,
-        json!({"created": [], "changed": [{"type": "campaign", "id": EXTERNAL}], "removed": [], "unchanged": 8, "secrets": []})
+        json!({"created": [], "changed": [{"type": "campaign", "id": EXTERNAL, "organizationId": ORGANIZATION}], "removed": [], "unchanged": 8, "secrets": []})
     );
 }
 
@@ -156,7 +156,7 @@ fn every_fault_is_told_with_its_path_and_nothing_changes(kind: Kind) {
         "campaigns": [
             {"id": "camp_new", "name": 7, "mode": "sometimes"},
             {"id": EXTERNAL, "bidderAccountId": "acct_nobody", "filters": [
-                {"id": "f1", "keywords": "rust AND (go"},
+                {"id": "f_camp_ext", "keywords": "rust AND (go"},
                 {"id": "f2", "name": "F", "keywords": "rust OR OR go"},
                 {"id": "f3", "name": "F", "client": {"minRating": "five"}},
             ], "biddingConfig": {"boostDownToNthPlace": 7, "boost": true},
@@ -213,7 +213,10 @@ fn what_a_file_does_not_mention_is_left_alone_and_null_unsets(kind: Kind) {
             .apply(&document(json!({"id": ORGANIZATION, "campaigns": [campaign]})))
     };
     let report = apply(json!({"id": EXTERNAL, "biddingConfig": {"biddingMinHourlyRate": 20}}));
-    assert_eq!(report["changed"], json!([{"type": "campaign", "id": EXTERNAL}]));
+    assert_eq!(
+        report["changed"],
+        json!([{"type": "campaign", "id": EXTERNAL, "organizationId": ORGANIZATION}])
+    );
     let effective = world.installation.show(id(&leads[0]))["effectiveBiddingConfig"].clone();
     assert_eq!(
         effective["biddingHourlyRateStrategy"], "fixed_rate",
@@ -246,7 +249,7 @@ fn what_is_absent_is_removed(kind: Kind) {
         "apiKeys": [{"id": "key_made", "state": "absent"}, {"id": "key_never", "state": "absent"}],
         "webhooks": [{"id": "wh_org", "state": "absent"}],
         "bidderAccounts": [{"id": "acct_1", "state": "absent"}],
-        "campaigns": [{"id": EXTERNAL, "webhooks": [{"id": "wh_camp", "state": "absent"}], "filters": [{"id": "f1", "state": "absent"}]}],
+        "campaigns": [{"id": EXTERNAL, "webhooks": [{"id": "wh_camp", "state": "absent"}], "filters": [{"id": "f_camp_ext", "state": "absent"}]}],
     });
     let report = installation.apply(&document(removal.clone()));
     let removed: Vec<(&str, &str)> = report["removed"]
@@ -260,7 +263,7 @@ fn what_is_absent_is_removed(kind: Kind) {
         ("webhook", "wh_org"),
         ("webhook", "wh_camp"),
         ("bidder_account", "acct_1"),
-        ("filter", "f1"),
+        ("filter", "f_camp_ext"),
     ] {
         assert!(removed.contains(&entity), "{entity:?} in {removed:?}");
     }
@@ -294,9 +297,9 @@ fn a_campaign_cannot_be_active_without_a_filter_or_an_endpoint(kind: Kind) {
     world.installation.try_apply(&world.document(&[silent])).expect(1);
     world.provision(&[world.external(EXTERNAL, "rust")]);
     for removal in [
-        json!({"filters": [{"id": "f1", "state": "absent"}]}),
-        json!({"webhooks": [{"id": "wh_jobs", "state": "absent"}]}),
-        json!({"webhooks": [{"id": "wh_jobs", "active": false}]}),
+        json!({"filters": [{"id": "f_camp_ext", "state": "absent"}]}),
+        json!({"webhooks": [{"id": "wh_camp_ext", "state": "absent"}]}),
+        json!({"webhooks": [{"id": "wh_camp_ext", "active": false}]}),
     ] {
         let mut campaign = removal;
         campaign["id"] = EXTERNAL.into();

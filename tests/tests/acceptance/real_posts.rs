@@ -78,7 +78,7 @@ fn real_posts_are_listed_as_their_filters_match_and_bid_on_once_each(kind: Kind)
             campaign(name, "x")
         };
         made["filters"] = json!([filter.clone()]);
-        made["filters"][0]["id"] = "f1".into();
+        made["filters"][0]["id"] = format!("f_{name}").into();
         made["filters"][0]["name"] = (*name).into();
         campaigns.push(made);
     }

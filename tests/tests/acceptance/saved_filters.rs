@@ -28,7 +28,7 @@ fn the_list_the_stored_jobs_and_a_file_of_jobs_agree_on_every_filter(kind: Kind)
         .map(|(at, filter)| {
             let mut made = campaign(&format!("camp_{at}"), "x");
             made["filters"] = json!([filter.clone()]);
-            made["filters"][0]["id"] = "f".into();
+            made["filters"][0]["id"] = format!("f_{at}").into();
             made["filters"][0]["name"] = "F".into();
             made
         })

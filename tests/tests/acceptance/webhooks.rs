@@ -55,7 +55,7 @@ fn a_delivery_that_is_not_answered_200_is_failed_and_never_sent_again(kind: Kind
         assert_eq!(details["responseStatus"], status, "{line}");
         assert_eq!(
             (&details["event"], &details["endpointId"]),
-            (&json!("job.new"), &json!("wh_jobs"))
+            (&json!("job.new"), &json!("wh_camp_ext"))
         );
         assert_eq!(details["url"], world.receiver.url("/jobs"));
         assert!(details["durationMs"].is_i64());
@@ -130,7 +130,7 @@ fn an_event_goes_to_each_distinct_url_of_campaign_and_organization_once(kind: Ki
     assert!(
         lines
             .iter()
-            .any(|line| line["details"]["endpointId"] == "wh_jobs"),
+            .any(|line| line["details"]["endpointId"] == "wh_camp_ext"),
         "the campaign's is used: {lines:?}"
     );
 }
@@ -147,7 +147,7 @@ fn a_rotated_secret_signs_from_then_on(kind: Kind) {
         ..ReceiverOptions::default()
     };
     let other = world.another_receiver(options);
-    let webhook = json!({"id": "wh_jobs", "url": other.url("/new"), "secret": secret.expose()});
+    let webhook = json!({"id": "wh_camp_ext", "url": other.url("/new"), "secret": secret.expose()});
     world.installation.apply(&document(
         json!({"id": ORGANIZATION, "campaigns": [{"id": EXTERNAL, "webhooks": [webhook]}]}),
     ));
