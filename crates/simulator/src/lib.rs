@@ -30,6 +30,7 @@
 mod answer;
 pub mod caller;
 mod clock;
+mod connections;
 mod faults;
 mod generator;
 mod ids;

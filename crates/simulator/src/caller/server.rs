@@ -3,79 +3,31 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::ALLOW;
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use super::delivery::Delivery;
 use super::receiver::{Answer, Shared};
 use crate::clock::now_ms;
-use crate::simulator::stopped;
+use crate::connections;
 
-/// How long answers under way may take once the receiver stops.
-const GRACE: Duration = Duration::from_secs(2);
 /// Far above any delivery.
 const MAX_BODY: usize = 32 * 1_048_576;
 
 /// Serves until `stop` turns true or its sender is gone.
 pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>, stop: watch::Receiver<bool>) {
-    let mut connections = JoinSet::new();
-    let mut stopping = stop.clone();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    connections.spawn(serve_connection(stream, Arc::clone(&shared), stop.clone()));
-                }
-                Err(error) => {
-                    // Out of file descriptors, most likely: accepting again at once would only spin.
-                    tracing::warn!(%error, "the receiver cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            },
-            Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            () = stopped(&mut stopping) => break,
-        }
-    }
-    drop(listener);
-    let ended = tokio::time::timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
-    if ended.is_err() {
-        connections.shutdown().await;
-    }
-}
-
-async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection without TCP_NODELAY");
-    }
-    let service = service_fn(move |request| {
+    connections::serve(listener, stop, move |request| {
         let shared = Arc::clone(&shared);
         async move { Ok::<_, Infallible>(respond(request, &shared).await) }
-    });
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stopped(&mut stop) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early");
-    }
+    })
+    .await;
 }
 
 async fn respond(request: Request<Incoming>, shared: &Shared) -> Response<Full<Bytes>> {

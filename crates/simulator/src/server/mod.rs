@@ -1,4 +1,4 @@
-//! The HTTP/1.1 server: connections, their end, and carrying out faults. What a call answers is `call`'s.
+//! The HTTP/1.1 server: reading calls and carrying out faults. What a call answers is `call`'s.
 
 mod call;
 mod route;
@@ -8,24 +8,19 @@ use http::StatusCode;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::answer::{Answer, Refusal};
+use crate::connections;
 use crate::faults::Fault;
 use crate::multipart::{Upload, UploadedFile};
 use crate::simulator::{Shared, stopped};
 use route::{Call, query, route, segments};
-
-/// How long answers under way may take once the simulator stops. What hangs on purpose is cut at once.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// Bodies of protocol calls; far above any proposal.
 const MAX_BODY: usize = 8 * 1_048_576;
@@ -34,51 +29,11 @@ const MAX_CONTROL_BODY: usize = 256 * 1_048_576;
 
 /// Serves until `stop` turns true or its sender is gone.
 pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>, stop: watch::Receiver<bool>) {
-    let mut connections = JoinSet::new();
-    let mut stopping = stop.clone();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    connections.spawn(serve_connection(stream, Arc::clone(&shared), stop.clone()));
-                }
-                Err(error) => {
-                    // Out of file descriptors, most likely: accepting again at once would only spin.
-                    tracing::warn!(%error, "the simulator cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            },
-            Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            () = stopped(&mut stopping) => break,
-        }
-    }
-    drop(listener);
-    let ended = tokio::time::timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
-    if ended.is_err() {
-        connections.shutdown().await;
-    }
-}
-
-async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, stop: watch::Receiver<bool>) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection without TCP_NODELAY");
-    }
-    let mut stopping = stop.clone();
-    let service = service_fn(move |request| respond(request, Arc::clone(&shared), stop.clone()));
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stopped(&mut stopping) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early");
-    }
+    let stopping = stop.clone();
+    connections::serve(listener, stop, move |request| {
+        respond(request, Arc::clone(&shared), stopping.clone())
+    })
+    .await;
 }
 
 /// The connection is to be cut without an answer.
