@@ -217,6 +217,16 @@ fn replicas_share_the_work_and_do_nothing_twice(kind: Kind) {
     let deliveries = world.receiver.deliveries();
     let ids: BTreeSet<&str> = deliveries.iter().map(|delivery| delivery.id()).collect();
     assert_eq!((deliveries.len(), ids.len()), (120, 120));
+    // Decision D7: what a command reported holds in every replica.
+    world
+        .installation
+        .run(&["keys", "revoke", "--organization", "org_acme", "--id", "key_ci"])
+        .expect(0);
+    for replica in [&api, &first.api()] {
+        replica
+            .get(&format!("/v1/campaigns/{EXTERNAL}/leads"))
+            .expect(401);
+    }
     let proposals = world.simulator.proposals();
     assert_eq!(proposals.len(), 60);
     assert!(

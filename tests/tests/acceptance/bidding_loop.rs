@@ -193,7 +193,14 @@ fn jobs_that_keep_coming_are_all_bid_on(kind: Kind) {
     external["filters"] = json!([{"id": "f_camp_ext", "name": "All"}]);
     world.provision(&[external]);
     let service = world.installation.serve();
-    world.deliveries("bid_complete", 80);
+    // One account's proposals go out one after the other, and the machine may be busy.
+    until("60 bids have ended", Duration::from_secs(60), || {
+        let all = world.receiver.deliveries();
+        all.iter()
+            .filter(|delivery| delivery.event() == "bid_complete")
+            .count()
+            >= 60
+    });
     let unique: BTreeSet<String> = world
         .receiver
         .deliveries()

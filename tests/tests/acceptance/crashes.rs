@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use acceptance::document::{EXTERNAL, ORGANIZATION, campaign};
+use acceptance::document::{self, AUTOMATIC, EXTERNAL, ORGANIZATION, campaign};
 use acceptance::installation::free_address;
 use acceptance::posts::{hourly, many};
 use acceptance::world::{STEP, all_leads, bid, id, listed, path, stays};
@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 
 on_both_databases!(
     whenever_the_service_is_killed_every_accepted_bid_is_submitted_once_and_no_delivery_comes_twice,
+    an_automatic_campaign_bids_on_each_job_once_whenever_the_service_is_killed,
+    a_filter_change_cut_short_by_a_kill_still_ends_in_the_right_list,
     a_marketplace_that_starts_anew_is_read_again_and_no_job_is_matched_twice,
 );
 
@@ -205,6 +207,86 @@ fn bid_until_it_dies(
         assert_eq!(answer.status, 200, "{}", answer.text());
         answered.lock().unwrap().insert(id(lead).to_owned());
         bids.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Intents, accepted bids and submissions are all taken up again, and none of them twice.
+fn an_automatic_campaign_bids_on_each_job_once_whenever_the_service_is_killed(kind: Kind) {
+    let mut random = Random::seeded();
+    let world = World::new(kind);
+    let mut automatic = campaign(AUTOMATIC, "logo");
+    automatic["mode"] = "automatic".into();
+    automatic["state"] = "active".into();
+    automatic["proposal"] = json!({"coverLetter": "Hello, about {{ title }}."});
+    world.provision(&[automatic]);
+    let mut published = 0;
+    for round in 0..3 {
+        let service = world.installation.serve();
+        world
+            .simulator
+            .publish(many(&format!("logo {round}"), 30))
+            .unwrap();
+        published += 30;
+        let before = world.accepted().len();
+        let kill_at = before + 1 + random.below(10);
+        until("bids go out", STEP, || world.accepted().len() >= kill_at);
+        std::thread::sleep(Duration::from_millis(random.below(60) as u64));
+        service.kill();
+    }
+    let service = world.installation.serve();
+    let leads = eventually("every lead is bid on", Duration::from_secs(60), || {
+        let leads = all_leads(&service.api(), AUTOMATIC);
+        (leads.len() == published && leads.iter().all(|lead| lead["status"] == "submitted")).then_some(leads)
+    });
+    let proposals = world.simulator.proposals();
+    let jobs: BTreeSet<&str> = proposals.iter().map(|p| p["jobId"].as_str().unwrap()).collect();
+    assert_eq!(
+        (leads.len(), proposals.len(), jobs.len()),
+        (published, published, published)
+    );
+    assert!(proposals.iter().all(|proposal| proposal["status"] == 201));
+}
+
+fn a_filter_change_cut_short_by_a_kill_still_ends_in_the_right_list(kind: Kind) {
+    let mut random = Random::seeded();
+    let world = World::new(kind);
+    world.provision(&[campaign(EXTERNAL, "rust")]);
+    let service = world.installation.serve();
+    let mut jobs = many("rust", 700);
+    jobs.extend(many("golang", 500));
+    world.simulator.publish(jobs).unwrap();
+    let total = |api: &Api| {
+        let page = api
+            .get(&format!("/v1/campaigns/{EXTERNAL}/leads?limit=1"))
+            .expect(200)
+            .json();
+        page["total"].as_u64().unwrap()
+    };
+    let api = service.api();
+    until("all are matched", STEP, || total(&api) == 700);
+    service.kill();
+    for (keywords, expected) in [("golang", 500), ("rust OR golang", 1200), ("rust", 700)] {
+        let filters = json!([{"id": "f_camp_ext", "keywords": keywords}]);
+        let change = document::document(
+            json!({"id": ORGANIZATION, "campaigns": [{"id": EXTERNAL, "filters": filters}]}),
+        );
+        let file = world.installation.file("change.json", change.to_string());
+        // The command works in the background of a service that is killed with it.
+        let mut service = world.installation.start(&["serve"]);
+        let apply = world.installation.start(&["apply", &file.display().to_string()]);
+        std::thread::sleep(Duration::from_millis(random.below(150) as u64));
+        apply.kill();
+        service.wait_until_ready();
+        service.kill();
+        let service = world.installation.serve();
+        world
+            .installation
+            .run(&["apply", &file.display().to_string()])
+            .expect(0);
+        let leads = all_leads(&service.api(), EXTERNAL);
+        assert_eq!(leads.len(), expected, "{keywords}");
+        let unique: BTreeSet<String> = leads.iter().map(|lead| lead["jobUrl"].to_string()).collect();
+        assert_eq!(unique.len(), expected, "{keywords}");
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 on_both_databases!(
     pages_hold_every_match_once_newest_first,
+    paging_while_jobs_arrive_misses_nothing_and_keeps_its_order,
     list_parameters_are_clamped_and_never_refused,
     a_lead_carries_what_the_job_said,
     a_filter_change_switches_the_list_at_once_and_sends_nothing,
@@ -61,6 +62,57 @@ fn pages_hold_every_match_once_newest_first(kind: Kind) {
         (&beyond["data"], &beyond["hasMore"], &beyond["total"]),
         (&json!([]), &json!(false), &json!(250))
     );
+}
+
+/// New matches push older ones down: a lead may be seen again on the next page, but none is passed over.
+fn paging_while_jobs_arrive_misses_nothing_and_keeps_its_order(kind: Kind) {
+    let world = World::new(kind);
+    world.provision(&[campaign(EXTERNAL, "rust")]);
+    let service = world.installation.serve();
+    world.publish(&service, EXTERNAL, posts::many("rust", 200), 200);
+    let api = service.api();
+    let first: Vec<Value> = all_leads(&api, EXTERNAL);
+    std::thread::scope(|scope| {
+        let publishing = scope.spawn(|| {
+            for batch in 0..40 {
+                world
+                    .simulator
+                    .publish(posts::many(&format!("rust {batch}"), 3))
+                    .unwrap();
+                std::thread::sleep(Duration::from_millis(15));
+            }
+        });
+        while !publishing.is_finished() {
+            let (mut seen, mut offset) = (Vec::new(), 0);
+            loop {
+                let path = format!("/v1/campaigns/{EXTERNAL}/leads?limit=25&offset={offset}");
+                let page = api.get(&path).expect(200).json();
+                let data = page["data"].as_array().unwrap().clone();
+                offset += data.len();
+                seen.extend(data);
+                if page["hasMore"] == false {
+                    break;
+                }
+            }
+            let created: Vec<i64> = seen
+                .iter()
+                .map(|lead| lead["createdAt"].as_i64().unwrap())
+                .collect();
+            for page in created.chunks(25) {
+                assert!(page.is_sorted_by(|a, b| a >= b), "a page out of order");
+            }
+            for known in &first {
+                assert!(
+                    seen.iter().any(|lead| lead["id"] == known["id"]),
+                    "{} was passed over",
+                    known["title"]
+                );
+            }
+        }
+    });
+    listed(&api, EXTERNAL, 320);
+    let all = all_leads(&api, EXTERNAL);
+    assert_eq!(all[120..], first, "what was there keeps its order");
 }
 
 fn list_parameters_are_clamped_and_never_refused(kind: Kind) {

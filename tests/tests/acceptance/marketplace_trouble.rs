@@ -14,6 +14,8 @@ on_both_databases!(
     an_invalid_token_disconnects_the_account_until_it_is_given_a_new_one,
     a_deadline_ends_a_bid_that_the_marketplace_never_took,
     refusals_end_the_bid_with_their_reason,
+    boosts_follow_the_auction_as_the_configuration_says,
+    an_account_bids_once_on_a_job_whichever_campaign_asks,
     a_marketplace_that_answers_nonsense_is_survived,
     a_feed_that_fails_is_read_on_where_it_stopped,
     a_feed_entry_that_departs_from_the_protocol_holds_up_nothing,
@@ -348,4 +350,83 @@ fn a_feed_entry_that_departs_from_the_protocol_holds_up_nothing(kind: Kind) {
     for title in ["rust one", "rust two", "rust 1", "rust 2"] {
         assert!(titles.contains(&title), "{titles:?}");
     }
+}
+
+/// Decision B7, at the marketplace: standing boosts of 20, 15, 10 and 5.
+fn boosts_follow_the_auction_as_the_configuration_says(kind: Kind) {
+    let world = World::new(kind);
+    let cases = [
+        (json!({"boostDownToNthPlace": 2}), Some(16)),
+        (json!({"boostDownToNthPlace": 2, "maximumBoost": 25}), Some(21)),
+        (json!({"boostDownToNthPlace": 2, "maximumBoost": 18}), Some(16)),
+        (json!({"boostDownToNthPlace": 2, "maximumBoost": 15}), Some(0)),
+        (
+            json!({"boostDownToNthPlace": 4, "connectsAbovePrevious": 3, "minBoost": 9}),
+            Some(9),
+        ),
+        (json!({"boostDownToNthPlace": 4, "minBoost": 200_000}), Some(0)),
+        (
+            json!({"boostDownToNthPlace": 4, "minBoost": 200_000, "insufficientBoostConnectsAction": "skip"}),
+            None,
+        ),
+    ];
+    let (service, leads) = begin(&world, cases.len());
+    let api = service.api();
+    for (lead, (config, boost)) in leads.iter().zip(cases) {
+        let job = job_of(lead);
+        world
+            .simulator
+            .patch_job(job, json!({"boosts": [20, 15, 10, 5], "requiredConnects": 8}))
+            .unwrap();
+        let mut asked = bid();
+        asked["biddingConfig"] = config.clone();
+        asked["biddingConfig"]["boostingEnabled"] = true.into();
+        api.post_json(&path(EXTERNAL, id(lead), "bid"), &asked)
+            .expect(200);
+        let end = world.bid_complete(id(lead));
+        let Some(boost) = boost else {
+            assert_eq!(
+                end["reason"]["code"], "insufficient_boost_connects",
+                "{config}: {end}"
+            );
+            continue;
+        };
+        assert_eq!(end["outcome"], "submitted", "{config}: {end}");
+        assert_eq!(
+            (&end["boostConnects"], &end["connectsSpent"]),
+            (&json!(boost), &json!(boost + 8)),
+            "{config}"
+        );
+        let accepted = world.accepted();
+        let proposal = accepted.iter().find(|proposal| proposal["jobId"] == job).unwrap();
+        assert_eq!(proposal["boostConnects"], boost, "{config}");
+    }
+}
+
+fn an_account_bids_once_on_a_job_whichever_campaign_asks(kind: Kind) {
+    let world = World::new(kind);
+    world.provision(&[campaign(EXTERNAL, "rust"), campaign("camp_other", "rust")]);
+    let service = world.installation.serve();
+    let api = service.api();
+    let first = world.publish(&service, EXTERNAL, vec![posts::hourly("rust")], 1);
+    let second = listed(&api, "camp_other", 1);
+    assert_ne!(
+        id(&first[0]),
+        id(&second[0]),
+        "each campaign has a lead of its own"
+    );
+    api.post_json(&path(EXTERNAL, id(&first[0]), "bid"), &bid())
+        .expect(200);
+    assert_eq!(world.bid_complete(id(&first[0]))["outcome"], "submitted");
+    api.post_json(&path("camp_other", id(&second[0]), "bid"), &bid())
+        .expect(200);
+    let end = world.bid_complete(id(&second[0]));
+    assert_eq!(
+        (&end["outcome"], &end["reason"]["code"]),
+        (&json!("failed"), &json!("already_applied")),
+        "{end}"
+    );
+    let lead = lead_with_status(&api, "camp_other", id(&second[0]), "failed");
+    assert_eq!(lead["proposalId"], Value::Null);
+    assert_eq!(world.simulator.proposals().len(), 1);
 }
