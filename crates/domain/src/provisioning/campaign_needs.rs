@@ -23,15 +23,13 @@ pub(super) struct Equipment {
     pub(super) has_endpoint: bool,
 }
 
-/// What the campaign lacks for the state it is in.
-pub(super) fn lack(equipment: Equipment) -> Option<Lack> {
-    if equipment.state == CampaignState::Paused {
-        return None;
-    }
-    if !equipment.has_filter {
-        return Some(Lack::Filter);
-    }
-    (equipment.mode == CampaignMode::External && !equipment.has_endpoint).then_some(Lack::Endpoint)
+/// All that the campaign lacks for the state it is in.
+pub(super) fn lacks(equipment: Equipment) -> impl Iterator<Item = Lack> {
+    let active = equipment.state == CampaignState::Active;
+    let sends = equipment.mode == CampaignMode::External;
+    let filter = (active && !equipment.has_filter).then_some(Lack::Filter);
+    let endpoint = (active && sends && !equipment.has_endpoint).then_some(Lack::Endpoint);
+    filter.into_iter().chain(endpoint)
 }
 
 /// The state that a campaign takes when its mode may change and the file names no state: switching to External
@@ -80,23 +78,24 @@ mod tests {
     fn an_active_campaign_needs_a_filter_and_in_external_mode_an_endpoint() {
         use CampaignMode::{Automatic, External};
         use CampaignState::{Active, Paused};
-        for (mode, state, has_filter, has_endpoint, expected) in [
-            (External, Active, true, true, None),
-            (External, Active, true, false, Some(Lack::Endpoint)),
-            (External, Active, false, true, Some(Lack::Filter)),
-            (External, Active, false, false, Some(Lack::Filter)),
-            (External, Paused, false, false, None),
-            (Automatic, Active, true, false, None),
-            (Automatic, Active, false, true, Some(Lack::Filter)),
-            (Automatic, Paused, false, false, None),
-        ] {
+        let cases: [(_, _, _, _, &[Lack]); 8] = [
+            (External, Active, true, true, &[]),
+            (External, Active, true, false, &[Lack::Endpoint]),
+            (External, Active, false, true, &[Lack::Filter]),
+            (External, Active, false, false, &[Lack::Filter, Lack::Endpoint]),
+            (External, Paused, false, false, &[]),
+            (Automatic, Active, true, false, &[]),
+            (Automatic, Active, false, false, &[Lack::Filter]),
+            (Automatic, Paused, false, false, &[]),
+        ];
+        for (mode, state, has_filter, has_endpoint, expected) in cases {
             let equipment = Equipment {
                 mode,
                 state,
                 has_filter,
                 has_endpoint,
             };
-            assert_eq!(lack(equipment), expected, "{equipment:?}");
+            assert_eq!(lacks(equipment).collect::<Vec<_>>(), expected, "{equipment:?}");
         }
     }
 

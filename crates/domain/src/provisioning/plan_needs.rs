@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::campaign_needs::{Equipment, JobNewEndpoints, Lack, lack};
+use super::campaign_needs::{Equipment, JobNewEndpoints, Lack, lacks};
 use super::document::{CampaignPatch, OrganizationPatch};
 use super::faults::{Path, path_to};
 use super::plan::Planner;
@@ -42,30 +42,35 @@ impl Planner<'_> {
             .filter(|endpoint| !leaving.webhooks.contains(&endpoint.id) && !replaced.contains(&endpoint.id));
         let after = JobNewEndpoints::among(left.chain(planned_endpoints));
         for campaign in planned {
-            let lacked = standing.campaigns.get(&campaign.id).and_then(|record| {
-                lack(Equipment {
-                    mode: record.mode,
-                    state: record.state,
-                    has_filter: !record.filters.is_empty(),
-                    has_endpoint: before.serve(&campaign.id),
+            let lacked: Vec<_> = standing
+                .campaigns
+                .get(&campaign.id)
+                .into_iter()
+                .flat_map(|record| {
+                    lacks(Equipment {
+                        mode: record.mode,
+                        state: record.state,
+                        has_filter: !record.filters.is_empty(),
+                        has_endpoint: before.serve(&campaign.id),
+                    })
                 })
-            });
-            let lacks = lack(Equipment {
+                .collect();
+            let states_it = campaign.patch.filter(|patch| patch.state.given().is_some());
+            for lack in lacks(Equipment {
                 mode: campaign.mode,
                 state: campaign.state,
                 has_filter: campaign.has_filter,
                 has_endpoint: campaign.endpoints_unknown || after.serve(&campaign.id),
-            });
-            let Some(lacks) = lacks else { continue };
-            let states_it = campaign.patch.filter(|patch| patch.state.given().is_some());
-            if let Some(patch) = states_it {
-                self.faults
-                    .push(&path_to(&patch.path, "state"), cannot_be_active(lacks));
-            } else if lacked != Some(lacks) {
-                self.faults.push(
-                    &place_of_loss(patch, campaign, lacks),
-                    would_lose(&campaign.id, lacks),
-                );
+            }) {
+                if let Some(patch) = states_it {
+                    self.faults
+                        .push(&path_to(&patch.path, "state"), cannot_be_active(lack));
+                } else if !lacked.contains(&lack) {
+                    self.faults.push(
+                        &place_of_loss(patch, campaign, lack),
+                        would_lose(&campaign.id, lack),
+                    );
+                }
             }
         }
     }

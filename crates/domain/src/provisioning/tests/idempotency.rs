@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::super::campaign_needs::{Equipment, JobNewEndpoints, lack};
+use super::super::campaign_needs::{Equipment, JobNewEndpoints, lacks};
 use super::organization;
 use super::world::World;
 
@@ -158,7 +158,7 @@ fn every_active_campaign_has_what_it_needs(world: &World) -> bool {
                 has_filter: !campaign.filters.is_empty(),
                 has_endpoint: endpoints.serve(&campaign.id),
             };
-            lack(equipment).is_none()
+            lacks(equipment).next().is_none()
         })
     })
 }

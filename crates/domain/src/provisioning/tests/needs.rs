@@ -48,6 +48,14 @@ fn a_new_campaign_can_be_active_only_with_what_it_needs() {
         active("external", one.clone(), json!([])).unwrap_err(),
         [format!("{STATE}: {NEEDS_ENDPOINT}")]
     );
+    assert_eq!(
+        active("external", json!([]), json!([])).unwrap_err(),
+        [
+            format!("{STATE}: {NEEDS_FILTER}"),
+            format!("{STATE}: {NEEDS_ENDPOINT}")
+        ],
+        "all that is lacking is said at once"
+    );
     for unfit in [
         json!({"id": "w", "url": "https://h.test", "events": ["bid_complete"]}),
         json!({"id": "w", "url": "https://h.test", "events": ["job.new"], "active": false}),
