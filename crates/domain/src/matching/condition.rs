@@ -23,6 +23,22 @@ pub enum Attribute {
 impl Attribute {
     /// How many there are.
     pub const COUNT: usize = Self::EnglishLevel as usize + 1;
+
+    /// Every one, in the order of their numbers.
+    pub(super) const ALL: [Self; Self::COUNT] = [
+        Self::Category,
+        Self::Occupation,
+        Self::ProjectType,
+        Self::ProjectDuration,
+        Self::ExperienceLevel,
+        Self::Region,
+        Self::WeeklyHours,
+        Self::Country,
+        Self::Industry,
+        Self::CompanySize,
+        Self::TalentType,
+        Self::EnglishLevel,
+    ];
 }
 
 /// A number of a job that is compared with bounds.
@@ -48,6 +64,21 @@ pub enum Figure {
 impl Figure {
     /// How many there are.
     pub const COUNT: usize = Self::OpenJobs as usize + 1;
+
+    /// Every one, in the order of their numbers.
+    pub(super) const ALL: [Self; Self::COUNT] = [
+        Self::Rating,
+        Self::Reviews,
+        Self::TotalSpent,
+        Self::Hires,
+        Self::HireRate,
+        Self::JobsPosted,
+        Self::AvgHourlyRatePaid,
+        Self::JobSuccessScore,
+        Self::MinimumEarnings,
+        Self::Questions,
+        Self::OpenJobs,
+    ];
 }
 
 /// A yes or no of a job.
@@ -62,6 +93,14 @@ pub enum Flag {
 impl Flag {
     /// How many there are.
     pub const COUNT: usize = Self::Featured as usize + 1;
+
+    /// Every one, in the order of their numbers.
+    pub(super) const ALL: [Self; Self::COUNT] = [
+        Self::PaymentVerified,
+        Self::PhoneVerified,
+        Self::Enterprise,
+        Self::Featured,
+    ];
 }
 
 /// An inclusive bound.

@@ -1,6 +1,7 @@
 //! A job's words, looked up by word and by place: what the keyword expressions of all filters are held against.
 
 use std::hash::BuildHasher;
+use std::sync::LazyLock;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -12,6 +13,15 @@ use crate::model::JobPost;
 const BOUNDARY: u32 = u32::MAX;
 /// Ends a chain of places.
 const NOWHERE: u32 = u32::MAX;
+
+/// One for all jobs and filters, so that a word is hashed once, when the text is split. Its seed is random: posts come
+/// from strangers, who must not be able to choose words that collide.
+static WORD_HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
+
+/// The hash of a folded word, the same throughout the process.
+pub(super) fn word_hash(word: &str) -> u64 {
+    WORD_HASHER.hash_one(word)
+}
 
 /// Some of the fields of a job's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +41,19 @@ impl FieldSet {
         self.intersects(Self::of(field))
     }
 
-    const fn intersects(self, other: Self) -> bool {
+    /// Whether they have a field in common.
+    pub(super) const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// A bit a field.
+    pub(super) const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The fields of the three lowest bits.
+    pub(super) const fn from_bits(bits: u32) -> Self {
+        Self((bits & 0b111) as u8)
     }
 }
 
@@ -46,7 +67,6 @@ pub struct JobText {
     /// The distinct words, in the order of their first places.
     words: Vec<DistinctWord>,
     by_word: HashTable<u32>,
-    hasher: DefaultHashBuilder,
     /// The words' numbers in reading order, with boundaries between the texts.
     sequence: Vec<u32>,
     /// For each place in `sequence`, the next place of the same word.
@@ -57,6 +77,7 @@ pub struct JobText {
 
 #[derive(Debug, Clone)]
 struct DistinctWord {
+    hash: u64,
     start: u32,
     end: u32,
     fields: FieldSet,
@@ -76,7 +97,6 @@ impl JobText {
             folded: String::with_capacity(bytes + bytes / 16),
             words: Vec::with_capacity(bytes / 9),
             by_word: HashTable::with_capacity(bytes / 9),
-            hasher: DefaultHashBuilder::default(),
             sequence: Vec::with_capacity(bytes / 5),
             next_place: Vec::with_capacity(bytes / 5),
             description_from: 0,
@@ -127,7 +147,7 @@ impl JobText {
             let known = &words[*n as usize];
             folded.get(known.start as usize..known.end as usize) == Some(word)
         };
-        let hash = self.hasher.hash_one(word);
+        let hash = word_hash(word);
         if let Some(&number) = self.by_word.find(hash, same) {
             let known = &mut words[number as usize];
             self.next_place[known.last_place as usize] = place;
@@ -138,6 +158,7 @@ impl JobText {
         } else {
             let number = words.len() as u32;
             words.push(DistinctWord {
+                hash,
                 start: start as u32,
                 end: end as u32,
                 fields: FieldSet::of(field),
@@ -145,11 +166,7 @@ impl JobText {
                 last_place: place,
                 places: 1,
             });
-            let hasher = &self.hasher;
-            self.by_word.insert_unique(hash, number, |n| {
-                let known = &words[*n as usize];
-                hasher.hash_one(&folded[known.start as usize..known.end as usize])
-            });
+            self.by_word.insert_unique(hash, number, |n| words[*n as usize].hash);
             self.sequence.push(number);
         }
         self.next_place.push(NOWHERE);
@@ -177,13 +194,23 @@ impl JobText {
 
     /// Whether `words`, then a word beginning with `prefix` if given, stand directly after one another.
     fn contains_phrase(&self, words: &[String], prefix: Option<&String>, fields: FieldSet) -> bool {
-        let Some(numbers) = words
+        words
             .iter()
             .map(|word| self.find(word))
             .collect::<Option<Vec<u32>>>()
-        else {
-            return false;
-        };
+            .is_some_and(|numbers| self.contains_sequence(&numbers, prefix.map(String::as_str), fields))
+    }
+
+    /// The distinct words in the order of their numbers, from 0, each with its [`word_hash`].
+    pub(super) fn hashed_words(&self) -> impl Iterator<Item = (u64, &str, FieldSet)> {
+        self.words
+            .iter()
+            .map(|word| (word.hash, self.spelling(word), word.fields))
+    }
+
+    /// Whether the words with these numbers, then a word beginning with `prefix` if given, stand directly after one
+    /// another.
+    pub(super) fn contains_sequence(&self, numbers: &[u32], prefix: Option<&str>, fields: FieldSet) -> bool {
         // The rarest of the words leads to the fewest places to compare.
         let Some((offset, rarest)) = numbers
             .iter()
@@ -195,7 +222,7 @@ impl JobText {
         let mut place = self.word(*rarest).first_place;
         while place != NOWHERE {
             let start = (place as usize).checked_sub(offset);
-            if start.is_some_and(|start| self.phrase_stands_at(start, &numbers, prefix, fields)) {
+            if start.is_some_and(|start| self.phrase_stands_at(start, numbers, prefix, fields)) {
                 return true;
             }
             place = self.next_place[place as usize];
@@ -207,7 +234,7 @@ impl JobText {
         &self,
         start: usize,
         numbers: &[u32],
-        prefix: Option<&String>,
+        prefix: Option<&str>,
         fields: FieldSet,
     ) -> bool {
         let end = start + numbers.len();
@@ -219,7 +246,7 @@ impl JobText {
         };
         // A text's last word is followed by a boundary, so there always is a place behind a phrase.
         self.sequence.get(end).is_some_and(|&next| {
-            next != BOUNDARY && self.spelling(self.word(next)).starts_with(prefix.as_str())
+            next != BOUNDARY && self.spelling(self.word(next)).starts_with(prefix)
         })
     }
 
@@ -235,7 +262,7 @@ impl JobText {
 
     fn find(&self, word: &str) -> Option<u32> {
         let same = |n: &u32| self.spelling(self.word(*n)) == word;
-        self.by_word.find(self.hasher.hash_one(word), same).copied()
+        self.by_word.find(word_hash(word), same).copied()
     }
 
     fn word(&self, number: u32) -> &DistinctWord {

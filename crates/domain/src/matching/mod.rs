@@ -3,7 +3,7 @@
 //!
 //! The way of a match: a [`SavedFilter`](crate::model::SavedFilter) is checked into a [`CompiledFilter`], which is a
 //! list of [`Condition`]s; a [`JobPost`](crate::model::JobPost) is prepared once into a [`PreparedJob`]; each condition
-//! then has a [`Verdict`], and the filter matches if all hold. [`FilterSet`] asks this of many filters at once,
+//! then has a [`Verdict`], and the filter matches if all hold. [`FilterIndex`] asks this of a million filters at once,
 //! [`CompiledFilter::explain`] tells the verdicts apart. All three ways of asking give the same answer.
 //!
 //! Words are what [`text`] says they are; the language of expressions is described in [`keywords`].
@@ -12,7 +12,7 @@ mod compile;
 mod condition;
 mod evaluate;
 mod explain;
-mod filter_set;
+pub mod index;
 mod job_text;
 pub mod keywords;
 mod prepared_job;
@@ -24,7 +24,7 @@ pub use compile::CompiledFilter;
 pub use condition::{Attribute, Bound, Condition, Figure, Flag};
 pub use evaluate::Verdict;
 pub use explain::{ExplainedCondition, Explanation};
-pub use filter_set::FilterSet;
+pub use index::{FilterIndex, MatchScratch};
 pub use job_text::{FieldSet, JobText};
 pub use keywords::{Expression, Field, KeywordFault, Term};
 pub use prepared_job::PreparedJob;

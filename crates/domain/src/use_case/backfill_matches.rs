@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::ingest_jobs::compile;
 use crate::matching::PreparedJob;
+use crate::matching::index::Frequencies;
 use crate::model::{CampaignId, JobPost, OrganizationId};
 use crate::port::{Clock, MatchStore, StoreError, SwitchMatches};
 
@@ -53,7 +54,7 @@ impl BackfillMatches {
             .iter()
             .flat_map(|backfill| backfill.filters.clone())
             .collect();
-        let set = compile(&filters)?;
+        let set = compile(&filters, Frequencies::new())?;
         let mut matched: Vec<Vec<i64>> = vec![Vec::new(); due.campaigns.len()];
         let places: HashMap<(&OrganizationId, &CampaignId), usize> = due
             .campaigns

@@ -1,11 +1,12 @@
 //! Ingest jobs: reads the marketplace's feed from the durable position on, matches each job against every saved
 //! filter and records page by page (decisions D2 and D4).
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::matching::{FilterSet, PreparedJob};
+use crate::matching::index::{Frequencies, IndexFull};
+use crate::matching::{FilterIndex, MatchScratch, PreparedJob};
 use crate::model::{CampaignId, FilterId, JobPost, OrganizationId, SavedFilter};
 use crate::port::{
     Clock, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError, MatchedJob, MatchedPage, PageCounts,
@@ -52,7 +53,8 @@ pub struct IngestJobs {
     clock: Arc<dyn Clock>,
     signal: Arc<dyn WorkSignal>,
     act_within: Option<Duration>,
-    filters: Option<(Revision, FilterSet<FilterKey>)>,
+    filters: Option<(Revision, FilterIndex<FilterKey>)>,
+    scratch: MatchScratch,
 }
 
 impl IngestJobs {
@@ -71,6 +73,7 @@ impl IngestJobs {
             signal,
             act_within,
             filters: None,
+            scratch: MatchScratch::default(),
         }
     }
 
@@ -155,32 +158,44 @@ impl IngestJobs {
         prepared: &[PreparedJob],
     ) -> Result<(Revision, Vec<Vec<(OrganizationId, CampaignId)>>), StoreError> {
         let current = match self.filters.take() {
-            Some((known, set)) if known == revision => (known, set),
-            _ => {
+            Some((known, index)) if known == revision => (known, index),
+            outdated => {
+                let frequencies = outdated.map(|(_, index)| index.into_frequencies());
                 let snapshot = self.jobs.filters().await?;
-                (snapshot.revision, compile(&snapshot.filters)?)
+                let index = compile(&snapshot.filters, frequencies.unwrap_or_default())?;
+                (snapshot.revision, index)
             }
         };
-        let (revision, set) = self.filters.insert(current);
-        let campaigns = prepared
-            .iter()
-            .map(|job| campaigns_of(set.matches(job)))
-            .collect();
+        let (revision, index) = self.filters.insert(current);
+        let mut campaigns = Vec::with_capacity(prepared.len());
+        for job in prepared {
+            index.observe(job, &mut self.scratch);
+            campaigns.push(campaigns_of(index, job, &mut self.scratch));
+        }
         Ok((*revision, campaigns))
     }
 }
 
-fn campaigns_of(keys: Vec<FilterKey>) -> Vec<(OrganizationId, CampaignId)> {
-    let mut seen = HashSet::new();
-    keys.into_iter()
-        .map(|(organization, campaign, _)| (organization, campaign))
-        .filter(|campaign| seen.insert(campaign.clone()))
-        .collect()
+/// The campaigns of the filters that match the job, each once.
+fn campaigns_of(
+    index: &FilterIndex<FilterKey>,
+    job: &PreparedJob,
+    scratch: &mut MatchScratch,
+) -> Vec<(OrganizationId, CampaignId)> {
+    let mut campaigns = BTreeSet::new();
+    index.for_each_match(job, scratch, |(organization, campaign, _)| {
+        campaigns.insert((organization.clone(), campaign.clone()));
+    });
+    campaigns.into_iter().collect()
 }
 
-/// Compiles stored filters into a set. They were checked before they were stored, so a fault is corruption.
-pub(super) fn compile(filters: &[StoredFilter]) -> Result<FilterSet<FilterKey>, StoreError> {
-    let mut set = FilterSet::new();
+/// Builds the index of stored filters, given what is known of jobs. The filters were checked before they were stored,
+/// so a fault is corruption.
+pub(super) fn compile(
+    filters: &[StoredFilter],
+    frequencies: Frequencies,
+) -> Result<FilterIndex<FilterKey>, StoreError> {
+    let mut index = FilterIndex::with_frequencies(frequencies);
     for filter in filters {
         let compiled = SavedFilter::from_value(&filter.body)
             .and_then(|filter| filter.check())
@@ -190,7 +205,9 @@ pub(super) fn compile(filters: &[StoredFilter]) -> Result<FilterSet<FilterKey>, 
             filter.campaign_id.clone(),
             filter.id.clone(),
         );
-        set.insert(key, compiled);
+        index
+            .insert(key, &compiled)
+            .map_err(|IndexFull| StoreError::Corrupt(IndexFull.to_string()))?;
     }
-    Ok(set)
+    Ok(index)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{compiled, job};
-use crate::matching::{FilterSet, Verdict};
+use crate::matching::{FilterIndex, Verdict};
 
 fn matches(filter: &Value, fields: &Value) -> bool {
     compiled(filter).matches(&job(fields))
@@ -566,21 +566,17 @@ fn an_explanation_names_each_condition_in_order_with_its_detail() {
 }
 
 #[test]
-fn a_filter_set_answers_with_the_keys_of_the_matching_filters() {
-    let mut filters = FilterSet::new();
+fn the_index_answers_with_the_keys_of_the_matching_filters() {
+    let mut filters = FilterIndex::new();
     assert!(filters.is_empty());
-    filters.insert(2, compiled(&json!({"keywords": "rust"})));
-    filters.insert(1, compiled(&json!({})));
-    filters.insert(3, compiled(&json!({"keywords": "java"})));
+    assert_eq!(filters.insert(2, &compiled(&json!({"keywords": "rust"}))), Ok(false));
+    assert_eq!(filters.insert(1, &compiled(&json!({}))), Ok(false));
+    assert_eq!(filters.insert(3, &compiled(&json!({"keywords": "java"}))), Ok(false));
     let post = job(&json!({"title": "Rust"}));
     assert_eq!(filters.matches(&post), [1, 2]);
 
-    assert!(
-        filters
-            .insert(3, compiled(&json!({"keywords": "rust"})))
-            .is_some()
-    );
-    assert!(filters.remove(&1).is_some());
+    assert_eq!(filters.insert(3, &compiled(&json!({"keywords": "rust"}))), Ok(true));
+    assert!(filters.remove(&1));
     assert_eq!(filters.matches(&post), [2, 3]);
-    assert_eq!((filters.len(), filters.remove(&1)), (2, None));
+    assert_eq!((filters.len(), filters.remove(&1)), (2, false));
 }

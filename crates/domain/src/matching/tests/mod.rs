@@ -1,6 +1,7 @@
 //! Matching held to the contract's sentences, and to an independent reference over generated filters and jobs.
 
 mod contract;
+mod index;
 mod reference;
 
 use serde_json::{Value, json};

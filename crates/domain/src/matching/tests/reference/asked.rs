@@ -58,7 +58,7 @@ pub(super) fn reference_words(text: &str) -> Vec<String> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Asked {
+pub(in crate::matching::tests) enum Asked {
     All(Vec<Asked>, bool),
     Any(Vec<Asked>),
     No(Box<Asked>, bool),

@@ -39,7 +39,7 @@ macro_rules! objects {
     }};
 }
 
-pub(super) fn jobs() -> impl Strategy<Value = Value> {
+pub(in crate::matching::tests) fn jobs() -> impl Strategy<Value = Value> {
     let payment = select(vec!["Hourly", "Fixed-price", "Fixed", "hourly", "Other"]).prop_map(Value::from);
     let hours = select(vec!["Alpha", "beta hrs/week", "1 to 3 months"]).prop_map(Value::from);
     let skill = select(WORDS.to_vec()).prop_map(|name| json!({"name": name}));
@@ -73,7 +73,7 @@ pub(super) fn jobs() -> impl Strategy<Value = Value> {
 }
 
 /// Some of the conditions, so that not every filter fails on most of them.
-pub(super) fn filters() -> impl Strategy<Value = (Value, Option<Asked>)> {
+pub(in crate::matching::tests) fn filters() -> impl Strategy<Value = (Value, Option<Asked>)> {
     let list = || prop::collection::vec(name(), 1..4).prop_map(Value::from);
     let skills = || prop::collection::vec(select(WORDS.to_vec()), 1..4).prop_map(Value::from);
     let flag = || any::<bool>().prop_map(Value::from);

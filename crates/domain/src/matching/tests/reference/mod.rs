@@ -4,7 +4,7 @@
 //! as they were generated, not as they were parsed. It shares no code with the matching.
 
 mod asked;
-mod generated;
+pub(super) mod generated;
 mod verdicts;
 
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use self::asked::{Asked, expressions, folded, reference_words, texts};
 use self::generated::{filters, jobs};
 use self::verdicts::reference;
 use super::{compiled, job};
-use crate::matching::{Expression, FilterSet, Verdict, split_words};
+use crate::matching::{Expression, FilterIndex, Verdict, split_words};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
@@ -73,8 +73,8 @@ proptest! {
         verdicts.sort_unstable();
         prop_assert_eq!(explained, verdicts);
 
-        let mut set = FilterSet::new();
-        set.insert((), compiled);
+        let mut set = FilterIndex::new();
+        set.insert((), &compiled).map_err(|fault| TestCaseError::fail(fault.to_string()))?;
         prop_assert_eq!(set.matches(&job).len(), usize::from(expected));
     }
 }

@@ -1,0 +1,138 @@
+//! Everything that filters name: words, prefixes and values, and how many jobs have each.
+
+use std::collections::HashMap;
+
+use super::IndexFull;
+use super::frequencies::{Frequencies, Observed};
+use super::prefixes::Prefixes;
+use super::token::{Attributed, Token, TokenKind};
+use super::vocabulary::Vocabulary;
+use crate::matching::PreparedJob;
+use crate::matching::condition::Attribute;
+use crate::matching::job_text::word_hash;
+
+/// In place of a value's number: the job does not carry a value.
+pub(super) const UNKNOWN: u32 = u32::MAX;
+/// In place of a value's number: the job carries one that no filter names.
+pub(super) const FOREIGN: u32 = u32::MAX - 1;
+
+/// The words, prefixes and values of all filters.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Terms {
+    pub(super) words: Vocabulary,
+    pub(super) prefixes: Prefixes,
+    /// Texts of lists, whatever they are values of.
+    values: Vocabulary,
+    /// The tokens of values, by what they are values of and the text's number, or [`UNKNOWN`].
+    value_tokens: HashMap<(u8, u32), u32>,
+    /// Numbers of the values that are categories, in the order in which they came up.
+    categories: HashMap<u32, u32>,
+    frequencies: Frequencies,
+    /// Of the jobs seen, those with the token, by kind and number.
+    jobs: [Vec<u32>; 3],
+}
+
+impl Terms {
+    pub(super) fn with_frequencies(frequencies: Frequencies) -> Self {
+        Self {
+            frequencies,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn into_frequencies(self) -> Frequencies {
+        self.frequencies
+    }
+
+    pub(super) fn intern_word(&mut self, word: &str) -> Result<u32, IndexFull> {
+        let (number, is_new) = self.words.intern(word)?;
+        if is_new {
+            self.jobs[TokenKind::Word as usize].push(self.frequencies.jobs_with_word(word));
+        }
+        Ok(number)
+    }
+
+    pub(super) fn intern_prefix(&mut self, prefix: &str) -> Result<u32, IndexFull> {
+        let (number, is_new) = self.prefixes.intern(prefix)?;
+        if is_new {
+            self.jobs[TokenKind::Prefix as usize].push(self.frequencies.jobs_with_prefix(prefix));
+        }
+        Ok(number)
+    }
+
+    pub(super) fn intern_value(&mut self, value: &str) -> Result<u32, IndexFull> {
+        Ok(self.values.intern(value)?.0)
+    }
+
+    /// The token of a value; of a job that does not carry one, with [`UNKNOWN`].
+    pub(super) fn intern_token(&mut self, attributed: Attributed, value: u32) -> Result<Token, IndexFull> {
+        let next = u32::try_from(self.value_tokens.len()).map_err(|_| IndexFull)?;
+        let key = (attributed.number(), value);
+        if let Some(&known) = self.value_tokens.get(&key) {
+            return Ok(Token::new(TokenKind::Value, known));
+        }
+        self.value_tokens.insert(key, next);
+        let text = (value != UNKNOWN).then(|| self.values.spelling(value));
+        self.jobs[TokenKind::Value as usize].push(self.frequencies.jobs_with_value(attributed, text));
+        Ok(Token::new(TokenKind::Value, next))
+    }
+
+    /// The position of a category among the categories that filters name.
+    pub(super) fn intern_category(&mut self, value: u32) -> Result<u32, IndexFull> {
+        let next = u32::try_from(self.categories.len()).map_err(|_| IndexFull)?;
+        Ok(*self.categories.entry(value).or_insert(next))
+    }
+
+    pub(super) fn category(&self, value: u32) -> Option<u32> {
+        self.categories.get(&value).copied()
+    }
+
+    /// The number of a value that a job carries.
+    pub(super) fn value(&self, value: Option<&str>) -> u32 {
+        match value {
+            None => UNKNOWN,
+            Some(value) => self.values.number(word_hash(value), value).unwrap_or(FOREIGN),
+        }
+    }
+
+    pub(super) fn token(&self, attributed: Attributed, value: u32) -> Option<Token> {
+        if value == FOREIGN {
+            return None;
+        }
+        let number = self.value_tokens.get(&(attributed.number(), value))?;
+        Some(Token::new(TokenKind::Value, *number))
+    }
+
+    /// In how many of the jobs seen the token occurred.
+    pub(super) fn jobs_with(&self, token: Token) -> u32 {
+        self.jobs
+            .get(token.kind() as usize)
+            .and_then(|jobs| jobs.get(token.number()))
+            .copied()
+            .unwrap_or(u32::MAX)
+    }
+
+    /// Learns from a job; `tokens` tells those it has.
+    pub(super) fn observe(&mut self, job: &PreparedJob, tokens: &[Token]) {
+        let observed = self.frequencies.count(job);
+        if observed == Observed::Nothing {
+            return;
+        }
+        for token in tokens {
+            let jobs = self.jobs.get_mut(token.kind() as usize);
+            if let Some(count) = jobs.and_then(|jobs| jobs.get_mut(token.number())) {
+                *count += 1;
+            }
+        }
+        if observed == Observed::Faded {
+            for count in self.jobs.iter_mut().flatten() {
+                *count /= 2;
+            }
+        }
+    }
+
+    /// Whether a list of this attribute's values is checked in the posting itself.
+    pub(super) const fn is_inline(attribute: Attribute) -> bool {
+        matches!(attribute, Attribute::Category)
+    }
+}
