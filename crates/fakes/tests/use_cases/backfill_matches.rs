@@ -1,0 +1,246 @@
+//! Backfill matches: what a filter change does to the list (decisions A5 and D2).
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bidloop_domain::port::LeadStore as _;
+use bidloop_port_contracts::fixture::{at, campaign};
+use serde_json::json;
+
+use crate::service::{Service, acme, bare_acme, job, job_with, request};
+
+/// The campaign's jobs, newest first, with the second of each one's `createdAt`.
+async fn listed(service: &Service) -> Vec<(String, i64)> {
+    let page = service
+        .store
+        .page(&Service::organization(), &Service::campaign(), 0, 1_000)
+        .await;
+    let leads = page.unwrap().unwrap().leads;
+    let second = |millis: i64| (millis - at(0).as_millis()) / 1_000;
+    leads
+        .into_iter()
+        .map(|lead| {
+            (
+                lead.lead.job_id.to_string(),
+                second(lead.lead.created_at.as_millis()),
+            )
+        })
+        .collect()
+}
+
+async fn backfill(service: &Service) -> bidloop_domain::use_case::BackfillReport {
+    service.backfill_matches().run(&|_, _| {}).await.unwrap()
+}
+
+/// A Rust job at second 1, a Cobol job at second 2 and one with both at second 3.
+async fn three_jobs(service: &Service) {
+    for (second, id, title) in [
+        (1, "rust", "Rust"),
+        (2, "cobol", "Cobol"),
+        (3, "both", "Rust, Cobol"),
+    ] {
+        service.clock.set(at(second));
+        service.publish(&job_with(id, json!({"title": title})));
+        service.ingest().await;
+    }
+    service.clock.set(at(10));
+}
+
+fn owned(list: &[(&str, i64)]) -> Vec<(String, i64)> {
+    list.iter()
+        .map(|(id, second)| ((*id).to_owned(), *second))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_filter_change_serves_the_old_matches_until_the_switch_and_keeps_what_remains() {
+    let service = Service::with(bare_acme().campaign(campaign("camp").paused())).await;
+    three_jobs(&service).await;
+    service.put_filter(json!({"keywords": "cobol"})).await;
+    assert_eq!(listed(&service).await, owned(&[("both", 3), ("rust", 1)]));
+    let report = backfill(&service).await;
+    assert_eq!((report.jobs, report.superseded), (3, 0));
+    assert_eq!(
+        report.switched,
+        [(Service::organization(), Service::campaign(), 2)]
+    );
+    assert_eq!(listed(&service).await, owned(&[("cobol", 10), ("both", 3)]));
+    assert_eq!(
+        backfill(&service).await,
+        bidloop_domain::use_case::BackfillReport::default()
+    );
+}
+
+#[tokio::test]
+async fn a_job_that_matches_again_takes_its_leads_moment_if_it_has_a_lead() {
+    let service = Service::new().await;
+    three_jobs(&service).await;
+    service.put_filter(json!({"keywords": "fortran"})).await;
+    backfill(&service).await;
+    assert!(listed(&service).await.is_empty());
+    service.put_filter(json!({"keywords": "rust OR cobol"})).await;
+    service.clock.set(at(20));
+    backfill(&service).await;
+    // The two Rust jobs were pushed as leads when they arrived, the Cobol job never was.
+    assert_eq!(
+        listed(&service).await,
+        owned(&[("cobol", 20), ("both", 3), ("rust", 1)])
+    );
+}
+
+#[tokio::test]
+async fn a_filter_change_sends_and_bids_nothing_for_older_jobs() {
+    let service = Service::with(acme().campaign(campaign("auto").automatic())).await;
+    three_jobs(&service).await;
+    let before = (
+        service.stores.deliveries.pending_count().await,
+        service.stores.automatic_bids.automatic_count().await,
+    );
+    service.put_filter(json!({"keywords": "cobol"})).await;
+    backfill(&service).await;
+    let after = (
+        service.stores.deliveries.pending_count().await,
+        service.stores.automatic_bids.automatic_count().await,
+    );
+    assert_eq!(before, after);
+    service.publish(&job_with("new", json!({"title": "Cobol"})));
+    service.ingest().await;
+    assert_eq!(
+        service.stores.deliveries.pending_count().await,
+        before.0.map(|count| count + 1)
+    );
+}
+
+#[tokio::test]
+async fn a_lead_whose_job_left_the_list_can_still_be_bid_on() {
+    let (service, lead) = Service::with_lead().await;
+    service.put_filter(json!({"keywords": "cobol"})).await;
+    backfill(&service).await;
+    assert!(listed(&service).await.is_empty());
+    service.bid(&lead, request()).await;
+    service.submit().await;
+    assert_eq!(service.marketplace.proposals().len(), 1);
+}
+
+#[tokio::test]
+async fn a_campaign_that_lost_its_filters_matches_nothing() {
+    let service = Service::new().await;
+    three_jobs(&service).await;
+    let removal = bidloop_domain::port::ProvisioningChange::RemoveFilter(
+        Service::organization(),
+        Service::campaign(),
+        bidloop_domain::model::FilterId::parse("f_camp").unwrap(),
+    );
+    service.commit(removal).await;
+    let report = backfill(&service).await;
+    assert_eq!(
+        (report.jobs, report.switched.len()),
+        (0, 1),
+        "nothing needs to be read"
+    );
+    assert!(listed(&service).await.is_empty());
+}
+
+#[tokio::test]
+async fn several_filters_of_one_campaign_are_alternatives_and_a_job_is_listed_once() {
+    let service = Service::new().await;
+    three_jobs(&service).await;
+    let another = bidloop_domain::port::FilterRecord {
+        id: bidloop_domain::model::FilterId::parse("another").unwrap(),
+        name: "Another".to_owned(),
+        body: json!({"keywords": "cobol"}),
+    };
+    let change = bidloop_domain::port::ProvisioningChange::PutFilter(
+        Service::organization(),
+        Service::campaign(),
+        another,
+    );
+    service.commit(change).await;
+    assert_eq!(backfill(&service).await.switched[0].2, 3);
+    assert_eq!(
+        listed(&service).await,
+        owned(&[("cobol", 10), ("both", 3), ("rust", 1)])
+    );
+}
+
+#[tokio::test]
+async fn one_pass_over_many_jobs_serves_all_campaigns_and_tells_its_progress() {
+    let service = Service::with(acme().campaign(campaign("second").without_filters())).await;
+    for number in 0..1_050 {
+        service.publish(&job(&number.to_string()));
+    }
+    service.ingest().await;
+    backfill(&service).await;
+    service.put_filter(json!({"keywords": "rust AND build"})).await;
+    let second = bidloop_domain::port::FilterRecord {
+        id: bidloop_domain::model::FilterId::parse("f").unwrap(),
+        name: "Second".to_owned(),
+        body: json!({}),
+    };
+    let change = bidloop_domain::port::ProvisioningChange::PutFilter(
+        Service::organization(),
+        bidloop_port_contracts::fixture::campaign_id("second"),
+        second,
+    );
+    service.commit(change).await;
+    let told = Mutex::new(Vec::new());
+    let report = service
+        .backfill_matches()
+        .run(&|jobs, total| told.lock().unwrap().push((jobs, total)))
+        .await
+        .unwrap();
+    assert_eq!(report.jobs, 1_050);
+    assert_eq!(
+        report
+            .switched
+            .iter()
+            .map(|(_, _, total)| *total)
+            .collect::<Vec<_>>(),
+        [1_050, 1_050]
+    );
+    assert_eq!(
+        told.into_inner().unwrap(),
+        [(500, 1_050), (1_000, 1_050), (1_050, 1_050)]
+    );
+}
+
+#[tokio::test]
+async fn filters_that_change_while_stored_jobs_are_read_are_due_still() {
+    let service = Service::new().await;
+    three_jobs(&service).await;
+    service.put_filter(json!({"keywords": "cobol"})).await;
+    let report = service
+        .backfill_matches()
+        .run(&|_, _| futures::executor::block_on(service.put_filter(json!({"keywords": "fortran"}))))
+        .await
+        .unwrap();
+    assert_eq!((report.superseded, report.switched.len()), (1, 0));
+    assert_eq!(
+        listed(&service).await,
+        owned(&[("both", 3), ("rust", 1)]),
+        "the old matches serve on"
+    );
+    assert_eq!(backfill(&service).await.switched.len(), 1);
+    assert!(listed(&service).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_job_that_arrives_during_a_backfill_is_in_the_new_list_and_acted_on_once() {
+    let service = Service::new().await;
+    three_jobs(&service).await;
+    service.put_filter(json!({"keywords": "cobol"})).await;
+    service
+        .backfill_matches()
+        .run(&|_, _| {
+            service.clock.advance(Duration::from_secs(1));
+            service.publish(&job_with("new", json!({"title": "Cobol"})));
+            futures::executor::block_on(service.ingest());
+        })
+        .await
+        .unwrap();
+    let ids: Vec<String> = listed(&service).await.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids.len(), 3, "{ids:?}");
+    assert!(ids.contains(&"new".to_owned()) && !ids.contains(&"rust".to_owned()));
+    // The two Rust jobs when they arrived, and the new one.
+    assert_eq!(service.stores.deliveries.pending_count().await, Ok(3));
+}

@@ -1,0 +1,515 @@
+//! Deliver webhooks: Events of the specification; decisions C2 to C5, C7 and C8.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use bidloop_domain::model::webhook_signature::{DEFAULT_TOLERANCE, SignatureHeaders, verify};
+use bidloop_domain::model::{ActivityKind, EventKind, WebhookSecret};
+use bidloop_domain::port::{OutgoingWebhook, ProvisioningChange, WebhookFailureKind, WebhookRecord};
+use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits};
+use bidloop_port_contracts::fixture::{at, campaign, organization, webhook};
+use serde_json::{Value, json};
+
+use crate::service::{HOOK, Service, acme, bare_acme, dry_run, job, job_with, request};
+use crate::stepping::Pass;
+
+fn body(webhook: &OutgoingWebhook) -> Value {
+    serde_json::from_slice(&webhook.body).unwrap()
+}
+
+fn header<'a>(webhook: &'a OutgoingWebhook, name: &str) -> &'a str {
+    let found: Vec<&str> = webhook
+        .headers
+        .iter()
+        .filter(|(known, _)| *known == name)
+        .map(|(_, value)| &**value)
+        .collect();
+    assert_eq!(found.len(), 1, "{name}");
+    found[0]
+}
+
+fn is_signed_with(webhook: &OutgoingWebhook, secret: &WebhookSecret, service: &Service) -> bool {
+    let headers = SignatureHeaders {
+        id: header(webhook, "webhook-id"),
+        timestamp: header(webhook, "webhook-timestamp"),
+        signature: header(webhook, "webhook-signature"),
+    };
+    verify(secret, headers, &webhook.body, service.now(), DEFAULT_TOLERANCE).is_ok()
+}
+
+fn put(record: WebhookRecord) -> ProvisioningChange {
+    ProvisioningChange::PutWebhook(Service::organization(), record)
+}
+
+fn hook() -> WebhookRecord {
+    webhook("wh_all", None, HOOK, &[EventKind::JobNew, EventKind::BidComplete])
+}
+
+#[tokio::test]
+async fn job_new_is_the_specifications_payload() {
+    let service = Service::new().await;
+    let qualifications = json!({"location": null, "talentType": "ANY", "englishLevel": null, "minimumEarnings": null,
+                                "jobSuccessScore": 0, "includeRisingTalent": true});
+    let open =
+        json!([{"id": "9", "ciphertext": "~9", "title": "Other", "type": "FIXED", "isPtcPrivate": false}]);
+    let members =
+        json!({"vendorQualifications": qualifications, "clientReviews": [], "openJobs": open, "new": 1});
+    let lead = service.lead(&job_with("1", members)).await;
+    service.clock.set(at(7));
+    service.deliver().await;
+    let sent = service.sender.sent_to(HOOK);
+    assert_eq!(sent.len(), 1);
+    let mut envelope = body(&sent[0]);
+    let id = envelope["id"].take();
+    assert_eq!(
+        uuid::Uuid::parse_str(id.as_str().unwrap()).unwrap().to_string(),
+        id
+    );
+    let url = |operation: &str| format!("https://bids.test/v1/campaigns/camp/leads/{lead}/{operation}");
+    assert_eq!(
+        envelope,
+        json!({
+            "id": null, "event": "job.new", "version": "2026-09-10", "createdAt": at(0).as_seconds(),
+            "data": {
+                "organizationId": "org_acme", "campaignId": "camp", "leadId": lead,
+                "bidUrl": url("bid"), "rejectUrl": url("reject"),
+                "lead": {
+                    "id": lead, "status": "new", "createdAt": at(0).as_millis(), "datetime": at(0).as_millis(),
+                    "title": "Rust service", "description": "Build it.",
+                    "jobUrl": "https://market.test/jobs/~1", "ciphertext": "~1", "category": null,
+                    "occupation": null, "skills": [], "questions": [], "projectType": null,
+                    "projectDuration": null, "isFeatured": null, "region": null,
+                    "metadata": {"paymentType": "Hourly", "hourlyRate": {"min": 40, "max": 60}}, "clientInfo": {},
+                    "attachments": null, "vendorQualifications": qualifications, "clientReviews": [],
+                    "openJobs": open, "campaignId": "camp", "campaignName": "Campaign camp",
+                    "organizationId": "org_acme", "proposalId": null,
+                },
+            },
+        })
+    );
+}
+
+#[tokio::test]
+async fn every_delivery_carries_its_id_and_a_standard_webhooks_signature() {
+    let (service, lead) = Service::with_lead().await;
+    crate::submit_bid::bid(&service, &lead, Ok(dry_run(request())))
+        .await
+        .unwrap();
+    service.clock.set(at(7));
+    service.deliver().await;
+    let sent = service.sender.sent_to(HOOK);
+    assert_eq!(sent.len(), 2);
+    for webhook in &sent {
+        let id = body(webhook)["id"].as_str().unwrap().to_owned();
+        assert_eq!(
+            (
+                header(webhook, "webhook-id"),
+                header(webhook, "x-service-delivery-id")
+            ),
+            (&*id, &*id)
+        );
+        assert_eq!(
+            header(webhook, "webhook-timestamp"),
+            at(7).as_seconds().to_string()
+        );
+        assert_eq!(header(webhook, "content-type"), "application/json");
+        assert!(is_signed_with(webhook, &hook().secret, &service));
+        assert!(!is_signed_with(
+            webhook,
+            &WebhookSecret::generate([8; 32]),
+            &service
+        ));
+    }
+    assert_eq!(body(&sent[1])["event"], "bid_complete");
+}
+
+#[tokio::test]
+async fn both_secrets_sign_until_the_overlap_ends() {
+    let service = Service::new().await;
+    let (old, new) = (hook().secret, WebhookSecret::generate([9; 32]));
+    let rotated = WebhookRecord {
+        secret: new.clone(),
+        previous_secret: Some((old.clone(), at(60))),
+        ..hook()
+    };
+    service.commit(put(rotated)).await;
+    for (second, old_signs) in [(59, true), (60, false)] {
+        service.publish(&job(&second.to_string()));
+        service.ingest().await;
+        service.clock.set(at(second));
+        service.deliver().await;
+        let sent = service.sender.sent_to(HOOK).pop().unwrap();
+        assert!(is_signed_with(&sent, &new, &service));
+        assert_eq!(is_signed_with(&sent, &old, &service), old_signs);
+    }
+}
+
+#[tokio::test]
+async fn an_event_goes_once_a_url_to_whoever_subscribes() {
+    let (new, complete) = (&[EventKind::JobNew][..], &[EventKind::BidComplete][..]);
+    let mut inactive = webhook("wh_off", None, "https://hooks.test/off", new);
+    inactive.endpoint.active = false;
+    let service = Service::with(
+        organization("org_acme")
+            .campaign(campaign("camp"))
+            .campaign(campaign("other").without_filters())
+            .webhook(webhook("wh_org", None, "https://hooks.test/one", new))
+            .webhook(webhook("wh_camp", Some("camp"), "https://hooks.test/one", new))
+            .webhook(webhook("wh_two", None, "https://hooks.test/two", new))
+            .webhook(webhook(
+                "wh_complete",
+                None,
+                "https://hooks.test/complete",
+                complete,
+            ))
+            .webhook(webhook(
+                "wh_other",
+                Some("other"),
+                "https://hooks.test/other",
+                new,
+            ))
+            .webhook(inactive),
+    )
+    .await;
+    service.lead(&job("1")).await;
+    service.deliver().await;
+    let mut urls: Vec<String> = service
+        .sender
+        .sent()
+        .into_iter()
+        .map(|webhook| webhook.url)
+        .collect();
+    urls.sort();
+    assert_eq!(urls, ["https://hooks.test/one", "https://hooks.test/two"]);
+    let ids: HashSet<String> = service
+        .sender
+        .sent()
+        .iter()
+        .map(|sent| header(sent, "webhook-id").to_owned())
+        .collect();
+    assert_eq!(ids.len(), 2, "an id an endpoint and event");
+    let entries = service.activities(ActivityKind::Delivery).await;
+    let mut endpoints: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry.details["endpointId"].as_str().unwrap())
+        .collect();
+    endpoints.sort_unstable();
+    assert_eq!(
+        endpoints,
+        ["wh_camp", "wh_two"],
+        "the campaign's endpoint of one URL"
+    );
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_recorded_and_not_repeated_and_the_next_goes_out_normally() {
+    let service = Service::new().await;
+    service.sender.answer_status(HOOK, 503, "busy");
+    service.sender.fail(HOOK, WebhookFailureKind::Timeout);
+    for id in ["1", "2", "3"] {
+        service.lead(&job(id)).await;
+        service.deliver().await;
+        service.clock.advance(Duration::from_secs(1));
+    }
+    service.clock.advance(Duration::from_secs(3_600));
+    service.deliver().await;
+    assert_eq!(service.sender.sent().len(), 3);
+    let entries = service.activities(ActivityKind::Delivery).await;
+    let told: Vec<Value> = entries
+        .iter()
+        .rev()
+        .map(|entry| {
+            let details = &entry.details;
+            json!([
+                entry.outcome,
+                details["responseStatus"],
+                details["responseBody"],
+                details["reason"],
+                details["durationMs"],
+                details["event"],
+                details["url"],
+                details["endpointId"]
+            ])
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            json!([
+                "failed",
+                503,
+                "busy",
+                "unexpected_status",
+                20,
+                "job.new",
+                HOOK,
+                "wh_all"
+            ]),
+            json!(["failed", null, "", "timeout", 20, "job.new", HOOK, "wh_all"]),
+            json!(["delivered", 200, "", null, 20, "job.new", HOOK, "wh_all"]),
+        ]
+    );
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.details["deliveryId"].is_string() && entry.lead_id.is_some())
+    );
+}
+
+/// Two deliveries, each to an endpoint of its own.
+async fn slow_and_prompt() -> (Service, &'static str) {
+    let prompt = "https://hooks.test/prompt";
+    let service =
+        Service::with(acme().webhook(webhook("wh_prompt", None, prompt, &[EventKind::JobNew]))).await;
+    (service, prompt)
+}
+
+#[tokio::test]
+async fn a_slow_receiver_delays_no_other() {
+    let (service, prompt) = slow_and_prompt().await;
+    let held: Vec<_> = (0..100).map(|_| service.sender.hold(HOOK)).collect();
+    for number in 0..100 {
+        service.publish(&job(&number.to_string()));
+    }
+    service.ingest().await;
+    let deliver = std::sync::Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
+    let mut sending = Vec::new();
+    loop {
+        let begun = deliver.begin().await.unwrap();
+        if begun.is_empty() {
+            break;
+        }
+        for delivery in begun {
+            let deliver = deliver.clone();
+            let mut send = Pass::new(async move { deliver.send(&delivery).await });
+            if send.step().is_none() {
+                sending.push(send);
+            }
+        }
+    }
+    assert_eq!(service.sender.sent_to(prompt).len(), 100);
+    assert!(sending.len() <= 16, "{} to one endpoint at once", sending.len());
+    assert_eq!(
+        service.stores.deliveries.pending_count().await,
+        Ok(100 - sending.len() as u64),
+        "not marked before their time"
+    );
+    drop(held);
+    for send in &mut sending {
+        assert!(send.step().unwrap().delivered());
+    }
+    assert!(!deliver.begin().await.unwrap().is_empty(), "room again");
+}
+
+#[tokio::test]
+async fn forty_slow_receivers_leave_room_for_a_prompt_one() {
+    let slow = |number: usize| format!("https://hooks.test/slow/{number}");
+    let mut organization = organization("org_acme").campaign(campaign("camp"));
+    for number in 0..40 {
+        organization = organization.webhook(webhook(
+            &format!("slow_{number}"),
+            None,
+            &slow(number),
+            &[EventKind::JobNew],
+        ));
+    }
+    let service = Service::with(organization).await;
+    for number in 0..30 {
+        service.publish(&job(&number.to_string()));
+    }
+    service.ingest().await;
+    let held: Vec<_> = (0..40 * 30)
+        .map(|place| service.sender.hold(&slow(place % 40)))
+        .collect();
+    let deliver = std::sync::Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
+    let mut sending = Vec::new();
+    loop {
+        let begun = deliver.begin().await.unwrap();
+        if begun.is_empty() {
+            break;
+        }
+        for delivery in begun {
+            let deliver = deliver.clone();
+            let mut send = Pass::new(async move { deliver.send(&delivery).await });
+            assert!(send.step().is_none());
+            sending.push(send);
+        }
+    }
+    service.commit(put(hook())).await;
+    service.publish(&job("prompt"));
+    service.ingest().await;
+    let begun = deliver.begin().await.unwrap();
+    assert!(
+        begun.iter().any(|delivery| delivery.target.url == HOOK),
+        "{} are in flight",
+        sending.len()
+    );
+    drop(held);
+}
+
+#[tokio::test]
+async fn a_removed_or_inactive_endpoint_gets_nothing_and_activity_says_why() {
+    let mut inactive = hook();
+    inactive.endpoint.active = false;
+    for change in [
+        put(inactive),
+        ProvisioningChange::RemoveWebhook(Service::organization(), hook().endpoint.id),
+    ] {
+        let (service, _) = Service::with_lead().await;
+        service.commit(change).await;
+        service.deliver().await;
+        assert!(service.sender.sent().is_empty());
+        let entry = service.activities(ActivityKind::Delivery).await.remove(0);
+        assert_eq!(
+            (entry.outcome.as_str(), &entry.details["reason"]),
+            ("failed", &json!("endpoint_removed"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_goes_where_its_endpoint_is_now() {
+    let (service, _) = Service::with_lead().await;
+    let mut moved = hook();
+    moved.endpoint.url = "https://hooks.test/moved".to_owned();
+    service.commit(put(moved)).await;
+    service.deliver().await;
+    assert_eq!(service.sender.sent()[0].url, "https://hooks.test/moved");
+}
+
+#[tokio::test]
+async fn a_lead_is_told_as_it_stands_at_dispatch_and_a_removed_campaigns_name_is_null() {
+    let (service, lead) = Service::with_lead().await;
+    service
+        .reject_lead()
+        .execute(&Service::caller(), &Service::campaign(), &lead, Ok(None))
+        .await
+        .unwrap();
+    service
+        .commit(ProvisioningChange::RemoveCampaign(
+            Service::organization(),
+            Service::campaign(),
+        ))
+        .await;
+    let told = service.events("job.new").await.remove(0)["data"]["lead"].take();
+    assert_eq!(
+        (&told["campaignName"], &told["status"]),
+        (&Value::Null, &json!("rejected"))
+    );
+}
+
+/// A dispatcher's whole pass over one delivery, stopping where the answer is awaited.
+fn dispatch(deliver: DeliverWebhooks) -> Pass<()> {
+    Pass::new(async move {
+        for delivery in deliver.begin().await.unwrap() {
+            let sent = deliver.send(&delivery).await;
+            assert!(deliver.record(&sent).await.unwrap());
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_delivery_that_a_crash_interrupted_is_never_sent_again_and_the_backlog_is() {
+    let service = Service::with(bare_acme().campaign(campaign("camp"))).await;
+    service.publish(&job("1"));
+    service.publish(&job("2"));
+    service.ingest().await;
+    let _held = service.sender.hold(HOOK);
+    let one_at_a_time = DeliveryLimits {
+        in_flight: 1,
+        per_endpoint: 1,
+    };
+    let mut crashing = dispatch(service.deliver_webhooks(one_at_a_time));
+    assert!(crashing.step().is_none());
+    drop(crashing);
+    assert_eq!(service.sender.sent().len(), 1);
+    let interrupted = header(&service.sender.sent()[0], "webhook-id").to_owned();
+    service.deliver().await;
+    assert_eq!(
+        service.sender.sent().len(),
+        2,
+        "the backlog is sent after the restart"
+    );
+    let restarted = service.deliver_webhooks(DeliveryLimits::default());
+    assert_eq!(
+        restarted.interrupt_overdue().await,
+        Ok(0),
+        "its owner may be alive"
+    );
+    service.clock.advance(Duration::from_secs(21));
+    assert_eq!(restarted.interrupt_overdue().await, Ok(1));
+    service.deliver().await;
+    assert_eq!(service.sender.sent().len(), 2);
+    let entries = service.activities(ActivityKind::Delivery).await;
+    let entry = entries
+        .iter()
+        .find(|entry| entry.details["deliveryId"] == json!(interrupted))
+        .unwrap();
+    assert_eq!(
+        (entry.outcome.as_str(), &entry.details["reason"]),
+        ("failed", &json!("interrupted"))
+    );
+}
+
+#[tokio::test]
+async fn an_outcome_that_comes_after_the_interruption_is_not_recorded() {
+    let (service, _) = Service::with_lead().await;
+    let deliver = service.deliver_webhooks(DeliveryLimits::default());
+    let begun = deliver.begin().await.unwrap();
+    let sent = deliver.send(&begun[0]).await;
+    service.clock.advance(Duration::from_secs(21));
+    assert_eq!(deliver.interrupt_overdue().await, Ok(1));
+    assert_eq!(deliver.record(&sent).await, Ok(false));
+    let entries = service.activities(ActivityKind::Delivery).await;
+    assert_eq!(
+        (entries.len(), &entries[0].details["reason"]),
+        (1, &json!("interrupted"))
+    );
+}
+
+#[tokio::test]
+async fn an_outcome_waits_for_a_store_that_is_away_and_the_mark_outlasts_the_attempt() {
+    let (service, _) = Service::with_lead().await;
+    let deliver = service.deliver_webhooks(DeliveryLimits::default());
+    let begun = deliver.begin().await.unwrap();
+    let sent = deliver.send(&begun[0]).await;
+    service.store.set_available(false);
+    assert!(deliver.record(&sent).await.is_err());
+    service.store.set_available(true);
+    service.clock.advance(Duration::from_secs(12));
+    assert_eq!(deliver.interrupt_overdue().await, Ok(0));
+    assert_eq!(deliver.record(&sent).await, Ok(true));
+    assert_eq!(
+        service.activities(ActivityKind::Delivery).await[0].outcome,
+        "delivered"
+    );
+}
+
+#[tokio::test]
+async fn of_two_dispatchers_one_sends_a_delivery() {
+    let (service, _) = Service::with_lead().await;
+    let (one, other) = (
+        service.deliver_webhooks(DeliveryLimits::default()),
+        service.deliver_webhooks(DeliveryLimits::default()),
+    );
+    let begun = one.begin().await.unwrap();
+    assert_eq!(begun.len(), 1);
+    assert!(other.begin().await.unwrap().is_empty());
+    one.send(&begun[0]).await;
+    assert_eq!(service.sender.sent().len(), 1);
+}
+
+#[tokio::test]
+async fn a_delivered_job_new_tells_how_long_its_posting_took() {
+    let service = Service::new().await;
+    service.lead(&job("1")).await;
+    service.clock.set(at(4));
+    let deliver = service.deliver_webhooks(DeliveryLimits::default());
+    let begun = deliver.begin().await.unwrap();
+    let sent = deliver.send(&begun[0]).await;
+    assert_eq!(
+        (sent.event, sent.since_posting),
+        (EventKind::JobNew, Some(Duration::from_secs(4)))
+    );
+    assert_eq!((sent.delivered(), sent.reason()), (true, None));
+}

@@ -1,0 +1,145 @@
+//! List leads of the specification, decisions A4, A5 and A5b.
+
+use std::time::Duration;
+
+use bidloop_domain::model::LeadStatus;
+use bidloop_domain::port::{LeadLookup, LeadStore};
+use bidloop_domain::use_case::{ListLeadsError, ListedLeads, PageRequest};
+use bidloop_port_contracts::fixture::{at, campaign, campaign_id, organization};
+use serde_json::{Value, json};
+
+use crate::service::{Service, bare_acme, job, job_with};
+
+async fn list(service: &Service, offset: &str, limit: &str) -> ListedLeads {
+    let page = PageRequest::from_query(Some(offset), Some(limit));
+    service
+        .list_leads()
+        .execute(&Service::caller(), &Service::campaign(), page)
+        .await
+        .unwrap()
+}
+
+fn objects(page: &ListedLeads) -> Vec<Value> {
+    page.data
+        .iter()
+        .map(|lead| serde_json::from_str(lead.get()).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn leads_come_newest_first_and_paging_stops_at_the_last() {
+    let service = Service::new().await;
+    for id in ["1", "2", "3"] {
+        service.publish(&job(id));
+        service.ingest().await;
+        service.clock.advance(Duration::from_secs(1));
+    }
+    let first = list(&service, "0", "2").await;
+    let titles: Vec<Value> = objects(&first)
+        .iter()
+        .map(|lead| lead["ciphertext"].clone())
+        .collect();
+    assert_eq!(titles, ["~3", "~2"]);
+    assert_eq!(
+        (first.total, first.offset, first.limit, first.has_more()),
+        (3, 0, 2, true)
+    );
+    let last = list(&service, "2", "2").await;
+    assert_eq!((last.data.len(), last.has_more()), (1, false));
+    let beyond = list(&service, "3", "2").await;
+    assert_eq!(
+        (beyond.data.len(), beyond.total, beyond.has_more()),
+        (0, 3, false)
+    );
+}
+
+#[tokio::test]
+async fn a_listed_lead_is_the_specifications_object() {
+    let service = Service::new().await;
+    let job = job_with(
+        "1",
+        json!({"questions": ["Why?"], "region": "UKOnly", "isFeatured": true}),
+    );
+    let lead = service.lead(&job).await;
+    let page = list(&service, "0", "100").await;
+    let url = |operation: &str| format!("https://bids.test/v1/campaigns/camp/leads/{lead}/{operation}");
+    assert_eq!(
+        objects(&page),
+        [json!({
+            "id": lead, "status": "new", "createdAt": at(0).as_millis(), "datetime": at(0).as_millis(),
+            "title": "Rust service", "description": "Build it.", "jobUrl": "https://market.test/jobs/~1",
+            "ciphertext": "~1", "category": null, "occupation": null, "skills": [], "questions": ["Why?"],
+            "projectType": null, "projectDuration": null, "isFeatured": true, "region": "UKOnly",
+            "metadata": {"paymentType": "Hourly", "hourlyRate": {"min": 40, "max": 60}}, "clientInfo": {},
+            "attachments": null, "vendorQualifications": null, "clientReviews": null, "openJobs": null,
+            "campaignId": "camp", "campaignName": "Campaign camp", "organizationId": "org_acme",
+            "proposalId": null, "bidUrl": url("bid"), "rejectUrl": url("reject"),
+        })]
+    );
+}
+
+#[tokio::test]
+async fn every_job_of_a_page_and_no_other_becomes_a_lead() {
+    let service = Service::with(bare_acme().campaign(campaign("camp").paused())).await;
+    for id in ["1", "2"] {
+        service.publish(&job(id));
+        service.ingest().await;
+        service.clock.advance(Duration::from_secs(1));
+    }
+    let known = async |id: &str| {
+        let found = service
+            .store
+            .find(
+                &Service::organization(),
+                &Service::campaign(),
+                &Service::lead_of(id),
+            )
+            .await;
+        matches!(found.unwrap(), LeadLookup::Found(_))
+    };
+    assert!(!known("1").await && !known("2").await);
+    let page = list(&service, "0", "1").await;
+    assert_eq!(objects(&page)[0]["id"], json!(Service::lead_of("2")));
+    assert!(!known("1").await && known("2").await);
+    assert_eq!(
+        objects(&page)[0]["createdAt"],
+        at(1).as_millis(),
+        "when it became a match"
+    );
+}
+
+#[tokio::test]
+async fn a_lead_tells_where_it_stands() {
+    let (service, lead) = Service::with_bid(crate::service::request()).await;
+    assert_eq!(objects(&list(&service, "0", "1").await)[0]["status"], "queued");
+    service.submit().await;
+    assert_eq!(service.status(&lead).await, LeadStatus::Submitted);
+    let listed = objects(&list(&service, "0", "1").await).remove(0);
+    assert_eq!(
+        (&listed["status"], &listed["proposalId"]),
+        (&json!("submitted"), &json!("proposal_1"))
+    );
+}
+
+#[tokio::test]
+async fn another_organizations_campaign_is_unknown() {
+    let service = Service::new().await;
+    organization("org_other")
+        .campaign(campaign("theirs"))
+        .provision(&service.stores)
+        .await;
+    for unknown in ["theirs", "nobodys"] {
+        let answer = service
+            .list_leads()
+            .execute(
+                &Service::caller(),
+                &campaign_id(unknown),
+                PageRequest::from_query(None, None),
+            )
+            .await;
+        assert!(
+            matches!(answer, Err(ListLeadsError::CampaignUnknown)),
+            "{unknown}"
+        );
+    }
+}
