@@ -74,8 +74,8 @@ pub struct DeliverWebhooks {
     in_flight: Mutex<HashMap<(OrganizationId, EndpointId), u32>>,
 }
 
-/// One endpoint gets at most this part of the room that is left (decision C5): however many receivers are slow, the
-/// room they leave shrinks ever more slowly, so that there is some for one that is not.
+/// One endpoint gets at most this part of the room that is left, but one delivery in any case (decision C5): the more
+/// receivers are slow, the less each of them holds, so that there is room for one that is not.
 const SHARE_OF_ROOM: u32 = 16;
 
 /// How long a mark as sending lasts: the 10 seconds of decision C4 and ample time to record the outcome.
@@ -109,11 +109,11 @@ impl DeliverWebhooks {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let room = self.limits.in_flight.saturating_sub(taken.values().sum());
+        let mut room = self.limits.in_flight.saturating_sub(taken.values().sum());
         if room == 0 {
             return Ok(Vec::new());
         }
-        let per_endpoint = (room / SHARE_OF_ROOM).clamp(1, self.limits.per_endpoint);
+        let per_endpoint = self.per_endpoint(room);
         let busy: Vec<_> = taken
             .iter()
             .filter(|(_, count)| **count >= per_endpoint)
@@ -124,8 +124,12 @@ impl DeliverWebhooks {
             let count = taken
                 .entry((delivery.organization_id.clone(), delivery.endpoint_id.clone()))
                 .or_default();
-            *count += 1;
-            *count <= per_endpoint
+            let fits = *count < self.per_endpoint(room);
+            if fits {
+                *count += 1;
+                room -= 1;
+            }
+            fits
         });
         if chosen.is_empty() {
             return Ok(Vec::new());
@@ -177,6 +181,11 @@ impl DeliverWebhooks {
     /// Fails what a crash left marked as sending, once its deadline has passed (decision C5).
     pub async fn interrupt_overdue(&self) -> Result<u64, StoreError> {
         self.store.interrupt_overdue(self.clock.now()).await
+    }
+
+    /// How many deliveries may be under way to one endpoint while there is `room` for so many.
+    fn per_endpoint(&self, room: u32) -> u32 {
+        (room / SHARE_OF_ROOM).clamp(1, self.limits.per_endpoint)
     }
 
     fn release(&self, delivery: &BegunDelivery) {
