@@ -13,7 +13,7 @@ use crate::service::Service;
 /// How often other processes' events are looked for.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How often deliveries that a crash interrupted are looked for.
-const SWEEP: Duration = Duration::from_secs(2);
+const SWEEP: Duration = Duration::from_secs(1);
 /// How long recording an outcome is tried while the database is away.
 const RECORD_FOR: Duration = Duration::from_secs(15);
 

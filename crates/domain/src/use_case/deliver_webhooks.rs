@@ -78,8 +78,9 @@ pub struct DeliverWebhooks {
 /// receivers are slow, the less each of them holds, so that there is room for one that is not.
 const SHARE_OF_ROOM: u32 = 16;
 
-/// How long a mark as sending lasts: the 10 seconds of decision C4 and ample time to record the outcome.
-const SENDING_LASTS: Duration = Duration::from_secs(20);
+/// How long a mark as sending lasts: the 10 seconds of decision C4 and time to record the outcome. Not
+/// longer, since it is how long a delivery that a crash interrupted looks as if it were under way.
+const SENDING_LASTS: Duration = Duration::from_secs(14);
 
 impl DeliverWebhooks {
     /// Over its ports. `owner` names this process and no other.
