@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde::{Serialize, Serializer};
 
 /// A figure, or the reason why there is none.
 #[derive(Debug, Clone, Serialize)]
@@ -14,8 +13,8 @@ pub(crate) struct Row {
     figure: Option<f64>,
     unit: &'static str,
     /// What was measured along with it.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    details: Map<String, Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_object")]
+    details: Vec<(&'static str, f64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     goal: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +30,7 @@ impl Row {
             measure: measure.into(),
             figure: Some(figure),
             unit,
-            details: Map::new(),
+            details: Vec::new(),
             goal: None,
             holds: None,
             failure: None,
@@ -56,10 +55,8 @@ impl Row {
     }
 
     /// Something measured along with the figure; its name ends with its unit.
-    pub(crate) fn with(mut self, name: &str, value: Option<f64>) -> Self {
-        if let Some(value) = value {
-            self.details.insert(name.to_owned(), Value::from(rounded(value)));
-        }
+    pub(crate) fn with(mut self, name: &'static str, value: Option<f64>) -> Self {
+        self.details.extend(value.map(|value| (name, value)));
         self
     }
 
@@ -71,9 +68,8 @@ impl Row {
         let mut details = self.failure.clone().unwrap_or_default();
         for (name, value) in &self.details {
             let separator = if details.is_empty() { "" } else { ", " };
-            let value = value.as_f64().unwrap_or_default();
             // Writing to a string cannot fail.
-            let _ = write!(details, "{separator}{name} {}", number(value));
+            let _ = write!(details, "{separator}{name} {}", number(*value));
         }
         let holds = match self.holds {
             Some(true) => "holds",
@@ -159,8 +155,8 @@ fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-fn rounded(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
+fn as_object<S: Serializer>(details: &[(&'static str, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(details.iter().copied())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The suite on PostgreSQL.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::contest::Pace;
 use super::operations::{SameSql, UNKNOWN_LEAD, measure as measure_operations};
@@ -8,7 +8,7 @@ use super::pgbench::PgbenchContender;
 use super::postgres::{PostgresDatabase, PostgresServer};
 use super::program::{Installation, Program};
 use super::statements::{self, Dialect, Parameter, Step};
-use super::world::{self, BY_SQL, JOBS, LISTED, Marketplace, POOLS};
+use super::world::{self, BY_SQL, JOBS, LISTED, Marketplace, POOLS, bids_by_sql};
 use crate::report::Report;
 
 /// Fills a database and measures on it.
@@ -55,6 +55,8 @@ pub(super) fn measure(
         (pace, connections),
         report,
     )?;
+    let bids = database.sql(&bids_by_sql())?;
+    ensure!(bids.parse::<u64>()? > 0, "pgbench's bids are not there");
     service.stop()
 }
 

@@ -1,6 +1,6 @@
 //! The suite on SQLite.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -10,7 +10,7 @@ use super::operations::{SameSql, UNKNOWN_LEAD, measure as measure_operations};
 use super::program::{Installation, Program};
 use super::sqlite_loop::{LoopContender, Turn, open};
 use super::statements::{self, Dialect, Parameter};
-use super::world::{self, BY_SQL, LISTED, Marketplace};
+use super::world::{self, BY_SQL, LISTED, Marketplace, bids_by_sql};
 use crate::report::Report;
 
 /// Fills a database and measures on it.
@@ -53,6 +53,8 @@ pub(super) fn measure(
         )?),
     };
     measure_operations("SQLite", &service, None, sql, (pace, connections), report)?;
+    let bids: i64 = connection.query_row(&bids_by_sql(), [], |row| row.get(0))?;
+    ensure!(bids > 0, "the loop's bids are not there");
     service.stop()
 }
 

@@ -26,7 +26,8 @@ impl Program {
     pub(super) fn find(given: Option<&Path>) -> Result<Self> {
         if let Some(path) = given {
             ensure!(path.is_file(), "there is no program {}", path.display());
-            return Ok(Self(path.to_owned()));
+            // It is run in other folders.
+            return Ok(Self(std::path::absolute(path)?));
         }
         let own = std::env::current_exe()?;
         let beside = own.with_file_name(format!("bidloop{}", std::env::consts::EXE_SUFFIX));

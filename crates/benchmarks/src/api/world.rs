@@ -121,6 +121,14 @@ pub(super) fn bids(service: &Service) -> Result<Vec<Vec<u8>>> {
     Ok(bids)
 }
 
+/// Counts the bids that were accepted by SQL alone, lest nothing at all be measured.
+pub(super) fn bids_by_sql() -> String {
+    format!(
+        "SELECT count(*) FROM leads JOIN bids ON bids.id = leads.bid_id \
+         WHERE leads.status = 'queued' AND leads.campaign_id LIKE '{BY_SQL}%'"
+    )
+}
+
 fn bid_on(lead: &Value) -> Value {
     let questions = lead["questions"].as_array().map_or(&[][..], Vec::as_slice);
     let answer = |question: &Value| json!({"question": question, "answer": "Yes, and I can show you where."});
