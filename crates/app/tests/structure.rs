@@ -19,7 +19,11 @@ impl Workspace {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
             .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
         let names: BTreeMap<&str, &str> = array(&metadata["packages"])
             .iter()
@@ -28,9 +32,13 @@ impl Workspace {
         let members = array(&metadata["workspace_members"]);
         let mut dependencies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for node in array(&metadata["resolve"]["nodes"]) {
-            let found = dependencies.entry(names[text(&node["id"])].to_owned()).or_default();
+            let found = dependencies
+                .entry(names[text(&node["id"])].to_owned())
+                .or_default();
             for dependency in array(&node["deps"]) {
-                let is_normal = array(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
+                let is_normal = array(&dependency["dep_kinds"])
+                    .iter()
+                    .any(|kind| kind["kind"].is_null());
                 if is_normal {
                     found.insert(names[text(&dependency["pkg"])].to_owned());
                 }
@@ -93,7 +101,11 @@ fn an_adapter_depends_on_the_domain_and_on_no_other_adapter() {
     let workspace = Workspace::read();
     // The program sees them all; benchmarks and tests drive what they measure.
     let outside = ["acceptance", "bidloop", "bidloop-benchmarks"];
-    for member in workspace.members.iter().filter(|member| !outside.contains(&member.as_str())) {
+    for member in workspace
+        .members
+        .iter()
+        .filter(|member| !outside.contains(&member.as_str()))
+    {
         let others: Vec<&String> = workspace
             .of(member)
             .iter()
@@ -115,7 +127,12 @@ fn each_technology_lives_under_its_adapters_only() {
         ("deadpool", &["bidloop-persistence"]),
         (
             "hyper",
-            &["bidloop-attachments", "bidloop-marketplace", "bidloop-simulator", "bidloop-webhooks"],
+            &[
+                "bidloop-attachments",
+                "bidloop-marketplace",
+                "bidloop-simulator",
+                "bidloop-webhooks",
+            ],
         ),
         ("object_store", &["bidloop-attachments"]),
         ("minijinja", &["bidloop-templates"]),
@@ -125,7 +142,10 @@ fn each_technology_lives_under_its_adapters_only() {
         for member in &workspace.members {
             let is_measured_or_tested = member == "bidloop-benchmarks" || member == "acceptance";
             if workspace.of(member).contains(technology) && !is_measured_or_tested {
-                assert!(homes.contains(&member.as_str()), "{member} depends on {technology}");
+                assert!(
+                    homes.contains(&member.as_str()),
+                    "{member} depends on {technology}"
+                );
             }
         }
     }
