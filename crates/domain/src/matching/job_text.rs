@@ -166,7 +166,8 @@ impl JobText {
                 last_place: place,
                 places: 1,
             });
-            self.by_word.insert_unique(hash, number, |n| words[*n as usize].hash);
+            self.by_word
+                .insert_unique(hash, number, |n| words[*n as usize].hash);
             self.sequence.push(number);
         }
         self.next_place.push(NOWHERE);
@@ -245,9 +246,9 @@ impl JobText {
             return true;
         };
         // A text's last word is followed by a boundary, so there always is a place behind a phrase.
-        self.sequence.get(end).is_some_and(|&next| {
-            next != BOUNDARY && self.spelling(self.word(next)).starts_with(prefix)
-        })
+        self.sequence
+            .get(end)
+            .is_some_and(|&next| next != BOUNDARY && self.spelling(self.word(next)).starts_with(prefix))
     }
 
     fn field_at(&self, place: usize) -> Field {

@@ -6,13 +6,19 @@
 //! node       = (kind << 29 | fields << 26 | operand)  further words, as the kind says
 //! ```
 //!
-//! The keywords come last because they cost most. The tokens are those under which the filter is registered.
+//! The keywords come last because they cost most. The tokens are those under which the filter is registered. What the
+//! filter's entry settles by itself is left out: flags, payment kinds, most categories and rates, and the group under
+//! whose tokens it stands.
+
+use std::ops::Range;
 
 use super::IndexFull;
+use super::posting::{is_own_category, settles_hourly};
+use super::required::Groups;
 use super::terms::Terms;
+use super::token::{Attributed, flag_value, kind_value};
 use crate::matching::condition::{Attribute, Bound, Condition};
 use crate::matching::{CompiledFilter, Expression, FieldSet};
-use crate::model::PaymentKind;
 
 pub(super) const OPERATION_SHIFT: u32 = 24;
 /// How far an attribute's number stands above the count of values.
@@ -37,17 +43,12 @@ pub(super) mod operation {
     pub(in super::super) const ANY_SKILL: u32 = 4;
     pub(in super::super) const ALL_SKILLS: u32 = 5;
     pub(in super::super) const NO_SKILL: u32 = 6;
-    /// A bit for hourly, one for fixed.
-    pub(in super::super) const PAYMENT_TYPES: u32 = 7;
     /// Two numbers, two words each.
     pub(in super::super) const HOURLY_RATE: u32 = 8;
     pub(in super::super) const FIXED_PRICE: u32 = 9;
     /// The figure, then a number.
     pub(in super::super) const AT_LEAST: u32 = 10;
     pub(in super::super) const AT_MOST: u32 = 11;
-    /// The flag.
-    pub(in super::super) const YES: u32 = 12;
-    pub(in super::super) const NO: u32 = 13;
     /// Two whole numbers of dollars below 4096 in the operand, 4095 for no upper end.
     pub(in super::super) const HOURLY_DOLLARS: u32 = 14;
 }
@@ -70,11 +71,13 @@ pub(super) mod node {
 /// In place of an upper end in [`operation::HOURLY_DOLLARS`].
 pub(super) const NO_UPPER_DOLLARS: u32 = 4_095;
 
-/// Writes slot, length and conditions of `filter`; the tokens are still to be added, by [`finish`].
+/// Writes slot, length and conditions of `filter` and tells `groups` what they require; the tokens are still to be
+/// added, by [`finish`].
 pub(super) fn encode(
     slot: u32,
     filter: &CompiledFilter,
     terms: &mut Terms,
+    groups: &mut Groups,
     body: &mut Vec<u32>,
 ) -> Result<(), IndexFull> {
     body.clear();
@@ -83,17 +86,41 @@ pub(super) fn encode(
     for condition in filter.conditions() {
         match condition {
             Condition::Keywords(expression) => keywords = Some(expression),
-            other => encode_condition(other, terms, body)?,
+            other => encode_condition(other, filter.unknown_holds(), terms, groups, body)?,
         }
     }
     match keywords {
         None => body.push(operation::END << OPERATION_SHIFT),
         Some(expression) => {
             body.push(operation::KEYWORDS << OPERATION_SHIFT);
+            let from = body.len();
             encode_expression(expression, FieldSet::ALL, terms, body)?;
+            groups.of_keywords(body, from, terms);
         }
     }
     Ok(())
+}
+
+/// Takes the condition at `part` out.
+pub(super) fn leave_condition_out(part: Range<usize>, body: &mut Vec<u32>) {
+    body.drain(part);
+}
+
+/// Takes a part of the keywords out that is all of the expression at `root` or stands directly in its outermost AND.
+pub(super) fn leave_keywords_out(root: usize, part: Range<usize>, body: &mut Vec<u32>) {
+    if part.start == root {
+        body.truncate(root - 1);
+        body.push(operation::END << OPERATION_SHIFT);
+    } else {
+        // The outermost node's operand is the length of its parts, this one among them.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "less than the operand, which has the type"
+        )]
+        let length = part.len() as u32;
+        body[root] -= length;
+        body.drain(part);
+    }
 }
 
 /// Adds the tokens, given as bits, and the length.
@@ -125,28 +152,59 @@ fn operand(value: usize) -> Result<u32, IndexFull> {
     }
 }
 
-fn encode_condition(condition: &Condition, terms: &mut Terms, body: &mut Vec<u32>) -> Result<(), IndexFull> {
+fn encode_condition(
+    condition: &Condition,
+    unknown_holds: bool,
+    terms: &mut Terms,
+    groups: &mut Groups,
+    body: &mut Vec<u32>,
+) -> Result<(), IndexFull> {
     let head = |operation: u32, operand: u32| operation << OPERATION_SHIFT | operand;
+    let from = body.len();
     match condition {
         Condition::Keywords(_) => {}
-        Condition::AnySkill(skills) => list(operation::ANY_SKILL, None, skills, terms, body)?,
-        Condition::AllSkills(skills) => list(operation::ALL_SKILLS, None, skills, terms, body)?,
+        Condition::AnySkill(skills) => {
+            list(operation::ANY_SKILL, None, skills, terms, body)?;
+            groups.any_value(Attributed::Skill, from, body, unknown_holds, terms)?;
+        }
+        Condition::AllSkills(skills) => {
+            list(operation::ALL_SKILLS, None, skills, terms, body)?;
+            groups.every_skill(&body[from + 1..], unknown_holds, terms)?;
+        }
         Condition::NoSkill(skills) => list(operation::NO_SKILL, None, skills, terms, body)?,
         Condition::OneOf {
             attribute, values, ..
-        } => list(operation::ONE_OF, Some(*attribute), values, terms, body)?,
+        } => {
+            list(operation::ONE_OF, Some(*attribute), values, terms, body)?;
+            groups.any_value(Attributed::Text(*attribute), from, body, unknown_holds, terms)?;
+            if *attribute == Attribute::Category {
+                groups.settled_inline();
+                let mut is_settled = true;
+                for value in &body[from + 1..] {
+                    let position = terms.intern_category(*value)?;
+                    groups.categories.push(position);
+                    is_settled &= is_own_category(position);
+                }
+                if is_settled {
+                    body.truncate(from);
+                }
+            }
+        }
         Condition::NoneOf {
             attribute, values, ..
         } => list(operation::NONE_OF, Some(*attribute), values, terms, body)?,
         Condition::PaymentTypes(kinds) => {
-            let bit = |kind, bit: u32| if kinds.contains(&kind) { bit } else { 0 };
-            let kinds = bit(PaymentKind::Hourly, 1) | bit(PaymentKind::Fixed, 2);
-            body.push(head(operation::PAYMENT_TYPES, kinds));
+            let values: Vec<&str> = kinds.iter().map(|kind| kind_value(*kind)).collect();
+            groups.inline_values(Attributed::PaymentKind, &values, unknown_holds, terms)?;
         }
-        Condition::HourlyRate { min, max } => match (dollars(*min), dollars(*max)) {
-            (Some(min), Some(max)) => body.push(head(operation::HOURLY_DOLLARS, min << 12 | max)),
-            _ => numbers(head(operation::HOURLY_RATE, 0), &[*min, *max], body),
-        },
+        Condition::HourlyRate { min, max } => {
+            if !settles_hourly(*min, *max, unknown_holds) {
+                match (dollars(*min), dollars(*max)) {
+                    (Some(min), Some(max)) => body.push(head(operation::HOURLY_DOLLARS, min << 12 | max)),
+                    _ => numbers(head(operation::HOURLY_RATE, 0), &[*min, *max], body),
+                }
+            }
+        }
         Condition::FixedPrice { min, max } => {
             numbers(head(operation::FIXED_PRICE, 0), &[*min, *max], body);
         }
@@ -158,8 +216,12 @@ fn encode_condition(condition: &Condition, terms: &mut Terms, body: &mut Vec<u32
             numbers(head(operation, *figure as u32), &[number], body);
         }
         Condition::Is { flag, wanted, .. } => {
-            let operation = if *wanted { operation::YES } else { operation::NO };
-            body.push(head(operation, *flag as u32));
+            groups.inline_values(
+                Attributed::Flag(*flag),
+                &[flag_value(*wanted)],
+                unknown_holds,
+                terms,
+            )?;
         }
     }
     Ok(())

@@ -50,8 +50,7 @@ use self::required::Groups;
 use self::survivor::Asked;
 use self::terms::Terms;
 use self::token::Token;
-use super::{CompiledFilter, Condition, PreparedJob};
-use crate::matching::condition::Attribute;
+use super::{CompiledFilter, PreparedJob};
 
 pub use self::frequencies::Frequencies;
 
@@ -117,6 +116,8 @@ struct Filter<K> {
 pub struct MatchScratch {
     view: JobView,
     survivors: Survivors,
+    /// Slots of the filters that match.
+    matched: Vec<u32>,
 }
 
 /// What one match looked at, for measurements.
@@ -185,11 +186,15 @@ impl<K> FilterIndex<K> {
 
     /// Calls `found` with the key of each filter that matches the job, once, in no particular order.
     pub fn for_each_match(&self, job: &PreparedJob, scratch: &mut MatchScratch, mut found: impl FnMut(&K)) {
-        let MatchScratch { view, survivors } = scratch;
+        let MatchScratch {
+            view,
+            survivors,
+            matched,
+        } = scratch;
         view.look_at(job, &self.terms);
         self.postings.survivors(view, survivors);
-        // The bodies lie far apart. Asking for all of them first lets the reads overlap instead of following one
-        // another, each waiting for the one before to be evaluated.
+        // The bodies lie far apart, and so do the keys. Asking for all of them first lets the reads overlap, instead
+        // of each waiting for what comes of the one before.
         let touched = survivors
             .iter()
             .fold(0, |touched, body| touched ^ self.bodies.first(body));
@@ -199,11 +204,15 @@ impl<K> FilterIndex<K> {
             view,
             terms: &self.terms,
         };
+        matched.clear();
         for body in survivors.iter() {
             let words = self.bodies.from(body);
-            if asked.matches(words)
-                && let Some(filter) = &self.filters[words[0] as usize]
-            {
+            if asked.matches(words) {
+                matched.push(words[0]);
+            }
+        }
+        for slot in matched.iter() {
+            if let Some(filter) = &self.filters[*slot as usize] {
                 found(&filter.key);
             }
         }
@@ -241,46 +250,29 @@ impl<K> FilterIndex<K> {
 
     /// Stores and registers a filter for the slot; tells its body's place.
     fn register(&mut self, slot: u32, filter: &CompiledFilter) -> Result<u32, IndexFull> {
-        body::encode(slot, filter, &mut self.terms, &mut self.encoded)?;
-        let postings = &self.postings;
-        self.groups
-            .find(filter, &self.encoded, &mut self.terms, |token| {
-                postings.load(token)
-            })?;
-        let mut anchors = self.groups.rarest().map_or(vec![Token::ANY], <[Token]>::to_vec);
-        anchors.dedup();
-        body::finish(anchors.iter().map(|token| token.bits()), &mut self.encoded)?;
-        let categories = self.categories(filter)?;
-        let mut posting = Posting::new(filter, categories.as_deref(), anchors.len() > 1);
-        for group in self.groups.others() {
+        let Self {
+            terms,
+            postings,
+            bodies,
+            groups,
+            encoded,
+            ..
+        } = self;
+        groups.clear();
+        body::encode(slot, filter, terms, groups, encoded)?;
+        groups.rank(terms, |token| postings.load(token));
+        groups.leave_rarest_out(encoded);
+        let anchors = groups.rarest();
+        body::finish(anchors.iter().map(|token| token.bits()), encoded)?;
+        let mut posting = Posting::new(filter, &groups.categories, anchors.len() > 1);
+        for group in groups.others() {
             posting.require(group);
         }
-        let body = self.bodies.store(&self.encoded)?;
-        posting.body = body;
+        posting.body = bodies.store(encoded)?;
         for token in anchors {
-            self.postings.add(token, posting);
+            postings.add(token, posting);
         }
-        Ok(body)
-    }
-
-    /// The positions of the categories that the filter lists.
-    fn categories(&mut self, filter: &CompiledFilter) -> Result<Option<Vec<u32>>, IndexFull> {
-        for condition in filter.conditions() {
-            if let Condition::OneOf {
-                attribute: Attribute::Category,
-                values,
-                ..
-            } = condition
-            {
-                let mut positions = Vec::with_capacity(values.len());
-                for value in values {
-                    let value = self.terms.intern_value(value)?;
-                    positions.push(self.terms.intern_category(value)?);
-                }
-                return Ok(Some(positions));
-            }
-        }
-        Ok(None)
+        Ok(posting.body)
     }
 }
 

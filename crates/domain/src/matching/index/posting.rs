@@ -1,7 +1,9 @@
 //! A filter's entry under a token: enough of its conditions to pass nearly every job without touching the filter.
 //!
-//! What an entry says is necessary for a match, never sufficient: tokens are hashed, categories share bits, rates are
-//! rounded. So whatever passes is checked against the filter itself.
+//! What an entry says is necessary for a match but not sufficient: tokens are hashed, categories may share a bit, rates
+//! are rounded. So whatever passes is checked against the filter itself. Of flags and payment kinds, of the first
+//! categories and of small whole hourly rates the entry says all there is to say, and the filter need not repeat it
+//! ([`is_own_category`], [`settles_hourly`]).
 
 use super::terms::{FOREIGN, UNKNOWN};
 use super::token::Token;
@@ -15,8 +17,10 @@ pub(super) type TokenBits = [u64; 1 << 10];
 /// A hashed token that every job has.
 pub(super) const ALWAYS: u16 = u16::MAX;
 
-/// Bits for categories, of which one is for those that no filter names and one for unknown.
+/// Bits for categories: the first that filters name have one each, the others share one; one is for those that no
+/// filter names and one for unknown.
 const CATEGORY_BITS: u32 = 16;
+const SHARED_CATEGORY: u32 = CATEGORY_BITS - 3;
 const FOREIGN_CATEGORY: u32 = CATEGORY_BITS - 2;
 const UNKNOWN_CATEGORY: u32 = CATEGORY_BITS - 1;
 /// Three bits, no, yes and unknown, for each flag and for the payment kind.
@@ -57,8 +61,8 @@ pub(super) struct Outline {
 }
 
 impl Posting {
-    /// The entry of a filter for which a category's position and a list of values are known.
-    pub(super) fn new(filter: &CompiledFilter, categories: Option<&[u32]>, several: bool) -> Self {
+    /// The entry of a filter that lists the categories with these positions.
+    pub(super) fn new(filter: &CompiledFilter, categories: &[u32], several: bool) -> Self {
         let mut this = Self {
             second: [ALWAYS; 4],
             third: [ALWAYS; 4],
@@ -68,10 +72,10 @@ impl Posting {
             body: 0,
         };
         let unknown_holds = filter.unknown_holds();
-        if let Some(categories) = categories {
+        if !categories.is_empty() {
             let listed = categories
                 .iter()
-                .fold(0_u32, |bits, position| bits | 1 << (position % FOREIGN_CATEGORY));
+                .fold(0_u32, |bits, position| bits | 1 << category_bit(*position));
             let unknown = u32::from(unknown_holds) << UNKNOWN_CATEGORY;
             this.rejected |= !(listed | unknown) & ((1 << CATEGORY_BITS) - 1);
         }
@@ -87,10 +91,10 @@ impl Posting {
                     let fixed = kinds.contains(&PaymentKind::Fixed);
                     this.rejected |= three(hourly, fixed, unknown_holds) << KIND_BITS;
                 }
-                // A job without a rate is at 0, which no filter that refuses the unknown lets pass.
+                // A job without a rate is at 0, which a filter with a lower end that refuses the unknown lets not pass.
                 Condition::HourlyRate { min, max } if !unknown_holds => {
-                    rates[0] = rounded_hourly(*min);
-                    rates[1] = MOST - rounded_hourly(*max);
+                    rates[0] = if *min >= 0.0 { rounded_hourly(*min) } else { 0 };
+                    rates[1] = MOST - rounded_hourly(max.ceil());
                 }
                 Condition::FixedPrice { min, max } if !unknown_holds => {
                     rates[2] = rounded_price(*min);
@@ -110,8 +114,7 @@ impl Posting {
         let has_any =
             |group: &[u16; 4]| (has(group[0]) | has(group[1]) | has(group[2]) | has(group[3])) & 1 == 1;
         has_any(&self.second)
-            && self.rejected & job.bits == 0
-            && (job.rates - self.rates) & TOPS == TOPS
+            && (self.rejected & job.bits == 0) & ((job.rates - self.rates) & TOPS == TOPS)
             && has_any(&self.third)
             && (has(self.fourth[0]) | has(self.fourth[1])) & 1 == 1
     }
@@ -145,7 +148,7 @@ impl Outline {
         let category = match (category_value, category) {
             (UNKNOWN, _) => UNKNOWN_CATEGORY,
             (FOREIGN, _) | (_, None) => FOREIGN_CATEGORY,
-            (_, Some(position)) => position % FOREIGN_CATEGORY,
+            (_, Some(position)) => category_bit(position),
         };
         let mut bits = 1 << category;
         for flag in Flag::ALL {
@@ -155,7 +158,10 @@ impl Outline {
         let hourly = match (job.payment_kind(), job.hourly_range()) {
             (Some(PaymentKind::Fixed), _) => [MOST, MOST],
             (_, None) => [0, MOST],
-            (_, Some((low, high))) => [rounded_hourly(high), MOST - rounded_hourly(low)],
+            (_, Some((low, high))) => {
+                let highest = if high >= 0.0 { rounded_hourly(high) } else { 0 };
+                [highest, MOST - rounded_hourly(low.ceil())]
+            }
         };
         let fixed = match (job.payment_kind(), job.fixed_price()) {
             (Some(PaymentKind::Hourly), _) => [MOST, MOST],
@@ -167,6 +173,22 @@ impl Outline {
             rates: u32::from_le_bytes([hourly[0], hourly[1], fixed[0], fixed[1]]) | TOPS,
         }
     }
+}
+
+/// Whether the entry tells this category from all others.
+pub(super) const fn is_own_category(position: u32) -> bool {
+    position < SHARED_CATEGORY
+}
+
+/// Whether the entry says all there is to say about these ends of an hourly rate: lower ends that are whole dollars are
+/// reached by what is rounded down exactly if reached at all, upper ends by what is rounded up.
+pub(super) fn settles_hourly(min: f64, max: f64, unknown_holds: bool) -> bool {
+    let is_whole = |end: f64, most: u8| end.fract() == 0.0 && (0.0..=f64::from(most)).contains(&end);
+    !unknown_holds && is_whole(min, MOST - 1) && (max == f64::INFINITY || is_whole(max, MOST - 2))
+}
+
+fn category_bit(position: u32) -> u32 {
+    position.min(SHARED_CATEGORY)
 }
 
 /// The bits of what is rejected, given what is accepted.

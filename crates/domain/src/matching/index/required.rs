@@ -1,234 +1,248 @@
 //! Which tokens a job must have for a filter to match it: groups, of each of which it has at least one token.
 
-use super::IndexFull;
-use super::body::{
-    FIELDS_SHIFT, HEADER, KIND_SHIFT, OPERAND, OPERATION_SHIFT, PHRASE_PREFIX, node, operation,
-};
-use super::terms::{Terms, UNKNOWN};
-use super::token::{Attributed, Token, TokenKind, flag_value, kind_value};
-use crate::matching::condition::{Attribute, Flag};
-use crate::matching::{CompiledFilter, Condition};
+use std::iter::once;
+use std::ops::Range;
 
-/// The required groups of one filter, cheapest first once [ranked](Groups::rank). Kept between filters for its
-/// memory.
+use super::IndexFull;
+use super::body::{self, FIELDS_SHIFT, KIND_SHIFT, OPERAND, PHRASE_PREFIX, node};
+use super::terms::{Terms, UNKNOWN};
+use super::token::{Attributed, Token, TokenKind};
+use crate::matching::FieldSet;
+
+/// The required groups of one filter, and what else its entry is made of. Kept between filters for its memory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Groups {
     tokens: Vec<Token>,
-    groups: Vec<Group>,
+    required: Vec<Group>,
+    /// Positions of the categories that the filter lists.
+    pub(super) categories: Vec<u32>,
+    /// Where the expression begins in the body.
+    root: usize,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Group {
-    start: usize,
-    end: usize,
+    tokens: Range<usize>,
     cost: f64,
-    /// The posting itself holds what the group does, and more.
-    is_inline: bool,
+    origin: Origin,
+}
+
+/// What in the body a group says.
+#[derive(Debug, Clone)]
+enum Origin {
+    /// Less than something in the body does.
+    Weaker,
+    /// Exactly what this condition does.
+    Condition(Range<usize>),
+    /// Exactly what this part of the keywords does, which must hold as a whole.
+    Keywords(Range<usize>),
+    /// What the entry checks by itself.
+    Entry,
 }
 
 impl Groups {
-    /// Finds the groups of a filter whose conditions are in `body`.
-    pub(super) fn find(
-        &mut self,
-        filter: &CompiledFilter,
-        body: &[u32],
-        terms: &mut Terms,
-        load: impl Fn(Token) -> usize,
-    ) -> Result<(), IndexFull> {
+    pub(super) fn clear(&mut self) {
         self.tokens.clear();
-        self.groups.clear();
-        let expression = self.of_conditions(filter, body, terms)?;
-        if let Some(expression) = expression {
-            self.of_node(&body[expression..], true, terms, &load);
-        }
-        for group in &mut self.groups {
-            let tokens = &mut self.tokens[group.start..group.end];
-            tokens.sort_unstable();
+        self.required.clear();
+        self.categories.clear();
+    }
+
+    /// Orders the groups by how often jobs meet them, the rarest first.
+    pub(super) fn rank(&mut self, terms: &Terms, load: impl Fn(Token) -> usize) {
+        for group in &mut self.required {
+            let tokens = &self.tokens[group.tokens.clone()];
             group.cost = tokens.iter().map(|token| cost(*token, terms, &load)).sum();
         }
-        self.groups
-            .sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.start.cmp(&b.start)));
-        Ok(())
+        self.required.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     }
 
-    /// The rarest group; none where nothing is required.
-    pub(super) fn rarest(&self) -> Option<&[Token]> {
-        self.groups.first().map(|group| self.tokens_of(group))
+    /// The rarest group, each token once; what every job has where nothing is required.
+    pub(super) fn rarest(&self) -> Vec<Token> {
+        let Some(group) = self.required.first() else {
+            return vec![Token::ANY];
+        };
+        let mut tokens = self.tokens[group.tokens.clone()].to_vec();
+        tokens.sort_unstable();
+        tokens.dedup();
+        tokens
     }
 
-    /// All but the rarest, the rarer first, without those that the posting holds anyway.
+    /// All but the rarest, the rarer first, without those that the entry checks anyway.
     pub(super) fn others(&self) -> impl Iterator<Item = &[Token]> {
-        self.groups
+        self.required
             .iter()
             .skip(1)
-            .filter(|group| !group.is_inline)
-            .map(|group| self.tokens_of(group))
+            .filter(|group| !matches!(group.origin, Origin::Entry))
+            .map(|group| &self.tokens[group.tokens.clone()])
     }
 
-    fn tokens_of(&self, group: &Group) -> &[Token] {
-        &self.tokens[group.start..group.end]
+    /// Takes out of the body what the rarest group says: who comes by way of its tokens has one of them.
+    pub(super) fn leave_rarest_out(&self, body: &mut Vec<u32>) {
+        match self.required.first().map(|group| group.origin.clone()) {
+            Some(Origin::Condition(part)) => body::leave_condition_out(part, body),
+            Some(Origin::Keywords(part)) => body::leave_keywords_out(self.root, part, body),
+            Some(Origin::Weaker | Origin::Entry) | None => {}
+        }
     }
 
-    fn push(&mut self, tokens: impl Iterator<Item = Token>, is_inline: bool) {
+    fn push(&mut self, tokens: impl Iterator<Item = Token>, origin: Origin) {
         let start = self.tokens.len();
         self.tokens.extend(tokens);
-        self.groups.push(Group {
-            start,
-            end: self.tokens.len(),
+        self.required.push(Group {
+            tokens: start..self.tokens.len(),
             cost: 0.0,
-            is_inline,
+            origin,
         });
     }
 
-    /// The groups of everything but the keywords, and where in the body their node is.
-    fn of_conditions(
+    /// The job has one of the values of the condition that lies from `from` to the body's end.
+    pub(super) fn any_value(
         &mut self,
-        filter: &CompiledFilter,
+        attributed: Attributed,
+        from: usize,
         body: &[u32],
+        unknown_holds: bool,
         terms: &mut Terms,
-    ) -> Result<Option<usize>, IndexFull> {
-        let unknown_holds = filter.unknown_holds();
-        let mut at = HEADER;
-        loop {
-            let (operation, operand) = (body[at] >> OPERATION_SHIFT, body[at] & 0x00FF_FFFF);
-            let count = (operand & 0xFFFF) as usize;
-            let list = at + 1..at + 1 + count;
-            match operation {
-                operation::END => return Ok(None),
-                operation::KEYWORDS => return Ok(Some(at + 1)),
-                operation::ONE_OF => {
-                    let attribute = Attribute::ALL[(operand >> 16) as usize];
-                    let values = &body[list];
-                    self.any_value(Attributed::Text(attribute), values, unknown_holds, terms)?;
-                    at += 1 + count;
-                }
-                operation::ANY_SKILL => {
-                    self.any_value(Attributed::Skill, &body[list], unknown_holds, terms)?;
-                    at += 1 + count;
-                }
-                operation::ALL_SKILLS => {
-                    for skill in list {
-                        self.any_value(Attributed::Skill, &body[skill..=skill], unknown_holds, terms)?;
-                    }
-                    at += 1 + count;
-                }
-                operation::NONE_OF | operation::NO_SKILL => at += 1 + count,
-                operation::YES | operation::NO => {
-                    let attributed = Attributed::Flag(Flag::ALL[operand as usize]);
-                    let value = terms.intern_value(flag_value(operation == operation::YES))?;
-                    self.any_value(attributed, &[value], unknown_holds, terms)?;
-                    at += 1;
-                }
-                operation::PAYMENT_TYPES => {
-                    for condition in filter.conditions() {
-                        if let Condition::PaymentTypes(kinds) = condition {
-                            let values = kinds.iter().map(|kind| terms.intern_value(kind_value(*kind)));
-                            let values = values.collect::<Result<Vec<u32>, IndexFull>>()?;
-                            self.any_value(Attributed::PaymentKind, &values, unknown_holds, terms)?;
-                        }
-                    }
-                    at += 1;
-                }
-                operation::HOURLY_DOLLARS => at += 1,
-                operation::HOURLY_RATE | operation::FIXED_PRICE => at += 5,
-                operation::AT_LEAST | operation::AT_MOST => at += 3,
-                _ => return Err(IndexFull),
-            }
+    ) -> Result<(), IndexFull> {
+        let origin = Origin::Condition(from..body.len());
+        self.values(attributed, &body[from + 1..], unknown_holds, terms, origin)
+    }
+
+    /// The group added last is checked by the entry.
+    pub(super) fn settled_inline(&mut self) {
+        if let Some(group) = self.required.last_mut() {
+            group.origin = Origin::Entry;
         }
     }
 
-    fn any_value(
+    /// The job has each of the skills.
+    pub(super) fn every_skill(
+        &mut self,
+        skills: &[u32],
+        unknown_holds: bool,
+        terms: &mut Terms,
+    ) -> Result<(), IndexFull> {
+        for skill in skills {
+            let skill = std::slice::from_ref(skill);
+            self.values(Attributed::Skill, skill, unknown_holds, terms, Origin::Weaker)?;
+        }
+        Ok(())
+    }
+
+    /// The job has one of the values, which the entry checks.
+    pub(super) fn inline_values(
+        &mut self,
+        attributed: Attributed,
+        values: &[&str],
+        unknown_holds: bool,
+        terms: &mut Terms,
+    ) -> Result<(), IndexFull> {
+        let values = values.iter().map(|value| terms.intern_value(value));
+        let values = values.collect::<Result<Vec<u32>, IndexFull>>()?;
+        self.values(attributed, &values, unknown_holds, terms, Origin::Entry)
+    }
+
+    fn values(
         &mut self,
         attributed: Attributed,
         values: &[u32],
         unknown_holds: bool,
         terms: &mut Terms,
+        origin: Origin,
     ) -> Result<(), IndexFull> {
         let start = self.tokens.len();
         let unknown = unknown_holds.then_some(&UNKNOWN);
         for value in values.iter().chain(unknown) {
             self.tokens.push(terms.intern_token(attributed, *value)?);
         }
-        let is_inline = match attributed {
-            Attributed::Text(attribute) => Terms::is_inline(attribute),
-            Attributed::Skill => false,
-            Attributed::Flag(_) | Attributed::PaymentKind => true,
-        };
-        self.groups.push(Group {
-            start,
-            end: self.tokens.len(),
+        self.required.push(Group {
+            tokens: start..self.tokens.len(),
             cost: 0.0,
-            is_inline,
+            origin,
         });
         Ok(())
     }
 
-    /// The groups that a node requires, or its negation, and the words it takes up.
-    fn of_node(
-        &mut self,
-        nodes: &[u32],
-        holds: bool,
-        terms: &Terms,
-        load: &impl Fn(Token) -> usize,
-    ) -> usize {
-        let (kind, operand) = (nodes[0] >> KIND_SHIFT, nodes[0] & OPERAND);
+    /// The expression holds that begins at `root`.
+    pub(super) fn of_keywords(&mut self, body: &[u32], root: usize, terms: &Terms) {
+        self.root = root;
+        let (kind, operand) = (body[root] >> KIND_SHIFT, body[root] & OPERAND);
+        if kind != node::AND {
+            self.of_node(body, root, true, true, terms);
+            return;
+        }
+        let mut at = root + 1;
+        while at <= root + operand as usize {
+            at = self.of_node(body, at, true, true, terms);
+        }
+    }
+
+    /// The groups that a node or its negation requires, and where the next node begins. A node that must hold as a
+    /// `whole` is one whose part of the body may be left out.
+    fn of_node(&mut self, body: &[u32], at: usize, holds: bool, whole: bool, terms: &Terms) -> usize {
+        let (kind, operand) = (body[at] >> KIND_SHIFT, body[at] & OPERAND);
         match kind {
             node::WORD | node::PREFIX => {
                 if holds {
-                    let kind = if kind == node::WORD {
-                        TokenKind::Word
+                    let origin = if whole && is_everywhere(body[at]) {
+                        Origin::Keywords(at..at + 1)
                     } else {
-                        TokenKind::Prefix
+                        Origin::Weaker
                     };
-                    self.push(std::iter::once(Token::new(kind, operand)), false);
+                    self.push(
+                        once(Token::new(token_kind(kind == node::PREFIX), operand)),
+                        origin,
+                    );
                 }
-                1
+                at + 1
             }
             node::PHRASE => {
-                let count = (operand & (PHRASE_PREFIX - 1)) as usize;
+                let last = at + (operand & (PHRASE_PREFIX - 1)) as usize;
                 if holds {
-                    for (at, number) in nodes[1..=count].iter().enumerate() {
-                        let is_prefix = operand & PHRASE_PREFIX != 0 && at + 1 == count;
-                        let kind = if is_prefix {
-                            TokenKind::Prefix
-                        } else {
-                            TokenKind::Word
-                        };
-                        self.push(std::iter::once(Token::new(kind, *number)), false);
+                    for (place, number) in (at + 1..).zip(&body[at + 1..=last]) {
+                        let kind = token_kind(operand & PHRASE_PREFIX != 0 && place == last);
+                        self.push(once(Token::new(kind, *number)), Origin::Weaker);
                     }
                 }
-                1 + count
+                last + 1
             }
-            node::NOT => 1 + self.of_node(&nodes[1..], !holds, terms, load),
+            node::NOT => self.of_node(body, at + 1, !holds, false, terms),
             _ => {
-                let parts = &nodes[1..=operand as usize];
+                let end = at + 1 + operand as usize;
                 if (kind == node::AND) == holds {
-                    let mut at = 0;
-                    while at < parts.len() {
-                        at += self.of_node(&parts[at..], holds, terms, load);
+                    let mut part = at + 1;
+                    while part < end {
+                        part = self.of_node(body, part, holds, false, terms);
                     }
                 } else {
-                    self.of_alternatives(parts, holds, terms, load);
+                    self.of_alternatives(body, at..end, holds, whole, terms);
                 }
-                1 + operand as usize
+                end
             }
         }
     }
 
     /// One group out of the rarest of each part; none if a part requires nothing.
-    fn of_alternatives(&mut self, parts: &[u32], holds: bool, terms: &Terms, load: &impl Fn(Token) -> usize) {
-        let (known, start) = (self.groups.len(), self.tokens.len());
+    fn of_alternatives(
+        &mut self,
+        body: &[u32],
+        nodes: Range<usize>,
+        holds: bool,
+        whole: bool,
+        terms: &Terms,
+    ) {
+        let (known, start) = (self.required.len(), self.tokens.len());
         let mut end = start;
-        let mut at = 0;
-        while at < parts.len() {
-            at += self.of_node(&parts[at..], holds, terms, load);
-            let costs = self.groups[known..].iter().map(|group| {
-                let cost: f64 = self
-                    .tokens_of(group)
-                    .iter()
-                    .map(|token| cost(*token, terms, load))
-                    .sum();
-                (cost, group.start..group.end)
+        let mut is_exact = whole && holds;
+        let mut part = nodes.start + 1;
+        while part < nodes.end {
+            let is_term = matches!(body[part] >> KIND_SHIFT, node::WORD | node::PREFIX);
+            is_exact &= is_term && is_everywhere(body[part]);
+            part = self.of_node(body, part, holds, false, terms);
+            let costs = self.required[known..].iter().map(|group| {
+                let tokens = &self.tokens[group.tokens.clone()];
+                let cost: f64 = tokens.iter().map(|token| cost(*token, terms, |_| 0)).sum();
+                (cost, group.tokens.clone())
             });
             let Some((_, rarest)) = costs.min_by(|(a, _), (b, _)| a.total_cmp(b)) else {
                 self.tokens.truncate(start);
@@ -238,25 +252,40 @@ impl Groups {
             self.tokens.copy_within(rarest, end);
             end += length;
             self.tokens.truncate(end);
-            self.groups.truncate(known);
+            self.required.truncate(known);
         }
-        self.groups.push(Group {
-            start,
-            end,
+        let origin = if is_exact {
+            Origin::Keywords(nodes)
+        } else {
+            Origin::Weaker
+        };
+        self.required.push(Group {
+            tokens: start..end,
             cost: 0.0,
-            is_inline: false,
+            origin,
         });
     }
 }
 
+const fn token_kind(is_prefix: bool) -> TokenKind {
+    if is_prefix {
+        TokenKind::Prefix
+    } else {
+        TokenKind::Word
+    }
+}
+
+/// Whether the term is asked of all fields, as tokens are.
+const fn is_everywhere(node: u32) -> bool {
+    node >> FIELDS_SHIFT & FieldSet::ALL.bits() == FieldSet::ALL.bits()
+}
+
 /// How often an entry under the token will be met: by the jobs seen, and where they say nothing, by how many filters
 /// stand there already, so that they spread.
-fn cost(token: Token, terms: &Terms, load: &impl Fn(Token) -> usize) -> f64 {
+fn cost(token: Token, terms: &Terms, load: impl Fn(Token) -> usize) -> f64 {
     const UNSEEN: f64 = 0.1;
     const A_FILTER: f64 = 1e-6;
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let load = load(token) as f64;
     f64::from(terms.jobs_with(token)) + UNSEEN + load * A_FILTER
 }
-
-const _: () = assert!(FIELDS_SHIFT < KIND_SHIFT);

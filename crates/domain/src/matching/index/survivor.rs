@@ -7,7 +7,7 @@ use super::body::{node, operation};
 use super::job_view::JobView;
 use super::terms::{Terms, UNKNOWN};
 use super::token::{Token, TokenKind};
-use crate::matching::condition::{Figure, Flag};
+use crate::matching::condition::Figure;
 use crate::matching::keywords::MAX_PHRASE_WORDS;
 use crate::matching::{FieldSet, PreparedJob};
 use crate::model::PaymentKind;
@@ -21,7 +21,7 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Whether every condition holds; `words` begins with the body and may go on behind it.
+    /// Whether everything holds that the entry left open; `words` begins with the body and may go on behind it.
     pub(super) fn matches(self, words: &[u32]) -> bool {
         let unknown_holds = words[1] & 1 == 1;
         let mut rest = &words[HEADER..];
@@ -41,14 +41,6 @@ impl Asked<'_> {
                     let count = operand as usize;
                     (self.skills(operation, &rest[1..=count]), 1 + count)
                 }
-                operation::PAYMENT_TYPES => {
-                    let bit = |kind| match kind {
-                        PaymentKind::Hourly => 1,
-                        PaymentKind::Fixed => 2,
-                    };
-                    let kind = self.job.payment_kind();
-                    (kind.map(|kind| operand & bit(kind) != 0), 1)
-                }
                 operation::HOURLY_DOLLARS => {
                     let max = match operand & 0xFFF {
                         NO_UPPER_DOLLARS => f64::INFINITY,
@@ -62,13 +54,9 @@ impl Asked<'_> {
                     let figure = self.job.figure(Figure::ALL[operand as usize]);
                     (figure.map(|figure| figure >= number(rest, 1)), 3)
                 }
-                operation::AT_MOST => {
+                _ => {
                     let figure = self.job.figure(Figure::ALL[operand as usize]);
                     (figure.map(|figure| figure <= number(rest, 1)), 3)
-                }
-                _ => {
-                    let flag = self.job.flag(Flag::ALL[operand as usize]);
-                    (flag.map(|flag| flag == (operation == operation::YES)), 1)
                 }
             };
             if !holds.unwrap_or(unknown_holds) {
@@ -107,8 +95,7 @@ impl Asked<'_> {
     fn holds(self, nodes: &[u32]) -> bool {
         let (kind, fields, operand) = parts(nodes[0]);
         match kind {
-            node::WORD => self.view.has(Token::new(TokenKind::Word, operand), fields),
-            node::PREFIX => self.view.has(Token::new(TokenKind::Prefix, operand), fields),
+            node::WORD | node::PREFIX => self.has(kind, operand, fields),
             node::PHRASE => {
                 let count = (operand & (PHRASE_PREFIX - 1)) as usize;
                 self.has_phrase(&nodes[1..=count], operand & PHRASE_PREFIX != 0, fields)
@@ -117,16 +104,32 @@ impl Asked<'_> {
             _ => {
                 // All parts hold unless one does not; none holds unless one does.
                 let all = kind == node::AND;
-                let mut parts = &nodes[1..=operand as usize];
-                while !parts.is_empty() {
-                    if self.holds(parts) != all {
+                let mut rest = &nodes[1..=operand as usize];
+                while let Some(first) = rest.first() {
+                    let (kind, fields, operand) = parts(*first);
+                    let (holds, length) = if kind <= node::PREFIX {
+                        (self.has(kind, operand, fields), 1)
+                    } else {
+                        (self.holds(rest), length(rest))
+                    };
+                    if holds != all {
                         return !all;
                     }
-                    parts = &parts[length(parts)..];
+                    rest = &rest[length..];
                 }
                 all
             }
         }
+    }
+
+    #[inline]
+    fn has(self, kind: u32, operand: u32, fields: u32) -> bool {
+        let kind = if kind == node::WORD {
+            TokenKind::Word
+        } else {
+            TokenKind::Prefix
+        };
+        self.view.has(Token::new(kind, operand), fields)
     }
 
     fn has_phrase(self, words: &[u32], ends_with_prefix: bool, fields: u32) -> bool {

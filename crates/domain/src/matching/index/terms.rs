@@ -1,6 +1,6 @@
 //! Everything that filters name: words, prefixes and values, and how many jobs have each.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use super::IndexFull;
 use super::frequencies::{Frequencies, Observed};
@@ -8,7 +8,6 @@ use super::prefixes::Prefixes;
 use super::token::{Attributed, Token, TokenKind};
 use super::vocabulary::Vocabulary;
 use crate::matching::PreparedJob;
-use crate::matching::condition::Attribute;
 use crate::matching::job_text::word_hash;
 
 /// In place of a value's number: the job does not carry a value.
@@ -129,10 +128,5 @@ impl Terms {
                 *count /= 2;
             }
         }
-    }
-
-    /// Whether a list of this attribute's values is checked in the posting itself.
-    pub(super) const fn is_inline(attribute: Attribute) -> bool {
-        matches!(attribute, Attribute::Category)
     }
 }

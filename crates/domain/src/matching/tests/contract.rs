@@ -569,13 +569,22 @@ fn an_explanation_names_each_condition_in_order_with_its_detail() {
 fn the_index_answers_with_the_keys_of_the_matching_filters() {
     let mut filters = FilterIndex::new();
     assert!(filters.is_empty());
-    assert_eq!(filters.insert(2, &compiled(&json!({"keywords": "rust"}))), Ok(false));
+    assert_eq!(
+        filters.insert(2, &compiled(&json!({"keywords": "rust"}))),
+        Ok(false)
+    );
     assert_eq!(filters.insert(1, &compiled(&json!({}))), Ok(false));
-    assert_eq!(filters.insert(3, &compiled(&json!({"keywords": "java"}))), Ok(false));
+    assert_eq!(
+        filters.insert(3, &compiled(&json!({"keywords": "java"}))),
+        Ok(false)
+    );
     let post = job(&json!({"title": "Rust"}));
     assert_eq!(filters.matches(&post), [1, 2]);
 
-    assert_eq!(filters.insert(3, &compiled(&json!({"keywords": "rust"}))), Ok(true));
+    assert_eq!(
+        filters.insert(3, &compiled(&json!({"keywords": "rust"}))),
+        Ok(true)
+    );
     assert!(filters.remove(&1));
     assert_eq!(filters.matches(&post), [2, 3]);
     assert_eq!((filters.len(), filters.remove(&1)), (2, false));
