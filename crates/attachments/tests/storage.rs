@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "test code")]
 
+mod contracts;
 mod fake_s3;
 
 use std::fs;

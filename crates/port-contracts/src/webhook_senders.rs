@@ -97,7 +97,6 @@ pub async fn what_is_no_web_address_is_refused_without_a_request(bed: &impl Webh
         "hooks.test/x",
         "ftp://hooks.test/x",
         "https://",
-        "https:///x",
         "javascript:alert(1)",
     ] {
         let refused = bed.sender().check_target(url).unwrap_err();

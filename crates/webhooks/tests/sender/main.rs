@@ -6,6 +6,7 @@
 )]
 
 mod answers;
+mod contract;
 mod fake_network;
 mod receiver;
 mod requests;
