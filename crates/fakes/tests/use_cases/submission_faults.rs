@@ -149,20 +149,23 @@ async fn a_bid_with_an_answer_outstanding_outlives_the_deadline() {
 
 #[tokio::test]
 async fn an_answered_refusal_leaves_nothing_outstanding() {
-    let (service, lead) = Service::with_bid(request()).await;
-    service.marketplace.script(Call::Submit, Fault::no_answer());
-    service.submit().await;
-    wait_until_due(&service).await;
-    service
-        .marketplace
-        .script(Call::Submit, Fault::refused(402, "insufficient_connects"));
-    service.marketplace.script(Call::Account, Fault::unavailable());
-    service.submit().await;
-    let record = service.context(&lead).await.bid.unwrap();
-    assert!(!record.answer_outstanding);
-    service.clock.set(at(0).plus(DEADLINE));
-    service.submit().await;
-    assert_eq!(reason(&service, &lead).await, Some("deadline_exceeded"));
+    // The fault comes while the proposal is decided anew, or when the new one is sent.
+    for call in [Call::Account, Call::Submit] {
+        let (service, lead) = Service::with_bid(request()).await;
+        service.marketplace.script(Call::Submit, Fault::no_answer());
+        service.submit().await;
+        wait_until_due(&service).await;
+        service
+            .marketplace
+            .script(Call::Submit, Fault::refused(402, "insufficient_connects"));
+        service.marketplace.script(call, Fault::unavailable());
+        service.submit().await;
+        let record = service.context(&lead).await.bid.unwrap();
+        assert!(!record.answer_outstanding, "{call:?}");
+        service.clock.set(at(0).plus(DEADLINE));
+        service.submit().await;
+        assert_eq!(reason(&service, &lead).await, Some("deadline_exceeded"));
+    }
 }
 
 #[tokio::test]
