@@ -18,6 +18,7 @@ on_both_databases!(
     a_database_from_a_newer_version_is_refused_by_name_with_status_1,
     without_auto_migrate_an_empty_database_ends_the_program_with_status_1,
     migrate_brings_an_empty_database_to_this_version_and_then_does_nothing,
+    a_stop_in_the_middle_of_the_start_is_not_lost,
     a_stop_lets_deliveries_in_flight_finish_and_exits_0,
     a_stop_lets_requests_in_flight_finish_and_exits_0,
     replicas_share_the_work_and_do_nothing_twice,
@@ -131,6 +132,15 @@ fn migrate_brings_an_empty_database_to_this_version_and_then_does_nothing(kind: 
     assert_eq!(first["migrated"].as_array().unwrap().len(), 1);
     let second = installation.run(&["migrate", "--json"]).expect(0).json();
     assert_eq!(second, json!({"migrated": []}));
+}
+
+fn a_stop_in_the_middle_of_the_start_is_not_lost(kind: Kind) {
+    let installation = Installation::new(kind);
+    for _ in 0..12 {
+        let service = installation.start(&["serve"]);
+        service.wait_until_it_listens();
+        assert_eq!(service.stop().code(), Some(0));
+    }
 }
 
 fn a_stop_lets_deliveries_in_flight_finish_and_exits_0(kind: Kind) {
