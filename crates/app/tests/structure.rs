@@ -1,6 +1,8 @@
 //! The layering, held against what Cargo says of the workspace's dependencies. `deny.toml` says the same to
 //! `cargo deny`; this test needs nothing installed.
 
+#![expect(clippy::unwrap_used, reason = "test code")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 

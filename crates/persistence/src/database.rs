@@ -117,7 +117,7 @@ impl Database {
     }
 
     /// Brings the schema to this program's and returns the versions of the steps that ran. Several processes may do
-    /// so at once: one runs the steps, the others wait for it. A database of a later version is left alone.
+    /// so at once: one runs the steps, the others wait for it. A database of a newer version is left alone.
     pub async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
         self.backend.migrate().await
     }
@@ -128,7 +128,7 @@ impl Database {
             SchemaState::Current => Ok(()),
             SchemaState::Older { .. } => Err(StoreError::Unavailable("not migrated yet".to_owned())),
             SchemaState::Newer { .. } => Err(StoreError::Unavailable(
-                "migrated by a later version of the program".to_owned(),
+                "migrated by a newer version of bidloop".to_owned(),
             )),
         }
     }

@@ -29,9 +29,9 @@ pub enum SchemaState {
 /// Why a database could not be brought to this program's schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MigrateError {
-    /// It was made by a later version; nothing was changed.
+    /// It was made by a newer version; nothing was changed.
     #[error(
-        "the database was migrated by a later version of the program (steps {}); use that version or restore a \
+        "the database was migrated by a newer version of bidloop (steps {}); use that version or restore a \
          backup", .unknown.join(", ")
     )]
     Newer {

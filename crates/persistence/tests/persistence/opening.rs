@@ -42,7 +42,7 @@ async fn a_database_of_a_later_version_is_left_alone(bed: TestDatabase) -> TestD
     );
     let refused = bed.database.migrate().await.unwrap_err();
     assert_eq!(refused, MigrateError::Newer { unknown });
-    assert!(refused.to_string().contains("later version"), "{refused}");
+    assert!(refused.to_string().contains("newer version"), "{refused}");
     assert!(matches!(
         bed.database.ready().await,
         Err(StoreError::Unavailable(_))
