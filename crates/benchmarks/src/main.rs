@@ -1,6 +1,6 @@
 //! Measures Bidloop and prints every figure beside its goal; the exit status is 1 if a goal is missed.
 //!
-//! A suite is a module that fills a [`Report`](report::Report). `docs/benchmarks.md` explains the method and shows a
+//! A suite is a module that fills a [`report::Report`]. `docs/benchmarks.md` explains the method and shows a
 //! run.
 
 mod api;
