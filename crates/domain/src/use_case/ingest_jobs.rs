@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::matching::index::{Frequencies, IndexFull};
+use crate::matching::index::{Frequencies, IndexFull, LoadError};
 use crate::matching::{FilterIndex, MatchScratch, PreparedJob};
 use crate::model::{CampaignId, FilterId, JobPost, OrganizationId, SavedFilter};
 use crate::port::{
@@ -15,6 +15,8 @@ use crate::port::{
 
 /// Entries asked for at once; the protocol's maximum.
 const PAGE_LIMIT: u32 = 500;
+/// Filters whose indexing takes about a second.
+const PROGRESS_EVERY: usize = 100_000;
 
 /// A filter of a campaign of an organization.
 pub type FilterKey = (OrganizationId, CampaignId, FilterId);
@@ -195,8 +197,7 @@ pub(super) fn compile(
     filters: &[StoredFilter],
     frequencies: Frequencies,
 ) -> Result<FilterIndex<FilterKey>, StoreError> {
-    let mut index = FilterIndex::with_frequencies(frequencies);
-    for filter in filters {
+    let compiled = |filter: &StoredFilter| {
         let compiled = SavedFilter::from_value(&filter.body)
             .and_then(|filter| filter.check())
             .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", filter.id)))?;
@@ -205,9 +206,21 @@ pub(super) fn compile(
             filter.campaign_id.clone(),
             filter.id.clone(),
         );
-        index
-            .insert(key, &compiled)
-            .map_err(|IndexFull| StoreError::Corrupt(IndexFull.to_string()))?;
-    }
+        Ok((key, compiled))
+    };
+    let mut index = FilterIndex::with_frequencies(frequencies);
+    let mut told = 0;
+    let progress = |loaded: usize| {
+        if loaded >= told + PROGRESS_EVERY {
+            told = loaded;
+            tracing::info!(loaded, of = filters.len(), "indexing the saved filters");
+        }
+    };
+    index
+        .load(filters, compiled, progress)
+        .map_err(|error| match error {
+            LoadError::Faulty(fault) => fault,
+            LoadError::Full(IndexFull) => StoreError::Backend(IndexFull.to_string()),
+        })?;
     Ok(index)
 }

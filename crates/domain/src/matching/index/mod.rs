@@ -29,6 +29,7 @@ mod bodies;
 mod body;
 mod frequencies;
 mod job_view;
+mod load;
 mod posting;
 mod postings;
 mod prefixes;
@@ -53,6 +54,7 @@ use self::token::Token;
 use super::{CompiledFilter, PreparedJob};
 
 pub use self::frequencies::Frequencies;
+pub use self::load::LoadError;
 
 /// The index cannot take the filter: some 60 million different words, or 16 GiB of filters, are in it already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -218,7 +220,18 @@ impl<K> FilterIndex<K> {
         }
     }
 
-    /// What matching the job takes.
+    /// The lists that a match of the job reads: a number that tells the list from others, and its entries. For
+    /// measurements.
+    pub fn lists_read(&self, job: &PreparedJob, scratch: &mut MatchScratch) -> Vec<(u32, usize)> {
+        scratch.view.look_at(job, &self.terms);
+        let lists = scratch.view.tokens.iter();
+        lists
+            .map(|token| (token.bits(), self.postings.load(*token)))
+            .filter(|(_, entries)| *entries > 0)
+            .collect()
+    }
+
+    /// What matching the job takes. For measurements.
     pub fn effort(&self, job: &PreparedJob, scratch: &mut MatchScratch) -> MatchEffort {
         let mut matched = 0;
         self.for_each_match(job, scratch, |_| matched += 1);

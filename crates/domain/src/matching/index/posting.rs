@@ -114,7 +114,8 @@ impl Posting {
         let has_any =
             |group: &[u16; 4]| (has(group[0]) | has(group[1]) | has(group[2]) | has(group[3])) & 1 == 1;
         has_any(&self.second)
-            && (self.rejected & job.bits == 0) & ((job.rates - self.rates) & TOPS == TOPS)
+            // Both in one: a rate that is not reached takes the top bit of its byte away.
+            && (self.rejected & job.bits) | (!(job.rates - self.rates) & TOPS) == 0
             && has_any(&self.third)
             && (has(self.fourth[0]) | has(self.fourth[1])) & 1 == 1
     }

@@ -26,103 +26,96 @@ pub(super) enum TokenKind {
 }
 
 #[derive(Debug)]
-pub(super) struct Lexer {
-    characters: Vec<char>,
-    at: usize,
+pub(super) struct Lexer<'a> {
+    /// What is still to be read.
+    rest: &'a str,
+    /// Characters read before it.
+    read: usize,
 }
 
-impl Lexer {
-    pub(super) fn new(text: &str) -> Self {
-        Self {
-            characters: text.chars().collect(),
-            at: 0,
-        }
+impl<'a> Lexer<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { rest: text, read: 0 }
     }
 
     pub(super) fn next_token(&mut self) -> Result<Token, KeywordFault> {
-        while self.peek(0).is_some_and(char::is_whitespace) {
-            self.at += 1;
-        }
-        let position = self.at + 1;
-        let Some(first) = self.peek(0) else {
+        let spaces = self.rest.len() - self.rest.trim_start().len();
+        self.pass(spaces);
+        let position = self.read + 1;
+        let Some(first) = self.rest.chars().next() else {
             return Ok(Token {
                 position,
                 kind: TokenKind::End,
             });
         };
         let kind = match first {
-            '(' => self.single(TokenKind::Open),
-            ')' => self.single(TokenKind::Close),
+            '(' => self.passing(1, TokenKind::Open),
+            ')' => self.passing(1, TokenKind::Close),
             '-' => self.minus()?,
-            quote if is_quote(quote) => self.quoted()?,
+            quote if is_quote(quote) => self.quoted(quote)?,
             _ => self.bare()?,
         };
         Ok(Token { position, kind })
     }
 
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.characters.get(self.at + ahead).copied()
+    /// Leaves `bytes` behind.
+    fn pass(&mut self, bytes: usize) -> &'a str {
+        let (passed, rest) = self.rest.split_at(bytes);
+        self.rest = rest;
+        self.read += passed.chars().count();
+        passed
     }
 
-    fn single(&mut self, kind: TokenKind) -> TokenKind {
-        self.at += 1;
+    fn passing(&mut self, bytes: usize, kind: TokenKind) -> TokenKind {
+        self.pass(bytes);
         kind
     }
 
     fn minus(&mut self) -> Result<TokenKind, KeywordFault> {
-        let position = self.at + 1;
-        match self.characters[self.at + 1..]
-            .iter()
-            .position(|c| !c.is_whitespace())
-        {
-            // Nothing follows at all: the operand is missing, which the parser says of every operator.
-            None | Some(0) => Ok(self.single(TokenKind::Minus)),
-            Some(_) => Err(KeywordFault::new(position, "`-` stands alone")
-                .suggesting("write it directly before what it excludes, or `NOT`")),
+        let behind = &self.rest[1..];
+        let stands_alone = behind.starts_with(char::is_whitespace) && !behind.trim_start().is_empty();
+        if stands_alone {
+            return Err(KeywordFault::new(self.read + 1, "`-` stands alone")
+                .suggesting("write it directly before what it excludes, or `NOT`"));
         }
+        // Should nothing follow at all, the operand is missing, which the parser says of every operator.
+        Ok(self.passing(1, TokenKind::Minus))
     }
 
-    fn quoted(&mut self) -> Result<TokenKind, KeywordFault> {
-        let position = self.at + 1;
-        let rest = &self.characters[self.at + 1..];
-        let Some(length) = rest.iter().position(|c| is_quote(*c)) else {
-            let end = self.characters.len() + 1;
+    fn quoted(&mut self, opening: char) -> Result<TokenKind, KeywordFault> {
+        let position = self.read + 1;
+        let behind = &self.rest[opening.len_utf8()..];
+        let Some((end, closing)) = behind.char_indices().find(|(_, c)| is_quote(*c)) else {
+            self.pass(self.rest.len());
             return Err(KeywordFault::new(
-                end,
+                self.read + 1,
                 format!("the quote opened at character {position} is not closed"),
             ));
         };
-        let text: String = rest[..length].iter().collect();
-        self.at += length + 2;
-        let term = Term::new(&text, false)
+        let term = Term::new(&behind[..end], false)
             .ok_or_else(|| KeywordFault::new(position, "the quotes hold no word (letters or digits)"))?;
+        self.pass(opening.len_utf8() + end + closing.len_utf8());
         Self::checked(term, position)
     }
 
     fn bare(&mut self) -> Result<TokenKind, KeywordFault> {
-        let position = self.at + 1;
-        let rest = &self.characters[self.at..];
-        let length = rest
-            .iter()
-            .position(|c| c.is_whitespace() || matches!(c, '(' | ')') || is_quote(*c))
-            .unwrap_or(rest.len());
-        let text: String = rest[..length].iter().collect();
-        match text.as_str() {
+        let position = self.read + 1;
+        let length = self
+            .rest
+            .find(|c: char| c.is_whitespace() || matches!(c, '(' | ')') || is_quote(c))
+            .unwrap_or(self.rest.len());
+        let text = &self.rest[..length];
+        match text {
             "AND" => return Ok(self.passing(length, TokenKind::And)),
             "OR" => return Ok(self.passing(length, TokenKind::Or)),
             "NOT" => return Ok(self.passing(length, TokenKind::Not)),
             _ => {}
         }
-        if let Some(field) = field_name(&text, position)? {
+        if let Some(field) = field_name(text, position)? {
             return Ok(self.passing(field.name().len() + 1, TokenKind::Field(field)));
         }
-        self.at += length;
-        Self::checked(bare_term(&text, position)?, position)
-    }
-
-    fn passing(&mut self, characters: usize, kind: TokenKind) -> TokenKind {
-        self.at += characters;
-        kind
+        self.pass(length);
+        Self::checked(bare_term(text, position)?, position)
     }
 
     fn checked(term: Term, position: usize) -> Result<TokenKind, KeywordFault> {

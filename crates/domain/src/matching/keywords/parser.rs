@@ -4,7 +4,7 @@ use super::lexer::{Lexer, Token, TokenKind};
 use super::{Expression, KeywordFault, MAX_DEPTH, MAX_EXPRESSION_CHARS, MAX_TERMS};
 
 pub(super) fn parse(text: &str) -> Result<Expression, KeywordFault> {
-    if text.chars().nth(MAX_EXPRESSION_CHARS).is_some() {
+    if text.len() > MAX_EXPRESSION_CHARS && text.chars().nth(MAX_EXPRESSION_CHARS).is_some() {
         return Err(KeywordFault::new(
             MAX_EXPRESSION_CHARS + 1,
             format!("an expression has at most {MAX_EXPRESSION_CHARS} characters"),
@@ -29,18 +29,18 @@ pub(super) fn parse(text: &str) -> Result<Expression, KeywordFault> {
     }
 }
 
-struct Parser {
-    lexer: Lexer,
+struct Parser<'a> {
+    lexer: Lexer<'a>,
     next: Token,
     depth: usize,
     terms: usize,
 }
 
-impl Parser {
+impl Parser<'_> {
     /// Leaves the next token behind and reads the one after it.
-    fn advance(&mut self) -> Result<(), KeywordFault> {
-        self.next = self.lexer.next_token()?;
-        Ok(())
+    fn advance(&mut self) -> Result<TokenKind, KeywordFault> {
+        let next = self.lexer.next_token()?;
+        Ok(std::mem::replace(&mut self.next, next).kind)
     }
 
     fn alternatives(&mut self) -> Result<Expression, KeywordFault> {
@@ -94,16 +94,17 @@ impl Parser {
     }
 
     fn operand(&mut self) -> Result<Expression, KeywordFault> {
-        match &self.next.kind {
-            TokenKind::Term(term) => {
-                let term = term.clone();
+        match self.next.kind {
+            TokenKind::Term(_) => {
                 self.terms += 1;
                 if self.terms > MAX_TERMS {
                     let message = format!("an expression has at most {MAX_TERMS} terms");
                     return Err(KeywordFault::new(self.next.position, message));
                 }
-                self.advance()?;
-                Ok(Expression::Term(term))
+                match self.advance()? {
+                    TokenKind::Term(term) => Ok(Expression::Term(term)),
+                    _ => Err(self.missing_operand()),
+                }
             }
             TokenKind::Open => {
                 let opened = self.next.position;

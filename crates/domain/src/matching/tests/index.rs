@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::reference::generated::{filters, jobs};
 use super::{compiled, job};
-use crate::matching::index::Frequencies;
+use crate::matching::index::{Frequencies, LoadError};
 use crate::matching::{CompiledFilter, FilterIndex, MatchScratch, PreparedJob};
 
 fn brute_force(filters: &BTreeMap<u8, CompiledFilter>, job: &PreparedJob) -> Vec<u8> {
@@ -224,4 +224,34 @@ fn memory_of_replaced_filters_is_used_again() {
         index.body_words()
     );
     assert_eq!(index.len(), 8);
+}
+
+#[test]
+fn loading_in_threads_is_inserting_one_by_one_and_stops_at_a_fault() {
+    let keywords: Vec<String> = (0..5_000).map(|n| format!("w{} w{}", n % 97, n % 89)).collect();
+    let compile =
+        |keywords: &String| Ok::<_, String>((keywords.clone(), compiled(&json!({ "keywords": keywords }))));
+    let mut loaded = FilterIndex::new();
+    let mut told = Vec::new();
+    assert_eq!(loaded.load(&keywords, compile, |count| told.push(count)), Ok(()));
+    let mut inserted = FilterIndex::new();
+    for keywords in &keywords {
+        inserted
+            .insert(keywords.clone(), &compiled(&json!({ "keywords": keywords })))
+            .unwrap();
+    }
+    assert_eq!((loaded.len(), told.last()), (inserted.len(), Some(&5_000)));
+    let post = job(&json!({"title": "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10"}));
+    assert!(!loaded.matches(&post).is_empty());
+    assert_eq!(loaded.matches(&post), inserted.matches(&post));
+
+    let faulty = |keywords: &String| {
+        if keywords == "w1 w1" {
+            Err("fault")
+        } else {
+            Ok((1, compiled(&json!({}))))
+        }
+    };
+    let outcome = FilterIndex::new().load(&keywords, faulty, |_| {});
+    assert_eq!(outcome, Err(LoadError::Faulty("fault")));
 }

@@ -5,6 +5,7 @@
 
 mod check;
 mod reading;
+mod stored;
 #[cfg(test)]
 mod tests;
 
