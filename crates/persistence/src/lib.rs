@@ -46,7 +46,7 @@
 //!    method clones what it needs and hands an async closure to one of three methods; the statements stand below
 //!    in plain async functions over `&mut Conn`:
 //!
-//!    ```ignore
+//!    ```text
 //!    async fn revoke(&self, organization: &OrganizationId, id: &ApiKeyId, at: Timestamp) -> Result<…> {
 //!        let (organization, id) = (organization.clone(), id.clone());
 //!        self.write(async move |conn: &mut Conn| revoke(conn, &organization, &id, at).await).await

@@ -1,7 +1,7 @@
 //! Jobs: pages of the feed, each recorded in one transaction (decisions D2 and D4).
 //!
 //! Owns the jobs themselves and the course of recording. What becomes of new jobs is in
-//! [`new_matches`](super::new_matches), of changed ones in [`changed_jobs`](super::changed_jobs).
+//! [`super::new_matches`], of changed ones in [`super::changed_jobs`].
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,5 @@
 //! Backfills as they are due, and the stored jobs that they go through. The switch is in
-//! [`match_switch`](super::match_switch).
+//! [`super::match_switch`].
 
 use async_trait::async_trait;
 use bidloop_domain::model::{CampaignId, OrganizationId, Timestamp};

@@ -2,18 +2,18 @@
 //!
 //! How it comes by the answer:
 //!
-//! 1. Whatever filters name (words, prefixes, values of lists) is numbered once ([`terms`]); a filter's conditions
-//!    are kept as a row of such numbers ([`body`], [`bodies`]).
-//! 2. From its conditions follow required groups ([`required`]): groups of tokens of each of which a job that matches
+//! 1. Whatever filters name (words, prefixes, values of lists) is numbered once (`terms`); a filter's conditions
+//!    are kept as a row of such numbers (`body`, `bodies`).
+//! 2. From its conditions follow required groups (`required`): groups of tokens of each of which a job that matches
 //!    has at least one. `rust (axum OR actix) -php` has the groups `{rust}` and `{axum, actix}`. A list of values is
-//!    a group too. The filter is registered under each token of the group that is rarest in jobs ([`frequencies`]).
+//!    a group too. The filter is registered under each token of the group that is rarest in jobs (`frequencies`).
 //!    A filter that requires nothing, such as one with bounds or negations alone, stands in a list that every job
 //!    reads.
-//! 3. An entry ([`posting`]) carries up to three further groups, categories, flags, payment kinds and rates in 32
-//!    bytes, so that nearly every candidate falls in one pass over the lists of the job's tokens ([`postings`]).
-//! 4. Survivors are evaluated in full ([`survivor`]): phrases, fields, negations and everything else.
+//! 3. An entry (`posting`) carries up to three further groups, categories, flags, payment kinds and rates in 32
+//!    bytes, so that nearly every candidate falls in one pass over the lists of the job's tokens (`postings`).
+//! 4. Survivors are evaluated in full (`survivor`): phrases, fields, negations and everything else.
 //!
-//! Prefixes are tokens like words: a job has every prefix, known to a filter, of its words ([`prefixes`]).
+//! Prefixes are tokens like words: a job has every prefix, known to a filter, of its words (`prefixes`).
 //!
 //! # Limits
 //!
