@@ -4,6 +4,7 @@
 //! run.
 
 mod api;
+mod matching;
 mod report;
 
 use std::process::ExitCode;
@@ -24,6 +25,11 @@ struct Cli {
 enum Command {
     /// The program under load over HTTP, on SQLite and PostgreSQL, and what it needs when idle.
     Api(api::Options),
+    /// The index over all saved filters: its speed beside contenders, memory, build, edits, and that it is right.
+    Matching(matching::Options),
+    /// A process whose memory is measured; run by `matching`.
+    #[command(hide = true)]
+    MatchingFootprint(matching::Footprint),
     /// The contender that does nothing but answer; run by `api`.
     #[command(hide = true)]
     BareActix(api::BareActix),
@@ -32,6 +38,8 @@ enum Command {
 fn main() -> ExitCode {
     let (json, measured) = match Cli::parse().command {
         Command::Api(options) => (options.json, api::measure(&options)),
+        Command::Matching(options) => (options.json, matching::measure(&options)),
+        Command::MatchingFootprint(process) => return ended(process.tell()),
         Command::BareActix(server) => return ended(server.serve()),
     };
     ended(measured.and_then(|report| conclude(&report, json)))

@@ -54,6 +54,13 @@ impl Row {
         self
     }
 
+    /// The figure is to be at least this.
+    pub(crate) fn at_least(mut self, goal: f64) -> Self {
+        self.holds = Some(self.figure.is_some_and(|figure| figure >= goal));
+        self.goal = Some(format!("at least {}", number(goal)));
+        self
+    }
+
     /// Something measured along with the figure; its name ends with its unit.
     pub(crate) fn with(mut self, name: &'static str, value: Option<f64>) -> Self {
         self.details.extend(value.map(|value| (name, value)));

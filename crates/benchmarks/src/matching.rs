@@ -1,0 +1,99 @@
+//! Matching: the index over all saved filters beside its contenders.
+
+mod a_tree_contender;
+mod clock;
+mod equality;
+mod footprint;
+mod index_rows;
+mod split;
+mod workload;
+
+use std::path::PathBuf;
+
+use self::index_rows::{Matched, index_of};
+use self::workload::{Filters, Kind};
+use crate::report::{Report, Row, progress};
+
+pub(crate) use self::footprint::Footprint;
+
+/// Filters of the largest measurements.
+const MILLION: usize = 1_000_000;
+
+/// What to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Rounds of each measurement; the median counts.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// Pairs of a filter and a job that are compared with brute force.
+    #[arg(long, default_value_t = 100_000_000)]
+    pairs: u64,
+    /// Seed of the comparison.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Compare with brute force, and measure nothing.
+    #[arg(long)]
+    equality_only: bool,
+    /// Real posts, JSON a line, to be split into words; without them, generated ones are.
+    #[arg(long)]
+    posts: Option<PathBuf>,
+}
+
+/// Measures everything.
+pub(crate) fn measure(options: &Options) -> anyhow::Result<Report> {
+    let mut report = Report::default();
+    let rounds = usize::from(options.rounds);
+    if !options.equality_only {
+        report.add(split::row(options.posts.as_deref(), rounds)?);
+        report.add(footprint::row(1_000_000)?);
+        let jobs = Matched::new()?;
+        report.add(index_rows::against_a_tree(10_000, &jobs, rounds)?);
+        for (name, kind) in [
+            ("100,000 filters selective", Kind::Selective),
+            ("100,000 filters wide", Kind::Wide),
+        ] {
+            let index = index_of(Filters::new(kind, 22, &[]).take(100_000))?;
+            report.add(index_rows::speed(name, &index, &jobs, rounds));
+        }
+        let index = index_of(Filters::new(Kind::Selective, 22, &jobs.drawn).take(100_000))?;
+        let name = "100,000 filters selective, with phrases and prefixes";
+        report.add(index_rows::speed(name, &index, &jobs, rounds));
+        drop(index);
+        report.add(index_rows::build(MILLION)?);
+        progress("indexing a million filters");
+        let mut index = index_of(Filters::new(Kind::Selective, 31, &[]).take(MILLION))?;
+        report.add(index_rows::speed(
+            "1,000,000 filters selective",
+            &index,
+            &jobs,
+            rounds,
+        ));
+        report.add(index_rows::against_the_floor(&index, &jobs, rounds));
+        for row in index_rows::edits(&mut index, &jobs, rounds)? {
+            report.add(row);
+        }
+    }
+    report.add(equality_row(options)?);
+    Ok(report)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts, shown rounded")]
+fn equality_row(options: &Options) -> anyhow::Result<Row> {
+    progress("comparing the index with each filter by itself");
+    let compared = equality::compare(options.pairs, options.seed)?;
+    let telling = options.pairs / 100;
+    anyhow::ensure!(
+        compared.matching >= telling && compared.failing_by_one >= telling,
+        "the pairs tell little: {compared:?}"
+    );
+    Ok(
+        Row::new("pairs equal to brute force", compared.pairs as f64, "pairs")
+            .at_least(options.pairs as f64)
+            .with("matching", Some(compared.matching as f64))
+            .with("failing by one condition", Some(compared.failing_by_one as f64))
+            .with("edits", Some(compared.edits as f64)),
+    )
+}

@@ -1,0 +1,345 @@
+//! Saved filters and job posts drawn at random, the same on every machine: words follow Zipf's law over 50,000 words,
+//! posts have 150 of them, filters draw theirs from the middle of the frequency range, as people do.
+
+use std::fmt::Write as _;
+
+use bidloop_domain::model::JobPost;
+use serde_json::json;
+
+const WORDS: u32 = 50_000;
+const POST_WORDS: usize = 150;
+const TITLE_WORDS: usize = 8;
+const CATEGORIES: u32 = 12;
+
+/// How much filters ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Two to four required groups: about 0.03 % of the filters match a job.
+    Selective,
+    /// One to three groups of more frequent words: about 2 %.
+    Wide,
+}
+
+/// A filter of the workload, in terms that every contender can be given.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Filter {
+    /// Of each the job has at least one word.
+    pub(super) groups: Vec<Vec<String>>,
+    /// In place of the first group: a phrase of two words or a prefix, as the keyword language writes it.
+    pub(super) phrase: Option<String>,
+    /// None of which the job has.
+    pub(super) excluded: Vec<String>,
+    pub(super) categories: Vec<u32>,
+    /// USD per hour.
+    pub(super) min_rate: Option<u32>,
+    pub(super) payment_verified: bool,
+    pub(super) excluded_countries: Vec<u32>,
+}
+
+/// A job of the workload.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Job {
+    pub(super) words: Vec<String>,
+    pub(super) category: u32,
+    pub(super) country: u32,
+    /// USD per hour, both ends of the range.
+    pub(super) rate: u32,
+    pub(super) payment_verified: bool,
+}
+
+impl Filter {
+    /// The filter as stored.
+    pub(super) fn stored(&self) -> String {
+        let mut keywords = self.phrase.clone().unwrap_or_default();
+        for group in self.groups.iter().skip(usize::from(self.phrase.is_some())) {
+            let and = if keywords.is_empty() { "" } else { " AND " };
+            let _ = write!(keywords, "{and}({})", group.join(" OR "));
+        }
+        for word in &self.excluded {
+            let _ = write!(keywords, " AND NOT {word}");
+        }
+        let mut filter = json!({ "keywords": keywords });
+        if !self.categories.is_empty() {
+            filter["categories"] = self.categories.iter().map(|n| category(*n)).collect();
+        }
+        if let Some(rate) = self.min_rate {
+            filter["hourlyRate"] = json!({ "min": rate });
+        }
+        if self.payment_verified {
+            filter["client"]["paymentVerified"] = json!(true);
+        }
+        if !self.excluded_countries.is_empty() {
+            let countries: Vec<String> = self.excluded_countries.iter().map(|n| country(*n)).collect();
+            filter["client"]["countries"]["exclude"] = json!(countries);
+        }
+        filter.to_string()
+    }
+}
+
+impl Job {
+    /// The post as the marketplace serves it.
+    pub(super) fn post(&self, number: usize) -> anyhow::Result<JobPost> {
+        let (title, description) = self.words.split_at(TITLE_WORDS);
+        let post = json!({
+            "id": format!("job{number}"), "ciphertext": format!("~{number}"), "url": format!("/jobs/{number}"),
+            "title": title.join(" "), "description": description.join(" "), "postedAt": 1_700_000_000_000_u64,
+            "category": category(self.category),
+            "metadata": {"paymentType": "Hourly", "hourlyRate": {"min": self.rate, "max": self.rate}},
+            "clientInfo": {"isPaymentVerified": self.payment_verified, "country": country(self.country)},
+        });
+        JobPost::parse(&post.to_string()).map_err(|fault| anyhow::anyhow!("a generated post: {fault}"))
+    }
+}
+
+pub(super) fn category(number: u32) -> String {
+    format!("category {number}")
+}
+
+pub(super) fn country(number: u32) -> String {
+    format!("country {number}")
+}
+
+/// Jobs without end.
+#[derive(Debug)]
+pub(super) struct Jobs {
+    random: Random,
+    written: Zipf,
+    countries: Zipf,
+}
+
+impl Jobs {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            random: Random(seed),
+            written: Zipf::new(1, WORDS, 1.07),
+            countries: Zipf::new(1, 100, 1.0),
+        }
+    }
+}
+
+impl Iterator for Jobs {
+    type Item = Job;
+
+    fn next(&mut self) -> Option<Job> {
+        let random = &mut self.random;
+        Some(Job {
+            words: (0..POST_WORDS).map(|_| word(self.written.draw(random))).collect(),
+            category: random.below(CATEGORIES),
+            country: self.countries.draw(random),
+            rate: 5 + random.below(95),
+            payment_verified: random.chance(0.8),
+        })
+    }
+}
+
+/// Filters without end.
+#[derive(Debug)]
+pub(super) struct Filters<'a> {
+    kind: Kind,
+    random: Random,
+    asked: Zipf,
+    countries: Zipf,
+    /// Jobs in which phrases stand; without them, neither phrases nor prefixes are asked for.
+    phrases_of: &'a [Job],
+}
+
+impl<'a> Filters<'a> {
+    pub(super) fn new(kind: Kind, seed: u64, phrases_of: &'a [Job]) -> Self {
+        Self {
+            kind,
+            random: Random(seed),
+            asked: match kind {
+                Kind::Selective => Zipf::new(60, 12_000, 0.7),
+                Kind::Wide => Zipf::new(20, 6_000, 0.8),
+            },
+            countries: Zipf::new(1, 100, 1.0),
+            phrases_of,
+        }
+    }
+
+    fn word(&mut self) -> String {
+        word(self.asked.draw(&mut self.random))
+    }
+
+    fn phrase(&mut self) -> Option<String> {
+        if self.phrases_of.is_empty() || !self.random.chance(0.1) {
+            return None;
+        }
+        if self.random.chance(0.5) {
+            let mut prefix = self.word();
+            prefix.truncate(5);
+            return Some(format!("{prefix}*"));
+        }
+        let job = &self.phrases_of[self.random.index(self.phrases_of.len())];
+        let at = TITLE_WORDS + self.random.index(POST_WORDS - TITLE_WORDS - 2);
+        Some(format!("\"{} {}\"", job.words[at], job.words[at + 1]))
+    }
+}
+
+impl Iterator for Filters<'_> {
+    type Item = Filter;
+
+    fn next(&mut self) -> Option<Filter> {
+        let fewest = if self.kind == Kind::Selective { 2 } else { 1 };
+        let groups = fewest + self.random.weighted(&[0.4, 0.4, 0.2]);
+        let groups = (0..groups)
+            .map(|_| {
+                let alternatives = 1 + self.random.weighted(&[0.4, 0.3, 0.2, 0.1]);
+                let mut words: Vec<String> = (0..alternatives).map(|_| self.word()).collect();
+                words.sort_unstable();
+                words.dedup();
+                words
+            })
+            .collect();
+        let phrase = self.phrase();
+        let excluded = self.random.weighted(&[0.6, 0.25, 0.15]);
+        let excluded = (0..excluded).map(|_| self.word()).collect();
+        let random = &mut self.random;
+        let categories = if random.chance(0.6) {
+            let wanted = 1 + random.index(3);
+            random.sample(CATEGORIES, wanted)
+        } else {
+            Vec::new()
+        };
+        let min_rate = random.chance(0.5).then(|| 10 + 5 * random.below(14));
+        let payment_verified = random.chance(0.4);
+        let mut excluded_countries = Vec::new();
+        if random.chance(0.3) {
+            let count = 1 + random.index(5);
+            excluded_countries.extend((0..count).map(|_| self.countries.draw(random)));
+            excluded_countries.sort_unstable();
+            excluded_countries.dedup();
+        }
+        Some(Filter {
+            groups,
+            phrase,
+            excluded,
+            categories,
+            min_rate,
+            payment_verified,
+            excluded_countries,
+        })
+    }
+}
+
+fn word(number: u32) -> String {
+    format!("w{:x}", u64::from(number) * 2_654_435_761 % (1 << 24))
+}
+
+/// Numbers from `first` on, each as likely as its `-s`th power.
+#[derive(Debug)]
+struct Zipf {
+    first: u32,
+    cumulated: Vec<f64>,
+}
+
+impl Zipf {
+    fn new(first: u32, end: u32, s: f64) -> Self {
+        let mut sum = 0.0;
+        let cumulated = (first..end).map(|number| {
+            sum += f64::from(number).powf(-s);
+            sum
+        });
+        Self {
+            first,
+            cumulated: cumulated.collect(),
+        }
+    }
+
+    fn draw(&self, random: &mut Random) -> u32 {
+        let most = self.cumulated.last().copied().unwrap_or(0.0);
+        let drawn = random.unit() * most;
+        let place = self.cumulated.partition_point(|sum| *sum <= drawn);
+        self.first + u32::try_from(place).unwrap_or(0)
+    }
+}
+
+/// `SplitMix64`: the same numbers on every machine.
+#[derive(Debug, Clone)]
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// At least 0, below 1.
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    pub(super) fn chance(&mut self, likelihood: f64) -> bool {
+        self.unit() < likelihood
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "below a u32")]
+    pub(super) fn below(&mut self, end: u32) -> u32 {
+        (self.next() % u64::from(end)) as u32
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "below a usize")]
+    pub(super) fn index(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    pub(super) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
+        &among[self.index(among.len())]
+    }
+
+    fn weighted(&mut self, weights: &[f64]) -> usize {
+        let mut drawn = self.unit();
+        for (place, weight) in weights.iter().enumerate() {
+            if drawn < *weight {
+                return place;
+            }
+            drawn -= weight;
+        }
+        weights.len() - 1
+    }
+
+    /// So many different numbers below `end`.
+    fn sample(&mut self, end: u32, count: usize) -> Vec<u32> {
+        let mut drawn: Vec<u32> = Vec::with_capacity(count);
+        while drawn.len() < count {
+            let number = self.below(end);
+            if !drawn.contains(&number) {
+                drawn.push(number);
+            }
+        }
+        drawn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bidloop_domain::matching::PreparedJob;
+    use bidloop_domain::model::SavedFilter;
+
+    use super::*;
+
+    /// The share of filters that match a job.
+    #[expect(clippy::cast_precision_loss, reason = "test code")]
+    fn match_rate(kind: Kind, filters: usize, jobs: usize) -> f64 {
+        let compiled = |filter: Filter| SavedFilter::compile_stored(&filter.stored()).unwrap();
+        let filters: Vec<_> = Filters::new(kind, 1, &[]).take(filters).map(compiled).collect();
+        let posts = Jobs::new(2)
+            .take(jobs)
+            .map(|job| PreparedJob::new(&job.post(0).unwrap()));
+        let matches = posts.map(|job| filters.iter().filter(|filter| filter.matches(&job)).count());
+        matches.sum::<usize>() as f64 / (filters.len() * jobs) as f64
+    }
+
+    #[test]
+    fn as_many_filters_match_as_in_the_reference_workload() {
+        // Of its 100,000 filters 27 and 2,030 match a job on average.
+        let selective = match_rate(Kind::Selective, 8_000, 200);
+        assert!((0.000_20..0.000_34).contains(&selective), "{selective}");
+        let wide = match_rate(Kind::Wide, 2_000, 100);
+        assert!((0.017..0.024).contains(&wide), "{wide}");
+    }
+}
