@@ -16,7 +16,7 @@ use super::IndexFull;
 use super::posting::{is_own_category, settles_hourly};
 use super::required::Groups;
 use super::terms::Terms;
-use super::token::{Attributed, flag_value, kind_value};
+use super::token::{Attributed, Token, TokenKind, flag_value, kind_value};
 use crate::matching::condition::{Attribute, Bound, Condition};
 use crate::matching::{CompiledFilter, Expression, FieldSet};
 
@@ -290,6 +290,14 @@ fn encode_expression(
                 Expression::And(_) => node::AND,
                 _ => node::OR,
             };
+            let words = &mut body[from + 1..];
+            if kind == node::OR && words.iter().all(|node| *node >> KIND_SHIFT == node::WORD) {
+                // The likelier a word is, the sooner it is asked, since one of them is enough.
+                words.sort_by_key(|node| {
+                    let word = Token::new(TokenKind::Word, *node & OPERAND);
+                    std::cmp::Reverse(terms.jobs_with(word))
+                });
+            }
             body[from] = head(kind, operand(body.len() - from - 1)?);
         }
         Expression::Not(inner) => {

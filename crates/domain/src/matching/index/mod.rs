@@ -283,7 +283,7 @@ impl<K> FilterIndex<K> {
         }
         posting.body = bodies.store(encoded)?;
         for token in anchors {
-            postings.add(token, posting);
+            postings.add(token, posting)?;
         }
         Ok(posting.body)
     }

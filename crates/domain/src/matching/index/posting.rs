@@ -35,7 +35,7 @@ const TOPS: u32 = 0x8080_8080;
 const MOST: u8 = 127;
 
 /// An entry of 32 bytes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Posting {
     /// At least one of them is a token of the job.
     pub(super) second: [u16; 4],

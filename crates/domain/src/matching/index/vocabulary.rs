@@ -15,8 +15,8 @@ pub(super) struct Vocabulary {
     spellings: String,
     /// Text `n` lies from `offsets[n]` to `offsets[n + 1]`.
     offsets: Vec<u32>,
-    /// A part of the text's hash, so that few texts are compared in vain, and its number.
-    numbers: HashTable<(u32, u32)>,
+    /// The text's beginning, which mostly is all of it, and its number.
+    numbers: HashTable<(u64, u32)>,
 }
 
 impl Default for Vocabulary {
@@ -36,12 +36,11 @@ impl Vocabulary {
 
     /// The number of `text`, whose [`word_hash`] is `hash`.
     pub(super) fn number(&self, hash: u64, text: &str) -> Option<u32> {
-        let part = part_of(hash);
-        self.numbers
-            .find(hash, |&(known, number)| {
-                known == part && self.spelling(number) == text
-            })
-            .map(|&(_, number)| number)
+        let start = beginning(text);
+        let same = |&(known, number): &(u64, u32)| {
+            known == start && (text.len() < BEGINNING || self.spelling(number) == text)
+        };
+        self.numbers.find(hash, same).map(|&(_, number)| number)
     }
 
     /// The number of `text`, a new one if it has none, and whether it is new.
@@ -59,7 +58,7 @@ impl Vocabulary {
         self.offsets.push(end);
         let (spellings, offsets) = (&self.spellings, &self.offsets);
         self.numbers
-            .insert_unique(hash, (part_of(hash), number), |&(_, known)| {
+            .insert_unique(hash, (beginning(text), number), |&(_, known)| {
                 word_hash(spelling(spellings, offsets, known))
             });
         Ok((number, true))
@@ -75,8 +74,58 @@ fn spelling<'a>(spellings: &'a str, offsets: &[u32], number: u32) -> &'a str {
     &spellings[offsets[at] as usize..offsets[at + 1] as usize]
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a part of the hash is wanted")]
-fn part_of(hash: u64) -> u32 {
-    // The table itself goes by the lowest and the highest bits.
-    (hash >> 20) as u32
+/// Bytes that are compared without looking at the text itself.
+const BEGINNING: usize = 8;
+
+/// The first bytes of `text`. A shorter text is followed by zeros and a last byte that tells its length and that no
+/// UTF-8 text has, so that what is equal here is the same text, or both are longer.
+fn beginning(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    let half = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+    let short = match (bytes.first_chunk::<8>(), bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(bytes), _, _) => return u64::from_le_bytes(*bytes),
+        // The halves overlap, and agree where they do.
+        (None, Some(first), Some(last)) => half(first) | half(last) << (8 * (bytes.len() - 4)),
+        _ => bytes
+            .iter()
+            .rev()
+            .fold(0, |all, byte| all << 8 | u64::from(*byte)),
+    };
+    short | (0xF8 + bytes.len() as u64) << 56
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_begin_alike_are_told_apart() {
+        let texts = [
+            "",
+            "\0",
+            "a",
+            "a\0",
+            "ab",
+            "abc",
+            "abcd",
+            "abcde",
+            "abcdef",
+            "abcdefg",
+            "abcdefg\0",
+            "abcdefgh",
+            "abcdefghi",
+            "abcdefgh\0",
+            "é",
+            "东京",
+            "\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}",
+        ];
+        let mut vocabulary = Vocabulary::default();
+        for (number, text) in (0..).zip(texts) {
+            assert_eq!(vocabulary.intern(text), Ok((number, true)), "{text:?}");
+        }
+        for (number, text) in (0..).zip(texts) {
+            assert_eq!(vocabulary.intern(text), Ok((number, false)), "{text:?}");
+            assert_eq!(vocabulary.spelling(number), text);
+        }
+    }
 }
