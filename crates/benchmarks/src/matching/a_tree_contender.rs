@@ -28,7 +28,7 @@ impl Contender {
         Ok(Self { tree })
     }
 
-    pub(super) fn event(&self, job: &Job) -> anyhow::Result<Event> {
+    fn event(&self, job: &Job) -> anyhow::Result<Event> {
         let mut event = self.tree.make_event();
         let words: Vec<&str> = job.words.iter().map(String::as_str).collect();
         event
@@ -41,11 +41,12 @@ impl Contender {
             .map_err(|error| anyhow!("a-tree: {error:?}"))
     }
 
-    /// The numbers of the filters that match, ascending.
-    pub(super) fn matches(&self, event: &Event) -> anyhow::Result<Vec<usize>> {
+    /// The numbers of the filters that match, ascending. The job's words are looked up in the tree's table, as they
+    /// are in the index's.
+    pub(super) fn matches(&self, job: &Job) -> anyhow::Result<Vec<usize>> {
         let report = self
             .tree
-            .search(event)
+            .search(&self.event(job)?)
             .map_err(|error| anyhow!("a-tree: {error:?}"))?;
         let mut found: Vec<usize> = report.matches().iter().map(|number| **number).collect();
         found.sort_unstable();

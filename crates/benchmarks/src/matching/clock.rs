@@ -1,33 +1,29 @@
 //! CPU time of this thread, and contenders measured in turn.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// CPU time that the calling thread has used; elapsed time where the system does not tell.
+use rustix::time::{ClockId, clock_gettime};
+
+/// CPU time that the calling thread uses.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stopwatch {
-    Cpu(u64),
-    Elapsed(Instant),
-}
+pub(super) struct Stopwatch(Duration);
 
 impl Stopwatch {
     pub(super) fn start() -> Self {
-        cpu_nanoseconds().map_or_else(|| Self::Elapsed(Instant::now()), Self::Cpu)
+        Self(cpu_time())
     }
 
     pub(super) fn read(self) -> Duration {
-        match self {
-            Self::Cpu(start) => {
-                Duration::from_nanos(cpu_nanoseconds().unwrap_or(start).saturating_sub(start))
-            }
-            Self::Elapsed(start) => start.elapsed(),
-        }
+        cpu_time().saturating_sub(self.0)
     }
 }
 
-/// What Linux accounts to the thread.
-fn cpu_nanoseconds() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split(' ').next()?.parse().ok()
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
 }
 
 /// Seconds that each contender takes a unit of work, and how many times the first's the second's are: the medians of

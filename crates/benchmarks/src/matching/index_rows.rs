@@ -104,13 +104,9 @@ pub(super) fn against_a_tree(filters: usize, jobs: &Matched, rounds: usize) -> a
     let filters: Vec<Filter> = Filters::new(Kind::Selective, 21, &[]).take(filters).collect();
     let index = index_of(filters.iter().cloned())?;
     let contender = Contender::new(&filters)?;
-    let events = jobs.drawn[..A_TREE_JOBS]
-        .iter()
-        .map(|job| contender.event(job))
-        .collect::<anyhow::Result<Vec<_>>>()?;
     let mut scratch = MatchScratch::default();
-    for (job, event) in jobs.prepared.iter().zip(&events) {
-        let expected = contender.matches(event)?;
+    for (job, drawn) in jobs.prepared.iter().zip(&jobs.drawn[..A_TREE_JOBS]) {
+        let expected = contender.matches(drawn)?;
         let mut found = Vec::new();
         index.for_each_match(job, &mut scratch, |key| found.push(*key as usize));
         found.sort_unstable();
@@ -127,8 +123,8 @@ pub(super) fn against_a_tree(filters: usize, jobs: &Matched, rounds: usize) -> a
             }
         },
         || {
-            for event in &events {
-                black_box(contender.matches(event).map_or(0, |found| found.len()));
+            for job in &jobs.drawn[..A_TREE_JOBS] {
+                black_box(contender.matches(job).map_or(0, |found| found.len()));
             }
         },
     );
