@@ -25,6 +25,7 @@ mod error;
 mod jobs;
 mod leads;
 mod marketplace;
+mod matches;
 mod password_hasher;
 mod proposal_writer;
 mod provisioning;
@@ -40,8 +41,7 @@ pub use clock::{Clock, Ids};
 pub use deliveries::{BegunDelivery, DeliveryEnd, DeliveryStore, PendingDelivery};
 pub use error::StoreError;
 pub use jobs::{
-    Backfill, DueBackfills, FilterSnapshot, JobStore, MatchStore, MatchedJob, MatchedPage, PageCounts,
-    RecordPage, Revision, StoredFilter, StoredJob, SwitchMatches,
+    FilterSnapshot, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
 };
 pub use leads::{
     AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,
@@ -50,6 +50,7 @@ pub use leads::{
 pub use marketplace::{
     FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, SubmittedProposal,
 };
+pub use matches::{Backfill, DueBackfills, MatchStore, StoredJob, SwitchMatches};
 pub use password_hasher::PasswordHasher;
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{

@@ -1,0 +1,83 @@
+//! Stored jobs and the matches computed anew from them: what backfilling needs.
+
+use async_trait::async_trait;
+
+use super::{StoreError, StoredFilter};
+use crate::model::{CampaignId, JobId, OrganizationId, Timestamp};
+
+/// A campaign whose filters changed and whose stored matches must be computed anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Backfill {
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// The campaign.
+    pub campaign_id: CampaignId,
+    /// The campaign's revision: the switch fails if it has moved since.
+    pub campaign_revision: i64,
+    /// The campaign's filters at that revision.
+    pub filters: Vec<StoredFilter>,
+}
+
+/// The backfills that are due and the point up to which stored jobs concern them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DueBackfills {
+    /// The highest sequence number of a stored job: whatever is stored later is matched by ingesting.
+    pub watermark: i64,
+    /// The campaigns.
+    pub campaigns: Vec<Backfill>,
+}
+
+/// A stored job in the order of storing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredJob {
+    /// Dense and ascending in the order in which contents were stored: a changed job gets a new one.
+    pub seq: i64,
+    /// Its id.
+    pub id: JobId,
+    /// The JSON as served.
+    pub json: String,
+}
+
+/// What became of [`MatchStore::switch`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SwitchMatches {
+    /// The new result is served from now on.
+    Switched {
+        /// Matches of the campaign after the switch.
+        total: u64,
+    },
+    /// The campaign's filters changed again, or it was removed: nothing changed.
+    Superseded,
+}
+
+/// Matches computed anew after a filter change.
+#[async_trait]
+pub trait MatchStore: Send + Sync + std::fmt::Debug {
+    /// Campaigns whose stored matches are older than their filters, with a watermark taken in the same snapshot.
+    async fn due_backfills(&self) -> Result<DueBackfills, StoreError>;
+
+    /// Up to `limit` stored jobs with a sequence number below `before` (all, if `None`) and not above
+    /// `watermark`, newest first.
+    async fn stored_jobs(
+        &self,
+        watermark: i64,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredJob>, StoreError>;
+
+    /// Replaces the campaign's matches in one atomic step (decision A5): `matched` are the sequence numbers of
+    /// the jobs up to `watermark` that match; what ingesting stored after the watermark is kept. A sequence
+    /// number that is gone (the job changed meanwhile) is passed over. Matches that remain keep their
+    /// `createdAt`; a job that becomes a match takes its lead's `createdAt`, or `at` if it has no lead. The
+    /// order is by `createdAt`, then posting time, then the order of storing.
+    async fn switch(
+        &self,
+        backfill: &Backfill,
+        watermark: i64,
+        matched: &[i64],
+        at: Timestamp,
+    ) -> Result<SwitchMatches, StoreError>;
+
+    /// How many campaigns wait for a backfill.
+    async fn due_count(&self) -> Result<u64, StoreError>;
+}
