@@ -164,7 +164,7 @@ pub async fn a_backfill_comes_with_the_campaigns_filters_and_the_watermark(store
     let (world, backfill, watermark) = changed_world(stores).await;
     assert_eq!(backfill.organization_id, world.organization);
     assert_eq!(backfill.filters.len(), 1);
-    assert_eq!(backfill.filters[0].body, json!({"keywords": "go"}));
+    assert_eq!(backfill.filters[0].body, json!({"keywords": "go"}).to_string());
     let newest = world.stores.matches.stored_jobs(i64::MAX, None, 1).await.unwrap();
     assert_eq!(newest[0].seq, watermark);
 }

@@ -309,7 +309,10 @@ pub async fn putting_a_filter_replaces_it(stores: Stores) {
         snapshot(&world.stores, "org_acme").await.unwrap().campaigns[0].filters,
         [filter]
     );
-    assert_eq!(world.stores.jobs.filters().await.unwrap().filters[0].body, body);
+    assert_eq!(
+        world.stores.jobs.filters().await.unwrap().filters[0].body,
+        body.to_string()
+    );
 }
 
 pub async fn a_users_email_is_compared_without_regard_to_case(stores: Stores) {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
 
 use super::StoreError;
 use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
@@ -14,7 +13,7 @@ use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
 pub struct Revision(pub i64);
 
 /// A saved filter as stored.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredFilter {
     /// Whose.
     pub organization_id: OrganizationId,
@@ -22,12 +21,13 @@ pub struct StoredFilter {
     pub campaign_id: CampaignId,
     /// Its id.
     pub id: FilterId,
-    /// The filter's JSON body (contract section 4), without `id` and `name`.
-    pub body: Value,
+    /// The filter's JSON text (contract section 4), without `id` and `name`, as it was stored after its check:
+    /// what [`SavedFilter::compile_stored`](crate::model::SavedFilter::compile_stored) takes.
+    pub body: String,
 }
 
 /// All filters at one revision.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterSnapshot {
     /// The revision at which they were read.
     pub revision: Revision,

@@ -198,8 +198,7 @@ pub(super) fn compile(
     frequencies: Frequencies,
 ) -> Result<FilterIndex<FilterKey>, StoreError> {
     let compiled = |filter: &StoredFilter| {
-        let compiled = SavedFilter::from_value(&filter.body)
-            .and_then(|filter| filter.check())
+        let compiled = SavedFilter::compile_stored(&filter.body)
             .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", filter.id)))?;
         let key = (
             filter.organization_id.clone(),

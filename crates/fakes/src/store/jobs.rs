@@ -65,7 +65,7 @@ pub(super) fn stored_filters(organization: &OrganizationId, campaign: &CampaignE
             organization_id: organization.clone(),
             campaign_id: campaign.record.id.clone(),
             id: filter.id.clone(),
-            body: filter.body.clone(),
+            body: filter.body.to_string(),
         })
         .collect()
 }

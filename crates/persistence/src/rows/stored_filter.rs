@@ -3,9 +3,8 @@
 use bidloop_domain::model::{CampaignId, FilterId, OrganizationId};
 use bidloop_domain::port::StoredFilter;
 use diesel::prelude::*;
-use serde_json::Value;
 
-use crate::columns::{Json, read};
+use crate::columns::read;
 use crate::failure::Failure;
 use crate::schema::filters;
 
@@ -16,7 +15,8 @@ pub(crate) struct StoredFilterRow {
     organization_id: String,
     campaign_id: String,
     id: String,
-    body: Json<Value>,
+    /// As stored: whoever compiles a million of them parses them there.
+    body: String,
 }
 
 impl StoredFilterRow {
@@ -30,7 +30,7 @@ impl StoredFilterRow {
             )?,
             campaign_id: read("filters.campaign_id", campaign, CampaignId::parse(campaign))?,
             id: read("filters.id", &self.id, FilterId::parse(&self.id))?,
-            body: self.body.0,
+            body: self.body,
         })
     }
 }

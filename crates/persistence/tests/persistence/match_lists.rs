@@ -382,7 +382,7 @@ async fn a_long_switch_and_a_change_of_filters_at_once_are_one_after_the_other(
         SwitchMatches::Superseded => 1,
     };
     assert_eq!(world.total().await, total);
-    assert_eq!(again.filters[0].body, json!({"keywords": "version2"}));
+    assert_eq!(again.filters[0].body, json!({"keywords": "version2"}).to_string());
     assert!(again.campaign_revision > backfill.campaign_revision);
     // What the superseded one had written is nowhere after the next one.
     let switched = world
