@@ -4,7 +4,11 @@
 //! run.
 
 mod api;
+mod http;
 mod matching;
+mod postgres;
+mod process;
+mod program;
 mod report;
 
 use std::process::ExitCode;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::contest::median;
-use super::http::{Connection, KEY};
-use super::process;
-use super::program::{Installation, Program, Service};
 use super::world::LISTED;
+use crate::http::{Connection, KEY};
+use crate::process;
+use crate::program::{Installation, Program, Service};
 use crate::report::{Report, Row};
 
 const STARTS: usize = 10;

@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::contest::{Contender, Cpu, Run};
-use super::http::Head;
-use super::process;
+use crate::http::Head;
+use crate::process;
 
 /// What is sent.
 #[derive(Debug)]

@@ -4,15 +4,11 @@
 mod bare_actix;
 mod contest;
 mod footprint;
-mod http;
 mod load;
 mod on_postgres;
 mod on_sqlite;
 mod operations;
 mod pgbench;
-mod postgres;
-mod process;
-mod program;
 mod sqlite_loop;
 mod statements;
 mod world;
@@ -25,9 +21,9 @@ use clap::Args;
 
 pub(crate) use bare_actix::BareActix;
 
+use crate::program::Program;
 use crate::report::{Report, Row, progress};
 use contest::Pace;
-use program::Program;
 use world::Marketplace;
 
 /// How the suite is run.

@@ -5,10 +5,10 @@ use anyhow::{Context, Result, ensure};
 use super::contest::Pace;
 use super::operations::{SameSql, UNKNOWN_LEAD, measure as measure_operations};
 use super::pgbench::PgbenchContender;
-use super::postgres::{PostgresDatabase, PostgresServer};
-use super::program::{Installation, Program};
 use super::statements::{self, Dialect, Parameter, Step};
 use super::world::{self, BY_SQL, JOBS, LISTED, Marketplace, POOLS, bids_by_sql};
+use crate::postgres::{PostgresDatabase, PostgresServer};
+use crate::program::{Installation, Program};
 use crate::report::Report;
 
 /// Fills a database and measures on it.

@@ -7,10 +7,10 @@ use rusqlite::types::Value;
 use super::contest::Pace;
 use super::footprint;
 use super::operations::{SameSql, UNKNOWN_LEAD, measure as measure_operations};
-use super::program::{Installation, Program};
 use super::sqlite_loop::{LoopContender, Turn, open};
 use super::statements::{self, Dialect, Parameter};
 use super::world::{self, BY_SQL, LISTED, Marketplace, bids_by_sql};
+use crate::program::{Installation, Program};
 use crate::report::Report;
 
 /// Fills a database and measures on it.

@@ -7,10 +7,10 @@ use anyhow::{Result, ensure};
 use super::bare_actix::{BareActix, BareActixProcess};
 use super::contest::{Contender, Pace, SERVICE, hold};
 use super::footprint;
-use super::http::{self, Connection};
 use super::load::{HttpContender, Requests};
-use super::program::Service;
 use super::world::{self, LISTED};
+use crate::http::{self, Connection};
+use crate::program::Service;
 use crate::report::{Report, Row};
 
 /// An id of a lead's form, which no lead has.

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use super::contest::{Contender, Cpu, Run};
-use super::postgres::{PostgresDatabase, PostgresServer, run};
-use super::process;
 use super::statements::Step;
+use crate::postgres::{PostgresDatabase, PostgresServer, run};
+use crate::process;
 
 /// A script under `pgbench`.
 #[derive(Debug)]

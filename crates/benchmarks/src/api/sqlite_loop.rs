@@ -9,8 +9,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Statement};
 
 use super::contest::{Contender, Cpu, Run};
-use super::process;
 use super::statements::Step;
+use crate::process;
 
 /// The service's own settings of a connection.
 const SETTINGS: &str = "\

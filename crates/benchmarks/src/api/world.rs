@@ -8,8 +8,8 @@ use bidloop_simulator::{Generator, Options, Simulator};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::http::{self, Connection, KEY};
-use super::program::{Installation, Service};
+use crate::http::{self, Connection, KEY};
+use crate::program::{Installation, Service};
 
 pub(super) const ORGANIZATION: &str = "organization";
 /// The campaign that is listed.

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
-use super::program::free_address;
+use crate::program::free_address;
 
 /// PostgreSQL refuses to run as root; the first of these that exists runs it then.
 const UNPRIVILEGED: [&str; 3] = ["bidloop-test", "postgres", "nobody"];
