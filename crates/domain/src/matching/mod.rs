@@ -16,6 +16,7 @@ pub mod index;
 mod job_text;
 pub mod keywords;
 mod prepared_job;
+mod signature;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -28,4 +29,5 @@ pub use index::{FilterIndex, MatchScratch};
 pub use job_text::{FieldSet, JobText};
 pub use keywords::{Expression, Field, KeywordFault, Term};
 pub use prepared_job::PreparedJob;
+pub use signature::{JobSignature, SignatureSieve};
 pub use text::{fold, list_key, split_words};

@@ -3,6 +3,7 @@
 mod contract;
 mod index;
 mod reference;
+mod signature;
 
 use serde_json::{Value, json};
 
