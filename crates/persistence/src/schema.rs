@@ -121,6 +121,13 @@ diesel::table! {
 }
 
 diesel::table! {
+    job_signatures (seq) {
+        seq -> BigInt,
+        signature -> Binary,
+    }
+}
+
+diesel::table! {
     matches (organization_id, campaign_id, generation, seq) {
         organization_id -> Text,
         campaign_id -> Text,
@@ -256,6 +263,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     deliveries,
     feed_position,
     filters,
+    job_signatures,
     jobs,
     lead_attachments,
     leads,

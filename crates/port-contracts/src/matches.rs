@@ -1,5 +1,6 @@
 //! The rules of `MatchStore`: backfills after filter changes, and their atomic switch (decision A5).
 
+use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::FilterId;
 use bidloop_domain::port::{Backfill, DueBackfills, FilterRecord, ProvisioningChange, SwitchMatches};
 use serde_json::{Value, json};
@@ -21,6 +22,9 @@ macro_rules! match_store_contracts {
                 a_backfill_comes_with_the_campaigns_filters_and_the_watermark,
                 stored_jobs_are_read_newest_first_below_a_bound_and_up_to_the_watermark,
                 sequence_numbers_are_dense_and_ascending,
+                signatures_are_read_by_number_in_ascending_order,
+                a_changed_jobs_signature_takes_the_place_of_the_old_one,
+                jobs_are_read_by_their_numbers_and_those_that_are_gone_passed_over,
                 a_switch_replaces_the_matches_and_settles_the_backfill,
                 new_matches_take_the_moment_of_the_switch_in_posting_order,
                 matches_that_remain_keep_their_created_at,
@@ -202,6 +206,75 @@ pub async fn sequence_numbers_are_dense_and_ascending(stores: Stores) {
         .unwrap();
     assert_eq!(jobs.len(), 4);
     assert!(jobs.windows(2).all(|pair| pair[0].seq == pair[1].seq + 1));
+}
+
+/// The signature of a job of the fixture with this title.
+fn signature(title: &str) -> JobSignature {
+    titled_job("1", at(0), title, &[]).signature
+}
+
+async fn signatures(world: &World, first: i64, last: i64) -> Vec<(i64, JobSignature)> {
+    let stored = world.stores.matches.signatures(first, last).await.unwrap();
+    stored
+        .into_iter()
+        .map(|stored| (stored.seq, stored.signature))
+        .collect()
+}
+
+pub async fn signatures_are_read_by_number_in_ascending_order(stores: Stores) {
+    let (world, _, watermark) = changed_world(stores).await;
+    let oldest = watermark - 3;
+    let (rust, go) = (signature("Rust service"), signature("Go"));
+    assert_ne!(rust, go);
+    let all = [
+        (oldest, rust.clone()),
+        (oldest + 1, go.clone()),
+        (oldest + 2, rust),
+        (watermark, go),
+    ];
+    assert_eq!(signatures(&world, oldest, watermark).await, all);
+    assert_eq!(signatures(&world, 0, watermark + 9).await, all);
+    assert_eq!(signatures(&world, oldest + 1, oldest + 2).await, all[1..3]);
+    assert_eq!(signatures(&world, watermark + 1, watermark + 9).await, []);
+    assert_eq!(signatures(&world, watermark, oldest).await, []);
+}
+
+pub async fn a_changed_jobs_signature_takes_the_place_of_the_old_one(stores: Stores) {
+    let (world, _, watermark) = changed_world(stores).await;
+    let known = signatures(&world, 0, watermark).await;
+    world
+        .ingest(
+            at(30),
+            vec![
+                titled_job("1", at(1), "Cobol", &[]),
+                titled_job("5", at(30), "Go", &[]),
+            ],
+        )
+        .await;
+    let mut expected = known[1..].to_vec();
+    expected.push((watermark + 1, signature("Cobol")));
+    expected.push((watermark + 2, signature("Go")));
+    assert_eq!(signatures(&world, 0, watermark + 2).await, expected);
+}
+
+pub async fn jobs_are_read_by_their_numbers_and_those_that_are_gone_passed_over(stores: Stores) {
+    let (world, _, watermark) = changed_world(stores).await;
+    let jobs = world
+        .stores
+        .matches
+        .stored_jobs(watermark, None, 10)
+        .await
+        .unwrap();
+    world
+        .ingest(at(30), vec![titled_job(jobs[1].id.as_ref(), at(1), "Cobol", &[])])
+        .await;
+    let asked = [jobs[3].seq, jobs[1].seq, jobs[0].seq, watermark + 1_000];
+    let mut read = world.stores.matches.jobs_at(&asked).await.unwrap();
+    read.sort_by_key(|job| job.seq);
+    assert_eq!(read, [jobs[3].clone(), jobs[0].clone()]);
+    assert_eq!(world.stores.matches.jobs_at(&[]).await, Ok(Vec::new()));
+    let many: Vec<i64> = (watermark - 2_000..=watermark).collect();
+    assert_eq!(world.stores.matches.jobs_at(&many).await.unwrap().len(), 3);
 }
 
 pub async fn a_switch_replaces_the_matches_and_settles_the_backfill(stores: Stores) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::StoreError;
+use crate::matching::JobSignature;
 use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
 
 /// Counts every change of filters, campaigns or organizations. What was computed under an older revision is not
@@ -44,6 +45,8 @@ pub struct MatchedJob {
     pub posted_at: Timestamp,
     /// The JSON as served.
     pub json: String,
+    /// What the JSON has: stored with it, for backfills.
+    pub signature: JobSignature,
     /// The campaigns with at least one filter that it matches.
     pub campaigns: Vec<(OrganizationId, CampaignId)>,
 }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::{StoreError, StoredFilter};
+use crate::matching::JobSignature;
 use crate::model::{CampaignId, JobId, OrganizationId, Timestamp};
 
 /// A campaign whose filters changed and whose stored matches must be computed anew.
@@ -38,6 +39,15 @@ pub struct StoredJob {
     pub json: String,
 }
 
+/// The signature of a stored job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSignature {
+    /// The job's sequence number.
+    pub seq: i64,
+    /// What its content has.
+    pub signature: JobSignature,
+}
+
 /// What became of [`MatchStore::switch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchMatches {
@@ -64,6 +74,14 @@ pub trait MatchStore: Send + Sync + std::fmt::Debug {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<StoredJob>, StoreError>;
+
+    /// The signatures of the jobs with the sequence numbers from `first` to `last`, in ascending order. Jobs without
+    /// one of this version, which were stored by an older one, are left out.
+    async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError>;
+
+    /// The stored jobs with these sequence numbers, in any order. Numbers that are gone, because the job changed, are
+    /// passed over.
+    async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError>;
 
     /// Replaces the campaign's matches in one atomic step (decision A5): `matched` are the sequence numbers of
     /// the jobs up to `watermark` that match; what ingesting stored after the watermark is kept. A sequence

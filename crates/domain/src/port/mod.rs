@@ -50,7 +50,7 @@ pub use leads::{
 pub use marketplace::{
     FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, SubmittedProposal,
 };
-pub use matches::{Backfill, DueBackfills, MatchStore, StoredJob, SwitchMatches};
+pub use matches::{Backfill, DueBackfills, MatchStore, StoredJob, StoredSignature, SwitchMatches};
 pub use password_hasher::PasswordHasher;
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::matching::index::{Frequencies, IndexFull, LoadError};
-use crate::matching::{FilterIndex, MatchScratch, PreparedJob};
+use crate::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob};
 use crate::model::{CampaignId, FilterId, JobPost, OrganizationId, SavedFilter};
 use crate::port::{
     Clock, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError, MatchedJob, MatchedPage, PageCounts,
@@ -106,15 +106,18 @@ impl IngestJobs {
         let mut revision = self.jobs.revision().await?;
         loop {
             let (revision_used, campaigns) = self.match_all(revision, &prepared).await?;
-            let jobs = posts
-                .iter()
-                .zip(campaigns)
-                .map(|((post, json), campaigns)| MatchedJob {
-                    id: post.id.clone(),
-                    posted_at: post.posted_at,
-                    json: json.clone(),
-                    campaigns,
-                });
+            let jobs =
+                posts
+                    .iter()
+                    .zip(&prepared)
+                    .zip(campaigns)
+                    .map(|(((post, json), prepared), campaigns)| MatchedJob {
+                        id: post.id.clone(),
+                        posted_at: post.posted_at,
+                        json: json.clone(),
+                        signature: JobSignature::of(prepared),
+                        campaigns,
+                    });
             let matched = MatchedPage {
                 read_from: position.clone(),
                 cursor: Some(page.cursor.clone()),

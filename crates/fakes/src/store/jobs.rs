@@ -100,6 +100,7 @@ impl State {
             seq: self.last_seq,
             posted_at: job.posted_at,
             json: job.json.clone(),
+            signature: job.signature.clone(),
         };
         self.jobs_by_seq.insert(self.last_seq, job.id.clone());
         if let Some(before) = self.jobs.insert(job.id.clone(), stored) {

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 use bidloop_domain::model::{JobId, LeadId, Timestamp};
-use bidloop_domain::port::{Backfill, DueBackfills, MatchStore, StoreError, StoredJob, SwitchMatches};
+use bidloop_domain::port::{
+    Backfill, DueBackfills, MatchStore, StoreError, StoredJob, StoredSignature, SwitchMatches,
+};
 
 use super::jobs::stored_filters;
 use super::{Match, MemoryStore, count, length};
@@ -51,6 +53,36 @@ impl MatchStore for MemoryStore {
             .map(|(seq, id)| {
                 Ok(StoredJob {
                     seq: *seq,
+                    id: id.clone(),
+                    json: state.job_json(id)?,
+                })
+            })
+            .collect()
+    }
+
+    async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError> {
+        let state = self.state()?;
+        if first > last {
+            return Ok(Vec::new());
+        }
+        let jobs = state.jobs_by_seq.range(first..=last);
+        Ok(jobs
+            .filter_map(|(seq, id)| {
+                let signature = state.jobs.get(id)?.signature.clone();
+                Some(StoredSignature { seq: *seq, signature })
+            })
+            .collect())
+    }
+
+    async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError> {
+        let state = self.state()?;
+        let known = seqs
+            .iter()
+            .filter_map(|seq| state.jobs_by_seq.get(seq).map(|id| (*seq, id)));
+        known
+            .map(|(seq, id)| {
+                Ok(StoredJob {
+                    seq,
                     id: id.clone(),
                     json: state.job_json(id)?,
                 })

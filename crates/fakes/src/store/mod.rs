@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, Activity, ActivityId, BidEnd, BidId, CampaignId, DeliveryId, DeliveryState, EndpointId,
     EventPayload, JobId, Lead, LeadId, LeadStatus, LeadWithJob, NewEvent, OrganizationId, QueuedBid,
@@ -107,6 +108,7 @@ struct Job {
     seq: i64,
     posted_at: Timestamp,
     json: String,
+    signature: JobSignature,
 }
 
 /// An organization. Its webhooks, accounts and campaigns are kept by id, and none of them in the record.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, Activity, ActivityQuery, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId,
     CampaignMode, CampaignState, JobId, LeadId, Links, OrganizationId, ProposalTemplate, Subscription,
@@ -306,6 +307,7 @@ async fn populate(store: &MemoryStore) {
                     "questions": questions, "metadata": {"paymentType": "Hourly"},
                 })
                 .to_string(),
+                signature: JobSignature::UNTELLING,
                 campaigns: vec![
                     place(ORG, CAMPAIGN),
                     place(ORG, BARE_CAMPAIGN),

@@ -4,12 +4,12 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{Array, BigInt, Nullable, Text};
+use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
 use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::failure::Failure;
-use crate::rows::{LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
+use crate::rows::{JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
@@ -23,6 +23,20 @@ pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) ->
             Column::Number(rows.iter().map(|row| row.seq).collect()),
             Column::Text(rows.iter().map(|row| row.job_id).collect()),
             Column::Number(rows.iter().map(|row| row.created_at).collect()),
+        ],
+        after: ")",
+    };
+    statement.run(conn, rows.len()).await?;
+    Ok(())
+}
+
+/// Stores signatures none of which is there yet.
+pub(super) async fn insert_job_signatures(conn: &mut Conn, rows: &[JobSignatureRow]) -> Result<(), Failure> {
+    let statement = Bulk {
+        before: "INSERT INTO job_signatures (seq, signature) SELECT * FROM unnest(",
+        columns: vec![
+            Column::Number(rows.iter().map(|row| row.seq).collect()),
+            Column::Bytes(rows.iter().map(|row| row.signature.as_slice()).collect()),
         ],
         after: ")",
     };
@@ -106,6 +120,7 @@ enum Column<'a> {
     TextOrNull(Vec<Option<&'a str>>),
     Number(Vec<i64>),
     NumberOrNull(Vec<Option<i64>>),
+    Bytes(Vec<&'a [u8]>),
 }
 
 impl Bulk<'_> {
@@ -134,6 +149,7 @@ impl QueryFragment<Pg> for Bulk<'_> {
                 Column::Text(values) => out.push_bind_param::<Array<Text>, _>(values)?,
                 Column::TextOrNull(values) => out.push_bind_param::<Array<Nullable<Text>>, _>(values)?,
                 Column::Number(values) => out.push_bind_param::<Array<BigInt>, _>(values)?,
+                Column::Bytes(values) => out.push_bind_param::<Array<Binary>, _>(values)?,
                 Column::NumberOrNull(values) => out.push_bind_param::<Array<Nullable<BigInt>>, _>(values)?,
             }
         }

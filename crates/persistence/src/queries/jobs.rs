@@ -14,6 +14,7 @@ use diesel_async::RunQueryDsl;
 
 use super::campaign_lists::CampaignLists;
 use super::feed::{ONLY_ROW, locked_position, shared_revision};
+use super::job_signatures::{remove_signatures, store_signatures};
 use super::match_lists::{CampaignKey, VALUES_AT_ONCE};
 use super::{Conn, Store, changed_jobs, new_matches};
 use crate::columns::FreeText;
@@ -110,7 +111,10 @@ async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<RecordPage, 
     }
     let arrivals = sort_out(conn, &page.jobs, position.last_job_seq).await?;
     store_new_jobs(conn, &arrivals.new).await?;
+    store_signatures(conn, &arrivals.new).await?;
+    remove_signatures(conn, &arrivals.changed).await?;
     replace_jobs(conn, &arrivals.changed).await?;
+    store_signatures(conn, &arrivals.changed).await?;
     let mut counts = PageCounts {
         new_jobs: arrivals.new.len() as u64,
         changed_jobs: arrivals.changed.len() as u64,

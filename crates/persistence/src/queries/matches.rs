@@ -1,15 +1,20 @@
 //! Backfills as they are due, and the stored jobs that they go through. The switch is in
 //! [`super::match_switch`].
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bidloop_domain::model::{CampaignId, OrganizationId, Timestamp};
-use bidloop_domain::port::{Backfill, DueBackfills, MatchStore, StoreError, StoredJob, SwitchMatches};
+use bidloop_domain::port::{
+    Backfill, DueBackfills, MatchStore, StoreError, StoredJob, StoredSignature, SwitchMatches,
+};
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use super::feed::last_job_seq;
-use super::{Conn, Store, match_switch};
+use super::match_lists::VALUES_AT_ONCE;
+use super::{Conn, Store, job_signatures, match_switch};
 use crate::columns::{number, read};
 use crate::failure::Failure;
 use crate::rows::{StoredFilterRow, StoredJobRow};
@@ -30,6 +35,17 @@ impl MatchStore for Store {
     ) -> Result<Vec<StoredJob>, StoreError> {
         let newest = before.map_or(watermark, |before| watermark.min(before.saturating_sub(1)));
         self.read(async move |conn: &mut Conn| stored_jobs(conn, newest, limit).await)
+            .await
+    }
+
+    async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError> {
+        self.read(async move |conn: &mut Conn| job_signatures::signatures(conn, first, last).await)
+            .await
+    }
+
+    async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError> {
+        let seqs: Arc<[i64]> = seqs.into();
+        self.read(async move |conn: &mut Conn| jobs_at(conn, &seqs).await)
             .await
     }
 
@@ -111,6 +127,21 @@ async fn stored_jobs(conn: &mut Conn, newest: i64, limit: u32) -> Result<Vec<Sto
         .load(conn)
         .await?;
     rows.into_iter().map(StoredJobRow::into_stored_job).collect()
+}
+
+async fn jobs_at(conn: &mut Conn, seqs: &[i64]) -> Result<Vec<StoredJob>, Failure> {
+    let mut found = Vec::with_capacity(seqs.len());
+    for seqs in seqs.chunks(VALUES_AT_ONCE) {
+        let rows: Vec<StoredJobRow> = jobs::table
+            .filter(jobs::seq.eq_any(seqs.iter().copied()))
+            .select(StoredJobRow::as_select())
+            .load(conn)
+            .await?;
+        for row in rows {
+            found.push(row.into_stored_job()?);
+        }
+    }
+    Ok(found)
 }
 
 async fn due_count(conn: &mut Conn) -> Result<u64, Failure> {

@@ -3,7 +3,9 @@
 //! Whatever mounts this defines `Conn`, `Store` and the macros `for_update!`, `for_share!`, `insert_new!`,
 //! `execute_together!` and `dense_range!`.
 
-use super::bulk::{insert_deliveries, insert_matches, insert_new_leads, update_list_ends};
+use super::bulk::{
+    insert_deliveries, insert_job_signatures, insert_matches, insert_new_leads, update_list_ends,
+};
 use super::{Conn, Store};
 
 mod activities;
@@ -14,6 +16,7 @@ mod changed_jobs;
 mod deliveries;
 mod events;
 mod feed;
+mod job_signatures;
 mod jobs;
 mod lead_bids;
 mod lead_context;

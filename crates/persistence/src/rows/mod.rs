@@ -10,6 +10,7 @@ mod campaign_list;
 mod delivery;
 mod endpoint;
 mod job;
+mod job_signature;
 mod lead;
 mod lead_attachment;
 mod new_automatic_bid;
@@ -27,6 +28,7 @@ pub(crate) use campaign_list::{CampaignGenerationRow, CampaignListRow, ListEndRo
 pub(crate) use delivery::NewDeliveryRow;
 pub(crate) use endpoint::EndpointRow;
 pub(crate) use job::{JobPlaceRow, NewJobRow, StoredJobRow};
+pub(crate) use job_signature::JobSignatureRow;
 pub(crate) use lead::LeadRow;
 pub(crate) use lead_attachment::{LeadAttachmentRow, frozen_campaign_file, frozen_upload};
 pub(crate) use new_automatic_bid::NewAutomaticBidRow;

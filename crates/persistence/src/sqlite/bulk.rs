@@ -5,13 +5,24 @@ use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::failure::Failure;
-use crate::rows::{LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
-use crate::schema::{campaigns, deliveries, leads, matches};
+use crate::rows::{JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
+use crate::schema::{campaigns, deliveries, job_signatures, leads, matches};
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
     for row in rows {
         diesel::insert_into(matches::table)
+            .values(row)
+            .execute(conn)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Stores signatures none of which is there yet.
+pub(super) async fn insert_job_signatures(conn: &mut Conn, rows: &[JobSignatureRow]) -> Result<(), Failure> {
+    for row in rows {
+        diesel::insert_into(job_signatures::table)
             .values(row)
             .execute(conn)
             .await?;

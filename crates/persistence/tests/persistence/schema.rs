@@ -139,6 +139,7 @@ async fn postgres_schema(url: &str) -> Schema {
             "text" => "TEXT",
             "bigint" | "boolean" => "INTEGER",
             "double precision" => "REAL",
+            "bytea" => "BLOB",
             other => other,
         };
         schema
