@@ -4,6 +4,8 @@ mod a_tree_contender;
 mod clock;
 mod equality;
 mod footprint;
+mod gin_contender;
+mod gin_rows;
 mod index_rows;
 mod split;
 mod workload;
@@ -37,16 +39,39 @@ pub(crate) struct Options {
     /// Compare with brute force, and measure nothing.
     #[arg(long)]
     equality_only: bool,
+    /// Measure these parts alone.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]
+    only: Vec<Part>,
     /// Real posts, JSON a line, to be split into words; without them, generated ones are.
     #[arg(long)]
     posts: Option<PathBuf>,
+}
+
+/// What can be measured by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// The index by itself, and beside a-tree.
+    Index,
+    /// The index beside PostgreSQL.
+    Sql,
+    /// The index against brute force.
+    Equality,
+}
+
+impl Options {
+    fn asks_for(&self, part: Part) -> bool {
+        if self.equality_only {
+            return part == Part::Equality;
+        }
+        self.only.is_empty() || self.only.contains(&part)
+    }
 }
 
 /// Measures everything.
 pub(crate) fn measure(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::default();
     let rounds = usize::from(options.rounds);
-    if !options.equality_only {
+    if options.asks_for(Part::Index) {
         report.add(split::row(options.posts.as_deref(), rounds)?);
         report.add(footprint::row(1_000_000)?);
         let jobs = Matched::new()?;
@@ -76,7 +101,12 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Report> {
             report.add(row);
         }
     }
-    report.add(equality_row(options)?);
+    if options.asks_for(Part::Sql) {
+        gin_rows::measure(&mut report, &Matched::new()?, rounds);
+    }
+    if options.asks_for(Part::Equality) {
+        report.add(equality_row(options)?);
+    }
     Ok(report)
 }
 

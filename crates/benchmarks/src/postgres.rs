@@ -38,18 +38,20 @@ struct User {
 impl PostgresServer {
     /// Uses the server that is named, or starts one.
     pub(super) fn start() -> Result<Self> {
-        let programs = find_programs();
         if let Some(url) = variable("BIDLOOP_TEST_POSTGRES_URL") {
             return Ok(Self {
                 url,
-                programs,
+                programs: find_programs(),
                 throw_away: None,
             });
         }
-        let programs = programs.context(
-            "PostgreSQL's programs (initdb, pg_ctl) are not there: install PostgreSQL or set \
-             BIDLOOP_TEST_POSTGRES_URL",
-        )?;
+        Self::start_throw_away("256MB").context("BIDLOOP_TEST_POSTGRES_URL names no server, and none can be started")
+    }
+
+    /// Starts one with shared buffers of this size, whatever is named.
+    pub(super) fn start_throw_away(shared_buffers: &str) -> Result<Self> {
+        let programs = find_programs()
+            .context("PostgreSQL's programs (initdb, pg_ctl) are not there: install PostgreSQL")?;
         let user = unprivileged_user()?;
         let folder = tempfile::Builder::new().prefix("bidloop-postgres.").tempdir()?;
         if let Some(user) = user {
@@ -70,7 +72,7 @@ impl PostgresServer {
         run(as_user(&programs.join("initdb"), user, folder.path()).args(initdb))?;
         let port = free_address()?.port();
         let options = format!(
-            "-c listen_addresses=127.0.0.1 -p {port} -k {} -c shared_buffers=256MB",
+            "-c listen_addresses=127.0.0.1 -p {port} -k {} -c shared_buffers={shared_buffers}",
             folder.path().display()
         );
         let log = folder.path().join("log").display().to_string();
@@ -93,6 +95,13 @@ impl PostgresServer {
     /// The server's first process, if it is this benchmark's own.
     pub(super) fn pid(&self) -> Option<u32> {
         self.throw_away.as_ref().map(|server| server.pid)
+    }
+
+    /// Where this benchmark's own server is reached over its Unix socket, in the words of its clients.
+    pub(super) fn socket(&self) -> Option<String> {
+        let folder = self.throw_away.as_ref()?.folder.path().display();
+        let (_, port) = self.url.strip_suffix("/postgres")?.rsplit_once(':')?;
+        Some(format!("host={folder} port={port} user=bidloop dbname=postgres"))
     }
 
     /// Makes an empty database.
