@@ -97,9 +97,19 @@ diesel::table! {
 }
 
 diesel::table! {
+    filter_changes (organization_id, filter_id) {
+        organization_id -> Text,
+        filter_id -> Text,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
     revision_counter (id) {
         id -> BigInt,
         value -> BigInt,
+        filters_logged_since -> BigInt,
+        filters_logged_to -> BigInt,
     }
 }
 
@@ -262,6 +272,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     campaigns,
     deliveries,
     feed_position,
+    filter_changes,
     filters,
     job_signatures,
     jobs,

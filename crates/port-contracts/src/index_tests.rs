@@ -1,13 +1,14 @@
 //! That no rule was written and then forgotten in its file's index.
 
 /// The files with rules.
-const FILES: [(&str, &str); 18] = [
+const FILES: [(&str, &str); 19] = [
     ("activities", include_str!("activities.rs")),
     ("api_keys", include_str!("api_keys.rs")),
     ("automatic_bids", include_str!("automatic_bids.rs")),
     ("blobs", include_str!("blobs.rs")),
     ("changed_jobs", include_str!("changed_jobs.rs")),
     ("deliveries", include_str!("deliveries.rs")),
+    ("filter_changes", include_str!("filter_changes.rs")),
     ("ingest_actions", include_str!("ingest_actions.rs")),
     ("jobs", include_str!("jobs.rs")),
     ("lead_attachments", include_str!("lead_attachments.rs")),

@@ -56,6 +56,7 @@ pub mod automatic_bids;
 pub mod blobs;
 pub mod changed_jobs;
 pub mod deliveries;
+pub mod filter_changes;
 pub mod ingest_actions;
 pub mod jobs;
 pub mod lead_attachments;
@@ -195,6 +196,7 @@ macro_rules! store_contracts {
         $crate::automatic_bid_store_contracts!($bed);
         $crate::changed_job_contracts!($bed);
         $crate::delivery_store_contracts!($bed);
+        $crate::filter_change_contracts!($bed);
         $crate::ingest_action_contracts!($bed);
         $crate::job_store_contracts!($bed);
         $crate::lead_store_contracts!($bed);

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::Stores;
 use crate::fixture::{
-    OrganizationBuilder, World, account, at, at_once, campaign, campaign_id, commit, key, organization,
-    organization_id, revision, webhook,
+    OrganizationBuilder, World, account, all_filters, at, at_once, campaign, campaign_id, commit, key,
+    organization, organization_id, revision, webhook,
 };
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
@@ -289,7 +289,7 @@ pub async fn putting_a_campaign_does_not_look_at_its_filters(stores: Stores) {
     let put = ProvisioningChange::PutCampaign(world.organization.clone(), Box::new(without.0));
     let other = ProvisioningChange::PutCampaign(world.organization.clone(), Box::new(campaign("other").0));
     commit(&world.stores, &[put, other]).await;
-    let filters = world.stores.jobs.filters().await.unwrap().filters;
+    let filters = all_filters(&world.stores).await;
     let ids: Vec<&str> = filters.iter().map(|filter| filter.id.as_str()).collect();
     assert_eq!(ids, ["f_camp"]);
 }
@@ -309,10 +309,7 @@ pub async fn putting_a_filter_replaces_it(stores: Stores) {
         snapshot(&world.stores, "org_acme").await.unwrap().campaigns[0].filters,
         [filter]
     );
-    assert_eq!(
-        world.stores.jobs.filters().await.unwrap().filters[0].body,
-        body.to_string()
-    );
+    assert_eq!(all_filters(&world.stores).await[0].body, body.to_string());
 }
 
 pub async fn a_users_email_is_compared_without_regard_to_case(stores: Stores) {

@@ -5,7 +5,8 @@ use bidloop_domain::port::{AcceptBid, LeadLookup, ProvisioningChange, SwitchMatc
 
 use crate::Stores;
 use crate::fixture::{
-    World, account, at, campaign, commit, finish, key, organization, organization_id, submitted, webhook,
+    World, account, all_filters, at, campaign, commit, finish, key, organization, organization_id, submitted,
+    webhook,
 };
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
@@ -122,7 +123,7 @@ pub async fn a_removed_filter_is_gone(stores: Stores) {
     let id = FilterId::parse("f_camp").unwrap();
     let removal = ProvisioningChange::RemoveFilter(world.organization.clone(), world.campaign.clone(), id);
     commit(&world.stores, &[removal]).await;
-    let filters = world.stores.jobs.filters().await.unwrap().filters;
+    let filters = all_filters(&world.stores).await;
     let ids: Vec<&str> = filters.iter().map(|filter| filter.id.as_str()).collect();
     assert_eq!(ids, ["f_2"]);
 }
@@ -183,7 +184,7 @@ pub async fn a_removed_campaign_takes_its_filters_endpoints_and_intents_along(st
         world.new_lead(id, at(0)).await;
     }
     remove_campaign(&world).await;
-    let filters = world.stores.jobs.filters().await.unwrap().filters;
+    let filters = all_filters(&world.stores).await;
     assert_eq!(filters.len(), 2);
     assert!(filters.iter().all(|filter| {
         (&filter.organization_id, &filter.campaign_id) != (&world.organization, &world.campaign)

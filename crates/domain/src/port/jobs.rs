@@ -27,13 +27,20 @@ pub struct StoredFilter {
     pub body: String,
 }
 
-/// All filters at one revision.
+/// What [`JobStore::filters_since`] knows of the changes since a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilterSnapshot {
-    /// The revision at which they were read.
-    pub revision: Revision,
-    /// Every campaign's filters, whatever its state (decision D2).
-    pub filters: Vec<StoredFilter>,
+pub enum FilterChanges {
+    /// All of them. A filter that changed several times counts as it is now.
+    Known {
+        /// The revision that the changes lead to.
+        revision: Revision,
+        /// The filters that were added, changed or moved to another campaign; perhaps some that are as they were.
+        put: Vec<StoredFilter>,
+        /// The filters that are no more; perhaps some that were added and removed since.
+        removed: Vec<(OrganizationId, FilterId)>,
+    },
+    /// The store no longer tells what changed since then: all filters are to be read anew.
+    Forgotten,
 }
 
 /// A job of the feed with the campaigns it matches.
@@ -103,8 +110,27 @@ pub trait JobStore: Send + Sync + std::fmt::Debug {
     /// The current revision: one small read.
     async fn revision(&self) -> Result<Revision, StoreError>;
 
-    /// All filters and the revision they belong to.
-    async fn filters(&self) -> Result<FilterSnapshot, StoreError>;
+    /// Up to `limit` filters of all campaigns, whatever their state (decision D2), behind `after` in the order of
+    /// organization and id; from the first on, if that is `None`. Fewer than `limit` are the last ones.
+    ///
+    /// Each call sees what is stored then. Whoever reads all asks for the [`revision`](Self::revision) before the
+    /// first call and for the changes [since](Self::filters_since) it after the last: a million filters are read
+    /// without holding a snapshot for seconds.
+    async fn filters(
+        &self,
+        after: Option<&(OrganizationId, FilterId)>,
+        limit: u32,
+    ) -> Result<Vec<StoredFilter>, StoreError>;
+
+    /// How the filters changed since `revision`, in one snapshot with the revision that the changes lead to:
+    /// whoever committed them, in whatever process. What was committed lately (some ten thousand filters) is known.
+    async fn filters_since(&self, revision: Revision) -> Result<FilterChanges, StoreError>;
+
+    /// The JSON of up to `limit` of the jobs whose content was stored last, newest first.
+    async fn latest_jobs(&self, limit: u32) -> Result<Vec<String>, StoreError>;
+
+    /// How many jobs a page is best given, so that recording it keeps no other command waiting for long.
+    fn page_size(&self) -> u32;
 
     /// Records a page in one transaction, or nothing of it: jobs, matches with their sequence numbers, leads and
     /// queued work of campaigns that act, and the new position.

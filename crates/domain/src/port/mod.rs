@@ -41,7 +41,7 @@ pub use clock::{Clock, Ids};
 pub use deliveries::{BegunDelivery, DeliveryEnd, DeliveryStore, PendingDelivery};
 pub use error::StoreError;
 pub use jobs::{
-    FilterSnapshot, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
+    FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
 };
 pub use leads::{
     AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,

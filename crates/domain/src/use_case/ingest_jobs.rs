@@ -1,20 +1,20 @@
 //! Ingest jobs: reads the marketplace's feed from the durable position on, matches each job against every saved
 //! filter and records page by page (decisions D2 and D4).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::current_filters::CurrentFilters;
 use crate::matching::index::{Frequencies, IndexFull, LoadError};
-use crate::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob};
-use crate::model::{CampaignId, FilterId, JobPost, OrganizationId, SavedFilter};
+use crate::matching::{FilterIndex, JobSignature, PreparedJob};
+use crate::model::{CampaignId, FilterId, OrganizationId, SavedFilter};
 use crate::port::{
     Clock, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError, MatchedJob, MatchedPage, PageCounts,
-    RecordPage, Revision, StoreError, StoredFilter, WorkKind, WorkSignal,
+    RecordPage, StoreError, StoredFilter, WorkKind, WorkSignal,
 };
 
-/// Entries asked for at once; the protocol's maximum.
-const PAGE_LIMIT: u32 = 500;
+/// Entries asked for at once at most: the protocol's maximum.
+const MAX_PAGE: u32 = 500;
 /// Filters whose indexing takes about a second.
 const PROGRESS_EVERY: usize = 100_000;
 
@@ -47,7 +47,10 @@ pub enum IngestError {
     Store(#[from] StoreError),
 }
 
-/// Reads the feed. One instance keeps the compiled filters between pages.
+/// Reads the feed. One instance keeps the filters' index between pages.
+///
+/// Loading, changing and asking the index is work for a processor, for seconds where a million filters are loaded: on
+/// a runtime that serves other tasks, give an instance a thread of its own.
 #[derive(Debug)]
 pub struct IngestJobs {
     marketplace: Arc<dyn Marketplace>,
@@ -55,8 +58,7 @@ pub struct IngestJobs {
     clock: Arc<dyn Clock>,
     signal: Arc<dyn WorkSignal>,
     act_within: Option<Duration>,
-    filters: Option<(Revision, FilterIndex<FilterKey>)>,
-    scratch: MatchScratch,
+    filters: CurrentFilters,
 }
 
 impl IngestJobs {
@@ -68,18 +70,24 @@ impl IngestJobs {
         signal: Arc<dyn WorkSignal>,
         act_within: Option<Duration>,
     ) -> Self {
+        let filters = CurrentFilters::new(Arc::clone(&jobs), Arc::clone(&clock));
         Self {
             marketplace,
             jobs,
             clock,
             signal,
             act_within,
-            filters: None,
-            scratch: MatchScratch::default(),
+            filters,
         }
     }
 
-    /// Reads, matches and records the next page.
+    /// Whether the filters are loaded: otherwise the next page waits for that.
+    pub fn has_filters(&self) -> bool {
+        self.filters.are_loaded()
+    }
+
+    /// Reads, matches and records the next page. Where there is nothing to read, takes over the filters that changed,
+    /// so that the next job does not wait for it.
     pub async fn next_page(&mut self) -> Result<IngestedPage, IngestError> {
         let position = self.jobs.feed_position().await?;
         let (page, position_refused) = self.read(position.as_deref()).await?;
@@ -88,56 +96,48 @@ impl IngestJobs {
             has_more: page.has_more,
             ..IngestedPage::default()
         };
-        let mut posts: Vec<(Box<JobPost>, String)> = Vec::with_capacity(page.entries.len());
+        let mut prepared = Vec::with_capacity(page.entries.len());
+        let mut jobs = Vec::with_capacity(page.entries.len());
         for entry in page.entries {
             match entry {
-                FeedEntry::Job { post, json } => posts.push((post, json)),
+                FeedEntry::Job { post, json } => {
+                    let job = PreparedJob::new(&post);
+                    jobs.push(MatchedJob {
+                        id: post.id,
+                        posted_at: post.posted_at,
+                        json,
+                        signature: JobSignature::of(&job),
+                        campaigns: Vec::new(),
+                    });
+                    prepared.push(job);
+                }
                 FeedEntry::Malformed { id, fault } => outcome.malformed.push((id, fault)),
             }
         }
         if page.has_more {
-            let newest = posts.iter().map(|(post, _)| post.posted_at).max();
+            let newest = jobs.iter().map(|job| job.posted_at).max();
             outcome.behind = newest.map(|posted_at| self.clock.now().since(posted_at));
         }
-        if posts.is_empty() && position.as_deref() == Some(page.cursor.as_str()) {
+        let (revision, _) = self.filters.catch_up(&prepared).await?;
+        if jobs.is_empty() && position.as_deref() == Some(page.cursor.as_str()) {
             return Ok(outcome);
         }
-        let prepared: Vec<PreparedJob> = posts.iter().map(|(post, _)| PreparedJob::new(post)).collect();
-        let mut revision = self.jobs.revision().await?;
-        loop {
-            let (revision_used, campaigns) = self.match_all(revision, &prepared).await?;
-            let jobs =
-                posts
-                    .iter()
-                    .zip(&prepared)
-                    .zip(campaigns)
-                    .map(|(((post, json), prepared), campaigns)| MatchedJob {
-                        id: post.id.clone(),
-                        posted_at: post.posted_at,
-                        json: json.clone(),
-                        signature: JobSignature::of(prepared),
-                        campaigns,
-                    });
-            let matched = MatchedPage {
-                read_from: position.clone(),
-                cursor: Some(page.cursor.clone()),
-                revision: revision_used,
-                at: self.clock.now(),
-                act_within: self.act_within,
-                jobs: jobs.collect(),
-            };
-            match self.jobs.record_page(&matched).await? {
-                RecordPage::Recorded(counts) => {
-                    outcome.counts = counts;
-                    break;
-                }
-                RecordPage::RevisionMoved => revision = self.jobs.revision().await?,
-                RecordPage::PositionMoved => {
-                    outcome.has_more = true;
-                    break;
-                }
+        let mut matched = MatchedPage {
+            read_from: position,
+            cursor: Some(page.cursor),
+            revision,
+            at: self.clock.now(),
+            act_within: self.act_within,
+            jobs,
+        };
+        outcome.counts = match self.record(&mut matched, &prepared).await? {
+            Some(counts) => counts,
+            None => {
+                outcome.has_more = true;
+                return Ok(outcome);
             }
-        }
+        };
+        self.filters.observe(&prepared);
         if outcome.counts.deliveries > 0 {
             self.signal.wake(WorkKind::Deliveries);
         }
@@ -147,51 +147,45 @@ impl IngestJobs {
         Ok(outcome)
     }
 
+    /// Matches the page's jobs and records them, again if something was provisioned meanwhile; `None` if somebody else
+    /// moved the position.
+    async fn record(
+        &mut self,
+        page: &mut MatchedPage,
+        prepared: &[PreparedJob],
+    ) -> Result<Option<PageCounts>, StoreError> {
+        let mut is_matched = false;
+        loop {
+            if !is_matched {
+                let campaigns = self.filters.match_all(prepared);
+                for (job, campaigns) in page.jobs.iter_mut().zip(campaigns) {
+                    job.campaigns = campaigns;
+                }
+            }
+            page.at = self.clock.now();
+            match self.jobs.record_page(page).await? {
+                RecordPage::Recorded(counts) => return Ok(Some(counts)),
+                RecordPage::PositionMoved => return Ok(None),
+                RecordPage::RevisionMoved => {
+                    let (revision, changed) = self.filters.catch_up(prepared).await?;
+                    page.revision = revision;
+                    // What else is provisioned does not concern what matches.
+                    is_matched = !changed;
+                }
+            }
+        }
+    }
+
     /// The page after `position`; from the oldest kept, if the marketplace refuses the position for good.
     async fn read(&self, position: Option<&str>) -> Result<(FeedPage, bool), MarketplaceError> {
-        match self.marketplace.feed(position, PAGE_LIMIT).await {
+        let limit = self.jobs.page_size().min(MAX_PAGE);
+        match self.marketplace.feed(position, limit).await {
             Err(MarketplaceError::Refused { .. }) if position.is_some() => {
-                Ok((self.marketplace.feed(None, PAGE_LIMIT).await?, true))
+                Ok((self.marketplace.feed(None, limit).await?, true))
             }
             page => Ok((page?, false)),
         }
     }
-
-    async fn match_all(
-        &mut self,
-        revision: Revision,
-        prepared: &[PreparedJob],
-    ) -> Result<(Revision, Vec<Vec<(OrganizationId, CampaignId)>>), StoreError> {
-        let current = match self.filters.take() {
-            Some((known, index)) if known == revision => (known, index),
-            outdated => {
-                let frequencies = outdated.map(|(_, index)| index.into_frequencies());
-                let snapshot = self.jobs.filters().await?;
-                let index = compile(&snapshot.filters, frequencies.unwrap_or_default())?;
-                (snapshot.revision, index)
-            }
-        };
-        let (revision, index) = self.filters.insert(current);
-        let mut campaigns = Vec::with_capacity(prepared.len());
-        for job in prepared {
-            index.observe(job, &mut self.scratch);
-            campaigns.push(campaigns_of(index, job, &mut self.scratch));
-        }
-        Ok((*revision, campaigns))
-    }
-}
-
-/// The campaigns of the filters that match the job, each once.
-fn campaigns_of(
-    index: &FilterIndex<FilterKey>,
-    job: &PreparedJob,
-    scratch: &mut MatchScratch,
-) -> Vec<(OrganizationId, CampaignId)> {
-    let mut campaigns = BTreeSet::new();
-    index.for_each_match(job, scratch, |(organization, campaign, _)| {
-        campaigns.insert((organization.clone(), campaign.clone()));
-    });
-    campaigns.into_iter().collect()
 }
 
 /// Builds the index of stored filters, given what is known of jobs. The filters were checked before they were stored,

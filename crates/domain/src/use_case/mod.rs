@@ -3,6 +3,8 @@
 mod apply_provisioning;
 mod authenticate;
 mod backfill_matches;
+mod campaign_filters;
+mod current_filters;
 mod deliver_webhooks;
 mod ingest_jobs;
 mod list_activity;

@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    CampaignAction, CampaignId, EventId, EventPayload, JobId, LeadId, NewEvent, OrganizationId, Timestamp,
-    action_on_match,
+    CampaignAction, CampaignId, EventId, EventPayload, FilterId, JobId, LeadId, NewEvent, OrganizationId,
+    Timestamp, action_on_match,
 };
 use bidloop_domain::port::{
-    AutomaticBid, FilterSnapshot, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision,
+    AutomaticBid, FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision,
     StoreError, StoredFilter,
 };
 
-use super::{CampaignEntry, Intent, Job, Match, MemoryStore, State};
+use super::{CampaignEntry, Intent, Job, Match, MemoryStore, State, length};
 
 #[async_trait]
 impl JobStore for MemoryStore {
@@ -24,22 +24,52 @@ impl JobStore for MemoryStore {
         Ok(Revision(self.state()?.revision))
     }
 
-    async fn filters(&self) -> Result<FilterSnapshot, StoreError> {
+    async fn filters(
+        &self,
+        after: Option<&(OrganizationId, FilterId)>,
+        limit: u32,
+    ) -> Result<Vec<StoredFilter>, StoreError> {
         let state = self.state()?;
-        let filters = state
-            .organizations
-            .iter()
-            .flat_map(|(id, organization)| {
-                organization
-                    .campaigns
-                    .values()
-                    .flat_map(|campaign| stored_filters(id, campaign))
-            })
-            .collect();
-        Ok(FilterSnapshot {
+        let mut filters = state.all_filters();
+        filters.sort_unstable_by(|one, other| key(one).cmp(&key(other)));
+        filters.retain(|filter| after.is_none_or(|(organization, id)| key(filter) > (organization, id)));
+        filters.truncate(length(limit));
+        Ok(filters)
+    }
+
+    async fn filters_since(&self, revision: Revision) -> Result<FilterChanges, StoreError> {
+        let state = self.state()?;
+        if revision.0 > state.revision {
+            return Ok(FilterChanges::Forgotten);
+        }
+        let changed = |key: (&OrganizationId, &FilterId)| {
+            let last = state.filter_changes.get(&(key.0.clone(), key.1.clone()));
+            last.is_some_and(|last| *last > revision.0)
+        };
+        let stored = state.all_filters();
+        let stored_keys: HashSet<_> = stored.iter().map(key).collect();
+        let gone = state.filter_changes.keys().filter(|(organization, id)| {
+            changed((organization, id)) && !stored_keys.contains(&(organization, id))
+        });
+        Ok(FilterChanges::Known {
             revision: Revision(state.revision),
-            filters,
+            removed: gone.cloned().collect(),
+            put: stored
+                .iter()
+                .filter(|filter| changed(key(filter)))
+                .cloned()
+                .collect(),
         })
+    }
+
+    async fn latest_jobs(&self, limit: u32) -> Result<Vec<String>, StoreError> {
+        let state = self.state()?;
+        let latest = state.jobs_by_seq.values().rev().take(length(limit));
+        latest.map(|id| state.job_json(id)).collect()
+    }
+
+    fn page_size(&self) -> u32 {
+        500
     }
 
     async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError> {
@@ -70,7 +100,21 @@ pub(super) fn stored_filters(organization: &OrganizationId, campaign: &CampaignE
         .collect()
 }
 
+fn key(filter: &StoredFilter) -> (&OrganizationId, &FilterId) {
+    (&filter.organization_id, &filter.id)
+}
+
 impl State {
+    fn all_filters(&self) -> Vec<StoredFilter> {
+        let campaigns = self.organizations.iter().flat_map(|(id, organization)| {
+            let campaigns = organization.campaigns.values();
+            campaigns.map(move |campaign| (id, campaign))
+        });
+        campaigns
+            .flat_map(|(id, campaign)| stored_filters(id, campaign))
+            .collect()
+    }
+
     fn record_jobs(&mut self, page: &MatchedPage) -> PageCounts {
         let mut counts = PageCounts::default();
         let mut new_jobs: Vec<(&MatchedJob, i64)> = Vec::new();

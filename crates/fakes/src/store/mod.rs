@@ -20,8 +20,8 @@ use std::sync::{Mutex, MutexGuard};
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, Activity, ActivityId, BidEnd, BidId, CampaignId, DeliveryId, DeliveryState, EndpointId,
-    EventPayload, JobId, Lead, LeadId, LeadStatus, LeadWithJob, NewEvent, OrganizationId, QueuedBid,
-    Timestamp, WebhookEndpoint, receivers,
+    EventPayload, FilterId, JobId, Lead, LeadId, LeadStatus, LeadWithJob, NewEvent, OrganizationId,
+    QueuedBid, Timestamp, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
     AccountReading, AccountRecord, AutomaticBid, CampaignRecord, NewAttachment, OrganizationRecord,
@@ -90,6 +90,8 @@ struct State {
     jobs: HashMap<JobId, Job>,
     jobs_by_seq: BTreeMap<i64, JobId>,
     organizations: BTreeMap<OrganizationId, Organization>,
+    /// The revision of each filter's last change, of those that were removed too.
+    filter_changes: BTreeMap<(OrganizationId, FilterId), i64>,
     leads: HashMap<LeadId, LeadEntry>,
     /// In the order of acceptance.
     bids: Vec<Bid>,

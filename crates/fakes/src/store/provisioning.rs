@@ -111,18 +111,30 @@ impl State {
             ProvisioningChange::RemoveCampaign(id, campaign) => self.remove_campaign(id, campaign)?,
             ProvisioningChange::PutFilter(id, campaign, filter) => {
                 let revision = self.revision;
-                self.organization(id)?
-                    .campaign(campaign)?
-                    .put_filter(filter, revision);
+                let organization = self.organization(id)?;
+                // An organization has one filter of an id: that of another campaign moves.
+                for (known, other) in &mut organization.campaigns {
+                    if known != campaign {
+                        other.remove_filter(&filter.id, revision);
+                    }
+                }
+                organization.campaign(campaign)?.put_filter(filter, revision);
+                self.note_filter_change(id, &filter.id);
             }
             ProvisioningChange::RemoveFilter(id, campaign, filter) => {
                 let revision = self.revision;
                 if let Some(campaign) = self.campaign_mut(id, campaign) {
                     campaign.remove_filter(filter, revision);
                 }
+                self.note_filter_change(id, filter);
             }
         }
         Ok(())
+    }
+
+    fn note_filter_change(&mut self, organization: &OrganizationId, id: &FilterId) {
+        let key = (organization.clone(), id.clone());
+        self.filter_changes.insert(key, self.revision);
     }
 
     fn organization(&mut self, id: &OrganizationId) -> Result<&mut Organization, StoreError> {
@@ -156,13 +168,16 @@ impl State {
 
     fn remove_campaign(&mut self, id: &OrganizationId, campaign: &CampaignId) -> Result<(), StoreError> {
         let organization = self.organization(id)?;
-        organization.campaigns.remove(campaign);
+        let removed = organization.campaigns.remove(campaign);
         organization
             .webhooks
             .retain(|_, webhook| webhook.endpoint.campaign_id.as_ref() != Some(campaign));
         self.intents.retain(|waiting| {
             &waiting.intent.organization_id != id || &waiting.intent.campaign_id != campaign
         });
+        for filter in removed.into_iter().flat_map(|campaign| campaign.record.filters) {
+            self.note_filter_change(id, &filter.id);
+        }
         Ok(())
     }
 }

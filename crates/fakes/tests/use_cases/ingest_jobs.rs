@@ -354,7 +354,10 @@ mod between {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use async_trait::async_trait;
-    use bidloop_domain::port::{FilterSnapshot, JobStore, MatchedPage, RecordPage, Revision, StoreError};
+    use bidloop_domain::model::{FilterId, OrganizationId};
+    use bidloop_domain::port::{
+        FilterChanges, JobStore, MatchedPage, RecordPage, Revision, StoreError, StoredFilter,
+    };
     use bidloop_fakes::MemoryStore;
     use bidloop_port_contracts::Stores;
     use bidloop_port_contracts::fixture::commit;
@@ -395,8 +398,24 @@ mod between {
             self.store.revision().await
         }
 
-        async fn filters(&self) -> Result<FilterSnapshot, StoreError> {
-            self.store.filters().await
+        async fn filters(
+            &self,
+            after: Option<&(OrganizationId, FilterId)>,
+            limit: u32,
+        ) -> Result<Vec<StoredFilter>, StoreError> {
+            self.store.filters(after, limit).await
+        }
+
+        async fn filters_since(&self, revision: Revision) -> Result<FilterChanges, StoreError> {
+            self.store.filters_since(revision).await
+        }
+
+        async fn latest_jobs(&self, limit: u32) -> Result<Vec<String>, StoreError> {
+            self.store.latest_jobs(limit).await
+        }
+
+        fn page_size(&self) -> u32 {
+            self.store.page_size()
         }
 
         async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError> {

@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::failure::Failure;
-use crate::rows::{JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
+use crate::rows::{FilterChangeRow, JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
@@ -56,6 +56,24 @@ pub(super) async fn update_list_ends(conn: &mut Conn, rows: &[ListEndRow<'_>]) -
         ],
         after: ") AS list (organization_id, campaign_id, match_total, last_match_at) \
                 WHERE campaigns.organization_id = list.organization_id AND campaigns.id = list.campaign_id",
+    };
+    statement.run(conn, rows.len()).await?;
+    Ok(())
+}
+
+/// Notes the revision of filters' last changes.
+pub(super) async fn upsert_filter_changes(
+    conn: &mut Conn,
+    rows: &[FilterChangeRow<'_>],
+) -> Result<(), Failure> {
+    let statement = Bulk {
+        before: "INSERT INTO filter_changes (organization_id, filter_id, revision) SELECT * FROM unnest(",
+        columns: vec![
+            Column::Text(rows.iter().map(|row| row.organization_id).collect()),
+            Column::Text(rows.iter().map(|row| row.filter_id).collect()),
+            Column::Number(rows.iter().map(|row| row.revision).collect()),
+        ],
+        after: ") ON CONFLICT (organization_id, filter_id) DO UPDATE SET revision = excluded.revision",
     };
     statement.run(conn, rows.len()).await?;
     Ok(())

@@ -27,6 +27,9 @@ mod tests;
 /// The connection that the mounted queries speak to.
 pub(crate) type Conn = AsyncPgConnection;
 
+/// Jobs of a page: what the protocol gives at most.
+const PAGE_SIZE: u32 = 500;
+
 /// Locks the rows that a query finds until the transaction ends.
 macro_rules! for_update {
     ($query:expr) => {

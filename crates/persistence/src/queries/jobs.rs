@@ -7,16 +7,20 @@ use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    FilterSnapshot, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoreError,
+    FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoreError,
+    StoredFilter,
 };
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::{Bool, Text};
 use diesel_async::RunQueryDsl;
 
 use super::campaign_lists::CampaignLists;
 use super::feed::{ONLY_ROW, locked_position, shared_revision};
+use super::filter_changes::{FilterName, filters_since};
 use super::job_signatures::{remove_signatures, store_signatures};
 use super::match_lists::{CampaignKey, VALUES_AT_ONCE};
-use super::{Conn, Store, changed_jobs, new_matches};
+use super::{Conn, PAGE_SIZE, Store, changed_jobs, new_matches};
 use crate::columns::FreeText;
 use crate::failure::Failure;
 use crate::rows::{NewJobRow, StoredFilterRow};
@@ -59,8 +63,24 @@ impl JobStore for Store {
         self.read(async |conn: &mut Conn| revision(conn).await).await
     }
 
-    async fn filters(&self) -> Result<FilterSnapshot, StoreError> {
-        self.snapshot(async |conn: &mut Conn| filters(conn).await).await
+    async fn filters(&self, after: Option<&FilterName>, limit: u32) -> Result<Vec<StoredFilter>, StoreError> {
+        let after = after.cloned();
+        self.read(async move |conn: &mut Conn| filters(conn, after.as_ref(), limit).await)
+            .await
+    }
+
+    async fn filters_since(&self, revision: Revision) -> Result<FilterChanges, StoreError> {
+        self.snapshot(async move |conn: &mut Conn| filters_since(conn, revision).await)
+            .await
+    }
+
+    async fn latest_jobs(&self, limit: u32) -> Result<Vec<String>, StoreError> {
+        self.read(async move |conn: &mut Conn| latest_jobs(conn, limit).await)
+            .await
+    }
+
+    fn page_size(&self) -> u32 {
+        PAGE_SIZE
     }
 
     async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError> {
@@ -83,21 +103,34 @@ async fn revision(conn: &mut Conn) -> Result<Revision, Failure> {
     ))
 }
 
-async fn filters(conn: &mut Conn) -> Result<FilterSnapshot, Failure> {
-    let revision = revision(conn).await?;
-    let rows: Vec<StoredFilterRow> = filters::table
+async fn filters(
+    conn: &mut Conn,
+    after: Option<&FilterName>,
+    limit: u32,
+) -> Result<Vec<StoredFilter>, Failure> {
+    let mut some = filters::table
         .order((filters::organization_id, filters::id))
+        .limit(i64::from(limit))
         .select(StoredFilterRow::as_select())
-        .load(conn)
-        .await?;
-    let filters: Result<Vec<_>, Failure> = rows
-        .into_iter()
+        .into_boxed();
+    if let Some((organization, id)) = after {
+        // As a row, which both databases look up in the primary key.
+        let behind = sql::<Bool>("(organization_id, id) > (")
+            .bind::<Text, _>(organization.as_str())
+            .sql(", ")
+            .bind::<Text, _>(id.as_str())
+            .sql(")");
+        some = some.filter(behind);
+    }
+    let rows: Vec<StoredFilterRow> = some.load(conn).await?;
+    rows.into_iter()
         .map(StoredFilterRow::into_stored_filter)
-        .collect();
-    Ok(FilterSnapshot {
-        revision,
-        filters: filters?,
-    })
+        .collect()
+}
+
+async fn latest_jobs(conn: &mut Conn, limit: u32) -> Result<Vec<String>, Failure> {
+    let latest = jobs::table.order(jobs::seq.desc()).limit(i64::from(limit));
+    Ok(latest.select(jobs::json).load(conn).await?)
 }
 
 async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<RecordPage, Failure> {

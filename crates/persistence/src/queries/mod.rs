@@ -1,12 +1,13 @@
 //! The statements of every store, written once and mounted under both databases.
 //!
-//! Whatever mounts this defines `Conn`, `Store` and the macros `for_update!`, `for_share!`, `insert_new!`,
+//! Whatever mounts this defines `Conn`, `Store`, `PAGE_SIZE` and the macros `for_update!`, `for_share!`, `insert_new!`,
 //! `execute_together!` and `dense_range!`.
 
 use super::bulk::{
     insert_deliveries, insert_job_signatures, insert_matches, insert_new_leads, update_list_ends,
+    upsert_filter_changes,
 };
-use super::{Conn, Store};
+use super::{Conn, PAGE_SIZE, Store};
 
 mod activities;
 mod api_keys;
@@ -16,6 +17,7 @@ mod changed_jobs;
 mod deliveries;
 mod events;
 mod feed;
+mod filter_changes;
 mod job_signatures;
 mod jobs;
 mod lead_bids;

@@ -11,6 +11,8 @@ use bidloop_domain::port::{
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
+use super::feed::ONLY_ROW;
+use super::filter_changes::{FilterName, LogState, move_revision};
 use super::{Conn, Store};
 use crate::failure::Failure;
 use crate::schema::{organizations, revision_counter};
@@ -64,22 +66,21 @@ async fn commit(
     changes: &[ProvisioningChange],
     at: Timestamp,
 ) -> Result<CommitProvisioning, Failure> {
-    let counter = revision_counter::table.find(1_i64);
-    let value: i64 = for_update!(counter.select(revision_counter::value))
+    let counter = revision_counter::table.find(ONLY_ROW);
+    let before: LogState = for_update!(counter.select(LogState::as_select()))
         .first(conn)
         .await?;
-    if value != expected.0 {
+    if before.value != expected.0 {
         return Ok(CommitProvisioning::RevisionMoved);
     }
-    let revision = value + 1;
-    diesel::update(counter)
-        .set(revision_counter::value.eq(revision))
-        .execute(conn)
-        .await?;
+    let revision = before.value + 1;
     lock_organizations(conn, changes).await?;
+    let mut changed_filters = BTreeSet::new();
     for change in changes {
+        note_changed_filters(conn, change, &mut changed_filters).await?;
         carry_out(conn, change, revision, at).await?;
     }
+    move_revision(conn, before, revision, &changed_filters).await?;
     Ok(CommitProvisioning::Committed)
 }
 
@@ -118,6 +119,30 @@ fn organization_of(change: &ProvisioningChange) -> &OrganizationId {
         | Change::PutFilter(id, _, _)
         | Change::RemoveFilter(id, _, _) => id,
     }
+}
+
+/// Notes the filters that the change is about to put or remove.
+async fn note_changed_filters(
+    conn: &mut Conn,
+    change: &ProvisioningChange,
+    noted: &mut BTreeSet<FilterName>,
+) -> Result<(), Failure> {
+    use ProvisioningChange as Change;
+    match change {
+        Change::PutFilter(organization, _, filter) => {
+            noted.insert((organization.clone(), filter.id.clone()));
+        }
+        Change::RemoveFilter(organization, _, filter) => {
+            noted.insert((organization.clone(), filter.clone()));
+        }
+        Change::RemoveCampaign(organization, campaign) => {
+            for filter in campaigns::filters_of(conn, organization, campaign).await? {
+                noted.insert((organization.clone(), filter));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 async fn carry_out(

@@ -34,5 +34,5 @@ pub(crate) use lead_attachment::{LeadAttachmentRow, frozen_campaign_file, frozen
 pub(crate) use new_automatic_bid::NewAutomaticBidRow;
 pub(crate) use provisioning::{AccountRow, CampaignRow, FilterRow, OrganizationRow, UserRow, WebhookRow};
 pub(crate) use queued_bid::QueuedBidRow;
-pub(crate) use stored_filter::StoredFilterRow;
+pub(crate) use stored_filter::{FilterChangeRow, StoredFilterRow};
 pub(crate) use subscription::SubscriptionRow;

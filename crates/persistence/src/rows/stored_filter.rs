@@ -1,4 +1,4 @@
-//! Saved filters as they are matched.
+//! Saved filters as they are matched, and their changes.
 
 use bidloop_domain::model::{CampaignId, FilterId, OrganizationId};
 use bidloop_domain::port::StoredFilter;
@@ -6,7 +6,7 @@ use diesel::prelude::*;
 
 use crate::columns::read;
 use crate::failure::Failure;
-use crate::schema::filters;
+use crate::schema::{filter_changes, filters};
 
 /// The columns of `filters` without the name.
 #[derive(Debug, Clone, Queryable, Selectable)]
@@ -17,6 +17,15 @@ pub(crate) struct StoredFilterRow {
     id: String,
     /// As stored: whoever compiles a million of them parses them there.
     body: String,
+}
+
+/// A row of `filter_changes`.
+#[derive(Debug, Clone, Copy, Insertable)]
+#[diesel(table_name = filter_changes)]
+pub(crate) struct FilterChangeRow<'a> {
+    pub(crate) organization_id: &'a str,
+    pub(crate) filter_id: &'a str,
+    pub(crate) revision: i64,
 }
 
 impl StoredFilterRow {

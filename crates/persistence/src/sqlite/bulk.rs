@@ -5,8 +5,8 @@ use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::failure::Failure;
-use crate::rows::{JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
-use crate::schema::{campaigns, deliveries, job_signatures, leads, matches};
+use crate::rows::{FilterChangeRow, JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
+use crate::schema::{campaigns, deliveries, filter_changes, job_signatures, leads, matches};
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
@@ -38,6 +38,23 @@ pub(super) async fn update_list_ends(conn: &mut Conn, rows: &[ListEndRow<'_>]) -
                 campaigns::match_total.eq(row.match_total),
                 campaigns::last_match_at.eq(row.last_match_at),
             ))
+            .execute(conn)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Notes the revision of filters' last changes.
+pub(super) async fn upsert_filter_changes(
+    conn: &mut Conn,
+    rows: &[FilterChangeRow<'_>],
+) -> Result<(), Failure> {
+    for row in rows {
+        diesel::insert_into(filter_changes::table)
+            .values(row)
+            .on_conflict((filter_changes::organization_id, filter_changes::filter_id))
+            .do_update()
+            .set(filter_changes::revision.eq(row.revision))
             .execute(conn)
             .await?;
     }

@@ -26,7 +26,7 @@ const EMPTY: &str = "
         LOOP
             EXECUTE format('DELETE FROM %I', emptied);
         END LOOP;
-        UPDATE revision_counter SET value = 0;
+        UPDATE revision_counter SET value = 0, filters_logged_since = 0, filters_logged_to = 0;
         UPDATE feed_position SET position = NULL, last_job_seq = 0;
     END $$";
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::super::feed::shared_revision;
 use super::super::{Conn, Store};
-use crate::columns::Json;
+use crate::columns::{Json, read};
 use crate::failure::Failure;
 use crate::rows::{CampaignRow, FilterRow};
 use crate::schema::{automatic_bids, bidder_accounts, campaigns, filters, matches, webhook_endpoints};
@@ -92,6 +92,23 @@ pub(super) async fn remove(
     diesel::delete(intents).execute(conn).await?;
     remove_some_matches(conn, organization, id, i64::MAX).await?;
     Ok(())
+}
+
+/// The ids of the campaign's filters.
+pub(super) async fn filters_of(
+    conn: &mut Conn,
+    organization: &OrganizationId,
+    id: &CampaignId,
+) -> Result<Vec<FilterId>, Failure> {
+    let ids: Vec<String> = filters::table
+        .filter(filters::organization_id.eq(organization.as_str()))
+        .filter(filters::campaign_id.eq(id.as_str()))
+        .select(filters::id)
+        .load(conn)
+        .await?;
+    ids.iter()
+        .map(|id| read("filters.id", id, FilterId::parse(id)))
+        .collect()
 }
 
 /// Removes what [`remove`] left of the campaign's matches, some rows a transaction. The campaign is removed whatever

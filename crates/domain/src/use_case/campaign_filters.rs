@@ -1,0 +1,244 @@
+//! Filters as an index that tells which campaigns a job matches, and is edited filter by filter.
+//!
+//! Owns what filters and campaigns are called in the index. Does not own where filters come from: see
+//! [`current_filters`](super::current_filters).
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::matching::index::{Frequencies, IndexFull, LoadError};
+use crate::matching::{FilterIndex, MatchScratch, PreparedJob};
+use crate::model::{CampaignId, FilterId, OrganizationId, SavedFilter};
+use crate::port::{StoreError, StoredFilter};
+
+/// The campaigns of the filters that match a job.
+///
+/// Answers as if it had been built anew from the filters that are in it, whatever it went through. A filter costs a few
+/// bytes beside its id and what the index needs: organizations and campaigns are stored once. What no filter names any
+/// more of them stays until the value is built anew.
+#[derive(Debug)]
+pub(super) struct CampaignFilters {
+    index: FilterIndex<FilterKey>,
+    organizations: Numbered<OrganizationId>,
+    /// Each with its organization's number.
+    campaigns: Numbered<(u32, CampaignId)>,
+    /// Numbers of the campaigns that a job matches, used again and again.
+    matched: Vec<u32>,
+}
+
+/// A filter's name in the index: an organization has one of an id. The campaign is only noted.
+#[derive(Debug, Clone)]
+struct FilterKey {
+    organization: u32,
+    campaign: u32,
+    id: Box<str>,
+}
+
+impl PartialEq for FilterKey {
+    fn eq(&self, other: &Self) -> bool {
+        (self.organization, &self.id) == (other.organization, &other.id)
+    }
+}
+
+impl Eq for FilterKey {}
+
+impl Hash for FilterKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.organization, &self.id).hash(state);
+    }
+}
+
+impl CampaignFilters {
+    /// Without filters, given what is known of jobs.
+    pub(super) fn new(frequencies: Frequencies) -> Self {
+        Self {
+            index: FilterIndex::with_frequencies(frequencies),
+            organizations: Numbered::default(),
+            campaigns: Numbered::default(),
+            matched: Vec::new(),
+        }
+    }
+
+    /// What it has learnt about jobs, for the one that takes its place.
+    pub(super) fn into_frequencies(self) -> Frequencies {
+        self.index.into_frequencies()
+    }
+
+    /// How many filters there are.
+    pub(super) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Takes over changes: whatever they lead from, they may be applied again.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub(super) fn apply(
+        &mut self,
+        put: &[StoredFilter],
+        removed: &[(OrganizationId, FilterId)],
+    ) -> Result<(), StoreError> {
+        for (organization, id) in removed {
+            self.remove(organization, id);
+        }
+        self.put(put)
+    }
+
+    /// Adds filters that it does not have, or puts them in the place of those that it has.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] names a filter that cannot be read: they were checked before they were stored. Some of
+    /// the others are in then, so the value may not be asked before all of them were put.
+    pub(super) fn put(&mut self, filters: &[StoredFilter]) -> Result<(), StoreError> {
+        // A filter that the index knows keeps its key there, and with it the campaign that it may have left.
+        for filter in filters {
+            self.remove(&filter.organization_id, &filter.id);
+        }
+        self.add(filters)
+    }
+
+    /// [`put`](Self::put)s filters none of which it has.
+    pub(super) fn add(&mut self, filters: &[StoredFilter]) -> Result<(), StoreError> {
+        let mut numbered = Vec::with_capacity(filters.len());
+        for filter in filters {
+            let organization = self.organization(&filter.organization_id)?;
+            let campaign = self.campaign(organization, &filter.campaign_id)?;
+            numbered.push((filter, organization, campaign));
+        }
+        let compiled = |&(filter, organization, campaign): &(&StoredFilter, u32, u32)| {
+            let compiled = SavedFilter::compile_stored(&filter.body)
+                .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", filter.id)))?;
+            let key = FilterKey {
+                organization,
+                campaign,
+                id: filter.id.as_str().into(),
+            };
+            Ok((key, compiled))
+        };
+        self.index
+            .load(&numbered, compiled, |_| ())
+            .map_err(|error| match error {
+                LoadError::Faulty(fault) => fault,
+                LoadError::Full(error) => full(error),
+            })
+    }
+
+    /// Takes a filter out, if it is there.
+    pub(super) fn remove(&mut self, organization: &OrganizationId, id: &FilterId) {
+        let known = self
+            .organizations
+            .find(organization, |known| known == organization);
+        if let Some(organization) = known {
+            self.index.remove(&FilterKey {
+                organization,
+                campaign: 0,
+                id: id.as_str().into(),
+            });
+        }
+    }
+
+    /// Learns from a job what is frequent, for filters that are put later.
+    pub(super) fn observe(&mut self, job: &PreparedJob, scratch: &mut MatchScratch) {
+        self.index.observe(job, scratch);
+    }
+
+    /// The campaigns with at least one filter that matches the job, each once, in ascending order.
+    pub(super) fn matched_by(
+        &mut self,
+        job: &PreparedJob,
+        scratch: &mut MatchScratch,
+    ) -> Vec<(OrganizationId, CampaignId)> {
+        let Self {
+            index,
+            organizations,
+            campaigns,
+            matched,
+        } = self;
+        matched.clear();
+        index.for_each_match(job, scratch, |key| matched.push(key.campaign));
+        matched.sort_unstable();
+        matched.dedup();
+        let named = |number: &u32| {
+            let (organization, campaign) = campaigns.get(*number)?;
+            Some((organizations.get(*organization)?, campaign))
+        };
+        let mut found: Vec<_> = matched.iter().filter_map(named).collect();
+        // Their numbers depend on the order in which the filters came.
+        found.sort_unstable();
+        found
+            .into_iter()
+            .map(|(organization, campaign)| (organization.clone(), campaign.clone()))
+            .collect()
+    }
+
+    fn organization(&mut self, id: &OrganizationId) -> Result<u32, StoreError> {
+        self.organizations
+            .number(id, |known| known == id, || id.clone())
+            .map_err(full)
+    }
+
+    fn campaign(&mut self, organization: u32, id: &CampaignId) -> Result<u32, StoreError> {
+        let is_it = |known: &(u32, CampaignId)| known.0 == organization && known.1 == *id;
+        self.campaigns
+            .number(&(organization, id), is_it, || (organization, id.clone()))
+            .map_err(full)
+    }
+}
+
+fn full(error: IndexFull) -> StoreError {
+    StoreError::Backend(error.to_string())
+}
+
+/// Values that are stored once and called by number.
+#[derive(Debug)]
+struct Numbered<T> {
+    values: Vec<T>,
+    /// Numbers by value.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            numbers: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+        }
+    }
+}
+
+impl<T: Hash> Numbered<T> {
+    fn get(&self, number: u32) -> Option<&T> {
+        self.values.get(number as usize)
+    }
+
+    /// The number of the value that `is_it`, which hashes as `alike` does.
+    fn find(&self, alike: &impl Hash, is_it: impl Fn(&T) -> bool) -> Option<u32> {
+        let hash = self.hasher.hash_one(alike);
+        let is_it = |number: &u32| is_it(&self.values[*number as usize]);
+        self.numbers.find(hash, is_it).copied()
+    }
+
+    /// The number of the value that `is_it`, which hashes as `alike` does; a new one's, if there is none.
+    fn number(
+        &mut self,
+        alike: &impl Hash,
+        is_it: impl Fn(&T) -> bool,
+        make: impl FnOnce() -> T,
+    ) -> Result<u32, IndexFull> {
+        if let Some(known) = self.find(alike, is_it) {
+            return Ok(known);
+        }
+        let number = u32::try_from(self.values.len()).map_err(|_| IndexFull)?;
+        self.values.push(make());
+        let (values, hasher) = (&self.values, &self.hasher);
+        let hash = |number: &u32| hasher.hash_one(&values[*number as usize]);
+        self.numbers.insert_unique(hash(&number), number, hash);
+        Ok(number)
+    }
+}
+
+#[cfg(test)]
+mod tests;
