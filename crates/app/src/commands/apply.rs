@@ -8,10 +8,12 @@ use bidloop_domain::use_case::ApplyProvisioningError;
 use bytes::Bytes;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
+use tokio_util::sync::CancellationToken;
 
 use super::{Failure, Outcome, database, output};
 use crate::service::Operations;
 use crate::settings::Settings;
+use crate::workers;
 
 pub(super) async fn run(settings: &Settings, file: &Path) -> Outcome {
     let document = read_document(file)?;
@@ -40,7 +42,9 @@ pub(super) async fn run(settings: &Settings, file: &Path) -> Outcome {
 }
 
 async fn backfill(operations: &Operations) -> Result<(), bidloop_domain::port::StoreError> {
-    while operations.backfill_matches.run(&|_, _| {}).await?.superseded > 0 {}
+    let matches = &operations.backfill_matches;
+    let never = CancellationToken::new();
+    while workers::backfill(matches, &never, |_| {}).await?.superseded > 0 {}
     Ok(())
 }
 

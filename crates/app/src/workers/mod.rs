@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::service::Service;
+pub(crate) use backfill::backfill;
 pub(crate) use wakes::Wakes;
 
 /// A share of the service's work, as `serve --role` names it.

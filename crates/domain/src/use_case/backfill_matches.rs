@@ -1,17 +1,13 @@
 //! Backfill matches: after a filter change, runs the campaign's filters over all stored jobs, newest first, while
 //! the previous matches keep serving; then switches atomically (decision A5).
+//!
+//! How the jobs are gone through is [`JobScan`]'s. What a crash interrupts is due still, and begins anew.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::ingest_jobs::compile;
-use crate::matching::PreparedJob;
-use crate::matching::index::Frequencies;
-use crate::model::{CampaignId, JobPost, OrganizationId};
-use crate::port::{Clock, MatchStore, StoreError, SwitchMatches};
-
-/// Stored jobs read in one short snapshot.
-const READ_AT_ONCE: u32 = 500;
+use super::scan_stored_jobs::JobScan;
+use crate::model::{CampaignId, OrganizationId};
+use crate::port::{Backfill, Clock, MatchStore, StoreError, SwitchMatches};
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,8 +20,8 @@ pub struct BackfillReport {
     pub superseded: u64,
 }
 
-/// Computes matches anew.
-#[derive(Debug)]
+/// Computes matches anew. Clones share their ports.
+#[derive(Debug, Clone)]
 pub struct BackfillMatches {
     matches: Arc<dyn MatchStore>,
     clock: Arc<dyn Clock>,
@@ -37,60 +33,79 @@ impl BackfillMatches {
         Self { matches, clock }
     }
 
-    /// Carries out what is due: one pass over the stored jobs serves all campaigns. `progress` is told the
-    /// number of jobs looked at and the highest sequence number, from time to time.
+    /// Begins what is due, if anything is: one pass over the stored jobs serves all campaigns.
+    ///
+    /// Many changed filters are compiled here, which takes a thread's time.
+    pub async fn begin(&self) -> Result<Option<BackfillRun>, StoreError> {
+        let due = self.matches.due_backfills().await?;
+        if due.campaigns.is_empty() {
+            return Ok(None);
+        }
+        let filters: Vec<_> = due
+            .campaigns
+            .iter()
+            .map(|backfill| backfill.filters.as_slice())
+            .collect();
+        let scan = JobScan::new(Arc::clone(&self.matches), due.watermark, &filters).await?;
+        Ok(Some(BackfillRun {
+            matches: Arc::clone(&self.matches),
+            clock: Arc::clone(&self.clock),
+            watermark: due.watermark,
+            campaigns: due.campaigns,
+            scan,
+        }))
+    }
+
+    /// Carries out what is due, on this thread alone. `progress` is told from time to time how many jobs were looked
+    /// at, and how many there are at most.
     pub async fn run(
         &self,
         progress: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<BackfillReport, StoreError> {
-        let due = self.matches.due_backfills().await?;
-        let mut report = BackfillReport::default();
-        if due.campaigns.is_empty() {
+        let Some(run) = self.begin().await? else {
+            return Ok(BackfillReport::default());
+        };
+        run.scan().work(progress).await?;
+        run.finish().await
+    }
+}
+
+/// Backfills under way: let threads work on its [`scan`](Self::scan), then [`finish`](Self::finish) it.
+#[derive(Debug)]
+pub struct BackfillRun {
+    matches: Arc<dyn MatchStore>,
+    clock: Arc<dyn Clock>,
+    watermark: i64,
+    campaigns: Vec<Backfill>,
+    scan: JobScan,
+}
+
+impl BackfillRun {
+    /// The pass over the stored jobs.
+    pub fn scan(&self) -> &JobScan {
+        &self.scan
+    }
+
+    /// For how many campaigns.
+    pub fn campaigns(&self) -> usize {
+        self.campaigns.len()
+    }
+
+    /// Serves the new results. If the scan did not come to its end, nothing changes, and all stays due.
+    pub async fn finish(self) -> Result<BackfillReport, StoreError> {
+        let (jobs, _) = self.scan.progress();
+        let mut report = BackfillReport {
+            jobs,
+            ..BackfillReport::default()
+        };
+        let Some(found) = self.scan.into_found() else {
             return Ok(report);
-        }
-        let total = u64::try_from(due.watermark).unwrap_or(0);
-        let filters: Vec<_> = due
-            .campaigns
-            .iter()
-            .flat_map(|backfill| backfill.filters.clone())
-            .collect();
-        let set = compile(&filters, Frequencies::new())?;
-        let mut matched: Vec<Vec<i64>> = vec![Vec::new(); due.campaigns.len()];
-        let places: HashMap<(&OrganizationId, &CampaignId), usize> = due
-            .campaigns
-            .iter()
-            .enumerate()
-            .map(|(place, backfill)| ((&backfill.organization_id, &backfill.campaign_id), place))
-            .collect();
-        let mut before = None;
-        while !set.is_empty() {
-            let jobs = self
+        };
+        for (backfill, matched) in self.campaigns.iter().zip(found) {
+            let switch = self
                 .matches
-                .stored_jobs(due.watermark, before, READ_AT_ONCE)
-                .await?;
-            let Some(last) = jobs.last() else { break };
-            before = Some(last.seq);
-            for job in &jobs {
-                let post = JobPost::parse(&job.json)
-                    .map_err(|fault| StoreError::Corrupt(format!("job {}: {fault}", job.id)))?;
-                for (organization, campaign, _) in set.matches(&PreparedJob::new(&post)) {
-                    let place = places.get(&(&organization, &campaign));
-                    if let Some(found) = place.and_then(|place| matched.get_mut(*place))
-                        && found.last() != Some(&job.seq)
-                    {
-                        found.push(job.seq);
-                    }
-                }
-            }
-            report.jobs += jobs.len() as u64;
-            progress(report.jobs, total);
-        }
-        for (backfill, found) in due.campaigns.iter().zip(&matched) {
-            match self
-                .matches
-                .switch(backfill, due.watermark, found, self.clock.now())
-                .await?
-            {
+                .switch(backfill, self.watermark, &matched, self.clock.now());
+            match switch.await? {
                 SwitchMatches::Switched { total } => {
                     report.switched.push((
                         backfill.organization_id.clone(),

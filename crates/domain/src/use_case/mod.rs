@@ -14,6 +14,7 @@ mod manage_api_keys;
 mod operate_leads;
 mod reject_lead;
 mod request_fault;
+mod scan_stored_jobs;
 mod submit_bid;
 mod submit_proposals;
 mod upload_attachments;
@@ -21,7 +22,7 @@ mod write_automatic_bids;
 
 pub use apply_provisioning::{ApplyProvisioning, ApplyProvisioningError};
 pub use authenticate::{Authenticate, AuthenticateError, Caller};
-pub use backfill_matches::{BackfillMatches, BackfillReport};
+pub use backfill_matches::{BackfillMatches, BackfillReport, BackfillRun};
 pub use deliver_webhooks::{DeliverWebhooks, DeliveryFacts, DeliveryLimits, SentDelivery, delivery_activity};
 pub use ingest_jobs::{FilterKey, IngestError, IngestJobs, IngestedPage};
 pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
@@ -31,6 +32,7 @@ pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewA
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
 pub use reject_lead::{MAX_REASON_CHARS, RejectLead, RejectLeadError};
 pub use request_fault::RequestFault;
+pub use scan_stored_jobs::JobScan;
 pub use submit_bid::{BidAccepted, Bidder, SubmitBid, SubmitBidError};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
 pub use upload_attachments::{UploadAttachments, UploadError, UploadSession};

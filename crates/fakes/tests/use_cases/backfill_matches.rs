@@ -1,9 +1,14 @@
 //! Backfill matches: what a filter change does to the list (decisions A5 and D2).
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bidloop_domain::port::LeadStore as _;
+use async_trait::async_trait;
+use bidloop_domain::model::Timestamp;
+use bidloop_domain::port::{
+    Backfill, DueBackfills, LeadStore as _, MatchStore, StoreError, StoredJob, StoredSignature, SwitchMatches,
+};
+use bidloop_domain::use_case::BackfillMatches;
 use bidloop_port_contracts::fixture::{at, campaign};
 use serde_json::json;
 
@@ -243,4 +248,157 @@ async fn a_job_that_arrives_during_a_backfill_is_in_the_new_list_and_acted_on_on
     assert!(ids.contains(&"new".to_owned()) && !ids.contains(&"rust".to_owned()));
     // The two Rust jobs when they arrived, and the new one.
     assert_eq!(service.stores.deliveries.pending_count().await, Ok(3));
+}
+
+/// The store, with a record of the jobs that were read. Of the oldest job it has no signature, as if that had been
+/// stored by a version that knew none.
+#[derive(Debug)]
+struct Watched {
+    store: Arc<dyn MatchStore>,
+    read: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl MatchStore for Watched {
+    async fn due_backfills(&self) -> Result<DueBackfills, StoreError> {
+        self.store.due_backfills().await
+    }
+
+    async fn stored_jobs(
+        &self,
+        watermark: i64,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredJob>, StoreError> {
+        self.store.stored_jobs(watermark, before, limit).await
+    }
+
+    async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError> {
+        let mut signatures = self.store.signatures(first, last).await?;
+        signatures.retain(|stored| stored.seq > 1);
+        Ok(signatures)
+    }
+
+    async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError> {
+        let jobs = self.store.jobs_at(seqs).await?;
+        let mut read = self.read.lock().unwrap();
+        read.extend(jobs.iter().map(|job| job.id.to_string()));
+        Ok(jobs)
+    }
+
+    async fn switch(
+        &self,
+        backfill: &Backfill,
+        watermark: i64,
+        matched: &[i64],
+        at: Timestamp,
+    ) -> Result<SwitchMatches, StoreError> {
+        self.store.switch(backfill, watermark, matched, at).await
+    }
+
+    async fn due_count(&self) -> Result<u64, StoreError> {
+        self.store.due_count().await
+    }
+}
+
+fn watched(service: &Service) -> (Arc<Watched>, BackfillMatches) {
+    let store = Arc::new(Watched {
+        store: Arc::clone(&service.stores.matches),
+        read: Mutex::default(),
+    });
+    let matches = Arc::clone(&store);
+    (store, BackfillMatches::new(matches, service.clock.clone()))
+}
+
+#[tokio::test]
+async fn only_jobs_that_their_signatures_let_pass_or_that_have_none_are_read() {
+    let service = Service::with(bare_acme().campaign(campaign("camp").paused())).await;
+    three_jobs(&service).await;
+    for number in 0..200 {
+        service.publish(&job_with(
+            &number.to_string(),
+            json!({"title": format!("Cook {number}")}),
+        ));
+    }
+    service.ingest().await;
+    service.put_filter(json!({"keywords": "cobol"})).await;
+    let (store, backfills) = watched(&service);
+    let report = backfills.run(&|_, _| {}).await.unwrap();
+    assert_eq!((report.jobs, report.switched[0].2), (203, 2));
+    let read = store.read.lock().unwrap().clone();
+    for id in ["rust", "cobol", "both"] {
+        assert!(read.iter().any(|known| known == id), "{id} of {read:?}");
+    }
+    assert!(read.len() < 10, "{read:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_changed_is_matched_as_it_is_now() {
+    let service = Service::with(bare_acme().campaign(campaign("camp").paused())).await;
+    three_jobs(&service).await;
+    service.publish(&job_with("rust", json!({"title": "Fortran"})));
+    service.publish(&job_with("cobol", json!({"title": "Pascal"})));
+    service.ingest().await;
+    service.put_filter(json!({"keywords": "cobol OR fortran"})).await;
+    let report = backfill(&service).await;
+    assert_eq!((report.jobs, report.switched[0].2), (3, 2));
+    let ids: Vec<String> = listed(&service).await.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["rust", "both"]);
+}
+
+#[tokio::test]
+async fn several_threads_share_the_jobs() {
+    let service = Service::new().await;
+    for number in 0..2_050 {
+        service.publish(&job(&number.to_string()));
+    }
+    for _ in 0..5 {
+        service.ingest().await;
+    }
+    service.put_filter(json!({"keywords": "NOT cobol"})).await;
+    let run = service.backfill_matches().begin().await.unwrap().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| futures::executor::block_on(run.scan().work(&|_, _| {})).unwrap());
+        }
+    });
+    let report = run.finish().await.unwrap();
+    assert_eq!((report.jobs, report.switched[0].2), (2_050, 2_050));
+}
+
+#[tokio::test]
+async fn a_backfill_that_is_stopped_changes_nothing_and_is_due_still() {
+    let service = Service::new().await;
+    three_jobs(&service).await;
+    service.put_filter(json!({"keywords": "cobol"})).await;
+    let run = service.backfill_matches().begin().await.unwrap().unwrap();
+    run.scan().stop();
+    run.scan().work(&|_, _| {}).await.unwrap();
+    assert_eq!(run.finish().await.unwrap().switched, []);
+    assert_eq!(listed(&service).await, owned(&[("both", 3), ("rust", 1)]));
+    assert_eq!(backfill(&service).await.switched.len(), 1);
+}
+
+#[tokio::test]
+async fn filters_too_many_for_sieves_find_the_same_jobs() {
+    let service = Service::with(bare_acme().campaign(campaign("camp").paused())).await;
+    three_jobs(&service).await;
+    for number in 0..600 {
+        let filter = bidloop_domain::port::FilterRecord {
+            id: bidloop_domain::model::FilterId::parse(&format!("f_{number}")).unwrap(),
+            name: "One of many".to_owned(),
+            body: json!({"keywords": format!("cobol OR word{number}")}),
+        };
+        let change = bidloop_domain::port::ProvisioningChange::PutFilter(
+            Service::organization(),
+            Service::campaign(),
+            filter,
+        );
+        service.commit(change).await;
+    }
+    service.put_filter(json!({"keywords": "fortran"})).await;
+    let (store, backfills) = watched(&service);
+    let report = backfills.run(&|_, _| {}).await.unwrap();
+    assert_eq!((report.jobs, report.switched[0].2), (3, 2));
+    assert_eq!(store.read.lock().unwrap().len(), 3);
 }

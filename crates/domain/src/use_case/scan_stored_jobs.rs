@@ -1,0 +1,242 @@
+//! Scan stored jobs: which of them match some lists of filters, newest first, in as many threads as the caller gives.
+//!
+//! Where signatures tell enough, only the jobs that they let pass are read, parsed and matched (ADR 11). Whose signature
+//! is missing passes. What becomes of the result is the callers' business.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::matching::index::{Frequencies, IndexFull, LoadError};
+use crate::matching::{CompiledFilter, FilterIndex, JobSignature, MatchScratch, PreparedJob, SignatureSieve};
+use crate::model::{JobPost, SavedFilter};
+use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob};
+
+/// Jobs whose JSON is read at once.
+const JOBS_AT_ONCE: usize = 500;
+/// Sequence numbers whose signatures are read at once: some 2 MB, some milliseconds of a reader of SQLite.
+const SIGNATURES_AT_ONCE: i64 = 16_384;
+/// With more filters, asking each of them costs as much as reading the job; together they would let most jobs pass.
+const MAX_SIEVES: usize = 500;
+/// With more filters, it matters that the index knows which words are rare.
+const FILTERS_WITHOUT_SAMPLE: usize = 100;
+/// Jobs from which the index learns that.
+const SAMPLE: u32 = 500;
+
+/// A filter of a list, by their numbers.
+type FilterNumber = (u32, u32);
+
+/// A scan under way. Each thread that takes part runs [`Self::work`]; when all have ended, [`Self::into_found`] has the
+/// result.
+#[derive(Debug)]
+pub struct JobScan {
+    matches: Arc<dyn MatchStore>,
+    watermark: i64,
+    /// How the jobs are found that are worth reading; none: each is.
+    sieves: Option<Vec<SignatureSieve>>,
+    index: FilterIndex<FilterNumber>,
+    /// Sequence numbers that one thread takes at a time.
+    page: i64,
+    /// The highest sequence number that no thread has taken.
+    next: AtomicI64,
+    /// Sequence numbers that are not done with.
+    left: AtomicI64,
+    looked_at: AtomicU64,
+    stopped: AtomicBool,
+    found: Mutex<Vec<Vec<i64>>>,
+}
+
+impl JobScan {
+    /// A scan of the jobs up to `watermark` for the jobs that match at least one filter of each list.
+    ///
+    /// Compiles the filters on the calling thread, many of them in several.
+    pub async fn new(
+        matches: Arc<dyn MatchStore>,
+        watermark: i64,
+        lists: &[&[StoredFilter]],
+    ) -> Result<Self, StoreError> {
+        let filters: Vec<(FilterNumber, &StoredFilter)> = (0..)
+            .zip(lists)
+            .flat_map(|(list, filters)| (0..).zip(*filters).map(move |(n, filter)| ((list, n), filter)))
+            .collect();
+        let mut frequencies = Frequencies::new();
+        if filters.len() > FILTERS_WITHOUT_SAMPLE {
+            for job in matches.stored_jobs(watermark, None, SAMPLE).await? {
+                frequencies.observe(&prepared(&job)?);
+            }
+        }
+        let mut index = FilterIndex::with_frequencies(frequencies);
+        let keyed = |(number, filter): &(FilterNumber, &StoredFilter)| Ok((*number, compiled(filter)?));
+        index.load(&filters, keyed, |_| {}).map_err(|error| match error {
+            LoadError::Faulty(fault) => fault,
+            LoadError::Full(IndexFull) => StoreError::Backend(IndexFull.to_string()),
+        })?;
+        let sieves = sieves(&filters)?;
+        let top = if filters.is_empty() { 0 } else { watermark };
+        Ok(Self {
+            matches,
+            watermark,
+            page: match sieves {
+                Some(_) => SIGNATURES_AT_ONCE,
+                None => i64::try_from(JOBS_AT_ONCE).unwrap_or(i64::MAX),
+            },
+            sieves,
+            index,
+            next: AtomicI64::new(top),
+            left: AtomicI64::new(top),
+            looked_at: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+            found: Mutex::new(vec![Vec::new(); lists.len()]),
+        })
+    }
+
+    /// Takes part until no job is left, or the scan is stopped or fails. `told` is told from time to time what
+    /// [`Self::progress`] says.
+    ///
+    /// Between its reads it works for milliseconds at a stretch: on a runtime that serves others, run it on threads of
+    /// its own.
+    pub async fn work(&self, told: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<(), StoreError> {
+        let mut scratch = MatchScratch::default();
+        while let Some((first, last)) = self.take() {
+            match self.scan(first, last, &mut scratch, told).await {
+                Ok(true) => self.left.fetch_sub(last - first + 1, Ordering::Relaxed),
+                Ok(false) => return Ok(()),
+                Err(error) => {
+                    self.stop();
+                    return Err(error);
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Lets every thread that takes part end soon, without a result.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// How many jobs were looked at, and how many there are at most.
+    pub fn progress(&self) -> (u64, u64) {
+        let total = u64::try_from(self.watermark).unwrap_or(0);
+        (self.looked_at.load(Ordering::Relaxed), total)
+    }
+
+    /// The sequence numbers of the jobs that match, newest first, a list for each list of filters; none if the scan
+    /// did not come to its end.
+    pub fn into_found(self) -> Option<Vec<Vec<i64>>> {
+        if self.left.into_inner() > 0 {
+            return None;
+        }
+        let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for seqs in &mut found {
+            seqs.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        Some(found)
+    }
+
+    /// The newest sequence numbers that nobody has taken.
+    fn take(&self) -> Option<(i64, i64)> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return None;
+        }
+        let last = self.next.fetch_sub(self.page, Ordering::Relaxed);
+        (last > 0).then(|| ((last - self.page + 1).max(1), last))
+    }
+
+    /// Goes through these sequence numbers; false if the scan was stopped meanwhile.
+    async fn scan(
+        &self,
+        first: i64,
+        last: i64,
+        scratch: &mut MatchScratch,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<bool, StoreError> {
+        let candidates = match &self.sieves {
+            Some(sieves) => self.candidates(sieves, first, last).await?,
+            None => (first..=last).collect(),
+        };
+        for seqs in candidates.rchunks(JOBS_AT_ONCE) {
+            if self.stopped.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let jobs = self.matches.jobs_at(seqs).await?;
+            for job in &jobs {
+                self.match_job(job, scratch)?;
+            }
+            self.looked_at.fetch_add(jobs.len() as u64, Ordering::Relaxed);
+        }
+        let (looked_at, total) = self.progress();
+        told(looked_at, total);
+        Ok(true)
+    }
+
+    /// The numbers whose jobs may match: let pass by their signatures, or without one.
+    async fn candidates(
+        &self,
+        sieves: &[SignatureSieve],
+        first: i64,
+        last: i64,
+    ) -> Result<Vec<i64>, StoreError> {
+        let signatures = self.matches.signatures(first, last).await?;
+        let may_match = |signature: &JobSignature| sieves.iter().any(|sieve| sieve.may_match(signature));
+        let (mut candidates, mut dismissed) = (Vec::new(), 0);
+        let mut next = first;
+        for stored in &signatures {
+            candidates.extend(next..stored.seq);
+            next = stored.seq + 1;
+            if may_match(&stored.signature) {
+                candidates.push(stored.seq);
+            } else {
+                dismissed += 1;
+            }
+        }
+        candidates.extend(next..=last);
+        self.looked_at.fetch_add(dismissed, Ordering::Relaxed);
+        Ok(candidates)
+    }
+
+    fn match_job(&self, job: &StoredJob, scratch: &mut MatchScratch) -> Result<(), StoreError> {
+        let prepared = prepared(job)?;
+        let mut lists = Vec::new();
+        self.index
+            .for_each_match(&prepared, scratch, |(list, _)| lists.push(*list));
+        if lists.is_empty() {
+            return Ok(());
+        }
+        // Several filters of a list may match the job.
+        lists.sort_unstable();
+        lists.dedup();
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        for list in lists {
+            found[list as usize].push(job.seq);
+        }
+        Ok(())
+    }
+}
+
+/// The sieves of filters of which each requires something, if they are so few that asking them pays.
+fn sieves(filters: &[(FilterNumber, &StoredFilter)]) -> Result<Option<Vec<SignatureSieve>>, StoreError> {
+    if filters.len() > MAX_SIEVES {
+        return Ok(None);
+    }
+    let mut sieves = Vec::with_capacity(filters.len());
+    for (_, filter) in filters {
+        let sieve = SignatureSieve::of(&compiled(filter)?);
+        if sieve.passes_all() {
+            return Ok(None);
+        }
+        sieves.push(sieve);
+    }
+    Ok(Some(sieves))
+}
+
+/// The filter, which was checked before it was stored: a fault is corruption.
+fn compiled(filter: &StoredFilter) -> Result<CompiledFilter, StoreError> {
+    SavedFilter::compile_stored(&filter.body)
+        .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", filter.id)))
+}
+
+fn prepared(job: &StoredJob) -> Result<PreparedJob, StoreError> {
+    let post =
+        JobPost::parse(&job.json).map_err(|fault| StoreError::Corrupt(format!("job {}: {fault}", job.id)))?;
+    Ok(PreparedJob::new(&post))
+}
