@@ -8,6 +8,7 @@ mod gin_contender;
 mod gin_rows;
 mod index_rows;
 mod split;
+mod stored;
 mod workload;
 
 use std::path::PathBuf;
@@ -54,6 +55,10 @@ enum Part {
     Index,
     /// The index beside PostgreSQL.
     Sql,
+    /// The program on a million stored jobs.
+    Stored,
+    /// The program with 100,000 filters reading the feed.
+    Ingest,
     /// The index against brute force.
     Equality,
 }
@@ -107,6 +112,11 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Report> {
     if options.asks_for(Part::Equality) {
         report.add(equality_row(options)?);
     }
+    let stored = stored::Parts {
+        stored: options.asks_for(Part::Stored),
+        ingest: options.asks_for(Part::Ingest),
+    };
+    stored::measure(stored, &mut report)?;
     Ok(report)
 }
 

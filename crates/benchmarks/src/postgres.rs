@@ -45,7 +45,8 @@ impl PostgresServer {
                 throw_away: None,
             });
         }
-        Self::start_throw_away("256MB").context("BIDLOOP_TEST_POSTGRES_URL names no server, and none can be started")
+        Self::start_throw_away("256MB")
+            .context("BIDLOOP_TEST_POSTGRES_URL names no server, and none can be started")
     }
 
     /// Starts one with shared buffers of this size, whatever is named.
@@ -130,8 +131,13 @@ impl PostgresServer {
     }
 
     fn sql(&self, url: &str, statement: &str) -> Result<String> {
+        let output = run(&mut self.psql(url, statement))?;
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+
+    fn psql(&self, url: &str, statement: &str) -> Command {
         let mut psql = self.client("psql");
-        let output = run(psql.args([
+        psql.args([
             "-X",
             "-q",
             "-At",
@@ -141,8 +147,8 @@ impl PostgresServer {
             url,
             "-c",
             statement,
-        ]))?;
-        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+        ]);
+        psql
     }
 }
 
@@ -169,6 +175,11 @@ impl PostgresDatabase<'_> {
     /// Runs a statement and returns its rows, a line each.
     pub(super) fn sql(&self, statement: &str) -> Result<String> {
         self.server.sql(&self.url, statement)
+    }
+
+    /// The client program that runs a statement, to be given its input.
+    pub(super) fn psql(&self, statement: &str) -> Command {
+        self.server.psql(&self.url, statement)
     }
 }
 

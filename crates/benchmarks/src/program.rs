@@ -91,6 +91,12 @@ impl Installation {
             .push(("BIDLOOP_MARKETPLACE__BASE_URL", marketplace.to_owned()));
     }
 
+    /// Has services from now on send webhooks to plain addresses of this machine.
+    pub(super) fn send_to_this_machine(&mut self) {
+        self.settings
+            .push(("BIDLOOP_WEBHOOKS__ALLOW_INSECURE_TARGETS", "true".to_owned()));
+    }
+
     /// SQLite's file.
     pub(super) fn sqlite_file(&self) -> PathBuf {
         self.folder.path().join("bidloop.db")

@@ -54,6 +54,13 @@ impl Row {
         self
     }
 
+    /// The figure may be this, but not more.
+    pub(crate) fn at_most(mut self, goal: f64) -> Self {
+        self.holds = Some(self.figure.is_some_and(|figure| figure <= goal));
+        self.goal = Some(format!("at most {}", number(goal)));
+        self
+    }
+
     /// The figure is to be at least this.
     pub(crate) fn at_least(mut self, goal: f64) -> Self {
         self.holds = Some(self.figure.is_some_and(|figure| figure >= goal));

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use bidloop_domain::model::JobPost;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const WORDS: u32 = 50_000;
 const POST_WORDS: usize = 150;
@@ -79,15 +79,20 @@ impl Filter {
 impl Job {
     /// The post as the marketplace serves it.
     pub(super) fn post(&self, number: usize) -> anyhow::Result<JobPost> {
+        let post = self.served(&format!("job{number}"), 1_700_000_000_000);
+        JobPost::parse(&post.to_string()).map_err(|fault| anyhow::anyhow!("a generated post: {fault}"))
+    }
+
+    /// The post's JSON under this id; its posting time is in UNIX milliseconds.
+    pub(super) fn served(&self, id: &str, posted_at: i64) -> Value {
         let (title, description) = self.words.split_at(TITLE_WORDS);
-        let post = json!({
-            "id": format!("job{number}"), "ciphertext": format!("~{number}"), "url": format!("/jobs/{number}"),
-            "title": title.join(" "), "description": description.join(" "), "postedAt": 1_700_000_000_000_u64,
+        json!({
+            "id": id, "ciphertext": format!("~{id}"), "url": format!("/jobs/{id}"),
+            "title": title.join(" "), "description": description.join(" "), "postedAt": posted_at,
             "category": category(self.category),
             "metadata": {"paymentType": "Hourly", "hourlyRate": {"min": self.rate, "max": self.rate}},
             "clientInfo": {"isPaymentVerified": self.payment_verified, "country": country(self.country)},
-        });
-        JobPost::parse(&post.to_string()).map_err(|fault| anyhow::anyhow!("a generated post: {fault}"))
+        })
     }
 }
 

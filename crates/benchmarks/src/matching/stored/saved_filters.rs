@@ -1,0 +1,81 @@
+//! 100,000 saved filters: 10 each of 10 campaigns each of 1,000 organizations. The campaigns are active and push each
+//! match to their organization's endpoint.
+
+use std::net::SocketAddr;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::super::workload::{Filter, Filters, Kind};
+use super::world::subscription;
+
+const ORGANIZATIONS: usize = 1_000;
+const CAMPAIGNS: usize = 10;
+const FILTERS: usize = 10;
+/// All of them.
+pub(super) const COUNT: usize = ORGANIZATIONS * CAMPAIGNS * FILTERS;
+/// Of the workload's filters with two groups, which match the most jobs, one in so many is taken: then a job matches
+/// some 10 of all campaigns.
+const TWO_GROUPS_ONE_IN: usize = 6;
+
+/// The organization of the campaign whose filter is edited, the campaign, and the filter.
+pub(super) const EDITED: [&str; 3] = ["organization_0", "edited", "edited"];
+
+/// What `bidloop apply` is given.
+pub(super) fn document(receiver: SocketAddr) -> Result<Value> {
+    let mut filters = wanted();
+    let mut organizations = Vec::with_capacity(ORGANIZATIONS);
+    for number in 0..ORGANIZATIONS {
+        let mut campaigns = Vec::with_capacity(CAMPAIGNS + 1);
+        for campaign in 0..CAMPAIGNS {
+            let filters = filters.by_ref().take(FILTERS).enumerate().map(|(place, filter)| {
+                let mut filter: Value = serde_json::from_str(&filter.stored())?;
+                filter["id"] = json!(format!("filter_{campaign}_{place}"));
+                filter["name"] = json!("A filter");
+                Ok(filter)
+            });
+            let filters = filters.collect::<Result<Vec<Value>>>()?;
+            campaigns.push(active(&format!("campaign_{campaign}"), &filters));
+        }
+        if number == 0 {
+            campaigns.push(active(EDITED[1], &[edition(0)]));
+        }
+        organizations.push(json!({
+            "id": format!("organization_{number}"), "name": "Benchmark", "subscription": subscription(),
+            "webhooks": [{
+                "id": "endpoint", "url": format!("http://{receiver}/{number}"), "events": ["job.new"], "active": true,
+            }],
+            "campaigns": campaigns,
+        }));
+    }
+    Ok(json!({"organizations": organizations}))
+}
+
+/// The change of the edited filter: from now on it asks for this word.
+pub(super) fn edit(number: usize) -> Value {
+    let [organization, campaign, _] = EDITED;
+    json!({"organizations": [{
+        "id": organization, "campaigns": [{"id": campaign, "filters": [edition(number)]}],
+    }]})
+}
+
+/// A word that no other filter asks for and no other job has.
+pub(super) fn word(number: usize) -> String {
+    format!("edition{number}")
+}
+
+fn edition(number: usize) -> Value {
+    json!({"id": EDITED[2], "name": "Edited", "keywords": word(number)})
+}
+
+fn active(id: &str, filters: &[Value]) -> Value {
+    json!({"id": id, "name": id, "mode": "external", "state": "active", "filters": filters})
+}
+
+fn wanted() -> impl Iterator<Item = Filter> {
+    let mut two_groups = 0;
+    Filters::new(Kind::Selective, 22, &[]).filter(move |filter| {
+        two_groups += usize::from(filter.groups.len() == 2);
+        filter.groups.len() > 2 || two_groups % TWO_GROUPS_ONE_IN == 0
+    })
+}
