@@ -7,6 +7,7 @@ mod footprint;
 mod gin_contender;
 mod gin_rows;
 mod index_rows;
+mod real_posts;
 mod split;
 mod stored;
 mod workload;
@@ -43,8 +44,8 @@ pub(crate) struct Options {
     /// Measure these parts alone.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]
     only: Vec<Part>,
-    /// Real posts, JSON a line, to be split into words; without them, generated ones are.
-    #[arg(long)]
+    /// Real posts, JSON a line, packed with gzip or not; left out, those that lie beside the repository, if any do.
+    #[arg(long, value_name = "FILE")]
     posts: Option<PathBuf>,
 }
 
@@ -55,6 +56,8 @@ enum Part {
     Index,
     /// The index beside PostgreSQL.
     Sql,
+    /// The index on real posts, and splitting them into words.
+    Posts,
     /// The program on a million stored jobs.
     Stored,
     /// The program with 100,000 filters reading the feed.
@@ -76,8 +79,16 @@ impl Options {
 pub(crate) fn measure(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::default();
     let rounds = usize::from(options.rounds);
+    if options.asks_for(Part::Posts) {
+        let posts = real_posts::read(options.posts.as_deref())?;
+        report.add(split::row(posts.as_deref(), rounds)?);
+        if let Some(posts) = posts {
+            real_posts::measure(&mut report, &posts, rounds)?;
+        } else {
+            progress("no real posts are there: nothing is measured on them");
+        }
+    }
     if options.asks_for(Part::Index) {
-        report.add(split::row(options.posts.as_deref(), rounds)?);
         report.add(footprint::row(1_000_000)?);
         let jobs = Matched::new()?;
         report.add(index_rows::against_a_tree(10_000, &jobs, rounds)?);

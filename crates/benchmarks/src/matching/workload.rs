@@ -231,15 +231,15 @@ fn word(number: u32) -> String {
     format!("w{:x}", u64::from(number) * 2_654_435_761 % (1 << 24))
 }
 
-/// Numbers from `first` on, each as likely as its `-s`th power.
+/// Numbers from `first` on and below an end, each as likely as its `-s`th power.
 #[derive(Debug)]
-struct Zipf {
+pub(super) struct Zipf {
     first: u32,
     cumulated: Vec<f64>,
 }
 
 impl Zipf {
-    fn new(first: u32, end: u32, s: f64) -> Self {
+    pub(super) fn new(first: u32, end: u32, s: f64) -> Self {
         let mut sum = 0.0;
         let cumulated = (first..end).map(|number| {
             sum += f64::from(number).powf(-s);
@@ -251,7 +251,7 @@ impl Zipf {
         }
     }
 
-    fn draw(&self, random: &mut Random) -> u32 {
+    pub(super) fn draw(&self, random: &mut Random) -> u32 {
         let most = self.cumulated.last().copied().unwrap_or(0.0);
         let drawn = random.unit() * most;
         let place = self.cumulated.partition_point(|sum| *sum <= drawn);
@@ -296,7 +296,8 @@ impl Random {
         &among[self.index(among.len())]
     }
 
-    fn weighted(&mut self, weights: &[f64]) -> usize {
+    /// Which of the weights, which add up to 1, is drawn.
+    pub(super) fn weighted(&mut self, weights: &[f64]) -> usize {
         let mut drawn = self.unit();
         for (place, weight) in weights.iter().enumerate() {
             if drawn < *weight {
@@ -321,30 +322,4 @@ impl Random {
 }
 
 #[cfg(test)]
-mod tests {
-    use bidloop_domain::matching::PreparedJob;
-    use bidloop_domain::model::SavedFilter;
-
-    use super::*;
-
-    /// The share of filters that match a job.
-    #[expect(clippy::cast_precision_loss, reason = "test code")]
-    fn match_rate(kind: Kind, filters: usize, jobs: usize) -> f64 {
-        let compiled = |filter: Filter| SavedFilter::compile_stored(&filter.stored()).unwrap();
-        let filters: Vec<_> = Filters::new(kind, 1, &[]).take(filters).map(compiled).collect();
-        let posts = Jobs::new(2)
-            .take(jobs)
-            .map(|job| PreparedJob::new(&job.post(0).unwrap()));
-        let matches = posts.map(|job| filters.iter().filter(|filter| filter.matches(&job)).count());
-        matches.sum::<usize>() as f64 / (filters.len() * jobs) as f64
-    }
-
-    #[test]
-    fn as_many_filters_match_as_in_the_reference_workload() {
-        // Of its 100,000 filters 27 and 2,030 match a job on average.
-        let selective = match_rate(Kind::Selective, 8_000, 200);
-        assert!((0.000_20..0.000_34).contains(&selective), "{selective}");
-        let wide = match_rate(Kind::Wide, 2_000, 100);
-        assert!((0.017..0.024).contains(&wide), "{wide}");
-    }
-}
+mod tests;
