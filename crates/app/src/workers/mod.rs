@@ -54,9 +54,7 @@ impl Workers {
             tasks: TaskTracker::new(),
         };
         if roles.contains(&Role::Watch) {
-            workers
-                .tasks
-                .spawn(watch::run(Arc::clone(service), workers.clone()));
+            watch::start(Arc::clone(service), &workers);
             workers
                 .tasks
                 .spawn(backfill::run(Arc::clone(service), workers.clone()));

@@ -3,23 +3,48 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bidloop_domain::use_case::IngestedPage;
+use bidloop_domain::use_case::{IngestJobs, IngestedPage};
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::{Rest, Workers};
 use crate::service::Service;
 
-pub(super) async fn run(service: Arc<Service>, workers: Workers) {
-    let Some((mut ingest, poll_interval)) = service.ingest_jobs() else {
+/// Starts the loop on a thread of its own: it matches on the processor, for seconds at the start where there are a
+/// million filters, and the runtime's threads serve requests and the other loops.
+pub(super) fn start(service: Arc<Service>, workers: &Workers) {
+    let Some((ingest, poll_interval)) = service.ingest_jobs() else {
         tracing::info!("marketplace.base_url is not set: nothing is watched or submitted");
         return;
     };
+    let running = workers.tasks.token();
+    let rest = Rest::new(workers);
+    let runtime = Handle::current();
+    let thread = std::thread::Builder::new().name("watch".to_owned());
+    let spawned = thread.spawn(move || {
+        runtime.block_on(run(&service, ingest, poll_interval, rest));
+        drop(running);
+    });
+    if let Err(error) = spawned {
+        tracing::error!(%error, "the thread that watches cannot be started: no job is read");
+    }
+}
+
+async fn run(service: &Service, mut ingest: IngestJobs, poll_interval: Duration, mut rest: Rest) {
     let never_woken = Notify::new();
-    let mut rest = Rest::new(&workers);
     while !rest.stopped() {
-        match ingest.next_page().await {
+        let page = if ingest.has_filters() {
+            ingest.next_page().await
+        } else {
+            // Loading takes long enough that a stop does not wait for it. A page is recorded as a whole or not at all.
+            tokio::select! {
+                () = rest.stop.cancelled() => return,
+                page = ingest.next_page() => page,
+            }
+        };
+        match page {
             Ok(page) => {
-                tell(&service, &page);
+                tell(service, &page);
                 rest.succeeded();
                 if !page.has_more && !rest.idle(&never_woken, poll_interval).await {
                     return;

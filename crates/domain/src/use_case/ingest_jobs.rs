@@ -5,21 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::current_filters::CurrentFilters;
-use crate::matching::index::{Frequencies, IndexFull, LoadError};
-use crate::matching::{FilterIndex, JobSignature, PreparedJob};
-use crate::model::{CampaignId, FilterId, OrganizationId, SavedFilter};
+use crate::matching::{JobSignature, PreparedJob};
 use crate::port::{
     Clock, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError, MatchedJob, MatchedPage, PageCounts,
-    RecordPage, StoreError, StoredFilter, WorkKind, WorkSignal,
+    RecordPage, StoreError, WorkKind, WorkSignal,
 };
 
 /// Entries asked for at once at most: the protocol's maximum.
 const MAX_PAGE: u32 = 500;
-/// Filters whose indexing takes about a second.
-const PROGRESS_EVERY: usize = 100_000;
-
-/// A filter of a campaign of an organization.
-pub type FilterKey = (OrganizationId, CampaignId, FilterId);
 
 /// What one page brought.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -130,13 +123,11 @@ impl IngestJobs {
             act_within: self.act_within,
             jobs,
         };
-        outcome.counts = match self.record(&mut matched, &prepared).await? {
-            Some(counts) => counts,
-            None => {
-                outcome.has_more = true;
-                return Ok(outcome);
-            }
+        let Some(counts) = self.record(&mut matched, &prepared).await? else {
+            outcome.has_more = true;
+            return Ok(outcome);
         };
+        outcome.counts = counts;
         self.filters.observe(&prepared);
         if outcome.counts.deliveries > 0 {
             self.signal.wake(WorkKind::Deliveries);
@@ -186,37 +177,4 @@ impl IngestJobs {
             page => Ok((page?, false)),
         }
     }
-}
-
-/// Builds the index of stored filters, given what is known of jobs. The filters were checked before they were stored,
-/// so a fault is corruption.
-pub(super) fn compile(
-    filters: &[StoredFilter],
-    frequencies: Frequencies,
-) -> Result<FilterIndex<FilterKey>, StoreError> {
-    let compiled = |filter: &StoredFilter| {
-        let compiled = SavedFilter::compile_stored(&filter.body)
-            .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", filter.id)))?;
-        let key = (
-            filter.organization_id.clone(),
-            filter.campaign_id.clone(),
-            filter.id.clone(),
-        );
-        Ok((key, compiled))
-    };
-    let mut index = FilterIndex::with_frequencies(frequencies);
-    let mut told = 0;
-    let progress = |loaded: usize| {
-        if loaded >= told + PROGRESS_EVERY {
-            told = loaded;
-            tracing::info!(loaded, of = filters.len(), "indexing the saved filters");
-        }
-    };
-    index
-        .load(filters, compiled, progress)
-        .map_err(|error| match error {
-            LoadError::Faulty(fault) => fault,
-            LoadError::Full(IndexFull) => StoreError::Backend(IndexFull.to_string()),
-        })?;
-    Ok(index)
 }

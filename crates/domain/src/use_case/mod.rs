@@ -24,7 +24,7 @@ pub use apply_provisioning::{ApplyProvisioning, ApplyProvisioningError};
 pub use authenticate::{Authenticate, AuthenticateError, Caller};
 pub use backfill_matches::{BackfillMatches, BackfillReport, BackfillRun};
 pub use deliver_webhooks::{DeliverWebhooks, DeliveryFacts, DeliveryLimits, SentDelivery, delivery_activity};
-pub use ingest_jobs::{FilterKey, IngestError, IngestJobs, IngestedPage};
+pub use ingest_jobs::{IngestError, IngestJobs, IngestedPage};
 pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
 pub use list_leads::{ListLeads, ListLeadsError, ListedLeads, MAX_PAGE, PageRequest};
 pub use locate_lead::{LocateLead, LocateLeadError};
