@@ -2,7 +2,9 @@
 
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::FilterId;
-use bidloop_domain::port::{Backfill, DueBackfills, FilterRecord, ProvisioningChange, SwitchMatches};
+use bidloop_domain::port::{
+    Backfill, DueBackfills, FilterRecord, ProvisioningChange, StoredSignature, SwitchMatches,
+};
 use serde_json::{Value, json};
 
 use crate::Stores;
@@ -24,6 +26,7 @@ macro_rules! match_store_contracts {
                 sequence_numbers_are_dense_and_ascending,
                 signatures_are_read_by_number_in_ascending_order,
                 a_changed_jobs_signature_takes_the_place_of_the_old_one,
+                a_missing_signature_can_be_stored_later,
                 jobs_are_read_by_their_numbers_and_those_that_are_gone_passed_over,
                 a_switch_replaces_the_matches_and_settles_the_backfill,
                 new_matches_take_the_moment_of_the_switch_in_posting_order,
@@ -255,6 +258,22 @@ pub async fn a_changed_jobs_signature_takes_the_place_of_the_old_one(stores: Sto
     expected.push((watermark + 1, signature("Cobol")));
     expected.push((watermark + 2, signature("Go")));
     assert_eq!(signatures(&world, 0, watermark + 2).await, expected);
+}
+
+pub async fn a_missing_signature_can_be_stored_later(stores: Stores) {
+    let (world, _, watermark) = changed_world(stores).await;
+    let mut expected = signatures(&world, 0, watermark).await;
+    expected[1].1 = signature("Cobol");
+    expected[3].1 = signature("Pascal");
+    let stored: Vec<StoredSignature> = [1, 3]
+        .map(|place: usize| StoredSignature {
+            seq: expected[place].0,
+            signature: expected[place].1.clone(),
+        })
+        .into();
+    world.stores.matches.store_signatures(&stored).await.unwrap();
+    world.stores.matches.store_signatures(&[]).await.unwrap();
+    assert_eq!(signatures(&world, 0, watermark).await, expected);
 }
 
 pub async fn jobs_are_read_by_their_numbers_and_those_that_are_gone_passed_over(stores: Stores) {

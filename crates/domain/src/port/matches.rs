@@ -79,6 +79,9 @@ pub trait MatchStore: Send + Sync + std::fmt::Debug {
     /// one of this version, which were stored by an older one, are left out.
     async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError>;
 
+    /// Stores the signatures of jobs that have none of this version. One whose job is gone by now does no harm.
+    async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError>;
+
     /// The stored jobs with these sequence numbers, in any order. Numbers that are gone, because the job changed, are
     /// passed over.
     async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError>;

@@ -1,7 +1,7 @@
 //! Scan stored jobs: which of them match some lists of filters, newest first, in as many threads as the caller gives.
 //!
-//! Where signatures tell enough, only the jobs that they let pass are read, parsed and matched (ADR 11). Whose signature
-//! is missing passes. What becomes of the result is the callers' business.
+//! Where signatures tell enough, only the jobs that they let pass are read, parsed and matched (ADR 11). A job whose
+//! signature is missing is read too, and has one from then on. What becomes of the result is the callers' business.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::matching::index::{Frequencies, IndexFull, LoadError};
 use crate::matching::{CompiledFilter, FilterIndex, JobSignature, MatchScratch, PreparedJob, SignatureSieve};
 use crate::model::{JobPost, SavedFilter};
-use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob};
+use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature};
 
 /// Jobs whose JSON is read at once.
 const JOBS_AT_ONCE: usize = 500;
@@ -150,17 +150,29 @@ impl JobScan {
         scratch: &mut MatchScratch,
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<bool, StoreError> {
-        let candidates = match &self.sieves {
+        let (passed, unsigned) = match &self.sieves {
             Some(sieves) => self.candidates(sieves, first, last).await?,
-            None => (first..=last).collect(),
+            None => ((first..=last).collect(), Vec::new()),
         };
-        for seqs in candidates.rchunks(JOBS_AT_ONCE) {
+        for (seqs, missing) in chunks(&passed, false).chain(chunks(&unsigned, true)) {
             if self.stopped.load(Ordering::Relaxed) {
                 return Ok(false);
             }
             let jobs = self.matches.jobs_at(seqs).await?;
+            let mut signatures = Vec::new();
             for job in &jobs {
-                self.match_job(job, scratch)?;
+                let prepared = prepared(job)?;
+                self.match_job(job.seq, &prepared, scratch);
+                if missing {
+                    let signature = JobSignature::of(&prepared);
+                    signatures.push(StoredSignature {
+                        seq: job.seq,
+                        signature,
+                    });
+                }
+            }
+            if !signatures.is_empty() {
+                self.matches.store_signatures(&signatures).await?;
             }
             self.looked_at.fetch_add(jobs.len() as u64, Ordering::Relaxed);
         }
@@ -169,48 +181,50 @@ impl JobScan {
         Ok(true)
     }
 
-    /// The numbers whose jobs may match: let pass by their signatures, or without one.
+    /// The numbers whose jobs may match: those that their signatures let pass, and those without one.
     async fn candidates(
         &self,
         sieves: &[SignatureSieve],
         first: i64,
         last: i64,
-    ) -> Result<Vec<i64>, StoreError> {
+    ) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
         let signatures = self.matches.signatures(first, last).await?;
         let may_match = |signature: &JobSignature| sieves.iter().any(|sieve| sieve.may_match(signature));
-        let (mut candidates, mut dismissed) = (Vec::new(), 0);
+        let (mut passed, mut unsigned) = (Vec::new(), Vec::new());
         let mut next = first;
         for stored in &signatures {
-            candidates.extend(next..stored.seq);
+            unsigned.extend(next..stored.seq);
             next = stored.seq + 1;
             if may_match(&stored.signature) {
-                candidates.push(stored.seq);
-            } else {
-                dismissed += 1;
+                passed.push(stored.seq);
             }
         }
-        candidates.extend(next..=last);
-        self.looked_at.fetch_add(dismissed, Ordering::Relaxed);
-        Ok(candidates)
+        unsigned.extend(next..=last);
+        let dismissed = signatures.len() - passed.len();
+        self.looked_at.fetch_add(dismissed as u64, Ordering::Relaxed);
+        Ok((passed, unsigned))
     }
 
-    fn match_job(&self, job: &StoredJob, scratch: &mut MatchScratch) -> Result<(), StoreError> {
-        let prepared = prepared(job)?;
+    fn match_job(&self, seq: i64, job: &PreparedJob, scratch: &mut MatchScratch) {
         let mut lists = Vec::new();
         self.index
-            .for_each_match(&prepared, scratch, |(list, _)| lists.push(*list));
+            .for_each_match(job, scratch, |(list, _)| lists.push(*list));
         if lists.is_empty() {
-            return Ok(());
+            return;
         }
         // Several filters of a list may match the job.
         lists.sort_unstable();
         lists.dedup();
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         for list in lists {
-            found[list as usize].push(job.seq);
+            found[list as usize].push(seq);
         }
-        Ok(())
     }
+}
+
+/// Parts of ascending numbers, the newest first, each with the mark.
+fn chunks(seqs: &[i64], mark: bool) -> impl Iterator<Item = (&[i64], bool)> {
+    seqs.rchunks(JOBS_AT_ONCE).map(move |seqs| (seqs, mark))
 }
 
 /// The sieves of filters of which each requires something, if they are so few that asking them pays.

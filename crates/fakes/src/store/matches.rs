@@ -74,6 +74,18 @@ impl MatchStore for MemoryStore {
             .collect())
     }
 
+    async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError> {
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        for stored in signatures {
+            let id = state.jobs_by_seq.get(&stored.seq);
+            if let Some(job) = id.and_then(|id| state.jobs.get_mut(id)) {
+                job.signature = stored.signature.clone();
+            }
+        }
+        Ok(())
+    }
+
     async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError> {
         let state = self.state()?;
         let known = seqs

@@ -250,12 +250,13 @@ async fn a_job_that_arrives_during_a_backfill_is_in_the_new_list_and_acted_on_on
     assert_eq!(service.stores.deliveries.pending_count().await, Ok(3));
 }
 
-/// The store, with a record of the jobs that were read. Of the oldest job it has no signature, as if that had been
-/// stored by a version that knew none.
+/// The store, with a record of the jobs that were read. Of the oldest job it has no signature at first, as if that had
+/// been stored by a version that knew none.
 #[derive(Debug)]
 struct Watched {
     store: Arc<dyn MatchStore>,
     read: Mutex<Vec<String>>,
+    signed_later: Mutex<Vec<i64>>,
 }
 
 #[async_trait]
@@ -275,8 +276,15 @@ impl MatchStore for Watched {
 
     async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError> {
         let mut signatures = self.store.signatures(first, last).await?;
-        signatures.retain(|stored| stored.seq > 1);
+        let signed_later = self.signed_later.lock().unwrap();
+        signatures.retain(|stored| stored.seq > 1 || signed_later.contains(&stored.seq));
         Ok(signatures)
+    }
+
+    async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError> {
+        let seqs = signatures.iter().map(|stored| stored.seq);
+        self.signed_later.lock().unwrap().extend(seqs);
+        self.store.store_signatures(signatures).await
     }
 
     async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError> {
@@ -305,6 +313,7 @@ fn watched(service: &Service) -> (Arc<Watched>, BackfillMatches) {
     let store = Arc::new(Watched {
         store: Arc::clone(&service.stores.matches),
         read: Mutex::default(),
+        signed_later: Mutex::default(),
     });
     let matches = Arc::clone(&store);
     (store, BackfillMatches::new(matches, service.clock.clone()))
@@ -330,6 +339,20 @@ async fn only_jobs_that_their_signatures_let_pass_or_that_have_none_are_read() {
         assert!(read.iter().any(|known| known == id), "{id} of {read:?}");
     }
     assert!(read.len() < 10, "{read:?}");
+}
+
+#[tokio::test]
+async fn a_job_without_a_signature_has_one_once_it_was_read_for_the_want_of_it() {
+    let service = Service::with(bare_acme().campaign(campaign("camp").paused())).await;
+    three_jobs(&service).await;
+    let (store, backfills) = watched(&service);
+    for (keywords, expected) in [("fortran", vec!["rust"]), ("pascal", vec![])] {
+        service.put_filter(json!({"keywords": keywords})).await;
+        store.read.lock().unwrap().clear();
+        assert_eq!(backfills.run(&|_, _| {}).await.unwrap().jobs, 3);
+        assert_eq!(*store.read.lock().unwrap(), expected, "{keywords}");
+    }
+    assert_eq!(*store.signed_later.lock().unwrap(), [1]);
 }
 
 #[tokio::test]

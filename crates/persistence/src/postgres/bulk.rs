@@ -30,15 +30,15 @@ pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) ->
     Ok(())
 }
 
-/// Stores signatures none of which is there yet.
-pub(super) async fn insert_job_signatures(conn: &mut Conn, rows: &[JobSignatureRow]) -> Result<(), Failure> {
+/// Stores signatures, in place of what is there.
+pub(super) async fn put_job_signatures(conn: &mut Conn, rows: &[JobSignatureRow]) -> Result<(), Failure> {
     let statement = Bulk {
         before: "INSERT INTO job_signatures (seq, signature) SELECT * FROM unnest(",
         columns: vec![
             Column::Number(rows.iter().map(|row| row.seq).collect()),
             Column::Bytes(rows.iter().map(|row| row.signature.as_slice()).collect()),
         ],
-        after: ")",
+        after: ") ON CONFLICT (seq) DO UPDATE SET signature = excluded.signature",
     };
     statement.run(conn, rows.len()).await?;
     Ok(())

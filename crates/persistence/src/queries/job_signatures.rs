@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 
 use super::jobs::Arrival;
 use super::match_lists::VALUES_AT_ONCE;
-use super::{Conn, insert_job_signatures};
+use super::{Conn, put_job_signatures};
 use crate::failure::Failure;
 use crate::rows::JobSignatureRow;
 use crate::schema::{job_signatures, jobs};
@@ -17,7 +17,7 @@ pub(super) async fn store_signatures(conn: &mut Conn, of: &[Arrival<'_>]) -> Res
         .iter()
         .map(|arrival| JobSignatureRow::new(arrival.seq, &arrival.job.signature))
         .collect();
-    insert_job_signatures(conn, &rows).await
+    put_job_signatures(conn, &rows).await
 }
 
 /// Removes the signatures of what is stored of the jobs so far.

@@ -14,10 +14,10 @@ use diesel_async::RunQueryDsl;
 
 use super::feed::last_job_seq;
 use super::match_lists::VALUES_AT_ONCE;
-use super::{Conn, Store, job_signatures, match_switch};
+use super::{Conn, Store, job_signatures, match_switch, put_job_signatures};
 use crate::columns::{number, read};
 use crate::failure::Failure;
-use crate::rows::{StoredFilterRow, StoredJobRow};
+use crate::rows::{JobSignatureRow, StoredFilterRow, StoredJobRow};
 use crate::schema::{campaigns, filters, jobs};
 
 #[async_trait]
@@ -40,6 +40,15 @@ impl MatchStore for Store {
 
     async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError> {
         self.read(async move |conn: &mut Conn| job_signatures::signatures(conn, first, last).await)
+            .await
+    }
+
+    async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError> {
+        let rows = signatures
+            .iter()
+            .map(|stored| JobSignatureRow::new(stored.seq, &stored.signature));
+        let rows: Arc<[JobSignatureRow]> = rows.collect();
+        self.write(async move |conn: &mut Conn| put_job_signatures(conn, &rows).await)
             .await
     }
 

@@ -4,7 +4,7 @@
 //! `execute_together!` and `dense_range!`.
 
 use super::bulk::{
-    insert_deliveries, insert_job_signatures, insert_matches, insert_new_leads, update_list_ends,
+    insert_deliveries, insert_matches, insert_new_leads, put_job_signatures, update_list_ends,
     upsert_filter_changes,
 };
 use super::{Conn, PAGE_SIZE, Store};

@@ -19,11 +19,14 @@ pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) ->
     Ok(())
 }
 
-/// Stores signatures none of which is there yet.
-pub(super) async fn insert_job_signatures(conn: &mut Conn, rows: &[JobSignatureRow]) -> Result<(), Failure> {
+/// Stores signatures, in place of what is there.
+pub(super) async fn put_job_signatures(conn: &mut Conn, rows: &[JobSignatureRow]) -> Result<(), Failure> {
     for row in rows {
         diesel::insert_into(job_signatures::table)
             .values(row)
+            .on_conflict(job_signatures::seq)
+            .do_update()
+            .set(job_signatures::signature.eq(&row.signature))
             .execute(conn)
             .await?;
     }
