@@ -57,7 +57,7 @@ const DICTIONARY: &str = "WITH known AS MATERIALIZED \
 pub(super) struct Server {
     runtime: Runtime,
     client: Client,
-    server: PostgresServer,
+    process: PostgresServer,
     address: String,
 }
 
@@ -90,7 +90,7 @@ impl Server {
         Ok(Self {
             runtime,
             client,
-            server,
+            process: server,
             address,
         })
     }
@@ -152,7 +152,7 @@ impl Server {
 
     /// The numbers of the filters that match, in any order.
     pub(super) fn matches(&self, plan: &Plan, job: &Asked) -> Result<Vec<i32>> {
-        let rows = self.runtime.block_on(self.client.query(
+        let row = self.runtime.block_on(self.client.query_one(
             &plan.statement,
             &[
                 &job.words,
@@ -162,7 +162,7 @@ impl Server {
                 &job.country,
             ],
         ))?;
-        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+        Ok(row.try_get(0)?)
     }
 
     fn execute(&self, sql: &str) -> Result<()> {
@@ -194,7 +194,7 @@ impl Server {
 
     fn copy(&self, table: &str, write: impl FnOnce(&mut BufWriter<ChildStdin>) -> Result<()>) -> Result<()> {
         let sql = format!("COPY {table} FROM STDIN");
-        let mut psql = self.server.client("psql");
+        let mut psql = self.process.client("psql");
         psql.args([
             "-X",
             "-q",
@@ -229,10 +229,10 @@ impl Asked {
     }
 }
 
-/// The query: what is cheap to judge stands before what is not.
+/// The query: what is cheap to judge stands before what is not, and the answer is one row.
 fn query(with: &str, table: &str, words: &str, overlaps: &str) -> String {
     let mut sql = format!(
-        "{with}SELECT id FROM {table} WHERE anchor {overlaps} {words} \
+        "{with}SELECT coalesce(array_agg(id), '{{}}') FROM {table} WHERE anchor {overlaps} {words} \
          AND (min_rate IS NULL OR min_rate <= $3) AND (NOT payment_verified OR $4) \
          AND (categories IS NULL OR $2 = ANY (categories)) \
          AND (excluded_countries IS NULL OR NOT $5 = ANY (excluded_countries))"
