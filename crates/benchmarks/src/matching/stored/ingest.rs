@@ -57,10 +57,12 @@ impl<'s> Ingesting<'s> {
     ) -> Result<Self> {
         let world = World::new(program, server)?;
         let receiver = Receiver::open(world.feed.runtime())?;
-        let document = saved_filters::document(receiver.address)?;
+        let documents = saved_filters::documents(receiver.address)?;
         progress(&format!("applying {COUNT} filters"));
         let started = Instant::now();
-        world.installation.apply(&document)?;
+        for document in documents {
+            world.installation.apply(&document)?;
+        }
         let applied = started.elapsed();
         let stored = world.database.number("SELECT count(*) FROM filters")?;
         ensure!(
