@@ -21,7 +21,7 @@ const LOOKED_AT: usize = 20;
 const ARRIVING: u32 = 50;
 /// Jobs of a round, and rounds of either kind.
 const BACKLOG: usize = 3_000;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(60);
