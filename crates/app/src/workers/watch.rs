@@ -66,7 +66,12 @@ fn tell(service: &Service, page: &IngestedPage) {
     metrics.feed_entries("changed", counts.changed_jobs);
     metrics.feed_entries("malformed", page.malformed.len() as u64);
     metrics.matches(counts.matches);
-    metrics.feed_behind(page.behind.unwrap_or(Duration::ZERO));
+    match page.behind {
+        Some(behind) => metrics.feed_behind(behind),
+        // A page without a readable job in the middle of a long feed says nothing.
+        None if page.has_more => {}
+        None => metrics.feed_behind(Duration::ZERO),
+    }
     if page.position_refused {
         tracing::warn!(
             "the marketplace refused the stored position: reading starts again at the oldest job kept"

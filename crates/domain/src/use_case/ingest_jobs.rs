@@ -25,7 +25,8 @@ pub struct IngestedPage {
     pub position_refused: bool,
     /// There is more to read right now.
     pub has_more: bool,
-    /// How old the newest post of the page is, while there is more: how far behind the feed the reading is.
+    /// How old the newest post of the page is, while there is more: how far behind the feed the reading is. `None` at
+    /// the feed's end, and for a page without a post.
     pub behind: Option<Duration>,
 }
 

@@ -5,6 +5,7 @@
 mod activities;
 mod api_keys;
 mod contracts;
+mod filter_changes;
 mod leads;
 mod match_lists;
 mod opening;
