@@ -265,13 +265,13 @@ pub async fn a_missing_signature_can_be_stored_later(stores: Stores) {
     let mut expected = signatures(&world, 0, watermark).await;
     expected[1].1 = signature("Cobol");
     expected[3].1 = signature("Pascal");
-    let stored: Vec<StoredSignature> = [1, 3]
+    let later: Vec<StoredSignature> = [1, 3]
         .map(|place: usize| StoredSignature {
             seq: expected[place].0,
             signature: expected[place].1.clone(),
         })
         .into();
-    world.stores.matches.store_signatures(&stored).await.unwrap();
+    world.stores.matches.store_signatures(&later).await.unwrap();
     world.stores.matches.store_signatures(&[]).await.unwrap();
     assert_eq!(signatures(&world, 0, watermark).await, expected);
 }

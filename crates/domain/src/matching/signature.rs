@@ -297,7 +297,7 @@ impl Mark {
         }
     }
 
-    /// By FNV-1a with 64 bits over the kind and the text, mixed by the last steps of MurmurHash3, since of FNV's own
+    /// By FNV-1a with 64 bits over the kind and the text, mixed by the last steps of `MurmurHash3`, since of FNV's own
     /// bits the higher ones know little of the last letters.
     fn of(kind: u8, text: &str) -> Self {
         const OFFSET_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
