@@ -27,8 +27,9 @@ const NEW_JOBS: &str = "bidloop_feed_entries_total{outcome=\"new\"}";
 /// The program at work on all the filters.
 #[derive(Debug)]
 pub(super) struct Ingesting<'s> {
+    /// First, so that it has ended when what it runs on goes.
+    service: Service,
     pub(super) world: World<'s>,
-    pub(super) service: Service,
     pub(super) posts: Posts,
     receiver: Receiver,
     database_pid: Option<u32>,

@@ -18,7 +18,7 @@ const ORGANIZATIONS_AT_ONCE: usize = 50;
 pub(super) const COUNT: usize = ORGANIZATIONS * CAMPAIGNS * FILTERS;
 /// Of the workload's filters with two groups, which match the most jobs, one in so many is taken: then a job matches
 /// some 10 of all campaigns.
-const TWO_GROUPS_ONE_IN: usize = 5;
+const TWO_GROUPS_ONE_IN: usize = 4;
 
 /// The organization of the campaign whose filter is edited, the campaign, and the filter.
 pub(super) const EDITED: [&str; 3] = ["organization_0", "edited", "edited"];
