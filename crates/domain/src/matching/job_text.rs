@@ -23,6 +23,45 @@ pub(super) fn word_hash(word: &str) -> u64 {
     WORD_HASHER.hash_one(word)
 }
 
+/// What tells most words apart without looking at their spelling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WordKey {
+    /// The [`word_hash`].
+    pub(super) hash: u64,
+    /// The first eight bytes. A shorter word is followed by zeros and a last byte that tells its length and that no
+    /// UTF-8 text has, so that what is equal here is the same word, or both are longer.
+    pub(super) beginning: u64,
+}
+
+impl WordKey {
+    pub(super) fn of(word: &str) -> Self {
+        Self {
+            hash: word_hash(word),
+            beginning: beginning(word),
+        }
+    }
+
+    /// Whether the beginning is the whole word.
+    pub(super) const fn is_short(self) -> bool {
+        self.beginning >> 56 >= 0xF8
+    }
+}
+
+fn beginning(word: &str) -> u64 {
+    let bytes = word.as_bytes();
+    let half = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+    let short = match (bytes.first_chunk::<8>(), bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(bytes), _, _) => return u64::from_le_bytes(*bytes),
+        // The halves overlap, and agree where they do.
+        (None, Some(first), Some(last)) => half(first) | half(last) << (8 * (bytes.len() - 4)),
+        _ => bytes
+            .iter()
+            .rev()
+            .fold(0, |all, byte| all << 8 | u64::from(*byte)),
+    };
+    short | (0xF8 + bytes.len() as u64) << 56
+}
+
 /// Some of the fields of a job's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldSet(u8);
@@ -75,12 +114,13 @@ pub struct JobText {
     skills_from: u32,
 }
 
+/// A word of a job, once for all its places.
 #[derive(Debug, Clone)]
-struct DistinctWord {
-    hash: u64,
+pub(super) struct DistinctWord {
+    pub(super) key: WordKey,
+    pub(super) fields: FieldSet,
     start: u32,
     end: u32,
-    fields: FieldSet,
     first_place: u32,
     last_place: u32,
     places: u32,
@@ -147,7 +187,8 @@ impl JobText {
             let known = &words[*n as usize];
             folded.get(known.start as usize..known.end as usize) == Some(word)
         };
-        let hash = word_hash(word);
+        let key = WordKey::of(word);
+        let hash = key.hash;
         if let Some(&number) = self.by_word.find(hash, same) {
             let known = &mut words[number as usize];
             self.next_place[known.last_place as usize] = place;
@@ -158,16 +199,16 @@ impl JobText {
         } else {
             let number = words.len() as u32;
             words.push(DistinctWord {
-                hash,
+                key,
+                fields: FieldSet::of(field),
                 start: start as u32,
                 end: end as u32,
-                fields: FieldSet::of(field),
                 first_place: place,
                 last_place: place,
                 places: 1,
             });
             self.by_word
-                .insert_unique(hash, number, |n| words[*n as usize].hash);
+                .insert_unique(hash, number, |n| words[*n as usize].key.hash);
             self.sequence.push(number);
         }
         self.next_place.push(NOWHERE);
@@ -202,11 +243,9 @@ impl JobText {
             .is_some_and(|numbers| self.contains_sequence(&numbers, prefix.map(String::as_str), fields))
     }
 
-    /// The distinct words in the order of their numbers, from 0, each with its [`word_hash`].
-    pub(super) fn hashed_words(&self) -> impl Iterator<Item = (u64, &str, FieldSet)> {
-        self.words
-            .iter()
-            .map(|word| (word.hash, self.spelling(word), word.fields))
+    /// The distinct words, in the order of their numbers, from 0.
+    pub(super) fn words(&self) -> &[DistinctWord] {
+        &self.words
     }
 
     /// Whether the words with these numbers, then a word beginning with `prefix` if given, stand directly after one
@@ -270,7 +309,7 @@ impl JobText {
         &self.words[number as usize]
     }
 
-    fn spelling(&self, word: &DistinctWord) -> &str {
+    pub(super) fn spelling(&self, word: &DistinctWord) -> &str {
         &self.folded[word.start as usize..word.end as usize]
     }
 }

@@ -1,14 +1,14 @@
 //! A filter's conditions as a row of 32-bit words: small, in one piece, and naming texts by their numbers.
 //!
 //! ```text
-//! body       = slot  (length << 1 | unknown_holds)  condition*  (KEYWORDS node | END)  token*  count of tokens
+//! body       = (length << 1 | unknown_holds)  condition*  (KEYWORDS node | END)  token*  count of tokens
 //! condition  = (operation << 24 | operand)  further words, as the operation says
 //! node       = (kind << 29 | fields << 26 | operand)  further words, as the kind says
 //! ```
 //!
 //! The keywords come last because they cost most. The tokens are those under which the filter is registered. What the
-//! filter's entry settles by itself is left out: flags, payment kinds, most categories and rates, and the group under
-//! whose tokens it stands.
+//! filter's entry settles by itself is left out: flags, payment kinds, most categories and rates, the group under whose
+//! tokens it stands, and most others.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub(super) const OPERAND: u32 = (1 << FIELDS_SHIFT) - 1;
 /// On a phrase's count of words: the last is a prefix.
 pub(super) const PHRASE_PREFIX: u32 = 1 << 16;
 /// Words before the conditions.
-pub(super) const HEADER: usize = 2;
+pub(super) const HEADER: usize = 1;
 
 /// What a condition's first word says.
 pub(super) mod operation {
@@ -71,17 +71,16 @@ pub(super) mod node {
 /// In place of an upper end in [`operation::HOURLY_DOLLARS`].
 pub(super) const NO_UPPER_DOLLARS: u32 = 4_095;
 
-/// Writes slot, length and conditions of `filter` and tells `groups` what they require; the tokens are still to be
+/// Writes length and conditions of `filter` and tells `groups` what they require; the tokens are still to be
 /// added, by [`finish`].
 pub(super) fn encode(
-    slot: u32,
     filter: &CompiledFilter,
     terms: &mut Terms,
     groups: &mut Groups,
     body: &mut Vec<u32>,
 ) -> Result<(), IndexFull> {
     body.clear();
-    body.extend([slot, u32::from(filter.unknown_holds())]);
+    body.push(u32::from(filter.unknown_holds()));
     let mut keywords = None;
     for condition in filter.conditions() {
         match condition {
@@ -101,11 +100,6 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Takes the condition at `part` out.
-pub(super) fn leave_condition_out(part: Range<usize>, body: &mut Vec<u32>) {
-    body.drain(part);
-}
-
 /// Takes a part of the keywords out that is all of the expression at `root` or stands directly in its outermost AND.
 pub(super) fn leave_keywords_out(root: usize, part: Range<usize>, body: &mut Vec<u32>) {
     if part.start == root {
@@ -120,7 +114,16 @@ pub(super) fn leave_keywords_out(root: usize, part: Range<usize>, body: &mut Vec
         let length = part.len() as u32;
         body[root] -= length;
         body.drain(part);
+        if body[root] & OPERAND == 0 {
+            body.truncate(root - 1);
+            body.push(operation::END << OPERATION_SHIFT);
+        }
     }
+}
+
+/// Whether every job meets the conditions; asked before the tokens are added.
+pub(super) fn is_settled(body: &[u32]) -> bool {
+    body[HEADER] >> OPERATION_SHIFT == operation::END
 }
 
 /// Adds the tokens, given as bits, and the length.
@@ -128,13 +131,13 @@ pub(super) fn finish(tokens: impl Iterator<Item = u32>, body: &mut Vec<u32>) -> 
     let from = body.len();
     body.extend(tokens);
     body.push(operand(body.len() - from)?);
-    body[1] |= operand(body.len())? << 1;
+    body[0] |= operand(body.len())? << 1;
     Ok(())
 }
 
-/// The body's length, told from its second word.
-pub(super) const fn length(second: u32) -> usize {
-    (second >> 1) as usize
+/// The body's length, told from its first word.
+pub(super) const fn length(first: u32) -> usize {
+    (first >> 1) as usize
 }
 
 /// The tokens, as bits, of a complete body.

@@ -1,35 +1,40 @@
 //! A job in the index's numbers: built once a match, and asked by every entry and every survivor.
 
-use super::posting::{ALWAYS, Outline, TokenBits, hashed};
+use super::posting::{Outline, TokenSieve};
 use super::terms::{Terms, UNKNOWN};
 use super::token::{Attributed, Token, TokenKind};
+use super::vocabulary::WordsFound;
 use crate::matching::condition::Attribute;
 use crate::matching::{FieldSet, PreparedJob};
-
-/// Marks a free place of the table.
-const FREE: u32 = u32::MAX;
 
 /// The job's tokens and values, as far as filters name them. Kept between jobs for its memory.
 #[derive(Debug, Clone)]
 pub(super) struct JobView {
-    /// The tokens of the job that occur in filters.
+    /// The tokens of the job that occur in filters, each once.
     pub(super) tokens: Vec<Token>,
-    /// The same, hashed, in 8 KiB.
-    pub(super) bits: Box<TokenBits>,
+    /// The same, for entries.
+    pub(super) sieve: TokenSieve,
     pub(super) outline: Outline,
-    /// Words and prefixes by their tokens: the number of the word in the job's text and the fields, see [`packed`].
-    table: Vec<(u32, u32)>,
+    found: WordsFound,
+    words: Places,
+    prefixes: Places,
     pub(super) attributes: [u32; Attribute::COUNT],
     pub(super) skills: Vec<u32>,
 }
+
+/// By the number of a word or prefix: where the job has it, see [`packed`]; 0 if it has not.
+#[derive(Debug, Clone, Default)]
+struct Places(Vec<u32>);
 
 impl Default for JobView {
     fn default() -> Self {
         Self {
             tokens: Vec::new(),
-            bits: Box::new([0; 1 << 10]),
+            sieve: TokenSieve::default(),
             outline: Outline::default(),
-            table: Vec::new(),
+            found: WordsFound::default(),
+            words: Places::default(),
+            prefixes: Places::default(),
             attributes: [UNKNOWN; Attribute::COUNT],
             skills: Vec::new(),
         }
@@ -39,29 +44,44 @@ impl Default for JobView {
 impl JobView {
     /// Looks at `job` in the numbers of `terms`.
     pub(super) fn look_at(&mut self, job: &PreparedJob, terms: &Terms) {
-        self.tokens.clear();
-        self.skills.clear();
-        self.bits.fill(0);
-        // Two places a token at least, and prefixes are rare; should they not be, the table grows.
-        let words = job.text().hashed_words().size_hint().0;
-        self.table.clear();
-        self.table
-            .resize((words * 2).next_power_of_two().max(64), (FREE, 0));
-
-        for (number, (hash, word, fields)) in (0..).zip(job.text().hashed_words()) {
-            if let Some(known) = terms.words.number(hash, word) {
-                self.add(Token::new(TokenKind::Word, known), packed(number, fields));
+        self.forget();
+        self.words.make_room(terms.words.len());
+        self.prefixes.make_room(terms.prefixes.len());
+        let text = job.text();
+        terms.words.find_words(text, &mut self.found);
+        for (number, known) in &self.found.found {
+            let packed = packed(*number, text.words()[*number as usize].fields);
+            // A job's words are distinct.
+            self.words.0[*known as usize] = packed;
+            self.tokens.push(Token::new(TokenKind::Word, *known));
+        }
+        if terms.prefixes.len() > 0 {
+            for (number, word) in (0..).zip(text.words()) {
+                let packed = packed(number, word.fields);
+                terms.prefixes.of_word(text.spelling(word), |prefix| {
+                    if self.prefixes.add(prefix, packed) {
+                        self.tokens.push(Token::new(TokenKind::Prefix, prefix));
+                    }
+                });
             }
-            terms.prefixes.of_word(word, |prefix| {
-                self.add(Token::new(TokenKind::Prefix, prefix), packed(number, fields));
-            });
         }
         self.look_at_values(job, terms);
         for token in &self.tokens {
-            let hash = hashed(*token);
-            self.bits[usize::from(hash >> 6)] |= 1 << (hash & 63);
+            self.sieve.add(*token);
         }
-        self.bits[usize::from(ALWAYS >> 6)] |= 1 << (ALWAYS & 63);
+    }
+
+    /// Undoes what the job before left, which is less than clearing everything.
+    fn forget(&mut self) {
+        for token in self.tokens.drain(..) {
+            self.sieve.remove(token);
+            match token.kind() {
+                TokenKind::Word => self.words.0[token.number()] = 0,
+                TokenKind::Prefix => self.prefixes.0[token.number()] = 0,
+                TokenKind::Value | TokenKind::Any => {}
+            }
+        }
+        self.skills.clear();
     }
 
     fn look_at_values(&mut self, job: &PreparedJob, terms: &Terms) {
@@ -87,52 +107,44 @@ impl JobView {
         self.outline = Outline::new(job, category, terms.category(category));
     }
 
-    fn add(&mut self, token: Token, packed: u32) {
-        if (self.tokens.len() + 1) * 2 > self.table.len() {
-            let entries = std::mem::take(&mut self.table);
-            self.table.resize(entries.len() * 2, (FREE, 0));
-            for (token, packed) in entries.into_iter().filter(|(token, _)| *token != FREE) {
-                let place = self.place(token);
-                self.table[place] = (token, packed);
-            }
-        }
-        let place = self.place(token.bits());
-        let entry = &mut self.table[place];
-        if entry.0 == FREE {
-            *entry = (token.bits(), packed);
-            self.tokens.push(token);
-        } else {
-            // A prefix of another word of the job: of it the fields alone count.
-            entry.1 |= packed & 0b111;
-        }
+    /// Whether the job has the word in one of the fields.
+    #[inline]
+    pub(super) fn has_word(&self, word: u32, fields: u32) -> bool {
+        self.words.0[word as usize] & fields != 0
     }
 
-    /// Where the token stands, or would stand.
+    /// Whether the job has a word with the prefix in one of the fields.
     #[inline]
-    fn place(&self, token: u32) -> usize {
-        let mask = self.table.len() - 1;
-        let mut place = (token.wrapping_mul(0x9E37_79B1) >> 12) as usize & mask;
-        while self.table[place].0 != token && self.table[place].0 != FREE {
-            place = (place + 1) & mask;
-        }
-        place
-    }
-
-    /// Whether the job has the word or prefix in one of the fields.
-    #[inline]
-    pub(super) fn has(&self, token: Token, fields: u32) -> bool {
-        let (known, packed) = self.table[self.place(token.bits())];
-        known == token.bits() && packed & fields != 0
+    pub(super) fn has_prefix(&self, prefix: u32, fields: u32) -> bool {
+        self.prefixes.0[prefix as usize] & fields != 0
     }
 
     /// The number of the word in the job's text.
     pub(super) fn place_in_text(&self, word: u32) -> Option<u32> {
-        let token = Token::new(TokenKind::Word, word).bits();
-        let (known, packed) = self.table[self.place(token)];
-        (known == token).then_some(packed >> 3)
+        let packed = self.words.0[word as usize];
+        (packed != 0).then_some(packed >> 3)
     }
 }
 
+impl Places {
+    fn make_room(&mut self, numbers: usize) {
+        if self.0.len() < numbers {
+            self.0.resize(numbers, 0);
+        }
+    }
+
+    /// Tells whether it is the first with this number. Of the others the fields alone count: they are other words with
+    /// the same prefix.
+    #[inline]
+    fn add(&mut self, number: u32, packed: u32) -> bool {
+        let place = &mut self.0[number as usize];
+        let is_first = *place == 0;
+        *place = if is_first { packed } else { *place | packed & 0b111 };
+        is_first
+    }
+}
+
+/// The word's number in the job's text and its fields, of which there is at least one.
 const fn packed(number: u32, fields: FieldSet) -> u32 {
     number << 3 | fields.bits()
 }

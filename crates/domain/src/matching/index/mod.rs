@@ -45,7 +45,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use self::bodies::Bodies;
 use self::job_view::JobView;
-use self::posting::Posting;
+use self::posting::{MAX_FILTERS, Posting};
 use self::postings::{Postings, Survivors};
 use self::required::Groups;
 use self::survivor::Asked;
@@ -118,8 +118,8 @@ struct Filter<K> {
 pub struct MatchScratch {
     view: JobView,
     survivors: Survivors,
-    /// Slots of the filters that match.
-    matched: Vec<u32>,
+    /// Where the filters are that are evaluated.
+    bodies: Vec<u32>,
 }
 
 /// What one match looked at, for measurements.
@@ -191,29 +191,34 @@ impl<K> FilterIndex<K> {
         let MatchScratch {
             view,
             survivors,
-            matched,
+            bodies,
         } = scratch;
         view.look_at(job, &self.terms);
         self.postings.survivors(view, survivors);
-        // The bodies lie far apart, and so do the keys. Asking for all of them first lets the reads overlap, instead
-        // of each waiting for what comes of the one before.
-        let touched = survivors
+        // The bodies lie far apart. Asking for all of them first lets the reads overlap, instead of each waiting for
+        // what comes of the one before.
+        bodies.clear();
+        let open = survivors.open.iter();
+        bodies.extend(open.map(|slot| {
+            self.filters[*slot as usize]
+                .as_ref()
+                .map_or(0, |filter| filter.body)
+        }));
+        let touched = bodies
             .iter()
-            .fold(0, |touched, body| touched ^ self.bodies.first(body));
+            .fold(0, |touched, body| touched ^ self.bodies.first(*body));
         std::hint::black_box(touched);
         let asked = Asked {
             job,
             view,
             terms: &self.terms,
         };
-        matched.clear();
-        for body in survivors.iter() {
-            let words = self.bodies.from(body);
-            if asked.matches(words) {
-                matched.push(words[0]);
+        for (slot, body) in survivors.open.iter().zip(bodies) {
+            if asked.matches(self.bodies.from(*body)) {
+                survivors.settled.push(*slot);
             }
         }
-        for slot in matched.iter() {
+        for slot in &survivors.settled {
             if let Some(filter) = &self.filters[*slot as usize] {
                 found(&filter.key);
             }
@@ -242,7 +247,7 @@ impl<K> FilterIndex<K> {
                 .iter()
                 .map(|token| self.postings.load(*token))
                 .sum(),
-            evaluated: scratch.survivors.iter().count(),
+            evaluated: scratch.bodies.len(),
             matched,
         }
     }
@@ -252,11 +257,12 @@ impl<K> FilterIndex<K> {
         self.bodies.len()
     }
 
-    fn release(&mut self, body: u32) {
+    /// Forgets the oldest entries of the slot, which are those of this body.
+    fn release(&mut self, slot: u32, body: u32) {
         let words = self.bodies.from(body);
-        let length = body::length(words[1]);
+        let length = body::length(words[0]);
         for token in body::tokens(&words[..length]) {
-            self.postings.remove(Token::from_bits(*token), body);
+            self.postings.remove(Token::from_bits(*token), slot);
         }
         self.bodies.release(body, length);
     }
@@ -271,21 +277,27 @@ impl<K> FilterIndex<K> {
             encoded,
             ..
         } = self;
-        groups.clear();
-        body::encode(slot, filter, terms, groups, encoded)?;
-        groups.rank(terms, |token| postings.load(token));
-        groups.leave_rarest_out(encoded);
-        let anchors = groups.rarest();
-        body::finish(anchors.iter().map(|token| token.bits()), encoded)?;
-        let mut posting = Posting::new(filter, &groups.categories, anchors.len() > 1);
-        for group in groups.others() {
-            posting.require(group);
+        if slot as usize >= MAX_FILTERS {
+            return Err(IndexFull);
         }
-        posting.body = bodies.store(encoded)?;
+        groups.clear();
+        body::encode(filter, terms, groups, encoded)?;
+        groups.rank(terms, |token| postings.load(token));
+        let anchors = groups.rarest();
+        let mut posting = Posting::new(slot, filter, &groups.categories);
+        groups.enter(&mut posting, encoded);
+        if anchors.len() > 1 {
+            posting.is_one_of_several();
+        }
+        if body::is_settled(encoded) {
+            posting.settles();
+        }
+        body::finish(anchors.iter().map(|token| token.bits()), encoded)?;
+        let body = bodies.store(encoded)?;
         for token in anchors {
             postings.add(token, posting)?;
         }
-        Ok(posting.body)
+        Ok(body)
     }
 }
 
@@ -296,7 +308,7 @@ impl<K: Hash + Eq> FilterIndex<K> {
             let body = self.register(slot, filter)?;
             if let Some(known) = &mut self.filters[slot as usize] {
                 let old = std::mem::replace(&mut known.body, body);
-                self.release(old);
+                self.release(slot, old);
             }
             return Ok(true);
         }
@@ -330,7 +342,7 @@ impl<K: Hash + Eq> FilterIndex<K> {
         };
         let (slot, _) = entry.remove();
         if let Some(filter) = self.filters[slot as usize].take() {
-            self.release(filter.body);
+            self.release(slot, filter.body);
         }
         self.free_slots.push(slot);
         true

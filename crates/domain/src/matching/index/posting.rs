@@ -1,21 +1,35 @@
 //! A filter's entry under a token: enough of its conditions to pass nearly every job without touching the filter.
 //!
-//! What an entry says is necessary for a match but not sufficient: tokens are hashed, categories may share a bit, rates
-//! are rounded. So whatever passes is checked against the filter itself. Of flags and payment kinds, of the first
-//! categories and of small whole hourly rates the entry says all there is to say, and the filter need not repeat it
-//! ([`is_own_category`], [`settles_hourly`]).
+//! What an entry says is necessary for a match, but not always sufficient: the rarer tokens share places, categories
+//! may share a bit, rates are rounded, and there is room for three more groups and two negations. Who passes is checked
+//! against what the entry leaves open. Where that is nothing, the filter matches, and the entry says so. Of flags and
+//! payment kinds, of the first categories and of small whole hourly rates the entry says all there is to say
+//! ([`is_own_category`], [`settles_hourly`]), and of groups whose tokens have places of their own
+//! ([`Posting::require`], [`Posting::forbid`]).
 
 use super::terms::{FOREIGN, UNKNOWN};
-use super::token::Token;
+use super::token::{Token, TokenKind};
 use crate::matching::condition::Flag;
 use crate::matching::{CompiledFilter, Condition, PreparedJob};
 use crate::model::PaymentKind;
 
-/// A bit a hashed token.
-pub(super) type TokenBits = [u64; 1 << 10];
-
-/// A hashed token that every job has.
-pub(super) const ALWAYS: u16 = u16::MAX;
+/// Places of tokens are below.
+const SIEVE: usize = 1 << 15;
+/// So many words that filters name, the first ones, have a place of their own.
+const OWN_WORDS: usize = 3 << 12;
+/// And so many values.
+const OWN_VALUES: usize = 1 << 12;
+/// The place of what every job has.
+#[expect(clippy::cast_possible_truncation, reason = "15 bits")]
+const ALWAYS: u16 = SIEVE as u16 - 1;
+/// In [`Rest::filter`]: the filter stands under several tokens.
+const SEVERAL: u32 = 1 << 31;
+/// In [`Rest::filter`]: the entry says all there is to say.
+const SETTLED: u32 = 1 << 30;
+/// In [`Rest::filter`]: the fourth group names what the job must not have.
+const FORBIDS: u32 = 1 << 29;
+/// Numbers of filters are below.
+pub(super) const MAX_FILTERS: usize = 1 << 29;
 
 /// Bits for categories: the first that filters name have one each, the others share one; one is for those that no
 /// filter names and one for unknown.
@@ -26,29 +40,39 @@ const UNKNOWN_CATEGORY: u32 = CATEGORY_BITS - 1;
 /// Three bits, no, yes and unknown, for each flag and for the payment kind.
 const FLAG_BITS: u32 = CATEGORY_BITS;
 const KIND_BITS: u32 = FLAG_BITS + 3 * (Flag::Featured as u32 + 1);
-/// Set in entries of filters that stand under several tokens; no job has this bit.
-const SEVERAL: u32 = 1 << 31;
 
 /// The top bit of each of four bytes.
 const TOPS: u32 = 0x8080_8080;
 /// The highest rounded rate.
 const MOST: u8 = 127;
 
-/// An entry of 32 bytes.
-#[derive(Debug, Clone, Copy, Default)]
+/// An entry of 32 bytes, in two halves that lie apart: hardly a job needs the second.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Posting {
+    pub(super) gate: Gate,
+    pub(super) rest: Rest,
+}
+
+/// What is asked of every job that has the token.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gate {
     /// At least one of them is a token of the job.
-    pub(super) second: [u16; 4],
-    /// Likewise.
-    pub(super) third: [u16; 4],
-    /// Likewise.
-    pub(super) fourth: [u16; 2],
+    second: [u16; 4],
     /// What the job must not be; see [`Outline::bits`].
     rejected: u32,
     /// Four rounded rates that the job's must reach; see [`Outline::rates`].
     rates: u32,
-    /// Where the filter is.
-    pub(super) body: u32,
+}
+
+/// What is asked of jobs that the gate lets pass.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rest {
+    /// At least one of them is a token of the job.
+    third: [u16; 4],
+    /// Likewise, or neither of them is.
+    fourth: [u16; 2],
+    /// The filter's number, below three bits.
+    filter: u32,
 }
 
 /// A job's categorical values and rates, as compared with those of entries.
@@ -61,15 +85,17 @@ pub(super) struct Outline {
 }
 
 impl Posting {
-    /// The entry of a filter that lists the categories with these positions.
-    pub(super) fn new(filter: &CompiledFilter, categories: &[u32], several: bool) -> Self {
-        let mut this = Self {
+    /// The entry of the filter with this number, which lists the categories with these positions.
+    pub(super) fn new(number: u32, filter: &CompiledFilter, categories: &[u32]) -> Self {
+        let mut gate = Gate {
             second: [ALWAYS; 4],
+            rejected: 0,
+            rates: 0,
+        };
+        let rest = Rest {
             third: [ALWAYS; 4],
             fourth: [ALWAYS; 2],
-            rejected: if several { SEVERAL } else { 0 },
-            rates: 0,
-            body: 0,
+            filter: number,
         };
         let unknown_holds = filter.unknown_holds();
         if !categories.is_empty() {
@@ -77,19 +103,19 @@ impl Posting {
                 .iter()
                 .fold(0_u32, |bits, position| bits | 1 << category_bit(*position));
             let unknown = u32::from(unknown_holds) << UNKNOWN_CATEGORY;
-            this.rejected |= !(listed | unknown) & ((1 << CATEGORY_BITS) - 1);
+            gate.rejected |= !(listed | unknown) & ((1 << CATEGORY_BITS) - 1);
         }
         let mut rates = [0_u8; 4];
         for condition in filter.conditions() {
             match condition {
                 Condition::Is { flag, wanted, .. } => {
                     let at = FLAG_BITS + 3 * *flag as u32;
-                    this.rejected |= three(!wanted, *wanted, unknown_holds) << at;
+                    gate.rejected |= three(!wanted, *wanted, unknown_holds) << at;
                 }
                 Condition::PaymentTypes(kinds) => {
                     let hourly = kinds.contains(&PaymentKind::Hourly);
                     let fixed = kinds.contains(&PaymentKind::Fixed);
-                    this.rejected |= three(hourly, fixed, unknown_holds) << KIND_BITS;
+                    gate.rejected |= three(hourly, fixed, unknown_holds) << KIND_BITS;
                 }
                 // A job without a rate is at 0, which a filter with a lower end that refuses the unknown lets not pass.
                 Condition::HourlyRate { min, max } if !unknown_holds => {
@@ -103,30 +129,22 @@ impl Posting {
                 _ => {}
             }
         }
-        this.rates = u32::from_le_bytes(rates);
-        this
+        gate.rates = u32::from_le_bytes(rates);
+        Self { gate, rest }
     }
 
-    /// Whether the job passes.
-    #[inline]
-    pub(super) fn lets_pass(&self, job: Outline, tokens: &TokenBits) -> bool {
-        let has = |token: u16| tokens[usize::from(token >> 6)] >> (token & 63);
-        let has_any =
-            |group: &[u16; 4]| (has(group[0]) | has(group[1]) | has(group[2]) | has(group[3])) & 1 == 1;
-        has_any(&self.second)
-            // Both in one: a rate that is not reached takes the top bit of its byte away.
-            && (self.rejected & job.bits) | (!(job.rates - self.rates) & TOPS) == 0
-            && has_any(&self.third)
-            && (has(self.fourth[0]) | has(self.fourth[1])) & 1 == 1
+    /// Notes that the filter stands under several tokens, so that one job may come upon it more than once.
+    pub(super) const fn is_one_of_several(&mut self) {
+        self.rest.filter |= SEVERAL;
     }
 
-    /// Whether the filter stands under several tokens, so that one job may come upon it more than once.
-    #[inline]
-    pub(super) const fn is_one_of_several(&self) -> bool {
-        self.rejected & SEVERAL != 0
+    /// Notes that who passes matches.
+    pub(super) const fn settles(&mut self) {
+        self.rest.filter |= SETTLED;
     }
 
-    /// Requires one of the tokens, as long as there is room for such a group; tells whether there was.
+    /// Requires one of the tokens, as long as there is room for such a group; tells whether the entry now says this and
+    /// nothing less.
     pub(super) fn require(&mut self, group: &[Token]) -> bool {
         fn fill(room: &mut [u16], group: &[Token]) -> bool {
             let Some(first) = group.first() else { return false };
@@ -139,7 +157,69 @@ impl Posting {
             }
             true
         }
-        fill(&mut self.second, group) || fill(&mut self.third, group) || fill(&mut self.fourth, group)
+        let is_in = fill(&mut self.gate.second, group)
+            || fill(&mut self.rest.third, group)
+            || fill(&mut self.rest.fourth, group);
+        is_in && group.iter().all(|token| has_own_place(*token))
+    }
+
+    /// Forbids the token, as long as there is room; tells whether there was.
+    pub(super) fn forbid(&mut self, token: Token) -> bool {
+        let forbids = self.rest.filter & FORBIDS != 0;
+        let [first, second] = self.rest.fourth;
+        // Jobs with other tokens must not be taken for jobs with this one.
+        if !has_own_place(token) || if forbids { first != second } else { first != ALWAYS } {
+            return false;
+        }
+        let place = hashed(token);
+        self.rest.fourth = if forbids { [first, place] } else { [place; 2] };
+        self.rest.filter |= FORBIDS;
+        true
+    }
+}
+
+impl Gate {
+    /// Brings the gate into the processor's cache.
+    #[inline]
+    pub(super) const fn touch(&self) -> u32 {
+        self.rejected
+    }
+
+    /// Whether the job has what the filter's second group and its conditions ask for, as far as the entry knows.
+    /// Without a branch: hardly an entry lets a job pass, but which one does is not to be foreseen.
+    #[inline]
+    pub(super) fn lets_pass(&self, job: Outline, tokens: &TokenSieve) -> bool {
+        // Both in one: a rate that is not reached takes the top bit of its byte away.
+        let refused = (self.rejected & job.bits) | (!(job.rates - self.rates) & TOPS);
+        tokens.has_any(self.second) & (refused == 0)
+    }
+}
+
+impl Rest {
+    /// Whether the job has what the other groups ask for, as far as the entry knows.
+    #[inline]
+    pub(super) fn lets_pass(&self, tokens: &TokenSieve) -> bool {
+        let [first, second] = self.fourth;
+        let forbids = self.filter & FORBIDS != 0;
+        tokens.has_any(self.third) & (tokens.has_any([first, second, second, second]) != forbids)
+    }
+
+    /// The filter's number.
+    #[inline]
+    pub(super) const fn filter(self) -> u32 {
+        self.filter & (FORBIDS - 1)
+    }
+
+    /// Whether the filter stands under several tokens.
+    #[inline]
+    pub(super) const fn is_one_of_several(self) -> bool {
+        self.filter & SEVERAL != 0
+    }
+
+    /// Whether who passes matches.
+    #[inline]
+    pub(super) const fn is_settled(self) -> bool {
+        self.filter & SETTLED != 0
     }
 }
 
@@ -224,9 +304,51 @@ fn clamped(value: f64) -> u8 {
     value.clamp(1.0, f64::from(MOST)) as u8
 }
 
-/// Where the token stands in [`TokenBits`].
-pub(super) const fn hashed(token: Token) -> u16 {
-    let hash = (token.bits().wrapping_mul(0x9E37_79B1) >> 16) as u16;
-    // Another token's place, so that entries can tell a group from room for one.
-    if hash == ALWAYS { 0 } else { hash }
+/// Where the token stands in a [`TokenSieve`]: a place of its own, or one in the upper half that it may share.
+#[expect(clippy::cast_possible_truncation, reason = "below 2¹⁵")]
+const fn hashed(token: Token) -> u16 {
+    match token.kind() {
+        TokenKind::Word if token.number() < OWN_WORDS => token.number() as u16,
+        TokenKind::Value if token.number() < OWN_VALUES => (OWN_WORDS + token.number()) as u16,
+        _ => {
+            let hash = (token.bits().wrapping_mul(0x9E37_79B1) >> 18) as u16 | 1 << 14;
+            // Another token's place, so that entries can tell a group from room for one.
+            if hash == ALWAYS { 1 << 14 } else { hash }
+        }
+    }
+}
+
+/// Whether no other token has the same place.
+const fn has_own_place(token: Token) -> bool {
+    hashed(token) < 1 << 14
+}
+
+const _: () = assert!(OWN_WORDS + OWN_VALUES == SIEVE / 2);
+
+/// A job's tokens, a byte each: 1 for those that the job has.
+#[derive(Debug, Clone)]
+pub(super) struct TokenSieve(Box<[u8; SIEVE]>);
+
+impl Default for TokenSieve {
+    fn default() -> Self {
+        let mut bytes = Box::new([0; SIEVE]);
+        bytes[usize::from(ALWAYS)] = 1;
+        Self(bytes)
+    }
+}
+
+impl TokenSieve {
+    pub(super) fn add(&mut self, token: Token) {
+        self.0[usize::from(hashed(token))] = 1;
+    }
+
+    pub(super) fn remove(&mut self, token: Token) {
+        self.0[usize::from(hashed(token))] = 0;
+    }
+
+    #[inline]
+    fn has_any(&self, group: [u16; 4]) -> bool {
+        let [a, b, c, d] = group.map(|hashed| self.0[usize::from(hashed) & (SIEVE - 1)]);
+        a | b | c | d != 0
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::IndexFull;
 use super::job_view::JobView;
-use super::posting::Posting;
+use super::posting::{Gate, Posting, Rest};
 use super::token::{Token, TokenKind};
 
 /// Lists of entries, by kind and number of the token. An entry's place in its list says nothing.
@@ -11,7 +11,9 @@ use super::token::{Token, TokenKind};
 /// what it leaves is used by the next list that wants as much.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Postings {
-    entries: Vec<Posting>,
+    gates: Vec<Gate>,
+    /// What belongs to the gates, in the same places.
+    rests: Vec<Rest>,
     lists: [Vec<List>; 4],
     /// Where rooms lie that no list uses, by their class.
     free: Vec<Vec<u32>>,
@@ -55,10 +57,12 @@ impl Postings {
             let old = list;
             list.class += 1;
             list.start = self.take_room(list.class)?;
-            self.entries.copy_within(old.range(), list.start as usize);
+            self.gates.copy_within(old.range(), list.start as usize);
+            self.rests.copy_within(old.range(), list.start as usize);
             self.leave_room(old);
         }
-        self.entries[list.range().end] = posting;
+        self.gates[list.range().end] = posting.gate;
+        self.rests[list.range().end] = posting.rest;
         list.length += 1;
         self.count += 1;
         let lists = &mut self.lists[token.kind() as usize];
@@ -69,14 +73,16 @@ impl Postings {
         Ok(())
     }
 
-    /// Takes the entry of the filter at `body` out.
-    pub(super) fn remove(&mut self, token: Token, body: u32) {
+    /// Takes the filter's oldest entry out.
+    pub(super) fn remove(&mut self, token: Token, filter: u32) {
         let list = self.list(token);
-        let entries = &mut self.entries[list.range()];
-        let Some(at) = entries.iter().position(|posting| posting.body == body) else {
+        let mut rests = self.rests[list.range()].iter();
+        let Some(at) = rests.position(|rest| rest.filter() == filter) else {
             return;
         };
-        entries.swap(at, list.length as usize - 1);
+        let (at, last) = (list.start as usize + at, list.range().end - 1);
+        self.gates[at] = self.gates[last];
+        self.rests[at] = self.rests[last];
         self.count -= 1;
         let kept = if list.length == 1 {
             self.leave_room(list);
@@ -94,12 +100,13 @@ impl Postings {
         if let Some(start) = self.free.get_mut(class as usize).and_then(Vec::pop) {
             return Ok(start);
         }
-        let end = self.entries.len() + room(class);
+        let end = self.gates.len() + room(class);
         if u32::try_from(end).is_err() {
             return Err(IndexFull);
         }
-        let start = u32::try_from(self.entries.len()).map_err(|_| IndexFull)?;
-        self.entries.resize(end, Posting::default());
+        let start = u32::try_from(self.gates.len()).map_err(|_| IndexFull)?;
+        self.gates.resize(end, Gate::default());
+        self.rests.resize(end, Rest::default());
         Ok(start)
     }
 
@@ -115,29 +122,74 @@ impl Postings {
     }
 
     /// Finds the filters whose entries let the job pass.
+    ///
+    /// What lets a job pass is not to be foreseen, so a branch on it would mostly cost more than all else. Each pass
+    /// therefore writes every place down, over the one before if that did not pass.
     pub(super) fn survivors(&self, view: &JobView, found: &mut Survivors) {
-        found.single.clear();
-        found.several.clear();
-        found.lists.clear();
-        // All the lists are looked up before any is read, so that the look-ups overlap.
-        found
-            .lists
-            .extend(view.tokens.iter().map(|token| self.list(*token)));
-        for list in &found.lists {
-            for posting in &self.entries[list.range()] {
-                if posting.lets_pass(view.outline, &view.bits) {
-                    if posting.is_one_of_several() {
-                        found.several.push(posting.body);
-                    } else {
-                        found.single.push(posting.body);
-                    }
-                }
+        let gates_passed = self.through_gates(view, found);
+        let places = &mut found.places[..gates_passed];
+        let mut passed = 0;
+        for at in 0..places.len() {
+            let place = places[at];
+            places[passed] = place;
+            passed += usize::from(self.rests[place as usize].lets_pass(&view.sieve));
+        }
+        found.sort_out(passed, &self.rests);
+    }
+
+    /// Writes down the places of the gates that let the job pass, and tells how many there are.
+    fn through_gates(&self, view: &JobView, found: &mut Survivors) -> usize {
+        let Survivors {
+            places, short, long, ..
+        } = found;
+        // The places of short lists' entries are written down first: with a loop for each list the processor would not
+        // see where the next one begins.
+        short.resize(view.tokens.len() * SHORT, 0);
+        long.clear();
+        let (mut shorts, mut entries) = (0, 0);
+        for token in &view.tokens {
+            let list = self.list(*token);
+            let length = list.length as usize;
+            entries += length;
+            for (place, entry) in short[shorts..shorts + SHORT].iter_mut().zip(list.start..) {
+                *place = entry;
+            }
+            if length <= SHORT {
+                shorts += length;
+            } else {
+                long.push(list);
             }
         }
-        found.several.sort_unstable();
-        found.several.dedup();
+        if places.len() < entries {
+            places.resize(2 * entries, 0);
+        }
+        let mut passed = 0;
+        let mut ask = |place: u32, gate: &Gate| {
+            places[passed] = place;
+            passed += usize::from(gate.lets_pass(view.outline, &view.sieve));
+        };
+        for place in &short[..shorts] {
+            ask(*place, &self.gates[*place as usize]);
+        }
+        // Fetched together, since the lists lie far apart.
+        let touched = long.iter().fold(0, |touched, list| {
+            let gates = self.gates[list.range()].iter().step_by(FETCHED_AT_ONCE);
+            gates.fold(touched, |touched, gate| touched | gate.touch())
+        });
+        std::hint::black_box(touched);
+        for list in long {
+            for (place, gate) in (list.start..).zip(&self.gates[list.range()]) {
+                ask(place, gate);
+            }
+        }
+        passed
     }
 }
+
+/// Lists of so many entries are short.
+const SHORT: usize = 8;
+/// Gates that the processor fetches together.
+const FETCHED_AT_ONCE: usize = 64 / size_of::<Gate>();
 
 /// How many entries a room of the class holds: none in class 0, then 1 to 8, then four classes for each doubling.
 const fn room(class: u32) -> usize {
@@ -148,28 +200,52 @@ const fn room(class: u32) -> usize {
     (5 + step as usize) << (doublings + 1)
 }
 
-/// Places of filters that are to be evaluated, each once.
+/// The filters whose entries let a job pass, by number, each once; and memory used in finding them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Survivors {
-    /// Of filters that stand under one token.
-    single: Vec<u32>,
-    /// Of filters that stand under several.
-    several: Vec<u32>,
-    lists: Vec<List>,
+    /// Those that are to be evaluated.
+    pub(super) open: Vec<u32>,
+    /// Those that match.
+    pub(super) settled: Vec<u32>,
+    /// Of either kind, those that stand under several tokens.
+    several: [Vec<u32>; 2],
+    /// Places of entries.
+    places: Vec<u32>,
+    short: Vec<u32>,
+    long: Vec<List>,
 }
 
 impl Survivors {
-    pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
-        self.single.iter().chain(&self.several).copied()
+    /// Tells the filters of the first `count` places from one another.
+    fn sort_out(&mut self, count: usize, rests: &[Rest]) {
+        self.open.clear();
+        self.settled.clear();
+        for place in &self.places[..count] {
+            let rest = rests[*place as usize];
+            let found = match (rest.is_settled(), rest.is_one_of_several()) {
+                (false, false) => &mut self.open,
+                (true, false) => &mut self.settled,
+                (is_settled, true) => &mut self.several[usize::from(is_settled)],
+            };
+            found.push(rest.filter());
+        }
+        for (several, found) in self.several.iter_mut().zip([&mut self.open, &mut self.settled]) {
+            several.sort_unstable();
+            several.dedup();
+            found.append(several);
+        }
     }
 }
 
-const _: () = assert!(size_of::<Posting>() == 32);
+const _: () = assert!(size_of::<Gate>() == 16 && size_of::<Rest>() == 16);
 const _: () = assert!(TokenKind::Any as usize == 3);
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::model::SavedFilter;
 
     #[test]
     fn rooms_grow_by_a_quarter_at_most_beyond_eight() {
@@ -184,15 +260,14 @@ mod tests {
     fn lists_keep_their_entries_through_moves_and_what_they_leave_is_used_again() {
         let mut postings = Postings::default();
         let token = |number| Token::new(TokenKind::Word, number);
-        let posting = |body| {
-            let mut posting = Posting::default();
-            posting.body = body;
-            posting
+        let posting = |number| {
+            let filter = SavedFilter::from_value(&json!({"client": {"paymentVerified": true}})).unwrap();
+            Posting::new(number, &filter.check().unwrap(), &[])
         };
         for body in 0..300 {
             postings.add(token(body % 3), posting(body)).unwrap();
         }
-        let size = postings.entries.len();
+        let size = postings.gates.len();
         for body in 0..300 {
             if body % 2 == 0 {
                 postings.remove(token(body % 3), body);
@@ -200,9 +275,9 @@ mod tests {
         }
         let bodies = |postings: &Postings, number| {
             let list = postings.list(token(number));
-            let mut bodies: Vec<u32> = postings.entries[list.range()]
+            let mut bodies: Vec<u32> = postings.rests[list.range()]
                 .iter()
-                .map(|entry| entry.body)
+                .map(|rest| rest.filter())
                 .collect();
             bodies.sort_unstable();
             bodies
@@ -216,6 +291,6 @@ mod tests {
         for body in 0..60 {
             postings.add(token(7), posting(body)).unwrap();
         }
-        assert_eq!((postings.load(token(7)), postings.entries.len()), (60, size));
+        assert_eq!((postings.load(token(7)), postings.gates.len()), (60, size));
     }
 }

@@ -55,15 +55,16 @@ impl Prefixes {
         Ok((number, is_new))
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
     pub(super) fn spelling(&self, number: u32) -> &str {
         self.texts.spelling(number)
     }
 
     /// Tells every known prefix of `word`, itself included.
     pub(super) fn of_word(&self, word: &str, mut tell: impl FnMut(u32)) {
-        if self.numbers.is_empty() {
-            return;
-        }
         let mut hash = self.seed;
         for (at, byte) in word.bytes().enumerate() {
             hash = roll(hash, byte);

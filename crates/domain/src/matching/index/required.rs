@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::IndexFull;
 use super::body::{self, FIELDS_SHIFT, KIND_SHIFT, OPERAND, PHRASE_PREFIX, node};
+use super::posting::Posting;
 use super::terms::{Terms, UNKNOWN};
 use super::token::{Attributed, Token, TokenKind};
 use crate::matching::FieldSet;
@@ -18,6 +19,10 @@ pub(super) struct Groups {
     pub(super) categories: Vec<u32>,
     /// Where the expression begins in the body.
     root: usize,
+    /// Words that must not occur, and the parts of the keywords that say so.
+    forbidden: Vec<(Token, Range<usize>)>,
+    /// Parts of the body that the entry makes superfluous.
+    settled: Vec<Range<usize>>,
 }
 
 #[derive(Debug, Clone)]
@@ -32,10 +37,8 @@ struct Group {
 enum Origin {
     /// Less than something in the body does.
     Weaker,
-    /// Exactly what this condition does.
-    Condition(Range<usize>),
-    /// Exactly what this part of the keywords does, which must hold as a whole.
-    Keywords(Range<usize>),
+    /// Exactly what this condition, or part of the outermost AND of the keywords, does.
+    Exactly(Range<usize>),
     /// What the entry checks by itself.
     Entry,
 }
@@ -45,6 +48,8 @@ impl Groups {
         self.tokens.clear();
         self.required.clear();
         self.categories.clear();
+        self.forbidden.clear();
+        self.root = usize::MAX;
     }
 
     /// Orders the groups by how often jobs meet them, the rarest first.
@@ -67,21 +72,33 @@ impl Groups {
         tokens
     }
 
-    /// All but the rarest, the rarer first, without those that the entry checks anyway.
-    pub(super) fn others(&self) -> impl Iterator<Item = &[Token]> {
-        self.required
-            .iter()
-            .skip(1)
-            .filter(|group| !matches!(group.origin, Origin::Entry))
-            .map(|group| &self.tokens[group.tokens.clone()])
-    }
-
-    /// Takes out of the body what the rarest group says: who comes by way of its tokens has one of them.
-    pub(super) fn leave_rarest_out(&self, body: &mut Vec<u32>) {
-        match self.required.first().map(|group| group.origin.clone()) {
-            Some(Origin::Condition(part)) => body::leave_condition_out(part, body),
-            Some(Origin::Keywords(part)) => body::leave_keywords_out(self.root, part, body),
-            Some(Origin::Weaker | Origin::Entry) | None => {}
+    /// Enters what is required and forbidden into the entry, the rarer first, and takes out of the body what the entry
+    /// says as exactly. Of the rarest group it says it by its place: who comes by way of its tokens has one of them.
+    pub(super) fn enter(&mut self, posting: &mut Posting, body: &mut Vec<u32>) {
+        self.settled.clear();
+        for (place, group) in self.required.iter().enumerate() {
+            let part = match &group.origin {
+                Origin::Entry => continue,
+                Origin::Exactly(part) => Some(part),
+                Origin::Weaker => None,
+            };
+            let is_said = place == 0 || posting.require(&self.tokens[group.tokens.clone()]);
+            self.settled.extend(part.filter(|_| is_said).cloned());
+        }
+        for (token, part) in &self.forbidden {
+            if posting.forbid(*token) {
+                self.settled.push(part.clone());
+            }
+        }
+        // From behind, so that the places of the others stay what they are.
+        self.settled
+            .sort_unstable_by_key(|part| std::cmp::Reverse(part.start));
+        for part in self.settled.drain(..) {
+            if part.start >= self.root {
+                body::leave_keywords_out(self.root, part, body);
+            } else {
+                body.drain(part);
+            }
         }
     }
 
@@ -104,7 +121,7 @@ impl Groups {
         unknown_holds: bool,
         terms: &mut Terms,
     ) -> Result<(), IndexFull> {
-        let origin = Origin::Condition(from..body.len());
+        let origin = Origin::Exactly(from..body.len());
         self.values(attributed, &body[from + 1..], unknown_holds, terms, origin)
     }
 
@@ -168,13 +185,27 @@ impl Groups {
         self.root = root;
         let (kind, operand) = (body[root] >> KIND_SHIFT, body[root] & OPERAND);
         if kind != node::AND {
-            self.of_node(body, root, true, true, terms);
+            self.of_part(body, root, terms);
             return;
         }
         let mut at = root + 1;
         while at <= root + operand as usize {
-            at = self.of_node(body, at, true, true, terms);
+            at = self.of_part(body, at, terms);
         }
+    }
+
+    /// A part of the keywords must hold as a whole. Tells where the next begins.
+    fn of_part(&mut self, body: &[u32], at: usize, terms: &Terms) -> usize {
+        if let [not, word, ..] = body[at..]
+            && not >> KIND_SHIFT == node::NOT
+            && word >> KIND_SHIFT == node::WORD
+            && is_everywhere(word)
+        {
+            let word = Token::new(TokenKind::Word, word & OPERAND);
+            self.forbidden.push((word, at..at + 2));
+            return at + 2;
+        }
+        self.of_node(body, at, true, true, terms)
     }
 
     /// The groups that a node or its negation requires, and where the next node begins. A node that must hold as a
@@ -185,7 +216,7 @@ impl Groups {
             node::WORD | node::PREFIX => {
                 if holds {
                     let origin = if whole && is_everywhere(body[at]) {
-                        Origin::Keywords(at..at + 1)
+                        Origin::Exactly(at..at + 1)
                     } else {
                         Origin::Weaker
                     };
@@ -255,7 +286,7 @@ impl Groups {
             self.required.truncate(known);
         }
         let origin = if is_exact {
-            Origin::Keywords(nodes)
+            Origin::Exactly(nodes)
         } else {
             Origin::Weaker
         };

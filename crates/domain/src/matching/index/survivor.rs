@@ -6,7 +6,6 @@ use super::body::{
 use super::body::{node, operation};
 use super::job_view::JobView;
 use super::terms::{Terms, UNKNOWN};
-use super::token::{Token, TokenKind};
 use crate::matching::condition::Figure;
 use crate::matching::keywords::MAX_PHRASE_WORDS;
 use crate::matching::{FieldSet, PreparedJob};
@@ -23,7 +22,7 @@ pub(super) struct Asked<'a> {
 impl Asked<'_> {
     /// Whether everything holds that the entry left open; `words` begins with the body and may go on behind it.
     pub(super) fn matches(self, words: &[u32]) -> bool {
-        let unknown_holds = words[1] & 1 == 1;
+        let unknown_holds = words[0] & 1 == 1;
         let mut rest = &words[HEADER..];
         loop {
             let (operation, operand) = (rest[0] >> OPERATION_SHIFT, rest[0] & 0x00FF_FFFF);
@@ -124,12 +123,11 @@ impl Asked<'_> {
 
     #[inline]
     fn has(self, kind: u32, operand: u32, fields: u32) -> bool {
-        let kind = if kind == node::WORD {
-            TokenKind::Word
+        if kind == node::WORD {
+            self.view.has_word(operand, fields)
         } else {
-            TokenKind::Prefix
-        };
-        self.view.has(Token::new(kind, operand), fields)
+            self.view.has_prefix(operand, fields)
+        }
     }
 
     fn has_phrase(self, words: &[u32], ends_with_prefix: bool, fields: u32) -> bool {

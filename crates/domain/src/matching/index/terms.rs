@@ -8,7 +8,6 @@ use super::prefixes::Prefixes;
 use super::token::{Attributed, Token, TokenKind};
 use super::vocabulary::Vocabulary;
 use crate::matching::PreparedJob;
-use crate::matching::job_text::word_hash;
 
 /// In place of a value's number: the job does not carry a value.
 pub(super) const UNKNOWN: u32 = u32::MAX;
@@ -90,7 +89,7 @@ impl Terms {
     pub(super) fn value(&self, value: Option<&str>) -> u32 {
         match value {
             None => UNKNOWN,
-            Some(value) => self.values.number(word_hash(value), value).unwrap_or(FOREIGN),
+            Some(value) => self.values.number(value).unwrap_or(FOREIGN),
         }
     }
 

@@ -1,9 +1,8 @@
 //! Texts that filters name, each stored once and known by a dense number.
 
-use hashbrown::HashTable;
-
 use super::IndexFull;
-use crate::matching::job_text::word_hash;
+use crate::matching::JobText;
+use crate::matching::job_text::{WordKey, word_hash};
 
 /// The most texts one vocabulary can number: encoded expressions leave this many bits to a number.
 const MAX_TEXTS: usize = 1 << 26;
@@ -15,8 +14,28 @@ pub(super) struct Vocabulary {
     spellings: String,
     /// Text `n` lies from `offsets[n]` to `offsets[n + 1]`.
     offsets: Vec<u32>,
-    /// The text's beginning, which mostly is all of it, and its number.
-    numbers: HashTable<(u64, u32)>,
+    beginnings: Vec<u64>,
+    /// By hash, each in the first free place from its own on. A power of two of them, at most three eighths taken, so
+    /// that most look-ups end where they begin.
+    slots: Vec<Slot>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    /// Some bits of the hash; 0 where nobody is.
+    tag: u32,
+    number: u32,
+}
+
+const FREE: Slot = Slot { tag: 0, number: 0 };
+
+/// Memory that looking up a job's words uses again and again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WordsFound {
+    /// Numbers of words in the job's text and here.
+    pub(super) found: Vec<(u32, u32)>,
+    /// Numbers in the job's text of words whose place is another's.
+    displaced: Vec<u32>,
 }
 
 impl Default for Vocabulary {
@@ -24,29 +43,64 @@ impl Default for Vocabulary {
         Self {
             spellings: String::new(),
             offsets: vec![0],
-            numbers: HashTable::new(),
+            beginnings: Vec::new(),
+            slots: vec![FREE; 8],
         }
     }
 }
 
 impl Vocabulary {
     pub(super) fn len(&self) -> usize {
-        self.offsets.len() - 1
+        self.beginnings.len()
     }
 
-    /// The number of `text`, whose [`word_hash`] is `hash`.
-    pub(super) fn number(&self, hash: u64, text: &str) -> Option<u32> {
-        let start = beginning(text);
-        let same = |&(known, number): &(u64, u32)| {
-            known == start && (text.len() < BEGINNING || self.spelling(number) == text)
-        };
-        self.numbers.find(hash, same).map(|&(_, number)| number)
+    /// The number of `text`.
+    pub(super) fn number(&self, text: &str) -> Option<u32> {
+        self.find(WordKey::of(text), text)
+    }
+
+    /// The numbers of those of the job's words that have one.
+    ///
+    /// Whether a word has a number is not to be foreseen, so a branch on it would mostly cost more than all else: the
+    /// first pass has none.
+    pub(super) fn find_words(&self, text: &JobText, into: &mut WordsFound) {
+        let WordsFound { found, displaced } = into;
+        let words = text.words();
+        found.clear();
+        found.resize(words.len(), (0, 0));
+        displaced.clear();
+        displaced.resize(words.len() + 1, 0);
+        let (mut hits, mut others) = (0, 0);
+        for (number, word) in (0..).zip(words) {
+            let slot = self.slots[self.home(word.key.hash)];
+            let is_hit = slot.tag == tag(word.key.hash);
+            found[hits] = (number, slot.number);
+            hits += usize::from(is_hit);
+            displaced[others] = number;
+            others += usize::from(!is_hit & (slot.tag != 0));
+        }
+        found.truncate(hits);
+        displaced.truncate(others);
+        found.retain(|(number, known)| {
+            let word = &words[*number as usize];
+            let is_same = self.is(*known, word.key, text.spelling(word));
+            if !is_same {
+                displaced.push(*number);
+            }
+            is_same
+        });
+        for number in displaced {
+            let word = &words[*number as usize];
+            if let Some(known) = self.find(word.key, text.spelling(word)) {
+                found.push((*number, known));
+            }
+        }
     }
 
     /// The number of `text`, a new one if it has none, and whether it is new.
     pub(super) fn intern(&mut self, text: &str) -> Result<(u32, bool), IndexFull> {
-        let hash = word_hash(text);
-        if let Some(number) = self.number(hash, text) {
+        let key = WordKey::of(text);
+        if let Some(number) = self.find(key, text) {
             return Ok((number, false));
         }
         let end = u32::try_from(self.spellings.len() + text.len()).map_err(|_| IndexFull)?;
@@ -54,44 +108,63 @@ impl Vocabulary {
             Ok(number) if self.len() < MAX_TEXTS => number,
             _ => return Err(IndexFull),
         };
+        if (self.len() + 1) * 8 > self.slots.len() * 3 {
+            self.slots = vec![FREE; self.slots.len() * 2];
+            for known in 0..number {
+                let hash = word_hash(self.spelling(known));
+                self.take_slot(hash, known);
+            }
+        }
+        self.take_slot(key.hash, number);
         self.spellings.push_str(text);
         self.offsets.push(end);
-        let (spellings, offsets) = (&self.spellings, &self.offsets);
-        self.numbers
-            .insert_unique(hash, (beginning(text), number), |&(_, known)| {
-                word_hash(spelling(spellings, offsets, known))
-            });
+        self.beginnings.push(key.beginning);
         Ok((number, true))
     }
 
     pub(super) fn spelling(&self, number: u32) -> &str {
-        spelling(&self.spellings, &self.offsets, number)
+        let at = number as usize;
+        &self.spellings[self.offsets[at] as usize..self.offsets[at + 1] as usize]
+    }
+
+    fn home(&self, hash: u64) -> usize {
+        (hash >> 32) as usize & (self.slots.len() - 1)
+    }
+
+    fn find(&self, key: WordKey, text: &str) -> Option<u32> {
+        let mut at = self.home(key.hash);
+        loop {
+            let slot = self.slots[at];
+            if slot.tag == 0 {
+                return None;
+            }
+            if slot.tag == tag(key.hash) && self.is(slot.number, key, text) {
+                return Some(slot.number);
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    fn is(&self, number: u32, key: WordKey, text: &str) -> bool {
+        self.beginnings[number as usize] == key.beginning && (key.is_short() || self.spelling(number) == text)
+    }
+
+    fn take_slot(&mut self, hash: u64, number: u32) {
+        let mut at = self.home(hash);
+        while self.slots[at].tag != 0 {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        self.slots[at] = Slot {
+            tag: tag(hash),
+            number,
+        };
     }
 }
 
-fn spelling<'a>(spellings: &'a str, offsets: &[u32], number: u32) -> &'a str {
-    let at = number as usize;
-    &spellings[offsets[at] as usize..offsets[at + 1] as usize]
-}
-
-/// Bytes that are compared without looking at the text itself.
-const BEGINNING: usize = 8;
-
-/// The first bytes of `text`. A shorter text is followed by zeros and a last byte that tells its length and that no
-/// UTF-8 text has, so that what is equal here is the same text, or both are longer.
-fn beginning(text: &str) -> u64 {
-    let bytes = text.as_bytes();
-    let half = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
-    let short = match (bytes.first_chunk::<8>(), bytes.first_chunk(), bytes.last_chunk()) {
-        (Some(bytes), _, _) => return u64::from_le_bytes(*bytes),
-        // The halves overlap, and agree where they do.
-        (None, Some(first), Some(last)) => half(first) | half(last) << (8 * (bytes.len() - 4)),
-        _ => bytes
-            .iter()
-            .rev()
-            .fold(0, |all, byte| all << 8 | u64::from(*byte)),
-    };
-    short | (0xF8 + bytes.len() as u64) << 56
+/// Never 0, and other bits than those that lead to the slot.
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
+const fn tag(hash: u64) -> u32 {
+    hash as u32 | 1
 }
 
 #[cfg(test)]

@@ -102,8 +102,15 @@ impl Field {
 /// A word, a phrase, or either with a prefix at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Term {
-    words: Vec<String>,
+    words: Words,
     prefix: bool,
+}
+
+/// At least one, nearly always exactly one: then without a list.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Words {
+    One(String),
+    Several(Vec<String>),
 }
 
 impl Term {
@@ -111,14 +118,28 @@ impl Term {
     fn new(text: &str, prefix: bool) -> Option<Self> {
         let folded = text::fold(text);
         let mut parts = text::words(&folded);
-        let words: Vec<String> = parts.by_ref().map(str::to_owned).collect();
-        let ends_with_word = !prefix || words.last().is_some_and(|word| folded.ends_with(word.as_str()));
-        (!words.is_empty() && ends_with_word).then_some(Self { words, prefix })
+        let first = parts.next()?.to_owned();
+        let words = match parts.next() {
+            None => Words::One(first),
+            Some(second) => {
+                let rest = parts.map(str::to_owned);
+                Words::Several([first, second.to_owned()].into_iter().chain(rest).collect())
+            }
+        };
+        let term = Self { words, prefix };
+        let ends_with_word = term
+            .words()
+            .last()
+            .is_some_and(|word| folded.ends_with(word.as_str()));
+        (!prefix || ends_with_word).then_some(term)
     }
 
     /// The folded words that must stand directly after one another; at least one.
     pub fn words(&self) -> &[String] {
-        &self.words
+        match &self.words {
+            Words::One(word) => std::slice::from_ref(word),
+            Words::Several(words) => words,
+        }
     }
 
     /// Whether the last word is a prefix: any word that begins with it will do.
@@ -129,7 +150,7 @@ impl Term {
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.words.as_slice(), self.prefix) {
+        match (self.words(), self.prefix) {
             ([word], false) => f.write_str(word),
             // A slash separates words and means nothing else, so it can stand between them outside quotes.
             (words, true) => write!(f, "{}*", words.join("/")),

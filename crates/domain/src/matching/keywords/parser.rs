@@ -45,29 +45,34 @@ impl Parser<'_> {
 
     fn alternatives(&mut self) -> Result<Expression, KeywordFault> {
         let first = self.conjunction()?;
+        if self.next.kind != TokenKind::Or {
+            return Ok(first);
+        }
         let mut parts = vec![first];
         while self.next.kind == TokenKind::Or {
             self.advance()?;
             parts.push(self.conjunction()?);
         }
-        Ok(joined(parts, Expression::Or))
+        Ok(Expression::Or(parts))
     }
 
     fn conjunction(&mut self) -> Result<Expression, KeywordFault> {
         let first = self.unary()?;
+        if self.ends_conjunction() {
+            return Ok(first);
+        }
         let mut parts = vec![first];
-        loop {
-            match self.next.kind {
-                TokenKind::Or | TokenKind::Close | TokenKind::End => {
-                    return Ok(joined(parts, Expression::And));
-                }
-                TokenKind::And => {
-                    self.advance()?;
-                }
-                _ => {}
+        while !self.ends_conjunction() {
+            if self.next.kind == TokenKind::And {
+                self.advance()?;
             }
             parts.push(self.unary()?);
         }
+        Ok(Expression::And(parts))
+    }
+
+    const fn ends_conjunction(&self) -> bool {
+        matches!(self.next.kind, TokenKind::Or | TokenKind::Close | TokenKind::End)
     }
 
     fn unary(&mut self) -> Result<Expression, KeywordFault> {
@@ -154,16 +159,5 @@ impl Parser<'_> {
             TokenKind::Field(_) => fault,
             _ => fault.suggesting(format!("to exclude, write `-{field}:…`")),
         }
-    }
-}
-
-fn joined(mut parts: Vec<Expression>, join: fn(Vec<Expression>) -> Expression) -> Expression {
-    match (parts.len(), parts.pop()) {
-        (1, Some(only)) => only,
-        (_, Some(last)) => {
-            parts.push(last);
-            join(parts)
-        }
-        (_, None) => join(parts),
     }
 }
