@@ -5,11 +5,15 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
+use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::failure::Failure;
-use crate::rows::{FilterChangeRow, JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
+use crate::rows::{
+    FilterChangeRow, FilterRow, JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow,
+};
+use crate::schema::filters;
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
@@ -58,6 +62,24 @@ pub(super) async fn update_list_ends(conn: &mut Conn, rows: &[ListEndRow<'_>]) -
                 WHERE campaigns.organization_id = list.organization_id AND campaigns.id = list.campaign_id",
     };
     statement.run(conn, rows.len()).await?;
+    Ok(())
+}
+
+/// Stores filters of different ids, in the places of those that are there.
+pub(super) async fn upsert_filters(conn: &mut Conn, rows: &[FilterRow]) -> Result<(), Failure> {
+    for rows in rows.chunks(1000) {
+        diesel::insert_into(filters::table)
+            .values(rows)
+            .on_conflict((filters::organization_id, filters::id))
+            .do_update()
+            .set((
+                filters::campaign_id.eq(excluded(filters::campaign_id)),
+                filters::name.eq(excluded(filters::name)),
+                filters::body.eq(excluded(filters::body)),
+            ))
+            .execute(conn)
+            .await?;
+    }
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 
 use super::bulk::{
     insert_deliveries, insert_matches, insert_new_leads, put_job_signatures, update_list_ends,
-    upsert_filter_changes,
+    upsert_filter_changes, upsert_filters,
 };
 use super::{Conn, PAGE_SIZE, Store};
 

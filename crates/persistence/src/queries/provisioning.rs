@@ -11,6 +11,7 @@ use bidloop_domain::port::{
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
+use self::filter_puts::FilterPut;
 use super::feed::ONLY_ROW;
 use super::filter_changes::{FilterName, LogState, move_revision};
 use super::{Conn, Store};
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 use crate::schema::{organizations, revision_counter};
 
 mod campaigns;
+mod filter_puts;
 mod organization;
 mod snapshot;
 
@@ -76,9 +78,18 @@ async fn commit(
     let revision = before.value + 1;
     lock_organizations(conn, changes).await?;
     let mut changed_filters = BTreeSet::new();
-    for change in changes {
-        note_changed_filters(conn, change, &mut changed_filters).await?;
-        carry_out(conn, change, revision, at).await?;
+    let mut rest = changes;
+    while let Some((first, others)) = rest.split_first() {
+        let puts = filter_puts::leading(rest);
+        if puts.is_empty() {
+            note_changed_filters(conn, first, &mut changed_filters).await?;
+            carry_out(conn, first, revision, at).await?;
+            rest = others;
+        } else {
+            filter_puts::put(conn, &puts, revision).await?;
+            changed_filters.extend(puts.iter().map(FilterPut::name));
+            rest = &rest[puts.len()..];
+        }
     }
     move_revision(conn, before, revision, &changed_filters).await?;
     Ok(CommitProvisioning::Committed)
@@ -121,7 +132,7 @@ fn organization_of(change: &ProvisioningChange) -> &OrganizationId {
     }
 }
 
-/// Notes the filters that the change is about to put or remove.
+/// Notes the filters that the change is about to remove.
 async fn note_changed_filters(
     conn: &mut Conn,
     change: &ProvisioningChange,
@@ -129,9 +140,6 @@ async fn note_changed_filters(
 ) -> Result<(), Failure> {
     use ProvisioningChange as Change;
     match change {
-        Change::PutFilter(organization, _, filter) => {
-            noted.insert((organization.clone(), filter.id.clone()));
-        }
         Change::RemoveFilter(organization, _, filter) => {
             noted.insert((organization.clone(), filter.clone()));
         }
@@ -168,8 +176,13 @@ async fn carry_out(
         Change::RemoveAccount(id, account) => organization::remove_account(conn, id, account).await,
         Change::PutCampaign(id, campaign) => campaigns::put(conn, id, campaign, revision).await,
         Change::RemoveCampaign(id, campaign) => campaigns::remove(conn, id, campaign).await,
-        Change::PutFilter(id, campaign, filter) => {
-            campaigns::put_filter(conn, id, campaign, filter, revision).await
+        Change::PutFilter(..) => {
+            filter_puts::put(
+                conn,
+                &filter_puts::leading(std::slice::from_ref(change)),
+                revision,
+            )
+            .await
         }
         Change::RemoveFilter(id, campaign, filter) => {
             campaigns::remove_filter(conn, id, campaign, filter, revision).await

@@ -5,8 +5,10 @@ use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::failure::Failure;
-use crate::rows::{FilterChangeRow, JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow};
-use crate::schema::{campaigns, deliveries, filter_changes, job_signatures, leads, matches};
+use crate::rows::{
+    FilterChangeRow, FilterRow, JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow,
+};
+use crate::schema::{campaigns, deliveries, filter_changes, filters, job_signatures, leads, matches};
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
@@ -41,6 +43,20 @@ pub(super) async fn update_list_ends(conn: &mut Conn, rows: &[ListEndRow<'_>]) -
                 campaigns::match_total.eq(row.match_total),
                 campaigns::last_match_at.eq(row.last_match_at),
             ))
+            .execute(conn)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Stores filters of different ids, in the places of those that are there.
+pub(super) async fn upsert_filters(conn: &mut Conn, rows: &[FilterRow]) -> Result<(), Failure> {
+    for row in rows {
+        diesel::insert_into(filters::table)
+            .values(row)
+            .on_conflict((filters::organization_id, filters::id))
+            .do_update()
+            .set(row)
             .execute(conn)
             .await?;
     }

@@ -5,21 +5,20 @@
 //! the one never ends in the other.
 
 use bidloop_domain::model::{CampaignId, FilterId, OrganizationId};
-use bidloop_domain::port::{CampaignRecord, FilterRecord};
+use bidloop_domain::port::CampaignRecord;
 use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use serde_json::Value;
 
 use super::super::feed::shared_revision;
 use super::super::{Conn, Store};
-use crate::columns::{Json, read};
+use crate::columns::read;
 use crate::failure::Failure;
-use crate::rows::{CampaignRow, FilterRow};
+use crate::rows::CampaignRow;
 use crate::schema::{automatic_bids, bidder_accounts, campaigns, filters, matches, webhook_endpoints};
 
 /// Stands in `matched_revision` while a backfill is due: no commit has this revision.
-const NEVER: i64 = 0;
+pub(super) const NEVER: i64 = 0;
 
 /// How many matches one transaction removes: some 10 ms on SQLite.
 const MATCHES_AT_ONCE: i64 = 1000;
@@ -169,41 +168,6 @@ async fn remove_some_matches(
     Ok(true)
 }
 
-pub(super) async fn put_filter(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    campaign: &CampaignId,
-    filter: &FilterRecord,
-    revision: i64,
-) -> Result<(), Failure> {
-    let row = FilterRow::new(organization, campaign, filter);
-    let known: Option<(String, Json<Value>)> = filters::table
-        .find((organization.as_str(), filter.id.as_str()))
-        .select((filters::campaign_id, filters::body))
-        .first(conn)
-        .await
-        .optional()?;
-    diesel::insert_into(filters::table)
-        .values(&row)
-        .on_conflict((filters::organization_id, filters::id))
-        .do_update()
-        .set(&row)
-        .execute(conn)
-        .await?;
-    match known {
-        Some((before, body)) if before == row.campaign_id && body == row.body => return Ok(()),
-        Some((before, _)) if before != row.campaign_id => {
-            make_backfill_due(conn, organization, &before, revision).await?;
-        }
-        _ => {}
-    }
-    if make_backfill_due(conn, organization, campaign.as_str(), revision).await? {
-        Ok(())
-    } else {
-        Err(no_campaign(organization, campaign))
-    }
-}
-
 pub(super) async fn remove_filter(
     conn: &mut Conn,
     organization: &OrganizationId,
@@ -238,23 +202,22 @@ pub(super) async fn require_campaign(
     }
 }
 
-fn no_campaign(organization: &OrganizationId, id: &CampaignId) -> Failure {
+pub(super) fn no_campaign(organization: &OrganizationId, id: &CampaignId) -> Failure {
     Failure::Fault(format!("{organization} has no campaign {id}"))
 }
 
-/// Whether there is such a campaign.
 async fn make_backfill_due(
     conn: &mut Conn,
     organization: &OrganizationId,
     id: &str,
     revision: i64,
-) -> Result<bool, Failure> {
-    let updated = diesel::update(campaigns::table.find((organization.as_str(), id)))
+) -> Result<(), Failure> {
+    diesel::update(campaigns::table.find((organization.as_str(), id)))
         .set((
             campaigns::revision.eq(revision),
             campaigns::matched_revision.eq(NEVER),
         ))
         .execute(conn)
         .await?;
-    Ok(updated == 1)
+    Ok(())
 }

@@ -1,0 +1,138 @@
+//! Filters that are put one after the other, together: a file may change ten thousand of them, and pages of the feed
+//! wait while it is committed; on SQLite everybody who writes does.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use bidloop_domain::model::{CampaignId, OrganizationId};
+use bidloop_domain::port::{FilterRecord, ProvisioningChange};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use serde_json::Value;
+
+use super::super::filter_changes::FilterName;
+use super::super::{Conn, upsert_filters};
+use super::AT_ONCE;
+use super::campaigns::{NEVER, no_campaign};
+use crate::columns::Json;
+use crate::failure::Failure;
+use crate::rows::FilterRow;
+use crate::schema::{campaigns, filters};
+
+/// A filter to be put into a campaign.
+pub(super) struct FilterPut<'c> {
+    organization: &'c OrganizationId,
+    campaign: &'c CampaignId,
+    filter: &'c FilterRecord,
+}
+
+impl FilterPut<'_> {
+    pub(super) fn name(&self) -> FilterName {
+        (self.organization.clone(), self.filter.id.clone())
+    }
+}
+
+/// The filters that the first of the changes put, up to another change or one of the same filter.
+pub(super) fn leading(changes: &[ProvisioningChange]) -> Vec<FilterPut<'_>> {
+    let mut seen = HashSet::new();
+    let mut puts = Vec::new();
+    for change in changes {
+        let ProvisioningChange::PutFilter(organization, campaign, filter) = change else {
+            break;
+        };
+        if !seen.insert((organization, &filter.id)) {
+            break;
+        }
+        puts.push(FilterPut {
+            organization,
+            campaign,
+            filter,
+        });
+    }
+    puts
+}
+
+/// Where filters stood so far, and as what, by organization and id.
+type Known = HashMap<(String, String), (String, Json<Value>)>;
+
+/// Stores filters, each of which is among `puts` once, and makes backfills due where matches may change.
+pub(super) async fn put(conn: &mut Conn, puts: &[FilterPut<'_>], revision: i64) -> Result<(), Failure> {
+    let known = known(conn, puts).await?;
+    let mut rows = Vec::with_capacity(puts.len());
+    let mut due: BTreeMap<&OrganizationId, BTreeSet<&str>> = BTreeMap::new();
+    for put in puts {
+        let row = FilterRow::new(put.organization, put.campaign, put.filter);
+        let key = (put.organization.to_string(), put.filter.id.to_string());
+        let before = known.get(&key);
+        if before.is_none_or(|(campaign, body)| *campaign != row.campaign_id || *body != row.body) {
+            let due = due.entry(put.organization).or_default();
+            due.insert(put.campaign.as_str());
+            due.extend(before.map(|(campaign, _)| campaign.as_str()));
+        }
+        rows.push(row);
+    }
+    upsert_filters(conn, &rows).await?;
+    for (organization, due) in due {
+        let missing = make_backfills_due(conn, organization, &due, revision).await?;
+        let into = puts
+            .iter()
+            .find(|put| put.organization == organization && missing.contains(put.campaign.as_str()));
+        if let Some(put) = into {
+            return Err(no_campaign(organization, put.campaign));
+        }
+    }
+    Ok(())
+}
+
+async fn known(conn: &mut Conn, puts: &[FilterPut<'_>]) -> Result<Known, Failure> {
+    let mut ids: BTreeMap<&OrganizationId, Vec<&str>> = BTreeMap::new();
+    for put in puts {
+        ids.entry(put.organization)
+            .or_default()
+            .push(put.filter.id.as_str());
+    }
+    let mut known = Known::new();
+    for (organization, ids) in ids {
+        for some in ids.chunks(AT_ONCE) {
+            let rows: Vec<(String, String, Json<Value>)> = filters::table
+                .filter(filters::organization_id.eq(organization.as_str()))
+                .filter(filters::id.eq_any(some.iter().copied()))
+                .select((filters::id, filters::campaign_id, filters::body))
+                .load(conn)
+                .await?;
+            for (id, campaign, body) in rows {
+                known.insert((organization.to_string(), id), (campaign, body));
+            }
+        }
+    }
+    Ok(known)
+}
+
+/// Tells which of the campaigns there are not.
+async fn make_backfills_due<'c>(
+    conn: &mut Conn,
+    organization: &OrganizationId,
+    ids: &BTreeSet<&'c str>,
+    revision: i64,
+) -> Result<BTreeSet<&'c str>, Failure> {
+    let mut missing = BTreeSet::new();
+    let ids: Vec<&str> = ids.iter().copied().collect();
+    for some in ids.chunks(AT_ONCE) {
+        let found = || {
+            campaigns::table
+                .filter(campaigns::organization_id.eq(organization.as_str()))
+                .filter(campaigns::id.eq_any(some.iter().copied()))
+        };
+        let updated = diesel::update(found())
+            .set((
+                campaigns::revision.eq(revision),
+                campaigns::matched_revision.eq(NEVER),
+            ))
+            .execute(conn)
+            .await?;
+        if updated < some.len() {
+            let there: Vec<String> = found().select(campaigns::id).load(conn).await?;
+            missing.extend(some.iter().filter(|id| !there.iter().any(|there| there == *id)));
+        }
+    }
+    Ok(missing)
+}
