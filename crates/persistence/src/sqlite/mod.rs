@@ -23,8 +23,9 @@ pub(crate) use connection::Conn;
 use readers::{Isolation, Readers};
 use writer::Writer;
 
-/// Jobs of a page: what the protocol gives at most.
-const PAGE_SIZE: u32 = 500;
+/// Jobs of a page: with ten matches each that active campaigns act on, recording one takes some 20 ms, for which other
+/// commands wait.
+const PAGE_SIZE: u32 = 32;
 
 /// Nothing to do: the one writer holds the lock of the whole database.
 macro_rules! for_update {
