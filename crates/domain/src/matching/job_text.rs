@@ -105,6 +105,9 @@ pub struct JobText {
     folded: String,
     /// The distinct words, in the order of their first places.
     words: Vec<DistinctWord>,
+    /// What filters ask of each word first, and close together: its key and its fields.
+    keys: Vec<WordKey>,
+    fields: Vec<FieldSet>,
     by_word: HashTable<u32>,
     /// The words' numbers in reading order, with boundaries between the texts.
     sequence: Vec<u32>,
@@ -114,11 +117,9 @@ pub struct JobText {
     skills_from: u32,
 }
 
-/// A word of a job, once for all its places.
+/// Where a word of a job stands.
 #[derive(Debug, Clone)]
-pub(super) struct DistinctWord {
-    pub(super) key: WordKey,
-    pub(super) fields: FieldSet,
+struct DistinctWord {
     start: u32,
     end: u32,
     first_place: u32,
@@ -136,6 +137,8 @@ impl JobText {
         let mut this = Self {
             folded: String::with_capacity(bytes + bytes / 16),
             words: Vec::with_capacity(bytes / 9),
+            keys: Vec::with_capacity(bytes / 9),
+            fields: Vec::with_capacity(bytes / 9),
             by_word: HashTable::with_capacity(bytes / 9),
             sequence: Vec::with_capacity(bytes / 5),
             next_place: Vec::with_capacity(bytes / 5),
@@ -194,21 +197,22 @@ impl JobText {
             self.next_place[known.last_place as usize] = place;
             known.last_place = place;
             known.places += 1;
-            known.fields.0 |= FieldSet::of(field).0;
+            self.fields[number as usize].0 |= FieldSet::of(field).0;
             self.sequence.push(number);
         } else {
             let number = words.len() as u32;
             words.push(DistinctWord {
-                key,
-                fields: FieldSet::of(field),
                 start: start as u32,
                 end: end as u32,
                 first_place: place,
                 last_place: place,
                 places: 1,
             });
+            self.keys.push(key);
+            self.fields.push(FieldSet::of(field));
+            let keys = &self.keys;
             self.by_word
-                .insert_unique(hash, number, |n| words[*n as usize].key.hash);
+                .insert_unique(hash, number, |n| keys[*n as usize].hash);
             self.sequence.push(number);
         }
         self.next_place.push(NOWHERE);
@@ -216,7 +220,10 @@ impl JobText {
 
     /// The distinct words with the fields in which each occurs.
     pub fn distinct_words(&self) -> impl Iterator<Item = (&str, FieldSet)> {
-        self.words.iter().map(|word| (self.spelling(word), word.fields))
+        self.words
+            .iter()
+            .map(|word| self.spelling_of(word))
+            .zip(self.fields.iter().copied())
     }
 
     /// Whether the term stands in one of the fields.
@@ -224,10 +231,10 @@ impl JobText {
         match (term.words(), term.is_prefix()) {
             ([word], false) => self
                 .find(word)
-                .is_some_and(|number| self.word(number).fields.intersects(fields)),
-            ([prefix], true) => self.words.iter().any(|word| {
-                word.fields.intersects(fields) && self.spelling(word).starts_with(prefix.as_str())
-            }),
+                .is_some_and(|number| self.fields(number).intersects(fields)),
+            ([prefix], true) => self
+                .distinct_words()
+                .any(|(word, found)| found.intersects(fields) && word.starts_with(prefix.as_str())),
             (words, false) => self.contains_phrase(words, None, fields),
             ([words @ .., prefix], true) => self.contains_phrase(words, Some(prefix), fields),
             ([], true) => false,
@@ -243,9 +250,19 @@ impl JobText {
             .is_some_and(|numbers| self.contains_sequence(&numbers, prefix.map(String::as_str), fields))
     }
 
-    /// The distinct words, in the order of their numbers, from 0.
-    pub(super) fn words(&self) -> &[DistinctWord] {
-        &self.words
+    /// The keys of the distinct words, in the order of their numbers, from 0.
+    pub(super) fn keys(&self) -> &[WordKey] {
+        &self.keys
+    }
+
+    /// The fields in which the word with this number occurs; at least one.
+    pub(super) fn fields(&self, number: u32) -> FieldSet {
+        self.fields[number as usize]
+    }
+
+    /// The word with this number.
+    pub(super) fn spelling(&self, number: u32) -> &str {
+        self.spelling_of(self.word(number))
     }
 
     /// Whether the words with these numbers, then a word beginning with `prefix` if given, stand directly after one
@@ -287,7 +304,7 @@ impl JobText {
         // A text's last word is followed by a boundary, so there always is a place behind a phrase.
         self.sequence
             .get(end)
-            .is_some_and(|&next| next != BOUNDARY && self.spelling(self.word(next)).starts_with(prefix))
+            .is_some_and(|&next| next != BOUNDARY && self.spelling(next).starts_with(prefix))
     }
 
     fn field_at(&self, place: usize) -> Field {
@@ -301,7 +318,7 @@ impl JobText {
     }
 
     fn find(&self, word: &str) -> Option<u32> {
-        let same = |n: &u32| self.spelling(self.word(*n)) == word;
+        let same = |n: &u32| self.spelling(*n) == word;
         self.by_word.find(word_hash(word), same).copied()
     }
 
@@ -309,7 +326,7 @@ impl JobText {
         &self.words[number as usize]
     }
 
-    pub(super) fn spelling(&self, word: &DistinctWord) -> &str {
+    fn spelling_of(&self, word: &DistinctWord) -> &str {
         &self.folded[word.start as usize..word.end as usize]
     }
 }

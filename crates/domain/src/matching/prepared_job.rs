@@ -1,7 +1,7 @@
 //! A job made ready for matching: its words, and the values that filters ask for.
 
 use super::condition::{Attribute, Figure, Flag};
-use super::job_text::JobText;
+use super::job_text::{JobText, WordKey};
 use super::list_key;
 use crate::model::{JobPost, PaymentKind};
 
@@ -10,7 +10,9 @@ use crate::model::{JobPost, PaymentKind};
 pub struct PreparedJob {
     text: JobText,
     skills: Option<Vec<String>>,
+    skill_keys: Vec<WordKey>,
     attributes: [Option<String>; Attribute::COUNT],
+    attribute_keys: [Option<WordKey>; Attribute::COUNT],
     figures: [Option<f64>; Figure::COUNT],
     flags: [Option<bool>; Flag::COUNT],
     payment_kind: Option<PaymentKind>,
@@ -22,15 +24,17 @@ impl PreparedJob {
     /// Reads everything that a filter may ask from the post.
     pub fn new(job: &JobPost) -> Self {
         let key = |text: &Option<String>| text.as_deref().map(|text| list_key(text).into_owned());
+        let skills = job.skills.as_ref().map(|skills| {
+            let names = skills.iter().map(|skill| list_key(&skill.name).into_owned());
+            names.collect::<Vec<String>>()
+        });
+        let attributes = attributes(job, key);
         Self {
             text: JobText::new(job),
-            skills: job.skills.as_ref().map(|skills| {
-                skills
-                    .iter()
-                    .map(|skill| list_key(&skill.name).into_owned())
-                    .collect()
-            }),
-            attributes: attributes(job, key),
+            skill_keys: skills.iter().flatten().map(|skill| WordKey::of(skill)).collect(),
+            skills,
+            attribute_keys: attributes.each_ref().map(|text| text.as_deref().map(WordKey::of)),
+            attributes,
             figures: figures(job),
             flags: flags(job),
             payment_kind: job.payment_kind(),
@@ -57,6 +61,17 @@ impl PreparedJob {
     /// The attribute's text, folded.
     pub fn attribute(&self, attribute: Attribute) -> Option<&str> {
         self.attributes[attribute as usize].as_deref()
+    }
+
+    /// The attribute's text, folded, with its key.
+    pub(super) fn keyed_attribute(&self, attribute: Attribute) -> Option<(WordKey, &str)> {
+        self.attribute_keys[attribute as usize].zip(self.attribute(attribute))
+    }
+
+    /// The skill names, folded, with their keys; none if the job does not carry the list.
+    pub(super) fn keyed_skills(&self) -> Option<impl Iterator<Item = (WordKey, &str)>> {
+        let skills = self.skills.as_ref()?.iter().map(String::as_str);
+        Some(self.skill_keys.iter().copied().zip(skills))
     }
 
     /// The figure's value.

@@ -174,7 +174,10 @@ fn encode_condition(
             list(operation::ALL_SKILLS, None, skills, terms, body)?;
             groups.every_skill(&body[from + 1..], unknown_holds, terms)?;
         }
-        Condition::NoSkill(skills) => list(operation::NO_SKILL, None, skills, terms, body)?,
+        Condition::NoSkill(skills) => {
+            list(operation::NO_SKILL, None, skills, terms, body)?;
+            groups.no_value(Attributed::Skill, from, body, unknown_holds, terms)?;
+        }
         Condition::OneOf {
             attribute, values, ..
         } => {
@@ -195,9 +198,12 @@ fn encode_condition(
         }
         Condition::NoneOf {
             attribute, values, ..
-        } => list(operation::NONE_OF, Some(*attribute), values, terms, body)?,
+        } => {
+            list(operation::NONE_OF, Some(*attribute), values, terms, body)?;
+            groups.no_value(Attributed::Text(*attribute), from, body, unknown_holds, terms)?;
+        }
         Condition::PaymentTypes(kinds) => {
-            let values: Vec<&str> = kinds.iter().map(|kind| kind_value(*kind)).collect();
+            let values: Vec<u32> = kinds.iter().map(|kind| kind_value(*kind)).collect();
             groups.inline_values(Attributed::PaymentKind, &values, unknown_holds, terms)?;
         }
         Condition::HourlyRate { min, max } => {

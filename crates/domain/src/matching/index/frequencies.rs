@@ -69,7 +69,7 @@ impl Frequencies {
         Attributed::of_job(job, |attributed, value| {
             *self
                 .values
-                .entry(value_key(attributed, value).into_boxed_str())
+                .entry(value_key(attributed, value.text()).into_boxed_str())
                 .or_default() += 1;
         });
         if self.jobs < FADING_JOBS {

@@ -50,15 +50,15 @@ impl JobView {
         let text = job.text();
         terms.words.find_words(text, &mut self.found);
         for (number, known) in &self.found.found {
-            let packed = packed(*number, text.words()[*number as usize].fields);
+            let packed = packed(*number, text.fields(*number));
             // A job's words are distinct.
             self.words.0[*known as usize] = packed;
             self.tokens.push(Token::new(TokenKind::Word, *known));
         }
         if terms.prefixes.len() > 0 {
-            for (number, word) in (0..).zip(text.words()) {
-                let packed = packed(number, word.fields);
-                terms.prefixes.of_word(text.spelling(word), |prefix| {
+            for (number, (word, fields)) in (0..).zip(text.distinct_words()) {
+                let packed = packed(number, fields);
+                terms.prefixes.of_word(word, |prefix| {
                     if self.prefixes.add(prefix, packed) {
                         self.tokens.push(Token::new(TokenKind::Prefix, prefix));
                     }

@@ -1,7 +1,7 @@
 //! A filter's entry under a token: enough of its conditions to pass nearly every job without touching the filter.
 //!
 //! What an entry says is necessary for a match, but not always sufficient: the rarer tokens share places, categories
-//! may share a bit, rates are rounded, and there is room for three more groups and two negations. Who passes is checked
+//! may share a bit, rates are rounded, and there is room for three more groups, or for one and six negations. Who passes is checked
 //! against what the entry leaves open. Where that is nothing, the filter matches, and the entry says so. Of flags and
 //! payment kinds, of the first categories and of small whole hourly rates the entry says all there is to say
 //! ([`is_own_category`], [`settles_hourly`]), and of groups whose tokens have places of their own
@@ -22,14 +22,18 @@ const OWN_VALUES: usize = 1 << 12;
 /// The place of what every job has.
 #[expect(clippy::cast_possible_truncation, reason = "15 bits")]
 const ALWAYS: u16 = SIEVE as u16 - 1;
+/// The place of what no job has.
+const NEVER: u16 = ALWAYS - 1;
 /// In [`Rest::filter`]: the filter stands under several tokens.
 const SEVERAL: u32 = 1 << 31;
 /// In [`Rest::filter`]: the entry says all there is to say.
 const SETTLED: u32 = 1 << 30;
-/// In [`Rest::filter`]: the fourth group names what the job must not have.
-const FORBIDS: u32 = 1 << 29;
+/// In [`Rest::filter`]: the third group names what the job must not have.
+const FORBIDS_THIRD: u32 = 1 << 29;
+/// In [`Rest::filter`]: the fourth group does.
+const FORBIDS_FOURTH: u32 = 1 << 28;
 /// Numbers of filters are below.
-pub(super) const MAX_FILTERS: usize = 1 << 29;
+pub(super) const MAX_FILTERS: usize = 1 << 28;
 
 /// Bits for categories: the first that filters name have one each, the others share one; one is for those that no
 /// filter names and one for unknown.
@@ -67,11 +71,11 @@ pub(super) struct Gate {
 /// What is asked of jobs that the gate lets pass.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rest {
-    /// At least one of them is a token of the job.
+    /// At least one of them is a token of the job, or none is.
     third: [u16; 4],
-    /// Likewise, or neither of them is.
+    /// Likewise.
     fourth: [u16; 2],
-    /// The filter's number, below three bits.
+    /// The filter's number, and above it four bits.
     filter: u32,
 }
 
@@ -163,17 +167,44 @@ impl Posting {
         is_in && group.iter().all(|token| has_own_place(*token))
     }
 
-    /// Forbids the token, as long as there is room; tells whether there was.
-    pub(super) fn forbid(&mut self, token: Token) -> bool {
-        let forbids = self.rest.filter & FORBIDS != 0;
-        let [first, second] = self.rest.fourth;
-        // Jobs with other tokens must not be taken for jobs with this one.
-        if !has_own_place(token) || if forbids { first != second } else { first != ALWAYS } {
+    /// Forbids the tokens, if there is room for all of them; tells whether there was.
+    pub(super) fn forbid(&mut self, tokens: &[Token]) -> bool {
+        let Rest {
+            third,
+            fourth,
+            filter,
+        } = &mut self.rest;
+        let mut rooms = [
+            (fourth.as_mut_slice(), FORBIDS_FOURTH),
+            (third.as_mut_slice(), FORBIDS_THIRD),
+        ];
+        let free = |(room, forbids): &(&mut [u16], u32)| {
+            if *filter & forbids != 0 {
+                room.iter().filter(|place| **place == NEVER).count()
+            } else if room[0] == ALWAYS {
+                room.len()
+            } else {
+                0
+            }
+        };
+        let is_exact = tokens.iter().all(|token| has_own_place(*token));
+        // Jobs with other tokens must not be taken for jobs with these.
+        if !is_exact || tokens.len() > rooms.iter().map(free).sum() {
             return false;
         }
-        let place = hashed(token);
-        self.rest.fourth = if forbids { [first, place] } else { [place; 2] };
-        self.rest.filter |= FORBIDS;
+        let mut tokens = tokens.iter();
+        for (room, forbids) in &mut rooms {
+            if tokens.len() > 0 && room[0] == ALWAYS {
+                room.fill(NEVER);
+                *filter |= *forbids;
+            }
+            if *filter & *forbids != 0 {
+                let free = room.iter_mut().filter(|place| **place == NEVER);
+                for (place, token) in free.zip(tokens.by_ref()) {
+                    *place = hashed(*token);
+                }
+            }
+        }
         true
     }
 }
@@ -188,6 +219,7 @@ impl Gate {
     /// Whether the job has what the filter's second group and its conditions ask for, as far as the entry knows.
     /// Without a branch: hardly an entry lets a job pass, but which one does is not to be foreseen.
     #[inline]
+    #[expect(clippy::needless_bitwise_bool, reason = "without a branch")]
     pub(super) fn lets_pass(&self, job: Outline, tokens: &TokenSieve) -> bool {
         // Both in one: a rate that is not reached takes the top bit of its byte away.
         let refused = (self.rejected & job.bits) | (!(job.rates - self.rates) & TOPS);
@@ -200,14 +232,14 @@ impl Rest {
     #[inline]
     pub(super) fn lets_pass(&self, tokens: &TokenSieve) -> bool {
         let [first, second] = self.fourth;
-        let forbids = self.filter & FORBIDS != 0;
-        tokens.has_any(self.third) & (tokens.has_any([first, second, second, second]) != forbids)
+        (tokens.has_any(self.third) != (self.filter & FORBIDS_THIRD != 0))
+            & (tokens.has_any([first, second, second, second]) != (self.filter & FORBIDS_FOURTH != 0))
     }
 
     /// The filter's number.
     #[inline]
     pub(super) const fn filter(self) -> u32 {
-        self.filter & (FORBIDS - 1)
+        self.filter & (FORBIDS_FOURTH - 1)
     }
 
     /// Whether the filter stands under several tokens.
@@ -313,7 +345,7 @@ const fn hashed(token: Token) -> u16 {
         _ => {
             let hash = (token.bits().wrapping_mul(0x9E37_79B1) >> 18) as u16 | 1 << 14;
             // Another token's place, so that entries can tell a group from room for one.
-            if hash == ALWAYS { 1 << 14 } else { hash }
+            if hash >= NEVER { 1 << 14 } else { hash }
         }
     }
 }
@@ -330,6 +362,7 @@ const _: () = assert!(OWN_WORDS + OWN_VALUES == SIEVE / 2);
 pub(super) struct TokenSieve(Box<[u8; SIEVE]>);
 
 impl Default for TokenSieve {
+    #[expect(clippy::large_stack_arrays, reason = "32 KiB, once a thread")]
     fn default() -> Self {
         let mut bytes = Box::new([0; SIEVE]);
         bytes[usize::from(ALWAYS)] = 1;

@@ -77,12 +77,12 @@ impl Postings {
     pub(super) fn remove(&mut self, token: Token, filter: u32) {
         let list = self.list(token);
         let mut rests = self.rests[list.range()].iter();
-        let Some(at) = rests.position(|rest| rest.filter() == filter) else {
+        let Some(before) = rests.position(|rest| rest.filter() == filter) else {
             return;
         };
-        let (at, last) = (list.start as usize + at, list.range().end - 1);
-        self.gates[at] = self.gates[last];
-        self.rests[at] = self.rests[last];
+        let gap = list.start as usize + before;
+        self.gates[gap] = self.gates[list.range().end - 1];
+        self.rests[gap] = self.rests[list.range().end - 1];
         self.count -= 1;
         let kept = if list.length == 1 {
             self.leave_room(list);

@@ -10,6 +10,9 @@ use super::terms::{Terms, UNKNOWN};
 use super::token::{Attributed, Token, TokenKind};
 use crate::matching::FieldSet;
 
+/// Lists of more values that the job must not have are left to the body.
+const MAX_FORBIDDEN: usize = 6;
+
 /// The required groups of one filter, and what else its entry is made of. Kept between filters for its memory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Groups {
@@ -19,8 +22,8 @@ pub(super) struct Groups {
     pub(super) categories: Vec<u32>,
     /// Where the expression begins in the body.
     root: usize,
-    /// Words that must not occur, and the parts of the keywords that say so.
-    forbidden: Vec<(Token, Range<usize>)>,
+    /// Tokens of which the job has none, and the parts of the body that say so.
+    forbidden: Vec<(Range<usize>, Range<usize>)>,
     /// Parts of the body that the entry makes superfluous.
     settled: Vec<Range<usize>>,
 }
@@ -85,8 +88,8 @@ impl Groups {
             let is_said = place == 0 || posting.require(&self.tokens[group.tokens.clone()]);
             self.settled.extend(part.filter(|_| is_said).cloned());
         }
-        for (token, part) in &self.forbidden {
-            if posting.forbid(*token) {
+        for (tokens, part) in &self.forbidden {
+            if posting.forbid(&self.tokens[tokens.clone()]) {
                 self.settled.push(part.clone());
             }
         }
@@ -150,13 +153,33 @@ impl Groups {
     pub(super) fn inline_values(
         &mut self,
         attributed: Attributed,
-        values: &[&str],
+        values: &[u32],
         unknown_holds: bool,
         terms: &mut Terms,
     ) -> Result<(), IndexFull> {
-        let values = values.iter().map(|value| terms.intern_value(value));
-        let values = values.collect::<Result<Vec<u32>, IndexFull>>()?;
-        self.values(attributed, &values, unknown_holds, terms, Origin::Entry)
+        self.values(attributed, values, unknown_holds, terms, Origin::Entry)
+    }
+
+    /// The job has none of the values of the condition that lies from `from` to the body's end.
+    pub(super) fn no_value(
+        &mut self,
+        attributed: Attributed,
+        from: usize,
+        body: &[u32],
+        unknown_holds: bool,
+        terms: &mut Terms,
+    ) -> Result<(), IndexFull> {
+        let values = &body[from + 1..];
+        if values.len() > MAX_FORBIDDEN {
+            return Ok(());
+        }
+        let start = self.tokens.len();
+        let unknown = (!unknown_holds).then_some(&UNKNOWN);
+        for value in values.iter().chain(unknown) {
+            self.tokens.push(terms.intern_token(attributed, *value)?);
+        }
+        self.forbidden.push((start..self.tokens.len(), from..body.len()));
+        Ok(())
     }
 
     fn values(
@@ -201,8 +224,9 @@ impl Groups {
             && word >> KIND_SHIFT == node::WORD
             && is_everywhere(word)
         {
-            let word = Token::new(TokenKind::Word, word & OPERAND);
-            self.forbidden.push((word, at..at + 2));
+            let start = self.tokens.len();
+            self.tokens.push(Token::new(TokenKind::Word, word & OPERAND));
+            self.forbidden.push((start..start + 1, at..at + 2));
             return at + 2;
         }
         self.of_node(body, at, true, true, terms)

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use super::IndexFull;
 use super::frequencies::{Frequencies, Observed};
 use super::prefixes::Prefixes;
-use super::token::{Attributed, Token, TokenKind};
+use super::token::{Attributed, FIXED_VALUES, Token, TokenKind, Value};
 use super::vocabulary::Vocabulary;
 use crate::matching::PreparedJob;
 
@@ -14,15 +14,20 @@ pub(super) const UNKNOWN: u32 = u32::MAX;
 /// In place of a value's number: the job carries one that no filter names.
 pub(super) const FOREIGN: u32 = u32::MAX - 1;
 
+/// In place of a token's number: nothing asks for the value.
+const NO_TOKEN: u32 = u32::MAX;
+
 /// The words, prefixes and values of all filters.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Terms {
     pub(super) words: Vocabulary,
     pub(super) prefixes: Prefixes,
     /// Texts of lists, whatever they are values of.
     values: Vocabulary,
-    /// The tokens of values, by what they are values of and the text's number, or [`UNKNOWN`].
-    value_tokens: HashMap<(u8, u32), u32>,
+    /// The tokens of values, by what they are values of, and by the value's number: first that of [`UNKNOWN`].
+    value_tokens: [Vec<u32>; Attributed::COUNT],
+    /// How many there are.
+    value_token_count: u32,
     /// Numbers of the values that are categories, in the order in which they came up.
     categories: HashMap<u32, u32>,
     frequencies: Frequencies,
@@ -33,8 +38,14 @@ pub(super) struct Terms {
 impl Terms {
     pub(super) fn with_frequencies(frequencies: Frequencies) -> Self {
         Self {
+            words: Vocabulary::default(),
+            prefixes: Prefixes::default(),
+            values: Vocabulary::of(&FIXED_VALUES),
+            value_tokens: Default::default(),
+            value_token_count: 0,
+            categories: HashMap::new(),
             frequencies,
-            ..Self::default()
+            jobs: Default::default(),
         }
     }
 
@@ -64,15 +75,20 @@ impl Terms {
 
     /// The token of a value; of a job that does not carry one, with [`UNKNOWN`].
     pub(super) fn intern_token(&mut self, attributed: Attributed, value: u32) -> Result<Token, IndexFull> {
-        let next = u32::try_from(self.value_tokens.len()).map_err(|_| IndexFull)?;
-        let key = (attributed.number(), value);
-        if let Some(&known) = self.value_tokens.get(&key) {
-            return Ok(Token::new(TokenKind::Value, known));
+        if let Some(known) = self.token(attributed, value) {
+            return Ok(known);
         }
-        self.value_tokens.insert(key, next);
+        let number = self.value_token_count;
+        let tokens = &mut self.value_tokens[usize::from(attributed.number())];
+        let place = place(value);
+        if tokens.len() <= place {
+            tokens.resize(place + 1, NO_TOKEN);
+        }
+        tokens[place] = number;
+        self.value_token_count = number.checked_add(1).ok_or(IndexFull)?;
         let text = (value != UNKNOWN).then(|| self.values.spelling(value));
         self.jobs[TokenKind::Value as usize].push(self.frequencies.jobs_with_value(attributed, text));
-        Ok(Token::new(TokenKind::Value, next))
+        Ok(Token::new(TokenKind::Value, number))
     }
 
     /// The position of a category among the categories that filters name.
@@ -86,19 +102,18 @@ impl Terms {
     }
 
     /// The number of a value that a job carries.
-    pub(super) fn value(&self, value: Option<&str>) -> u32 {
+    pub(super) fn value(&self, value: Value<'_>) -> u32 {
         match value {
-            None => UNKNOWN,
-            Some(value) => self.values.number(value).unwrap_or(FOREIGN),
+            Value::Unknown => UNKNOWN,
+            Value::Fixed(number) => number,
+            Value::Text(key, text) => self.values.find(key, text).unwrap_or(FOREIGN),
         }
     }
 
     pub(super) fn token(&self, attributed: Attributed, value: u32) -> Option<Token> {
-        if value == FOREIGN {
-            return None;
-        }
-        let number = self.value_tokens.get(&(attributed.number(), value))?;
-        Some(Token::new(TokenKind::Value, *number))
+        let tokens = &self.value_tokens[usize::from(attributed.number())];
+        let number = *tokens.get(place(value))?;
+        (number != NO_TOKEN).then(|| Token::new(TokenKind::Value, number))
     }
 
     /// In how many of the jobs seen the token occurred.
@@ -128,4 +143,9 @@ impl Terms {
             }
         }
     }
+}
+
+/// Where a value's token stands. That of [`FOREIGN`] is beyond all.
+const fn place(value: u32) -> usize {
+    value.wrapping_add(1) as usize
 }

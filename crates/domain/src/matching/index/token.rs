@@ -2,6 +2,7 @@
 
 use crate::matching::PreparedJob;
 use crate::matching::condition::{Attribute, Flag};
+use crate::matching::job_text::WordKey;
 use crate::model::PaymentKind;
 
 const KIND_SHIFT: u32 = 30;
@@ -63,7 +64,10 @@ pub(super) enum Attributed {
 }
 
 impl Attributed {
-    /// Distinct for each.
+    /// How many there are.
+    pub(super) const COUNT: usize = Attribute::COUNT + 2 + Flag::COUNT;
+
+    /// Distinct for each, below [`Self::COUNT`].
     #[expect(clippy::cast_possible_truncation, reason = "a few dozen attributes")]
     pub(super) const fn number(self) -> u8 {
         match self {
@@ -74,31 +78,60 @@ impl Attributed {
         }
     }
 
-    /// Tells every value of the job, and of what; `None` where the job does not carry one.
-    pub(super) fn of_job<'a>(job: &'a PreparedJob, mut tell: impl FnMut(Self, Option<&'a str>)) {
+    /// Tells every value of the job, and of what.
+    pub(super) fn of_job<'a>(job: &'a PreparedJob, mut tell: impl FnMut(Self, Value<'a>)) {
+        let value = |keyed: Option<(WordKey, &'a str)>| match keyed {
+            Some((key, text)) => Value::Text(key, text),
+            None => Value::Unknown,
+        };
         for attribute in Attribute::ALL {
-            tell(Self::Text(attribute), job.attribute(attribute));
+            tell(Self::Text(attribute), value(job.keyed_attribute(attribute)));
         }
-        match job.skills() {
-            None => tell(Self::Skill, None),
-            Some(skills) => skills.iter().for_each(|skill| tell(Self::Skill, Some(skill))),
+        match job.keyed_skills() {
+            None => tell(Self::Skill, Value::Unknown),
+            Some(skills) => skills.for_each(|skill| tell(Self::Skill, value(Some(skill)))),
         }
         for flag in Flag::ALL {
-            tell(Self::Flag(flag), job.flag(flag).map(flag_value));
+            let value = job.flag(flag).map(flag_value);
+            tell(Self::Flag(flag), value.map_or(Value::Unknown, Value::Fixed));
         }
-        tell(Self::PaymentKind, job.payment_kind().map(kind_value));
+        let kind = job.payment_kind().map(kind_value);
+        tell(Self::PaymentKind, kind.map_or(Value::Unknown, Value::Fixed));
     }
 }
 
-/// A yes or no as a value's text.
-pub(super) const fn flag_value(flag: bool) -> &'static str {
-    if flag { "yes" } else { "no" }
+/// A value of a job.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Value<'a> {
+    /// The job does not carry one.
+    Unknown,
+    /// One of [`FIXED_VALUES`], by its place there.
+    Fixed(u32),
+    Text(WordKey, &'a str),
 }
 
-/// A payment kind as a value's text.
-pub(super) const fn kind_value(kind: PaymentKind) -> &'static str {
+impl<'a> Value<'a> {
+    pub(super) fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Unknown => None,
+            Self::Fixed(place) => Some(FIXED_VALUES[place as usize]),
+            Self::Text(_, text) => Some(text),
+        }
+    }
+}
+
+/// The values of flags and of the payment kind.
+pub(super) const FIXED_VALUES: [&str; 4] = ["no", "yes", "hourly", "fixed"];
+
+/// A yes or no as a value.
+pub(super) const fn flag_value(flag: bool) -> u32 {
+    flag as u32
+}
+
+/// A payment kind as a value.
+pub(super) const fn kind_value(kind: PaymentKind) -> u32 {
     match kind {
-        PaymentKind::Hourly => "hourly",
-        PaymentKind::Fixed => "fixed",
+        PaymentKind::Hourly => 2,
+        PaymentKind::Fixed => 3,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::IndexFull;
 use crate::matching::JobText;
-use crate::matching::job_text::{WordKey, word_hash};
+use crate::matching::job_text::WordKey;
 
 /// The most texts one vocabulary can number: encoded expressions leave this many bits to a number.
 const MAX_TEXTS: usize = 1 << 26;
@@ -14,20 +14,24 @@ pub(super) struct Vocabulary {
     spellings: String,
     /// Text `n` lies from `offsets[n]` to `offsets[n + 1]`.
     offsets: Vec<u32>,
-    beginnings: Vec<u64>,
     /// By hash, each in the first free place from its own on. A power of two of them, at most three eighths taken, so
-    /// that most look-ups end where they begin.
+    /// that most look-ups end in the first two.
     slots: Vec<Slot>,
 }
 
+/// Who stands here, by the beginning of the text, see [`WordKey`].
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// Some bits of the hash; 0 where nobody is.
-    tag: u32,
+    beginning: u64,
+    /// [`NOBODY`] where it is free.
     number: u32,
 }
 
-const FREE: Slot = Slot { tag: 0, number: 0 };
+const NOBODY: u32 = u32::MAX;
+const FREE: Slot = Slot {
+    beginning: 0,
+    number: NOBODY,
+};
 
 /// Memory that looking up a job's words uses again and again.
 #[derive(Debug, Clone, Default)]
@@ -43,20 +47,24 @@ impl Default for Vocabulary {
         Self {
             spellings: String::new(),
             offsets: vec![0],
-            beginnings: Vec::new(),
             slots: vec![FREE; 8],
         }
     }
 }
 
 impl Vocabulary {
-    pub(super) fn len(&self) -> usize {
-        self.beginnings.len()
+    /// With texts that are numbered from 0.
+    pub(super) fn of(texts: &[&str]) -> Self {
+        let mut this = Self::default();
+        for text in texts {
+            // A few texts always have room.
+            let _: Result<_, IndexFull> = this.intern(text);
+        }
+        this
     }
 
-    /// The number of `text`.
-    pub(super) fn number(&self, text: &str) -> Option<u32> {
-        self.find(WordKey::of(text), text)
+    pub(super) fn len(&self) -> usize {
+        self.offsets.len() - 1
     }
 
     /// The numbers of those of the job's words that have one.
@@ -65,33 +73,33 @@ impl Vocabulary {
     /// first pass has none.
     pub(super) fn find_words(&self, text: &JobText, into: &mut WordsFound) {
         let WordsFound { found, displaced } = into;
-        let words = text.words();
+        let keys = text.keys();
         found.clear();
-        found.resize(words.len(), (0, 0));
+        found.resize(keys.len(), (0, 0));
         displaced.clear();
-        displaced.resize(words.len() + 1, 0);
+        displaced.resize(keys.len() + 1, 0);
         let (mut hits, mut others) = (0, 0);
-        for (number, word) in (0..).zip(words) {
-            let slot = self.slots[self.home(word.key.hash)];
-            let is_hit = slot.tag == tag(word.key.hash);
-            found[hits] = (number, slot.number);
+        for (number, key) in (0..).zip(keys) {
+            let home = self.home(key.hash);
+            let [first, second] = [self.slots[home], self.slots[self.next(home)]];
+            let is_first = first.is(*key);
+            let is_hit = is_first | (second.is(*key) & first.is_taken());
+            found[hits] = (number, if is_first { first.number } else { second.number });
             hits += usize::from(is_hit);
             displaced[others] = number;
-            others += usize::from(!is_hit & (slot.tag != 0));
+            others += usize::from(!is_hit & first.is_taken() & second.is_taken());
         }
         found.truncate(hits);
         displaced.truncate(others);
-        found.retain(|(number, known)| {
-            let word = &words[*number as usize];
-            let is_same = self.is(*known, word.key, text.spelling(word));
+        found.retain(|&(number, known)| {
+            let is_same = keys[number as usize].is_short() || self.spelling(known) == text.spelling(number);
             if !is_same {
-                displaced.push(*number);
+                displaced.push(number);
             }
             is_same
         });
         for number in displaced {
-            let word = &words[*number as usize];
-            if let Some(known) = self.find(word.key, text.spelling(word)) {
+            if let Some(known) = self.find(keys[*number as usize], text.spelling(*number)) {
                 found.push((*number, known));
             }
         }
@@ -111,14 +119,12 @@ impl Vocabulary {
         if (self.len() + 1) * 8 > self.slots.len() * 3 {
             self.slots = vec![FREE; self.slots.len() * 2];
             for known in 0..number {
-                let hash = word_hash(self.spelling(known));
-                self.take_slot(hash, known);
+                self.take_slot(WordKey::of(self.spelling(known)), known);
             }
         }
-        self.take_slot(key.hash, number);
+        self.take_slot(key, number);
         self.spellings.push_str(text);
         self.offsets.push(end);
-        self.beginnings.push(key.beginning);
         Ok((number, true))
     }
 
@@ -131,40 +137,46 @@ impl Vocabulary {
         (hash >> 32) as usize & (self.slots.len() - 1)
     }
 
-    fn find(&self, key: WordKey, text: &str) -> Option<u32> {
+    const fn next(&self, at: usize) -> usize {
+        (at + 1) & (self.slots.len() - 1)
+    }
+
+    /// The number of the text with this key.
+    pub(super) fn find(&self, key: WordKey, text: &str) -> Option<u32> {
         let mut at = self.home(key.hash);
         loop {
             let slot = self.slots[at];
-            if slot.tag == 0 {
+            if !slot.is_taken() {
                 return None;
             }
-            if slot.tag == tag(key.hash) && self.is(slot.number, key, text) {
+            if slot.is(key) && (key.is_short() || self.spelling(slot.number) == text) {
                 return Some(slot.number);
             }
-            at = (at + 1) & (self.slots.len() - 1);
+            at = self.next(at);
         }
     }
 
-    fn is(&self, number: u32, key: WordKey, text: &str) -> bool {
-        self.beginnings[number as usize] == key.beginning && (key.is_short() || self.spelling(number) == text)
-    }
-
-    fn take_slot(&mut self, hash: u64, number: u32) {
-        let mut at = self.home(hash);
-        while self.slots[at].tag != 0 {
-            at = (at + 1) & (self.slots.len() - 1);
+    fn take_slot(&mut self, key: WordKey, number: u32) {
+        let mut at = self.home(key.hash);
+        while self.slots[at].is_taken() {
+            at = self.next(at);
         }
         self.slots[at] = Slot {
-            tag: tag(hash),
+            beginning: key.beginning,
             number,
         };
     }
 }
 
-/// Never 0, and other bits than those that lead to the slot.
-#[expect(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
-const fn tag(hash: u64) -> u32 {
-    hash as u32 | 1
+impl Slot {
+    const fn is_taken(self) -> bool {
+        self.number != NOBODY
+    }
+
+    /// Whether somebody with this beginning stands here.
+    const fn is(self, key: WordKey) -> bool {
+        (self.beginning == key.beginning) & self.is_taken()
+    }
 }
 
 #[cfg(test)]
