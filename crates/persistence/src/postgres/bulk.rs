@@ -11,9 +11,25 @@ use diesel_async::RunQueryDsl;
 use super::Conn;
 use crate::failure::Failure;
 use crate::rows::{
-    FilterChangeRow, FilterRow, JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow,
+    FilterChangeRow, FilterRow, JobSignatureRow, LeadRow, ListEndRow, NewAutomaticBidRow, NewDeliveryRow,
+    NewJobRow, NewMatchRow,
 };
 use crate::schema::filters;
+
+/// Stores those of the jobs whose ids are not taken, and says how many those are.
+pub(super) async fn insert_jobs(conn: &mut Conn, rows: &[NewJobRow<'_>]) -> Result<usize, Failure> {
+    let statement = Bulk {
+        before: "INSERT INTO jobs (id, seq, posted_at, json) SELECT * FROM unnest(",
+        columns: vec![
+            Column::Text(rows.iter().map(|row| row.id).collect()),
+            Column::Number(rows.iter().map(|row| row.seq).collect()),
+            Column::Number(rows.iter().map(|row| row.posted_at).collect()),
+            Column::Text(rows.iter().map(|row| row.json).collect()),
+        ],
+        after: ") ON CONFLICT DO NOTHING",
+    };
+    statement.run(conn, rows.len()).await
+}
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
@@ -141,6 +157,24 @@ pub(super) async fn insert_deliveries(conn: &mut Conn, rows: &[NewDeliveryRow]) 
             Column::TextOrNull(rows.iter().map(|row| row.data.as_deref()).collect()),
             Column::Number(rows.iter().map(|row| row.created_at).collect()),
             Column::Text(rows.iter().map(|row| row.state).collect()),
+        ],
+        after: ") ON CONFLICT DO NOTHING",
+    };
+    statement.run(conn, rows.len()).await
+}
+
+/// Queues those of the intents to bid that were not queued before, and says how many those are.
+pub(super) async fn insert_automatic_bids(
+    conn: &mut Conn,
+    rows: &[NewAutomaticBidRow],
+) -> Result<usize, Failure> {
+    let statement = Bulk {
+        before: "INSERT INTO automatic_bids (organization_id, lead_id, campaign_id, queued_at) SELECT * FROM unnest(",
+        columns: vec![
+            Column::Text(rows.iter().map(|row| row.organization_id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.lead_id.as_str()).collect()),
+            Column::Text(rows.iter().map(|row| row.campaign_id.as_str()).collect()),
+            Column::Number(rows.iter().map(|row| row.queued_at).collect()),
         ],
         after: ") ON CONFLICT DO NOTHING",
     };

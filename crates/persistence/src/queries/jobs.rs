@@ -20,7 +20,7 @@ use super::feed::{ONLY_ROW, locked_position, shared_revision};
 use super::filter_changes::{FilterName, filters_since};
 use super::job_signatures::{remove_signatures, store_signatures};
 use super::match_lists::{CampaignKey, VALUES_AT_ONCE};
-use super::{Conn, PAGE_SIZE, Store, changed_jobs, new_matches};
+use super::{Conn, PAGE_SIZE, Store, changed_jobs, insert_jobs, new_matches};
 use crate::columns::FreeText;
 use crate::failure::Failure;
 use crate::rows::{NewJobRow, StoredFilterRow};
@@ -225,7 +225,7 @@ async fn store_new_jobs(conn: &mut Conn, new: &[Arrival<'_>]) -> Result<(), Fail
             json: &arrival.job.json,
         })
         .collect();
-    let inserted: usize = insert_new!(conn, jobs::table, rows.as_slice());
+    let inserted = insert_jobs(conn, &rows).await?;
     if inserted == rows.len() {
         Ok(())
     } else {

@@ -4,8 +4,8 @@
 //! `execute_together!` and `dense_range!`.
 
 use super::bulk::{
-    insert_deliveries, insert_matches, insert_new_leads, put_job_signatures, update_list_ends,
-    upsert_filter_changes, upsert_filters,
+    insert_automatic_bids, insert_deliveries, insert_jobs, insert_matches, insert_new_leads,
+    put_job_signatures, update_list_ends, upsert_filter_changes, upsert_filters,
 };
 use super::{Conn, PAGE_SIZE, Store};
 

@@ -7,16 +7,14 @@ use bidloop_domain::model::{
     CampaignAction, EventId, EventKind, EventPayload, LeadId, NewEvent, Timestamp, receivers,
 };
 use bidloop_domain::port::{MatchedPage, PageCounts};
-use diesel_async::RunQueryDsl;
 
 use super::campaign_lists::CampaignLists;
 use super::events::endpoints_of_each;
 use super::jobs::Arrival;
 use super::match_lists::CampaignKey;
-use super::{Conn, insert_deliveries, insert_matches, insert_new_leads};
+use super::{Conn, insert_automatic_bids, insert_deliveries, insert_matches, insert_new_leads};
 use crate::failure::Failure;
 use crate::rows::{LeadRow, NewAutomaticBidRow, NewDeliveryRow};
-use crate::schema::automatic_bids;
 
 /// What campaigns are to do.
 #[derive(Default)]
@@ -55,7 +53,7 @@ pub(super) async fn match_new_jobs(
     counts.matches += rows.len() as u64;
     insert_new_leads(conn, &actions.leads).await?;
     counts.deliveries += queue_job_new(conn, &actions.pushes, page.at).await?;
-    let queued: usize = insert_new!(conn, automatic_bids::table, actions.intents.as_slice());
+    let queued = insert_automatic_bids(conn, &actions.intents).await?;
     counts.automatic_bids += queued as u64;
     Ok(())
 }

@@ -9,10 +9,10 @@ use crate::schema::automatic_bids;
 #[derive(Debug, Clone, Insertable)]
 #[diesel(table_name = automatic_bids)]
 pub(crate) struct NewAutomaticBidRow {
-    organization_id: String,
-    lead_id: String,
-    campaign_id: String,
-    queued_at: i64,
+    pub(crate) organization_id: String,
+    pub(crate) lead_id: String,
+    pub(crate) campaign_id: String,
+    pub(crate) queued_at: i64,
 }
 
 impl NewAutomaticBidRow {

@@ -6,9 +6,18 @@ use diesel_async::RunQueryDsl;
 use super::Conn;
 use crate::failure::Failure;
 use crate::rows::{
-    FilterChangeRow, FilterRow, JobSignatureRow, LeadRow, ListEndRow, NewDeliveryRow, NewMatchRow,
+    FilterChangeRow, FilterRow, JobSignatureRow, LeadRow, ListEndRow, NewAutomaticBidRow, NewDeliveryRow,
+    NewJobRow, NewMatchRow,
 };
-use crate::schema::{campaigns, deliveries, filter_changes, filters, job_signatures, leads, matches};
+use crate::schema::{
+    automatic_bids, campaigns, deliveries, filter_changes, filters, job_signatures, jobs, leads, matches,
+};
+
+/// Stores those of the jobs whose ids are not taken, and says how many those are.
+pub(super) async fn insert_jobs(conn: &mut Conn, rows: &[NewJobRow<'_>]) -> Result<usize, Failure> {
+    let inserted: usize = insert_new!(conn, jobs::table, rows);
+    Ok(inserted)
+}
 
 /// Stores matches none of which is there yet.
 pub(super) async fn insert_matches(conn: &mut Conn, rows: &[NewMatchRow<'_>]) -> Result<(), Failure> {
@@ -89,5 +98,14 @@ pub(super) async fn insert_new_leads(conn: &mut Conn, rows: &[LeadRow]) -> Resul
 /// Queues those of the deliveries that were not queued before, and says how many those are.
 pub(super) async fn insert_deliveries(conn: &mut Conn, rows: &[NewDeliveryRow]) -> Result<usize, Failure> {
     let inserted: usize = insert_new!(conn, deliveries::table, rows);
+    Ok(inserted)
+}
+
+/// Queues those of the intents to bid that were not queued before, and says how many those are.
+pub(super) async fn insert_automatic_bids(
+    conn: &mut Conn,
+    rows: &[NewAutomaticBidRow],
+) -> Result<usize, Failure> {
+    let inserted: usize = insert_new!(conn, automatic_bids::table, rows);
     Ok(inserted)
 }
