@@ -5,9 +5,18 @@
 
 use std::sync::Arc;
 
+use futures::future::try_join_all;
+
 use super::scan_stored_jobs::JobScan;
 use crate::model::{CampaignId, OrganizationId};
 use crate::port::{Backfill, Clock, MatchStore, StoreError, SwitchMatches};
+
+/// Campaigns that are switched at once. A switch ends with a transaction that waits for the disk; a store that commits
+/// together what waits together then waits once for some of them.
+const SWITCHES_AT_ONCE: usize = 16;
+/// Matches of the campaigns that are switched at once; one with more is switched alone, since a store has the new list
+/// in memory.
+const MATCHES_AT_ONCE: usize = 5_000;
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -101,21 +110,38 @@ impl BackfillRun {
         let Some(found) = self.scan.into_found() else {
             return Ok(report);
         };
-        for (backfill, matched) in self.campaigns.iter().zip(found) {
-            let switch = self
-                .matches
-                .switch(backfill, self.watermark, &matched, self.clock.now());
-            match switch.await? {
-                SwitchMatches::Switched { total } => {
-                    report.switched.push((
-                        backfill.organization_id.clone(),
-                        backfill.campaign_id.clone(),
-                        total,
-                    ));
+        let results: Vec<(&Backfill, Vec<i64>)> = self.campaigns.iter().zip(found).collect();
+        let mut left = results.as_slice();
+        while !left.is_empty() {
+            let (some, others) = left.split_at(to_switch_at_once(left));
+            left = others;
+            let switches = some.iter().map(|(backfill, matched)| {
+                self.matches
+                    .switch(backfill, self.watermark, matched, self.clock.now())
+            });
+            for ((backfill, _), switched) in some.iter().zip(try_join_all(switches).await?) {
+                match switched {
+                    SwitchMatches::Switched { total } => {
+                        report.switched.push((
+                            backfill.organization_id.clone(),
+                            backfill.campaign_id.clone(),
+                            total,
+                        ));
+                    }
+                    SwitchMatches::Superseded => report.superseded += 1,
                 }
-                SwitchMatches::Superseded => report.superseded += 1,
             }
         }
         Ok(report)
     }
+}
+
+/// How many of the first results are switched at once: one at least.
+fn to_switch_at_once(results: &[(&Backfill, Vec<i64>)]) -> usize {
+    let mut matches = 0;
+    let fitting = results.iter().take(SWITCHES_AT_ONCE).take_while(|(_, matched)| {
+        matches += matched.len();
+        matches <= MATCHES_AT_ONCE
+    });
+    fitting.count().max(1)
 }

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bidloop_domain::model::Timestamp;
+use bidloop_domain::model::{CampaignId, FilterId, Timestamp};
 use bidloop_domain::port::{
-    Backfill, DueBackfills, LeadStore as _, MatchStore, StoreError, StoredJob, StoredSignature, SwitchMatches,
+    Backfill, DueBackfills, FilterRecord, LeadStore as _, MatchStore, ProvisioningChange, StoreError,
+    StoredJob, StoredSignature, SwitchMatches,
 };
-use bidloop_domain::use_case::BackfillMatches;
+use bidloop_domain::use_case::{BackfillMatches, BackfillReport};
 use bidloop_port_contracts::fixture::{at, campaign};
 use serde_json::json;
 
@@ -33,7 +34,7 @@ async fn listed(service: &Service) -> Vec<(String, i64)> {
         .collect()
 }
 
-async fn backfill(service: &Service) -> bidloop_domain::use_case::BackfillReport {
+async fn backfill(service: &Service) -> BackfillReport {
     service.backfill_matches().run(&|_, _| {}).await.unwrap()
 }
 
@@ -70,10 +71,7 @@ async fn a_filter_change_serves_the_old_matches_until_the_switch_and_keeps_what_
         [(Service::organization(), Service::campaign(), 2)]
     );
     assert_eq!(listed(&service).await, owned(&[("cobol", 10), ("both", 3)]));
-    assert_eq!(
-        backfill(&service).await,
-        bidloop_domain::use_case::BackfillReport::default()
-    );
+    assert_eq!(backfill(&service).await, BackfillReport::default());
 }
 
 #[tokio::test]
@@ -131,10 +129,10 @@ async fn a_lead_whose_job_left_the_list_can_still_be_bid_on() {
 async fn a_campaign_that_lost_its_filters_matches_nothing() {
     let service = Service::new().await;
     three_jobs(&service).await;
-    let removal = bidloop_domain::port::ProvisioningChange::RemoveFilter(
+    let removal = ProvisioningChange::RemoveFilter(
         Service::organization(),
         Service::campaign(),
-        bidloop_domain::model::FilterId::parse("f_camp").unwrap(),
+        FilterId::parse("f_camp").unwrap(),
     );
     service.commit(removal).await;
     let report = backfill(&service).await;
@@ -150,16 +148,12 @@ async fn a_campaign_that_lost_its_filters_matches_nothing() {
 async fn several_filters_of_one_campaign_are_alternatives_and_a_job_is_listed_once() {
     let service = Service::new().await;
     three_jobs(&service).await;
-    let another = bidloop_domain::port::FilterRecord {
-        id: bidloop_domain::model::FilterId::parse("another").unwrap(),
+    let another = FilterRecord {
+        id: FilterId::parse("another").unwrap(),
         name: "Another".to_owned(),
         body: json!({"keywords": "cobol"}),
     };
-    let change = bidloop_domain::port::ProvisioningChange::PutFilter(
-        Service::organization(),
-        Service::campaign(),
-        another,
-    );
+    let change = ProvisioningChange::PutFilter(Service::organization(), Service::campaign(), another);
     service.commit(change).await;
     assert_eq!(backfill(&service).await.switched[0].2, 3);
     assert_eq!(
@@ -177,12 +171,12 @@ async fn one_pass_over_many_jobs_serves_all_campaigns_and_tells_its_progress() {
     service.ingest().await;
     backfill(&service).await;
     service.put_filter(json!({"keywords": "rust AND build"})).await;
-    let second = bidloop_domain::port::FilterRecord {
-        id: bidloop_domain::model::FilterId::parse("f").unwrap(),
+    let second = FilterRecord {
+        id: FilterId::parse("f").unwrap(),
         name: "Second".to_owned(),
         body: json!({}),
     };
-    let change = bidloop_domain::port::ProvisioningChange::PutFilter(
+    let change = ProvisioningChange::PutFilter(
         Service::organization(),
         bidloop_port_contracts::fixture::campaign_id("second"),
         second,
@@ -257,6 +251,8 @@ struct Watched {
     store: Arc<dyn MatchStore>,
     read: Mutex<Vec<String>>,
     signed_later: Mutex<Vec<i64>>,
+    /// Switches under way, and the most of them that were.
+    switching: Mutex<(usize, usize)>,
 }
 
 #[async_trait]
@@ -301,7 +297,16 @@ impl MatchStore for Watched {
         matched: &[i64],
         at: Timestamp,
     ) -> Result<SwitchMatches, StoreError> {
-        self.store.switch(backfill, watermark, matched, at).await
+        {
+            let mut switching = self.switching.lock().unwrap();
+            switching.0 += 1;
+            switching.1 = switching.1.max(switching.0);
+        }
+        // Every switch that was begun with it begins before it goes on.
+        tokio::task::yield_now().await;
+        let switched = self.store.switch(backfill, watermark, matched, at).await;
+        self.switching.lock().unwrap().0 -= 1;
+        switched
     }
 
     async fn due_count(&self) -> Result<u64, StoreError> {
@@ -314,6 +319,7 @@ fn watched(service: &Service) -> (Arc<Watched>, BackfillMatches) {
         store: Arc::clone(&service.stores.matches),
         read: Mutex::default(),
         signed_later: Mutex::default(),
+        switching: Mutex::default(),
     });
     let matches = Arc::clone(&store);
     (store, BackfillMatches::new(matches, service.clock.clone()))
@@ -369,6 +375,71 @@ async fn a_job_that_changed_is_matched_as_it_is_now() {
     assert_eq!(ids, ["rust", "both"]);
 }
 
+async fn put_filter_of(service: &Service, campaign: &str, keywords: &str) {
+    let filter = FilterRecord {
+        id: FilterId::parse(&format!("f_{campaign}")).unwrap(),
+        name: "Changed".to_owned(),
+        body: json!({"keywords": keywords}),
+    };
+    let campaign = CampaignId::parse(campaign).unwrap();
+    let change = ProvisioningChange::PutFilter(Service::organization(), campaign, filter);
+    service.commit(change).await;
+}
+
+/// Of each campaign its id and how many matches it has now.
+fn switched(report: &BackfillReport) -> Vec<(String, u64)> {
+    let campaigns = report.switched.iter();
+    campaigns.map(|(_, id, total)| (id.to_string(), *total)).collect()
+}
+
+#[tokio::test]
+async fn several_campaigns_are_switched_at_once_and_reported_in_their_order() {
+    let mut organization = bare_acme();
+    for number in 10..60 {
+        organization = organization.campaign(campaign(&format!("camp_{number}")).paused());
+    }
+    let service = Service::with(organization).await;
+    three_jobs(&service).await;
+    for number in 10..60 {
+        let keywords = ["cobol", "fortran", "rust AND cobol"][number % 3];
+        put_filter_of(&service, &format!("camp_{number}"), keywords).await;
+    }
+    let (store, backfills) = watched(&service);
+    let report = backfills.run(&|_, _| {}).await.unwrap();
+    let expected: Vec<(String, u64)> = (10..60)
+        .map(|number| (format!("camp_{number}"), [2, 0, 1][number % 3]))
+        .collect();
+    assert_eq!(switched(&report), expected);
+    let (under_way, most) = *store.switching.lock().unwrap();
+    assert_eq!(under_way, 0);
+    assert!((2..=50).contains(&most), "{most}");
+}
+
+#[tokio::test]
+async fn campaigns_with_many_matches_are_switched_one_after_the_other() {
+    let mut organization = bare_acme();
+    for number in 1..=3 {
+        organization = organization.campaign(campaign(&format!("camp_{number}")).paused());
+    }
+    let service = Service::with(organization).await;
+    for number in 0..2_501 {
+        service.publish(&job(&number.to_string()));
+    }
+    for _ in 0..6 {
+        service.ingest().await;
+    }
+    for number in 1..=3 {
+        put_filter_of(&service, &format!("camp_{number}"), "NOT cobol").await;
+    }
+    let (store, backfills) = watched(&service);
+    let report = backfills.run(&|_, _| {}).await.unwrap();
+    assert_eq!(
+        switched(&report),
+        [1, 2, 3].map(|number| (format!("camp_{number}"), 2_501))
+    );
+    assert_eq!(*store.switching.lock().unwrap(), (0, 1));
+}
+
 #[tokio::test]
 async fn several_threads_share_the_jobs() {
     let service = Service::new().await;
@@ -407,16 +478,12 @@ async fn filters_too_many_for_sieves_find_the_same_jobs() {
     let service = Service::with(bare_acme().campaign(campaign("camp").paused())).await;
     three_jobs(&service).await;
     for number in 0..600 {
-        let filter = bidloop_domain::port::FilterRecord {
-            id: bidloop_domain::model::FilterId::parse(&format!("f_{number}")).unwrap(),
+        let filter = FilterRecord {
+            id: FilterId::parse(&format!("f_{number}")).unwrap(),
             name: "One of many".to_owned(),
             body: json!({"keywords": format!("cobol OR word{number}")}),
         };
-        let change = bidloop_domain::port::ProvisioningChange::PutFilter(
-            Service::organization(),
-            Service::campaign(),
-            filter,
-        );
+        let change = ProvisioningChange::PutFilter(Service::organization(), Service::campaign(), filter);
         service.commit(change).await;
     }
     service.put_filter(json!({"keywords": "fortran"})).await;
