@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use bidloop_domain::port::StoreError;
+use diesel::connection::SimpleConnection as _;
 use diesel::sql_types::BigInt;
 use diesel::{QueryableByName, sql_query};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
 use tempfile::TempDir;
 
+use super::connection::{Purpose, open};
 use super::{Conn, Store};
 use crate::failure::Failure;
 
@@ -208,4 +210,21 @@ async fn a_snapshot_sees_one_commit_throughout() {
     assert_eq!(written, Ok(()));
     assert_eq!(read, Ok((0, 0)));
     assert_eq!(values(&store).await, [1]);
+}
+
+#[tokio::test]
+async fn a_command_waits_for_another_processs_transaction() {
+    let (store, folder) = store().await;
+    let mut other = open(&folder.path().join("test.db"), Purpose::Writing).unwrap();
+    other
+        .batch_execute("BEGIN IMMEDIATE; INSERT INTO number (value) VALUES (1)")
+        .unwrap();
+    let write = store.write(async |conn: &mut Conn| insert(conn, 2).await);
+    let mut write = std::pin::pin!(write);
+    // Asked again and again meanwhile.
+    let early = tokio::time::timeout(Duration::from_millis(50), &mut write).await;
+    assert!(early.is_err(), "{early:?}");
+    other.batch_execute("COMMIT").unwrap();
+    assert_eq!(write.await, Ok(()));
+    assert_eq!(values(&store).await, [1, 2]);
 }

@@ -15,7 +15,7 @@ use diesel_async::SimpleAsyncConnection as _;
 use futures::FutureExt as _;
 use tokio::sync::oneshot;
 
-use super::connection::{Conn, Purpose, open, wrap};
+use super::connection::{Conn, open_for_writer, wrap};
 use crate::failure::Failure;
 use crate::work::Work;
 
@@ -23,8 +23,10 @@ use crate::work::Work;
 const QUEUE: usize = 4096;
 /// No further command joins a transaction that has been open this long: other processes want to write too.
 const OPEN_FOR: Duration = Duration::from_millis(10);
-/// How often taking the write lock is tried, each time for as long as the connection's busy time-out says.
-const LOCK_ATTEMPTS: u32 = 3;
+/// For how long another process's transactions are waited for.
+const LOCK_PATIENCE: Duration = Duration::from_secs(15);
+/// How long the thread sleeps before it asks for the write lock again: others hold it for milliseconds.
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// The writing thread's front.
 #[derive(Clone)]
@@ -142,7 +144,7 @@ impl WriterThread {
     ) -> Result<(), Failure> {
         let conn = match &mut self.conn {
             Some(conn) => conn,
-            none => none.insert(wrap(open(&self.path, Purpose::Writing)?)),
+            none => none.insert(wrap(open_for_writer(&self.path)?)),
         };
         begin(conn)?;
         let opened = Instant::now();
@@ -166,10 +168,12 @@ impl WriterThread {
 
 /// Takes the write lock. Other processes of the program write too, so it may be taken.
 fn begin(conn: &mut Conn) -> Result<(), Failure> {
-    let mut attempt = 1;
+    let asked = Instant::now();
     loop {
         match execute(conn, "BEGIN IMMEDIATE") {
-            Err(failure) if failure.is_conflict() && attempt < LOCK_ATTEMPTS => attempt += 1,
+            Err(failure) if failure.is_conflict() && asked.elapsed() < LOCK_PATIENCE => {
+                std::thread::sleep(LOCK_PAUSE);
+            }
             done => return done,
         }
     }
