@@ -13,6 +13,7 @@ use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
 
 mod connection;
+mod log_limit;
 mod migrate;
 mod readers;
 #[cfg(test)]

@@ -228,3 +228,38 @@ async fn a_command_waits_for_another_processs_transaction() {
     assert_eq!(write.await, Ok(()));
     assert_eq!(values(&store).await, [1, 2]);
 }
+
+/// Stores megabytes that nobody needs.
+async fn fill(store: &Store, megabytes: usize) {
+    let filled = store.write(async move |conn: &mut Conn| {
+        for _ in 0..megabytes {
+            sql_query("INSERT INTO filling (bytes) VALUES (zeroblob(1048576))")
+                .execute(conn)
+                .await?;
+        }
+        Ok(())
+    });
+    filled.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_log_that_readers_let_grow_is_emptied_when_they_are_done() {
+    let (store, folder) = store().await;
+    let made = store
+        .write(async |conn: &mut Conn| Ok(conn.batch_execute("CREATE TABLE filling (bytes BLOB)").await?))
+        .await;
+    assert_eq!(made, Ok(()));
+    let log = folder.path().join("test.db-wal");
+    let mut reader = open(&folder.path().join("test.db"), Purpose::Reading).unwrap();
+    reader
+        .batch_execute("BEGIN; SELECT count(*) FROM number")
+        .unwrap();
+    fill(&store, 66).await;
+    // Answered after whatever the thread did about the log.
+    fill(&store, 1).await;
+    assert!(log.metadata().unwrap().len() > 66 << 20, "{:?}", log.metadata());
+    reader.batch_execute("COMMIT").unwrap();
+    fill(&store, 9).await;
+    fill(&store, 1).await;
+    assert!(log.metadata().unwrap().len() < 4 << 20, "{:?}", log.metadata());
+}

@@ -16,6 +16,7 @@ use futures::FutureExt as _;
 use tokio::sync::oneshot;
 
 use super::connection::{Conn, open_for_writer, wrap};
+use super::log_limit::LogLimit;
 use crate::failure::Failure;
 use crate::work::Work;
 
@@ -40,7 +41,14 @@ impl Writer {
         let (queue, commands) = sync_channel(QUEUE);
         std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || WriterThread { path, conn: None }.serve(&commands))?;
+            .spawn(move || {
+                WriterThread {
+                    log: LogLimit::new(&path),
+                    path,
+                    conn: None,
+                }
+                .serve(&commands);
+            })?;
         Ok(Self { queue })
     }
 
@@ -117,6 +125,7 @@ pub(super) const AWAITED_SOMETHING: &str = "work on a connection awaited somethi
 
 struct WriterThread {
     path: PathBuf,
+    log: LogLimit,
     conn: Option<Conn>,
 }
 
@@ -132,6 +141,9 @@ impl WriterThread {
             }
             for command in group {
                 command.answer(failure.as_ref());
+            }
+            if let Some(conn) = &mut self.conn {
+                self.log.enforce(conn);
             }
         }
     }
@@ -192,7 +204,7 @@ fn run_in_savepoint(conn: &mut Conn, command: &mut dyn Command) -> Result<(), Fa
     execute(conn, "RELEASE command")
 }
 
-fn execute(conn: &mut Conn, statement: &str) -> Result<(), Failure> {
+pub(super) fn execute(conn: &mut Conn, statement: &str) -> Result<(), Failure> {
     match conn.batch_execute(statement).now_or_never() {
         Some(done) => done.map_err(Failure::from),
         None => Err(Error::BrokenTransactionManager.into()),
