@@ -1,6 +1,7 @@
 //! Matching held to the contract's sentences, and to an independent reference over generated filters and jobs.
 
 mod contract;
+mod entries;
 mod index;
 mod reference;
 mod signature;
