@@ -166,3 +166,6 @@ impl CurrentFilters {
         Ok((revision, filters))
     }
 }
+
+#[cfg(test)]
+mod tests;
