@@ -123,7 +123,7 @@ pub trait JobStore: Send + Sync + std::fmt::Debug {
     ) -> Result<Vec<StoredFilter>, StoreError>;
 
     /// How the filters changed since `revision`, in one snapshot with the revision that the changes lead to:
-    /// whoever committed them, in whatever process. What was committed lately (some ten thousand filters) is known.
+    /// whoever committed them, in whatever process. What was committed lately (tens of thousands of filters) is known.
     async fn filters_since(&self, revision: Revision) -> Result<FilterChanges, StoreError>;
 
     /// The JSON of up to `limit` of the jobs whose content was stored last, newest first.

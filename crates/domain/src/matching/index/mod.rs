@@ -9,9 +9,12 @@
 //!    a group too. The filter is registered under each token of the group that is rarest in jobs (`frequencies`).
 //!    A filter that requires nothing, such as one with bounds or negations alone, stands in a list that every job
 //!    reads.
-//! 3. An entry (`posting`) carries up to three further groups, categories, flags, payment kinds and rates in 32
-//!    bytes, so that nearly every candidate falls in one pass over the lists of the job's tokens (`postings`).
-//! 4. Survivors are evaluated in full (`survivor`): phrases, fields, negations and everything else.
+//! 3. An entry (`posting`) carries up to three further groups, or tokens that the job must not have in the place of two
+//!    of them, and categories, flags, payment kinds and rates, in 32 bytes, so that nearly every candidate falls in one
+//!    pass over the lists of the job's tokens (`postings`). An entry that says all that its filter does also tells a
+//!    match.
+//! 4. The other survivors are asked what their entries leave open (`survivor`): phrases, fields, numbers and whatever
+//!    there was no room for.
 //!
 //! Prefixes are tokens like words: a job has every prefix, known to a filter, of its words (`prefixes`).
 //!
@@ -22,7 +25,7 @@
 //! ([`MAX_LIST_VALUES`](crate::model::MAX_LIST_VALUES)). A filter costs a job some nanoseconds unless the job has a
 //! token of its rarest group and of the next ones. A filter that requires nothing rare, be it a one-letter prefix or
 //! a common word, costs every such job an entry of 32 bytes, read in passing. Editing a filter costs the length of
-//! the lists in which it stands, 32 bytes an entry. The vocabulary keeps what no filter names any more until an index
+//! the lists in which it stands, 16 bytes an entry. The vocabulary keeps what no filter names any more until an index
 //! is built anew.
 
 mod bodies;
@@ -63,9 +66,9 @@ pub struct IndexFull;
 
 /// Saved filters by key, asked all at once which of them match a job.
 ///
-/// Edits take effect with the next match and cost microseconds; nothing is ever rebuilt as a whole. Matching takes
-/// `&self`: any number of threads may match at once. Who edits and matches in different threads wraps the index in
-/// an [`RwLock`](std::sync::RwLock) and holds it for one edit at a time.
+/// Edits take effect with the next match and mostly cost microseconds; nothing is ever rebuilt as a whole. Matching
+/// takes `&self`: any number of threads may match at once. Who edits and matches in different threads wraps the index
+/// in an [`RwLock`](std::sync::RwLock) and holds it for one edit at a time.
 ///
 /// The index answers exactly as [`CompiledFilter::matches`] does, filter by filter.
 ///

@@ -1,11 +1,11 @@
 //! A filter's entry under a token: enough of its conditions to pass nearly every job without touching the filter.
 //!
 //! What an entry says is necessary for a match, but not always sufficient: the rarer tokens share places, categories
-//! may share a bit, rates are rounded, and there is room for three more groups, or for one and six negations. Who passes is checked
-//! against what the entry leaves open. Where that is nothing, the filter matches, and the entry says so. Of flags and
-//! payment kinds, of the first categories and of small whole hourly rates the entry says all there is to say
-//! ([`is_own_category`], [`settles_hourly`]), and of groups whose tokens have places of their own
-//! ([`Posting::require`], [`Posting::forbid`]).
+//! may share a bit, rates are rounded, and there is room for three more groups, or for one and six tokens that the job
+//! must not have. Who passes is checked against what the entry leaves open. Where that is nothing, the filter matches,
+//! and the entry says so. Of flags and payment kinds, of the first categories and of small whole hourly rates the entry
+//! says all there is to say ([`is_own_category`], [`settles_hourly`]), and of groups whose tokens have places of their
+//! own ([`Posting::require`], [`Posting::forbid`]).
 
 use super::terms::{FOREIGN, UNKNOWN};
 use super::token::{Token, TokenKind};
