@@ -1,5 +1,5 @@
-//! Saved filters against job posts: the keyword language, one-to-one evaluation, explanation, and the set of all
-//! filters.
+//! Saved filters against job posts: the keyword language, one-to-one evaluation, explanation, the index over
+//! all filters, and the signatures of stored jobs.
 //!
 //! The way of a match: a [`SavedFilter`](crate::model::SavedFilter) is checked into a [`CompiledFilter`], which is a
 //! list of [`Condition`]s; a [`JobPost`](crate::model::JobPost) is prepared once into a [`PreparedJob`]; each condition
