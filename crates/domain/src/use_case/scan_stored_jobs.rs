@@ -172,6 +172,8 @@ impl JobScan {
                 }
             }
             if !signatures.is_empty() {
+                // In one order, so that processes that do this at once do not wait for each other in a circle.
+                signatures.sort_unstable_by_key(|stored| stored.seq);
                 self.matches.store_signatures(&signatures).await?;
             }
             self.looked_at.fetch_add(jobs.len() as u64, Ordering::Relaxed);
@@ -254,3 +256,6 @@ fn prepared(job: &StoredJob) -> Result<PreparedJob, StoreError> {
         JobPost::parse(&job.json).map_err(|fault| StoreError::Corrupt(format!("job {}: {fault}", job.id)))?;
     Ok(PreparedJob::new(&post))
 }
+
+#[cfg(test)]
+mod tests;
