@@ -1,50 +1,34 @@
 //! Where the filters' conditions lie, one after the other in one stretch of memory.
 
-use std::collections::BTreeMap;
-
 use super::IndexFull;
+use super::rooms::{FreeRooms, class, room};
 
-/// Bodies of filters. What is released is used again, the smallest that fits first.
+/// Bodies of filters, each in a room that hardly exceeds it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bodies {
     words: Vec<u32>,
-    /// Places of released stretches, by their length.
-    released: BTreeMap<usize, Vec<u32>>,
+    free: FreeRooms,
 }
 
 impl Bodies {
     /// Stores a body and tells its place.
     pub(super) fn store(&mut self, body: &[u32]) -> Result<u32, IndexFull> {
-        let Some(length) = self
-            .released
-            .range(body.len()..)
-            .next()
-            .map(|(length, _)| *length)
-        else {
+        let class = class(body.len());
+        let at = if let Some(at) = self.free.take(class) {
+            at
+        } else {
             let at = u32::try_from(self.words.len()).map_err(|_| IndexFull)?;
-            self.words.extend_from_slice(body);
-            return Ok(at);
+            self.words.resize(self.words.len() + room(class), 0);
+            at
         };
-        let mut place = None;
-        if let Some(places) = self.released.get_mut(&length) {
-            place = places.pop();
-            if places.is_empty() {
-                self.released.remove(&length);
-            }
-        }
-        let at = place.ok_or(IndexFull)?;
         let start = at as usize;
         self.words[start..start + body.len()].copy_from_slice(body);
-        if length > body.len() {
-            let rest = u32::try_from(start + body.len()).map_err(|_| IndexFull)?;
-            self.released.entry(length - body.len()).or_default().push(rest);
-        }
         Ok(at)
     }
 
-    /// Gives up `length` words at `at`.
+    /// Gives up a body of `length` words at `at`.
     pub(super) fn release(&mut self, at: u32, length: usize) {
-        self.released.entry(length).or_default().push(at);
+        self.free.leave(class(length), at);
     }
 
     #[cfg(test)]

@@ -37,6 +37,7 @@ mod posting;
 mod postings;
 mod prefixes;
 mod required;
+mod rooms;
 mod survivor;
 mod terms;
 mod token;

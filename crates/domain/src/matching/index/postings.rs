@@ -3,6 +3,7 @@
 use super::IndexFull;
 use super::job_view::JobView;
 use super::posting::{Gate, Posting, Rest};
+use super::rooms::{FreeRooms, room};
 use super::token::{Token, TokenKind};
 
 /// Lists of entries, by kind and number of the token. An entry's place in its list says nothing.
@@ -15,8 +16,7 @@ pub(super) struct Postings {
     /// What belongs to the gates, in the same places.
     rests: Vec<Rest>,
     lists: [Vec<List>; 4],
-    /// Where rooms lie that no list uses, by their class.
-    free: Vec<Vec<u32>>,
+    free: FreeRooms,
     count: usize,
 }
 
@@ -59,7 +59,7 @@ impl Postings {
             list.start = self.take_room(list.class)?;
             self.gates.copy_within(old.range(), list.start as usize);
             self.rests.copy_within(old.range(), list.start as usize);
-            self.leave_room(old);
+            self.free.leave(old.class, old.start);
         }
         self.gates[list.range().end] = posting.gate;
         self.rests[list.range().end] = posting.rest;
@@ -85,7 +85,7 @@ impl Postings {
         self.rests[gap] = self.rests[list.range().end - 1];
         self.count -= 1;
         let kept = if list.length == 1 {
-            self.leave_room(list);
+            self.free.leave(list.class, list.start);
             List::default()
         } else {
             List {
@@ -97,7 +97,7 @@ impl Postings {
     }
 
     fn take_room(&mut self, class: u32) -> Result<u32, IndexFull> {
-        if let Some(start) = self.free.get_mut(class as usize).and_then(Vec::pop) {
+        if let Some(start) = self.free.take(class) {
             return Ok(start);
         }
         let end = self.gates.len() + room(class);
@@ -108,17 +108,6 @@ impl Postings {
         self.gates.resize(end, Gate::default());
         self.rests.resize(end, Rest::default());
         Ok(start)
-    }
-
-    fn leave_room(&mut self, list: List) {
-        let class = list.class as usize;
-        if class == 0 {
-            return;
-        }
-        if self.free.len() <= class {
-            self.free.resize(class + 1, Vec::new());
-        }
-        self.free[class].push(list.start);
     }
 
     /// Finds the filters whose entries let the job pass.
@@ -191,15 +180,6 @@ const SHORT: usize = 8;
 /// Gates that the processor fetches together.
 const FETCHED_AT_ONCE: usize = 64 / size_of::<Gate>();
 
-/// How many entries a room of the class holds: none in class 0, then 1 to 8, then four classes for each doubling.
-const fn room(class: u32) -> usize {
-    if class <= 8 {
-        return class as usize;
-    }
-    let (doublings, step) = ((class - 9) / 4, (class - 9) % 4);
-    (5 + step as usize) << (doublings + 1)
-}
-
 /// The filters whose entries let a job pass, by number, each once; and memory used in finding them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Survivors {
@@ -246,15 +226,6 @@ mod tests {
 
     use super::*;
     use crate::model::SavedFilter;
-
-    #[test]
-    fn rooms_grow_by_a_quarter_at_most_beyond_eight() {
-        let rooms: Vec<usize> = (0..18).map(room).collect();
-        assert_eq!(
-            rooms,
-            [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40]
-        );
-    }
 
     #[test]
     fn lists_keep_their_entries_through_moves_and_what_they_leave_is_used_again() {

@@ -271,23 +271,29 @@ fn more_prefixes_than_the_sieve_first_holds_are_all_found() {
 #[test]
 fn memory_of_replaced_filters_is_used_again() {
     let mut index = FilterIndex::new();
-    let long = compiled(&json!({"keywords": "a b c d e f \"g h i\"", "hourlyRate": {"min": 0.5}}));
-    let short = compiled(&json!({"keywords": "a"}));
-    for key in 0..8 {
-        assert_eq!(index.insert(key, &long), Ok(false));
-    }
+    // Bodies of many lengths, so that hardly any fits where another was.
+    let filters: Vec<_> = (0..40)
+        .map(|n| {
+            let phrases: Vec<String> = (0..n % 13).map(|p| format!("\"w{p} x{n} y\"")).collect();
+            compiled(&json!({"keywords": format!("a {}", phrases.join(" OR ")), "hourlyRate": {"min": 0.5}}))
+        })
+        .collect();
     let mut edit = |rounds: std::ops::Range<usize>| {
         for round in rounds {
-            for key in 0..8 {
-                let filter = if (round + key) % 3 == 0 { &short } else { &long };
-                assert_eq!(index.insert(key, filter), Ok(true));
+            for key in 0..200 {
+                index
+                    .insert(
+                        key,
+                        &filters[(key * 7 + round * round + round * key) % filters.len()],
+                    )
+                    .unwrap();
             }
         }
+        assert_eq!(index.len(), 200);
         index.body_words()
     };
-    let (soon, later) = (edit(0..20), edit(20..1_000));
-    assert!(later <= soon + soon / 4, "{soon} {later}");
-    assert_eq!(index.len(), 8);
+    let (soon, later) = (edit(0..20), edit(20..400));
+    assert!(later <= soon + soon / 2, "{soon} {later}");
 }
 
 #[test]
