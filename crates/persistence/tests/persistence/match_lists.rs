@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bidloop_domain::model::{FilterId, JobId, Timestamp};
+use bidloop_domain::model::{CampaignId, FilterId, JobId, Timestamp};
 use bidloop_domain::port::{
     Backfill, FilterRecord, MatchedJob, MatchedPage, ProvisioningChange, SwitchMatches,
 };
@@ -27,6 +27,7 @@ on_both_databases!(
     a_campaign_that_does_not_exist_is_passed_over,
     a_page_may_be_longer_than_a_statement,
     a_position_may_hold_any_character,
+    due_campaigns_of_few_and_of_many_organizations_come_with_their_filters,
 );
 
 const CAMPAIGNS: [&str; 3] = ["one", "two", "three"];
@@ -438,5 +439,50 @@ async fn a_position_may_hold_any_character(bed: TestDatabase) -> TestDatabase {
     };
     world.stores.jobs.record_page(&page).await.unwrap();
     assert_eq!(world.stores.jobs.feed_position().await, Ok(cursor));
+    bed
+}
+
+/// Few are asked for one after the other, many together.
+async fn due_campaigns_of_few_and_of_many_organizations_come_with_their_filters(
+    bed: TestDatabase,
+) -> TestDatabase {
+    let stores = stores(&bed.database);
+    let mut expected = Vec::new();
+    for number in 10..22 {
+        let name = format!("org_{number}");
+        let none = campaign("none");
+        let added = CAMPAIGNS.iter().fold(organization(&name), |added, id| {
+            added.campaign(campaign(id).paused())
+        });
+        let without = FilterId::parse("f_none").unwrap();
+        let id = added.campaign(none.paused()).provision(&stores).await;
+        let none = CampaignId::parse("none").unwrap();
+        commit(&stores, &[ProvisioningChange::RemoveFilter(id, none, without)]).await;
+        for (campaign, filters) in [
+            ("none", vec![]),
+            ("one", vec!["f_one"]),
+            ("three", vec!["f_three"]),
+            ("two", vec!["f_two"]),
+        ] {
+            expected.push((name.clone(), campaign.to_owned(), filters));
+        }
+        let due = stores.matches.due_backfills().await.unwrap().campaigns;
+        let found: Vec<_> = due
+            .iter()
+            .map(|due| {
+                let of_it = due.filters.iter().all(|filter| {
+                    (&filter.organization_id, &filter.campaign_id) == (&due.organization_id, &due.campaign_id)
+                });
+                assert!(of_it, "{due:?}");
+                let filters = due.filters.iter().map(|filter| filter.id.as_str()).collect();
+                (
+                    due.organization_id.to_string(),
+                    due.campaign_id.to_string(),
+                    filters,
+                )
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
     bed
 }
