@@ -60,7 +60,8 @@ use super::{CompiledFilter, PreparedJob};
 pub use self::frequencies::Frequencies;
 pub use self::load::LoadError;
 
-/// The index cannot take the filter: some 60 million different words, or 16 GiB of filters, are in it already.
+/// The index cannot take the filter: some 60 million different words, 268 million filters, or 16 GiB of what entries
+/// leave open, are in it already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the filter index is full")]
 pub struct IndexFull;
