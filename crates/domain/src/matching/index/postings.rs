@@ -187,8 +187,8 @@ pub(super) struct Survivors {
     pub(super) open: Vec<u32>,
     /// Those that match.
     pub(super) settled: Vec<u32>,
-    /// Of either kind, those that stand under several tokens.
-    several: [Vec<u32>; 2],
+    /// A bit for each filter, set for those found that stand under several tokens.
+    seen: Vec<u64>,
     /// Places of entries.
     places: Vec<u32>,
     short: Vec<u32>,
@@ -200,21 +200,36 @@ impl Survivors {
     fn sort_out(&mut self, count: usize, rests: &[Rest]) {
         self.open.clear();
         self.settled.clear();
-        for place in &self.places[..count] {
+        let places = &self.places[..count];
+        for place in places {
             let rest = rests[*place as usize];
-            let found = match (rest.is_settled(), rest.is_one_of_several()) {
-                (false, false) => &mut self.open,
-                (true, false) => &mut self.settled,
-                (is_settled, true) => &mut self.several[usize::from(is_settled)],
+            if rest.is_one_of_several() && !is_new(&mut self.seen, rest.filter()) {
+                continue;
+            }
+            let found = if rest.is_settled() {
+                &mut self.settled
+            } else {
+                &mut self.open
             };
             found.push(rest.filter());
         }
-        for (several, found) in self.several.iter_mut().zip([&mut self.open, &mut self.settled]) {
-            several.sort_unstable();
-            several.dedup();
-            found.append(several);
+        for filter in self.open.iter().chain(&self.settled) {
+            if let Some(seen) = self.seen.get_mut(*filter as usize / 64) {
+                *seen = 0;
+            }
         }
     }
+}
+
+/// Whether the filter was not seen before; now it is.
+fn is_new(seen: &mut Vec<u64>, filter: u32) -> bool {
+    let (word, bit) = (filter as usize / 64, 1 << (filter % 64));
+    if seen.len() <= word {
+        seen.resize(word + 1, 0);
+    }
+    let is_new = seen[word] & bit == 0;
+    seen[word] |= bit;
+    is_new
 }
 
 const _: () = assert!(size_of::<Gate>() == 16 && size_of::<Rest>() == 16);
