@@ -252,8 +252,9 @@ fn a_filter_change_cut_short_by_a_kill_still_ends_in_the_right_list(kind: Kind) 
     let world = World::new(kind);
     world.provision(&[campaign(EXTERNAL, "rust")]);
     let service = world.installation.serve();
-    let mut jobs = many("rust", 700);
-    jobs.extend(many("golang", 500));
+    // Those that match come last: when they are stored, the others are.
+    let mut jobs = many("golang", 500);
+    jobs.extend(many("rust", 700));
     world.simulator.publish(jobs).unwrap();
     let total = |api: &Api| {
         let page = api
