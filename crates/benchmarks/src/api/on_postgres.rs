@@ -31,7 +31,7 @@ pub(super) fn measure(
     let service = installation.serve("api")?;
     let leads = world::newest_leads(&service)?;
     let look_up = with(
-        common(&database)?,
+        constant_parameters(&database)?,
         &[("campaign", LISTED), ("lead", UNKNOWN_LEAD)],
     );
     let list = statements::list(Dialect::Postgres, &leads);
@@ -99,7 +99,7 @@ fn numbered(steps: Vec<Step>) -> Vec<Step> {
 
 type Parameters = Vec<(&'static str, String)>;
 
-fn common(database: &PostgresDatabase<'_>) -> Result<Parameters> {
+fn constant_parameters(database: &PostgresDatabase<'_>) -> Result<Parameters> {
     let key_hash = database.sql("SELECT key_hash FROM api_keys")?;
     let constant = statements::parameters(&key_hash).into_iter();
     Ok(constant
@@ -119,7 +119,7 @@ fn list_parameters(database: &PostgresDatabase<'_>, leads: &[String]) -> Result<
     let newest: i64 = newest.parse()?;
     let numbers: Vec<String> = (newest - 99..=newest).map(|number| number.to_string()).collect();
     let mut parameters = with(
-        common(database)?,
+        constant_parameters(database)?,
         &[("campaign", LISTED), ("generation", generation)],
     );
     parameters.push(("oldest", (newest - 99).to_string()));
@@ -130,7 +130,7 @@ fn list_parameters(database: &PostgresDatabase<'_>, leads: &[String]) -> Result<
 }
 
 fn bid_parameters(database: &PostgresDatabase<'_>) -> Result<Parameters> {
-    let mut parameters = with(common(database)?, &[("by_sql", BY_SQL)]);
+    let mut parameters = with(constant_parameters(database)?, &[("by_sql", BY_SQL)]);
     parameters.push(("jobs", JOBS.to_string()));
     parameters.push(("leads", (JOBS * POOLS).to_string()));
     Ok(parameters)

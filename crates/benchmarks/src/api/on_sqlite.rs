@@ -33,7 +33,7 @@ pub(super) fn measure(
     let file = installation.sqlite_file();
     let connection = open(&file)?;
     let look_up = with(
-        common(&connection)?,
+        constant_parameters(&connection)?,
         &[("campaign", LISTED), ("lead", UNKNOWN_LEAD)],
     );
     let list = statements::list(Dialect::Sqlite, &leads);
@@ -48,7 +48,7 @@ pub(super) fn measure(
         bid: Box::new(LoopContender::new(
             &file,
             statements::bid(Dialect::Sqlite),
-            common(&connection)?,
+            constant_parameters(&connection)?,
             Some(turns(&connection)?),
         )?),
     };
@@ -60,7 +60,7 @@ pub(super) fn measure(
 
 type Parameters = Vec<(&'static str, Value)>;
 
-fn common(connection: &Connection) -> Result<Parameters> {
+fn constant_parameters(connection: &Connection) -> Result<Parameters> {
     let key_hash: String = connection.query_row("SELECT key_hash FROM api_keys", [], |row| row.get(0))?;
     let constant = statements::parameters(&key_hash).into_iter();
     Ok(constant
@@ -75,7 +75,7 @@ fn list_parameters(connection: &Connection) -> Result<Parameters> {
     let query = "SELECT generation, match_total FROM campaigns WHERE id = ?1";
     let (generation, newest): (i64, i64) =
         connection.query_row(query, [LISTED], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut parameters = with(common(connection)?, &[("campaign", LISTED)]);
+    let mut parameters = with(constant_parameters(connection)?, &[("campaign", LISTED)]);
     parameters.push(("generation", Value::Integer(generation)));
     parameters.push(("oldest", Value::Integer(newest - 99)));
     parameters.push(("newest", Value::Integer(newest)));
