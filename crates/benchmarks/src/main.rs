@@ -5,6 +5,7 @@
 
 mod api;
 mod http;
+mod marketplace;
 mod matching;
 mod postgres;
 mod process;

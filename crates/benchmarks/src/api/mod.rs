@@ -24,7 +24,6 @@ pub(crate) use bare_actix::BareActix;
 use crate::program::Program;
 use crate::report::{Report, Row, progress};
 use contest::Pace;
-use world::Marketplace;
 
 /// How the suite is run.
 #[derive(Debug, Args)]
@@ -62,12 +61,12 @@ pub(crate) fn measure(options: &Options) -> Result<Report> {
     footprint::starts(&program, &mut report)?;
 
     progress("filling SQLite");
-    let marketplace = Marketplace::open()?;
+    let marketplace = world::marketplace()?;
     let measured = on_sqlite::measure(&program, marketplace, pace, options.connections, &mut report);
     note("SQLite", measured, &mut report);
 
     progress("filling PostgreSQL");
-    let marketplace = Marketplace::open()?;
+    let marketplace = world::marketplace()?;
     let measured = on_postgres::measure(&program, marketplace, pace, options.connections, &mut report);
     note("PostgreSQL", measured, &mut report);
     Ok(report)

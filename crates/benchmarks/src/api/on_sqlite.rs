@@ -9,7 +9,8 @@ use super::footprint;
 use super::operations::{SameSql, UNKNOWN_LEAD, measure as measure_operations};
 use super::sqlite_loop::{LoopContender, Turn, open};
 use super::statements::{self, Dialect, Parameter};
-use super::world::{self, BY_SQL, LISTED, Marketplace, bids_by_sql};
+use super::world::{self, BY_SQL, LISTED, bids_by_sql};
+use crate::marketplace::Marketplace;
 use crate::program::{Installation, Program};
 use crate::report::Report;
 

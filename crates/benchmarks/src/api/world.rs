@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use bidloop_simulator::{Generator, Options, Simulator};
+use bidloop_simulator::Generator;
 use serde_json::{Value, json};
-use tokio::runtime::Runtime;
 
 use crate::http::{self, Connection, KEY};
+use crate::marketplace::Marketplace;
 use crate::program::{Installation, Service};
 
 pub(super) const ORGANIZATION: &str = "organization";
@@ -39,38 +39,20 @@ built two systems of this kind that have been in daily use for years, and I stil
 Before we begin I have one question: who will look after it when I am done? If it is you, I would choose the plainer \
 of the two ways you name, since it needs nobody to watch over it at night.\n\nKind regards";
 
-/// A marketplace that stands as long as this does.
-#[derive(Debug)]
-pub(super) struct Marketplace {
-    simulator: Simulator,
-    runtime: Runtime,
-}
-
-impl Marketplace {
-    /// One with all the jobs.
-    pub(super) fn open() -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
-        let simulator = runtime.block_on(Simulator::start("127.0.0.1:0", Options::default()))?;
-        let mut generator = Generator::new(20_260_910);
-        let first = 1_760_000_000_000;
-        let posts = (0..JOBS).map(|number| generator.next(first + i64::try_from(number).unwrap_or(0) * 1000));
-        simulator.publish(posts.collect())?;
-        Ok(Self { simulator, runtime })
-    }
-
-    /// Closes it.
-    pub(super) fn close(self) {
-        self.runtime.block_on(self.simulator.shutdown());
-    }
+/// A marketplace with all the jobs.
+pub(super) fn marketplace() -> Result<Marketplace> {
+    let marketplace = Marketplace::open()?;
+    let mut generator = Generator::new(20_260_910);
+    let first = 1_760_000_000_000;
+    let posts = (0..JOBS).map(|number| generator.next(first + i64::try_from(number).unwrap_or(0) * 1000));
+    marketplace.publish(posts.collect())?;
+    Ok(marketplace)
 }
 
 /// Provisions the organization and fills its campaigns' lists; every match is a lead when this returns.
 pub(super) fn fill(installation: &mut Installation, marketplace: &Marketplace) -> Result<()> {
     installation.apply(&document())?;
-    installation.watch(marketplace.simulator.base_url());
+    installation.watch(marketplace.address());
     let service = installation.serve("api,watch")?;
     let mut connection = Connection::open(service.address)?;
     let since = Instant::now();

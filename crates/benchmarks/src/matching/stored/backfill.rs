@@ -7,9 +7,9 @@ use anyhow::{Context as _, Result, ensure};
 use bidloop_domain::matching::PreparedJob;
 
 use super::super::clock::median;
-use super::feed::Posts;
 use super::fill::{Change, parse};
 use super::metrics::Metrics;
+use super::posts::{Posts, stream};
 use super::world::{World, filter_change};
 use crate::http::{self, Connection};
 use crate::program::Service;
@@ -100,7 +100,7 @@ fn row(world: &World<'_>, kind: &str, changes: &[Change], switched: &[Switched])
 /// Puts up jobs until told to stop, counting those that match each change's filter.
 fn arrive(world: &World<'_>, changes: &[Change], arrived: &[AtomicU64], stop: &AtomicBool) -> Result<u64> {
     let mut drawn = Posts::new(80);
-    world.feed.stream(ARRIVING, stop, |count| {
+    stream(&world.marketplace, ARRIVING, stop, |count| {
         let posts = drawn.some(count)?;
         for post in &posts {
             let prepared = PreparedJob::new(&parse(&post.to_string())?);

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::super::clock::median;
 use super::super::workload::Jobs;
-use super::feed::{Posts, now_ms};
 use super::ingest::{Drained, Ingesting};
+use super::posts::{Posts, now_ms, stream};
 use super::saved_filters::{EDITED, edit, word};
 use super::world::World;
 use crate::report::{Report, Row, progress};
@@ -35,7 +35,8 @@ pub(super) fn next_job(ingesting: &Ingesting<'_>, report: &mut Report) -> Result
     let (right, applied) = std::thread::scope(|scope| {
         let mut others = Posts::new(91);
         let stop = &stop;
-        let stream = scope.spawn(move || world.feed.stream(ARRIVING, stop, |count| others.some(count)));
+        let stream =
+            scope.spawn(move || stream(&world.marketplace, ARRIVING, stop, |count| others.some(count)));
         let mut right = 0;
         let mut applied = Vec::new();
         let mut jobs = Jobs::new(92);
@@ -74,7 +75,7 @@ fn holds(world: &World<'_>, number: usize, jobs: &mut Jobs) -> Result<bool> {
         job.words.push(word(*wanted));
         Ok(job.served(id, now_ms()))
     });
-    world.feed.publish(posts.collect::<Result<Vec<_>>>()?)?;
+    world.marketplace.publish(posts.collect::<Result<Vec<_>>>()?)?;
     let started = Instant::now();
     let stored = format!(
         "SELECT count(*) FROM jobs WHERE id IN ('{}', '{}')",

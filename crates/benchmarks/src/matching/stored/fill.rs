@@ -11,7 +11,7 @@ use bidloop_domain::model::{JobPost, SavedFilter};
 use serde_json::{Value, json};
 
 use super::super::workload::{Filters, Jobs, Kind};
-use super::feed::now_ms;
+use super::posts::now_ms;
 use super::world::{EVERYTHING, ORGANIZATION, World, organization};
 use crate::report::progress;
 

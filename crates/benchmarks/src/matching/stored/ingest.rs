@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use super::database::Kind;
-use super::feed::Posts;
 use super::metrics::Metrics;
+use super::posts::Posts;
 use super::receiver::Receiver;
 use super::saved_filters::{self, COUNT};
 use super::world::World;
@@ -57,7 +57,7 @@ impl<'s> Ingesting<'s> {
         report: &mut Report,
     ) -> Result<Self> {
         let world = World::new(program, server)?;
-        let receiver = Receiver::open(world.feed.runtime())?;
+        let receiver = Receiver::open(world.marketplace.runtime())?;
         let documents = saved_filters::documents(receiver.address)?;
         progress(&format!("applying {COUNT} filters"));
         let started = Instant::now();
@@ -93,7 +93,7 @@ impl<'s> Ingesting<'s> {
         let mut metrics = Metrics::of(&self.service)?;
         let posts = self.posts.some(1)?;
         let started = Instant::now();
-        self.world.feed.publish(posts)?;
+        self.world.marketplace.publish(posts)?;
         while metrics.stored_jobs()? == 0 {
             ensure!(started.elapsed() < PATIENCE, "the first job is not stored");
             std::thread::sleep(GLANCE);
@@ -112,7 +112,7 @@ impl<'s> Ingesting<'s> {
         let mut first: Option<(Instant, u64)> = None;
         let mut behind: f64 = 0.0;
         let started = Instant::now();
-        self.world.feed.publish(posts)?;
+        self.world.marketplace.publish(posts)?;
         let received = self.receiver.received();
         let cpu = self.cpu();
         loop {

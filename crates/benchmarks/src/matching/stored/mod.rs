@@ -7,11 +7,11 @@
 mod backfill;
 mod database;
 mod edits;
-mod feed;
 mod fill;
 mod ingest;
 mod metrics;
 mod paging;
+mod posts;
 mod receiver;
 mod saved_filters;
 mod world;

@@ -5,8 +5,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::database::Database;
-use super::feed::Feed;
 use crate::http::KEY;
+use crate::marketplace::Marketplace;
 use crate::postgres::PostgresServer;
 use crate::program::{Installation, Program};
 
@@ -19,7 +19,7 @@ pub(super) const EVERYTHING: &str = "everything";
 pub(super) struct World<'s> {
     pub(super) installation: Installation,
     pub(super) database: Database<'s>,
-    pub(super) feed: Feed,
+    pub(super) marketplace: Marketplace,
 }
 
 impl<'s> World<'s> {
@@ -32,13 +32,13 @@ impl<'s> World<'s> {
             || Database::Sqlite(installation.sqlite_file()),
             Database::Postgres,
         );
-        let feed = Feed::open()?;
-        installation.watch(feed.address());
+        let marketplace = Marketplace::open()?;
+        installation.watch(marketplace.address());
         installation.send_to_this_machine();
         Ok(Self {
             installation,
             database,
-            feed,
+            marketplace,
         })
     }
 
