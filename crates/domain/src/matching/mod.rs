@@ -14,6 +14,7 @@ mod evaluate;
 mod explain;
 pub mod index;
 mod job_text;
+mod job_values;
 pub mod keywords;
 mod prepared_job;
 mod signature;

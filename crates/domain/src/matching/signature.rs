@@ -11,10 +11,10 @@
 //! The hash has no secret, so whoever writes posts can make one that passes every sieve. That costs reading this very
 //! post, as a post with a few thousand words does as well; what matches is decided by the post itself.
 
-use super::condition::{Attribute, Condition, Flag};
+use super::condition::Condition;
+use super::job_values::{Attributed, JobValue};
 use super::keywords::Expression;
 use super::{CompiledFilter, PreparedJob};
-use crate::model::PaymentKind;
 
 /// Raised by whoever changes what a word or a list key is, what sets bits, or which: signatures stored before then
 /// count as missing, and their jobs are read.
@@ -59,23 +59,9 @@ impl JobSignature {
         for (word, _) in job.text().distinct_words() {
             signature.set(Mark::of_word(word));
         }
-        for attribute in Attribute::ALL {
-            signature.set(Mark::of_value(Kind::Text(attribute), job.attribute(attribute)));
-        }
-        match job.skills() {
-            None => signature.set(Mark::of_value(Kind::Skill, None)),
-            Some(skills) => {
-                for skill in skills {
-                    signature.set(Mark::of_value(Kind::Skill, Some(skill)));
-                }
-            }
-        }
-        for flag in Flag::ALL {
-            let value = job.flag(flag).map(flag_value);
-            signature.set(Mark::of_value(Kind::Flag(flag), value));
-        }
-        let payment = job.payment_kind().map(payment_value);
-        signature.set(Mark::of_value(Kind::Payment, payment));
+        Attributed::of_job(job, |attributed, value| {
+            signature.set(Mark::of_value(attributed, value.text()));
+        });
         signature
     }
 
@@ -178,35 +164,39 @@ impl Need {
     }
 
     fn of_condition(condition: &Condition, unknown_holds: bool) -> Self {
-        let value = |kind, value: &str| Self::Mark(Mark::of_value(kind, Some(value)));
+        let mark = |attributed, value: Option<&str>| Self::Mark(Mark::of_value(attributed, value));
         // Without the value the condition is unknown, whatever it asks.
-        let or_unknown = |kind, needs: Vec<Self>| {
-            let unknown = unknown_holds.then(|| Self::Mark(Mark::of_value(kind, None)));
+        let or_unknown = |attributed, needs: Vec<Self>| {
+            let unknown = unknown_holds.then(|| mark(attributed, None));
             Self::any(needs.into_iter().chain(unknown))
         };
-        let one_of = |kind, values: &[String]| {
-            let values = values.iter().map(|listed| value(kind, listed));
-            or_unknown(kind, values.collect())
+        let one_of = |attributed, values: &[String]| {
+            let values = values
+                .iter()
+                .map(|listed| mark(attributed, Some(listed.as_str())));
+            or_unknown(attributed, values.collect())
         };
         match condition {
             Condition::Keywords(expression) => Self::of_expression(expression, true),
-            Condition::AnySkill(skills) => one_of(Kind::Skill, skills),
+            Condition::AnySkill(skills) => one_of(Attributed::Skill, skills),
             Condition::AllSkills(skills) => {
-                let each = skills.iter().map(|skill| value(Kind::Skill, skill));
-                or_unknown(Kind::Skill, vec![Self::all(each)])
+                let each = skills
+                    .iter()
+                    .map(|skill| mark(Attributed::Skill, Some(skill.as_str())));
+                or_unknown(Attributed::Skill, vec![Self::all(each)])
             }
             Condition::OneOf {
                 attribute, values, ..
-            } => one_of(Kind::Text(*attribute), values),
+            } => one_of(Attributed::Text(*attribute), values),
             Condition::PaymentTypes(kinds) => {
                 let kinds = kinds
                     .iter()
-                    .map(|kind| value(Kind::Payment, payment_value(*kind)));
-                or_unknown(Kind::Payment, kinds.collect())
+                    .map(|kind| mark(Attributed::PaymentKind, JobValue::of_payment_kind(*kind).text()));
+                or_unknown(Attributed::PaymentKind, kinds.collect())
             }
             Condition::Is { flag, wanted, .. } => {
-                let kind = Kind::Flag(*flag);
-                or_unknown(kind, vec![value(kind, flag_value(*wanted))])
+                let flag = Attributed::Flag(*flag);
+                or_unknown(flag, vec![mark(flag, JobValue::of_flag(*wanted).text())])
             }
             Condition::NoSkill(_)
             | Condition::NoneOf { .. }
@@ -248,35 +238,13 @@ impl Need {
     }
 }
 
-/// What a value is the value of.
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    Text(Attribute),
-    Skill,
-    Flag(Flag),
-    Payment,
-}
-
-impl Kind {
-    /// Distinct for each, below 127.
-    const fn number(self) -> u8 {
-        match self {
-            Self::Skill => 1,
-            Self::Payment => 2,
-            Self::Text(attribute) => 16 + attribute as u8,
-            Self::Flag(flag) => 64 + flag as u8,
-        }
-    }
-}
-
-const fn flag_value(flag: bool) -> &'static str {
-    if flag { "yes" } else { "no" }
-}
-
-const fn payment_value(kind: PaymentKind) -> &'static str {
-    match kind {
-        PaymentKind::Hourly => "hourly",
-        PaymentKind::Fixed => "fixed",
+/// The number in a stored signature of what a value is the value of: distinct for each, below 127.
+const fn stored_number(attributed: Attributed) -> u8 {
+    match attributed {
+        Attributed::Skill => 1,
+        Attributed::PaymentKind => 2,
+        Attributed::Text(attribute) => 16 + attribute as u8,
+        Attributed::Flag(flag) => 64 + flag as u8,
     }
 }
 
@@ -290,10 +258,10 @@ impl Mark {
     }
 
     /// A value, or that the job does not carry one.
-    fn of_value(kind: Kind, value: Option<&str>) -> Self {
+    fn of_value(attributed: Attributed, value: Option<&str>) -> Self {
         match value {
-            Some(value) => Self::of(kind.number() << 1, value),
-            None => Self::of(kind.number() << 1 | 1, ""),
+            Some(value) => Self::of(stored_number(attributed) << 1, value),
+            None => Self::of(stored_number(attributed) << 1 | 1, ""),
         }
     }
 

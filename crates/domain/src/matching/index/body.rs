@@ -16,8 +16,9 @@ use super::IndexFull;
 use super::posting::{is_own_category, settles_hourly};
 use super::required::Groups;
 use super::terms::Terms;
-use super::token::{Attributed, Token, TokenKind, flag_value, kind_value};
+use super::token::{Token, TokenKind};
 use crate::matching::condition::{Attribute, Bound, Condition};
+use crate::matching::job_values::{Attributed, JobValue};
 use crate::matching::{CompiledFilter, Expression, FieldSet};
 
 pub(super) const OPERATION_SHIFT: u32 = 24;
@@ -203,7 +204,10 @@ fn encode_condition(
             groups.no_value(Attributed::Text(*attribute), from, body, unknown_holds, terms)?;
         }
         Condition::PaymentTypes(kinds) => {
-            let values: Vec<u32> = kinds.iter().map(|kind| kind_value(*kind)).collect();
+            let values: Vec<u32> = kinds
+                .iter()
+                .map(|kind| terms.value(JobValue::of_payment_kind(*kind)))
+                .collect();
             groups.inline_values(Attributed::PaymentKind, &values, unknown_holds, terms)?;
         }
         Condition::HourlyRate { min, max } => {
@@ -225,12 +229,8 @@ fn encode_condition(
             numbers(head(operation, *figure as u32), &[number], body);
         }
         Condition::Is { flag, wanted, .. } => {
-            groups.inline_values(
-                Attributed::Flag(*flag),
-                &[flag_value(*wanted)],
-                unknown_holds,
-                terms,
-            )?;
+            let wanted = terms.value(JobValue::of_flag(*wanted));
+            groups.inline_values(Attributed::Flag(*flag), &[wanted], unknown_holds, terms)?;
         }
     }
     Ok(())

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
-use super::token::Attributed;
 use crate::matching::PreparedJob;
+use crate::matching::job_values::Attributed;
 
 /// Jobs that count in full; later ones are sampled.
 const LEARNING_JOBS: u64 = 4_096;

@@ -2,9 +2,10 @@
 
 use super::posting::{Outline, TokenSieve};
 use super::terms::{Terms, UNKNOWN};
-use super::token::{Attributed, Token, TokenKind};
+use super::token::{Token, TokenKind};
 use super::vocabulary::WordsFound;
 use crate::matching::condition::Attribute;
+use crate::matching::job_values::Attributed;
 use crate::matching::{FieldSet, PreparedJob};
 
 /// The job's tokens and values, as far as filters name them. Kept between jobs for its memory.

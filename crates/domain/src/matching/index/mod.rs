@@ -187,8 +187,7 @@ impl<K> FilterIndex<K> {
 
     /// Learns from a job which words and values are frequent. Filters added later are registered accordingly.
     pub fn observe(&mut self, job: &PreparedJob, scratch: &mut MatchScratch) {
-        scratch.view.look_at(job, &self.terms);
-        self.terms.observe(job, &scratch.view.tokens);
+        self.terms.observe(job, &mut scratch.view);
     }
 
     /// Calls `found` with the key of each filter that matches the job, once, in no particular order.
@@ -292,10 +291,10 @@ impl<K> FilterIndex<K> {
         let mut posting = Posting::new(slot, filter, &groups.categories);
         groups.enter(&mut posting, encoded);
         if anchors.len() > 1 {
-            posting.is_one_of_several();
+            posting.set_one_of_several();
         }
         if body::is_settled(encoded) {
-            posting.settles();
+            posting.set_settled();
         }
         body::finish(anchors.iter().map(|token| token.bits()), encoded)?;
         let body = bodies.store(encoded)?;

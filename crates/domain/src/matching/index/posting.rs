@@ -138,12 +138,12 @@ impl Posting {
     }
 
     /// Notes that the filter stands under several tokens, so that one job may come upon it more than once.
-    pub(super) const fn is_one_of_several(&mut self) {
+    pub(super) const fn set_one_of_several(&mut self) {
         self.rest.filter |= SEVERAL;
     }
 
     /// Notes that who passes matches.
-    pub(super) const fn settles(&mut self) {
+    pub(super) const fn set_settled(&mut self) {
         self.rest.filter |= SETTLED;
     }
 

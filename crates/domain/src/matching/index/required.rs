@@ -1,14 +1,14 @@
 //! Which tokens a job must have for a filter to match it: groups, of each of which it has at least one token.
 
-use std::iter::once;
 use std::ops::Range;
 
 use super::IndexFull;
 use super::body::{self, FIELDS_SHIFT, KIND_SHIFT, OPERAND, PHRASE_PREFIX, node};
 use super::posting::Posting;
 use super::terms::{Terms, UNKNOWN};
-use super::token::{Attributed, Token, TokenKind};
+use super::token::{Token, TokenKind};
 use crate::matching::FieldSet;
+use crate::matching::job_values::Attributed;
 
 /// Lists of more values that the job must not have are left to the body.
 const MAX_FORBIDDEN: usize = 6;
@@ -105,14 +105,18 @@ impl Groups {
         }
     }
 
-    fn push(&mut self, tokens: impl Iterator<Item = Token>, origin: Origin) {
-        let start = self.tokens.len();
-        self.tokens.extend(tokens);
+    fn require(&mut self, tokens: Range<usize>, origin: Origin) {
         self.required.push(Group {
-            tokens: start..self.tokens.len(),
+            tokens,
             cost: 0.0,
             origin,
         });
+    }
+
+    fn require_token(&mut self, token: Token, origin: Origin) {
+        let start = self.tokens.len();
+        self.tokens.push(token);
+        self.require(start..start + 1, origin);
     }
 
     /// The job has one of the values of the condition that lies from `from` to the body's end.
@@ -173,12 +177,8 @@ impl Groups {
         if values.len() > MAX_FORBIDDEN {
             return Ok(());
         }
-        let start = self.tokens.len();
-        let unknown = (!unknown_holds).then_some(&UNKNOWN);
-        for value in values.iter().chain(unknown) {
-            self.tokens.push(terms.intern_token(attributed, *value)?);
-        }
-        self.forbidden.push((start..self.tokens.len(), from..body.len()));
+        let tokens = self.value_tokens(attributed, values, !unknown_holds, terms)?;
+        self.forbidden.push((tokens, from..body.len()));
         Ok(())
     }
 
@@ -190,17 +190,25 @@ impl Groups {
         terms: &mut Terms,
         origin: Origin,
     ) -> Result<(), IndexFull> {
+        let tokens = self.value_tokens(attributed, values, unknown_holds, terms)?;
+        self.require(tokens, origin);
+        Ok(())
+    }
+
+    /// The tokens of the values, and of carrying none where that counts as one of them.
+    fn value_tokens(
+        &mut self,
+        attributed: Attributed,
+        values: &[u32],
+        or_unknown: bool,
+        terms: &mut Terms,
+    ) -> Result<Range<usize>, IndexFull> {
         let start = self.tokens.len();
-        let unknown = unknown_holds.then_some(&UNKNOWN);
+        let unknown = or_unknown.then_some(&UNKNOWN);
         for value in values.iter().chain(unknown) {
             self.tokens.push(terms.intern_token(attributed, *value)?);
         }
-        self.required.push(Group {
-            tokens: start..self.tokens.len(),
-            cost: 0.0,
-            origin,
-        });
-        Ok(())
+        Ok(start..self.tokens.len())
     }
 
     /// The expression holds that begins at `root`.
@@ -244,10 +252,7 @@ impl Groups {
                     } else {
                         Origin::Weaker
                     };
-                    self.push(
-                        once(Token::new(token_kind(kind == node::PREFIX), operand)),
-                        origin,
-                    );
+                    self.require_token(Token::new(token_kind(kind == node::PREFIX), operand), origin);
                 }
                 at + 1
             }
@@ -256,7 +261,7 @@ impl Groups {
                 if holds {
                     for (place, number) in (at + 1..).zip(&body[at + 1..=last]) {
                         let kind = token_kind(operand & PHRASE_PREFIX != 0 && place == last);
-                        self.push(once(Token::new(kind, *number)), Origin::Weaker);
+                        self.require_token(Token::new(kind, *number), Origin::Weaker);
                     }
                 }
                 last + 1
@@ -314,11 +319,7 @@ impl Groups {
         } else {
             Origin::Weaker
         };
-        self.required.push(Group {
-            tokens: start..end,
-            cost: 0.0,
-            origin,
-        });
+        self.require(start..end, origin);
     }
 }
 

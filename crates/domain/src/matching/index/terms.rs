@@ -4,10 +4,12 @@ use hashbrown::HashMap;
 
 use super::IndexFull;
 use super::frequencies::{Frequencies, Observed};
+use super::job_view::JobView;
 use super::prefixes::Prefixes;
-use super::token::{Attributed, FIXED_VALUES, Token, TokenKind, Value};
+use super::token::{Token, TokenKind};
 use super::vocabulary::Vocabulary;
 use crate::matching::PreparedJob;
+use crate::matching::job_values::{Attributed, FIXED_VALUES, JobValue};
 
 /// In place of a value's number: the job does not carry a value.
 pub(super) const UNKNOWN: u32 = u32::MAX;
@@ -102,11 +104,11 @@ impl Terms {
     }
 
     /// The number of a value that a job carries.
-    pub(super) fn value(&self, value: Value<'_>) -> u32 {
+    pub(super) fn value(&self, value: JobValue<'_>) -> u32 {
         match value {
-            Value::Unknown => UNKNOWN,
-            Value::Fixed(number) => number,
-            Value::Text(key, text) => self.values.find(key, text).unwrap_or(FOREIGN),
+            JobValue::Unknown => UNKNOWN,
+            JobValue::Fixed(number) => number,
+            JobValue::Text(key, text) => self.values.find(key, text).unwrap_or(FOREIGN),
         }
     }
 
@@ -125,13 +127,14 @@ impl Terms {
             .unwrap_or(u32::MAX)
     }
 
-    /// Learns from a job; `tokens` tells those it has.
-    pub(super) fn observe(&mut self, job: &PreparedJob, tokens: &[Token]) {
+    /// Learns from a job. `view` is asked for what it has only if it counts.
+    pub(super) fn observe(&mut self, job: &PreparedJob, view: &mut JobView) {
         let observed = self.frequencies.count(job);
         if observed == Observed::Nothing {
             return;
         }
-        for token in tokens {
+        view.look_at(job, self);
+        for token in &view.tokens {
             let jobs = self.jobs.get_mut(token.kind() as usize);
             if let Some(count) = jobs.and_then(|jobs| jobs.get_mut(token.number())) {
                 *count += 1;
