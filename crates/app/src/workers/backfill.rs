@@ -64,7 +64,7 @@ pub(crate) async fn backfill(
     let mut threads = JoinSet::new();
     for _ in 0..available_parallelism().map_or(1, NonZero::get) {
         let run = Arc::clone(&run);
-        threads.spawn(beside(async move { run.scan().work(&|_, _| {}).await }));
+        threads.spawn(beside(async move { run.scan().work().await }));
     }
     looked_at(0);
     let mut ticks = tokio::time::interval_at(Instant::now() + TELL_EVERY, TELL_EVERY);

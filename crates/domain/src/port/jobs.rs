@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::matching::JobSignature;
-use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
+use crate::matching::{CompiledFilter, JobSignature};
+use crate::model::{CampaignId, FilterId, JobId, OrganizationId, SavedFilter, Timestamp};
 
 /// Counts every change of filters, campaigns or organizations. What was computed under an older revision is not
 /// recorded.
@@ -25,6 +25,17 @@ pub struct StoredFilter {
     /// The filter's JSON text (contract section 4), without `id` and `name`, as it was stored after its check:
     /// what [`SavedFilter::compile_stored`](crate::model::SavedFilter::compile_stored) takes.
     pub body: String,
+}
+
+impl StoredFilter {
+    /// The filter, ready for matching.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] names the filter and what is wrong with it: it was checked before it was stored.
+    pub fn compile(&self) -> Result<CompiledFilter, StoreError> {
+        SavedFilter::compile_stored(&self.body)
+            .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", self.id)))
+    }
 }
 
 /// What [`JobStore::filters_since`] knows of the changes since a revision.

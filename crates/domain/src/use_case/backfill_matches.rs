@@ -65,16 +65,12 @@ impl BackfillMatches {
         }))
     }
 
-    /// Carries out what is due, on this thread alone. `progress` is told from time to time how many jobs were looked
-    /// at, and how many there are at most.
-    pub async fn run(
-        &self,
-        progress: &(dyn Fn(u64, u64) + Send + Sync),
-    ) -> Result<BackfillReport, StoreError> {
+    /// Carries out what is due, on this thread alone.
+    pub async fn run(&self) -> Result<BackfillReport, StoreError> {
         let Some(run) = self.begin().await? else {
             return Ok(BackfillReport::default());
         };
-        run.scan().work(progress).await?;
+        run.scan().work().await?;
         run.finish().await
     }
 }

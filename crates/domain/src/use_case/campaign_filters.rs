@@ -9,8 +9,8 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::matching::index::{Frequencies, IndexFull, LoadError};
 use crate::matching::{FilterIndex, MatchScratch, PreparedJob};
-use crate::model::{CampaignId, FilterId, OrganizationId, SavedFilter};
-use crate::port::{StoreError, StoredFilter};
+use crate::model::{CampaignId, FilterId, OrganizationId};
+use crate::port::{FilterChanges, Revision, StoreError, StoredFilter};
 
 /// The campaigns of the filters that match a job.
 ///
@@ -70,19 +70,25 @@ impl CampaignFilters {
         self.index.len()
     }
 
-    /// Takes over changes: whatever they lead from, they may be applied again.
+    /// Takes over changes: whatever they lead from, they may be applied again. Tells the revision that they lead to, and
+    /// whether there are any; none if the store has forgotten them.
     ///
     /// # Errors
     /// As [`put`](Self::put).
-    pub(super) fn apply(
-        &mut self,
-        put: &[StoredFilter],
-        removed: &[(OrganizationId, FilterId)],
-    ) -> Result<(), StoreError> {
-        for (organization, id) in removed {
+    pub(super) fn apply(&mut self, changes: FilterChanges) -> Result<Option<(Revision, bool)>, StoreError> {
+        let FilterChanges::Known {
+            revision,
+            put,
+            removed,
+        } = changes
+        else {
+            return Ok(None);
+        };
+        for (organization, id) in &removed {
             self.remove(organization, id);
         }
-        self.put(put)
+        self.put(&put)?;
+        Ok(Some((revision, !put.is_empty() || !removed.is_empty())))
     }
 
     /// Adds filters that it does not have, or puts them in the place of those that it has.
@@ -107,14 +113,12 @@ impl CampaignFilters {
             numbered.push((filter, organization, campaign));
         }
         let compiled = |&(filter, organization, campaign): &(&StoredFilter, u32, u32)| {
-            let compiled = SavedFilter::compile_stored(&filter.body)
-                .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", filter.id)))?;
             let key = FilterKey {
                 organization,
                 campaign,
                 id: filter.id.as_str().into(),
             };
-            Ok((key, compiled))
+            Ok((key, filter.compile()?))
         };
         self.index
             .load(&numbered, compiled, |_| ())

@@ -9,7 +9,7 @@ use super::campaign_filters::CampaignFilters;
 use crate::matching::index::Frequencies;
 use crate::matching::{MatchScratch, PreparedJob};
 use crate::model::{CampaignId, JobPost, OrganizationId};
-use crate::port::{Clock, FilterChanges, JobStore, Revision, StoreError};
+use crate::port::{Clock, JobStore, Revision, StoreError};
 
 /// Filters read and indexed at a stretch: some 100 ms of work.
 const AT_ONCE: u32 = 20_000;
@@ -57,23 +57,15 @@ impl CurrentFilters {
         if self.jobs.revision().await? == *known {
             return Ok((*known, false));
         }
-        match self.jobs.filters_since(*known).await? {
-            FilterChanges::Known {
-                revision,
-                put,
-                removed,
-            } => {
-                filters.apply(&put, &removed)?;
-                *known = revision;
-                Ok((revision, !put.is_empty() || !removed.is_empty()))
-            }
-            FilterChanges::Forgotten => {
-                tracing::info!("more filters changed than the log of changes holds: all are read anew");
-                let outdated = self.loaded.take();
-                let frequencies = outdated.map(|(_, filters)| filters.into_frequencies());
-                Ok((self.load(frequencies.unwrap_or_default()).await?, true))
-            }
+        let changes = self.jobs.filters_since(*known).await?;
+        if let Some((revision, any)) = filters.apply(changes)? {
+            *known = revision;
+            return Ok((revision, any));
         }
+        tracing::info!("more filters changed than the log of changes holds: all are read anew");
+        let outdated = self.loaded.take();
+        let frequencies = outdated.map(|(_, filters)| filters.into_frequencies());
+        Ok((self.load(frequencies.unwrap_or_default()).await?, true))
     }
 
     /// The campaigns that each of the jobs matches, each once.
@@ -115,18 +107,12 @@ impl CurrentFilters {
     async fn load(&mut self, mut frequencies: Frequencies) -> Result<Revision, StoreError> {
         for _ in 0..LOAD_ATTEMPTS {
             let (since, mut filters) = self.read_all(frequencies).await?;
-            match self.jobs.filters_since(since).await? {
-                FilterChanges::Known {
-                    revision,
-                    put,
-                    removed,
-                } => {
-                    filters.apply(&put, &removed)?;
-                    self.loaded = Some((revision, filters));
-                    return Ok(revision);
-                }
-                FilterChanges::Forgotten => frequencies = filters.into_frequencies(),
+            let meanwhile = self.jobs.filters_since(since).await?;
+            if let Some((revision, _)) = filters.apply(meanwhile)? {
+                self.loaded = Some((revision, filters));
+                return Ok(revision);
             }
+            frequencies = filters.into_frequencies();
         }
         Err(StoreError::Unavailable(
             "the filters change faster than they are read".to_owned(),

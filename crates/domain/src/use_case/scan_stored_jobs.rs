@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::matching::index::{Frequencies, IndexFull, LoadError};
-use crate::matching::{CompiledFilter, FilterIndex, JobSignature, MatchScratch, PreparedJob, SignatureSieve};
-use crate::model::{JobPost, SavedFilter};
+use crate::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob, SignatureSieve};
+use crate::model::JobPost;
 use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature};
 
 /// Jobs whose JSON is read at once.
@@ -65,7 +65,7 @@ impl JobScan {
             }
         }
         let mut index = FilterIndex::with_frequencies(frequencies);
-        let keyed = |(number, filter): &(FilterNumber, &StoredFilter)| Ok((*number, compiled(filter)?));
+        let keyed = |(number, filter): &(FilterNumber, &StoredFilter)| Ok((*number, filter.compile()?));
         index.load(&filters, keyed, |_| {}).map_err(|error| match error {
             LoadError::Faulty(fault) => fault,
             LoadError::Full(IndexFull) => StoreError::Backend(IndexFull.to_string()),
@@ -89,15 +89,14 @@ impl JobScan {
         })
     }
 
-    /// Takes part until no job is left, or the scan is stopped or fails. `told` is told from time to time what
-    /// [`Self::progress`] says.
+    /// Takes part until no job is left, or the scan is stopped or fails.
     ///
     /// Between its reads it works for milliseconds at a stretch: on a runtime that serves others, run it on threads of
     /// its own.
-    pub async fn work(&self, told: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<(), StoreError> {
+    pub async fn work(&self) -> Result<(), StoreError> {
         let mut scratch = MatchScratch::default();
         while let Some((first, last)) = self.take() {
-            match self.scan(first, last, &mut scratch, told).await {
+            match self.scan(first, last, &mut scratch).await {
                 Ok(true) => self.left.fetch_sub(last - first + 1, Ordering::Relaxed),
                 Ok(false) => return Ok(()),
                 Err(error) => {
@@ -143,13 +142,7 @@ impl JobScan {
     }
 
     /// Goes through these sequence numbers; false if the scan was stopped meanwhile.
-    async fn scan(
-        &self,
-        first: i64,
-        last: i64,
-        scratch: &mut MatchScratch,
-        told: &(dyn Fn(u64, u64) + Send + Sync),
-    ) -> Result<bool, StoreError> {
+    async fn scan(&self, first: i64, last: i64, scratch: &mut MatchScratch) -> Result<bool, StoreError> {
         let (passed, unsigned) = match &self.sieves {
             Some(sieves) => self.candidates(sieves, first, last).await?,
             None => ((first..=last).collect(), Vec::new()),
@@ -178,8 +171,6 @@ impl JobScan {
             }
             self.looked_at.fetch_add(jobs.len() as u64, Ordering::Relaxed);
         }
-        let (looked_at, total) = self.progress();
-        told(looked_at, total);
         Ok(true)
     }
 
@@ -236,19 +227,13 @@ fn sieves(filters: &[(FilterNumber, &StoredFilter)]) -> Result<Option<Vec<Signat
     }
     let mut sieves = Vec::with_capacity(filters.len());
     for (_, filter) in filters {
-        let sieve = SignatureSieve::of(&compiled(filter)?);
+        let sieve = SignatureSieve::of(&filter.compile()?);
         if sieve.passes_all() {
             return Ok(None);
         }
         sieves.push(sieve);
     }
     Ok(Some(sieves))
-}
-
-/// The filter, which was checked before it was stored: a fault is corruption.
-fn compiled(filter: &StoredFilter) -> Result<CompiledFilter, StoreError> {
-    SavedFilter::compile_stored(&filter.body)
-        .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", filter.id)))
 }
 
 fn prepared(job: &StoredJob) -> Result<PreparedJob, StoreError> {

@@ -35,7 +35,7 @@ async fn listed(service: &Service) -> Vec<(String, i64)> {
 }
 
 async fn backfill(service: &Service) -> BackfillReport {
-    service.backfill_matches().run(&|_, _| {}).await.unwrap()
+    service.backfill_matches().run().await.unwrap()
 }
 
 /// A Rust job at second 1, a Cobol job at second 2 and one with both at second 3.
@@ -182,12 +182,13 @@ async fn one_pass_over_many_jobs_serves_all_campaigns_and_tells_its_progress() {
         second,
     );
     service.commit(change).await;
-    let told = Mutex::new(Vec::new());
-    let report = service
-        .backfill_matches()
-        .run(&|jobs, total| told.lock().unwrap().push((jobs, total)))
-        .await
-        .unwrap();
+    let (store, backfills) = watched(&service);
+    let run = backfills.begin().await.unwrap().unwrap();
+    assert_eq!(run.scan().progress(), (0, 1_050));
+    run.scan().work().await.unwrap();
+    assert_eq!(run.scan().progress(), (1_050, 1_050));
+    assert_eq!(*store.pages.lock().unwrap(), [500, 500, 50]);
+    let report = run.finish().await.unwrap();
     assert_eq!(report.jobs, 1_050);
     assert_eq!(
         report
@@ -197,10 +198,6 @@ async fn one_pass_over_many_jobs_serves_all_campaigns_and_tells_its_progress() {
             .collect::<Vec<_>>(),
         [1_050, 1_050]
     );
-    assert_eq!(
-        told.into_inner().unwrap(),
-        [(500, 1_050), (1_000, 1_050), (1_050, 1_050)]
-    );
 }
 
 #[tokio::test]
@@ -208,11 +205,10 @@ async fn filters_that_change_while_stored_jobs_are_read_are_due_still() {
     let service = Service::new().await;
     three_jobs(&service).await;
     service.put_filter(json!({"keywords": "cobol"})).await;
-    let report = service
-        .backfill_matches()
-        .run(&|_, _| futures::executor::block_on(service.put_filter(json!({"keywords": "fortran"}))))
-        .await
-        .unwrap();
+    let run = service.backfill_matches().begin().await.unwrap().unwrap();
+    run.scan().work().await.unwrap();
+    service.put_filter(json!({"keywords": "fortran"})).await;
+    let report = run.finish().await.unwrap();
     assert_eq!((report.superseded, report.switched.len()), (1, 0));
     assert_eq!(
         listed(&service).await,
@@ -228,15 +224,12 @@ async fn a_job_that_arrives_during_a_backfill_is_in_the_new_list_and_acted_on_on
     let service = Service::new().await;
     three_jobs(&service).await;
     service.put_filter(json!({"keywords": "cobol"})).await;
-    service
-        .backfill_matches()
-        .run(&|_, _| {
-            service.clock.advance(Duration::from_secs(1));
-            service.publish(&job_with("new", json!({"title": "Cobol"})));
-            futures::executor::block_on(service.ingest());
-        })
-        .await
-        .unwrap();
+    let run = service.backfill_matches().begin().await.unwrap().unwrap();
+    run.scan().work().await.unwrap();
+    service.clock.advance(Duration::from_secs(1));
+    service.publish(&job_with("new", json!({"title": "Cobol"})));
+    service.ingest().await;
+    run.finish().await.unwrap();
     let ids: Vec<String> = listed(&service).await.into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids.len(), 3, "{ids:?}");
     assert!(ids.contains(&"new".to_owned()) && !ids.contains(&"rust".to_owned()));
@@ -250,6 +243,8 @@ async fn a_job_that_arrives_during_a_backfill_is_in_the_new_list_and_acted_on_on
 struct Watched {
     store: Arc<dyn MatchStore>,
     read: Mutex<Vec<String>>,
+    /// How many were read at once, in order.
+    pages: Mutex<Vec<usize>>,
     signed_later: Mutex<Vec<i64>>,
     /// Switches under way, and the most of them that were.
     switching: Mutex<(usize, usize)>,
@@ -285,6 +280,7 @@ impl MatchStore for Watched {
 
     async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError> {
         let jobs = self.store.jobs_at(seqs).await?;
+        self.pages.lock().unwrap().push(jobs.len());
         let mut read = self.read.lock().unwrap();
         read.extend(jobs.iter().map(|job| job.id.to_string()));
         Ok(jobs)
@@ -318,6 +314,7 @@ fn watched(service: &Service) -> (Arc<Watched>, BackfillMatches) {
     let store = Arc::new(Watched {
         store: Arc::clone(&service.stores.matches),
         read: Mutex::default(),
+        pages: Mutex::default(),
         signed_later: Mutex::default(),
         switching: Mutex::default(),
     });
@@ -338,7 +335,7 @@ async fn only_jobs_that_their_signatures_let_pass_or_that_have_none_are_read() {
     service.ingest().await;
     service.put_filter(json!({"keywords": "cobol"})).await;
     let (store, backfills) = watched(&service);
-    let report = backfills.run(&|_, _| {}).await.unwrap();
+    let report = backfills.run().await.unwrap();
     assert_eq!((report.jobs, report.switched[0].2), (203, 2));
     let read = store.read.lock().unwrap().clone();
     for id in ["rust", "cobol", "both"] {
@@ -355,7 +352,7 @@ async fn a_job_without_a_signature_has_one_once_it_was_read_for_the_want_of_it()
     for (keywords, expected) in [("fortran", vec!["rust"]), ("pascal", vec![])] {
         service.put_filter(json!({"keywords": keywords})).await;
         store.read.lock().unwrap().clear();
-        assert_eq!(backfills.run(&|_, _| {}).await.unwrap().jobs, 3);
+        assert_eq!(backfills.run().await.unwrap().jobs, 3);
         assert_eq!(*store.read.lock().unwrap(), expected, "{keywords}");
     }
     assert_eq!(*store.signed_later.lock().unwrap(), [1]);
@@ -405,7 +402,7 @@ async fn several_campaigns_are_switched_at_once_and_reported_in_their_order() {
         put_filter_of(&service, &format!("camp_{number}"), keywords).await;
     }
     let (store, backfills) = watched(&service);
-    let report = backfills.run(&|_, _| {}).await.unwrap();
+    let report = backfills.run().await.unwrap();
     let expected: Vec<(String, u64)> = (10..60)
         .map(|number| (format!("camp_{number}"), [2, 0, 1][number % 3]))
         .collect();
@@ -432,7 +429,7 @@ async fn campaigns_with_many_matches_are_switched_one_after_the_other() {
         put_filter_of(&service, &format!("camp_{number}"), "NOT cobol").await;
     }
     let (store, backfills) = watched(&service);
-    let report = backfills.run(&|_, _| {}).await.unwrap();
+    let report = backfills.run().await.unwrap();
     assert_eq!(
         switched(&report),
         [1, 2, 3].map(|number| (format!("camp_{number}"), 2_501))
@@ -453,7 +450,7 @@ async fn several_threads_share_the_jobs() {
     let run = service.backfill_matches().begin().await.unwrap().unwrap();
     std::thread::scope(|scope| {
         for _ in 0..3 {
-            scope.spawn(|| futures::executor::block_on(run.scan().work(&|_, _| {})).unwrap());
+            scope.spawn(|| futures::executor::block_on(run.scan().work()).unwrap());
         }
     });
     let report = run.finish().await.unwrap();
@@ -467,7 +464,7 @@ async fn a_backfill_that_is_stopped_changes_nothing_and_is_due_still() {
     service.put_filter(json!({"keywords": "cobol"})).await;
     let run = service.backfill_matches().begin().await.unwrap().unwrap();
     run.scan().stop();
-    run.scan().work(&|_, _| {}).await.unwrap();
+    run.scan().work().await.unwrap();
     assert_eq!(run.finish().await.unwrap().switched, []);
     assert_eq!(listed(&service).await, owned(&[("both", 3), ("rust", 1)]));
     assert_eq!(backfill(&service).await.switched.len(), 1);
@@ -488,7 +485,7 @@ async fn filters_too_many_for_sieves_find_the_same_jobs() {
     }
     service.put_filter(json!({"keywords": "fortran"})).await;
     let (store, backfills) = watched(&service);
-    let report = backfills.run(&|_, _| {}).await.unwrap();
+    let report = backfills.run().await.unwrap();
     assert_eq!((report.jobs, report.switched[0].2), (3, 2));
     assert_eq!(store.read.lock().unwrap().len(), 3);
 }

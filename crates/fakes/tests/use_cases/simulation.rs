@@ -302,7 +302,7 @@ impl Loop {
                 self.service.put_filter(json!({"keywords": keywords})).await;
             }
             1 | 2 => {
-                let _ = self.service.backfill_matches().run(&|_, _| {}).await;
+                let _ = self.service.backfill_matches().run().await;
             }
             3 => {
                 self.service.marketplace.revoke_token(TOKEN);

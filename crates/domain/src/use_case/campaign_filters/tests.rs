@@ -8,7 +8,7 @@ use super::CampaignFilters;
 use crate::matching::index::Frequencies;
 use crate::matching::{MatchScratch, PreparedJob};
 use crate::model::{CampaignId, FilterId, JobPost, OrganizationId};
-use crate::port::{StoreError, StoredFilter};
+use crate::port::{FilterChanges, Revision, StoreError, StoredFilter};
 
 const WORDS: [&str; 5] = ["rust", "go", "java", "axum", "qt"];
 
@@ -30,6 +30,14 @@ fn filter(of: u8, in_campaign: u8, number: u8, keywords: &str) -> StoredFilter {
         campaign_id: campaign(in_campaign),
         id: id(number),
         body: format!(r#"{{"keywords": "{keywords}"}}"#),
+    }
+}
+
+fn changes(put: &[StoredFilter], removed: &[(OrganizationId, FilterId)]) -> FilterChanges {
+    FilterChanges::Known {
+        revision: Revision(1),
+        put: put.to_vec(),
+        removed: removed.to_vec(),
     }
 }
 
@@ -103,9 +111,9 @@ proptest! {
             }
             let put: Vec<_> = changed.iter().filter_map(|key| stored.get(key).cloned()).collect();
             let removed: Vec<_> = changed.into_iter().filter(|key| !stored.contains_key(key)).collect();
-            edited.apply(&put, &removed).unwrap();
+            edited.apply(changes(&put, &removed)).unwrap();
             // What was applied in part is applied again.
-            edited.apply(&put, &removed).unwrap();
+            edited.apply(changes(&put, &removed)).unwrap();
 
             let all: Vec<_> = stored.values().cloned().collect();
             let mut anew = built_of(&all);
@@ -137,14 +145,14 @@ fn a_campaign_of_several_matching_filters_is_told_once_and_campaigns_are_in_orde
 #[test]
 fn filters_of_two_organizations_may_have_one_id() {
     let mut filters = built_of(&[filter(1, 1, 1, "rust"), filter(2, 1, 1, "rust")]);
-    filters.apply(&[], &[(organization(1), id(1))]).unwrap();
+    filters.apply(changes(&[], &[(organization(1), id(1))])).unwrap();
     assert_eq!(matched_by(&mut filters, "rust"), [(organization(2), campaign(1))]);
 }
 
 #[test]
 fn a_filter_that_moved_to_another_campaign_matches_for_that_one() {
     let mut filters = built_of(&[filter(1, 1, 1, "rust")]);
-    filters.apply(&[filter(1, 2, 1, "rust")], &[]).unwrap();
+    filters.apply(changes(&[filter(1, 2, 1, "rust")], &[])).unwrap();
     assert_eq!(matched_by(&mut filters, "rust"), [(organization(1), campaign(2))]);
 }
 

@@ -7,7 +7,7 @@ use futures::executor::block_on;
 
 use super::*;
 use crate::model::{FilterId, Timestamp};
-use crate::port::{MatchedPage, RecordPage, StoredFilter};
+use crate::port::{FilterChanges, MatchedPage, RecordPage, StoredFilter};
 
 #[derive(Debug)]
 struct Still;
