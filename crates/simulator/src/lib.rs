@@ -41,7 +41,7 @@ mod publisher;
 mod server;
 mod simulator;
 
-pub use generator::Generator;
+pub use generator::{Generator, Random};
 pub use job_file::JobFileError;
 pub use publisher::{PostFile, PostSource, Publishing};
 pub use simulator::{ControlError, Options, PublishError, Simulator};

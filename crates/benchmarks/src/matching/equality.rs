@@ -6,9 +6,8 @@ use std::fmt::Write as _;
 use anyhow::{anyhow, ensure};
 use bidloop_domain::matching::{CompiledFilter, FilterIndex, MatchScratch, PreparedJob, Verdict};
 use bidloop_domain::model::{JobPost, SavedFilter};
+use bidloop_simulator::Random;
 use serde_json::{Value, json};
-
-use super::workload::Random;
 
 /// Filters in the index at a time.
 const FILTERS: usize = 10_000;
@@ -65,7 +64,7 @@ pub(super) struct Compared {
 
 /// Compares until there are so many pairs; an error where index and filters disagree.
 pub(super) fn compare(pairs: u64, seed: u64) -> anyhow::Result<Compared> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut index = FilterIndex::new();
     let mut filters: Vec<Option<CompiledFilter>> = Vec::with_capacity(FILTERS);
     for key in 0..FILTERS {

@@ -13,10 +13,11 @@ use bidloop_domain::matching::{
     CompiledFilter, Expression, FilterIndex, MatchScratch, PreparedJob, split_words,
 };
 use bidloop_domain::model::{JobPost, SavedFilter};
+use bidloop_simulator::Random;
 use serde_json::{Value, json};
 
 use super::clock::{Stopwatch, median};
-use super::workload::{Random, Zipf};
+use super::workload::Zipf;
 use crate::report::{Report, Row, progress};
 
 const FILTERS: u32 = 100_000;
@@ -88,7 +89,7 @@ fn row(
     }
     let mut index = FilterIndex::with_frequencies(frequencies);
     let mut sample = Vec::new();
-    let mut random = Random(51);
+    let mut random = Random::new(51);
     for key in 0..FILTERS {
         let filter = vocabulary.filter(&mut random, phrases)?;
         index.insert(key, &filter)?;
@@ -201,7 +202,7 @@ impl<'p> Vocabulary<'p> {
     /// A filter about what some post is about: a word of each group is that post's.
     fn filter(&self, random: &mut Random, phrases: bool) -> Result<CompiledFilter> {
         let about = random.index(self.posts.len());
-        let mut parts: Vec<String> = (0..2 + random.weighted(&[0.4, 0.4, 0.2]))
+        let mut parts: Vec<String> = (0..2 + random.weighted([0.4, 0.4, 0.2].into_iter()))
             .map(|_| self.group(random, about))
             .collect();
         if phrases
@@ -210,7 +211,7 @@ impl<'p> Vocabulary<'p> {
         {
             parts[0] = phrase;
         }
-        for _ in 0..random.weighted(&[0.6, 0.25, 0.15]) {
+        for _ in 0..random.weighted([0.6, 0.25, 0.15].into_iter()) {
             parts.push(format!("NOT {}", self.word(random)));
         }
         let mut filter = json!({ "keywords": parts.join(" AND ") });
@@ -230,7 +231,7 @@ impl<'p> Vocabulary<'p> {
 
     fn group(&self, random: &mut Random, about: usize) -> String {
         let own = &self.of_posts[about];
-        let mut group: Vec<&str> = (0..random.weighted(&[0.4, 0.3, 0.2, 0.1]))
+        let mut group: Vec<&str> = (0..random.weighted([0.4, 0.3, 0.2, 0.1].into_iter()))
             .map(|_| self.word(random))
             .collect();
         group.push(match own.len() {

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use bidloop_domain::model::JobPost;
+use bidloop_simulator::Random;
 use serde_json::{Value, json};
 
 const WORDS: u32 = 50_000;
@@ -115,7 +116,7 @@ pub(super) struct Jobs {
 impl Jobs {
     pub(super) fn new(seed: u64) -> Self {
         Self {
-            random: Random(seed),
+            random: Random::new(seed),
             written: Zipf::new(1, WORDS, 1.07),
             countries: Zipf::new(1, 100, 1.0),
         }
@@ -152,7 +153,7 @@ impl<'a> Filters<'a> {
     pub(super) fn new(kind: Kind, seed: u64, phrases_of: &'a [Job]) -> Self {
         Self {
             kind,
-            random: Random(seed),
+            random: Random::new(seed),
             asked: match kind {
                 Kind::Selective => Zipf::new(60, 12_000, 0.7),
                 Kind::Wide => Zipf::new(20, 6_000, 0.8),
@@ -186,10 +187,10 @@ impl Iterator for Filters<'_> {
 
     fn next(&mut self) -> Option<Filter> {
         let fewest = if self.kind == Kind::Selective { 2 } else { 1 };
-        let groups = fewest + self.random.weighted(&[0.4, 0.4, 0.2]);
+        let groups = fewest + self.random.weighted([0.4, 0.4, 0.2].into_iter());
         let groups = (0..groups)
             .map(|_| {
-                let alternatives = 1 + self.random.weighted(&[0.4, 0.3, 0.2, 0.1]);
+                let alternatives = 1 + self.random.weighted([0.4, 0.3, 0.2, 0.1].into_iter());
                 let mut words: Vec<String> = (0..alternatives).map(|_| self.word()).collect();
                 words.sort_unstable();
                 words.dedup();
@@ -197,12 +198,12 @@ impl Iterator for Filters<'_> {
             })
             .collect();
         let phrase = self.phrase();
-        let excluded = self.random.weighted(&[0.6, 0.25, 0.15]);
+        let excluded = self.random.weighted([0.6, 0.25, 0.15].into_iter());
         let excluded = (0..excluded).map(|_| self.word()).collect();
         let random = &mut self.random;
         let categories = if random.chance(0.6) {
             let wanted = 1 + random.index(3);
-            random.sample(CATEGORIES, wanted)
+            sample(random, CATEGORIES, wanted)
         } else {
             Vec::new()
         };
@@ -253,72 +254,22 @@ impl Zipf {
 
     pub(super) fn draw(&self, random: &mut Random) -> u32 {
         let most = self.cumulated.last().copied().unwrap_or(0.0);
-        let drawn = random.unit() * most;
+        let drawn = random.fraction() * most;
         let place = self.cumulated.partition_point(|sum| *sum <= drawn);
         self.first + u32::try_from(place).unwrap_or(0)
     }
 }
 
-/// `SplitMix64`: the same numbers on every machine.
-#[derive(Debug, Clone)]
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// At least 0, below 1.
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    pub(super) fn chance(&mut self, likelihood: f64) -> bool {
-        self.unit() < likelihood
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "below a u32")]
-    pub(super) fn below(&mut self, end: u32) -> u32 {
-        (self.next() % u64::from(end)) as u32
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "below a usize")]
-    pub(super) fn index(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    pub(super) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
-        &among[self.index(among.len())]
-    }
-
-    /// Which of the weights, which add up to 1, is drawn.
-    pub(super) fn weighted(&mut self, weights: &[f64]) -> usize {
-        let mut drawn = self.unit();
-        for (place, weight) in weights.iter().enumerate() {
-            if drawn < *weight {
-                return place;
-            }
-            drawn -= weight;
+/// So many different numbers below `end`.
+fn sample(random: &mut Random, end: u32, count: usize) -> Vec<u32> {
+    let mut drawn: Vec<u32> = Vec::with_capacity(count);
+    while drawn.len() < count {
+        let number = random.below(end);
+        if !drawn.contains(&number) {
+            drawn.push(number);
         }
-        weights.len() - 1
     }
-
-    /// So many different numbers below `end`.
-    fn sample(&mut self, end: u32, count: usize) -> Vec<u32> {
-        let mut drawn: Vec<u32> = Vec::with_capacity(count);
-        while drawn.len() < count {
-            let number = self.below(end);
-            if !drawn.contains(&number) {
-                drawn.push(number);
-            }
-        }
-        drawn
-    }
+    drawn
 }
 
 #[cfg(test)]

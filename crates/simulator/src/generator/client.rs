@@ -112,7 +112,7 @@ impl Client {
             "companySize": company.then(|| random.text(&phrases.company_sizes)),
             "enterpriseClient": self.enterprise,
             "avgHourlyRatePaid": self.average_rate,
-            "companyId": (1_000_000_000_000_000_000 + random.next() % 900_000_000_000_000_000).to_string(),
+            "companyId": (1_000_000_000_000_000_000 + random.number() % 900_000_000_000_000_000).to_string(),
         })
     }
 

@@ -13,8 +13,9 @@ use crate::ids::marketplace_id;
 use client::Client;
 use market_data::{Category, Domain, Knowledge};
 use pay::Pay;
-use random::Random;
 use wording::Subject;
+
+pub use random::Random;
 
 /// A source of job posts that never runs dry.
 ///
@@ -45,7 +46,7 @@ impl Generator {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         // Generators of different seeds count from different numbers, lest their posts share ids.
-        let counter = random.next();
+        let counter = random.number();
         Self {
             random,
             rivals: Random::new(!seed),

@@ -1,15 +1,26 @@
-//! Randomness that is the same on every machine: splitmix64. Good enough for job posts, for nothing else.
+//! Randomness that is the same on every machine: splitmix64. Good enough for made-up data, for nothing else.
 
-/// A sequence of numbers that follows from its seed.
+/// A sequence of numbers that follows from its seed, on every machine the same: for data that a demonstration or a
+/// measurement makes up, never for secrets.
+///
+/// ```
+/// use bidloop_simulator::Random;
+///
+/// let mut random = Random::new(7);
+/// assert!(random.below(6) < 6);
+/// assert_eq!(Random::new(7).number(), Random::new(7).number());
+/// ```
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    /// The sequence of a seed.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    /// The sequence's next number.
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,17 +30,18 @@ impl Random {
 
     /// From 0 to below 1.
     #[expect(clippy::cast_precision_loss, reason = "the 53 bits that are left fit")]
-    pub(super) fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    pub fn fraction(&mut self) -> f64 {
+        (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    pub(super) fn chance(&mut self, probability: f64) -> bool {
+    /// True in so many of all cases.
+    pub fn chance(&mut self, probability: f64) -> bool {
         self.fraction() < probability
     }
 
     /// From `low` to `high`, both included.
     pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next() % (high - low + 1)
+        low + self.number() % (high - low + 1)
     }
 
     /// From `low` to below `high`.
@@ -37,12 +49,18 @@ impl Random {
         low + (high - low) * self.fraction()
     }
 
-    /// An index below `length`, which is not 0.
-    pub(super) fn index(&mut self, length: usize) -> usize {
-        usize::try_from(self.next() % (length as u64)).unwrap_or(0)
+    /// From 0 to below `end`, which is not 0.
+    pub fn below(&mut self, end: u32) -> u32 {
+        u32::try_from(self.number() % u64::from(end)).unwrap_or(0)
     }
 
-    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+    /// An index below `length`, which is not 0.
+    pub fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.number() % (length as u64)).unwrap_or(0)
+    }
+
+    /// One of the items, of which there is at least one.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.index(items.len())]
     }
 
@@ -51,7 +69,7 @@ impl Random {
     }
 
     /// An index drawn by weight; the weights are not all 0.
-    pub(super) fn weighted(&mut self, weights: impl Iterator<Item = f64> + Clone) -> usize {
+    pub fn weighted(&mut self, weights: impl Iterator<Item = f64> + Clone) -> usize {
         let mut left = self.fraction() * weights.clone().sum::<f64>();
         let mut last = 0;
         for (index, weight) in weights.enumerate() {
@@ -90,7 +108,7 @@ mod tests {
         // The first values of the published reference implementation for the seed 1234567.
         let mut random = Random::new(1_234_567);
         assert_eq!(
-            [random.next(), random.next()],
+            [random.number(), random.number()],
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
         );
     }

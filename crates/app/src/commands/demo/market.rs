@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bidloop_domain::port::Clock;
-use bidloop_simulator::{Generator, Options, Simulator};
+use bidloop_simulator::{Generator, Options, Random, Simulator};
 use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
@@ -187,12 +187,9 @@ fn state(random: u64) -> Option<Value> {
     (!state.is_empty()).then_some(Value::Object(state))
 }
 
-/// A number that looks like any other: the finalizer of `SplitMix64`.
-const fn mixed(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+/// A number that looks like any other.
+fn mixed(number: u64) -> u64 {
+    Random::new(number).number()
 }
 
 #[cfg(test)]
