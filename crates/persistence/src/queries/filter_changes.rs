@@ -1,8 +1,8 @@
 //! The log of changed filters, from which whoever keeps filters in memory catches up.
 //!
 //! A filter is in it once, under the revision of its last change: written by the transaction that changes it, read by
-//! any process. The log reaches back for some ten thousand changes. Where it does not, or a program wrote that knows
-//! no log, it says so, and the filters are read anew.
+//! any process. The log reaches back over the last 50,000 filters that changed. Where it does not, or a program wrote
+//! that knows no log, it says so, and the filters are read anew.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,11 @@ use crate::failure::Failure;
 use crate::rows::{FilterChangeRow, StoredFilterRow};
 use crate::schema::{filter_changes, filters, revision_counter};
 
-/// Changed filters that the log holds at least; reading all filters anew is no slower than applying more.
+/// The filters that pruning leaves, the last that changed: at most so many, and fewer where the oldest of them changed
+/// together with others, since a revision is dropped whole. Reading all filters anew is no slower than applying more.
 const KEPT: usize = 50_000;
-/// The log is pruned with every so many-th revision, and with commits of as many changes.
+/// The log is pruned with every so many-th revision, and with commits of at least as many changes: between two
+/// prunings it grows by fewer changes than this number's square.
 const PRUNED_EVERY: i64 = 64;
 
 /// A filter of an organization.
@@ -129,7 +131,7 @@ pub(super) async fn move_revision(
     Ok(())
 }
 
-/// Drops what is older than the changes that are kept; tells up to which revision that is.
+/// Drops what is older than the changes that are kept; tells up to which revision that is, 0 if there is nothing.
 async fn prune(conn: &mut Conn) -> Result<i64, Failure> {
     let oldest: Option<i64> = filter_changes::table
         .order(filter_changes::revision.desc())
