@@ -153,6 +153,14 @@ pub struct Activity {
     pub details: Map<String, Value>,
 }
 
+/// An entry's details: the members of a JSON object.
+pub(crate) fn details(object: Value) -> Map<String, Value> {
+    match object {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
 /// Which entries to list, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ActivityQuery {

@@ -23,6 +23,7 @@ mod timestamp;
 mod webhook;
 pub mod webhook_signature;
 
+pub(crate) use activity::details;
 pub use activity::{Activity, ActivityKind, ActivityQuery, Actor, ActorKind};
 pub use api_key::{ApiKey, ApiKeyHash, ApiKeyRecord, FoundApiKey, InvalidApiKey};
 pub use attachment::{BlobRef, FrozenAttachment, LeadAttachment};

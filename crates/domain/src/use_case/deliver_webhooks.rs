@@ -11,10 +11,9 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::submit_bid::details;
 use crate::model::{
     Activity, ActivityId, ActivityKind, Actor, CampaignId, DeliveryId, EndpointId, EventKind, EventPayload,
-    JobPost, LeadForm, LeadId, Links, OrganizationId, Timestamp, envelope, lead_document, sign,
+    JobPost, LeadForm, LeadId, Links, OrganizationId, Timestamp, details, envelope, lead_document, sign,
 };
 use crate::port::{
     BegunDelivery, Clock, DeliveryEnd, DeliveryStore, OutgoingWebhook, StoreError, WebhookAttempt,

@@ -7,6 +7,7 @@ mod campaign_filters;
 mod current_filters;
 mod deliver_webhooks;
 mod ingest_jobs;
+mod lead_request;
 mod list_activity;
 mod list_leads;
 mod locate_lead;

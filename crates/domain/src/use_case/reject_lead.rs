@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
-use super::submit_bid::{details, shape_details};
+use super::lead_request::{LeadRefusal, LeadRequests, fault_details};
 use super::{Caller, RequestFault};
-use crate::model::{Activity, ActivityId, ActivityKind, CampaignId, LeadId, LeadStatus};
-use crate::port::{ActivityStore, Clock, Ids, LeadLookup, LeadStore, RejectLead as Rejection, StoreError};
+use crate::model::{ActivityKind, CampaignId, LeadId, LeadStatus, details};
+use crate::port::{ActivityStore, Clock, Ids, LeadStore, RejectLead as Rejection, StoreError};
 
 /// The most characters that a reason may have (specification, Limits).
 pub const MAX_REASON_CHARS: usize = 500;
@@ -44,13 +44,26 @@ impl RejectLeadError {
     }
 }
 
+impl LeadRefusal for RejectLeadError {
+    const CAMPAIGN_UNKNOWN: Self = Self::CampaignUnknown;
+    const LEAD_UNKNOWN: Self = Self::LeadUnknown;
+
+    fn answered_with(&self) -> Option<u16> {
+        self.http_status()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        match self {
+            Self::Request(fault) => fault_details(fault),
+            _ => Map::new(),
+        }
+    }
+}
+
 /// Rejects leads (specification, POST …/reject).
 #[derive(Debug)]
 pub struct RejectLead {
-    leads: Arc<dyn LeadStore>,
-    activities: Arc<dyn ActivityStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
+    requests: LeadRequests,
 }
 
 impl RejectLead {
@@ -62,10 +75,12 @@ impl RejectLead {
         ids: Arc<dyn Ids>,
     ) -> Self {
         Self {
-            leads,
-            activities,
-            clock,
-            ids,
+            requests: LeadRequests {
+                leads,
+                activities,
+                clock,
+                ids,
+            },
         }
     }
 
@@ -77,51 +92,32 @@ impl RejectLead {
         lead: &LeadId,
         reason: Result<Option<String>, RequestFault>,
     ) -> Result<(), RejectLeadError> {
-        let lookup = self.leads.find(&caller.organization_id, campaign, lead).await?;
-        match (lookup, &reason) {
-            (LeadLookup::Found(_), _) => {}
-            (_, Err(fault @ RequestFault::TooLarge { .. })) => return Err(fault.clone().into()),
-            (LeadLookup::CampaignUnknown, _) => return Err(RejectLeadError::CampaignUnknown),
-            (LeadLookup::LeadUnknown, _) => return Err(RejectLeadError::LeadUnknown),
-        }
-        let mut entry = Activity {
-            id: ActivityId(self.ids.uuid()),
-            at: self.clock.now(),
-            organization_id: caller.organization_id.clone(),
-            campaign_id: Some(campaign.clone()),
-            lead_id: Some(lead.clone()),
-            kind: ActivityKind::Rejection,
-            actor: caller.actor(),
-            outcome: "accepted".to_owned(),
-            http_status: Some(200),
-            dry_run: false,
-            message: "Lead rejected.".to_owned(),
-            details: Map::new(),
-        };
-        let outcome = match reason {
-            Err(fault) => Err(RejectLeadError::from(fault)),
+        let organization = &caller.organization_id;
+        let found = self
+            .requests
+            .find::<RejectLeadError, _>(organization, campaign, lead, &reason)
+            .await?;
+        let mut entry = self.requests.entry(
+            ActivityKind::Rejection,
+            caller.actor(),
+            &found.lead.lead,
+            "Lead rejected.",
+        );
+        let refusal = match reason {
+            Err(fault) => fault.into(),
             Ok(reason) => {
                 entry.details = details(json!({ "reason": reason }));
-                match self
-                    .leads
-                    .reject(&caller.organization_id, lead, reason.as_deref(), &entry)
+                let leads = &self.requests.leads;
+                match leads
+                    .reject(organization, lead, reason.as_deref(), &entry)
                     .await?
                 {
-                    Rejection::Rejected => Ok(()),
-                    Rejection::LeadUnknown => Err(RejectLeadError::LeadUnknown),
-                    Rejection::LeadNotNew(status) => Err(RejectLeadError::LeadNotNew(status)),
+                    Rejection::Rejected => return Ok(()),
+                    Rejection::LeadUnknown => RejectLeadError::LeadUnknown,
+                    Rejection::LeadNotNew(status) => RejectLeadError::LeadNotNew(status),
                 }
             }
         };
-        if let Err(refusal) = &outcome {
-            "refused".clone_into(&mut entry.outcome);
-            entry.http_status = refusal.http_status();
-            entry.message = refusal.to_string();
-            if let RejectLeadError::Request(RequestFault::Shape(faults)) = refusal {
-                entry.details = shape_details(faults);
-            }
-            self.activities.record(&entry).await?;
-        }
-        outcome
+        Err(self.requests.refuse(entry, refusal).await)
     }
 }

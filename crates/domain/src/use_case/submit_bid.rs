@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::lead_request::{LeadRefusal, LeadRequests, fault_details};
 use super::{Caller, RequestFault};
 use crate::bidding::{JobTerms, QuotaUsage, ValidationFault, check_bid, in_lead_order, simulate};
 use crate::model::{
-    Activity, ActivityId, ActivityKind, Actor, BidCompleteData, BidId, BidRequest, Campaign, CampaignId,
-    EffectiveConfig, EventId, EventPayload, JobPost, LeadId, LeadStatus, Links, NewBid, NewEvent,
-    OrganizationId, ShapeFault, effective,
+    Activity, ActivityKind, Actor, BidCompleteData, BidId, BidRequest, Campaign, CampaignId, EffectiveConfig,
+    EventId, EventPayload, JobPost, LeadId, LeadStatus, Links, NewBid, NewEvent, OrganizationId, details,
+    effective,
 };
 use crate::port::{
-    AcceptBid, ActivityStore, Clock, Ids, LeadContext, LeadLookup, LeadStore, StoreError, WorkKind,
-    WorkSignal,
+    AcceptBid, ActivityStore, Clock, Ids, LeadContext, LeadStore, StoreError, WorkKind, WorkSignal,
 };
 
 /// An accepted request (specification, `LeadActionAck`).
@@ -67,6 +67,29 @@ impl SubmitBidError {
     }
 }
 
+impl LeadRefusal for SubmitBidError {
+    const CAMPAIGN_UNKNOWN: Self = Self::CampaignUnknown;
+    const LEAD_UNKNOWN: Self = Self::LeadUnknown;
+
+    fn answered_with(&self) -> Option<u16> {
+        self.http_status()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        match self {
+            Self::Rules(faults) => details(json!({ "errors": faults })),
+            Self::Request(fault) => fault_details(fault),
+            Self::QuotaUsedUp(usage) => details(json!({
+                "code": "proposal_limit_reached",
+                "currentUsage": usage.used,
+                "limit": usage.limit,
+                "currentPeriodEnd": usage.period_end.as_seconds(),
+            })),
+            _ => Map::new(),
+        }
+    }
+}
+
 /// Who bids: a program with a key, or the service for an automatic campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bidder {
@@ -91,10 +114,7 @@ impl From<&Caller> for Bidder {
 /// Takes bids (specification, POST …/bid; decisions A1, A6 to A8, B2).
 #[derive(Debug)]
 pub struct SubmitBid {
-    leads: Arc<dyn LeadStore>,
-    activities: Arc<dyn ActivityStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
+    requests: LeadRequests,
     signal: Arc<dyn WorkSignal>,
     links: Links,
     deadline: Duration,
@@ -112,10 +132,12 @@ impl SubmitBid {
         deadline: Duration,
     ) -> Self {
         Self {
-            leads,
-            activities,
-            clock,
-            ids,
+            requests: LeadRequests {
+                leads,
+                activities,
+                clock,
+                ids,
+            },
             signal,
             links,
             deadline,
@@ -130,34 +152,30 @@ impl SubmitBid {
         lead: &LeadId,
         request: Result<BidRequest, RequestFault>,
     ) -> Result<BidAccepted, SubmitBidError> {
-        let lookup = self.leads.find(&bidder.organization_id, campaign, lead).await?;
-        let found = match (lookup, &request) {
-            (LeadLookup::Found(found), _) => found,
-            (_, Err(fault @ RequestFault::TooLarge { .. })) => return Err(fault.clone().into()),
-            (LeadLookup::CampaignUnknown, _) => return Err(SubmitBidError::CampaignUnknown),
-            (LeadLookup::LeadUnknown, _) => return Err(SubmitBidError::LeadUnknown),
-        };
+        let found = self
+            .requests
+            .find::<SubmitBidError, _>(&bidder.organization_id, campaign, lead, &request)
+            .await?;
         let dry_run = matches!(&request, Ok(request) if request.dry_run);
-        let outcome = match request {
+        let judged = match request {
             Ok(request) => self.judge(bidder, &found, request).await,
             Err(fault) => Err(fault.into()),
         };
-        match &outcome {
-            Ok(_) => self.signal.wake(if dry_run {
-                WorkKind::Deliveries
-            } else {
-                WorkKind::Submissions
-            }),
-            Err(SubmitBidError::Store(_)) => {}
+        match judged {
+            Ok(accepted) => {
+                self.signal.wake(if accepted.dry_run {
+                    WorkKind::Deliveries
+                } else {
+                    WorkKind::Submissions
+                });
+                Ok(accepted)
+            }
             Err(refusal) => {
-                let mut entry = self.activity(bidder, &found, "refused", refusal.to_string());
-                entry.http_status = refusal.http_status().filter(|_| bidder.over_http);
+                let mut entry = self.entry(bidder, &found);
                 entry.dry_run = dry_run;
-                entry.details = refusal_details(refusal);
-                self.activities.record(&entry).await?;
+                Err(self.requests.refuse(entry, refusal).await)
             }
         }
-        outcome
     }
 
     async fn judge(
@@ -191,9 +209,9 @@ impl SubmitBid {
             .into_iter()
             .cloned()
             .collect();
-        let now = self.clock.now();
+        let now = self.requests.clock.now();
         let bid = NewBid {
-            id: BidId(self.ids.uuid()),
+            id: BidId(self.requests.ids.uuid()),
             organization_id: lead.organization_id.clone(),
             campaign_id: lead.campaign_id.clone(),
             lead_id: lead.id.clone(),
@@ -203,10 +221,9 @@ impl SubmitBid {
             queued_at: now,
             deadline: now.plus(self.deadline),
         };
-        let mut entry = self.activity(bidder, found, "accepted", "Bid queued for submission.".to_owned());
-        entry.http_status = bidder.over_http.then_some(200);
+        let mut entry = self.entry(bidder, found);
         entry.details = details(json!({ "bidId": bid.id, "biddingConfig": bid.config }));
-        match self.leads.accept_bid(&bid, &entry).await? {
+        match self.requests.leads.accept_bid(&bid, &entry).await? {
             AcceptBid::Accepted => Ok(BidAccepted { dry_run: false }),
             AcceptBid::LeadUnknown => Err(SubmitBidError::LeadUnknown),
             AcceptBid::LeadNotNew(status) => Err(SubmitBidError::LeadNotNew(status)),
@@ -233,14 +250,9 @@ impl SubmitBid {
         let simulated = simulate(config, &JobTerms::of(post), profile_rate);
         let job_url = self.links.job_url(&post.url);
         let data = BidCompleteData::simulated(lead, &job_url, &post.title, &simulated);
-        let mut entry = self.activity(
-            bidder,
-            found,
-            "accepted",
-            "Dry run: the bid would be queued.".to_owned(),
-        );
-        entry.http_status = bidder.over_http.then_some(200);
+        let mut entry = self.entry(bidder, found);
         entry.dry_run = true;
+        "Dry run: the bid would be queued.".clone_into(&mut entry.message);
         entry.details = details(json!({ "steps": simulated.steps, "biddingConfig": config }));
         let event = NewEvent {
             id: EventId(entry.id.0),
@@ -249,51 +261,16 @@ impl SubmitBid {
             lead_id: lead.id.clone(),
             payload: EventPayload::BidComplete(data.to_json()),
         };
-        self.leads.record_dry_run(&entry, &event).await
+        self.requests.leads.record_dry_run(&entry, &event).await
     }
 
-    fn activity(&self, bidder: &Bidder, found: &LeadContext, outcome: &str, message: String) -> Activity {
+    fn entry(&self, bidder: &Bidder, found: &LeadContext) -> Activity {
         let lead = &found.lead.lead;
-        Activity {
-            id: ActivityId(self.ids.uuid()),
-            at: self.clock.now(),
-            organization_id: lead.organization_id.clone(),
-            campaign_id: Some(lead.campaign_id.clone()),
-            lead_id: Some(lead.id.clone()),
-            kind: ActivityKind::Bid,
-            actor: bidder.actor.clone(),
-            outcome: outcome.to_owned(),
-            http_status: None,
-            dry_run: false,
-            message,
-            details: Map::new(),
-        }
-    }
-}
-
-fn refusal_details(refusal: &SubmitBidError) -> Map<String, Value> {
-    match refusal {
-        SubmitBidError::Rules(faults) => details(json!({ "errors": faults })),
-        SubmitBidError::Request(RequestFault::Shape(faults)) => shape_details(faults),
-        SubmitBidError::QuotaUsedUp(usage) => details(json!({
-            "code": "proposal_limit_reached",
-            "currentUsage": usage.used,
-            "limit": usage.limit,
-            "currentPeriodEnd": usage.period_end.as_seconds(),
-        })),
-        _ => Map::new(),
-    }
-}
-
-/// Shape faults as the Activity record holds them.
-pub(super) fn shape_details(faults: &[ShapeFault]) -> Map<String, Value> {
-    details(json!({ "errors": faults }))
-}
-
-/// The members of a JSON object.
-pub(super) fn details(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(members) => members,
-        _ => Map::new(),
+        let message = "Bid queued for submission.";
+        let mut entry = self
+            .requests
+            .entry(ActivityKind::Bid, bidder.actor.clone(), lead, message);
+        entry.http_status = bidder.over_http.then_some(200);
+        entry
     }
 }

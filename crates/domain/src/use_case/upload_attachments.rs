@@ -8,12 +8,15 @@ mod session;
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 pub use session::UploadSession;
 
+use super::lead_request::{LeadRefusal, LeadRequests, fault_details};
 use super::{Caller, RequestFault};
 use crate::attachment_rules::FileFault;
 use crate::model::{CampaignId, LeadId, LeadStatus};
-use crate::port::{ActivityStore, BlobError, BlobStore, Clock, Ids, LeadLookup, LeadStore, StoreError};
+use crate::port::{ActivityStore, BlobError, BlobStore, Clock, Ids, LeadStore, StoreError};
 
 /// Why an upload was refused. Nothing but the Activity record has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,6 +66,22 @@ impl UploadError {
     }
 }
 
+impl LeadRefusal for UploadError {
+    const CAMPAIGN_UNKNOWN: Self = Self::CampaignUnknown;
+    const LEAD_UNKNOWN: Self = Self::LeadUnknown;
+
+    fn answered_with(&self) -> Option<u16> {
+        self.http_status()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        match self {
+            Self::Request(fault) => fault_details(fault),
+            _ => Map::new(),
+        }
+    }
+}
+
 fn file_in_words(name: Option<&str>) -> String {
     name.map_or_else(|| "a value".to_owned(), |name| format!("\"{}\"", shown(name)))
 }
@@ -76,10 +95,7 @@ fn shown(name: &str) -> String {
 #[derive(Debug, Clone)]
 pub struct UploadAttachments {
     blobs: Arc<dyn BlobStore>,
-    leads: Arc<dyn LeadStore>,
-    activities: Arc<dyn ActivityStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
+    requests: LeadRequests,
 }
 
 impl UploadAttachments {
@@ -93,10 +109,12 @@ impl UploadAttachments {
     ) -> Self {
         Self {
             blobs,
-            leads,
-            activities,
-            clock,
-            ids,
+            requests: LeadRequests {
+                leads,
+                activities,
+                clock,
+                ids,
+            },
         }
     }
 
@@ -109,15 +127,13 @@ impl UploadAttachments {
         lead: &LeadId,
         envelope: Result<(), RequestFault>,
     ) -> Result<UploadSession, UploadError> {
-        let lookup = self.leads.find(&caller.organization_id, campaign, lead).await?;
-        let found = match (lookup, &envelope) {
-            (LeadLookup::Found(found), _) => found,
-            (_, Err(fault @ RequestFault::TooLarge { .. })) => return Err(fault.clone().into()),
-            (LeadLookup::CampaignUnknown, _) => return Err(UploadError::CampaignUnknown),
-            (LeadLookup::LeadUnknown, _) => return Err(UploadError::LeadUnknown),
-        };
-        let session = UploadSession::new(self.clone(), caller, campaign, lead, &found.attachments);
-        let status = found.lead.lead.status;
+        let found = self
+            .requests
+            .find::<UploadError, _>(&caller.organization_id, campaign, lead, &envelope)
+            .await?;
+        let lead = found.lead.lead;
+        let status = lead.status;
+        let session = UploadSession::new(self.clone(), caller.actor(), lead, &found.attachments);
         match envelope {
             Err(fault) => Err(session.refuse(fault.into()).await),
             Ok(()) if !status.is_open() => Err(session.refuse(UploadError::LeadNotNew(status)).await),

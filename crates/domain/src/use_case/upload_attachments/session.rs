@@ -1,20 +1,16 @@
 //! One upload on its way in: staged part by part, published whole or not at all, recorded either way.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::super::submit_bid::{details, shape_details};
 use super::{UploadAttachments, UploadError};
 use crate::attachment_rules::{
     ContentInspector, ContentType, FileAdmission, FileFault, FileName, InspectedFile, MAX_FILES,
 };
 use crate::model::{
-    Activity, ActivityId, ActivityKind, AttachmentId, BlobRef, CampaignId, LeadAttachment, LeadId, Timestamp,
+    Activity, ActivityKind, Actor, AttachmentId, BlobRef, Lead, LeadAttachment, Timestamp, details,
 };
-use crate::port::{ActivityStore, AddAttachments, BlobError, BlobPath, BlobStore, NewAttachment, StagedBlob};
-use crate::use_case::{Caller, RequestFault};
+use crate::port::{AddAttachments, BlobError, BlobPath, BlobStore, NewAttachment, StagedBlob};
 
 /// The name that every part of an upload bears (specification, uploadLeadAttachments).
 const PART_NAME: &str = "files";
@@ -29,9 +25,8 @@ const DEFAULT_PART_TYPE: &str = "text/plain";
 #[derive(Debug)]
 pub struct UploadSession {
     upload: UploadAttachments,
-    caller: Caller,
-    campaign: CampaignId,
-    lead: LeadId,
+    actor: Actor,
+    lead: Lead,
     admission: FileAdmission,
     current: Option<IncomingFile>,
     staged: Vec<StagedFile>,
@@ -57,9 +52,8 @@ struct StagedFile {
 impl UploadSession {
     pub(super) fn new(
         upload: UploadAttachments,
-        caller: &Caller,
-        campaign: &CampaignId,
-        lead: &LeadId,
+        actor: Actor,
+        lead: Lead,
         attached: &[LeadAttachment],
     ) -> Self {
         // A stored name passed these rules when it was uploaded.
@@ -69,9 +63,8 @@ impl UploadSession {
             .collect();
         Self {
             upload,
-            caller: caller.clone(),
-            campaign: campaign.clone(),
-            lead: lead.clone(),
+            actor,
+            lead,
             admission: FileAdmission::beside(&names),
             current: None,
             staged: Vec::new(),
@@ -137,22 +130,20 @@ impl UploadSession {
         if let Err(fault) = admission.finish() {
             return Err(self.refuse(fault.into()).await);
         }
-        let entry = self.activity();
+        let entry = self.entry();
         let Self {
-            upload,
-            caller,
-            lead,
-            staged,
-            ..
+            upload, lead, staged, ..
         } = self;
+        let requests = &upload.requests;
 
         let mut files = Vec::with_capacity(staged.len());
         let mut blobs = Vec::with_capacity(staged.len());
         for file in staged {
-            let id = AttachmentId(upload.ids.uuid());
+            let id = AttachmentId(requests.ids.uuid());
             let path = format!(
-                "{}/{lead}/{id}-{}",
-                caller.organization_id,
+                "{}/{}/{id}-{}",
+                lead.organization_id,
+                lead.id,
                 file.name.blob_segment()
             );
             let path = BlobPath::parse(&path)
@@ -167,9 +158,9 @@ impl UploadSession {
             Ok(paths) => {
                 // An error of the store leaves the blobs: the lead may have the files all the same, if only the
                 // answer was lost, and blobs that nothing refers to do less harm than references to nothing.
-                let added = upload
+                let added = requests
                     .leads
-                    .add_attachments(&caller.organization_id, &lead, &files, &entry)
+                    .add_attachments(&lead.organization_id, &lead.id, &files, &entry)
                     .await?;
                 let refusal = match added {
                     AddAttachments::Added(list) => return Ok(list),
@@ -182,21 +173,21 @@ impl UploadSession {
                 refusal
             }
         };
-        Err(record_refusal(upload.activities, entry, refusal).await)
+        Err(requests.refuse(entry, refusal).await)
     }
 
     /// Ends the request without a file kept: what was staged is discarded and the refusal recorded (decision
     /// C8). Answers the error to report.
     pub async fn refuse(self, error: UploadError) -> UploadError {
-        let entry = self.activity();
-        let activities = self.upload.activities.clone();
+        let entry = self.entry();
+        let requests = self.upload.requests.clone();
         // The staging places are given up before anything is waited for.
         drop(self);
-        record_refusal(activities, entry, error).await
+        requests.refuse(entry, error).await
     }
 
     /// The entry of an accepted upload.
-    fn activity(&self) -> Activity {
+    fn entry(&self) -> Activity {
         let whole = self.staged.iter().map(|file| {
             json!({
                 "name": file.name.as_str(),
@@ -213,20 +204,11 @@ impl UploadSession {
             })
         });
         let files: Vec<Value> = whole.chain(broken_off).collect();
-        Activity {
-            id: ActivityId(self.upload.ids.uuid()),
-            at: self.upload.clock.now(),
-            organization_id: self.caller.organization_id.clone(),
-            campaign_id: Some(self.campaign.clone()),
-            lead_id: Some(self.lead.clone()),
-            kind: ActivityKind::Upload,
-            actor: self.caller.actor(),
-            outcome: "accepted".to_owned(),
-            http_status: Some(200),
-            dry_run: false,
-            message: "Files uploaded.".to_owned(),
-            details: details(json!({ "files": files })),
-        }
+        let requests = &self.upload.requests;
+        let actor = self.actor.clone();
+        let mut entry = requests.entry(ActivityKind::Upload, actor, &self.lead, "Files uploaded.");
+        entry.details = details(json!({ "files": files }));
+        entry
     }
 }
 
@@ -282,31 +264,5 @@ fn too_many(files: &[NewAttachment], existing: usize) -> FileFault {
     FileFault::TooManyFiles {
         name: first_beyond.map_or_else(String::new, |file| file.attachment.original_name.clone()),
         held: existing + room,
-    }
-}
-
-/// Records a refusal and answers the error to report. A failure of the service is no refusal, and is not recorded.
-async fn record_refusal(
-    activities: Arc<dyn ActivityStore>,
-    mut entry: Activity,
-    refusal: UploadError,
-) -> UploadError {
-    let Some(status) = refusal.http_status() else {
-        return refusal;
-    };
-    "refused".clone_into(&mut entry.outcome);
-    entry.http_status = Some(status);
-    entry.message = refusal.to_string();
-    entry.details.extend(fault_details(&refusal));
-    match activities.record(&entry).await {
-        Ok(()) => refusal,
-        Err(failure) => failure.into(),
-    }
-}
-
-fn fault_details(refusal: &UploadError) -> Map<String, Value> {
-    match refusal {
-        UploadError::Request(RequestFault::Shape(faults)) => shape_details(faults),
-        _ => Map::new(),
     }
 }
