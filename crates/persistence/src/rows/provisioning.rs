@@ -4,9 +4,8 @@
 //! through these rows.
 
 use bidloop_domain::model::{
-    AccountId, BiddingConfig, CampaignAttachment, CampaignId, CampaignMode, CampaignState, EndpointId,
-    EventKind, FilterId, OrganizationId, ProposalTemplate, Subscription, SubscriptionStatus, Timestamp,
-    WebhookEndpoint, WebhookSecret,
+    AccountId, BiddingConfig, CampaignAttachment, CampaignId, CampaignMode, CampaignState, FilterId,
+    OrganizationId, ProposalTemplate, Subscription, Timestamp, WebhookSecret,
 };
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, UserRecord, WebhookRecord,
@@ -14,8 +13,9 @@ use bidloop_domain::port::{
 use diesel::prelude::*;
 use serde_json::Value;
 
-use crate::columns::{FreeText, Json, number, read, word};
+use crate::columns::{FreeText, Json, read, word};
 use crate::failure::Failure;
+use crate::rows::{EndpointRow, SubscriptionRow};
 use crate::schema::{bidder_accounts, campaigns, filters, organizations, users, webhook_endpoints};
 
 /// A row of `organizations`.
@@ -24,11 +24,8 @@ use crate::schema::{bidder_accounts, campaigns, filters, organizations, users, w
 pub(crate) struct OrganizationRow {
     pub(crate) id: String,
     name: FreeText,
-    subscription_status: String,
-    collection_paused: bool,
-    period_start: i64,
-    period_end: i64,
-    proposal_limit: i64,
+    #[diesel(embed)]
+    subscription: SubscriptionRow,
 }
 
 impl OrganizationRow {
@@ -36,30 +33,15 @@ impl OrganizationRow {
         Self {
             id: id.to_string(),
             name: FreeText::from(name),
-            subscription_status: subscription.status.as_str().to_owned(),
-            collection_paused: subscription.collection_paused,
-            period_start: subscription.period_start.as_millis(),
-            period_end: subscription.period_end.as_millis(),
-            proposal_limit: i64::from(subscription.proposal_limit),
+            subscription: SubscriptionRow::new(subscription),
         }
     }
 
     /// The organization without what belongs to it.
     pub(crate) fn into_record(self) -> Result<OrganizationRecord, Failure> {
-        let status = &self.subscription_status;
         Ok(OrganizationRecord {
             id: read("organizations.id", &self.id, OrganizationId::parse(&self.id))?,
-            subscription: Subscription {
-                status: word(
-                    "organizations.subscription_status",
-                    status,
-                    SubscriptionStatus::parse,
-                )?,
-                collection_paused: self.collection_paused,
-                period_start: Timestamp::from_millis(self.period_start),
-                period_end: Timestamp::from_millis(self.period_end),
-                proposal_limit: number("organizations.proposal_limit", self.proposal_limit)?,
-            },
+            subscription: self.subscription.into_subscription()?,
             name: self.name.0,
             users: Vec::new(),
             api_keys: Vec::new(),
@@ -111,12 +93,8 @@ impl UserRow {
 #[diesel(table_name = webhook_endpoints, primary_key(organization_id, id), treat_none_as_null = true)]
 pub(crate) struct WebhookRow {
     pub(crate) organization_id: String,
-    id: String,
-    campaign_id: Option<String>,
-    url: FreeText,
-    events: Json<Vec<EventKind>>,
-    active: bool,
-    created_at: i64,
+    #[diesel(embed)]
+    endpoint: EndpointRow,
     secret: String,
     previous_secret: Option<String>,
     previous_secret_until: Option<i64>,
@@ -124,16 +102,10 @@ pub(crate) struct WebhookRow {
 
 impl WebhookRow {
     pub(crate) fn new(organization: &OrganizationId, webhook: &WebhookRecord) -> Self {
-        let endpoint = &webhook.endpoint;
         let previous = webhook.previous_secret.as_ref();
         Self {
             organization_id: organization.to_string(),
-            id: endpoint.id.to_string(),
-            campaign_id: endpoint.campaign_id.as_ref().map(ToString::to_string),
-            url: FreeText::from(endpoint.url.as_str()),
-            events: Json(endpoint.events.clone()),
-            active: endpoint.active,
-            created_at: endpoint.created_at.as_millis(),
+            endpoint: EndpointRow::new(&webhook.endpoint),
             secret: webhook.secret.expose(),
             previous_secret: previous.map(|(secret, _)| secret.expose()),
             previous_secret_until: previous.map(|(_, until)| until.as_millis()),
@@ -149,17 +121,7 @@ impl WebhookRow {
             _ => None,
         };
         Ok(WebhookRecord {
-            endpoint: WebhookEndpoint {
-                id: read("webhook_endpoints.id", &self.id, EndpointId::parse(&self.id))?,
-                campaign_id: match &self.campaign_id {
-                    Some(id) => Some(read("webhook_endpoints.campaign_id", id, CampaignId::parse(id))?),
-                    None => None,
-                },
-                url: self.url.0,
-                events: self.events.0,
-                active: self.active,
-                created_at: Timestamp::from_millis(self.created_at),
-            },
+            endpoint: self.endpoint.into_endpoint()?,
             secret: signing_secret("webhook_endpoints.secret", &self.secret)?,
             previous_secret,
         })

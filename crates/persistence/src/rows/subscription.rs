@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::schema::organizations;
 
 /// Some columns of `organizations`.
-#[derive(Debug, Clone, Queryable, Selectable)]
+#[derive(Debug, Clone, Insertable, AsChangeset, Queryable, Selectable)]
 #[diesel(table_name = organizations)]
 pub(crate) struct SubscriptionRow {
     subscription_status: String,
@@ -19,6 +19,16 @@ pub(crate) struct SubscriptionRow {
 }
 
 impl SubscriptionRow {
+    pub(crate) fn new(subscription: &Subscription) -> Self {
+        Self {
+            subscription_status: subscription.status.as_str().to_owned(),
+            collection_paused: subscription.collection_paused,
+            period_start: subscription.period_start.as_millis(),
+            period_end: subscription.period_end.as_millis(),
+            proposal_limit: i64::from(subscription.proposal_limit),
+        }
+    }
+
     pub(crate) fn into_subscription(self) -> Result<Subscription, Failure> {
         let status = &self.subscription_status;
         Ok(Subscription {
