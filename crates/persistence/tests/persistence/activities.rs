@@ -6,7 +6,8 @@ use bidloop_domain::model::{
     Activity, ActivityId, ActivityKind, ActivityQuery, Actor, ApiKeyId, CampaignId, LeadId, OrganizationId,
     Timestamp,
 };
-use serde_json::{Map, json};
+use bidloop_port_contracts::fixture::{activity, at, organization_id};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::test_database::{TestDatabase, on_both_databases};
@@ -20,19 +21,10 @@ on_both_databases!(
 );
 
 fn entry(number: u128, organization: &str) -> Activity {
+    let organization = organization_id(organization);
     Activity {
         id: ActivityId(Uuid::from_u128(number)),
-        at: Timestamp::from_millis(1_790_000_000_000),
-        organization_id: OrganizationId::parse(organization).unwrap(),
-        campaign_id: None,
-        lead_id: None,
-        kind: ActivityKind::Bid,
-        actor: Actor::service(),
-        outcome: "accepted".to_owned(),
-        http_status: None,
-        dry_run: false,
-        message: String::new(),
-        details: Map::new(),
+        ..activity(&organization, ActivityKind::Bid, "accepted", at(0))
     }
 }
 

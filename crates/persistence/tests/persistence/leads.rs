@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use bidloop_domain::bidding::QuotaUsage;
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, ActivityQuery, Actor, BidId, BiddingConfig, CampaignId, CoverLetter,
-    JobId, LeadId, LeadStatus, NewBid, OrganizationId, Timestamp, effective,
+    Activity, ActivityId, ActivityKind, ActivityQuery, BidId, BiddingConfig, CampaignId, CoverLetter, JobId,
+    LeadId, LeadStatus, NewBid, OrganizationId, Timestamp, effective,
 };
 use bidloop_domain::port::{
     AcceptBid, LeadContext, LeadLookup, LeadPage, LeadStore, RejectLead, ReopenLead, StoreError,
 };
 use bidloop_persistence::Database;
-use serde_json::Map;
+use bidloop_port_contracts::fixture::activity;
 use tokio::sync::Barrier;
 use uuid::Uuid;
 
@@ -80,19 +80,11 @@ async fn seeded(bed: TestDatabase, matches: usize) -> TestDatabase {
 }
 
 fn entry(number: u128) -> Activity {
+    let now = Timestamp::from_millis(NOW);
     Activity {
         id: ActivityId(Uuid::from_u128(number)),
-        at: Timestamp::from_millis(NOW),
-        organization_id: organization(),
         campaign_id: Some(campaign()),
-        lead_id: None,
-        kind: ActivityKind::Bid,
-        actor: Actor::service(),
-        outcome: "accepted".to_owned(),
-        http_status: None,
-        dry_run: false,
-        message: String::new(),
-        details: Map::new(),
+        ..activity(&organization(), ActivityKind::Bid, "accepted", now)
     }
 }
 

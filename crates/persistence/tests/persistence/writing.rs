@@ -4,12 +4,10 @@
 
 use std::time::Duration;
 
-use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, ActivityQuery, Actor, OrganizationId, Timestamp,
-};
+use bidloop_domain::model::{Activity, ActivityId, ActivityKind, ActivityQuery};
 use bidloop_persistence::Database;
+use bidloop_port_contracts::fixture::{activity, at, organization_id};
 use futures::FutureExt as _;
-use serde_json::Map;
 use uuid::Uuid;
 
 use crate::test_database::{TestDatabase, on_both_databases};
@@ -22,17 +20,7 @@ on_both_databases!(
 fn entry(number: u128) -> Activity {
     Activity {
         id: ActivityId(Uuid::from_u128(number)),
-        at: Timestamp::from_millis(1),
-        organization_id: OrganizationId::parse("org_a").unwrap(),
-        campaign_id: None,
-        lead_id: None,
-        kind: ActivityKind::Bid,
-        actor: Actor::service(),
-        outcome: "accepted".to_owned(),
-        http_status: None,
-        dry_run: false,
-        message: String::new(),
-        details: Map::new(),
+        ..activity(&organization_id("org_a"), ActivityKind::Bid, "accepted", at(0))
     }
 }
 
