@@ -4,7 +4,7 @@ use bidloop_domain::model::{ApiKeyId, ApiKeyRecord, OrganizationId, Subscription
 use bidloop_domain::port::{CreateApiKey, RevokeApiKey};
 
 use crate::Stores;
-use crate::fixture::{at, at_once, commit, key, organization, organization_id};
+use crate::fixture::{at, at_once, commit, how_many, key, organization, organization_id};
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
 #[macro_export]
@@ -280,20 +280,8 @@ pub async fn of_many_creations_under_one_id_one_succeeds(stores: Stores) {
         }
     })
     .await;
-    assert_eq!(
-        answers
-            .iter()
-            .filter(|answer| **answer == CreateApiKey::Created)
-            .count(),
-        1
-    );
-    assert_eq!(
-        answers
-            .iter()
-            .filter(|answer| **answer == CreateApiKey::IdTaken)
-            .count(),
-        15
-    );
+    assert_eq!(how_many(&answers, &CreateApiKey::Created), 1);
+    assert_eq!(how_many(&answers, &CreateApiKey::IdTaken), 15);
     only_key(&stores).await;
 }
 

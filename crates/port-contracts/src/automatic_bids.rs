@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bidloop_domain::model::{ActivityKind, LeadId};
+use bidloop_domain::model::{Activity, ActivityKind, LeadId};
 use bidloop_domain::port::AutomaticBid;
 
 use crate::Stores;
@@ -78,24 +78,19 @@ pub async fn an_intent_is_claimed_again_once_its_lease_has_ended(stores: Stores)
     assert_eq!(leads(&claim(&world, 71, 5).await), [lead.id]);
 }
 
+async fn settle(world: &World, intent: &AutomaticBid, parked: Option<&Activity>) {
+    let settled = world.stores.automatic_bids.settle_automatic(intent, parked).await;
+    settled.unwrap();
+}
+
 pub async fn a_settled_intent_is_gone_and_leaves_its_activity(stores: Stores) {
     let world = automatic_world(stores).await;
     let leads = world.new_leads(2, at(0)).await;
     let claimed = claim(&world, 10, 5).await;
     assert_eq!(claimed.len(), leads.len());
     let parked = activity(&world.organization, ActivityKind::Bid, "refused", at(11));
-    world
-        .stores
-        .automatic_bids
-        .settle_automatic(&claimed[0], Some(&parked))
-        .await
-        .unwrap();
-    world
-        .stores
-        .automatic_bids
-        .settle_automatic(&claimed[1], None)
-        .await
-        .unwrap();
+    settle(&world, &claimed[0], Some(&parked)).await;
+    settle(&world, &claimed[1], None).await;
     assert_eq!(world.stores.automatic_bids.automatic_count().await, Ok(0));
     assert_eq!(claim(&world, 1000, 5).await, []);
     assert_eq!(activities(&world.stores, &world.organization).await, [parked]);
@@ -105,18 +100,8 @@ pub async fn settling_again_does_no_harm(stores: Stores) {
     let world = automatic_world(stores).await;
     world.new_leads(2, at(0)).await;
     let claimed = claim(&world, 10, 1).await;
-    world
-        .stores
-        .automatic_bids
-        .settle_automatic(&claimed[0], None)
-        .await
-        .unwrap();
-    world
-        .stores
-        .automatic_bids
-        .settle_automatic(&claimed[0], None)
-        .await
-        .unwrap();
+    settle(&world, &claimed[0], None).await;
+    settle(&world, &claimed[0], None).await;
     assert_eq!(world.stores.automatic_bids.automatic_count().await, Ok(1));
 }
 

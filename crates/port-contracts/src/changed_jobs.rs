@@ -53,20 +53,10 @@ pub async fn a_changed_job_gets_a_new_sequence_number(stores: Stores) {
     world
         .ingest(at(1), vec![world.job("1", at(0)), world.job("2", at(0))])
         .await;
-    let before = world
-        .stores
-        .matches
-        .stored_jobs(i64::MAX, None, 10)
-        .await
-        .unwrap();
+    let before = world.stored_jobs().await;
     let again = changed("1", 0, "Changed", &["camp"]);
     world.ingest(at(60), vec![again.clone()]).await;
-    let after = world
-        .stores
-        .matches
-        .stored_jobs(i64::MAX, None, 10)
-        .await
-        .unwrap();
+    let after = world.stored_jobs().await;
     let ids: Vec<&str> = after.iter().map(|stored| stored.id.as_ref()).collect();
     assert_eq!(ids, ["1", "2"], "newest first, and the former content is gone");
     assert!(after[0].seq > before[0].seq);

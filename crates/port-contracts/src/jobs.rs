@@ -95,10 +95,7 @@ async fn assert_nothing_came_in(world: &World) {
     assert_eq!(world.total().await, 0);
     assert!(world.find(&lead_id("org_acme", "camp", "1")).await.is_none());
     assert_eq!(world.stores.deliveries.pending_count().await, Ok(0));
-    assert_eq!(
-        world.stores.matches.stored_jobs(i64::MAX, None, 10).await,
-        Ok(vec![])
-    );
+    assert_eq!(world.stored_jobs().await, []);
 }
 
 pub async fn every_provisioning_moves_the_revision_and_nothing_else_does(stores: Stores) {
@@ -204,16 +201,7 @@ pub async fn of_an_id_that_occurs_twice_the_later_counts(stores: Stores) {
     assert_eq!(page.total, 1);
     assert_eq!(page.leads[0].lead.job_id, job_id("1"));
     assert!(page.leads[0].job_json.contains("Second"));
-    assert_eq!(
-        world
-            .stores
-            .matches
-            .stored_jobs(i64::MAX, None, 10)
-            .await
-            .unwrap()
-            .len(),
-        2
-    );
+    assert_eq!(world.stored_jobs().await.len(), 2);
 }
 
 pub async fn a_job_becomes_a_match_of_every_campaign_it_matches(stores: Stores) {
@@ -242,25 +230,12 @@ pub async fn a_repeated_job_changes_nothing(stores: Stores) {
     world
         .ingest(at(60), vec![first.clone(), world.job("2", at(1))])
         .await;
-    let before = world
-        .stores
-        .matches
-        .stored_jobs(i64::MAX, None, 10)
-        .await
-        .unwrap();
+    let before = world.stored_jobs().await;
     let counts = world.ingest(at(90), vec![first]).await;
     assert_eq!(counts, PageCounts::default());
     assert_eq!(world.listed().await.last(), Some(&("1".to_owned(), at(60))));
     assert_eq!(world.stores.deliveries.pending_count().await, Ok(2));
-    assert_eq!(
-        world
-            .stores
-            .matches
-            .stored_jobs(i64::MAX, None, 10)
-            .await
-            .unwrap(),
-        before
-    );
+    assert_eq!(world.stored_jobs().await, before);
 }
 
 pub async fn a_job_is_listed_as_the_marketplace_served_it(stores: Stores) {

@@ -9,7 +9,7 @@ use bidloop_domain::port::{AcceptBid, AddAttachments, NewAttachment};
 
 use crate::Stores;
 use crate::fixture::{
-    World, activities, activity, at, at_once, campaign, fresh_uuid, organization, refused_bid,
+    World, activities, activity, at, at_once, campaign, fresh_uuid, how_many, organization, refused_bid,
 };
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
@@ -236,7 +236,7 @@ pub async fn of_many_uploads_at_once_no_more_than_five_files_are_added(stores: S
         .count();
     assert_eq!(added, 5);
     let refused = AddAttachments::TooMany { existing: 5 };
-    assert_eq!(answers.iter().filter(|answer| **answer == refused).count(), 7);
+    assert_eq!(how_many(&answers, &refused), 7);
     assert_eq!(world.context(&lead).await.attachments.len(), 5);
     assert_eq!(activities(&world.stores, &world.organization).await.len(), 5);
 }
@@ -254,7 +254,7 @@ pub async fn of_many_uploads_of_one_name_one_is_added(stores: Stores) {
         .count();
     assert_eq!(added, 1);
     let refused = AddAttachments::DuplicateName("offer.txt".to_owned());
-    assert_eq!(answers.iter().filter(|answer| **answer == refused).count(), 7);
+    assert_eq!(how_many(&answers, &refused), 7);
 }
 
 pub async fn an_upload_is_in_the_bid_or_comes_too_late(stores: Stores) {

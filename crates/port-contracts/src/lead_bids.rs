@@ -10,8 +10,8 @@ use bidloop_domain::port::{AcceptBid, ProvisioningChange, ReopenLead};
 
 use crate::Stores;
 use crate::fixture::{
-    World, account, activities, activity, at, at_once, bid, campaign, commit, job_json, organization,
-    organization_id, refused_bid, submitted,
+    World, account, activities, activity, at, at_once, bid, campaign, commit, how_many, job_json,
+    organization, organization_id, refused_bid, submitted,
 };
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
@@ -179,16 +179,7 @@ pub async fn a_bid_without_a_connected_account_is_refused_and_changes_nothing(st
         assert_eq!(world.status(lead).await, LeadStatus::New);
         assert_eq!(activities(&world.stores, &world.organization).await, before);
     }
-    let mut renewed = account("acct_1");
-    renewed.token = "another".to_owned();
-    commit(
-        &world.stores,
-        &[ProvisioningChange::PutAccount(
-            world.organization.clone(),
-            renewed,
-        )],
-    )
-    .await;
+    world.renew_token("another").await;
     cut_off.bid(&waiting, at(4)).await;
 }
 
@@ -314,15 +305,9 @@ pub async fn of_many_bids_on_one_lead_one_is_accepted(stores: Stores) {
         async move { world.try_bid(&lead, at(1)).await }
     })
     .await;
-    assert_eq!(
-        answers
-            .iter()
-            .filter(|answer| **answer == AcceptBid::Accepted)
-            .count(),
-        1
-    );
+    assert_eq!(how_many(&answers, &AcceptBid::Accepted), 1);
     let refused = AcceptBid::LeadNotNew(LeadStatus::Queued);
-    assert_eq!(answers.iter().filter(|answer| **answer == refused).count(), 19);
+    assert_eq!(how_many(&answers, &refused), 19);
     assert_eq!(world.stores.submissions.queued_count().await, Ok(1));
     assert_eq!(activities(&world.stores, &world.organization).await.len(), 1);
 }
@@ -407,13 +392,7 @@ pub async fn of_many_reopenings_one_counts(stores: Stores) {
         async move { reopen(&world, &lead).await }
     })
     .await;
-    assert_eq!(
-        answers
-            .iter()
-            .filter(|answer| **answer == ReopenLead::Reopened)
-            .count(),
-        1
-    );
+    assert_eq!(how_many(&answers, &ReopenLead::Reopened), 1);
     let refused = ReopenLead::NotReopenable(LeadStatus::New);
-    assert_eq!(answers.iter().filter(|answer| **answer == refused).count(), 7);
+    assert_eq!(how_many(&answers, &refused), 7);
 }

@@ -9,7 +9,7 @@ use bidloop_domain::port::{AcceptBid, AccountReading, LeadLookup, RejectLead};
 
 use crate::Stores;
 use crate::fixture::{
-    World, account, activities, activity, at, at_once, campaign, campaign_id, fresh_uuid, lead_id,
+    World, account, activities, activity, at, at_once, campaign, campaign_id, fresh_uuid, how_many, lead_id,
     organization, organization_id, submitted,
 };
 
@@ -372,13 +372,7 @@ pub async fn of_many_rejections_one_counts(stores: Stores) {
         async move { reject(&world, &lead, None).await }
     })
     .await;
-    assert_eq!(
-        answers
-            .iter()
-            .filter(|answer| **answer == RejectLead::Rejected)
-            .count(),
-        1
-    );
+    assert_eq!(how_many(&answers, &RejectLead::Rejected), 1);
     assert_eq!(activities(&world.stores, &world.organization).await.len(), 1);
 }
 

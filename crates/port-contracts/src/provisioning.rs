@@ -417,14 +417,7 @@ pub async fn an_account_with_another_token_is_connected_again(stores: Stores) {
         .accounts
         .remove(0);
     record.token = "another".to_owned();
-    commit(
-        &world.stores,
-        &[ProvisioningChange::PutAccount(
-            world.organization.clone(),
-            record.clone(),
-        )],
-    )
-    .await;
+    world.put_account(record.clone()).await;
     record.connected = true;
     assert_eq!(
         snapshot(&world.stores, "org_acme").await.unwrap().accounts,
@@ -440,14 +433,7 @@ pub async fn an_account_with_the_same_token_stays_as_it_was(stores: Stores) {
         .accounts
         .remove(0);
     record.name = "Renamed".to_owned();
-    commit(
-        &world.stores,
-        &[ProvisioningChange::PutAccount(
-            world.organization.clone(),
-            record.clone(),
-        )],
-    )
-    .await;
+    world.put_account(record.clone()).await;
     assert_eq!(
         snapshot(&world.stores, "org_acme").await.unwrap().accounts,
         [record]

@@ -85,8 +85,7 @@ pub async fn campaigns_of_a_removed_account_are_without_one(stores: Stores) {
     let lead = other.new_lead("2", at(2)).await;
     other.bid(&lead, at(3)).await;
     // An account made again under the old id is nobody's until a campaign is given it.
-    let again = ProvisioningChange::PutAccount(world.organization.clone(), account("acct_1"));
-    commit(&world.stores, &[again]).await;
+    world.put_account(account("acct_1")).await;
     let record = world
         .stores
         .provisioning

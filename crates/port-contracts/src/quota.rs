@@ -6,8 +6,8 @@ use bidloop_domain::port::AcceptBid;
 
 use crate::Stores;
 use crate::fixture::{
-    OrganizationBuilder, World, activities, at, at_once, campaign, commit, finish, organization, refused_bid,
-    submitted,
+    OrganizationBuilder, World, activities, at, at_once, campaign, commit, finish, how_many, organization,
+    refused_bid, submitted,
 };
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
@@ -78,20 +78,8 @@ pub async fn of_many_bids_at_once_no_more_than_the_limit_are_accepted(stores: St
         async move { world.try_bid(&lead, at(1)).await }
     })
     .await;
-    assert_eq!(
-        answers
-            .iter()
-            .filter(|answer| **answer == AcceptBid::Accepted)
-            .count(),
-        10
-    );
-    assert_eq!(
-        answers
-            .iter()
-            .filter(|answer| **answer == used_up(10, 10, at(1000)))
-            .count(),
-        54
-    );
+    assert_eq!(how_many(&answers, &AcceptBid::Accepted), 10);
+    assert_eq!(how_many(&answers, &used_up(10, 10, at(1000))), 54);
     assert_eq!(world.stores.submissions.queued_count().await, Ok(10));
     assert_eq!(activities(&world.stores, &world.organization).await.len(), 10);
     for (lead, answer) in leads.iter().zip(&answers) {

@@ -234,14 +234,7 @@ pub async fn bids_of_a_disconnected_account_wait_until_it_is_connected_again(sto
     );
     let mut renewed = account("acct_1");
     (renewed.token, renewed.connected) = ("another".to_owned(), false);
-    commit(
-        &world.stores,
-        &[ProvisioningChange::PutAccount(
-            world.organization.clone(),
-            renewed,
-        )],
-    )
-    .await;
+    world.put_account(renewed).await;
     let again = world.claim_one("me", at(701)).await;
     assert_eq!(again.token.as_deref(), Some("another"));
 }
@@ -286,16 +279,7 @@ pub async fn an_outstanding_answer_is_waited_for_beyond_the_deadline(stores: Sto
         world.claim("me", at(5000)).await.is_empty(),
         "nobody may end it before the marketplace answered"
     );
-    let mut renewed = account("acct_1");
-    renewed.token = "another".to_owned();
-    commit(
-        &world.stores,
-        &[ProvisioningChange::PutAccount(
-            world.organization.clone(),
-            renewed,
-        )],
-    )
-    .await;
+    world.renew_token("another").await;
     let again = world.claim_one("me", at(5001)).await.bid;
     assert_eq!((again.proposal, again.answer_outstanding), (Some(decided), true));
 }
@@ -390,18 +374,12 @@ pub async fn an_account_that_was_given_another_token_stays_connected(stores: Sto
     for lead in &leads {
         world.bid(lead, at(1)).await;
     }
-    let renew = async |token: &str| {
-        let mut renewed = account("acct_1");
-        renewed.token = token.to_owned();
-        let change = ProvisioningChange::PutAccount(world.organization.clone(), renewed);
-        commit(&world.stores, &[change]).await;
-    };
     let claimed = world.claim_one("me", at(2)).await;
-    renew("another").await;
+    world.renew_token("another").await;
     disconnect(&world, &claimed).await;
     let claimed = world.claim_one("me", at(3)).await;
     assert_eq!(claimed.token.as_deref(), Some("another"));
-    renew("a third").await;
+    world.renew_token("a third").await;
     let mut end = finish(&claimed.bid, refused_bid(ReasonCode::InvalidToken), at(4));
     end.refused_token = claimed.token;
     assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
