@@ -1,12 +1,13 @@
 //! Deliver webhooks: Events of the specification; decisions C2 to C5, C7 and C8.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::model::webhook_signature::{DEFAULT_TOLERANCE, SignatureHeaders, verify};
 use bidloop_domain::model::{ActivityKind, EventKind, WebhookSecret};
 use bidloop_domain::port::{OutgoingWebhook, ProvisioningChange, WebhookFailureKind, WebhookRecord};
-use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits};
+use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, SentDelivery};
 use bidloop_port_contracts::fixture::{at, campaign, organization, webhook};
 use serde_json::{Value, json};
 
@@ -264,6 +265,25 @@ async fn slow_and_prompt() -> (Service, &'static str) {
     (service, prompt)
 }
 
+/// Begins to send all that may be in flight: what then still is, and how many have ended.
+async fn begin_all(deliver: &Arc<DeliverWebhooks>) -> (Vec<Pass<SentDelivery>>, usize) {
+    let (mut sending, mut ended) = (Vec::new(), 0);
+    loop {
+        let begun = deliver.begin().await.unwrap();
+        if begun.is_empty() {
+            return (sending, ended);
+        }
+        for delivery in begun {
+            let deliver = Arc::clone(deliver);
+            let mut send = Pass::new(async move { deliver.send(&delivery).await });
+            match send.step() {
+                None => sending.push(send),
+                Some(_) => ended += 1,
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_slow_receiver_delays_no_other() {
     let (service, prompt) = slow_and_prompt().await;
@@ -272,21 +292,8 @@ async fn a_slow_receiver_delays_no_other() {
         service.publish(&job(&number.to_string()));
     }
     service.ingest().await;
-    let deliver = std::sync::Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
-    let mut sending = Vec::new();
-    loop {
-        let begun = deliver.begin().await.unwrap();
-        if begun.is_empty() {
-            break;
-        }
-        for delivery in begun {
-            let deliver = deliver.clone();
-            let mut send = Pass::new(async move { deliver.send(&delivery).await });
-            if send.step().is_none() {
-                sending.push(send);
-            }
-        }
-    }
+    let deliver = Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
+    let (mut sending, _) = begin_all(&deliver).await;
     assert_eq!(service.sender.sent_to(prompt).len(), 100);
     assert!(sending.len() <= 16, "{} to one endpoint at once", sending.len());
     assert_eq!(
@@ -321,20 +328,9 @@ async fn forty_slow_receivers_leave_room_for_a_prompt_one() {
     let held: Vec<_> = (0..40 * 30)
         .map(|place| service.sender.hold(&slow(place % 40)))
         .collect();
-    let deliver = std::sync::Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
-    let mut sending = Vec::new();
-    loop {
-        let begun = deliver.begin().await.unwrap();
-        if begun.is_empty() {
-            break;
-        }
-        for delivery in begun {
-            let deliver = deliver.clone();
-            let mut send = Pass::new(async move { deliver.send(&delivery).await });
-            assert!(send.step().is_none());
-            sending.push(send);
-        }
-    }
+    let deliver = Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
+    let (sending, ended) = begin_all(&deliver).await;
+    assert_eq!(ended, 0);
     service.commit(put(hook())).await;
     service.publish(&job("prompt"));
     service.ingest().await;
@@ -380,11 +376,7 @@ async fn a_delivery_goes_where_its_endpoint_is_now() {
 #[tokio::test]
 async fn a_lead_is_told_as_it_stands_at_dispatch_and_a_removed_campaigns_name_is_null() {
     let (service, lead) = Service::with_lead().await;
-    service
-        .reject_lead()
-        .execute(&Service::caller(), &Service::campaign(), &lead, Ok(None))
-        .await
-        .unwrap();
+    service.reject(&lead).await;
     service
         .commit(ProvisioningChange::RemoveCampaign(
             Service::organization(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bidloop_domain::model::SubscriptionStatus;
-use bidloop_domain::port::{JobStore as _, LeadLookup, LeadStore as _, MarketplaceError, WorkKind};
+use bidloop_domain::port::{JobStore as _, LeadStore as _, MarketplaceError, WorkKind};
 use bidloop_domain::use_case::{IngestError, IngestJobs};
 use bidloop_fakes::{Call, Fault};
 use bidloop_port_contracts::fixture::{at, campaign, campaign_id};
@@ -32,18 +32,6 @@ async fn listed(service: &Service, campaign: &str) -> Vec<String> {
         .into_iter()
         .map(|lead| lead.lead.job_id.to_string())
         .collect()
-}
-
-async fn is_a_lead(service: &Service, id: &str) -> bool {
-    let found = service
-        .store
-        .find(
-            &Service::organization(),
-            &Service::campaign(),
-            &Service::lead_of(id),
-        )
-        .await;
-    matches!(found.unwrap(), LeadLookup::Found(_))
 }
 
 #[tokio::test]
@@ -227,7 +215,7 @@ async fn a_stale_backlog_is_only_listed() {
     service.publish(&job_with("old", posted(ACT_WITHIN + Duration::from_millis(1))));
     service.ingest().await;
     assert_eq!(queued(&service).await, (0, 0));
-    assert!(!is_a_lead(&service, "old").await);
+    assert!(!service.is_a_lead("old").await);
     service.publish(&job_with("just", posted(ACT_WITHIN)));
     service.ingest().await;
     assert_eq!(queued(&service).await, (1, 1));
@@ -264,7 +252,7 @@ async fn a_changed_post_is_matched_again_and_sends_nothing() {
         "what has been sent stays, and nothing is sent"
     );
     assert_eq!(listed(&service, "camp").await, ["2"]);
-    assert!(is_a_lead(&service, "1").await, "a lead outlives its match");
+    assert!(service.is_a_lead("1").await, "a lead outlives its match");
 }
 
 /// A watcher's reading of one page, stopping at the feed.

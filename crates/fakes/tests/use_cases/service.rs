@@ -315,8 +315,25 @@ impl Service {
         }
     }
 
+    /// Whether a job's match has become a lead.
+    pub(crate) async fn is_a_lead(&self, job: &str) -> bool {
+        let found = self
+            .store
+            .find(&Self::organization(), &Self::campaign(), &Self::lead_of(job))
+            .await;
+        matches!(found.unwrap(), LeadLookup::Found(_))
+    }
+
     pub(crate) async fn status(&self, lead: &LeadId) -> LeadStatus {
         self.context(lead).await.lead.lead.status
+    }
+
+    /// Rejects a lead, which must be accepted.
+    pub(crate) async fn reject(&self, lead: &LeadId) {
+        self.reject_lead()
+            .execute(&Self::caller(), &Self::campaign(), lead, Ok(None))
+            .await
+            .unwrap();
     }
 
     /// Queues a bid, which must be accepted.

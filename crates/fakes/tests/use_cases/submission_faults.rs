@@ -124,13 +124,8 @@ async fn passing_faults_are_tried_again_until_the_deadline_and_no_longer() {
 
 #[tokio::test]
 async fn a_bid_with_an_answer_outstanding_outlives_the_deadline() {
-    for committed in [false, true] {
+    for fault in [Fault::no_answer(), Fault::no_answer_after_commit()] {
         let (service, lead) = Service::with_bid(request()).await;
-        let fault = if committed {
-            Fault::no_answer_after_commit()
-        } else {
-            Fault::no_answer()
-        };
         service.marketplace.script(Call::Submit, fault);
         for _ in 0..60 {
             service.marketplace.script(Call::Submit, Fault::unavailable());

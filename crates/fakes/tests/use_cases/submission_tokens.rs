@@ -95,13 +95,8 @@ async fn an_account_that_is_removed_leaves_its_bids_to_their_deadlines() {
 
 #[tokio::test]
 async fn with_an_answer_outstanding_a_refused_token_makes_the_bid_wait_beyond_its_deadline() {
-    for committed in [false, true] {
+    for fault in [Fault::no_answer(), Fault::no_answer_after_commit()] {
         let (service, lead) = Service::with_bid(request()).await;
-        let fault = if committed {
-            Fault::no_answer_after_commit()
-        } else {
-            Fault::no_answer()
-        };
         service.marketplace.script(Call::Submit, fault);
         service.submit().await;
         service.marketplace.revoke_token(TOKEN);

@@ -96,11 +96,7 @@ async fn checks_come_in_the_order_of_decision_a1() {
         "a lead of another campaign"
     );
     assert_eq!(at_campaign("camp", &lead, Err(too_large())).await, 413);
-    service
-        .reject_lead()
-        .execute(&Service::caller(), &Service::campaign(), &lead, Ok(None))
-        .await
-        .unwrap();
+    service.reject(&lead).await;
     service
         .commit(ProvisioningChange::RemoveAccount(
             Service::organization(),

@@ -3,7 +3,7 @@
 
 use bidloop_domain::model::{ActivityKind, LeadAttachment, LeadId};
 use bidloop_domain::port::BlobPath;
-use bidloop_domain::use_case::{RequestFault, UploadError};
+use bidloop_domain::use_case::{RequestFault, UploadError, UploadSession};
 use bidloop_port_contracts::fixture::campaign_id;
 use serde_json::json;
 
@@ -31,6 +31,21 @@ async fn upload(
         }
     }
     session.finish().await
+}
+
+/// An upload of one file, of which a piece has come.
+async fn under_way(service: &Service, lead: &LeadId) -> UploadSession {
+    let upload = service.upload_attachments();
+    let mut session = upload
+        .begin(&Service::caller(), &Service::campaign(), lead, Ok(()))
+        .await
+        .unwrap();
+    session
+        .start_file("files", Some("a.txt"), Some("text/plain"))
+        .await
+        .unwrap();
+    session.write("A piece".into()).await.unwrap();
+    session
 }
 
 fn names(files: &[LeadAttachment]) -> Vec<&str> {
@@ -140,16 +155,7 @@ async fn a_lead_that_was_decided_on_takes_no_more_files() {
 #[tokio::test]
 async fn a_bid_accepted_while_files_come_in_wins() {
     let (service, lead) = Service::with_lead().await;
-    let upload = service.upload_attachments();
-    let mut session = upload
-        .begin(&Service::caller(), &Service::campaign(), &lead, Ok(()))
-        .await
-        .unwrap();
-    session
-        .start_file("files", Some("late.txt"), Some("text/plain"))
-        .await
-        .unwrap();
-    session.write("late".into()).await.unwrap();
+    let mut session = under_way(&service, &lead).await;
     session.end_file().unwrap();
     service.bid(&lead, request()).await;
     let refused = session.finish().await.unwrap_err();
@@ -187,16 +193,7 @@ async fn the_declared_length_campaign_and_lead_are_judged_before_the_body() {
 #[tokio::test]
 async fn a_dropped_upload_leaves_nothing() {
     let (service, lead) = Service::with_lead().await;
-    let upload = service.upload_attachments();
-    let mut session = upload
-        .begin(&Service::caller(), &Service::campaign(), &lead, Ok(()))
-        .await
-        .unwrap();
-    session
-        .start_file("files", Some("a.txt"), Some("text/plain"))
-        .await
-        .unwrap();
-    session.write("half".into()).await.unwrap();
+    let session = under_way(&service, &lead).await;
     drop(session);
     assert!(service.blobs.paths().is_empty());
     assert!(service.context(&lead).await.attachments.is_empty());

@@ -138,11 +138,7 @@ async fn a_lead_that_was_decided_on_meanwhile_is_left_alone_and_nothing_is_said(
         if by_hand {
             service.bid(&lead, request()).await;
         } else {
-            let reject = service.reject_lead();
-            reject
-                .execute(&Service::caller(), &Service::campaign(), &lead, Ok(None))
-                .await
-                .unwrap();
+            service.reject(&lead).await;
         }
         let before = service.activities(ActivityKind::Bid).await;
         assert_eq!(write(&service).await, [AutomaticBidOutcome::Superseded]);
