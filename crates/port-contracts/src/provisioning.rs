@@ -3,7 +3,8 @@
 
 use bidloop_domain::model::{CampaignMode, FilterId, SubscriptionStatus};
 use bidloop_domain::port::{
-    CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange, RecordPage, UserRecord,
+    AccountRecord, CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange, RecordPage,
+    UserRecord,
 };
 use serde_json::json;
 
@@ -393,8 +394,8 @@ pub async fn replacing_an_endpoint_moves_its_secrets(stores: Stores) {
     assert_eq!(snapshot(&stores, "org_acme").await.unwrap().webhooks, [rotated]);
 }
 
-/// A world whose account was disconnected.
-async fn disconnected(stores: Stores) -> World {
+/// A world whose account was disconnected, and the account.
+async fn disconnected(stores: Stores) -> (World, AccountRecord) {
     let (world, lead) = World::with_lead(stores).await;
     world.bid(&lead, at(1)).await;
     let claimed = world.claim_one("me", at(2)).await;
@@ -405,17 +406,17 @@ async fn disconnected(stores: Stores) -> World {
             .await,
         Ok(true)
     );
-    assert!(!snapshot(&world.stores, "org_acme").await.unwrap().accounts[0].connected);
-    world
-}
-
-pub async fn an_account_with_another_token_is_connected_again(stores: Stores) {
-    let world = disconnected(stores).await;
-    let mut record = snapshot(&world.stores, "org_acme")
+    let record = snapshot(&world.stores, "org_acme")
         .await
         .unwrap()
         .accounts
         .remove(0);
+    assert!(!record.connected);
+    (world, record)
+}
+
+pub async fn an_account_with_another_token_is_connected_again(stores: Stores) {
+    let (world, mut record) = disconnected(stores).await;
     record.token = "another".to_owned();
     world.put_account(record.clone()).await;
     record.connected = true;
@@ -426,12 +427,7 @@ pub async fn an_account_with_another_token_is_connected_again(stores: Stores) {
 }
 
 pub async fn an_account_with_the_same_token_stays_as_it_was(stores: Stores) {
-    let world = disconnected(stores).await;
-    let mut record = snapshot(&world.stores, "org_acme")
-        .await
-        .unwrap()
-        .accounts
-        .remove(0);
+    let (world, mut record) = disconnected(stores).await;
     record.name = "Renamed".to_owned();
     world.put_account(record.clone()).await;
     assert_eq!(
