@@ -103,6 +103,11 @@ impl Installation {
         self.settings.remove(key);
     }
 
+    /// What a setting is set to, if it is.
+    pub fn setting(&self, key: &str) -> Option<String> {
+        self.settings.get(key).cloned()
+    }
+
     /// Its database.
     pub fn database(&self) -> &TestDatabase {
         &self.database

@@ -1,6 +1,5 @@
 //! Wires ports to adapters and use cases: the one place that knows them all.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use bidloop_domain::use_case::{
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
 use bidloop_templates::JinjaProposalWriter;
-use bidloop_webhooks::{HyperWebhookSender, TargetPolicy, TrustRoots};
+use bidloop_webhooks::HyperWebhookSender;
 
 use crate::metrics::Metrics;
 use crate::password_hasher::Argon2PasswordHasher;
@@ -93,10 +92,7 @@ impl Service {
         let signal: Arc<dyn WorkSignal> = Arc::clone(&wakes) as Arc<dyn WorkSignal>;
         let writer: Arc<dyn ProposalWriter> = Arc::new(JinjaProposalWriter::new());
         let blobs = open_blobs(settings).await?;
-        let market_url = settings
-            .marketplace
-            .as_ref()
-            .map(|market| market.base_url.as_str());
+        let market_url = settings.marketplace_url();
         let links = Links::new(base_url, market_url);
         // Names this process and no other: a restarted one holds none of its predecessor's claims.
         let owner = ids.uuid().to_string();
@@ -146,7 +142,10 @@ impl Service {
             backfill_matches: BackfillMatches::new(Arc::clone(&stores.matches), Arc::clone(&clock)),
             deliver_webhooks: DeliverWebhooks::new(
                 Arc::clone(&stores.deliveries),
-                Arc::new(webhook_sender(settings)?),
+                Arc::new(HyperWebhookSender::new(
+                    settings.webhooks.targets,
+                    settings.webhooks.trust_roots.clone(),
+                )),
                 Arc::clone(&clock),
                 links.clone(),
                 owner.clone(),
@@ -202,10 +201,7 @@ impl Operations {
         let stores = Stores::of(database);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let ids: Arc<dyn Ids> = Arc::new(SystemIds);
-        let market_url = settings
-            .marketplace
-            .as_ref()
-            .map(|market| market.base_url.as_str());
+        let market_url = settings.marketplace_url();
         let base_url = settings.server.base_url.clone();
         let base_url = base_url.unwrap_or_else(|| format!("http://{}", settings.server.listen));
         Ok(Self {
@@ -237,32 +233,8 @@ impl Operations {
 }
 
 async fn open_blobs(settings: &Settings) -> anyhow::Result<Arc<dyn BlobStore>> {
-    let storage = AttachmentStorage::open(&settings.attachments_url, settings.aws_environment.clone()).await;
+    let storage = AttachmentStorage::open(settings.attachments.clone()).await;
     Ok(Arc::new(storage.context("attachments.url")?))
-}
-
-fn webhook_sender(settings: &Settings) -> anyhow::Result<HyperWebhookSender> {
-    let policy = if settings.webhooks.allow_insecure_targets {
-        TargetPolicy::AllowInsecure
-    } else {
-        TargetPolicy::PublicHttps
-    };
-    let mut roots = TrustRoots::bundled();
-    if let Some(path) = &settings.webhooks.extra_root_certificates {
-        roots = roots
-            .with_pem(&read(path)?)
-            .with_context(|| format!("webhooks.extra_root_certificates: {}", path.display()))?;
-    }
-    Ok(HyperWebhookSender::new(policy, roots))
-}
-
-fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| {
-        format!(
-            "webhooks.extra_root_certificates: {} cannot be read",
-            path.display()
-        )
-    })
 }
 
 fn open_marketplace(
@@ -273,15 +245,6 @@ fn open_marketplace(
     let Some(market) = &settings.marketplace else {
         return Ok(None);
     };
-    let client = HyperMarketplace::new(
-        &bidloop_marketplace::MarketplaceSettings {
-            base_url: market.base_url.clone(),
-            feed_token: market.token.clone(),
-            timeout: market.timeout,
-            extra_roots_pem: None,
-        },
-        Arc::clone(clock),
-        Arc::clone(ids),
-    )?;
+    let client = HyperMarketplace::new(&market.client, Arc::clone(clock), Arc::clone(ids))?;
     Ok(Some((Arc::new(client), market.poll_interval)))
 }

@@ -11,5 +11,5 @@ mod local_folder;
 mod s3_bucket;
 mod storage_url;
 
-pub use attachment_storage::{AttachmentStorage, OpenStorageError};
+pub use attachment_storage::{AttachmentStorage, OpenStorageError, StorageSettings, StorageSettingsError};
 pub use storage_url::{StorageUrl, StorageUrlError};

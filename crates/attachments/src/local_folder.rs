@@ -45,8 +45,8 @@ impl LocalFolder {
         });
         match opened.await {
             Ok(Ok(root)) => Ok(Self { root }),
-            Ok(Err((folder, error))) => Err(OpenStorageError::Folder { folder, error }),
-            Err(error) => Err(OpenStorageError::Folder {
+            Ok(Err((folder, error))) => Err(OpenStorageError { folder, error }),
+            Err(error) => Err(OpenStorageError {
                 folder: String::new(),
                 error,
             }),

@@ -19,7 +19,7 @@ use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload, RetryConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufWriter};
 
-use crate::attachment_storage::{OpenStorageError, Place};
+use crate::attachment_storage::{Place, StorageSettingsError};
 use crate::hyper_connector::HyperConnector;
 use crate::local_folder::{off_the_runtime, unavailable};
 
@@ -29,18 +29,19 @@ const PART: usize = 5 * 1024 * 1024;
 /// Bytes gathered before one trip to a thread that may block.
 const WRITE_BUFFER: usize = 256 * 1024;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct S3Bucket {
     store: Arc<dyn ObjectStore>,
     prefix: String,
 }
 
 impl S3Bucket {
-    pub(crate) fn open(
+    /// Contacts nobody yet.
+    pub(crate) fn new(
         name: &str,
         prefix: &str,
         aws_variables: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, OpenStorageError> {
+    ) -> Result<Self, StorageSettingsError> {
         let mut builder = AmazonS3Builder::new();
         for (variable, value) in aws_variables {
             if let Ok(key) = variable.to_ascii_lowercase().parse::<AmazonS3ConfigKey>()
@@ -60,7 +61,7 @@ impl S3Bucket {
             // Not every storage that speaks the protocol knows the bulk form.
             .with_disable_bulk_delete(true)
             .build()
-            .map_err(|error| OpenStorageError::Bucket(error.to_string()))?;
+            .map_err(|error| StorageSettingsError::Bucket(error.to_string()))?;
         Ok(Self {
             store: Arc::new(store),
             prefix: prefix.to_owned(),

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bidloop_attachments::{AttachmentStorage, OpenStorageError};
+use bidloop_attachments::{AttachmentStorage, StorageSettings, StorageSettingsError};
 use bidloop_domain::port::{BlobError, BlobPath, BlobStore};
 use bytes::Bytes;
 use futures::StreamExt;
@@ -20,13 +20,14 @@ use fake_s3::FakeS3;
 const NO_VARIABLES: [(String, String); 0] = [];
 
 async fn open_folder(folder: &Path) -> AttachmentStorage {
-    AttachmentStorage::open(&format!("file:{}", folder.display()), NO_VARIABLES)
+    AttachmentStorage::open(StorageSettings::folder(folder))
         .await
         .unwrap()
 }
 
 async fn open_bucket(s3: &FakeS3, url: &str) -> AttachmentStorage {
-    AttachmentStorage::open(url, s3.variables()).await.unwrap()
+    let settings = StorageSettings::parse(url, s3.variables()).unwrap();
+    AttachmentStorage::open(settings).await.unwrap()
 }
 
 fn path(text: &str) -> BlobPath {
@@ -99,7 +100,8 @@ async fn a_folder_is_made_and_keeps_what_is_published_across_openings() {
 async fn a_folder_may_be_written_as_an_absolute_url() {
     let temporary = TempDir::new().unwrap();
     let url = format!("file://{}", temporary.path().display());
-    let storage = AttachmentStorage::open(&url, NO_VARIABLES).await.unwrap();
+    let settings = StorageSettings::parse(&url, NO_VARIABLES).unwrap();
+    let storage = AttachmentStorage::open(settings).await.unwrap();
     store(&storage, "a.txt", b"text").await.unwrap();
     assert_eq!(fs::read(temporary.path().join("a.txt")).unwrap(), b"text");
 }
@@ -198,11 +200,10 @@ async fn a_folder_that_cannot_be_made_is_named() {
     let temporary = TempDir::new().unwrap();
     let file = temporary.path().join("file");
     fs::write(&file, b"").unwrap();
-    let url = format!("file:{}", file.display());
-    let refused = AttachmentStorage::open(&url, NO_VARIABLES).await.unwrap_err();
-    assert!(
-        matches!(&refused, OpenStorageError::Folder { folder, .. } if *folder == file.display().to_string())
-    );
+    let refused = AttachmentStorage::open(StorageSettings::folder(&file))
+        .await
+        .unwrap_err();
+    assert_eq!(refused.folder, file.display().to_string());
 }
 
 #[tokio::test]
@@ -290,21 +291,34 @@ async fn a_plain_connection_needs_the_permission_of_a_variable() {
         .variables()
         .into_iter()
         .filter(|(name, _)| name != "AWS_ALLOW_HTTP");
-    let storage = AttachmentStorage::open("s3://files", variables).await.unwrap();
+    let settings = StorageSettings::parse("s3://files", variables).unwrap();
+    let storage = AttachmentStorage::open(settings).await.unwrap();
     assert!(matches!(storage.probe().await, Err(BlobError::Unavailable(_))));
     assert_eq!(s3.requests(), Vec::<String>::new());
 }
 
-#[tokio::test]
-async fn half_a_credential_is_refused_at_opening() {
+#[test]
+fn half_a_credential_is_refused_before_anything_is_opened() {
     let variables =
         [("AWS_SECRET_ACCESS_KEY", "secret"), ("PATH", "/bin")].map(|(k, v)| (k.to_owned(), v.to_owned()));
-    let refused = AttachmentStorage::open("s3://files", variables)
-        .await
-        .unwrap_err();
-    assert!(matches!(refused, OpenStorageError::Bucket(_)), "{refused}");
-    let refused = AttachmentStorage::open("ftp://files", NO_VARIABLES)
-        .await
-        .unwrap_err();
-    assert!(matches!(refused, OpenStorageError::Url(_)), "{refused}");
+    let refused = StorageSettings::parse("s3://files", variables).unwrap_err();
+    assert!(matches!(refused, StorageSettingsError::Bucket(_)), "{refused}");
+    let refused = StorageSettings::parse("ftp://files", NO_VARIABLES).unwrap_err();
+    assert!(matches!(refused, StorageSettingsError::Url(_)), "{refused}");
+}
+
+#[test]
+fn settings_of_a_bucket_print_no_credential() {
+    let variables = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "s3cret")]
+        .map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let settings = StorageSettings::parse("s3://files", variables).unwrap();
+    assert!(!format!("{settings:?}").contains("s3cret"));
+}
+
+#[test]
+fn settings_of_a_folder_touch_no_disk() {
+    let temporary = TempDir::new().unwrap();
+    let absent = temporary.path().join("absent");
+    StorageSettings::parse(&format!("file:{}", absent.display()), NO_VARIABLES).unwrap();
+    assert!(!absent.exists());
 }

@@ -31,6 +31,35 @@ impl DatabaseSettings {
             sqlite_readers: 4,
         }
     }
+
+    /// Refuses what [`Database::open`] would refuse of the settings themselves. Makes nothing and connects to nothing;
+    /// of files, only the roots that a URL names as `sslrootcert` are read.
+    pub fn check(&self) -> Result<(), OpenError> {
+        match Address::of(&self.url)? {
+            Address::Sqlite(path) => sqlite::Store::check(path),
+            Address::Postgres(url) => postgres::Store::check(url),
+        }
+    }
+}
+
+/// A URL by the adapter that it is for.
+enum Address<'a> {
+    /// The path of a file.
+    Sqlite(&'a str),
+    /// The URL, whole.
+    Postgres(&'a str),
+}
+
+impl<'a> Address<'a> {
+    fn of(url: &'a str) -> Result<Self, OpenError> {
+        if let Some(path) = url.strip_prefix("sqlite://") {
+            Ok(Self::Sqlite(path))
+        } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            Ok(Self::Postgres(url))
+        } else {
+            Err(OpenError::UnknownScheme)
+        }
+    }
 }
 
 /// The URL may hold a password.
@@ -100,13 +129,9 @@ impl Database {
     ///
     /// Must be called, and the database used, within a Tokio runtime.
     pub fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
-        let url = settings.url.as_str();
-        let backend: Arc<dyn Backend> = if let Some(path) = url.strip_prefix("sqlite://") {
-            Arc::new(sqlite::Store::open(path, settings.sqlite_readers)?)
-        } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            Arc::new(postgres::Store::open(url, settings.postgres_connections)?)
-        } else {
-            return Err(OpenError::UnknownScheme);
+        let backend: Arc<dyn Backend> = match Address::of(&settings.url)? {
+            Address::Sqlite(path) => Arc::new(sqlite::Store::open(path, settings.sqlite_readers)?),
+            Address::Postgres(url) => Arc::new(postgres::Store::open(url, settings.postgres_connections)?),
         };
         Ok(Self { backend })
     }

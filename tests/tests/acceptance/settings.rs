@@ -64,6 +64,46 @@ fn every_faulty_setting_is_named_and_the_status_is_2() {
     assert!(finished.err.contains("missing.toml"), "{}", finished.err);
 }
 
+/// What passes the check is what every command takes; what a command would refuse fails the check.
+#[test]
+fn the_check_and_the_commands_judge_settings_alike() {
+    let mut installation = Installation::new(Kind::Sqlite);
+    installation.file("junk.pem", "junk");
+    installation.set("marketplace.base_url", "http://127.0.0.1:1");
+    for (key, value) in [
+        ("webhooks.extra_root_certificates", "missing.pem"),
+        ("webhooks.extra_root_certificates", "junk.pem"),
+        ("attachments.url", "s3://"),
+        ("attachments.url", "file:"),
+        ("marketplace.token", "two\nlines"),
+        ("marketplace.base_url", "http://user:secret@market.test"),
+        ("database.url", "sqlite://"),
+        ("database.url", "postgres://x:notaport/y"),
+        ("database.url", "postgres://"),
+    ] {
+        let before = installation.setting(key);
+        installation.set(key, value);
+        for command in [
+            &["config", "check"][..],
+            &["serve"],
+            &["migrate"],
+            &["apply", "absent"],
+        ] {
+            let finished = installation.run(command).expect(2);
+            let lines: Vec<_> = finished.err.lines().collect();
+            assert!(
+                matches!(lines[..], [line] if line.starts_with(&format!("{key} (from BIDLOOP_"))),
+                "{key} = {value:?}, {command:?}: {lines:?}"
+            );
+        }
+        match before {
+            Some(before) => installation.set(key, &before),
+            None => installation.unset(key),
+        }
+    }
+    installation.run(&["config", "check"]).expect(0);
+}
+
 #[test]
 fn the_environment_overrides_the_file() {
     let mut installation = Installation::new(Kind::Sqlite);

@@ -11,8 +11,8 @@ pub(super) fn run(settings: &Settings, command: &ConfigCommand) -> Outcome {
     if *as_json {
         return output::json(&json!({ "ok": true }));
     }
-    let marketplace = match &settings.marketplace {
-        Some(market) => format!("the marketplace at {}", market.base_url),
+    let marketplace = match settings.marketplace_url() {
+        Some(url) => format!("the marketplace at {url}"),
         None => "no marketplace: nothing is watched or submitted".to_owned(),
     };
     output::line(&format!("The settings are right; {marketplace}."))

@@ -5,10 +5,11 @@ use bidloop_persistence::{Database, DatabaseSettings, MigrateError, SchemaState}
 use super::Failure;
 use crate::settings::Settings;
 
-/// Prepares the database; it need not be up.
+/// Prepares the database; it need not be up. The URL is good, or the settings would not have been read; what can still
+/// be in the way is the machine, such as a folder that cannot be made.
 pub(super) fn open(settings: &Settings) -> Result<Database, Failure> {
     Database::open(&DatabaseSettings::new(&settings.database.url))
-        .map_err(|error| Failure::usage(format!("database.url: {error}")))
+        .map_err(|error| Failure::failed(format!("database.url: {error}")))
 }
 
 /// For commands that change nothing of the schema: it must be this program's already.

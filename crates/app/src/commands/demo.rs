@@ -19,11 +19,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::{ApiKey, OrganizationId, WebhookSecret};
 use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError, Clock, Ids};
 use bidloop_domain::use_case::ApplyProvisioningError;
 use bidloop_persistence::Database;
 use bidloop_simulator::caller::{Receiver, ReceiverOptions};
+use bidloop_webhooks::TargetPolicy;
 use tokio::sync::mpsc;
 
 use super::{Failure, Outcome, database, serve};
@@ -201,14 +203,17 @@ fn demo_settings(settings: &Settings, listen: SocketAddr, data_dir: &Path, marke
     demo.server.listen = listen;
     demo.server.base_url = Some(base_url(listen));
     demo.database.url = format!("sqlite://{}", data_dir.join("bidloop.db").display());
-    demo.attachments_url = format!("file:{}", data_dir.join("attachments").display());
+    demo.attachments = StorageSettings::folder(data_dir.join("attachments"));
     demo.marketplace = Some(MarketplaceSettings {
-        base_url: market_url.to_owned(),
-        token: None,
+        client: bidloop_marketplace::MarketplaceSettings {
+            base_url: market_url.to_owned(),
+            feed_token: None,
+            timeout: Duration::from_secs(10),
+            extra_roots_pem: None,
+        },
         poll_interval: POLL_INTERVAL,
-        timeout: Duration::from_secs(10),
     });
-    demo.webhooks.allow_insecure_targets = true;
+    demo.webhooks.targets = TargetPolicy::AllowInsecure;
     demo
 }
 

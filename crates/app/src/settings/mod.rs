@@ -2,12 +2,16 @@
 //!
 //! This is the one place that reads the process's environment.
 
+mod adapter_settings;
 mod reader;
 mod source;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
+
+use bidloop_attachments::StorageSettings;
+use bidloop_webhooks::{TargetPolicy, TrustRoots};
 
 use reader::Reader;
 pub(crate) use source::SettingsFault;
@@ -31,33 +35,21 @@ pub(crate) struct DatabaseSettings {
 }
 
 /// The marketplace to watch and to submit to.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct MarketplaceSettings {
-    /// Its address.
-    pub(crate) base_url: String,
-    /// The watcher's own token.
-    pub(crate) token: Option<String>,
+    /// Its address, the watcher's own token, and how long a call may take.
+    pub(crate) client: bidloop_marketplace::MarketplaceSettings,
     /// Pause between two reads of a drained feed.
     pub(crate) poll_interval: Duration,
-    /// One call, from connect to the answer's end.
-    pub(crate) timeout: Duration,
-}
-
-impl std::fmt::Debug for MarketplaceSettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MarketplaceSettings")
-            .field("base_url", &self.base_url)
-            .finish_non_exhaustive()
-    }
 }
 
 /// How webhooks are sent.
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookSettings {
-    /// Permits plain HTTP and non-public addresses.
-    pub(crate) allow_insecure_targets: bool,
-    /// PEM of further trust roots.
-    pub(crate) extra_root_certificates: Option<PathBuf>,
+    /// How far they may reach.
+    pub(crate) targets: TargetPolicy,
+    /// Who vouches for receivers.
+    pub(crate) trust_roots: TrustRoots,
 }
 
 /// The form of log lines.
@@ -81,10 +73,8 @@ pub(crate) struct Settings {
     /// Age of a post up to which active campaigns act on it; `None`: any (decision D2).
     pub(crate) act_within: Option<Duration>,
     pub(crate) webhooks: WebhookSettings,
-    /// `file:…` or `s3://…`.
-    pub(crate) attachments_url: String,
-    /// The storage's credentials and region, from the usual `AWS_*` variables.
-    pub(crate) aws_environment: Vec<(String, String)>,
+    /// A folder, or a bucket with the credentials and region of the usual `AWS_*` variables.
+    pub(crate) attachments: StorageSettings,
     pub(crate) log_format: LogFormat,
 }
 
@@ -114,6 +104,12 @@ impl Settings {
         }
     }
 
+    /// The marketplace's address, if there is one.
+    pub(crate) fn marketplace_url(&self) -> Option<&str> {
+        let marketplace = self.marketplace.as_ref()?;
+        Some(&marketplace.client.base_url)
+    }
+
     fn read(
         values: source::Values,
         environment: &[(String, String)],
@@ -125,49 +121,26 @@ impl Settings {
             base_url: read.http_url("server.base_url"),
         };
         let database = DatabaseSettings {
-            url: read
-                .text("database.url")
-                .unwrap_or_else(|| "sqlite://bidloop-data/bidloop.db".to_owned()),
+            url: adapter_settings::database_url(&mut read),
             auto_migrate: read.boolean("database.auto_migrate", true),
         };
-        read.check("database.url", &database.url, |url| {
-            let known = ["sqlite://", "postgres://", "postgresql://"]
-                .iter()
-                .any(|scheme| url.starts_with(scheme));
-            if known {
-                Ok(())
-            } else {
-                Err("must begin with `sqlite://` or `postgres://`".to_owned())
-            }
-        });
-        let base_url = read.http_url("marketplace.base_url");
-        let token = read.text("marketplace.token");
         let poll_interval = read.milliseconds("marketplace.poll_interval_ms", 1_000, 1);
-        let timeout = read.milliseconds("marketplace.timeout_ms", 10_000, 1);
-        let marketplace = base_url.map(|base_url| MarketplaceSettings {
-            base_url,
-            token,
+        let marketplace = adapter_settings::marketplace(&mut read).map(|client| MarketplaceSettings {
+            client,
             poll_interval,
-            timeout,
         });
         let submission_deadline = read.milliseconds("submission.deadline_ms", 900_000, 1);
         let minutes = read.whole("watch.act_within_minutes", 1_440, 0);
         let act_within = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
         let webhooks = WebhookSettings {
-            allow_insecure_targets: read.boolean("webhooks.allow_insecure_targets", false),
-            extra_root_certificates: read.text("webhooks.extra_root_certificates").map(PathBuf::from),
-        };
-        let attachments_url = read
-            .text("attachments.url")
-            .unwrap_or_else(|| "file:bidloop-data/attachments".to_owned());
-        read.check("attachments.url", &attachments_url, |url| {
-            let known = url.starts_with("file:") || url.starts_with("s3://");
-            if known {
-                Ok(())
+            targets: if read.boolean("webhooks.allow_insecure_targets", false) {
+                TargetPolicy::AllowInsecure
             } else {
-                Err("must begin with `file:` or `s3://`".to_owned())
-            }
-        });
+                TargetPolicy::PublicHttps
+            },
+            trust_roots: adapter_settings::trust_roots(&mut read),
+        };
+        let attachments = adapter_settings::storage(&mut read, environment);
         let log_format = match read.text("log.format").as_deref() {
             None | Some("text") => LogFormat::Text,
             Some("json") => LogFormat::Json,
@@ -179,11 +152,6 @@ impl Settings {
                 LogFormat::Text
             }
         };
-        let aws_environment = environment
-            .iter()
-            .filter(|(name, _)| name.starts_with("AWS_"))
-            .cloned()
-            .collect();
         Self {
             server,
             database,
@@ -191,8 +159,7 @@ impl Settings {
             submission_deadline,
             act_within,
             webhooks,
-            attachments_url,
-            aws_environment,
+            attachments,
             log_format,
         }
     }
@@ -228,8 +195,11 @@ mod tests {
         assert!(settings.marketplace.is_none());
         assert_eq!(settings.submission_deadline, Duration::from_secs(900));
         assert_eq!(settings.act_within, Some(Duration::from_secs(86_400)));
-        assert!(!settings.webhooks.allow_insecure_targets);
-        assert_eq!(settings.attachments_url, "file:bidloop-data/attachments");
+        assert_eq!(settings.webhooks.targets, TargetPolicy::PublicHttps);
+        assert_eq!(
+            format!("{:?}", settings.attachments),
+            "Folder(\"bidloop-data/attachments\")"
+        );
         assert_eq!(settings.log_format, LogFormat::Text);
     }
 
@@ -243,7 +213,10 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!(settings.marketplace.unwrap().timeout, Duration::from_millis(70));
+        assert_eq!(
+            settings.marketplace.unwrap().client.timeout,
+            Duration::from_millis(70)
+        );
         assert!(!settings.database.auto_migrate);
     }
 
@@ -284,6 +257,73 @@ mod tests {
                 "log.format"
             ]
         );
+    }
+
+    #[test]
+    fn what_an_adapter_would_refuse_is_told_by_the_settings_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path.display().to_string()
+        };
+        let missing = folder.path().join("missing.pem").display().to_string();
+        let junk = file("junk.pem", "junk");
+        let broken = file(
+            "broken.pem",
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+        );
+        for (key, value, because) in [
+            (
+                "webhooks.extra_root_certificates",
+                missing.as_str(),
+                "cannot be read",
+            ),
+            ("webhooks.extra_root_certificates", &junk, "holds no certificate"),
+            ("webhooks.extra_root_certificates", &broken, "certificate 1"),
+            ("attachments.url", "s3://", "names no bucket"),
+            ("attachments.url", "s3://files/../x", "the prefix"),
+            ("attachments.url", "file:", "names no folder"),
+            ("marketplace.token", "two\nlines", "a header cannot carry"),
+            ("marketplace.base_url", "http://", "is not a URL"),
+            ("marketplace.base_url", "http://u:p@market.test", "no password"),
+            ("database.url", "sqlite://", "the path of a file"),
+            ("database.url", "postgres://x:notaport/y", "cannot be used"),
+            ("database.url", "postgres://", "names no host"),
+            ("database.url", "a\0b", "U+0000"),
+        ] {
+            let variable = format!("BIDLOOP_{}", key.replace('.', "__").to_uppercase());
+            let faults = load("", &[(&variable, value)]).unwrap_err();
+            assert_eq!(faults.len(), 1, "{faults:?}");
+            assert!(
+                faults[0].starts_with(&format!("{key} (from {variable}): ")) && faults[0].contains(because),
+                "{value}: {faults:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_buckets_variables_are_judged_with_its_address() {
+        let half = [("AWS_SECRET_ACCESS_KEY", "s3cret")];
+        let faults = load("[attachments]\nurl = \"s3://files\"\n", &half).unwrap_err();
+        assert!(
+            faults[0].starts_with("attachments.url (in bidloop.toml): "),
+            "{faults:?}"
+        );
+        assert!(!faults[0].contains("s3cret"), "{faults:?}");
+        assert!(load("", &half).is_ok(), "nobody asks for them");
+    }
+
+    #[test]
+    fn right_settings_make_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let absent = folder.path().join("absent");
+        let toml = format!(
+            "[database]\nurl = \"sqlite://{0}/bidloop.db\"\n[attachments]\nurl = \"file:{0}/attachments\"\n",
+            absent.display()
+        );
+        load(&toml, &[]).unwrap();
+        assert!(!absent.exists());
     }
 
     #[test]

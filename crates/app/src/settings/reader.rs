@@ -34,6 +34,10 @@ impl<'a> Reader<'a> {
                 self.fault(key, "is empty; leave it out to use the default");
                 None
             }
+            Value::String(text) if text.contains('\0') => {
+                self.fault(key, "holds the character U+0000");
+                None
+            }
             Value::String(text) => Some(text.clone()),
             _ => {
                 self.fault(key, "must be a text in quotes");
@@ -92,23 +96,34 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn http_url(&mut self, key: &str) -> Option<String> {
-        let text = self.text(key)?;
-        let fault = match url::Url::parse(&text) {
-            Ok(url) if !matches!(url.scheme(), "http" | "https") => "must begin with `http://` or `https://`",
-            Ok(url) if url.host_str().is_none_or(str::is_empty) => "has no host",
-            Ok(url) if url.query().is_some() || url.fragment().is_some() => {
-                "must not have a query or a fragment"
-            }
-            Ok(_) => return Some(text),
-            Err(_) => "is no URL such as `https://bids.example.com`",
-        };
-        self.fault(key, fault);
-        None
+        self.parsed(key, |text| {
+            let fault = match url::Url::parse(text) {
+                Ok(url) if !matches!(url.scheme(), "http" | "https") => {
+                    "must begin with `http://` or `https://`"
+                }
+                Ok(url) if url.host_str().is_none_or(str::is_empty) => "has no host",
+                Ok(url) if url.query().is_some() || url.fragment().is_some() => {
+                    "must not have a query or a fragment"
+                }
+                Ok(_) => return Ok(text.to_owned()),
+                Err(_) => "is no URL such as `https://bids.example.com`",
+            };
+            Err(fault.to_owned())
+        })
     }
 
-    pub(super) fn check(&mut self, key: &str, text: &str, check: impl Fn(&str) -> Result<(), String>) {
-        if let Err(message) = check(text) {
-            self.fault(key, &message);
+    /// A text as what it stands for; what cannot be is a fault.
+    pub(super) fn parsed<T>(
+        &mut self,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        match parse(&self.text(key)?) {
+            Ok(parsed) => Some(parsed),
+            Err(message) => {
+                self.fault(key, &message);
+                None
+            }
         }
     }
 }

@@ -55,6 +55,9 @@ impl Connector {
         let mut config: Config = url
             .parse()
             .map_err(|error: tokio_postgres::Error| invalid(&error))?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(OpenError::InvalidUrl("it names no host".to_owned()));
+        }
         config
             .ssl_mode(mode)
             .connect_timeout(CONNECT_TIMEOUT)

@@ -104,6 +104,11 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
+    /// Refuses a URL that can be no server's; connects to nothing.
+    pub(crate) fn check(url: &str) -> Result<(), OpenError> {
+        connect::Connector::new(url).map(drop)
+    }
+
     /// Makes a pool; connections are made when they are first needed.
     pub(crate) fn open(url: &str, connections: usize) -> Result<Self, OpenError> {
         let connector = connect::Connector::new(url)?;

@@ -94,13 +94,19 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Starts the threads; the file is opened, or made, when it is first needed. Makes the folders it lies in.
-    pub(crate) fn open(path: &str, readers: usize) -> Result<Self, OpenError> {
+    /// Refuses a path that can be no database's; looks at no disk.
+    pub(crate) fn check(path: &str) -> Result<(), OpenError> {
         if path.is_empty() || path.contains(":memory:") {
             return Err(OpenError::InvalidUrl(
                 "sqlite:// is followed by the path of a file".to_owned(),
             ));
         }
+        Ok(())
+    }
+
+    /// Starts the threads; the file is opened, or made, when it is first needed. Makes the folders it lies in.
+    pub(crate) fn open(path: &str, readers: usize) -> Result<Self, OpenError> {
+        Self::check(path)?;
         // Every thread opens it by this name, whatever becomes of the working directory.
         let path = std::path::absolute(path).map_err(|error| OpenError::Folder(error.to_string()))?;
         if let Some(folder) = path.parent() {

@@ -195,12 +195,39 @@ async fn a_url_that_names_no_database_is_refused_without_repeating_it() {
         OpenError::InvalidUrl(_)
     ));
     for url in [
+        "postgres://",
+        "postgres:///db",
+        "postgres://u:s3cret@h:notaport/db",
+    ] {
+        assert!(matches!(refused(url), OpenError::InvalidUrl(_)), "{url}");
+    }
+    for url in [
         "mysql://root:s3cret@host/db",
         "postgres://u:s3cret@h/db?nonsense=1",
+        "postgres://u:s3cret@h:notaport/db",
     ] {
         assert!(!refused(url).to_string().contains("s3cret"));
         assert!(!format!("{:?}", DatabaseSettings::new(url)).contains("s3cret"));
     }
+}
+
+#[test]
+fn checking_a_url_refuses_what_opening_refuses_and_makes_nothing() {
+    let check = |url: &str| DatabaseSettings::new(url).check();
+    assert_eq!(check("mysql://host/db"), Err(OpenError::UnknownScheme));
+    for url in [
+        "sqlite://",
+        "sqlite://:memory:",
+        "postgres://",
+        "postgres://u@h:notaport/db",
+    ] {
+        assert!(matches!(check(url), Err(OpenError::InvalidUrl(_))), "{url}");
+    }
+    assert_eq!(check("postgres://u@203.0.113.1/db"), Ok(()));
+    let folder = tempfile::tempdir().unwrap();
+    let absent = folder.path().join("absent");
+    assert_eq!(check(&sqlite_url(&absent.join("bidloop.db"))), Ok(()));
+    assert!(!absent.exists());
 }
 
 #[tokio::test]

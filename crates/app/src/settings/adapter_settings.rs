@@ -1,0 +1,74 @@
+//! Settings that adapters read: each is parsed by the adapter's own code, so that what passes here is what it takes.
+//!
+//! Nothing is connected to or made. Of files, only certificates are read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bidloop_attachments::StorageSettings;
+use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings, MarketplaceSettingsError};
+use bidloop_persistence::DatabaseSettings;
+use bidloop_webhooks::TrustRoots;
+
+use super::reader::Reader;
+use crate::system::{SystemClock, SystemIds};
+
+/// Stands for any address, where only the token is asked about.
+const ANY_ADDRESS: &str = "http://127.0.0.1";
+
+pub(super) fn database_url(read: &mut Reader<'_>) -> String {
+    read.parsed("database.url", |url| {
+        let checked = DatabaseSettings::new(url).check();
+        checked
+            .map(|()| url.to_owned())
+            .map_err(|error| error.to_string())
+    })
+    .unwrap_or_else(|| "sqlite://bidloop-data/bidloop.db".to_owned())
+}
+
+pub(super) fn storage(read: &mut Reader<'_>, environment: &[(String, String)]) -> StorageSettings {
+    read.parsed("attachments.url", |url| {
+        StorageSettings::parse(url, environment.iter().cloned()).map_err(|error| error.to_string())
+    })
+    .unwrap_or_else(|| StorageSettings::folder("bidloop-data/attachments"))
+}
+
+pub(super) fn trust_roots(read: &mut Reader<'_>) -> TrustRoots {
+    read.parsed("webhooks.extra_root_certificates", |file| {
+        let pem =
+            std::fs::read(Path::new(file)).map_err(|error| format!("{file} cannot be read: {error}"))?;
+        TrustRoots::bundled()
+            .with_pem(&pem)
+            .map_err(|error| format!("{file} {error}"))
+    })
+    .unwrap_or_else(TrustRoots::bundled)
+}
+
+/// What the marketplace's client is made of; `None` without an address.
+pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> {
+    let timeout = read.milliseconds("marketplace.timeout_ms", 10_000, 1);
+    let settings = |base_url: &str, feed_token: Option<&str>| MarketplaceSettings {
+        base_url: base_url.to_owned(),
+        feed_token: feed_token.map(str::to_owned),
+        timeout,
+        extra_roots_pem: None,
+    };
+    let feed_token = read.parsed("marketplace.token", |token| {
+        accepted(&settings(ANY_ADDRESS, Some(token))).map(|()| token.to_owned())
+    });
+    let base_url = read.parsed("marketplace.base_url", |base_url| {
+        accepted(&settings(base_url, None)).map(|()| base_url.to_owned())
+    })?;
+    Some(settings(&base_url, feed_token.as_deref()))
+}
+
+fn accepted(settings: &MarketplaceSettings) -> Result<(), String> {
+    match HyperMarketplace::new(settings, Arc::new(SystemClock), Arc::new(SystemIds)) {
+        Ok(_) => Ok(()),
+        Err(MarketplaceSettingsError::BaseUrl(error)) => Err(error.to_string()),
+        Err(MarketplaceSettingsError::Token) => {
+            Err("holds characters that a header cannot carry (only visible ASCII can)".to_owned())
+        }
+        Err(MarketplaceSettingsError::Roots(error)) => Err(error),
+    }
+}
