@@ -13,7 +13,7 @@ pub struct Backfill {
     pub organization_id: OrganizationId,
     /// The campaign.
     pub campaign_id: CampaignId,
-    /// The campaign's revision: the switch fails if it has moved since.
+    /// The campaign's revision: nothing is switched if it has moved since.
     pub campaign_revision: i64,
     /// The campaign's filters at that revision.
     pub filters: Vec<StoredFilter>,
@@ -56,7 +56,8 @@ pub enum SwitchMatches {
         /// Matches of the campaign after the switch.
         total: u64,
     },
-    /// The campaign's filters changed again, or it was removed: nothing changed.
+    /// The campaign's filters changed again, it was removed, or somebody else has switched to the matches of these very
+    /// filters: nothing changed.
     Superseded,
 }
 

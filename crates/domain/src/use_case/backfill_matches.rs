@@ -25,7 +25,7 @@ pub struct BackfillReport {
     pub jobs: u64,
     /// Campaigns whose new result is served now, with their totals.
     pub switched: Vec<(OrganizationId, CampaignId, u64)>,
-    /// Campaigns whose filters changed again meanwhile: they are due still.
+    /// Campaigns that were not switched, mostly since their filters changed again meanwhile: they are due still.
     pub superseded: u64,
 }
 

@@ -115,7 +115,9 @@ impl MatchStore for MemoryStore {
             .organizations
             .get_mut(&backfill.organization_id)
             .and_then(|organization| organization.campaigns.get_mut(&backfill.campaign_id))
-            .filter(|campaign| campaign.filters_revision == backfill.campaign_revision)
+            .filter(|campaign| {
+                campaign.backfill_due && campaign.filters_revision == backfill.campaign_revision
+            })
         else {
             return Ok(SwitchMatches::Superseded);
         };

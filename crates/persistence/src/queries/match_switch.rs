@@ -96,10 +96,14 @@ pub(super) async fn switch(
     }
 }
 
-/// What the new list is as of this snapshot; `None` if the filters have changed since they were matched.
+/// What the new list is as of this snapshot; `None` if the filters have changed since they were matched, or if somebody
+/// else has switched to their matches already.
 async fn plan(conn: &mut Conn, switch: Switch) -> Result<Option<Plan>, Failure> {
     let campaign = generation_row(conn, &switch.campaign).await?;
-    let Some(campaign) = campaign.filter(|row| row.revision == switch.campaign_revision) else {
+    let is_due = |row: &CampaignGenerationRow| {
+        row.revision == switch.campaign_revision && row.matched_revision != row.revision
+    };
+    let Some(campaign) = campaign.filter(is_due) else {
         return Ok(None);
     };
     let last_job_seq = last_job_seq(conn).await?;

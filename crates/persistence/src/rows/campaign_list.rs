@@ -44,6 +44,7 @@ impl CampaignListRow {
 #[diesel(table_name = campaigns)]
 pub(crate) struct CampaignGenerationRow {
     pub(crate) revision: i64,
+    pub(crate) matched_revision: i64,
     pub(crate) generation: i64,
     pub(crate) last_generation: i64,
 }
