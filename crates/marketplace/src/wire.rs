@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 
 use bidloop_domain::bidding::{LiveJobState, QuestionAnswerPair, Terms};
-use bidloop_domain::model::{Connects, JobId, JobPost, Proposal, Timestamp};
+use bidloop_domain::model::{Connects, JobId, JobPost, Object, Proposal, Timestamp};
 use bidloop_domain::port::{FeedEntry, FeedPage, LiveAccount, LiveJob, MarketplaceError, SubmittedProposal};
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;
 use serde_json::value::RawValue;
@@ -25,8 +25,10 @@ fn malformed(error: &serde_json::Error) -> MarketplaceError {
     MarketplaceError::Malformed(error.to_string())
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, MarketplaceError> {
-    serde_json::from_slice(body).map_err(|error| malformed(&error))
+/// An answer, each of which is an object.
+fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, MarketplaceError> {
+    let Object(answer) = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
+    Ok(answer)
 }
 
 // ---- the feed
@@ -43,7 +45,7 @@ struct FeedBody<'a> {
 /// A page of the feed that was asked for after `after`.
 pub(crate) fn feed_page(body: &[u8], after: Option<&str>) -> Result<FeedPage, MarketplaceError> {
     let text = marked_utf8(body);
-    let page: FeedBody<'_> = serde_json::from_str(&text).map_err(|error| malformed(&error))?;
+    let page: FeedBody<'_> = read(text.as_bytes())?;
     if page.cursor.len() > MAX_CURSOR_BYTES {
         return Err(MarketplaceError::Malformed(format!(
             "the cursor is longer than {MAX_CURSOR_BYTES} bytes"
@@ -119,12 +121,15 @@ fn marked_utf8(body: &[u8]) -> Cow<'_, str> {
 struct JobBody<'a> {
     #[serde(borrow)]
     job: &'a RawValue,
-    state: LiveJobState,
+    state: Object<LiveJobState>,
 }
 
 /// The live state of the job that was asked for.
 pub(crate) fn live_job(body: &[u8], asked: &JobId) -> Result<LiveJob, MarketplaceError> {
-    let JobBody { job, mut state } = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
+    let JobBody {
+        job,
+        state: Object(mut state),
+    } = read(body)?;
     let post =
         JobPost::parse(job.get()).map_err(|error| MarketplaceError::Malformed(format!("job: {error}")))?;
     if post.id != *asked {

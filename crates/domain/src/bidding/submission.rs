@@ -10,7 +10,7 @@ use super::explanation::{ExplanationStep, count_connects};
 use super::job_terms::JobTerms;
 use super::rate::{OfferInput, OfferMode, Terms, offer};
 use super::reason::{EndStatus, Reason, ReasonCode};
-use crate::model::{AlreadyHiredAction, BidWithWarning, Connects, EffectiveConfig};
+use crate::model::{AlreadyHiredAction, BidWithWarning, Connects, EffectiveConfig, objects};
 
 /// Whether the marketplace still takes proposals for a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +40,7 @@ pub struct LiveJobState {
     /// Whether the client hired someone for it.
     pub already_hired: bool,
     /// The warnings that stand on it.
+    #[serde(deserialize_with = "objects")]
     pub warnings: Vec<JobWarning>,
     /// The boosts that stand on it.
     pub boosts: Vec<Connects>,

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::object::{Object, optional_object, optional_objects};
 use super::{Timestamp, number};
 
 /// The marketplace's identifier of a job: not empty, at most 256 characters, no control characters.
@@ -122,7 +123,7 @@ pub struct JobPost {
     pub category: Option<String>,
     #[serde(default)]
     pub occupation: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_objects")]
     pub skills: Option<Vec<Skill>>,
     /// Screening questions; a bid quotes them verbatim.
     #[serde(default)]
@@ -136,19 +137,19 @@ pub struct JobPost {
     /// Who the marketplace allows to apply (`Worldwide`, `USOnly`, `UKOnly`), not where the client is.
     #[serde(default)]
     pub region: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_object")]
     pub metadata: Option<JobMetadata>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_object")]
     pub client_info: Option<ClientInfo>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_objects")]
     pub attachments: Option<Vec<JobAttachment>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_object")]
     pub vendor_qualifications: Option<VendorQualifications>,
     /// The client's reviews, as the marketplace writes them.
     #[serde(default)]
     pub client_reviews: Option<Vec<Value>>,
     /// The client's other open postings.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_objects")]
     pub open_jobs: Option<Vec<OpenJob>>,
 }
 
@@ -169,6 +170,7 @@ pub struct JobMetadata {
     pub experience_level: Option<String>,
     /// `Hourly`, `Fixed-price` or `Fixed`; see [`JobPost::payment_kind`].
     pub payment_type: Option<String>,
+    #[serde(deserialize_with = "optional_object")]
     pub hourly_rate: Option<HourlyRange>,
     /// USD.
     pub fixed_price: Option<f64>,
@@ -296,7 +298,8 @@ impl JobPost {
     /// Reads one post from its JSON text.
     pub fn parse(json: &str) -> Result<Self, JobPostError> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
-        let post = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| JobPostError {
+        let read = serde_path_to_error::deserialize(&mut deserializer);
+        let Object(post) = read.map_err(|error| JobPostError {
             path: match error.path().to_string() {
                 path if path == "." => String::new(),
                 path => path,
@@ -409,6 +412,26 @@ mod tests {
             r#""skills": null, "metadata": null, "clientInfo": null, "openJobs": null, "new": {"a": 1}"#,
         );
         assert_eq!(missing, null.unwrap());
+    }
+
+    #[test]
+    fn a_list_of_values_is_no_object_wherever_one_is_expected() {
+        let whole = JobPost::parse(r#"["1", "~1", "T", "D", "/jobs/~1", 1790000000000]"#);
+        assert_eq!(whole.unwrap_err().path, "");
+        for (extra, path) in [
+            (r#""skills": [["Rust"]]"#, "skills[0]"),
+            (r#""metadata": []"#, "metadata"),
+            (r#""metadata": ["Expert", "Hourly"]"#, "metadata"),
+            (r#""metadata": {"hourlyRate": [30, 60]}"#, "metadata.hourlyRate"),
+            (r#""clientInfo": []"#, "clientInfo"),
+            (r#""attachments": [["a.pdf", 5, "/x"]]"#, "attachments[0]"),
+            (r#""vendorQualifications": []"#, "vendorQualifications"),
+            (r#""openJobs": [{"id": "2"}, ["1"]]"#, "openJobs[1]"),
+        ] {
+            let fault = post(extra).unwrap_err();
+            assert_eq!(fault.path, path);
+            assert!(fault.message.contains("sequence"), "{fault}");
+        }
     }
 
     #[test]

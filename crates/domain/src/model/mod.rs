@@ -15,6 +15,7 @@ mod lead_document;
 mod merge;
 mod money;
 mod number;
+mod object;
 mod organization;
 mod saved_filter;
 mod shape_fault;
@@ -51,6 +52,8 @@ pub use lead_document::{CorruptJob, LeadForm, Links, lead_document};
 pub use merge::merge_patch;
 pub(crate) use money::decimal_to_number;
 pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, exact_decimal};
+pub use object::Object;
+pub(crate) use object::objects;
 pub use organization::{Subscription, SubscriptionStatus};
 pub use saved_filter::{
     Bounds, ClientConditions, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS, SavedFilter,

@@ -293,6 +293,41 @@ async fn a_malformed_entry_does_not_spoil_its_page() {
 }
 
 #[tokio::test]
+async fn an_entry_that_lists_a_posts_values_is_malformed() {
+    let body = format!(
+        r#"{{"jobs":[["8","~8","T","D","/jobs/~8",1790000000000],{}],"cursor":"c","hasMore":false}}"#,
+        post_json("9")
+    );
+    let server = ScriptedServer::start(vec![ok(&body)]).await;
+    let page = client(&server.base_url).feed(None, 100).await.unwrap();
+    assert!(
+        matches!(
+            &page.entries[..],
+            [FeedEntry::Malformed { id: None, .. }, FeedEntry::Job { .. }]
+        ),
+        "{page:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_lists_values_is_malformed() {
+    let server = ScriptedServer::start(vec![ok(r#"["a", "A", 1000, 50]"#), ok(r#"[[], "c", false]"#)]).await;
+    let client = client(&server.base_url);
+    let account = client.account(TOKEN).await;
+    assert!(
+        matches!(account, Err(MarketplaceError::Malformed(_))),
+        "{account:?}"
+    );
+    let feed = client.feed(None, 100).await;
+    assert!(matches!(feed, Err(MarketplaceError::Malformed(_))), "{feed:?}");
+    let submitted = submit_answered(answer(201, "", r#"["p", 1, 1]"#)).await;
+    assert!(
+        matches!(submitted, Err(MarketplaceError::Malformed(_))),
+        "{submitted:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_refused_cursor_is_told_from_a_passing_fault() {
     let body = r#"{"code":"invalid_cursor","message":"Too old."}"#;
     let server = ScriptedServer::start(vec![answer(410, "", body)]).await;
@@ -338,6 +373,12 @@ async fn a_job_whose_answer_lacks_something_is_malformed() {
     let mut other_job = complete.clone();
     other_job["job"]["id"] = json!("8");
     bodies.push(other_job);
+    let mut listed_state = complete.clone();
+    listed_state["state"] = json!(["open", false, [], [], 6]);
+    bodies.push(listed_state);
+    let mut listed_warning = complete.clone();
+    listed_warning["state"]["warnings"] = json!([["w", "Odd"]]);
+    bodies.push(listed_warning);
     for body in bodies {
         let server = ScriptedServer::start(vec![ok(&body.to_string())]).await;
         let job = client(&server.base_url).job(TOKEN, &job_id("7")).await;
