@@ -1,6 +1,7 @@
 //! The rules of `JobStore::record_page` for a job that comes again with other content (decision D4): it is
 //! matched as a changed filter would match it, and sends and bids nothing.
 
+use bidloop_domain::model::Timestamp;
 use bidloop_domain::port::{MatchedJob, PageCounts};
 
 use crate::Stores;
@@ -21,6 +22,7 @@ macro_rules! changed_job_contracts {
                 a_changed_job_that_matches_no_longer_leaves_the_list_and_its_lead_stays,
                 a_changed_job_that_newly_matches_takes_its_leads_created_at,
                 a_changed_job_that_newly_matches_without_a_lead_takes_the_pages_moment,
+                a_changed_posting_time_moves_a_job_among_those_that_became_matches_with_it,
                 the_list_stays_ordered,
                 a_changed_job_sends_and_bids_nothing,
             ]
@@ -104,6 +106,43 @@ pub async fn a_changed_job_that_newly_matches_without_a_lead_takes_the_pages_mom
         .await;
     assert!(world.find(&lead_id("org_acme", "camp", "1")).await.is_none());
     assert_eq!(world.listed().await, [("1".to_owned(), at(60))]);
+}
+
+pub async fn a_changed_posting_time_moves_a_job_among_those_that_became_matches_with_it(stores: Stores) {
+    let world = World::new(stores).await;
+    world.ingest(at(5), vec![world.job("0", at(5))]).await;
+    let together = (1..=4).map(|second| world.job(&second.to_string(), at(second)));
+    world.ingest(at(10), together.collect()).await;
+    world.ingest(at(20), vec![world.job("5", at(0))]).await;
+    let before = world.listed().await;
+    assert_eq!(world.listed_ids().await, ["5", "4", "3", "2", "1", "0"]);
+
+    let counts = world
+        .ingest(at(30), vec![changed("1", 3, "Later", &["camp"])])
+        .await;
+    assert_eq!((counts.changed_jobs, counts.matches), (1, 0));
+    assert_eq!(world.listed_ids().await, ["5", "4", "1", "3", "2", "0"]);
+    world
+        .ingest(
+            at(40),
+            vec![
+                changed("4", 0, "Earlier", &["camp"]),
+                changed("2", 9, "Latest", &["camp"]),
+                changed("0", 100, "Alone", &["camp"]),
+            ],
+        )
+        .await;
+    assert_eq!(world.listed_ids().await, ["5", "2", "1", "3", "4", "0"]);
+
+    let since = |listed: &[(String, Timestamp)]| {
+        let mut since = listed.to_vec();
+        since.sort();
+        since
+    };
+    assert_eq!(since(&world.listed().await), since(&before), "createdAt stays");
+    world.ingest(at(50), vec![world.job("6", at(50))]).await;
+    assert_eq!(world.total().await, 7);
+    assert_eq!(world.listed_ids().await[..2], ["6", "5"]);
 }
 
 pub async fn the_list_stays_ordered(stores: Stores) {

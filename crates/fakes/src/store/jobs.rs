@@ -221,7 +221,8 @@ impl State {
         }
     }
 
-    /// Takes the changed job out of the campaigns that it no longer matches and into those that it newly does;
+    /// Takes the changed job out of the campaigns that it no longer matches and into those that it newly does, and puts
+    /// it where its posting time belongs in the others;
     /// answers how many gained it.
     fn match_changed_job(&mut self, job: &MatchedJob, seq: i64, at: Timestamp) -> u64 {
         let mut gained = 0;
@@ -232,7 +233,14 @@ impl State {
                 let held = campaign.matches.iter().position(|known| known.job_id == job.id);
                 let matches = wanted.contains(&(organization_id.clone(), campaign_id.clone()));
                 match held {
-                    Some(place) if matches => campaign.matches[place].seq = seq,
+                    Some(place) if matches => {
+                        campaign.matches[place].seq = seq;
+                        if campaign.matches[place].posted_at != job.posted_at {
+                            let mut reposted = campaign.matches.remove(place);
+                            reposted.posted_at = job.posted_at;
+                            campaign.insert_match(reposted);
+                        }
+                    }
                     Some(place) => {
                         campaign.matches.remove(place);
                     }

@@ -85,13 +85,90 @@ impl MatchList {
         let kept = before
             .iter()
             .zip(&after)
-            .take_while(|(old, new)| old.job_id == new.job_id)
+            .take_while(|(old, new)| (&old.job_id, old.created_at) == (&new.job_id, new.created_at))
             .count();
         let first = start + stored(kept);
         self.cut(conn, first).await?;
         self.total = start - 1 + stored(after.len());
         self.last_at = after.last().map(|entry| entry.created_at);
         self.write(conn, first, &after[kept..]).await
+    }
+
+    /// Puts a job whose posting time has changed where it belongs among those that became matches with it, which stand
+    /// side by side.
+    pub(super) async fn reorder(&self, conn: &mut Conn, job_id: &str) -> Result<(), Failure> {
+        let place: Option<(i64, i64)> = matches::table
+            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
+            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
+            .filter(matches::generation.eq(self.generation))
+            .filter(matches::job_id.eq(job_id))
+            .select((matches::seq, matches::created_at))
+            .first(conn)
+            .await
+            .optional()?;
+        let Some((seq, created_at)) = place else {
+            return Ok(());
+        };
+        let (first, last) = self.of_one_moment(conn, seq, created_at).await?;
+        let before: Vec<String> = matches::table
+            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
+            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
+            .filter(matches::generation.eq(self.generation))
+            .filter(matches::seq.between(first, last))
+            .order(matches::seq)
+            .select(matches::job_id)
+            .load(conn)
+            .await?;
+        let ids: Vec<&str> = before.iter().map(String::as_str).collect();
+        let places = places(conn, &ids).await?;
+        let mut after: Vec<Entry> = before
+            .iter()
+            .map(|job_id| entry(job_id.clone(), created_at, &places))
+            .collect();
+        after.sort_by_key(Entry::place);
+        let moved = |(old, new): (&String, &Entry)| *old != new.job_id;
+        let pairs = || before.iter().zip(&after);
+        let (Some(from), Some(to)) = (pairs().position(moved), pairs().rposition(moved)) else {
+            return Ok(());
+        };
+        let from_seq = first + stored(from);
+        let between = matches::table
+            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
+            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
+            .filter(matches::generation.eq(self.generation))
+            .filter(matches::seq.between(from_seq, first + stored(to)));
+        diesel::delete(between).execute(conn).await?;
+        self.write(conn, from_seq, &after[from..=to]).await
+    }
+
+    /// The first and the last number of those that became matches when the one at `seq` did.
+    async fn of_one_moment(&self, conn: &mut Conn, seq: i64, created_at: i64) -> Result<(i64, i64), Failure> {
+        let before: Option<i64> = matches::table
+            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
+            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
+            .filter(matches::generation.eq(self.generation))
+            .filter(matches::seq.lt(seq))
+            .filter(matches::created_at.ne(created_at))
+            .order(matches::seq.desc())
+            .select(matches::seq)
+            .first(conn)
+            .await
+            .optional()?;
+        let behind: Option<i64> = matches::table
+            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
+            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
+            .filter(matches::generation.eq(self.generation))
+            .filter(matches::seq.gt(seq))
+            .filter(matches::created_at.ne(created_at))
+            .order(matches::seq)
+            .select(matches::seq)
+            .first(conn)
+            .await
+            .optional()?;
+        Ok((
+            before.map_or(1, |before| before + 1),
+            behind.map_or(self.total, |behind| behind - 1),
+        ))
     }
 
     /// Stores `entries` under the numbers from `first` on.
@@ -157,29 +234,13 @@ impl MatchList {
             .select((matches::job_id, matches::created_at))
             .load(conn)
             .await?;
-        let mut places: HashMap<String, (i64, i64)> = HashMap::new();
         let of_moments: Vec<&str> = rows
             .iter()
             .filter(|(_, created_at)| moments.contains(created_at))
             .map(|(job_id, _)| job_id.as_str())
             .collect();
-        for ids in of_moments.chunks(VALUES_AT_ONCE) {
-            let jobs: Vec<JobPlaceRow> = jobs::table
-                .filter(jobs::id.eq_any(ids.iter().copied()))
-                .select(JobPlaceRow::as_select())
-                .load(conn)
-                .await?;
-            places.extend(jobs.into_iter().map(|job| (job.id, (job.posted_at, job.seq))));
-        }
-        let entry = |(job_id, created_at): (String, i64)| {
-            let (posted_at, job_seq) = places.get(&job_id).copied().unwrap_or_default();
-            Entry {
-                created_at,
-                posted_at,
-                job_seq,
-                job_id,
-            }
-        };
+        let places = places(conn, &of_moments).await?;
+        let entry = |(job_id, created_at)| entry(job_id, created_at, &places);
         Ok(rows.into_iter().map(entry).collect())
     }
 
@@ -195,8 +256,31 @@ impl MatchList {
     }
 }
 
-/// `before` without `lost` and with `gained` in their places. What stays keeps its order, even where a job's posting
-/// time has changed since.
+/// Posting times and numbers of the jobs, by their ids.
+async fn places(conn: &mut Conn, of: &[&str]) -> Result<HashMap<String, (i64, i64)>, Failure> {
+    let mut places = HashMap::with_capacity(of.len());
+    for ids in of.chunks(VALUES_AT_ONCE) {
+        let jobs: Vec<JobPlaceRow> = jobs::table
+            .filter(jobs::id.eq_any(ids.iter().copied()))
+            .select(JobPlaceRow::as_select())
+            .load(conn)
+            .await?;
+        places.extend(jobs.into_iter().map(|job| (job.id, (job.posted_at, job.seq))));
+    }
+    Ok(places)
+}
+
+fn entry(job_id: String, created_at: i64, places: &HashMap<String, (i64, i64)>) -> Entry {
+    let (posted_at, job_seq) = places.get(&job_id).copied().unwrap_or_default();
+    Entry {
+        created_at,
+        posted_at,
+        job_seq,
+        job_id,
+    }
+}
+
+/// `before` without `lost` and with `gained` in their places. What stays keeps its order.
 fn edited(before: &[Entry], lost: &HashSet<&str>, gained: Vec<Entry>) -> Vec<Entry> {
     let mut after: Vec<Entry> = before
         .iter()
@@ -241,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_keeps_its_order_whatever_its_posting_time_is_now() {
+    fn what_stays_keeps_its_order() {
         let before = [entry(1, 9, "a"), entry(1, 2, "b"), entry(2, 0, "c")];
         let after = edited(
             &before,

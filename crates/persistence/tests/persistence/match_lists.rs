@@ -21,6 +21,7 @@ use crate::test_database::{TestDatabase, connect, on_both_databases};
 on_both_databases!(
     lists_stay_dense_and_ordered_whatever_comes,
     a_long_list_is_switched_while_the_feed_goes_on,
+    a_job_that_becomes_a_match_during_a_switch_keeps_its_earlier_moment,
     what_a_crash_left_behind_is_never_served_and_goes_with_the_next_switch,
     of_two_processes_that_switch_at_once_one_is_served,
     a_long_switch_and_a_change_of_filters_at_once_are_one_after_the_other,
@@ -77,7 +78,7 @@ async fn seqs(world: &World, watermark: i64, wanted: impl Fn(&JobId) -> bool) ->
         .collect()
 }
 
-/// Every list is numbered from 1 without a gap, in the order of `createdAt`; its campaign's row says how it ends;
+/// Every list is numbered from 1 without a gap, in the order of `createdAt` and then of the posting times; its campaign's row says how it ends;
 /// leads are as old as their matches; nothing is left of other generations; the highest job's number is known.
 async fn assert_sound(bed: &TestDatabase) {
     const OF_CAMPAIGN: &str = "m.organization_id = c.organization_id AND m.campaign_id = c.id";
@@ -92,7 +93,8 @@ async fn assert_sound(bed: &TestDatabase) {
         ),
         "SELECT count(*) FROM matches m JOIN matches n ON n.organization_id = m.organization_id AND \
          n.campaign_id = m.campaign_id AND n.generation = m.generation AND n.seq = m.seq + 1 \
-         WHERE n.created_at < m.created_at"
+         JOIN jobs i ON i.id = m.job_id JOIN jobs j ON j.id = n.job_id \
+         WHERE n.created_at < m.created_at OR (n.created_at = m.created_at AND j.posted_at < i.posted_at)"
             .to_owned(),
         "SELECT count(*) FROM matches m JOIN leads l ON l.organization_id = m.organization_id AND \
          l.campaign_id = m.campaign_id AND l.job_id = m.job_id WHERE l.created_at <> m.created_at"
@@ -296,6 +298,48 @@ async fn a_long_list_is_switched_while_the_feed_goes_on(bed: TestDatabase) -> Te
     // The former generations' rows are gone.
     assert_sound(&bed).await;
     assert_eq!(bed.number("SELECT count(*) FROM matches").await, 254);
+    bed
+}
+
+async fn a_job_that_becomes_a_match_during_a_switch_keeps_its_earlier_moment(
+    bed: TestDatabase,
+) -> TestDatabase {
+    let world = world(&bed).await;
+    for page in 0..5 {
+        let jobs = (0..500).map(|number| job(page * 500 + number, page * 500 + number, "Go", &[]));
+        world.ingest(at(0), jobs.collect()).await;
+    }
+    let (backfill, watermark) = due(&world, 1).await;
+    let matched = seqs(&world, watermark, |_| true).await;
+    let feed = tokio::spawn({
+        let world = world.clone();
+        async move {
+            let mut became_matches = Vec::new();
+            for number in 0..60 {
+                // By a clock that is behind that of the switch.
+                let now = second(3000 + number);
+                let page = vec![job(number, number, "Changed", &["one"])];
+                if world.ingest(now, page).await.matches == 1 {
+                    became_matches.push((number.to_string(), now));
+                }
+            }
+            became_matches
+        }
+    });
+    let switched = world
+        .stores
+        .matches
+        .switch(&backfill, watermark, &matched, second(9000))
+        .await;
+    assert_eq!(switched, Ok(SwitchMatches::Switched { total: 2500 }));
+    let became_matches = feed.await.unwrap();
+    assert!(!became_matches.is_empty());
+    assert_eq!(world.total().await, 2500);
+    assert_sound(&bed).await;
+    let lists = all_lists(&bed, &world).await;
+    for (id, at) in became_matches {
+        assert_eq!(lists[&("one", id.clone())], at.as_millis(), "job {id}");
+    }
     bed
 }
 
