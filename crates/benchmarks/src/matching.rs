@@ -38,9 +38,6 @@ pub(crate) struct Options {
     /// Seed of the comparison.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Compare with brute force, and measure nothing.
-    #[arg(long)]
-    equality_only: bool,
     /// Measure these parts alone.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]
     only: Vec<Part>,
@@ -68,9 +65,6 @@ enum Part {
 
 impl Options {
     fn asks_for(&self, part: Part) -> bool {
-        if self.equality_only {
-            return part == Part::Equality;
-        }
         self.only.is_empty() || self.only.contains(&part)
     }
 }
