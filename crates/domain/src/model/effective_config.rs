@@ -146,18 +146,44 @@ impl EffectiveConfig {
 
     /// The fault of a `minBoost` above `maximumBoost`, whichever layers they came from (decision A2,
     /// `docs/rules.md#a2`).
-    pub fn shape_fault(&self) -> Option<ShapeFault> {
+    ///
+    /// `is_written` says whether what is being judged (a request, a file) holds the field of that name itself: the
+    /// path leads to a value that does stand there, to `minBoost` where both or neither do. The message says where
+    /// both values come from.
+    ///
+    /// ```
+    /// use bidloop_domain::model::{BiddingConfig, ConfigSource, effective};
+    /// use serde_json::json;
+    ///
+    /// let layer = |value| BiddingConfig::from_value(&value, &["biddingConfig"]).unwrap();
+    /// let (request, campaign) = (layer(json!({"maximumBoost": 3})), layer(json!({"minBoost": 5})));
+    /// let config = effective(&request, &BiddingConfig::default(), &campaign);
+    /// let fault = config.shape_fault(|field| config.source_of(field) == ConfigSource::Request).unwrap();
+    /// assert_eq!(fault.path, ["biddingConfig", "maximumBoost"]);
+    /// ```
+    pub fn shape_fault(&self, is_written: impl Fn(&str) -> bool) -> Option<ShapeFault> {
         let (min, max) = (self.min_boost?, self.maximum_boost?);
-        (min > max).then(|| {
-            ShapeFault::new(
-                &["biddingConfig", "minBoost"],
-                format!(
-                    "must be at most maximumBoost in the effective configuration; it is {min} (set by {}), maximumBoost is {max} (set by {})",
-                    self.source_of("minBoost").as_str(),
-                    self.source_of("maximumBoost").as_str(),
-                ),
-            )
-        })
+        if min <= max {
+            return None;
+        }
+        let set_by = |field: &str| match self.source_of(field) {
+            ConfigSource::Lead => "the lead's configuration",
+            ConfigSource::Campaign => "the campaign's configuration",
+            other => other.as_str(),
+        };
+        let (min_by, max_by) = (set_by("minBoost"), set_by("maximumBoost"));
+        let fault = if is_written("maximumBoost") && !is_written("minBoost") {
+            let message = format!(
+                "must be at least minBoost in the effective configuration; it is {max} (set by {max_by}), minBoost is {min} (set by {min_by})"
+            );
+            ShapeFault::new(&["biddingConfig", "maximumBoost"], message)
+        } else {
+            let message = format!(
+                "must be at most maximumBoost in the effective configuration; it is {min} (set by {min_by}), maximumBoost is {max} (set by {max_by})"
+            );
+            ShapeFault::new(&["biddingConfig", "minBoost"], message)
+        };
+        Some(fault)
     }
 }
 
@@ -229,23 +255,69 @@ mod tests {
         assert_eq!(config.connects_above_previous, Connects::ZERO);
     }
 
+    /// What a request with these layers below it is told.
+    fn told(request: &Value, lead: &Value, campaign: &Value) -> Option<ShapeFault> {
+        let config = of(request, lead, campaign);
+        config.shape_fault(|field| config.source_of(field) == ConfigSource::Request)
+    }
+
     #[test]
-    fn a_minimum_boost_above_the_maximum_is_a_shape_fault_across_layers() {
-        let fault = of(&json!({"minBoost": 9}), &json!({}), &json!({"maximumBoost": 8}))
-            .shape_fault()
-            .unwrap();
-        assert_eq!(fault.path, ["biddingConfig", "minBoost"]);
-        assert!(
-            fault.message.contains("9 (set by the request)"),
-            "{}",
-            fault.message
-        );
+    fn a_minimum_boost_above_the_maximum_is_told_of_the_value_that_the_request_holds() {
+        let (min, max) = (json!({"minBoost": 5}), json!({"maximumBoost": 3}));
+        let (both, neither) = (json!({"minBoost": 5, "maximumBoost": 3}), json!({}));
+        for (request, lead, campaign, path, set_by) in [
+            (
+                &max,
+                &neither,
+                &min,
+                "maximumBoost",
+                ["the request", "the campaign's configuration"],
+            ),
+            (
+                &max,
+                &min,
+                &neither,
+                "maximumBoost",
+                ["the request", "the lead's configuration"],
+            ),
+            (
+                &min,
+                &max,
+                &neither,
+                "minBoost",
+                ["the request", "the lead's configuration"],
+            ),
+            (
+                &both,
+                &neither,
+                &neither,
+                "minBoost",
+                ["the request", "the request"],
+            ),
+            (
+                &neither,
+                &max,
+                &min,
+                "minBoost",
+                ["the campaign's configuration", "the lead's configuration"],
+            ),
+        ] {
+            let fault = told(request, lead, campaign).unwrap();
+            assert_eq!(fault.path, ["biddingConfig", path]);
+            let sources: Vec<&str> = fault
+                .message
+                .split("(set by ")
+                .skip(1)
+                .filter_map(|rest| Some(rest.split_once(')')?.0))
+                .collect();
+            assert_eq!(sources, set_by, "{}", fault.message);
+        }
         for allowed in [
             json!({"minBoost": 8, "maximumBoost": 8}),
             json!({"minBoost": 8}),
             json!({"maximumBoost": 0}),
         ] {
-            assert_eq!(of(&allowed, &json!({}), &json!({})).shape_fault(), None);
+            assert_eq!(told(&allowed, &neither, &neither), None);
         }
     }
 

@@ -265,7 +265,11 @@ impl Planner<'_> {
         match merged {
             Ok(config) => {
                 let unset = BiddingConfig::default();
-                let fault = effective(&unset, &unset, &config).shape_fault();
+                let in_file = |field: &str| {
+                    let written = patch.bidding_config.as_ref().and_then(|change| change.get(field));
+                    written.is_some_and(|value| !value.is_null())
+                };
+                let fault = effective(&unset, &unset, &config).shape_fault(in_file);
                 self.faults.push_all(fault.map(|fault| fault.under(&patch.path)));
                 Some(config)
             }

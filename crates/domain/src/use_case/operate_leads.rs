@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::model::{
-    Activity, ActivityId, ActivityKind, Actor, BidRecord, BiddingConfig, EffectiveConfig, LeadForm, LeadId,
-    LeadStatus, Links, ShapeFault, effective, lead_document,
+    Activity, ActivityId, ActivityKind, Actor, BidRecord, BiddingConfig, ConfigSource, EffectiveConfig,
+    LeadForm, LeadId, LeadStatus, Links, ShapeFault, effective, lead_document,
 };
 use crate::port::{Clock, Ids, LeadContext, LeadStore, ReopenLead, StoreError};
 
@@ -101,7 +101,9 @@ impl OperateLeads {
     pub async fn configure(&self, lead: &LeadId, file: &Value) -> Result<BiddingConfig, OperateLeadsError> {
         let context = self.find(lead).await?;
         let config = BiddingConfig::from_value(file, &[""; 0]).map_err(OperateLeadsError::Faulty)?;
-        if let Some(mut fault) = effective_on(&config, &context).shape_fault() {
+        let amounts_to = effective_on(&config, &context);
+        let in_file = |field: &str| amounts_to.source_of(field) == ConfigSource::Lead;
+        if let Some(mut fault) = amounts_to.shape_fault(in_file) {
             // The fault is told of a request's `biddingConfig`; the file is one itself.
             fault.path.remove(0);
             return Err(OperateLeadsError::Faulty(vec![fault]));

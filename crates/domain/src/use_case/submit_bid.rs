@@ -9,9 +9,9 @@ use super::lead_request::{LeadRefusal, LeadRequests, fault_details};
 use super::{Caller, RequestFault};
 use crate::bidding::{JobTerms, QuotaUsage, ValidationFault, check_bid, in_lead_order, simulate};
 use crate::model::{
-    Activity, ActivityKind, Actor, BidCompleteData, BidId, BidRequest, Campaign, CampaignId, EffectiveConfig,
-    EventId, EventPayload, JobPost, LeadId, LeadStatus, Links, NewBid, NewEvent, OrganizationId, details,
-    effective,
+    Activity, ActivityKind, Actor, BidCompleteData, BidId, BidRequest, Campaign, CampaignId, ConfigSource,
+    EffectiveConfig, EventId, EventPayload, JobPost, LeadId, LeadStatus, Links, NewBid, NewEvent,
+    OrganizationId, details, effective,
 };
 use crate::port::{
     AcceptBid, ActivityStore, Clock, Ids, LeadContext, LeadStore, StoreError, WorkKind, WorkSignal,
@@ -194,7 +194,8 @@ impl SubmitBid {
             &lead.bidding_config,
             &campaign.bidding_config,
         );
-        if let Some(fault) = config.shape_fault() {
+        let is_requested = |field: &str| config.source_of(field) == ConfigSource::Request;
+        if let Some(fault) = config.shape_fault(is_requested) {
             return Err(RequestFault::Shape(vec![fault]).into());
         }
         let faults = check_bid(&questions, &request.question_answer_pairs, &config);

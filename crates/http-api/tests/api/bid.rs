@@ -133,7 +133,8 @@ fn a_minimum_above_the_maximum_of_the_effective_configuration_is_a_shape_fault()
     let mut body = bid(&json!([]));
     body["biddingConfig"] = json!({"minBoost": 9, "maximumBoost": 3});
     let answer = world.post(&address_of(0, "bid"), &body);
-    assert_eq!((answer.status, answer.error_paths().len()), (400, 1));
+    assert_eq!(answer.status, 400);
+    assert_eq!(answer.error_paths(), ["biddingConfig.minBoost"]);
 }
 
 #[test]

@@ -277,6 +277,20 @@ fn a_minimum_boost_above_the_maximum_is_a_fault_across_file_and_store() {
             "organizations[0].campaigns[0].biddingConfig.minBoost: must be at most maximumBoost"
         )
     );
+    let mut world = World::with(&organization(&json!({"campaigns":
+        [{"id": "c", "name": "C", "mode": "automatic", "biddingConfig": {"minBoost": 5}}]})));
+    let lines = world
+        .apply(&change(
+            &json!({"campaigns": [{"id": "c", "biddingConfig": {"maximumBoost": 3}}]}),
+        ))
+        .unwrap_err();
+    assert_eq!(lines.len(), 1);
+    assert!(
+        lines[0].starts_with(
+            "organizations[0].campaigns[0].biddingConfig.maximumBoost: must be at least minBoost"
+        ),
+        "the value that the file holds: {lines:?}"
+    );
 }
 
 #[test]
