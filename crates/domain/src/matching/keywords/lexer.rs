@@ -1,6 +1,6 @@
 //! Cuts a keyword expression into tokens, one at a time, so that the first fault in reading order is the one reported.
 
-use super::{Field, KeywordFault, MAX_PHRASE_WORDS, Term};
+use super::{Field, KeywordFault, MAX_PHRASE_WORDS, Term, lookalike};
 use crate::model::closest;
 
 /// A token and the position of its first character, from 1.
@@ -31,11 +31,17 @@ pub(super) struct Lexer<'a> {
     rest: &'a str,
     /// Characters read before it.
     read: usize,
+    /// Whether the last token was an exclusion or a field, whose operand comes next.
+    bound: bool,
 }
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { rest: text, read: 0 }
+        Self {
+            rest: text,
+            read: 0,
+            bound: false,
+        }
     }
 
     pub(super) fn next_token(&mut self) -> Result<Token, KeywordFault> {
@@ -55,6 +61,7 @@ impl<'a> Lexer<'a> {
             quote if is_quote(quote) => self.quoted(quote)?,
             _ => self.bare()?,
         };
+        self.bound = matches!(kind, TokenKind::Not | TokenKind::Minus | TokenKind::Field(_));
         Ok(Token { position, kind })
     }
 
@@ -114,6 +121,9 @@ impl<'a> Lexer<'a> {
         if let Some(field) = field_name(text, position)? {
             return Ok(self.passing(field.name().len() + 1, TokenKind::Field(field)));
         }
+        if let Some(fault) = lookalike::fault(text, self.rest, self.bound, position) {
+            return Err(fault);
+        }
         self.pass(length);
         Self::checked(bare_term(text, position)?, position)
     }
@@ -161,12 +171,6 @@ fn bare_term(text: &str, position: usize) -> Result<Term, KeywordFault> {
             KeywordFault::new(position, "`*` stands only at the end of a word")
                 .suggesting("a prefix is written `rust*`"),
         );
-    }
-    let mut characters = stem.chars();
-    if let (Some(sign @ ('!' | '‐' | '–' | '—' | '−')), Some(_)) = (characters.next(), characters.next())
-    {
-        return Err(KeywordFault::new(position, format!("`{sign}` does not exclude"))
-            .suggesting("to exclude, write `-` or `NOT`"));
     }
     if let Some(term) = Term::new(stem, prefix) {
         return Ok(term);

@@ -17,8 +17,10 @@
 //! - A bare term or quoted text with several words is the phrase of them: `node.js`, `node-js` and `"node js"` are
 //!   one expression. One with none, such as `&&` or `""`, is refused.
 //! - `-` excludes where a term, a parenthesis or a field directly follows it; within a term it separates; alone it is
-//!   refused. `NOT NOT a` and `--a` are a double negation. An en dash, em dash, minus sign or `!` in front of a term
+//!   refused. `NOT NOT a` and `--a` are a double negation. Another dash (`–`, `—`, `−`, `－` …) or `!` in front of a term
 //!   would read as an exclusion and mean none, so it is refused.
+//! - Full-width `ＯＲ`, `title：`, `dev＊`, `（a OR b）`, `-（a b）` plainly mean the operators and are none: refused too. In
+//!   any other place full-width signs separate, as the punctuation of Chinese and Japanese text that they are.
 //! - `*` stands directly behind the last letter, digit or sign of a bare term and nowhere else: `c+*` and `node.j*`
 //!   (the phrase of `node` and a word beginning with `j`) are good, `*`, `*script`, `ru*t`, `rust-*` and `"a b"*` are
 //!   refused. Within quotes it separates like any other sign.
@@ -32,6 +34,7 @@
 //! parenthesis or quote is missing), it is the length plus one.
 
 mod lexer;
+mod lookalike;
 mod parser;
 #[cfg(test)]
 mod tests;

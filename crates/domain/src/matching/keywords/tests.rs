@@ -252,6 +252,74 @@ fn the_guide_quotes_the_messages_as_they_are() {
 }
 
 #[test]
+fn a_sign_that_looks_like_an_exclusion_and_is_none_is_refused() {
+    for sign in [
+        '\u{2010}', '\u{2011}', '\u{2012}', '–', '—', '\u{2015}', '−', '﹘', '﹣', '－', '!',
+    ] {
+        let text = format!("rust {sign}java");
+        let fault = Expression::parse(&text).unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            format!("character 6: `{sign}` does not exclude; to exclude, write `-` or `NOT`")
+        );
+        assert_eq!(position(&format!("title:{sign}x")), 7, "{sign}");
+        assert_eq!(position(&format!("a {sign}(b)")), 3, "{sign}");
+    }
+    for (text, expected) in [
+        ("node－js", "\"node js\""),
+        ("2020—2024", "\"2020 2024\""),
+        ("\"－java\"", "java"),
+        ("東京－大阪", "\"東 京 大 阪\""),
+    ] {
+        assert_eq!(canonical(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn full_width_signs_in_an_operators_place_are_refused() {
+    for (text, at, meant) in [
+        ("rust ＯＲ go", 6, "write `OR`"),
+        ("rust ＡＮＤ go", 6, "write `AND`"),
+        ("ＮＯＴ go", 1, "write `NOT`"),
+        ("a title：rust", 3, "write `title:`"),
+        ("skill﹕rust", 1, "write `skill:`"),
+        ("a dev＊", 3, "a prefix is written `rust*`"),
+        ("c++﹡", 1, "a prefix is written `rust*`"),
+        ("title:dev＊", 7, "a prefix is written `rust*`"),
+        ("rust （java OR go）", 6, "write `(` and `)`"),
+        ("（java OR go） rust", 1, "write `(` and `)`"),
+        ("rust -（java go）", 7, "write `(` and `)`"),
+        ("NOT （java go）", 5, "write `(` and `)`"),
+        ("title:﹙java go﹚", 7, "write `(` and `)`"),
+    ] {
+        assert_eq!((position(text), suggestion(text).as_str()), (at, meant), "{text}");
+    }
+}
+
+#[test]
+fn full_width_punctuation_of_plain_text_separates() {
+    for (text, expected) in [
+        ("开发（后端）", "\"开 发 后 端\""),
+        ("（后端）开发", "\"后 端 开 发\""),
+        ("-（后端）", "NOT \"后 端\""),
+        ("（急募） rust", "\"急 募\" AND rust"),
+        ("（rust axum） dev", "rust AND axum AND dev"),
+        ("rust（web）", "\"rust web\""),
+        ("＊急募＊", "\"急 募\""),
+        ("rust＊web", "\"rust web\""),
+        ("急募＊", "\"急 募\""),
+        ("言語：rust", "\"言 語 rust\""),
+        ("subtitle：rust", "\"subtitle rust\""),
+        ("Ｒｕｓｔ", "rust"),
+        ("＂exact phrase＂", "\"exact phrase\""),
+        ("「rust」、「go」", "\"rust go\""),
+        ("！rust", "rust"),
+    ] {
+        assert_eq!(canonical(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn typographic_quotes_are_quotes() {
     assert_eq!(
         canonical("“exact phrase” „zwei Worte“"),
@@ -286,6 +354,7 @@ proptest! {
             select(vec![
                 "AND", "OR", "NOT", "-", "(", ")", "\"", "\"a b\"", "title:", "skill:", "description:", "*", "rust",
                 "c++", "c#", ".net", "asp.net", "é", "e\u{301}", "東京", "งาน", "\u{fe0f}", "x*", "a.b*", "&", ":", "–",
+                "－", "（", "）", "＊", "：", "＂",
                 " ", " ", " ", " ",
             ]),
             0..14,
