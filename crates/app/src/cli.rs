@@ -70,9 +70,9 @@ pub(crate) struct DemoArgs {
     /// Where the demo keeps its database, attachments and key.
     #[arg(long, value_name = "DIR", default_value = "bidloop-data")]
     pub(crate) data_dir: PathBuf,
-    /// Address of the HTTP API.
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: SocketAddr,
+    /// Address of the HTTP API; without it, the setting server.listen.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
     /// Answer each job.new with a bid through its bidUrl.
     #[arg(long)]
     pub(crate) auto_reply: bool,

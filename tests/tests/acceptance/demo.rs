@@ -1,5 +1,6 @@
 //! `bidloop demo`: the whole loop with nothing to set up. It brings its own database, a SQLite file.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use acceptance::installation::free_address;
@@ -12,6 +13,32 @@ fn the_demo_bids_within_seconds_and_runs_again_on_the_same_folder() {
     let first = run(&installation);
     let second = run(&installation);
     assert_eq!(first, second, "the key is kept");
+}
+
+#[test]
+fn the_demo_listens_where_the_settings_say_unless_it_is_told_otherwise() {
+    let mut installation = Installation::new(Kind::Sqlite);
+    let (set, told) = (free_address(), free_address());
+    installation.set("server.listen", &set.to_string());
+    listens(&installation, &[], set);
+    listens(&installation, &["--listen", &told.to_string()], told);
+    installation.unset("server.listen");
+    let file = installation.file("demo.toml", format!("[server]\nlisten = \"{set}\"\n"));
+    listens(&installation, &["--config", &file.display().to_string()], set);
+}
+
+fn listens(installation: &Installation, arguments: &[&str], address: SocketAddr) {
+    let mut command = vec!["demo", "--for", "2", "--data-dir", "data"];
+    command.extend(arguments);
+    let mut demo = installation.start(&command);
+    eventually("the address is shown", Duration::from_secs(10), || {
+        demo.out().contains(&format!("http://{address}")).then_some(())
+    });
+    Api::new(address, None)
+        .try_call("GET", "/healthz", &[], b"")
+        .unwrap()
+        .expect(200);
+    assert!(demo.wait_for_end().success(), "{}", demo.log());
 }
 
 /// Runs a demo to its end and answers its key.

@@ -49,7 +49,7 @@ const PORTS_TO_TRY: u16 = 50;
 
 pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
     check(args)?;
-    let listen = free_address(args.listen)?;
+    let listen = free_address(args.listen.unwrap_or(settings.server.listen))?;
     let data_dir = prepared(&args.data_dir)?;
     let key_file = data_dir.join("demo-key");
     let api_key = setup::kept_key(&key_file, &SystemIds)?;
@@ -152,7 +152,9 @@ fn free_address(listen: SocketAddr) -> Result<SocketAddr, Failure> {
                 "{listen} is taken by another program: {advice}"
             )))
         }
-        Err(error) => Err(Failure::failed(format!("--listen {listen}: {error}"))),
+        Err(error) => Err(Failure::failed(format!(
+            "{listen} cannot be listened on: {error}"
+        ))),
     }
 }
 
@@ -197,7 +199,8 @@ async fn start_receiver(
     }
 }
 
-/// The given settings with everything that the demo brings along in place of what they name.
+/// The given settings with everything that the demo brings along in place of what they name: its database and
+/// attachments, its marketplace, its links, and webhooks to its own receiver. What is left is the caller's.
 fn demo_settings(settings: &Settings, listen: SocketAddr, data_dir: &Path, market_url: &str) -> Settings {
     let mut demo = settings.clone();
     demo.server.listen = listen;
@@ -286,7 +289,7 @@ mod tests {
     fn args(rate: f64, stop_after: Option<f64>) -> DemoArgs {
         DemoArgs {
             data_dir: PathBuf::from("bidloop-data"),
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            listen: None,
             auto_reply: false,
             rate,
             seed: None,
@@ -308,6 +311,29 @@ mod tests {
         assert!(lines[0].contains("--listen "), "{lines:?}");
         drop(taken);
         assert_eq!(free_address(address).unwrap(), address);
+    }
+
+    #[test]
+    fn what_the_demo_does_not_bring_along_is_as_the_settings_say() {
+        let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+        let text = "[server]\nbase_url = \"https://bids.test\"\n[database]\nauto_migrate = false\n\
+            [submission]\ndeadline_ms = 5\n[watch]\nact_within_minutes = 0\n[log]\nformat = \"json\"\n\
+            [marketplace]\nbase_url = \"https://market.test\"\ntoken = \"t\"\n";
+        std::fs::write(file.path(), text).unwrap();
+        let given = Settings::load(Some(file.path())).unwrap();
+        let listen = SocketAddr::from(([127, 0, 0, 1], 18_080));
+        let demo = demo_settings(&given, listen, Path::new("/data"), "http://127.0.0.1:1");
+        assert_eq!(demo.submission_deadline, Duration::from_millis(5));
+        assert_eq!(demo.act_within, None);
+        assert_eq!(demo.log_format, given.log_format);
+        assert!(!demo.database.auto_migrate);
+
+        assert_eq!(demo.server.listen, listen);
+        assert_eq!(demo.server.base_url.as_deref(), Some("http://127.0.0.1:18080"));
+        assert_eq!(demo.database.url, "sqlite:///data/bidloop.db");
+        assert_eq!(demo.marketplace_url(), Some("http://127.0.0.1:1"));
+        assert!(demo.marketplace.unwrap().client.feed_token.is_none());
+        assert_eq!(demo.webhooks.targets, TargetPolicy::AllowInsecure);
     }
 
     #[test]
