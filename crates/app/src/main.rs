@@ -9,6 +9,7 @@ mod settings;
 mod shutdown;
 mod system;
 mod telemetry;
+mod toml_text;
 mod workers;
 
 use std::process::ExitCode;

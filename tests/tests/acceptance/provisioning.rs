@@ -142,6 +142,13 @@ token = "token-1"
         let finished = installation.run_with(&["apply", "-"], broken).expect(1);
         assert!(!finished.err.is_empty() && finished.out.is_empty());
     }
+    installation.file("broken.toml", "[[organizations]]\nid = \"a\"\nname = Acme\n");
+    let finished = installation.run(&["apply", "broken.toml"]).expect(1);
+    let lines: Vec<_> = finished.err.lines().collect();
+    assert!(
+        matches!(lines[..], [line] if line.starts_with("broken.toml: ") && line.ends_with("line 3 column 8")),
+        "{lines:?}"
+    );
     installation.run(&["apply", "missing.json"]).expect(1);
     installation.run(&["apply"]).expect(2);
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Failure, Outcome, database, output};
 use crate::service::Operations;
 use crate::settings::Settings;
+use crate::toml_text;
 use crate::workers;
 
 pub(super) async fn run(settings: &Settings, file: &Path) -> Outcome {
@@ -51,12 +52,12 @@ async fn backfill(operations: &Operations) -> Result<(), bidloop_domain::port::S
 /// JSON, or TOML by the file's name.
 fn read_document(file: &Path) -> Result<Value, Failure> {
     let text = output::read_input(file)?;
-    let fault = |error: String| Failure::failed(format!("{}: {}", file.display(), error.trim_end()));
+    let fault = |error: String| Failure::failed(format!("{}: {error}", file.display()));
     if file
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
     {
-        toml::from_str(&text).map_err(|error| fault(error.to_string()))
+        toml_text::read(&text).map_err(fault)
     } else {
         serde_json::from_str(&text).map_err(|error| fault(error.to_string()))
     }

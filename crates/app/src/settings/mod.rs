@@ -260,6 +260,17 @@ mod tests {
     }
 
     #[test]
+    fn a_fault_of_the_files_syntax_is_one_line_with_its_place() {
+        let faults = load("[log]\nformat = text\n", &[]).unwrap_err();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(
+            faults[0].starts_with("bidloop.toml: ") && faults[0].ends_with(" at line 2 column 10"),
+            "{faults:?}"
+        );
+        assert!(!faults[0].contains('\n'), "{faults:?}");
+    }
+
+    #[test]
     fn what_an_adapter_would_refuse_is_told_by_the_settings_name() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, content: &str| {

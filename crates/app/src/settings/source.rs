@@ -6,6 +6,8 @@ use std::path::Path;
 
 use toml::Value;
 
+use crate::toml_text;
+
 /// Every setting there is.
 pub(super) const KEYS: [&str; 14] = [
     "attachments.url",
@@ -60,13 +62,10 @@ pub(super) struct Values(pub(super) BTreeMap<&'static str, Found>);
 impl Values {
     pub(super) fn add_file(&mut self, file: &Path, text: &str, faults: &mut Vec<SettingsFault>) {
         let place = format!("in {}", file.display());
-        let table: toml::Table = match text.parse() {
+        let table: toml::Table = match toml_text::read(text) {
             Ok(table) => table,
-            Err(error) => {
-                faults.push(SettingsFault::new(
-                    &file.display().to_string(),
-                    error.to_string().trim_end(),
-                ));
+            Err(fault) => {
+                faults.push(SettingsFault::new(&file.display().to_string(), &fault));
                 return;
             }
         };
