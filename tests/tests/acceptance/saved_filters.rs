@@ -162,6 +162,16 @@ fn a_faulty_filter_or_job_is_named_and_ends_with_status_1() {
             finished.err
         );
     }
+    // What a message repeats of the file cannot break its line or reach the terminal.
+    for filter in [
+        r#"{"x\ny: z": 1, "\u001b[31m": 2}"#,
+        r#"{"keywords": "a\u001b:b"}"#,
+        r#"{"featured": true, "client\r\n": {}}"#,
+    ] {
+        let finished = test(filter, &jobs).expect(1);
+        let is_clean = |line: &str| line.contains("filter.json: ") && !line.contains(char::is_control);
+        assert!(finished.err.lines().all(is_clean), "{filter}: {:?}", finished.err);
+    }
     // A post without an id is no JobPost; its line is named.
     let finished = test("{}", &jobs).expect(1);
     assert!(finished.err.contains('1'), "{}", finished.err);

@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use bidloop_domain::matching::{CompiledFilter, Explanation, PreparedJob};
-use bidloop_domain::model::{FilterFile, JobPost};
+use bidloop_domain::model::{FilterFile, JobPost, in_one_line};
 use serde_json::json;
 
 use super::{Failure, Outcome, database, output};
@@ -113,10 +113,10 @@ fn tell_explanation(explanation: &Explanation, as_json: bool) -> Outcome {
     } else {
         "The filter does not match the job."
     })?;
-    explanation
-        .conditions
-        .iter()
-        .try_for_each(|c| output::line(&format!("{:8} {}: {}", c.result.as_str(), c.path, c.detail)))
+    explanation.conditions.iter().try_for_each(|c| {
+        let told = format!("{:8} {}: {}", c.result.as_str(), c.path, c.detail);
+        output::line(&in_one_line(&told, usize::MAX))
+    })
 }
 
 fn read_filter(file: &Path) -> Result<CompiledFilter, Failure> {

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use bidloop_domain::model::in_one_line;
 use serde::Serialize;
 
 use super::{Failure, Outcome};
@@ -28,11 +29,12 @@ pub(super) fn json_line(value: &impl Serialize) -> Outcome {
     line(&text)
 }
 
-/// Writes what went wrong. If standard error is closed too, the exit status must do.
+/// Writes what went wrong, a line each, whatever the files and values are that it repeats. If standard error is closed
+/// too, the exit status must do.
 pub(super) fn errors(lines: &[String]) {
     let mut err = std::io::stderr().lock();
     for line in lines {
-        if writeln!(err, "{line}").is_err() {
+        if writeln!(err, "{}", in_one_line(line, usize::MAX)).is_err() {
             return;
         }
     }

@@ -16,6 +16,7 @@ mod merge;
 mod money;
 mod number;
 mod object;
+mod one_line;
 mod organization;
 mod saved_filter;
 mod shape_fault;
@@ -54,6 +55,7 @@ pub(crate) use money::decimal_to_number;
 pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, exact_decimal};
 pub use object::Object;
 pub(crate) use object::objects;
+pub use one_line::in_one_line;
 pub use organization::{Subscription, SubscriptionStatus};
 pub use saved_filter::{
     Bounds, ClientConditions, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS, SavedFilter,

@@ -8,6 +8,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::one_line::in_one_line;
+
+/// The longest name shown in a path; an unknown field may have one of any length.
+const MAX_NAME_CHARS: usize = 80;
+
 /// One fault in the shape of a request or a file: a wrong type, an unknown or missing field, a value out of
 /// bounds.
 ///
@@ -53,20 +58,22 @@ impl ShapeFault {
 }
 
 impl fmt::Display for ShapeFault {
-    /// `organizations[0].biddingConfig.minBoost: must be …`; just the message for the whole document.
+    /// `organizations[0].biddingConfig.minBoost: must be …`; just the message for the whole document. One line of
+    /// text, whatever the names and values are that it repeats.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, part) in self.path.iter().enumerate() {
             let is_index = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            let part = in_one_line(part, MAX_NAME_CHARS);
             match (is_index, position) {
                 (true, 1..) => write!(f, "[{part}]")?,
-                (_, 0) => f.write_str(part)?,
+                (_, 0) => f.write_str(&part)?,
                 (false, _) => write!(f, ".{part}")?,
             }
         }
         if !self.path.is_empty() {
             f.write_str(": ")?;
         }
-        f.write_str(&self.message)
+        f.write_str(&in_one_line(&self.message, usize::MAX))
     }
 }
 
@@ -88,6 +95,15 @@ mod tests {
             ShapeFault::new::<&str>(&[], "malformed JSON").to_string(),
             "malformed JSON"
         );
+    }
+
+    #[test]
+    fn what_a_fault_repeats_cannot_break_its_line_or_flood_it() {
+        let name = format!("a\n{}", "x".repeat(500));
+        let line = ShapeFault::new(&[name.as_str(), "b\u{1b}"], "is `\u{7}`,\nno good").to_string();
+        assert!(line.starts_with("a xxx"), "{line}");
+        assert!(line.ends_with("x….b\\u{1b}: is `\\u{7}`, no good"), "{line}");
+        assert!(line.chars().count() < 130, "{line}");
     }
 
     #[test]

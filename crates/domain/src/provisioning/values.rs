@@ -4,9 +4,8 @@
 use serde_json::Value;
 use url::Url;
 
-use super::faults::in_one_line;
 use super::fields::wrong_type;
-use crate::model::{ApiKey, EventKind, InvalidId, Timestamp, WebhookSecret};
+use crate::model::{ApiKey, EventKind, InvalidId, Timestamp, WebhookSecret, in_one_line};
 
 /// The last second of the year 9999. A later time is one given in milliseconds.
 const LAST_SECOND: i64 = 253_402_300_799;

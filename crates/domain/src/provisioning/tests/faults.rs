@@ -345,3 +345,14 @@ fn a_deeply_nested_or_large_file_is_read() {
     let report = World::default().apply(&file).unwrap();
     assert_eq!(report.created.len(), 5_002);
 }
+
+#[test]
+fn what_a_keyword_fault_repeats_of_the_expression_is_cleaned() {
+    let file = organization(
+        &json!({"campaigns": [{"id": "c", "name": "C", "mode": "automatic",
+        "filters": [{"id": "f", "keywords": "a\u{1b}[2J:b"}]}]}),
+    );
+    let lines = lines(&file);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains(r"`a\u{1b}[2J:` is no field"), "{lines:?}");
+}
