@@ -2,13 +2,12 @@
 //! `SubmitBidRequest`; decision A2).
 
 use bidloop_domain::bidding::QuestionAnswerPair;
-use bidloop_domain::model::{BidRequest, BiddingConfig, CoverLetter, ShapeFault};
+use bidloop_domain::model::{BidRequest, BiddingConfig, CoverLetter, ShapeFault, read_json};
 use bidloop_domain::use_case::RequestFault;
 use serde_json::Value;
 use validator::{Validate, ValidationError};
 
 use crate::fault_list::{FaultList, Members};
-use crate::strict_json;
 
 const PAIRS: &str = "questionAnswerPairs";
 
@@ -48,7 +47,7 @@ pub(crate) fn storable(text: &str) -> Result<(), ValidationError> {
 
 /// Reads a bid's body.
 pub(crate) fn parse(bytes: &[u8]) -> Result<BidRequest, RequestFault> {
-    let value = strict_json::read(bytes).map_err(RequestFault::Shape)?;
+    let value = read_json(bytes).map_err(RequestFault::Shape)?;
     let mut faults = FaultList::default();
     let request = read(value, &mut faults);
     if let Err(errors) = request.validate() {

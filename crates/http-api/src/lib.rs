@@ -25,7 +25,6 @@ mod reject_body;
 mod request_body;
 mod routes;
 mod server;
-mod strict_json;
 mod unread_body;
 
 pub use api::HttpApi;

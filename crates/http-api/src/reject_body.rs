@@ -1,11 +1,11 @@
 //! The optional body of a rejection (specification, `RejectLeadRequest`).
 
+use bidloop_domain::model::read_json;
 use bidloop_domain::use_case::RequestFault;
 use validator::Validate;
 
 use crate::bid_body::storable;
 use crate::fault_list::{FaultList, Members};
-use crate::strict_json;
 
 #[derive(Debug, Default, Validate)]
 struct RejectLeadRequest {
@@ -21,7 +21,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<String>, RequestFault> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let value = strict_json::read(bytes).map_err(RequestFault::Shape)?;
+    let value = read_json(bytes).map_err(RequestFault::Shape)?;
     let mut faults = FaultList::default();
     let mut request = RejectLeadRequest::default();
     if let Some(mut members) = Members::of(value, &[], &mut faults) {

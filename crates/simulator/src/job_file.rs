@@ -1,6 +1,6 @@
 //! Job posts from a file of JSON lines. Owns the reading and the faults by line; posts are taken as they are.
 
-use serde_json::Value;
+use bidloop_domain::model::read_json;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,10 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Box<str>>, JobFileError> {
             line: index + 1,
             message,
         };
-        let value: Value = serde_json::from_str(line).map_err(|error| fault(format!("no JSON: {error}")))?;
+        let value = read_json(line.as_bytes()).map_err(|faults| {
+            let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            fault(told.join("; "))
+        })?;
         post::check(&value).map_err(fault)?;
         posts.push(Box::from(line));
     }
@@ -82,7 +85,7 @@ mod tests {
             Err("jobs:3: title: missing".to_owned())
         );
         let broken = read_text("{\"title\": \"a\"}\n{\"title\"").unwrap_err();
-        assert!(broken.starts_with("jobs:2: no JSON: "), "{broken}");
+        assert!(broken.starts_with("jobs:2: is not valid JSON: "), "{broken}");
     }
 
     #[test]

@@ -138,7 +138,13 @@ token = "token-1"
         second,
         json!({"created": [], "changed": [], "removed": [], "unchanged": 3, "secrets": []})
     );
-    for broken in ["{", "", "[1, 2", "{\"organizations\": []} x"] {
+    for broken in [
+        "{",
+        "",
+        "[1, 2",
+        "{\"organizations\": []} x",
+        "{\"organizations\": [], \"organizations\": []}",
+    ] {
         let finished = installation.run_with(&["apply", "-"], broken).expect(1);
         assert!(!finished.err.is_empty() && finished.out.is_empty());
     }

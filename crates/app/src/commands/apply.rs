@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
-use super::{Failure, Outcome, database, output};
+use super::{Failure, Outcome, database, input, output};
 use crate::service::Operations;
 use crate::settings::Settings;
 use crate::toml_text;
@@ -51,16 +51,14 @@ async fn backfill(operations: &Operations) -> Result<(), bidloop_domain::port::S
 
 /// JSON, or TOML by the file's name.
 fn read_document(file: &Path) -> Result<Value, Failure> {
-    let text = output::read_input(file)?;
-    let fault = |error: String| Failure::failed(format!("{}: {error}", file.display()));
-    if file
+    let is_toml = file
         .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
-    {
-        toml_text::read(&text).map_err(fault)
-    } else {
-        serde_json::from_str(&text).map_err(|error| fault(error.to_string()))
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+    if !is_toml {
+        return input::json(file);
     }
+    toml_text::read(&input::text(file)?)
+        .map_err(|fault| Failure::failed(format!("{}: {fault}", file.display())))
 }
 
 /// Files relative to a folder.

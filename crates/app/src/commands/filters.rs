@@ -7,7 +7,7 @@ use bidloop_domain::matching::{CompiledFilter, Explanation, PreparedJob};
 use bidloop_domain::model::{FilterFile, JobPost, in_one_line};
 use serde_json::json;
 
-use super::{Failure, Outcome, database, output};
+use super::{Failure, Outcome, database, input, output};
 use crate::cli::FiltersCommand;
 use crate::service::Stores;
 use crate::settings::Settings;
@@ -27,8 +27,7 @@ pub(super) async fn run(settings: &Settings, command: FiltersCommand) -> Outcome
         }
         FiltersCommand::Explain { filter, job, json } => {
             let filter = read_filter(&filter)?;
-            let post = JobPost::parse(&output::read_input(&job)?)
-                .map_err(|fault| Failure::failed(format!("{}: {fault}", job.display())))?;
+            let post = input::job_post(&input::text(&job)?, job.display()).map_err(Failure::Failed)?;
             tell_explanation(&filter.explain(&PreparedJob::new(&post)), json)
         }
     }
@@ -59,9 +58,9 @@ fn test_file(filter: &CompiledFilter, file: &Path) -> Result<Tested, Failure> {
         if line.trim().is_empty() {
             continue;
         }
-        match JobPost::parse(&line) {
+        match input::job_post(&line, format_args!("{place}, line {number}")) {
             Ok(post) => tested.add(filter, &post),
-            Err(fault) => faults.push(format!("{place}, line {number}: {fault}")),
+            Err(told) => faults.extend(told),
         }
     }
     if faults.is_empty() {
@@ -120,7 +119,7 @@ fn tell_explanation(explanation: &Explanation, as_json: bool) -> Outcome {
 }
 
 fn read_filter(file: &Path) -> Result<CompiledFilter, Failure> {
-    let parsed = FilterFile::parse(&output::read_input(file)?).and_then(|parsed| parsed.filter.check());
+    let parsed = FilterFile::parse(&input::text(file)?).and_then(|parsed| parsed.filter.check());
     parsed.map_err(|faults| {
         Failure::Failed(
             faults

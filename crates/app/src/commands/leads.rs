@@ -2,9 +2,9 @@
 
 use bidloop_domain::model::{Actor, LeadId};
 use bidloop_domain::use_case::OperateLeadsError;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Failure, Outcome, database, output};
+use super::{Failure, Outcome, database, input, output};
 use crate::cli::LeadsCommand;
 use crate::service::Operations;
 use crate::settings::Settings;
@@ -30,9 +30,7 @@ pub(super) async fn run(settings: &Settings, command: LeadsCommand) -> Outcome {
             file,
             json: as_json,
         } => {
-            let text = output::read_input(&file)?;
-            let config: Value = serde_json::from_str(&text)
-                .map_err(|error| Failure::failed(format!("{}: {error}", file.display())))?;
+            let config = input::json(&file)?;
             let config = leads.configure(&LeadId::from_caller(&lead), &config).await?;
             if as_json {
                 return output::json(&json!({ "leadId": lead, "biddingConfig": config }));

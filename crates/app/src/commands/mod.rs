@@ -6,6 +6,7 @@ mod config;
 mod database;
 mod demo;
 mod filters;
+mod input;
 mod keys;
 mod leads;
 mod migrate;

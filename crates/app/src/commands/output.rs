@@ -1,7 +1,6 @@
-//! Reading input files, writing results to standard output and failures to standard error.
+//! Writing results to standard output and failures to standard error.
 
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::Write;
 
 use bidloop_domain::model::in_one_line;
 use serde::Serialize;
@@ -38,15 +37,4 @@ pub(super) fn errors(lines: &[String]) {
             return;
         }
     }
-}
-
-/// The text of an input file; `-` is standard input.
-pub(super) fn read_input(file: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = if file == Path::new("-") {
-        std::io::stdin().lock().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(file)
-    };
-    read.map_err(|error| Failure::failed(format!("{}: cannot be read: {error}", file.display())))
 }

@@ -20,6 +20,7 @@ mod one_line;
 mod organization;
 mod saved_filter;
 mod shape_fault;
+mod strict_json;
 mod suggestion;
 mod timestamp;
 mod webhook;
@@ -62,6 +63,7 @@ pub use saved_filter::{
     SkillLists, VendorConditions, WhenUnknown,
 };
 pub use shape_fault::ShapeFault;
+pub use strict_json::read_json;
 pub(crate) use suggestion::closest;
 pub use timestamp::Timestamp;
 pub use webhook::{

@@ -12,7 +12,7 @@ mod tests;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::{PaymentKind, ShapeFault};
+use super::{PaymentKind, ShapeFault, read_json};
 use crate::matching::CompiledFilter;
 
 /// The most values a list of a filter may have.
@@ -226,10 +226,8 @@ pub struct FilterFile {
 }
 
 impl FilterFile {
-    /// Reads the file's text; malformed JSON is one fault with an empty path.
+    /// Reads the file's text; malformed JSON is one fault with an empty path, and a field named twice is one too.
     pub fn parse(json: &str) -> Result<Self, Vec<ShapeFault>> {
-        let value: Value = serde_json::from_str(json)
-            .map_err(|error| vec![ShapeFault::new::<&str>(&[], error.to_string())])?;
-        reading::read_file(&value)
+        reading::read_file(&read_json(json.as_bytes())?)
     }
 }

@@ -1,18 +1,32 @@
-//! JSON read strictly: an object that names a member twice is faulty, since readers disagree about which counts.
+//! JSON of callers, read strictly: an object that names a member twice is faulty, since readers disagree about which
+//! counts, and whoever wrote it meant both.
 
 use std::cell::RefCell;
 use std::fmt;
 
-use bidloop_domain::model::ShapeFault;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::fault_list::FaultList;
+use super::shape_fault::ShapeFault;
 
-/// Reads one document. Malformed JSON (nesting beyond 128 levels included) is one fault with an empty
-/// path; members that occur twice are a fault each.
-pub(crate) fn read(bytes: &[u8]) -> Result<Value, Vec<ShapeFault>> {
-    let faults = RefCell::new(FaultList::default());
+/// Most repeated members told of: a document of nothing else must not make an answer many times its size.
+const MOST_FAULTS: usize = 50;
+
+/// Reads one document: a request's body or a file.
+///
+/// ```
+/// use bidloop_domain::model::read_json;
+///
+/// assert_eq!(read_json(br#"{"a": [1]}"#).unwrap()["a"][0], 1);
+/// let faults = read_json(br#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();
+/// assert_eq!(faults[0].to_string(), "a.b: occurs more than once");
+/// ```
+///
+/// # Errors
+/// Malformed JSON (nesting beyond 128 levels included) is one fault with an empty path; members that occur more than
+/// once are a fault each (decision A2, `docs/rules.md#a2`).
+pub fn read_json(bytes: &[u8]) -> Result<Value, Vec<ShapeFault>> {
+    let faults = RefCell::new(Vec::new());
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let strict = Strict {
         place: &Place::Document,
@@ -28,11 +42,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Value, Vec<ShapeFault>> {
         )]),
         Ok(value) => {
             let faults = faults.into_inner();
-            if faults.is_empty() {
-                Ok(value)
-            } else {
-                Err(faults.into_faults())
-            }
+            if faults.is_empty() { Ok(value) } else { Err(faults) }
         }
     }
 }
@@ -64,7 +74,7 @@ impl Place<'_> {
 
 struct Strict<'a> {
     place: &'a Place<'a>,
-    faults: &'a RefCell<FaultList>,
+    faults: &'a RefCell<Vec<ShapeFault>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
@@ -130,9 +140,10 @@ impl<'de> Visitor<'de> for Strict<'_> {
                 faults: self.faults,
             })?;
             if object.contains_key(&name) {
-                self.faults
-                    .borrow_mut()
-                    .add(&place.path(), "occurs more than once");
+                let mut faults = self.faults.borrow_mut();
+                if faults.len() < MOST_FAULTS {
+                    faults.push(ShapeFault::new(&place.path(), "occurs more than once"));
+                }
             }
             object.insert(name, value);
         }
@@ -147,7 +158,7 @@ mod tests {
     use super::*;
 
     fn paths(text: &str) -> Vec<String> {
-        read(text.as_bytes())
+        read_json(text.as_bytes())
             .unwrap_err()
             .iter()
             .map(|fault| fault.path.join("."))
@@ -158,7 +169,7 @@ mod tests {
     fn every_kind_of_value_is_read_as_it_stands() {
         let text = r#"{"a": [1, -2, 2.5, true, null, "x\u00e9"], "b": {}}"#;
         assert_eq!(
-            read(text.as_bytes()),
+            read_json(text.as_bytes()),
             Ok(json!({"a": [1, -2, 2.5, true, null, "xé"], "b": {}}))
         );
     }
@@ -169,6 +180,12 @@ mod tests {
             paths(r#"{"a": 1, "a": 1, "b": [{"c": 1}, {"c": 1, "c": 2}]}"#),
             ["a", "b.1.c"]
         );
+    }
+
+    #[test]
+    fn a_flood_of_repeated_members_is_told_in_part() {
+        let text = format!("{{{}\"a\": 1}}", "\"a\": 1,".repeat(1_000));
+        assert_eq!(paths(&text).len(), MOST_FAULTS);
     }
 
     #[test]
@@ -186,6 +203,6 @@ mod tests {
         ] {
             assert_eq!(paths(text), [""], "{}", &text[..text.len().min(20)]);
         }
-        assert!(read(b"{\"a\": \"\xff\"}").is_err());
+        assert!(read_json(b"{\"a\": \"\xff\"}").is_err());
     }
 }
