@@ -12,6 +12,7 @@ use crate::fixture::{
     World, activities, activity, at, at_once, campaign, commit, ended, organization, submitted, titled_job,
     webhook,
 };
+use crate::leads::dry_run_of;
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
 #[macro_export]
@@ -34,6 +35,7 @@ macro_rules! delivery_store_contracts {
                 a_delivery_of_a_removed_campaign_has_no_campaign_name,
                 an_end_is_recorded_once_by_the_one_who_began,
                 what_is_sending_beyond_its_deadline_is_interrupted_and_never_sent_again,
+                an_interrupted_delivery_of_a_dry_run_is_recorded_as_one,
                 what_is_sending_within_its_deadline_is_left_alone,
                 of_many_recoveries_at_once_each_delivery_is_interrupted_once,
                 of_an_end_and_an_interruption_at_once_one_counts,
@@ -341,6 +343,29 @@ pub async fn what_is_sending_beyond_its_deadline_is_interrupted_and_never_sent_a
     assert_eq!(world.stores.deliveries.interrupt_overdue(at(122)).await, Ok(0));
     assert_eq!(world.pending().await, []);
     assert!(begin(&world, &pending, "me").await.is_empty());
+}
+
+pub async fn an_interrupted_delivery_of_a_dry_run_is_recorded_as_one(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(7));
+    world
+        .stores
+        .leads
+        .record_dry_run(&entry, &dry_run_of(&lead))
+        .await
+        .unwrap();
+    let begun = begin(&world, &world.pending().await, "me").await;
+    assert_eq!(begun.len(), 2);
+    assert_eq!(world.stores.deliveries.interrupt_overdue(at(121)).await, Ok(2));
+    let entries = activities(&world.stores, &world.organization).await;
+    for delivery in begun {
+        let recorded = entries
+            .iter()
+            .find(|entry| entry.id == ActivityId::of_delivery(delivery.id))
+            .unwrap();
+        let is_bid_complete = delivery.payload.kind() == EventKind::BidComplete;
+        assert_eq!(recorded.dry_run, is_bid_complete);
+    }
 }
 
 pub async fn what_is_sending_within_its_deadline_is_left_alone(stores: Stores) {

@@ -419,7 +419,7 @@ pub async fn a_leads_configuration_is_replaced(stores: Stores) {
     );
 }
 
-fn dry_run_of(lead: &Lead) -> NewEvent {
+pub(crate) fn dry_run_of(lead: &Lead) -> NewEvent {
     NewEvent {
         id: EventId(fresh_uuid()),
         organization_id: lead.organization_id.clone(),

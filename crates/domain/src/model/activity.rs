@@ -145,7 +145,7 @@ pub struct Activity {
     pub outcome: String,
     /// The status answered, for requests over HTTP.
     pub http_status: Option<u16>,
-    /// Whether a bid was a dry run.
+    /// Whether a bid was a dry run, or a delivery tells of one.
     pub dry_run: bool,
     /// One sentence for people.
     pub message: String,

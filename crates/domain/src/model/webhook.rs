@@ -111,6 +111,19 @@ impl EventPayload {
             Self::BidComplete(_) => EventKind::BidComplete,
         }
     }
+
+    /// Whether it tells of a dry run (decision C1).
+    pub fn is_dry_run(&self) -> bool {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Data {
+            dry_run: bool,
+        }
+        match self {
+            Self::JobNew => false,
+            Self::BidComplete(data) => serde_json::from_str::<Data>(data).is_ok_and(|data| data.dry_run),
+        }
+    }
 }
 
 /// Where a delivery stands (decision C5).

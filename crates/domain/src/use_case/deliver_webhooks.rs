@@ -333,6 +333,7 @@ fn activity_of(
             lead_id: &delivery.lead_id,
             id: delivery.id,
             event,
+            dry_run: delivery.payload.is_dry_run(),
             endpoint_id: &delivery.target.endpoint_id,
             url: &delivery.target.url,
         },
@@ -355,6 +356,8 @@ pub struct DeliveryFacts<'a> {
     pub id: DeliveryId,
     /// What was, or was not, sent.
     pub event: EventKind,
+    /// Whether that tells of a dry run.
+    pub dry_run: bool,
     /// To which endpoint.
     pub endpoint_id: &'a EndpointId,
     /// Where to.
@@ -379,7 +382,7 @@ pub fn delivery_activity(
         actor: Actor::service(),
         outcome: if end.delivered { "delivered" } else { "failed" }.to_owned(),
         http_status: None,
-        dry_run: false,
+        dry_run: facts.dry_run,
         message,
         details: details(json!({
             "deliveryId": facts.id,

@@ -211,7 +211,7 @@ impl State {
             actor: Actor::service(),
             outcome: "failed".to_owned(),
             http_status: None,
-            dry_run: false,
+            dry_run: delivery.payload.is_dry_run(),
             message: message.to_owned(),
             details: details.as_object().cloned().unwrap_or_default(),
         };

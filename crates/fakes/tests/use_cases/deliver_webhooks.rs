@@ -125,6 +125,23 @@ async fn every_delivery_carries_its_id_and_a_standard_webhooks_signature() {
 }
 
 #[tokio::test]
+async fn the_activity_of_a_dry_runs_delivery_says_that_it_was_one() {
+    let (service, lead) = Service::with_lead().await;
+    crate::submit_bid::bid(&service, &lead, Ok(dry_run(request())))
+        .await
+        .unwrap();
+    service.deliver().await;
+    let mut told: Vec<(Value, bool)> = service
+        .activities(ActivityKind::Delivery)
+        .await
+        .into_iter()
+        .map(|entry| (entry.details["event"].clone(), entry.dry_run))
+        .collect();
+    told.sort_by_key(|(event, _)| event.to_string());
+    assert_eq!(told, [(json!("bid_complete"), true), (json!("job.new"), false)]);
+}
+
+#[tokio::test]
 async fn both_secrets_sign_until_the_overlap_ends() {
     let service = Service::new().await;
     let (old, new) = (hook().secret, WebhookSecret::generate([9; 32]));

@@ -350,6 +350,7 @@ async fn fail(
         lead_id: &lead,
         id,
         event,
+        dry_run: row.payload().is_ok_and(|payload| payload.is_dry_run()),
         endpoint_id: &endpoint,
         url,
     };
