@@ -27,6 +27,7 @@ macro_rules! match_store_contracts {
                 signatures_are_read_by_number_in_ascending_order,
                 a_changed_jobs_signature_takes_the_place_of_the_old_one,
                 a_missing_signature_can_be_stored_later,
+                numbers_of_stored_jobs_are_read_without_those_that_are_gone,
                 jobs_are_read_by_their_numbers_and_those_that_are_gone_passed_over,
                 a_switch_replaces_the_matches_and_settles_the_backfill,
                 new_matches_take_the_moment_of_the_switch_in_posting_order,
@@ -270,6 +271,26 @@ pub async fn a_missing_signature_can_be_stored_later(stores: Stores) {
     world.stores.matches.store_signatures(&later).await.unwrap();
     world.stores.matches.store_signatures(&[]).await.unwrap();
     assert_eq!(signatures(&world, 0, watermark).await, expected);
+}
+
+pub async fn numbers_of_stored_jobs_are_read_without_those_that_are_gone(stores: Stores) {
+    let (world, _, watermark) = changed_world(stores).await;
+    let oldest = watermark - 3;
+    let changed = titled_job("1", at(1), "Cobol", &[]);
+    world.ingest(at(30), vec![changed]).await;
+    for (first, last, expected) in [
+        (
+            0,
+            watermark + 9,
+            vec![oldest + 1, oldest + 2, watermark, watermark + 1],
+        ),
+        (oldest, oldest, vec![]),
+        (oldest, oldest + 1, vec![oldest + 1]),
+        (watermark, oldest, vec![]),
+    ] {
+        let seqs = world.stores.matches.job_seqs(first, last).await;
+        assert_eq!(seqs, Ok(expected), "{first} to {last}");
+    }
 }
 
 pub async fn jobs_are_read_by_their_numbers_and_those_that_are_gone_passed_over(stores: Stores) {

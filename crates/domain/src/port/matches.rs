@@ -80,6 +80,10 @@ pub trait MatchStore: Send + Sync + std::fmt::Debug {
     /// one of this version, which were stored by an older one, are left out.
     async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError>;
 
+    /// The sequence numbers from `first` to `last` that stored jobs have, in ascending order. The others are gone, because
+    /// the jobs changed.
+    async fn job_seqs(&self, first: i64, last: i64) -> Result<Vec<i64>, StoreError>;
+
     /// Stores the signatures of jobs that have none of this version. One whose job is gone by now does no harm.
     async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError>;
 

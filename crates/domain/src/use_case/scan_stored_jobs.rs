@@ -193,6 +193,11 @@ impl JobScan {
             }
         }
         unsigned.extend(next..=last);
+        if unsigned.len() > JOBS_AT_ONCE {
+            // Mostly numbers that are gone: jobs change time and again. One question tells them from the others.
+            let seqs = self.matches.job_seqs(first, last).await?;
+            unsigned.retain(|seq| seqs.binary_search(seq).is_ok());
+        }
         let dismissed = signatures.len() - passed.len();
         self.looked_at.fetch_add(dismissed as u64, Ordering::Relaxed);
         Ok((passed, unsigned))

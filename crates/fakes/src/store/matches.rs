@@ -74,6 +74,18 @@ impl MatchStore for MemoryStore {
             .collect())
     }
 
+    async fn job_seqs(&self, first: i64, last: i64) -> Result<Vec<i64>, StoreError> {
+        let state = self.state()?;
+        if first > last {
+            return Ok(Vec::new());
+        }
+        Ok(state
+            .jobs_by_seq
+            .range(first..=last)
+            .map(|(seq, _)| *seq)
+            .collect())
+    }
+
     async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError> {
         let mut guard = self.state()?;
         let state = &mut *guard;

@@ -272,6 +272,10 @@ impl MatchStore for Watched {
         Ok(signatures)
     }
 
+    async fn job_seqs(&self, first: i64, last: i64) -> Result<Vec<i64>, StoreError> {
+        self.store.job_seqs(first, last).await
+    }
+
     async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError> {
         let seqs = signatures.iter().map(|stored| stored.seq);
         self.signed_later.lock().unwrap().extend(seqs);

@@ -49,6 +49,11 @@ impl MatchStore for Store {
             .await
     }
 
+    async fn job_seqs(&self, first: i64, last: i64) -> Result<Vec<i64>, StoreError> {
+        self.read(async move |conn: &mut Conn| job_seqs(conn, first, last).await)
+            .await
+    }
+
     async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError> {
         let rows = signatures
             .iter()
@@ -172,6 +177,13 @@ async fn stored_jobs(conn: &mut Conn, newest: i64, limit: u32) -> Result<Vec<Sto
         .load(conn)
         .await?;
     rows.into_iter().map(StoredJobRow::into_stored_job).collect()
+}
+
+async fn job_seqs(conn: &mut Conn, first: i64, last: i64) -> Result<Vec<i64>, Failure> {
+    let seqs = jobs::table
+        .filter(jobs::seq.between(first, last))
+        .order(jobs::seq);
+    Ok(seqs.select(jobs::seq).load(conn).await?)
 }
 
 async fn jobs_at(conn: &mut Conn, seqs: &[i64]) -> Result<Vec<StoredJob>, Failure> {

@@ -12,11 +12,12 @@ use crate::port::{Backfill, DueBackfills, SwitchMatches};
 /// The highest number: more than two pages of signatures.
 const WATERMARK: i64 = 2 * SIGNATURES_AT_ONCE + 5;
 
-/// Titles and signatures by number, and the numbers whose jobs were read.
+/// Titles and signatures by number, and the numbers whose jobs were asked for and read.
 #[derive(Debug, Default)]
 struct Jobs {
     titles: BTreeMap<i64, &'static str>,
     signatures: Mutex<BTreeMap<i64, JobSignature>>,
+    asked_for: Mutex<Vec<i64>>,
     read: Mutex<Vec<i64>>,
     stored: Mutex<Vec<Vec<i64>>>,
 }
@@ -67,6 +68,10 @@ impl MatchStore for Jobs {
         Ok(some.collect())
     }
 
+    async fn job_seqs(&self, first: i64, last: i64) -> Result<Vec<i64>, StoreError> {
+        Ok(self.titles.range(first..=last).map(|(seq, _)| *seq).collect())
+    }
+
     async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError> {
         let seqs = signatures.iter().map(|stored| stored.seq).collect();
         self.stored.lock().unwrap().push(seqs);
@@ -75,6 +80,7 @@ impl MatchStore for Jobs {
 
     /// In descending order, since the port promises none.
     async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError> {
+        self.asked_for.lock().unwrap().extend(seqs);
         let mut jobs: Vec<StoredJob> = seqs.iter().filter_map(|seq| self.job(*seq)).collect();
         jobs.sort_unstable_by_key(|job| std::cmp::Reverse(job.seq));
         self.read.lock().unwrap().extend(jobs.iter().map(|job| job.seq));
@@ -154,9 +160,15 @@ fn jobs_at_the_ends_of_pages_of_signatures_are_found_signed_or_not() {
             "{signed:?}"
         );
         jobs.read.lock().unwrap().clear();
+        jobs.asked_for.lock().unwrap().clear();
         assert_eq!(found(&jobs, &lists[..1]), [rust], "{signed:?}");
         let read = jobs.read.lock().unwrap().len();
         assert_eq!(read, if signed[1] { 4 } else { 8 }, "{signed:?}");
+        let asked_for = jobs.asked_for.lock().unwrap().len();
+        assert!(
+            asked_for < 20,
+            "not for all that are gone: {asked_for}, {signed:?}"
+        );
     }
 }
 
