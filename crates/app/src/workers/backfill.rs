@@ -73,7 +73,14 @@ pub(crate) async fn backfill(
         tokio::select! {
             ended = threads.join_next() => match ended {
                 None => break,
-                Some(ended) => outcome = outcome.and(ended.unwrap_or_else(|error| Err(cut_short(&error)))),
+                Some(ended) => {
+                    let ended = ended.unwrap_or_else(|error| Err(cut_short(&error)));
+                    if ended.is_err() {
+                        // The others would finish in vain.
+                        run.scan().stop();
+                    }
+                    outcome = outcome.and(ended);
+                }
             },
             () = stop.cancelled() => {
                 run.scan().stop();
