@@ -328,7 +328,11 @@ fn a_dry_run_sends_a_simulated_bid_complete_and_changes_nothing_else(kind: Kind)
             .any(|line| line["kind"] == "bid" && line["dryRun"] == true && line["outcome"] == "accepted")
     );
     for line in lines.iter().filter(|line| line["kind"] == "delivery") {
-        assert_eq!(line["dryRun"], line["details"]["event"] == "bid_complete", "{line}");
+        assert_eq!(
+            line["dryRun"],
+            line["details"]["event"] == "bid_complete",
+            "{line}"
+        );
     }
 
     // Neither the quota nor an earlier bid is looked at.
