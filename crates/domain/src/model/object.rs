@@ -5,7 +5,7 @@ use serde::forward_to_deserialize_any;
 
 /// A `T` that is read from an object alone, although its derived code would take a list too.
 ///
-/// It holds for the value itself; for values within it their fields ask for it ([`optional_object`] and others).
+/// It holds for the value itself; the fields of a `T` have to ask for it too.
 ///
 /// ```
 /// use bidloop_domain::model::{Object, Skill};
