@@ -276,10 +276,17 @@ impl JobText {
         else {
             return false;
         };
-        let mut place = self.word(*rarest).first_place;
+        let rarest = self.word(*rarest);
+        if rarest.places as usize * numbers.len() > self.sequence.len() {
+            return self.contains_repetitive(numbers, prefix, fields);
+        }
+        let mut place = rarest.first_place;
         while place != NOWHERE {
             let start = (place as usize).checked_sub(offset);
-            if start.is_some_and(|start| self.phrase_stands_at(start, numbers, prefix, fields)) {
+            let stands = |start: usize| self.sequence.get(start..start + numbers.len()) == Some(numbers);
+            if start
+                .is_some_and(|start| stands(start) && self.may_stand_at(start, numbers.len(), prefix, fields))
+            {
                 return true;
             }
             place = self.next_place[place as usize];
@@ -287,15 +294,38 @@ impl JobText {
         false
     }
 
-    fn phrase_stands_at(
-        &self,
-        start: usize,
-        numbers: &[u32],
-        prefix: Option<&str>,
-        fields: FieldSet,
-    ) -> bool {
-        let end = start + numbers.len();
-        if self.sequence.get(start..end) != Some(numbers) || !fields.contains(self.field_at(start)) {
+    /// The same by one pass over the whole text (Knuth, Morris and Pratt): a text that repeats a few words, held against a
+    /// phrase that does so too, would be compared word by word at nearly every place.
+    fn contains_repetitive(&self, numbers: &[u32], prefix: Option<&str>, fields: FieldSet) -> bool {
+        // For each beginning of the phrase, the length of the longest shorter one with which it ends.
+        let mut shorter = vec![0; numbers.len()];
+        let mut length = 0;
+        for end in 1..numbers.len() {
+            while length > 0 && numbers[length] != numbers[end] {
+                length = shorter[length - 1];
+            }
+            length += usize::from(numbers[length] == numbers[end]);
+            shorter[end] = length;
+        }
+        let mut length = 0;
+        for (place, number) in self.sequence.iter().enumerate() {
+            while length > 0 && numbers[length] != *number {
+                length = shorter[length - 1];
+            }
+            length += usize::from(numbers[length] == *number);
+            if length == numbers.len() {
+                if self.may_stand_at(place + 1 - length, length, prefix, fields) {
+                    return true;
+                }
+                length = shorter[length - 1];
+            }
+        }
+        false
+    }
+
+    /// Whether words that stand at `start` stand in one of the fields, and before a word beginning with `prefix` if given.
+    fn may_stand_at(&self, start: usize, length: usize, prefix: Option<&str>, fields: FieldSet) -> bool {
+        if !fields.contains(self.field_at(start)) {
             return false;
         }
         let Some(prefix) = prefix else {
@@ -303,7 +333,7 @@ impl JobText {
         };
         // A text's last word is followed by a boundary, so there always is a place behind a phrase.
         self.sequence
-            .get(end)
+            .get(start + length)
             .is_some_and(|&next| next != BOUNDARY && self.spelling(next).starts_with(prefix))
     }
 

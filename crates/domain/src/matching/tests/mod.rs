@@ -3,6 +3,7 @@
 mod contract;
 mod entries;
 mod index;
+mod phrases;
 mod reference;
 mod signature;
 
