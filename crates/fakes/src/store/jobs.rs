@@ -221,8 +221,7 @@ impl State {
         }
     }
 
-    /// Takes the changed job out of the campaigns that it no longer matches and into those that it newly does, and puts
-    /// it where its posting time belongs in the others;
+    /// Takes the changed job out of the campaigns that it no longer matches and into those that it newly does;
     /// answers how many gained it.
     fn match_changed_job(&mut self, job: &MatchedJob, seq: i64, at: Timestamp) -> u64 {
         let mut gained = 0;
@@ -235,11 +234,7 @@ impl State {
                 match held {
                     Some(place) if matches => {
                         campaign.matches[place].seq = seq;
-                        if campaign.matches[place].posted_at != job.posted_at {
-                            let mut reposted = campaign.matches.remove(place);
-                            reposted.posted_at = job.posted_at;
-                            campaign.insert_match(reposted);
-                        }
+                        campaign.matches[place].posted_at = job.posted_at;
                     }
                     Some(place) => {
                         campaign.matches.remove(place);
@@ -272,7 +267,7 @@ impl CampaignEntry {
         })
     }
 
-    fn insert_match(&mut self, new: Match) {
+    pub(super) fn insert_match(&mut self, new: Match) {
         let place = self
             .matches
             .iter()

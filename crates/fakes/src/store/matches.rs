@@ -144,7 +144,7 @@ impl MatchStore for MemoryStore {
             .iter()
             .map(|known| known.seq)
             .filter(|seq| *seq > watermark);
-        let mut list: Vec<Match> = found
+        let list: Vec<Match> = found
             .iter()
             .copied()
             .chain(ingested)
@@ -165,9 +165,22 @@ impl MatchStore for MemoryStore {
                 })
             })
             .collect();
-        list.sort_by_key(Match::place);
-        let total = count(list.len());
-        campaign.matches = list;
+        // What remains keeps its order; the others go to their places among it.
+        let places: HashMap<JobId, usize> = campaign
+            .matches
+            .iter()
+            .zip(0..)
+            .map(|(known, place)| (known.job_id.clone(), place))
+            .collect();
+        let (mut kept, mut gained): (Vec<Match>, Vec<Match>) =
+            list.into_iter().partition(|new| places.contains_key(&new.job_id));
+        kept.sort_by_key(|known| places.get(&known.job_id));
+        gained.sort_by_key(Match::place);
+        let total = count(kept.len() + gained.len());
+        campaign.matches = kept;
+        for new in gained {
+            campaign.insert_match(new);
+        }
         campaign.backfill_due = false;
         Ok(SwitchMatches::Switched { total })
     }

@@ -26,11 +26,10 @@ pub(super) struct KnownMatch {
 /// The campaigns that list a job, by its id.
 type Listed<'k> = HashMap<&'k str, HashSet<&'k CampaignKey>>;
 
-/// What a campaign's list loses and gains, and what may move in it.
+/// What a campaign's list loses and gains.
 #[derive(Default)]
 struct Edit<'p> {
     lost: Vec<&'p str>,
-    reposted: Vec<&'p str>,
     gained: Vec<(LeadId, &'p Arrival<'p>)>,
 }
 
@@ -69,7 +68,7 @@ pub(super) async fn known_matches(
 
 /// Takes the jobs out of the lists of campaigns that they match no longer, and puts them into those of campaigns
 /// that they newly match: with the lead's `createdAt` if there is a lead, else `at`. Where they remain, they keep their
-/// `createdAt` and go by their new posting time.
+/// `createdAt` and their place.
 pub(super) async fn match_anew(
     conn: &mut Conn,
     lists: &mut CampaignLists,
@@ -104,12 +103,7 @@ pub(super) async fn match_anew(
                 job_id: arrival.id().to_owned(),
             });
         }
-        if !edit.lost.is_empty() || !gained.is_empty() {
-            campaign.list.edit(conn, &edit.lost, gained).await?;
-        }
-        for job_id in &edit.reposted {
-            campaign.list.reorder(conn, job_id).await?;
-        }
+        campaign.list.edit(conn, &edit.lost, gained).await?;
     }
     Ok(())
 }
@@ -126,8 +120,6 @@ fn edits<'p>(
         for &campaign in held.into_iter().flatten() {
             if !wanted.contains(&campaign) {
                 edits.entry(campaign).or_default().lost.push(arrival.id());
-            } else if arrival.is_reposted {
-                edits.entry(campaign).or_default().reposted.push(arrival.id());
             }
         }
         for campaign in wanted {

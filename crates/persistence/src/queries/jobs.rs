@@ -30,8 +30,6 @@ use crate::schema::{feed_position, filters, jobs, revision_counter};
 pub(super) struct Arrival<'p> {
     pub(super) job: &'p MatchedJob,
     pub(super) seq: i64,
-    /// Whether it was stored before with another posting time.
-    pub(super) is_reposted: bool,
 }
 
 impl<'p> Arrival<'p> {
@@ -185,17 +183,16 @@ async fn sort_out<'p>(
         ..Arrivals::default()
     };
     for job in later_ones {
-        let before = known.get(job.id.as_ref());
-        if before.is_some_and(|(_, content)| *content == job.json) {
+        let content = known.get(job.id.as_ref());
+        if content.is_some_and(|content| *content == job.json) {
             continue;
         }
         arrivals.last_job_seq += 1;
         let arrival = Arrival {
             job,
             seq: arrivals.last_job_seq,
-            is_reposted: before.is_some_and(|(posted_at, _)| *posted_at != job.posted_at.as_millis()),
         };
-        match before {
+        match content {
             Some(_) => arrivals.changed.push(arrival),
             None => arrivals.new.push(arrival),
         }
@@ -203,23 +200,17 @@ async fn sort_out<'p>(
     Ok(arrivals)
 }
 
-/// The posting time and the stored JSON of those of the jobs that are known.
-async fn known_contents(
-    conn: &mut Conn,
-    of: &[&MatchedJob],
-) -> Result<HashMap<String, (i64, String)>, Failure> {
+/// The stored JSON of those of the jobs that are known.
+async fn known_contents(conn: &mut Conn, of: &[&MatchedJob]) -> Result<HashMap<String, String>, Failure> {
     let mut known = HashMap::new();
     for chunk in of.chunks(VALUES_AT_ONCE) {
         let ids: Vec<&str> = chunk.iter().map(|job| job.id.as_ref()).collect();
-        let rows: Vec<(String, i64, String)> = jobs::table
+        let rows: Vec<(String, String)> = jobs::table
             .filter(jobs::id.eq_any(ids))
-            .select((jobs::id, jobs::posted_at, jobs::json))
+            .select((jobs::id, jobs::json))
             .load(conn)
             .await?;
-        known.extend(
-            rows.into_iter()
-                .map(|(id, posted_at, json)| (id, (posted_at, json))),
-        );
+        known.extend(rows);
     }
     Ok(known)
 }

@@ -94,83 +94,6 @@ impl MatchList {
         self.write(conn, first, &after[kept..]).await
     }
 
-    /// Puts a job whose posting time has changed where it belongs among those that became matches with it, which stand
-    /// side by side.
-    pub(super) async fn reorder(&self, conn: &mut Conn, job_id: &str) -> Result<(), Failure> {
-        let place: Option<(i64, i64)> = matches::table
-            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
-            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
-            .filter(matches::generation.eq(self.generation))
-            .filter(matches::job_id.eq(job_id))
-            .select((matches::seq, matches::created_at))
-            .first(conn)
-            .await
-            .optional()?;
-        let Some((seq, created_at)) = place else {
-            return Ok(());
-        };
-        let (first, last) = self.of_one_moment(conn, seq, created_at).await?;
-        let before: Vec<String> = matches::table
-            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
-            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
-            .filter(matches::generation.eq(self.generation))
-            .filter(matches::seq.between(first, last))
-            .order(matches::seq)
-            .select(matches::job_id)
-            .load(conn)
-            .await?;
-        let ids: Vec<&str> = before.iter().map(String::as_str).collect();
-        let places = places(conn, &ids).await?;
-        let mut after: Vec<Entry> = before
-            .iter()
-            .map(|job_id| entry(job_id.clone(), created_at, &places))
-            .collect();
-        after.sort_by_key(Entry::place);
-        let moved = |(old, new): (&String, &Entry)| *old != new.job_id;
-        let pairs = || before.iter().zip(&after);
-        let (Some(from), Some(to)) = (pairs().position(moved), pairs().rposition(moved)) else {
-            return Ok(());
-        };
-        let from_seq = first + stored(from);
-        let between = matches::table
-            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
-            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
-            .filter(matches::generation.eq(self.generation))
-            .filter(matches::seq.between(from_seq, first + stored(to)));
-        diesel::delete(between).execute(conn).await?;
-        self.write(conn, from_seq, &after[from..=to]).await
-    }
-
-    /// The first and the last number of those that became matches when the one at `seq` did.
-    async fn of_one_moment(&self, conn: &mut Conn, seq: i64, created_at: i64) -> Result<(i64, i64), Failure> {
-        let before: Option<i64> = matches::table
-            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
-            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
-            .filter(matches::generation.eq(self.generation))
-            .filter(matches::seq.lt(seq))
-            .filter(matches::created_at.ne(created_at))
-            .order(matches::seq.desc())
-            .select(matches::seq)
-            .first(conn)
-            .await
-            .optional()?;
-        let behind: Option<i64> = matches::table
-            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
-            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
-            .filter(matches::generation.eq(self.generation))
-            .filter(matches::seq.gt(seq))
-            .filter(matches::created_at.ne(created_at))
-            .order(matches::seq)
-            .select(matches::seq)
-            .first(conn)
-            .await
-            .optional()?;
-        Ok((
-            before.map_or(1, |before| before + 1),
-            behind.map_or(self.total, |behind| behind - 1),
-        ))
-    }
-
     /// Stores `entries` under the numbers from `first` on.
     pub(super) async fn write(&self, conn: &mut Conn, first: i64, entries: &[Entry]) -> Result<(), Failure> {
         let mut rows = Vec::with_capacity(entries.len());
@@ -280,18 +203,31 @@ fn entry(job_id: String, created_at: i64, places: &HashMap<String, (i64, i64)>) 
     }
 }
 
-/// `before` without `lost` and with `gained` in their places. What stays keeps its order.
+/// `before` without `lost` and with `gained` in their places. What stays keeps its order, even where a job's posting
+/// time has changed since: a list is stable.
 fn edited(before: &[Entry], lost: &HashSet<&str>, gained: Vec<Entry>) -> Vec<Entry> {
-    let mut after: Vec<Entry> = before
+    let kept = before
         .iter()
         .filter(|entry| !lost.contains(entry.job_id.as_str()))
         .cloned()
         .collect();
-    for new in gained {
-        let before_it = after.iter().rposition(|known| known.place() <= new.place());
-        after.insert(before_it.map_or(0, |place| place + 1), new);
+    with_gained(kept, gained)
+}
+
+/// `kept` in its order, with each of `gained` behind the last that stands before it by its place.
+pub(super) fn with_gained(mut kept: Vec<Entry>, mut gained: Vec<Entry>) -> Vec<Entry> {
+    gained.sort_by_key(Entry::place);
+    // From the end, so that each is looked at once.
+    let mut list = Vec::with_capacity(kept.len() + gained.len());
+    while let Some(new) = gained.pop() {
+        while kept.last().is_some_and(|known| known.place() > new.place()) {
+            list.extend(kept.pop());
+        }
+        list.push(new);
     }
-    after
+    list.extend(kept.into_iter().rev());
+    list.reverse();
+    list
 }
 
 #[cfg(test)]
@@ -325,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_keeps_its_order() {
+    fn what_stays_keeps_its_order_whatever_its_posting_time_is_now() {
         let before = [entry(1, 9, "a"), entry(1, 2, "b"), entry(2, 0, "c")];
         let after = edited(
             &before,

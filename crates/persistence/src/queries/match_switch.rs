@@ -15,7 +15,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use super::feed::{last_job_seq, locked_position, shared_revision};
-use super::match_lists::{CampaignKey, Entry, MatchList, VALUES_AT_ONCE};
+use super::match_lists::{CampaignKey, Entry, MatchList, VALUES_AT_ONCE, with_gained};
 use super::{Conn, Store};
 use crate::columns::{number, stored};
 use crate::failure::Failure;
@@ -107,7 +107,7 @@ async fn plan(conn: &mut Conn, switch: Switch) -> Result<Option<Plan>, Failure> 
         return Ok(None);
     };
     let last_job_seq = last_job_seq(conn).await?;
-    let listed_since = created_at_of_matches(conn, &switch.campaign, campaign.generation).await?;
+    let listed = places_of_matches(conn, &switch.campaign, campaign.generation).await?;
     let leads_since = created_at_of_leads(conn, &switch.campaign).await?;
     let mut places = Vec::new();
     let found: Vec<i64> = switch
@@ -125,26 +125,28 @@ async fn plan(conn: &mut Conn, switch: Switch) -> Result<Option<Plan>, Failure> 
         places.extend(rows);
     }
     let ingested = stored_after(conn, switch.watermark).await?;
-    places.extend(
-        ingested
-            .into_iter()
-            .filter(|job| listed_since.contains_key(&job.id)),
-    );
+    places.extend(ingested.into_iter().filter(|job| listed.contains_key(&job.id)));
     let mut seen = HashSet::new();
     places.retain(|job| seen.insert(job.seq));
-    let mut entries: Vec<Entry> = places
-        .into_iter()
-        .map(|job| {
-            let since = listed_since.get(&job.id).or_else(|| leads_since.get(&job.id));
-            Entry {
-                created_at: since.copied().unwrap_or(switch.at.as_millis()),
-                posted_at: job.posted_at,
-                job_seq: job.seq,
-                job_id: job.id,
-            }
-        })
-        .collect();
-    entries.sort_unstable_by_key(Entry::place);
+    let (mut kept, mut gained) = (Vec::new(), Vec::new());
+    for job in places {
+        let known = listed.get(&job.id).copied();
+        let since = known.map(|(_, since)| since);
+        let since = since.or_else(|| leads_since.get(&job.id).copied());
+        let entry = Entry {
+            created_at: since.unwrap_or(switch.at.as_millis()),
+            posted_at: job.posted_at,
+            job_seq: job.seq,
+            job_id: job.id,
+        };
+        match known {
+            Some((seq, _)) => kept.push((seq, entry)),
+            None => gained.push(entry),
+        }
+    }
+    kept.sort_unstable_by_key(|(seq, _)| *seq);
+    let kept = kept.into_iter().map(|(_, entry)| entry).collect();
+    let entries = with_gained(kept, gained);
     Ok(Some(Plan {
         switch,
         served: campaign.generation,
@@ -387,20 +389,21 @@ async fn stored_after(conn: &mut Conn, seq: i64) -> Result<Vec<JobPlaceRow>, Fai
     }
 }
 
-/// Since when the campaign's jobs are matches, by job.
-async fn created_at_of_matches(
+/// Each listed job's number, and since when it is a match, by job.
+async fn places_of_matches(
     conn: &mut Conn,
     campaign: &CampaignKey,
     generation: i64,
-) -> Result<HashMap<String, i64>, Failure> {
-    let rows: Vec<(String, i64)> = matches::table
+) -> Result<HashMap<String, (i64, i64)>, Failure> {
+    let rows: Vec<(String, i64, i64)> = matches::table
         .filter(matches::organization_id.eq(campaign.0.as_str()))
         .filter(matches::campaign_id.eq(campaign.1.as_str()))
         .filter(matches::generation.eq(generation))
-        .select((matches::job_id, matches::created_at))
+        .select((matches::job_id, matches::seq, matches::created_at))
         .load(conn)
         .await?;
-    Ok(rows.into_iter().collect())
+    let places = rows.into_iter();
+    Ok(places.map(|(id, seq, since)| (id, (seq, since))).collect())
 }
 
 /// Since when the campaign's leads are matches, by job.
