@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use super::match_lists::{CampaignKey, MatchList, VALUES_AT_ONCE};
+use super::matches::make_backfill_due;
 use super::{Conn, update_list_ends};
 use crate::failure::Failure;
 use crate::rows::{CampaignListRow, ListEndRow, NewMatchRow, SubscriptionRow};
@@ -20,6 +21,8 @@ pub(super) struct CampaignList {
     subscribed: bool,
     /// The `createdAt` of all that becomes a match with this page.
     moment: Option<i64>,
+    /// The number of a job since which the list is to be made anew, because it was too long to be edited.
+    anew_since: Option<i64>,
 }
 
 impl CampaignList {
@@ -35,12 +38,18 @@ impl CampaignList {
             state: row.state()?,
             subscribed,
             moment: None,
+            anew_since: None,
         })
     }
 
     /// What the campaign does with a new match.
     pub(super) fn action(&self, fresh: bool) -> CampaignAction {
         action_on_match(self.mode, self.state, self.subscribed, fresh)
+    }
+
+    /// Makes a backfill of the campaign due, which covers the job of this number.
+    pub(super) fn match_anew_since(&mut self, job_seq: i64) {
+        self.anew_since = Some(job_seq);
     }
 
     /// The next match of a page that is recorded at `at`: all of one page have one moment, `at` or a millisecond
@@ -128,6 +137,14 @@ impl CampaignLists {
                 });
             }
         }
-        update_list_ends(conn, &ends).await
+        update_list_ends(conn, &ends).await?;
+        for campaign in &self.changed {
+            let anew_since = self.lists.get(campaign).and_then(|list| list.anew_since);
+            if let Some(job_seq) = anew_since {
+                // No commit has a negative revision, and no other page this one.
+                make_backfill_due(conn, campaign.0.as_str(), campaign.1.as_str(), -job_seq).await?;
+            }
+        }
+        Ok(())
     }
 }

@@ -16,6 +16,10 @@ use crate::columns::read;
 use crate::failure::Failure;
 use crate::schema::{leads, matches};
 
+/// Matches that one page numbers anew: some 100 ms. What a list needs beyond that is left to a backfill of its campaign,
+/// which reads the stored jobs as they are now and holds up nobody.
+const RENUMBERED_AT_ONCE: i64 = 10_000;
+
 /// A row of `matches`: of the list that is served, or of one that is not.
 pub(super) struct KnownMatch {
     job_id: String,
@@ -68,7 +72,7 @@ pub(super) async fn known_matches(
 
 /// Takes the jobs out of the lists of campaigns that they match no longer, and puts them into those of campaigns
 /// that they newly match: with the lead's `createdAt` if there is a lead, else `at`. Where they remain, they keep their
-/// `createdAt` and their place.
+/// `createdAt` and their place. Of lists with too much to number anew, the campaigns are backfilled.
 pub(super) async fn match_anew(
     conn: &mut Conn,
     lists: &mut CampaignLists,
@@ -89,11 +93,16 @@ pub(super) async fn match_anew(
         .flat_map(|edit| edit.gained.iter().map(|(lead, _)| lead))
         .collect();
     let moments = created_at_of_leads(conn, &lead_ids).await?;
+    let mut left = RENUMBERED_AT_ONCE;
+    let newest = changed
+        .iter()
+        .map(|arrival| arrival.seq)
+        .max()
+        .unwrap_or_default();
     for (campaign, edit) in &edits {
         let Some(campaign) = lists.change(campaign) else {
             continue;
         };
-        counts.matches += edit.gained.len() as u64;
         let mut gained = Vec::with_capacity(edit.gained.len());
         for (lead, arrival) in &edit.gained {
             gained.push(Entry {
@@ -103,7 +112,13 @@ pub(super) async fn match_anew(
                 job_id: arrival.id().to_owned(),
             });
         }
-        campaign.list.edit(conn, &edit.lost, gained).await?;
+        match campaign.list.edit_up_to(conn, left, &edit.lost, gained).await? {
+            Some(renumbered) => {
+                left -= renumbered;
+                counts.matches += edit.gained.len() as u64;
+            }
+            None => campaign.match_anew_since(newest),
+        }
     }
     Ok(())
 }

@@ -76,6 +76,34 @@ impl MatchList {
         gained: Vec<Entry>,
     ) -> Result<(), Failure> {
         let first = self.first_change(conn, lost, &gained).await?;
+        self.edit_from(conn, first, lost, gained).await
+    }
+
+    /// As [`edit`](Self::edit), unless more than `most` matches would be numbered anew; tells how many were, or nothing if
+    /// nothing was done.
+    pub(super) async fn edit_up_to(
+        &mut self,
+        conn: &mut Conn,
+        most: i64,
+        lost: &[&str],
+        gained: Vec<Entry>,
+    ) -> Result<Option<i64>, Failure> {
+        let first = self.first_change(conn, lost, &gained).await?;
+        let behind = self.total + 1 - first;
+        if behind > most {
+            return Ok(None);
+        }
+        self.edit_from(conn, first, lost, gained).await?;
+        Ok(Some(behind))
+    }
+
+    async fn edit_from(
+        &mut self,
+        conn: &mut Conn,
+        first: i64,
+        lost: &[&str],
+        gained: Vec<Entry>,
+    ) -> Result<(), Failure> {
         // From one earlier on, so that the last match is among them whatever changes.
         let start = (first - 1).max(1);
         let moments: HashSet<i64> = gained.iter().map(|entry| entry.created_at).collect();

@@ -23,6 +23,9 @@ use crate::schema::{campaigns, filters, jobs};
 /// With due campaigns of more organizations, going through all filters costs less than asking for each organization's.
 const ORGANIZATIONS_ASKED_FOR: usize = 10;
 
+/// Stands in `campaigns.matched_revision` while a backfill is due: no campaign has this revision.
+pub(super) const NEVER: i64 = 0;
+
 /// A campaign by its organization and its id, and its revision.
 type DueCampaign = (String, String, i64);
 
@@ -82,6 +85,23 @@ impl MatchStore for Store {
     async fn due_count(&self) -> Result<u64, StoreError> {
         self.read(async |conn: &mut Conn| due_count(conn).await).await
     }
+}
+
+/// Makes a backfill of the campaign due under a revision that it never had; one that is under way is superseded.
+pub(super) async fn make_backfill_due(
+    conn: &mut Conn,
+    organization: &str,
+    campaign: &str,
+    revision: i64,
+) -> Result<(), Failure> {
+    diesel::update(campaigns::table.find((organization, campaign)))
+        .set((
+            campaigns::revision.eq(revision),
+            campaigns::matched_revision.eq(NEVER),
+        ))
+        .execute(conn)
+        .await?;
+    Ok(())
 }
 
 async fn due_backfills(conn: &mut Conn) -> Result<DueBackfills, Failure> {

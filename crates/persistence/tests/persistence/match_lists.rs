@@ -22,6 +22,7 @@ on_both_databases!(
     lists_stay_dense_and_ordered_whatever_comes,
     a_long_list_is_switched_while_the_feed_goes_on,
     a_job_that_becomes_a_match_during_a_switch_keeps_its_earlier_moment,
+    a_changed_job_leaves_a_list_too_long_to_edit_with_the_next_backfill,
     what_a_crash_left_behind_is_never_served_and_goes_with_the_next_switch,
     of_two_processes_that_switch_at_once_one_is_served,
     a_long_switch_and_a_change_of_filters_at_once_are_one_after_the_other,
@@ -339,6 +340,63 @@ async fn a_job_that_becomes_a_match_during_a_switch_keeps_its_earlier_moment(
     for (id, at) in became_matches {
         assert_eq!(lists[&("one", id.clone())], at.as_millis(), "job {id}");
     }
+    bed
+}
+
+async fn a_changed_job_leaves_a_list_too_long_to_edit_with_the_next_backfill(
+    bed: TestDatabase,
+) -> TestDatabase {
+    const JOBS: usize = 10_500;
+    let world = world(&bed).await;
+    for page in 0..JOBS / 500 {
+        let jobs = (0..500).map(|number| job(page * 500 + number, page * 500 + number, "Go", &["one"]));
+        world.ingest(at(0), jobs.collect()).await;
+    }
+    let (before, watermark) = due(&world, 1).await;
+    let all = seqs(&world, watermark, |_| true).await;
+    assert_eq!(all.len(), 10_000, "as many as are asked for");
+
+    // The oldest leaves: all others would be numbered anew.
+    let page = vec![job(0, 0, "Changed", &[]), job(JOBS - 1, JOBS - 1, "Changed", &[])];
+    world.ingest(at(10), page).await;
+    let total = JOBS as u64;
+    assert_eq!(world.total().await, total, "the old list serves on");
+    let superseded = world
+        .stores
+        .matches
+        .switch(&before, watermark, &all, at(20))
+        .await;
+    assert_eq!(
+        superseded,
+        Ok(SwitchMatches::Superseded),
+        "it may not know of the change"
+    );
+
+    world.ingest(at(30), vec![job(JOBS, JOBS, "Go", &["one"])]).await;
+    assert_eq!(world.total().await, total + 1);
+    let due = world.stores.matches.due_backfills().await.unwrap();
+    let of_world = |backfill: &&Backfill| backfill.campaign_id == world.campaign;
+    let backfill = due.campaigns.iter().find(of_world).unwrap();
+    let left = [0, JOBS - 1].map(|number| job_id(&number.to_string()));
+    let mut matched = world
+        .stores
+        .matches
+        .jobs_at(&(1..=due.watermark).collect::<Vec<_>>())
+        .await
+        .unwrap();
+    matched.retain(|job| !left.contains(&job.id));
+    let matched: Vec<i64> = matched.iter().map(|job| job.seq).collect();
+    let switched = world
+        .stores
+        .matches
+        .switch(backfill, due.watermark, &matched, at(40))
+        .await;
+    assert_eq!(switched, Ok(SwitchMatches::Switched { total: total - 1 }));
+    assert_sound(&bed).await;
+    let lists = all_lists(&bed, &world).await;
+    assert_eq!(lists.len() as u64, total - 1);
+    assert!(!lists.contains_key(&("one", "0".to_owned())));
+    assert_eq!(lists[&("one", "1".to_owned())], at(0).as_millis());
     bed
 }
 

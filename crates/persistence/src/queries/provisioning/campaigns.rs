@@ -1,7 +1,7 @@
 //! Changes of campaigns and their filters.
 //!
 //! `campaigns.revision` is the revision of the commit that last changed the campaign's filters, or that made the
-//! campaign. So no two campaigns that bore one id after each other share a value of it, and a backfill begun for
+//! campaign; or a job's negated number, where ingesting made a backfill due. So no two campaigns that bore one id after each other share a value of it, and a backfill begun for
 //! the one never ends in the other.
 
 use bidloop_domain::model::{CampaignId, FilterId, OrganizationId};
@@ -11,14 +11,12 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use super::super::feed::shared_revision;
+use super::super::matches::make_backfill_due;
 use super::super::{Conn, Store};
 use crate::columns::read;
 use crate::failure::Failure;
 use crate::rows::CampaignRow;
 use crate::schema::{automatic_bids, bidder_accounts, campaigns, filters, matches, webhook_endpoints};
-
-/// Stands in `matched_revision` while a backfill is due: no commit has this revision.
-pub(super) const NEVER: i64 = 0;
 
 /// How many matches one transaction removes: some 10 ms on SQLite.
 const MATCHES_AT_ONCE: i64 = 1000;
@@ -180,7 +178,7 @@ pub(super) async fn remove_filter(
         .filter(filters::id.eq(id.as_str()))
         .filter(filters::campaign_id.eq(campaign.as_str()));
     if diesel::delete(filter).execute(conn).await? == 1 {
-        make_backfill_due(conn, organization, campaign.as_str(), revision).await?;
+        make_backfill_due(conn, organization.as_str(), campaign.as_str(), revision).await?;
     }
     Ok(())
 }
@@ -204,20 +202,4 @@ pub(super) async fn require_campaign(
 
 pub(super) fn no_campaign(organization: &OrganizationId, id: &CampaignId) -> Failure {
     Failure::Fault(format!("{organization} has no campaign {id}"))
-}
-
-async fn make_backfill_due(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    id: &str,
-    revision: i64,
-) -> Result<(), Failure> {
-    diesel::update(campaigns::table.find((organization.as_str(), id)))
-        .set((
-            campaigns::revision.eq(revision),
-            campaigns::matched_revision.eq(NEVER),
-        ))
-        .execute(conn)
-        .await?;
-    Ok(())
 }

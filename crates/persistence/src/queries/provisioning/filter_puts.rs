@@ -10,9 +10,10 @@ use diesel_async::RunQueryDsl;
 use serde_json::Value;
 
 use super::super::filter_changes::FilterName;
+use super::super::matches::NEVER;
 use super::super::{Conn, upsert_filters};
 use super::AT_ONCE;
-use super::campaigns::{NEVER, no_campaign};
+use super::campaigns::no_campaign;
 use crate::columns::Json;
 use crate::failure::Failure;
 use crate::rows::FilterRow;
