@@ -133,10 +133,11 @@ impl MatchStore for MemoryStore {
         else {
             return Ok(SwitchMatches::Superseded);
         };
-        let kept_since: HashMap<&JobId, Timestamp> = campaign
+        let listed: HashMap<JobId, (usize, Timestamp)> = campaign
             .matches
             .iter()
-            .map(|known| (&known.job_id, known.created_at))
+            .enumerate()
+            .map(|(place, known)| (known.job_id.clone(), (place, known.created_at)))
             .collect();
         let found: HashSet<i64> = matched.iter().copied().filter(|seq| *seq <= watermark).collect();
         let ingested = campaign
@@ -151,9 +152,9 @@ impl MatchStore for MemoryStore {
             .filter_map(|seq| {
                 let job_id = state.jobs_by_seq.get(&seq)?;
                 let lead = LeadId::derive(&backfill.organization_id, &backfill.campaign_id, job_id);
-                let created_at = kept_since
+                let created_at = listed
                     .get(job_id)
-                    .copied()
+                    .map(|(_, since)| *since)
                     .or_else(|| state.leads.get(&lead).map(|entry| entry.lead.created_at))
                     .unwrap_or(at);
                 let posted_at = state.jobs.get(job_id)?.posted_at;
@@ -166,15 +167,9 @@ impl MatchStore for MemoryStore {
             })
             .collect();
         // What remains keeps its order; the others go to their places among it.
-        let places: HashMap<JobId, usize> = campaign
-            .matches
-            .iter()
-            .zip(0..)
-            .map(|(known, place)| (known.job_id.clone(), place))
-            .collect();
         let (mut kept, mut gained): (Vec<Match>, Vec<Match>) =
-            list.into_iter().partition(|new| places.contains_key(&new.job_id));
-        kept.sort_by_key(|known| places.get(&known.job_id));
+            list.into_iter().partition(|new| listed.contains_key(&new.job_id));
+        kept.sort_by_key(|known| listed.get(&known.job_id));
         gained.sort_by_key(Match::place);
         let total = count(kept.len() + gained.len());
         campaign.matches = kept;

@@ -47,6 +47,14 @@ fn job(number: usize, posted: usize, title: &str, campaigns: &[&str]) -> Matched
     titled_job(&number.to_string(), second(posted), title, &campaigns)
 }
 
+/// Pages of 500 jobs each, numbered and posted one after the other.
+async fn ingest_many(world: &World, pages: usize, campaigns: &[&str]) {
+    for page in 0..pages {
+        let jobs = (page * 500..(page + 1) * 500).map(|number| job(number, number, "Go", campaigns));
+        world.ingest(at(0), jobs.collect()).await;
+    }
+}
+
 fn second(number: usize) -> Timestamp {
     at(i64::try_from(number).unwrap())
 }
@@ -252,10 +260,7 @@ async fn lists_stay_dense_and_ordered_whatever_comes(bed: TestDatabase) -> TestD
 
 async fn a_long_list_is_switched_while_the_feed_goes_on(bed: TestDatabase) -> TestDatabase {
     let world = world(&bed).await;
-    for page in 0..5 {
-        let jobs = (0..500).map(|number| job(page * 500 + number, number, "Go", &[]));
-        world.ingest(at(0), jobs.collect()).await;
-    }
+    ingest_many(&world, 5, &[]).await;
     let (backfill, watermark) = due(&world, 1).await;
     let matched = seqs(&world, watermark, |_| true).await;
     let feed = tokio::spawn({
@@ -305,10 +310,7 @@ async fn a_job_that_becomes_a_match_during_a_switch_keeps_its_earlier_moment(
     bed: TestDatabase,
 ) -> TestDatabase {
     let world = world(&bed).await;
-    for page in 0..5 {
-        let jobs = (0..500).map(|number| job(page * 500 + number, page * 500 + number, "Go", &[]));
-        world.ingest(at(0), jobs.collect()).await;
-    }
+    ingest_many(&world, 5, &[]).await;
     let (backfill, watermark) = due(&world, 1).await;
     let matched = seqs(&world, watermark, |_| true).await;
     let feed = tokio::spawn({
@@ -348,10 +350,7 @@ async fn a_changed_job_leaves_a_list_too_long_to_edit_with_the_next_backfill(
 ) -> TestDatabase {
     const JOBS: usize = 10_500;
     let world = world(&bed).await;
-    for page in 0..JOBS / 500 {
-        let jobs = (0..500).map(|number| job(page * 500 + number, page * 500 + number, "Go", &["one"]));
-        world.ingest(at(0), jobs.collect()).await;
-    }
+    ingest_many(&world, JOBS / 500, &["one"]).await;
     let (before, watermark) = due(&world, 1).await;
     let all = seqs(&world, watermark, |_| true).await;
     assert_eq!(all.len(), 10_000, "as many as are asked for");
@@ -433,10 +432,7 @@ async fn what_a_crash_left_behind_is_never_served_and_goes_with_the_next_switch(
 
 async fn of_two_processes_that_switch_at_once_one_is_served(bed: TestDatabase) -> TestDatabase {
     let world = world(&bed).await;
-    for page in 0..3 {
-        let jobs = (0..500).map(|number| job(page * 500 + number, number, "Go", &[]));
-        world.ingest(at(0), jobs.collect()).await;
-    }
+    ingest_many(&world, 3, &[]).await;
     let (backfill, watermark) = due(&world, 1).await;
     let matched = seqs(&world, watermark, |_| true).await;
     let (here, there) = (bed.database.matches(), bed.reopened().matches());
@@ -468,10 +464,7 @@ async fn a_long_switch_and_a_change_of_filters_at_once_are_one_after_the_other(
     bed: TestDatabase,
 ) -> TestDatabase {
     let world = world(&bed).await;
-    for page in 0..3 {
-        let jobs = (0..500).map(|number| job(page * 500 + number, number, "Go", &[]));
-        world.ingest(at(0), jobs.collect()).await;
-    }
+    ingest_many(&world, 3, &[]).await;
     world.ingest(at(1), vec![job(7000, 0, "Rust", &["one"])]).await;
     let (backfill, watermark) = due(&world, 1).await;
     let matched = seqs(&world, watermark, |id| *id != job_id("7000")).await;

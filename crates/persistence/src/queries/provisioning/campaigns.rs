@@ -1,8 +1,8 @@
 //! Changes of campaigns and their filters.
 //!
 //! `campaigns.revision` is the revision of the commit that last changed the campaign's filters, or that made the
-//! campaign; or a job's negated number, where ingesting made a backfill due. So no two campaigns that bore one id after each other share a value of it, and a backfill begun for
-//! the one never ends in the other.
+//! campaign; or a job's negated number, where ingesting made a backfill due. So no two campaigns that bore one id after
+//! each other share a value of it, and a backfill begun for the one never ends in the other.
 
 use bidloop_domain::model::{CampaignId, FilterId, OrganizationId};
 use bidloop_domain::port::CampaignRecord;
