@@ -1,5 +1,7 @@
-//! The layering, held against what Cargo says of the workspace's dependencies. `deny.toml` says the same to
-//! `cargo deny`; this test needs nothing installed.
+//! The layering of the workspace: which crate may depend on which, and where each technology may be used.
+//!
+//! This file is the one place that declares it. It reads the members' manifests and `Cargo.lock`, and needs neither a
+//! network nor anything installed. `deny.toml` refuses packages that no crate may use.
 
 #![expect(clippy::unwrap_used, reason = "test code")]
 
@@ -8,16 +10,131 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Normal dependencies by package: what the released program is made of, whatever the platform.
+/// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
+/// whatever they measure.
+const LAYERS: [(&str, &[&str]); 9] = [
+    ("bidloop-domain", &[]),
+    ("bidloop-attachments", &["bidloop-domain"]),
+    ("bidloop-fakes", &["bidloop-domain"]),
+    ("bidloop-http-api", &["bidloop-domain"]),
+    ("bidloop-marketplace", &["bidloop-domain"]),
+    ("bidloop-persistence", &["bidloop-domain"]),
+    ("bidloop-port-contracts", &["bidloop-domain"]),
+    ("bidloop-templates", &["bidloop-domain"]),
+    ("bidloop-webhooks", &["bidloop-domain"]),
+];
+
+/// Members that may depend on every crate of the workspace and on every technology.
+const ABOVE_ALL_LAYERS: [&str; 3] = ["acceptance", "bidloop", "bidloop-benchmarks"];
+
+/// Members that stand beside the layers: the simulator is a program of its own and knows no crate of the workspace.
+const ALONE: [&str; 1] = ["bidloop-simulator"];
+
+/// Members whose complete dependencies hold no runtime, SQL, HTTP or exporter of logs.
+const PURE: [&str; 1] = ["bidloop-domain"];
+
+/// What is kept out of the pure crates.
+const IMPURE: [&str; 10] = [
+    "actix-web",
+    "deadpool",
+    "diesel",
+    "diesel-async",
+    "http",
+    "hyper",
+    "object_store",
+    "rustls",
+    "tokio",
+    "tracing-subscriber",
+];
+
+/// The only members that may name each technology.
+const HOMES: [(&str, &[&str]); 10] = [
+    ("actix-web", &["bidloop-http-api"]),
+    ("actix-multipart", &["bidloop-http-api"]),
+    ("anyhow", &["bidloop"]),
+    ("deadpool", &["bidloop-persistence"]),
+    ("diesel", &["bidloop-persistence"]),
+    ("diesel-async", &["bidloop-persistence"]),
+    (
+        "hyper",
+        &[
+            "bidloop-attachments",
+            "bidloop-marketplace",
+            "bidloop-simulator",
+            "bidloop-webhooks",
+        ],
+    ),
+    ("minijinja", &["bidloop-templates"]),
+    ("object_store", &["bidloop-attachments"]),
+    ("tokio-postgres", &["bidloop-persistence"]),
+];
+
+#[test]
+fn a_member_depends_on_the_crates_of_lower_layers_only() {
+    let workspace = Workspace::read();
+    for (member, dependencies) in &workspace.members {
+        if ABOVE_ALL_LAYERS.contains(&member.as_str()) {
+            continue;
+        }
+        let layer = LAYERS.iter().find(|(name, _)| name == member);
+        assert!(
+            layer.is_some() || ALONE.contains(&member.as_str()),
+            "{member} stands in no layer: add it to this file"
+        );
+        let allowed = layer.map_or(&[][..], |(_, allowed)| allowed);
+        for dependency in dependencies {
+            if workspace.members.contains_key(dependency) {
+                assert!(
+                    allowed.contains(&dependency.as_str()),
+                    "{member} depends on {dependency}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_pure_crates_are_made_of_no_runtime_no_sql_no_http_and_no_logging_exporter() {
+    let workspace = Workspace::read();
+    for member in PURE {
+        let closure = workspace.closure_of(member);
+        for refused in IMPURE {
+            assert!(!closure.contains(refused), "{member} depends on {refused}");
+        }
+    }
+}
+
+#[test]
+fn each_technology_is_used_by_its_adapters_only() {
+    let workspace = Workspace::read();
+    for (technology, homes) in HOMES {
+        for (member, dependencies) in &workspace.members {
+            let may = homes.contains(&member.as_str())
+                || (ABOVE_ALL_LAYERS.contains(&member.as_str()) && member != "bidloop");
+            assert!(
+                may || !dependencies.contains(technology),
+                "{member} depends on {technology}"
+            );
+        }
+        let is_used = homes
+            .iter()
+            .any(|home| workspace.members[*home].contains(technology));
+        assert!(is_used, "{technology} is declared here and used nowhere");
+    }
+}
+
+/// Dependencies of the released program: development and build dependencies of members do not count.
 struct Workspace {
-    dependencies: BTreeMap<String, BTreeSet<String>>,
-    members: BTreeSet<String>,
+    /// What each member names in its manifest.
+    members: BTreeMap<String, BTreeSet<String>>,
+    /// What each locked package depends on, whatever the platform.
+    locked: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Workspace {
     fn read() -> Self {
         let output = Command::new(env!("CARGO"))
-            .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+            .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
             .unwrap();
@@ -27,41 +144,40 @@ impl Workspace {
             String::from_utf8_lossy(&output.stderr)
         );
         let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let names: BTreeMap<&str, &str> = array(&metadata["packages"])
+        let members = array(&metadata["packages"])
             .iter()
-            .map(|package| (text(&package["id"]), text(&package["name"])))
-            .collect();
-        let members = array(&metadata["workspace_members"]);
-        let mut dependencies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for node in array(&metadata["resolve"]["nodes"]) {
-            let found = dependencies
-                .entry(names[text(&node["id"])].to_owned())
-                .or_default();
-            for dependency in array(&node["deps"]) {
-                let is_normal = array(&dependency["dep_kinds"])
+            .map(|package| {
+                let dependencies = array(&package["dependencies"])
                     .iter()
-                    .any(|kind| kind["kind"].is_null());
-                if is_normal {
-                    found.insert(names[text(&dependency["pkg"])].to_owned());
-                }
-            }
+                    .filter(|dependency| dependency["kind"].is_null())
+                    .map(|dependency| text(&dependency["name"]));
+                (text(&package["name"]), dependencies.collect())
+            })
+            .collect();
+
+        let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
+        let lock: toml::Table = lock.parse().unwrap();
+        let mut locked: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for package in lock["package"].as_array().unwrap() {
+            let name = package["name"].as_str().unwrap().to_owned();
+            let dependencies = package.get("dependencies").and_then(toml::Value::as_array);
+            // An entry is a name, with a version where several are locked.
+            let names = dependencies
+                .into_iter()
+                .flatten()
+                .map(|entry| entry.as_str().unwrap().split(' ').next().unwrap().to_owned());
+            locked.entry(name).or_default().extend(names);
         }
-        Self {
-            dependencies,
-            members: members.iter().map(|id| names[text(id)].to_owned()).collect(),
-        }
+        Self { members, locked }
     }
 
-    fn of(&self, package: &str) -> &BTreeSet<String> {
-        &self.dependencies[package]
-    }
-
-    /// Everything that `package` is made of.
-    fn closure_of(&self, package: &str) -> BTreeSet<String> {
+    /// Every package that `member` is made of.
+    fn closure_of(&self, member: &str) -> BTreeSet<String> {
         let mut closure = BTreeSet::new();
-        let mut waiting = vec![package.to_owned()];
+        let mut waiting = vec![member.to_owned()];
         while let Some(next) = waiting.pop() {
-            for dependency in self.of(&next) {
+            let dependencies = self.members.get(&next).unwrap_or_else(|| &self.locked[&next]);
+            for dependency in dependencies {
                 if closure.insert(dependency.clone()) {
                     waiting.push(dependency.clone());
                 }
@@ -75,80 +191,6 @@ fn array(value: &Value) -> &Vec<Value> {
     value.as_array().unwrap()
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap()
-}
-
-#[test]
-fn the_domain_is_made_of_no_runtime_no_sql_no_http_and_no_logging_exporter() {
-    let domain = Workspace::read().closure_of("bidloop-domain");
-    for refused in [
-        "actix-web",
-        "deadpool",
-        "diesel",
-        "diesel-async",
-        "http",
-        "hyper",
-        "object_store",
-        "rustls",
-        "tokio",
-        "tracing-subscriber",
-    ] {
-        assert!(!domain.contains(refused), "bidloop-domain depends on {refused}");
-    }
-}
-
-#[test]
-fn an_adapter_depends_on_the_domain_and_on_no_other_adapter() {
-    let workspace = Workspace::read();
-    // The program sees them all; benchmarks and tests drive what they measure.
-    let outside = ["acceptance", "bidloop", "bidloop-benchmarks"];
-    for member in workspace
-        .members
-        .iter()
-        .filter(|member| !outside.contains(&member.as_str()))
-    {
-        let others: Vec<&String> = workspace
-            .of(member)
-            .iter()
-            .filter(|dependency| workspace.members.contains(*dependency))
-            .filter(|dependency| *dependency != "bidloop-domain")
-            .collect();
-        assert!(others.is_empty(), "{member} depends on {others:?}");
-    }
-}
-
-#[test]
-fn each_technology_lives_under_its_adapters_only() {
-    let workspace = Workspace::read();
-    let homes: [(&str, &[&str]); 9] = [
-        ("actix-web", &["bidloop-http-api"]),
-        ("actix-multipart", &["bidloop-http-api"]),
-        ("diesel", &["bidloop-persistence"]),
-        ("diesel-async", &["bidloop-persistence"]),
-        ("deadpool", &["bidloop-persistence"]),
-        (
-            "hyper",
-            &[
-                "bidloop-attachments",
-                "bidloop-marketplace",
-                "bidloop-simulator",
-                "bidloop-webhooks",
-            ],
-        ),
-        ("object_store", &["bidloop-attachments"]),
-        ("minijinja", &["bidloop-templates"]),
-        ("anyhow", &["bidloop"]),
-    ];
-    for (technology, homes) in homes {
-        for member in &workspace.members {
-            let is_measured_or_tested = member == "bidloop-benchmarks" || member == "acceptance";
-            if workspace.of(member).contains(technology) && !is_measured_or_tested {
-                assert!(
-                    homes.contains(&member.as_str()),
-                    "{member} depends on {technology}"
-                );
-            }
-        }
-    }
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
 }
