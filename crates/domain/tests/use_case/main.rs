@@ -1,5 +1,5 @@
-//! The use cases over the fakes: every sentence of the specification and of the decisions that a use case answers
-//! for, crashes and races included.
+//! Tests of the use cases over the fakes, crashes and races included. Each file has the name of the use case that it
+//! tests; `bid_complete` and `simulation` test several together, `service` and `stepping` are the set-up.
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 #![expect(
     clippy::needless_pass_by_value,
@@ -16,11 +16,7 @@ mod reject_lead;
 mod service;
 mod simulation;
 mod stepping;
-mod submission_crashes;
-mod submission_ends;
-mod submission_faults;
-mod submission_races;
-mod submission_tokens;
 mod submit_bid;
+mod submit_proposals;
 mod upload_attachments;
 mod write_automatic_bids;
