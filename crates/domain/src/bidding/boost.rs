@@ -6,9 +6,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::explanation::{ExplanationStep, count_connects};
-use super::reason::{Reason, ReasonCode};
-use crate::model::{BoostedPlace, Connects, EffectiveConfig, InsufficientBoostConnectsAction};
+use crate::model::{
+    BoostedPlace, Connects, EffectiveConfig, ExplanationStep, InsufficientBoostConnectsAction, Reason,
+    ReasonCode, count_connects,
+};
 
 /// What the boost is computed from.
 #[derive(Debug, Clone, Copy)]

@@ -1,27 +1,14 @@
 //! What a dry run can say (decision C1, `docs/rules.md#c1`).
 
-use serde::{Deserialize, Serialize};
-
-use super::explanation::ExplanationStep;
-use super::job_terms::{JobTerms, TermsKind};
+use super::job_terms::JobTerms;
 use super::rate::{OfferInput, OfferMode, offer};
-use crate::model::{Connects, EffectiveConfig, UsdCents};
-
-/// The terms of a simulated `bid_complete`; `{"type": "hourly", "amount": null}` where the amount is unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DryRunTerms {
-    /// How the proposal would be paid.
-    #[serde(rename = "type")]
-    pub kind: TermsKind,
-    /// USD per hour, or for the whole job; `None` where it cannot be known without asking the marketplace.
-    pub amount: Option<UsdCents>,
-}
+use crate::model::{Connects, EffectiveConfig, ExplanationStep, TermsJson};
 
 /// What a real bid would offer, as far as the service knows without asking the marketplace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DryRun {
     /// The terms.
-    pub terms: DryRunTerms,
+    pub terms: TermsJson,
     /// Zero when boosting is off; unknown when it is on, since the standing boosts are not asked for.
     pub boost_connects: Option<Connects>,
     /// Each step with its figures.
@@ -67,7 +54,7 @@ pub fn simulate(config: &EffectiveConfig, job: &JobTerms, profile_rate: Option<f
     };
     let amount = outcome.terms.ok().map(|terms| terms.amount);
     DryRun {
-        terms: DryRunTerms {
+        terms: TermsJson {
             kind: job.kind,
             amount,
         },
@@ -79,7 +66,7 @@ pub fn simulate(config: &EffectiveConfig, job: &JobTerms, profile_rate: Option<f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{BiddingConfig, effective};
+    use crate::model::{BiddingConfig, UsdCents, effective};
     use serde_json::{Value, json};
 
     fn simulated(request: &Value, job: &JobTerms, profile_rate: Option<f64>) -> DryRun {

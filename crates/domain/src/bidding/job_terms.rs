@@ -3,29 +3,8 @@
 //! Owns which kind a job is and which of its figures count as known. Does not own the job post.
 
 use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize};
 
-use crate::model::{JobPost, UsdCents, exact_decimal};
-
-/// How a proposal is paid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TermsKind {
-    /// By the hour; the amount is USD per hour.
-    Hourly,
-    /// A fixed price; the amount is USD for the whole job.
-    Fixed,
-}
-
-impl TermsKind {
-    /// The word in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hourly => "hourly",
-            Self::Fixed => "fixed",
-        }
-    }
-}
+use crate::model::{JobPost, TermsKind, UsdCents, exact_decimal};
 
 /// What the rules on amounts ask of a job; each figure in USD, where it is known.
 ///

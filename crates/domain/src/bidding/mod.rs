@@ -13,26 +13,28 @@
 
 mod boost;
 mod dry_run;
-mod explanation;
 mod job_terms;
 mod questions;
 mod quota;
 mod rate;
-mod reason;
 mod required_rates;
 mod submission;
 mod validation;
+mod validation_fault;
 
 pub use boost::{BoostInput, BoostOutcome, BoostPlan, boost};
-pub use dry_run::{DryRun, DryRunTerms, simulate};
-pub use explanation::ExplanationStep;
-pub use job_terms::{JobTerms, TermsKind};
-pub use questions::{QuestionAnswerPair, check_answers, in_lead_order};
+pub use dry_run::{DryRun, simulate};
+pub use job_terms::JobTerms;
+pub use questions::{check_answers, in_lead_order};
 pub use quota::{BillingPeriod, QuotaUsage, current_period};
-pub use rate::{OfferInput, OfferMode, OfferOutcome, Terms, offer};
-pub use reason::{EndStatus, Reason, ReasonCode};
+pub use rate::{OfferInput, OfferMode, OfferOutcome, offer};
 pub use required_rates::check_required_rates;
 pub use submission::{
     ConnectsRefusals, Decision, DecisionInput, JobWarning, LiveJobState, LiveJobStatus, decide,
 };
-pub use validation::{ValidationCode, ValidationFault, check_bid};
+pub use validation::check_bid;
+pub use validation_fault::{ValidationCode, ValidationFault};
+
+pub use crate::model::{
+    EndStatus, ExplanationStep, QuestionAnswerPair, Reason, ReasonCode, Terms, TermsJson, TermsKind,
+};

@@ -3,19 +3,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use serde::{Deserialize, Serialize};
-
-use super::validation::{ValidationCode, ValidationFault};
-
-/// One screening question with its answer, submitted as written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QuestionAnswerPair {
-    /// A byte-identical copy of one of the lead's questions.
-    pub question: String,
-    /// The answer.
-    pub answer: String,
-}
+use super::validation_fault::{ValidationCode, ValidationFault};
+use crate::model::QuestionAnswerPair;
 
 /// How many faulty pairs are reported. Each repeats the lead's questions, so that a body of nothing but
 /// faulty pairs would otherwise make an answer many times its size.

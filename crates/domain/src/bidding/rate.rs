@@ -4,22 +4,12 @@
 //! whether a bid is made at all ([`decide`](super::decide)).
 
 use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize};
 
-use super::explanation::{ExplanationStep, usd};
-use super::job_terms::{JobTerms, TermsKind, known_dollars};
-use super::reason::{Reason, ReasonCode};
-use crate::model::{EffectiveConfig, HourlyRateStrategy, Percentage, UsdCents};
-
-/// What a proposal offers; `{"type": "hourly", "amount": 45.5}` in JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Terms {
-    /// How it is paid.
-    #[serde(rename = "type")]
-    pub kind: TermsKind,
-    /// USD per hour, or for the whole job; above zero.
-    pub amount: UsdCents,
-}
+use super::job_terms::{JobTerms, known_dollars};
+use crate::model::{
+    EffectiveConfig, ExplanationStep, HourlyRateStrategy, Percentage, Reason, ReasonCode, Terms, TermsKind,
+    UsdCents, usd,
+};
 
 /// Whether the amount is for a proposal that is sent or for a dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

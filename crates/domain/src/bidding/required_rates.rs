@@ -1,6 +1,6 @@
 //! Rules 2 and 3 of the bid operation: a strategy's rate must be set somewhere.
 
-use super::validation::{ValidationCode, ValidationFault};
+use super::validation_fault::{ValidationCode, ValidationFault};
 use crate::model::{EffectiveConfig, HourlyRateStrategy};
 
 /// The fault of an effective strategy whose percentage or fixed rate no layer sets (the specification's bid

@@ -6,11 +6,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::boost::{BoostInput, BoostPlan, boost};
-use super::explanation::{ExplanationStep, count_connects};
 use super::job_terms::JobTerms;
-use super::rate::{OfferInput, OfferMode, Terms, offer};
-use super::reason::{EndStatus, Reason, ReasonCode};
-use crate::model::{AlreadyHiredAction, BidWithWarning, Connects, EffectiveConfig, objects};
+use super::rate::{OfferInput, OfferMode, offer};
+use crate::model::{
+    AlreadyHiredAction, BidWithWarning, Connects, EffectiveConfig, EndStatus, ExplanationStep, Reason,
+    ReasonCode, Terms, count_connects, objects,
+};
 
 /// Whether the marketplace still takes proposals for a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

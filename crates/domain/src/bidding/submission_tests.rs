@@ -1,8 +1,7 @@
 //! The order of a submission's questions, and what a refusal for want of connects changes.
 
 use super::*;
-use crate::bidding::TermsKind;
-use crate::model::{BiddingConfig, effective};
+use crate::model::{BiddingConfig, TermsKind, effective};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

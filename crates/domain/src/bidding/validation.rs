@@ -1,39 +1,11 @@
-//! Faults of a bid against the bidding rules, the specification's `ValidationError` entries.
+//! All bidding rules that a bid request must meet before it is queued.
 //!
-//! Owns their shape and the order in which the rules are asked. Does not own the rules: those are in
-//! `questions` and `required_rates`.
+//! Owns the order in which the rules are checked. Does not own the rules: see `questions` and `required_rates`.
 
-use serde::{Deserialize, Serialize};
-
-use super::questions::{QuestionAnswerPair, check_answers};
+use super::questions::check_answers;
 use super::required_rates::check_required_rates;
-use crate::model::EffectiveConfig;
-
-/// The three codes that the specification names (Errors, shape 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ValidationCode {
-    /// A question that is not the lead's, answered too often, or left out.
-    QuestionMismatch,
-    /// The strategy needs a percentage, and no layer sets one.
-    RatePercentageRequired,
-    /// The strategy needs a fixed rate, and no layer sets one.
-    FixedRateRequired,
-}
-
-/// One fault of a bid against the bidding rules.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ValidationFault {
-    /// Names and indexes (as decimal digits) into the request body.
-    pub path: Vec<String>,
-    /// Which rule.
-    pub code: ValidationCode,
-    /// A sentence for people.
-    pub message: String,
-    /// The accepted values, where the set is closed.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub options: Option<Vec<String>>,
-}
+use super::validation_fault::ValidationFault;
+use crate::model::{EffectiveConfig, QuestionAnswerPair};
 
 /// Every fault of a bid against the bidding rules: answers first, then the rates (the bid operation's rules
 /// 1 to 3). Empty for a bid that may be queued.

@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AccountId, BidId, BiddingConfig, CampaignId, Connects, EffectiveConfig, FrozenAttachment, JobId, LeadId,
-    LeadStatus, OrganizationId, Timestamp,
+    AccountId, BidId, BiddingConfig, CampaignId, Connects, EffectiveConfig, ExplanationStep,
+    FrozenAttachment, JobId, LeadId, LeadStatus, OrganizationId, Reason, Terms, Timestamp,
 };
-use crate::bidding::{ExplanationStep, QuestionAnswerPair, Reason, Terms};
 
 /// The proposal's body, submitted as it is. Not blank (decision A2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +22,16 @@ impl CoverLetter {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// One screening question with its answer, submitted as written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuestionAnswerPair {
+    /// A byte-identical copy of one of the lead's questions.
+    pub question: String,
+    /// The answer.
+    pub answer: String,
 }
 
 /// A well-formed bid request (specification, `SubmitBidRequest`).
@@ -87,7 +96,7 @@ pub struct Proposal {
     pub steps: Vec<ExplanationStep>,
 }
 
-/// Where a bid stands in the queue.
+/// An accepted bid awaiting submission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueuedBid {
     /// The bid.

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::{BidEnd, CampaignId, Connects, Lead, LeadId, LeadStatus, OrganizationId, Timestamp};
-use crate::bidding::{DryRun, Reason, Terms, TermsKind};
+use super::{
+    BidEnd, CampaignId, Connects, Lead, LeadId, LeadStatus, OrganizationId, Reason, TermsJson, Timestamp,
+};
 
-/// What a `bid_complete` tells.
+/// The outcome of a bid or a dry run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BidCompleteData<'a> {
@@ -17,7 +18,7 @@ pub struct BidCompleteData<'a> {
     reason: Option<&'a Reason>,
     proposal_id: Option<&'a str>,
     submitted_at: Option<Timestamp>,
-    terms: Option<ToldTerms>,
+    terms: Option<TermsJson>,
     boost_connects: Option<Connects>,
     connects_spent: Connects,
     connects_cost_usd: serde_json::Number,
@@ -25,17 +26,9 @@ pub struct BidCompleteData<'a> {
     title: &'a str,
 }
 
-/// Terms whose amount a dry run may not know.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct ToldTerms {
-    #[serde(rename = "type")]
-    kind: TermsKind,
-    amount: Option<serde_json::Number>,
-}
-
 impl<'a> BidCompleteData<'a> {
-    /// Of a real bid. Only a submitted bid tells a proposal id: the one that an account already had stays on the
-    /// lead.
+    /// The end of a real bid. Only a submitted bid reports a proposal id; the id of a proposal that the account
+    /// already had stays on the lead.
     pub fn ended(
         organization_id: &'a OrganizationId,
         campaign_id: &'a CampaignId,
@@ -54,10 +47,7 @@ impl<'a> BidCompleteData<'a> {
             reason: end.reason.as_ref(),
             proposal_id: end.proposal_id.as_deref().filter(|_| submitted),
             submitted_at: end.submitted_at.filter(|_| submitted),
-            terms: end.terms.map(|Terms { kind, amount }| ToldTerms {
-                kind,
-                amount: Some(amount.to_number()),
-            }),
+            terms: end.terms.map(TermsJson::from),
             boost_connects: Some(end.boost_connects),
             connects_spent: end.connects_spent,
             connects_cost_usd: end.connects_spent.cost().to_number(),
@@ -66,8 +56,14 @@ impl<'a> BidCompleteData<'a> {
         }
     }
 
-    /// Of a dry run: what it cannot know is null.
-    pub fn simulated(lead: &'a Lead, job_url: &'a str, title: &'a str, simulated: &DryRun) -> Self {
+    /// A dry run; what it cannot know is null.
+    pub fn simulated(
+        lead: &'a Lead,
+        job_url: &'a str,
+        title: &'a str,
+        terms: TermsJson,
+        boost_connects: Option<Connects>,
+    ) -> Self {
         Self {
             organization_id: &lead.organization_id,
             campaign_id: &lead.campaign_id,
@@ -77,11 +73,8 @@ impl<'a> BidCompleteData<'a> {
             reason: None,
             proposal_id: None,
             submitted_at: None,
-            terms: Some(ToldTerms {
-                kind: simulated.terms.kind,
-                amount: simulated.terms.amount.map(super::UsdCents::to_number),
-            }),
-            boost_connects: simulated.boost_connects,
+            terms: Some(terms),
+            boost_connects,
             connects_spent: Connects::default(),
             connects_cost_usd: Connects::default().cost().to_number(),
             job_url,

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BiddingConfig, CampaignId, JobId, LeadId, OrganizationId, Timestamp};
-use crate::bidding::{EndStatus, Reason};
+use super::{BiddingConfig, CampaignId, EndStatus, JobId, LeadId, OrganizationId, Reason, Timestamp};
 
 /// Where a lead stands (decision B1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

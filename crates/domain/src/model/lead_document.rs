@@ -5,8 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{CampaignId, Lead, LeadId, LeadStatus, OrganizationId, Timestamp};
-use crate::bidding::Reason;
+use super::{CampaignId, Lead, LeadId, LeadStatus, OrganizationId, Reason, Timestamp};
 
 /// The addresses that a lead's links are made of.
 #[derive(Debug, Clone, PartialEq, Eq)]

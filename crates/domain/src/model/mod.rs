@@ -8,6 +8,7 @@ mod bid_complete;
 mod bidding_config;
 mod campaign;
 mod effective_config;
+mod explanation;
 mod ids;
 mod job_post;
 mod lead;
@@ -18,10 +19,13 @@ mod number;
 mod object;
 mod one_line;
 mod organization;
+mod reason;
 mod saved_filter;
+mod secret;
 mod shape_fault;
 mod strict_json;
 mod suggestion;
+mod terms;
 mod timestamp;
 mod webhook;
 pub mod webhook_signature;
@@ -30,7 +34,7 @@ pub(crate) use activity::details;
 pub use activity::{Activity, ActivityKind, ActivityQuery, Actor, ActorKind};
 pub use api_key::{ApiKey, ApiKeyHash, ApiKeyRecord, FoundApiKey, InvalidApiKey};
 pub use attachment::{BlobRef, FrozenAttachment, LeadAttachment};
-pub use bid::{BidEnd, BidRecord, BidRequest, CoverLetter, NewBid, Proposal, QueuedBid};
+pub use bid::{BidEnd, BidRecord, BidRequest, CoverLetter, NewBid, Proposal, QuestionAnswerPair, QueuedBid};
 pub use bid_complete::BidCompleteData;
 pub use bidding_config::{
     AlreadyHiredAction, BIDDING_CONFIG_FIELDS, BidWithWarning, BiddingConfig, BoostedPlace,
@@ -41,6 +45,8 @@ pub use campaign::{
     CampaignState, ProposalTemplate, action_on_match,
 };
 pub use effective_config::{ConfigSource, EffectiveConfig, effective};
+pub use explanation::ExplanationStep;
+pub(crate) use explanation::{count_connects, usd};
 pub use ids::{
     AccountId, ActivityId, ApiKeyId, AttachmentId, BidId, CampaignId, DeliveryId, EndpointId, EventId,
     FilterId, InvalidId, LeadId, OrganizationId,
@@ -58,13 +64,16 @@ pub use object::Object;
 pub(crate) use object::objects;
 pub use one_line::in_one_line;
 pub use organization::{Subscription, SubscriptionStatus};
+pub use reason::{EndStatus, Reason, ReasonCode};
 pub use saved_filter::{
     Bounds, ClientConditions, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS, SavedFilter,
     SkillLists, VendorConditions, WhenUnknown,
 };
+pub use secret::{InvalidMarketplaceToken, MarketplaceToken, Secret};
 pub use shape_fault::ShapeFault;
 pub use strict_json::read_json;
 pub(crate) use suggestion::closest;
+pub use terms::{Terms, TermsJson, TermsKind};
 pub use timestamp::Timestamp;
 pub use webhook::{
     DeliveryState, DeliveryTarget, EventKind, EventPayload, NewEvent, PAYLOAD_VERSION, WebhookEndpoint,

@@ -250,7 +250,13 @@ impl SubmitBid {
             .and_then(|account| account.profile_hourly_rate);
         let simulated = simulate(config, &JobTerms::of(post), profile_rate);
         let job_url = self.links.job_url(&post.url);
-        let data = BidCompleteData::simulated(lead, &job_url, &post.title, &simulated);
+        let data = BidCompleteData::simulated(
+            lead,
+            &job_url,
+            &post.title,
+            simulated.terms,
+            simulated.boost_connects,
+        );
         let mut entry = self.entry(bidder, found);
         entry.dry_run = true;
         "Dry run: the bid would be queued.".clone_into(&mut entry.message);

@@ -1,16 +1,18 @@
-//! One step of a decision, told to people and to programs.
+//! The explanation of a decision, step by step, for people and for programs.
 //!
-//! Owns the step's shape and how money reads in it. Does not own any rule.
+//! Owns a step's shape and how money reads in its sentence. Does not own any rule.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One step of a decision: what was looked at, what followed, and the figures (decision B5,
+use super::Connects;
+
+/// One step of a decision: what was considered, the result, and the figures (decision B5,
 /// `docs/rules.md#b5`). A submission's Activity record holds the steps in order.
 ///
 /// ```
-/// use bidloop_domain::bidding::ExplanationStep;
+/// use bidloop_domain::model::ExplanationStep;
 ///
 /// let step = ExplanationStep::new("job_connects", "The job asks for 12 connects.").with("requiredConnects", 12);
 /// assert_eq!(
@@ -20,7 +22,7 @@ use serde_json::{Map, Value};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplanationStep {
-    /// What was looked at, a stable word for programs.
+    /// What was considered: a stable word for programs.
     pub step: String,
     /// A sentence for people.
     pub says: String,
@@ -38,7 +40,7 @@ impl ExplanationStep {
         }
     }
 
-    /// The step with one figure more.
+    /// Adds a figure.
     #[must_use]
     pub fn with(mut self, name: &str, figure: impl Into<Value>) -> Self {
         self.figures.insert(name.to_owned(), figure.into());
@@ -46,8 +48,8 @@ impl ExplanationStep {
     }
 }
 
-/// Dollars in a sentence: two places, more where the amount has them.
-pub(super) fn usd(dollars: Decimal) -> String {
+/// Dollars in a sentence: two decimal places, or more if the amount has more.
+pub(crate) fn usd(dollars: Decimal) -> String {
     let dollars = dollars.normalize();
     if dollars.scale() <= 2 {
         format!("USD {dollars:.2}")
@@ -57,7 +59,7 @@ pub(super) fn usd(dollars: Decimal) -> String {
 }
 
 /// "1 connect", "2 connects".
-pub(super) fn count_connects(connects: crate::model::Connects) -> String {
+pub(crate) fn count_connects(connects: Connects) -> String {
     if connects.get() == 1 {
         "1 connect".to_owned()
     } else {

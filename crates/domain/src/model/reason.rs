@@ -27,7 +27,7 @@ impl EndStatus {
 /// The closed set of reasons. Each belongs to one [`EndStatus`].
 ///
 /// ```
-/// use bidloop_domain::bidding::{EndStatus, ReasonCode};
+/// use bidloop_domain::model::{EndStatus, ReasonCode};
 ///
 /// assert_eq!(ReasonCode::JobWarning.as_str(), "job_warning");
 /// assert_eq!(ReasonCode::JobWarning.status(), EndStatus::Skipped);
