@@ -1,7 +1,8 @@
 //! Passwords as Argon2id PHC strings.
 
 use argon2::Argon2;
-use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use bidloop_domain::port::{Ids, PasswordHasher};
 
 use crate::system::SystemIds;
@@ -12,15 +13,13 @@ pub(crate) struct Argon2PasswordHasher;
 
 impl PasswordHasher for Argon2PasswordHasher {
     fn hash(&self, password: &str) -> String {
-        let mut random = [0; 16];
-        SystemIds.fill_random(&mut random);
-        let hashed = SaltString::encode_b64(&random).and_then(|salt| {
-            Ok(Argon2::default()
-                .hash_password(password.as_bytes(), &salt)?
-                .to_string())
-        });
-        // The parameters and the salt's length are constants that the algorithm takes.
-        hashed.unwrap_or_default()
+        let mut salt = [0; 16];
+        SystemIds.fill_random(&mut salt);
+        Argon2::default()
+            .hash_password_with_salt(password.as_bytes(), &salt)
+            .map(|hash| hash.to_string())
+            // Fails for parameters and salts out of bounds only; these are constants.
+            .unwrap_or_default()
     }
 
     fn verify(&self, password: &str, hash: &str) -> bool {
@@ -29,5 +28,25 @@ impl PasswordHasher for Argon2PasswordHasher {
                 .verify_password(password.as_bytes(), &parsed)
                 .is_ok()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_verifies_its_password_alone() {
+        let hash = Argon2PasswordHasher.hash("correct horse");
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        assert!(Argon2PasswordHasher.verify("correct horse", &hash));
+        assert!(!Argon2PasswordHasher.verify("wrong horse", &hash));
+    }
+
+    /// A vector of the reference implementation's `test.c`.
+    #[test]
+    fn a_stored_hash_with_other_parameters_verifies() {
+        let stored = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
+        assert!(Argon2PasswordHasher.verify("password", stored));
     }
 }
