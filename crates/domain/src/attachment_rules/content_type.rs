@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{FileFault, FileName, executable};
+use super::{FileFault, FileName};
 
 /// An accepted content type (specification, "POST …/attachments").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,9 +62,8 @@ impl ContentType {
     ///
     /// # Errors
     ///
-    /// [`FileFault::Executable`] for an extension known as a program's or a script's,
-    /// [`FileFault::UnsupportedExtension`] for any other that is not accepted, [`FileFault::UnsupportedType`] for
-    /// a type that is not accepted, [`FileFault::ExtensionMismatch`] for two that do not go together.
+    /// [`FileFault::UnsupportedExtension`] and [`FileFault::UnsupportedType`] for what is not accepted,
+    /// [`FileFault::ExtensionMismatch`] for a type and an extension that do not go together.
     ///
     /// ```
     /// use bidloop_domain::attachment_rules::{ContentType, FileName};
@@ -80,9 +79,6 @@ impl ContentType {
             .extension()
             .map(str::to_ascii_lowercase)
             .unwrap_or_default();
-        if let Some(what) = executable::by_extension(&extension) {
-            return Err(FileFault::Executable { name: name(), what });
-        }
         if !Self::ALL.iter().any(|known| known.goes_with(&extension)) {
             return Err(FileFault::UnsupportedExtension { name: name() });
         }
@@ -233,31 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_executable_extension_is_refused_whatever_the_type() {
-        for name in [
-            "a.exe",
-            "a.pdf.EXE",
-            "a.jar",
-            "a.bat",
-            "a.ps1",
-            "a.vbs",
-            "a.js",
-            "a.html",
-            "a.docm",
-            "a.sh",
-        ] {
-            assert!(
-                matches!(
-                    declared(name, "application/pdf"),
-                    Err(FileFault::Executable { .. })
-                ),
-                "{name}"
-            );
-        }
-    }
-
-    #[test]
-    fn any_other_extension_or_none_is_refused() {
+    fn any_other_extension_or_none_is_refused_whatever_the_type() {
         for name in [
             "a",
             "pdf",
@@ -269,6 +241,12 @@ mod tests {
             "a.pdf/b",
             "a.\u{ff50}df",
             "a.ｐｄｆ",
+            "a.exe",
+            "a.pdf.EXE",
+            "a.jar",
+            "a.ps1",
+            "a.html",
+            "a.docm",
         ] {
             assert_eq!(
                 declared(name, "application/pdf"),

@@ -1,18 +1,18 @@
-//! Why a file is refused, in words for the one who sent it. The status code is chosen where answers are made.
+//! Why a file is refused, in words for its sender. The status code is chosen where answers are made.
 
 use super::{ContentType, MAX_FILE_BYTES, MAX_FILES};
+use crate::model::in_one_line;
 
 /// Why a file, and with it its whole batch, is refused (specification, "POST …/attachments"; decision A9).
 ///
-/// The message names the file and says what to do. [`FileFault::is_too_large`] tells the one fault apart that is
-/// answered with 413 instead of 400.
+/// The message names the file and says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileFault {
     /// The request carries no file.
     #[error("no file was sent: send 1 to {MAX_FILES} parts named \"files\"")]
     NoFile,
     /// More files than a request or a lead may have.
-    #[error("\"{}\" is one file too many: a lead holds at most {MAX_FILES}, and {held} are attached or stand before it in the request", shown(.name))]
+    #[error("\"{}\" is one file too many: a lead holds at most {MAX_FILES}, and {held} are attached or come before it in the request", shown(.name))]
     TooManyFiles {
         /// The first file beyond the limit.
         name: String,
@@ -58,24 +58,23 @@ pub enum FileFault {
         declared: ContentType,
     },
     /// The content is something else than the declared type.
-    #[error("\"{}\" is declared as {declared}, but its content is {found}: send the file in its true format",
+    #[error("\"{}\" is declared as {declared}, but its content is {found}: type, name and content must agree",
         shown(.name))]
     ContentMismatch {
         /// The file's name.
         name: String,
         /// The type as declared.
         declared: ContentType,
-        /// What the content is instead, with an article.
+        /// What the content is instead.
         found: &'static str,
     },
-    /// The file is, or carries, something executable.
-    #[error("\"{}\" is or contains {what}: executables, scripts and macros are not accepted; remove it",
-        shown(.name))]
+    /// The file is a script or a page, or holds a program or macros.
+    #[error("\"{}\" holds {what}: programs, scripts and macros are not accepted", shown(.name))]
     Executable {
         /// The file's name.
         name: String,
         /// What was found, with an article.
-        what: &'static str,
+        what: String,
     },
     /// The file has no content.
     #[error("\"{}\" is empty: send a file with content", shown(.name))]
@@ -92,30 +91,15 @@ pub enum FileFault {
 }
 
 impl FileFault {
-    /// Whether the fault is the file's size, which is answered with 413; every other fault is a 400.
+    /// Whether the fault is the file's size; the one fault that has a status code of its own (decision A9).
     pub fn is_too_large(&self) -> bool {
         matches!(self, Self::TooLarge { .. })
     }
 }
 
-/// A name fit for a message: of bounded length, and with nothing in it that a terminal or a log would obey.
-fn shown(name: &str) -> String {
-    const MAX_CHARS: usize = 120;
-    let mut shown: String = name
-        .chars()
-        .take(MAX_CHARS)
-        .flat_map(|c| {
-            let escaped = c.is_control() || super::file_name::is_invisible(c) || c == '"';
-            let verbatim = (!escaped).then_some(c);
-            verbatim
-                .into_iter()
-                .chain(escaped.then(|| c.escape_default()).into_iter().flatten())
-        })
-        .collect();
-    if name.chars().nth(MAX_CHARS).is_some() {
-        shown.push('…');
-    }
-    shown
+/// A name for a message: of bounded length, with nothing in it that a terminal or a log would obey.
+pub(crate) fn shown(name: &str) -> String {
+    in_one_line(name, 120)
 }
 
 #[cfg(test)]
@@ -123,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_file_that_is_too_large_is_a_matter_of_size() {
+    fn only_a_file_above_the_limit_is_too_large() {
         let name = || "a.pdf".to_owned();
         assert!(FileFault::TooLarge { name: name() }.is_too_large());
         assert!(!FileFault::Empty { name: name() }.is_too_large());

@@ -1,28 +1,25 @@
 //! The rules of files: names, declared types, content and sizes, for a lead's uploads and for a campaign's own
 //! attachments alike (specification, "POST …/attachments"; decision A9; `docs/rules.md`).
 //!
-//! Everything here is pure and sees a file as a stream of pieces: memory use is constant whatever the file's
-//! size. Where the bytes are kept is [`BlobStore`](crate::port::BlobStore)'s business, which lead they belong to
-//! the use cases'.
+//! Everything here is pure and sees a file as a stream of pieces. Memory use does not grow with the file, and each
+//! byte is looked at a fixed number of times. Where the bytes are kept is the business of
+//! [`BlobStore`](crate::port::BlobStore); which lead they belong to, that of the use cases.
 //!
-//! A file passes through four gates, in this order:
+//! A file passes four checks, in this order:
 //!
-//! 1. [`FileName::parse`] — a name that can be kept and compared;
-//! 2. [`FileAdmission::admit`] — room for one more file, and no other of that name;
-//! 3. [`ContentType::declared`] — an accepted type, and an extension that goes with it;
-//! 4. [`ContentInspector`] — the size, and content that is what the type says and nothing executable.
+//! 1. [`FileName::parse`]: a name that can be kept and compared;
+//! 2. [`FileAdmission::admit`]: room for one more file, and no other file of that name;
+//! 3. [`ContentType::declared`]: an accepted type, and an extension that goes with it;
+//! 4. [`ContentInspector`]: the size, and content that is what the type says and holds no program or script.
 
-mod compound_file;
+mod compound_scan;
 mod content_type;
-mod executable;
 mod file_admission;
 mod file_fault;
 mod file_name;
 mod inspector;
-mod markup;
-mod script;
-mod script_language;
-mod zip_directory;
+mod text_scan;
+mod zip_scan;
 
 pub use content_type::ContentType;
 pub use file_admission::FileAdmission;

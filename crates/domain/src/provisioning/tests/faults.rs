@@ -140,7 +140,7 @@ fn a_campaigns_faults_are_reported_at_once_with_their_paths() {
     assert_eq!(
         lines(&file),
         [
-            "organizations[0].campaigns[0].attachments[0].name: \"a.exe\" is or contains a Windows program: executables, scripts and macros are not accepted; remove it",
+            "organizations[0].campaigns[0].attachments[0].name: \"a.exe\" has no accepted extension: use one of pdf, png, jpg, jpeg, gif, webp, doc, docx, zip, txt",
             "organizations[0].campaigns[0].attachments[1].contentType: \"a.pdf\" is declared as image/png, which goes with the extension .png: correct the type or the name",
             "organizations[0].campaigns[0].attachments[2].name: is the name of a file above already: names are compared without regard to case",
             "organizations[0].campaigns[0].attachments[2].path: must not be blank",

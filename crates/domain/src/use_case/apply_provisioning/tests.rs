@@ -266,7 +266,7 @@ fn a_missing_or_faulty_file_is_a_fault_beside_all_others_and_nothing_is_kept() {
         [
             "organizations[0].campaigns[0].attachments[1].path: \"missing\": there is no such file",
             "organizations[0].campaigns[0].attachments[2].path: \"empty.txt\" is empty: send a file with content",
-            "organizations[0].campaigns[0].attachments[3].path: \"really.txt\" is declared as text/plain, but its content is a PDF document: send the file in its true format",
+            "organizations[0].campaigns[0].attachments[3].path: \"really.txt\" is declared as text/plain, but its content is application/pdf: type, name and content must agree",
             "organizations[0].campaigns[0].mode: must be one of \"automatic\", \"external\", not \"manual\"",
         ]
     );
