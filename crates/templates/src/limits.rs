@@ -13,15 +13,18 @@ pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 /// The largest result, in bytes.
 pub const MAX_LETTER_BYTES: usize = 1024 * 1024;
 
-/// The largest text that a template may put together within an expression, in bytes.
+/// The largest text that a template may put together or bind, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = 128 * 1024;
 
 /// Instructions of the engine. A letter that names fifty skills takes about a thousand.
 pub(crate) const FUEL: u64 = 20_000;
 
-/// Most tokens within one `{{ … }}` or `{% … %}`. It bounds how deep an expression can be, which the engine follows by
-/// recursion.
+/// Most tokens within one `{{ … }}` or `{% … %}`. It bounds how long a chain of filters or operators can be, which the
+/// engine follows by recursion.
 pub(crate) const MAX_TAG_TOKENS: usize = 256;
+
+/// How deep expressions and values may be nested; leads are less than a tenth of it.
+pub(crate) const MAX_DEPTH: usize = 64;
 
 /// Most `{% … %}` in a template. It bounds how deep a chain of `elif` can be.
 pub(crate) const MAX_STATEMENTS: usize = 256;
@@ -30,17 +33,11 @@ pub(crate) const MAX_STATEMENTS: usize = 256;
 pub(crate) const MAX_RANGE: usize = 1000;
 
 /// Bytes and list elements that filters and operators may touch.
-const WORK: usize = 8 * 1024 * 1024;
+const WORK: usize = 2 * 1024 * 1024;
 
-/// How deep a value may be; leads are less than a tenth of it.
-const MAX_DEPTH: usize = 64;
-
-/// What a rendering has used up.
+/// The work that a rendering has done.
 #[derive(Debug, Default)]
-struct Used {
-    work: usize,
-    written: usize,
-}
+struct Work(usize);
 
 pub(crate) fn refused(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
@@ -48,9 +45,9 @@ pub(crate) fn refused(message: impl Into<std::borrow::Cow<'static, str>>) -> Err
 
 /// Charges for touching so many bytes or elements.
 pub(crate) fn charge(state: &mut State<'_, '_>, units: usize) -> Result<(), Error> {
-    let used = state.get_or_insert_extension_with(Used::default);
-    used.work = used.work.saturating_add(units);
-    if used.work > WORK {
+    let work = state.get_or_insert_extension_with(Work::default);
+    work.0 = work.0.saturating_add(units);
+    if work.0 > WORK {
         Err(Error::from(ErrorKind::OutOfFuel))
     } else {
         Ok(())
@@ -69,11 +66,9 @@ pub(crate) fn charge_for_call(state: &mut State<'_, '_>, args: &[Value]) -> Resu
         return Ok(());
     };
     charge_for(state, subject)?;
-    let before = state.get_or_insert_extension_with(Used::default).work;
-    for other in others {
-        charge_for(state, other)?;
-    }
-    let for_each = state.get_or_insert_extension_with(Used::default).work - before;
+    let before = state.get_or_insert_extension_with(Work::default).0;
+    others.iter().try_for_each(|other| charge_for(state, other))?;
+    let for_each = state.get_or_insert_extension_with(Work::default).0 - before;
     let elements = if subject.kind() == ValueKind::String {
         0
     } else {
@@ -88,40 +83,13 @@ fn charge_below(state: &mut State<'_, '_>, value: &Value, depth: usize) -> Resul
     }
     charge(state, 1 + value.as_str().map_or(0, str::len))?;
     match value.kind() {
-        ValueKind::Seq | ValueKind::Iterable => {
-            for item in value.try_iter()? {
-                charge_below(state, &item, depth + 1)?;
-            }
-        }
-        ValueKind::Map => {
-            for key in value.try_iter()? {
-                charge_below(state, &key, depth + 1)?;
-                charge_below(state, &value.get_item(&key)?, depth + 1)?;
-            }
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// Refuses to write more than a letter may have.
-pub(crate) fn charge_output(state: &mut State<'_, '_>, bytes: usize) -> Result<(), Error> {
-    let used = state.get_or_insert_extension_with(Used::default);
-    used.written = used.written.saturating_add(bytes);
-    if used.written > MAX_LETTER_BYTES {
-        return Err(refused(format!(
-            "the result is larger than {MAX_LETTER_BYTES} bytes"
-        )));
-    }
-    Ok(())
-}
-
-/// Refuses to put together a text larger than a template may.
-pub(crate) fn check_text(bytes: Option<usize>) -> Result<usize, Error> {
-    match bytes {
-        Some(bytes) if bytes <= MAX_TEXT_BYTES => Ok(bytes),
-        _ => Err(refused(format!(
-            "puts together a text larger than {MAX_TEXT_BYTES} bytes"
-        ))),
+        ValueKind::Seq | ValueKind::Iterable => value
+            .try_iter()?
+            .try_for_each(|item| charge_below(state, &item, depth + 1)),
+        ValueKind::Map => value.try_iter()?.try_for_each(|key| {
+            charge_below(state, &key, depth + 1)?;
+            charge_below(state, &value.get_item(&key)?, depth + 1)
+        }),
+        _ => Ok(()),
     }
 }

@@ -1,14 +1,14 @@
-//! The port's implementation, and how what is wrong with a template is said.
+//! The port's implementation, and the wording of a template's faults.
 
 use std::error::Error as _;
 
 use bidloop_domain::port::{ProposalWriter, TemplateError};
-use minijinja::machinery::{eval, make_string_output};
 use minijinja::value::{Serde, Value};
-use minijinja::{AutoEscape, Environment, Error, ErrorKind};
+use minijinja::{Environment, Error, ErrorKind};
 
-use crate::compile::compile;
-use crate::language::Language;
+use crate::grammar::{at_line, translate};
+use crate::language::environment;
+use crate::limits::MAX_LETTER_BYTES;
 
 /// Writes letters and answers from Jinja templates.
 ///
@@ -34,14 +34,14 @@ use crate::language::Language;
 /// ```
 #[derive(Debug)]
 pub struct JinjaProposalWriter {
-    language: Language,
+    environment: Environment<'static>,
 }
 
 impl JinjaProposalWriter {
     /// A writer; it keeps nothing between two renderings.
     pub fn new() -> Self {
         Self {
-            language: Language::new(),
+            environment: environment(),
         }
     }
 }
@@ -54,46 +54,48 @@ impl Default for JinjaProposalWriter {
 
 impl ProposalWriter for JinjaProposalWriter {
     fn check(&self, template: &str) -> Result<(), TemplateError> {
-        compile(template, &self.language).map(drop).map_err(TemplateError)
+        let translation = translate(template).map_err(TemplateError)?;
+        self.environment
+            .clone()
+            .template_from_str(&translation.text)
+            .map(drop)
+            .map_err(described)
     }
 
     fn render(&self, template: &str, lead: &serde_json::Value) -> Result<String, TemplateError> {
-        let compiled = compile(template, &self.language).map_err(TemplateError)?;
-        for (name, line) in compiled.needed {
-            if lead.get(name).is_none() {
-                return Err(TemplateError(at_line(
-                    line,
-                    &format!("the lead has no field `{name}`"),
-                )));
-            }
+        let translation = translate(template).map_err(TemplateError)?;
+        if let Some((name, line)) = translation
+            .names
+            .iter()
+            .find(|(name, _)| lead.get(name).is_none())
+        {
+            let problem = format!("the lead has no field `{name}`");
+            return Err(TemplateError(at_line(*line, &problem)));
         }
-        let environment: Environment<'_> = self.language.environment.clone();
-        let no_blocks = std::collections::BTreeMap::new();
-        let mut letter = String::new();
-        eval(
-            &environment,
-            &compiled.instructions,
-            Value::from(Serde(lead)),
-            &no_blocks,
-            &mut make_string_output(&mut letter),
-            AutoEscape::None,
-        )
-        .map_err(|error| TemplateError(described(&error)))?;
-        Ok(letter)
-    }
-}
-
-/// What is wrong, with its line in front.
-pub(crate) fn at_line(line: Option<usize>, problem: &str) -> String {
-    match line {
-        Some(line) => format!("line {line}: {problem}"),
-        None => problem.to_owned(),
+        let mut letter = vec![0; MAX_LETTER_BYTES];
+        let mut space = letter.as_mut_slice();
+        self.environment
+            .clone()
+            .template_from_str(&translation.text)
+            .and_then(|compiled| {
+                compiled
+                    .render_captured_to(Value::from(Serde(lead)), &mut space)
+                    .map(drop)
+            })
+            .map_err(described)?;
+        let written = MAX_LETTER_BYTES - space.len();
+        letter.truncate(written);
+        String::from_utf8(letter).map_err(|error| TemplateError(error.to_string()))
     }
 }
 
 /// An error of the engine in one line.
-pub(crate) fn described(error: &Error) -> String {
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` calls it")]
+fn described(error: Error) -> TemplateError {
     let problem = match (error.kind(), error.detail()) {
+        (ErrorKind::WriteFailure, _) => {
+            return TemplateError(format!("the result is larger than {MAX_LETTER_BYTES} bytes"));
+        }
         (ErrorKind::OutOfFuel, _) => "rendering takes too long".to_owned(),
         (ErrorKind::UndefinedError, None) => "the value is missing".to_owned(),
         (ErrorKind::UndefinedError, Some(what)) => format!("the value is missing: {what}"),
@@ -105,5 +107,10 @@ pub(crate) fn described(error: &Error) -> String {
         .source()
         .map(|cause| format!(" ({cause})"))
         .unwrap_or_default();
-    at_line(error.line(), &format!("{problem}{cause}"))
+    let problem = format!("{problem}{cause}");
+    TemplateError(
+        error
+            .line()
+            .map_or(problem.clone(), |line| at_line(line, &problem)),
+    )
 }

@@ -189,4 +189,42 @@ fn comments_and_raw_text_are_jinjas() {
         rendered("a{# not this #}b{% raw %}{{ title }}{% endraw %}"),
         "ab{{ title }}"
     );
+    assert_eq!(
+        rendered("a {%- raw -%} {{ 'x' * {%- endraw -%} b{#- {{ -#} c"),
+        "a{{ 'x' *bc"
+    );
+}
+
+#[test]
+fn operators_bind_as_in_jinja() {
+    for (expression, value) in [
+        ("2 + 3 * 4", "14"),
+        ("(2 + 3) * 4", "20"),
+        ("10 - 3 - 2", "5"),
+        ("7 // 2 ~ 7 % 4", "33"),
+        ("2 * 3 ** 2", "18"),
+        ("-2|abs", "2"),
+        ("1 + -2", "-1"),
+        ("1 / 2 * 4", "2.0"),
+        ("1 + 1 < 3 and not 2 > 3", "True"),
+        ("false or true and false", "False"),
+        ("not true or true", "True"),
+        ("1 not in [2] and 'a' not in title", "True"),
+        ("'a' if false else 'b' if false else 'c'", "c"),
+        ("('a', 'b')|last ~ [1, 2,]|length", "b2"),
+        ("3 is divisibleby 3 and 4 is not divisibleby(3)", "True"),
+        ("[3, 1, 2]|sort(reverse=true)|first", "3"),
+        ("skills[:2][1].name ~ skills|length", "tokio3"),
+        ("'}}' ~ \"%}\" ~ '{{' ~ '\\''", "}}%}{{'"),
+    ] {
+        assert_eq!(
+            rendered(&format!("{{{{ {expression} }}}}")),
+            value,
+            "{expression}"
+        );
+    }
+    assert_eq!(
+        rendered("{% for a, b in [[1, 2], [3, 4]] %}{{ a }}{{ b }}{% endfor %}"),
+        "1234"
+    );
 }

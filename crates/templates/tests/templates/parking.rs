@@ -91,6 +91,16 @@ fn syntax_errors_are_told_with_their_line_before_any_lead() {
             "line 2: there is no method `upper`; use a filter",
         ),
         ("a\n{{ now() }}", "line 2: there is no function `now`"),
+        ("a\n{{ title\n  |shout\n}}", "line 3: there is no filter `shout`"),
+        (
+            "{{ title\n}}\n{% raw %}\n{% endraw %}{# \n #}{% endif %}",
+            "line 5: syntax error: ",
+        ),
+        ("{{ a b }}", "line 1: syntax error: "),
+        ("{{ [a b] }}", "line 1: syntax error: "),
+        ("{{ 'a }}", "line 1: syntax error: "),
+        ("{# a", "line 1: syntax error: "),
+        ("{% raw %}", "line 1: "),
     ] {
         let fault = writer.check(template).unwrap_err().to_string();
         assert!(fault.starts_with(problem), "{template}: {fault}");
