@@ -6,6 +6,7 @@ import hmac
 import http.server
 import json
 import os
+import time
 import urllib.request
 
 API_KEY = os.environ["API_KEY"]
@@ -34,6 +35,8 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
     def is_signed(self, body):
         """Standard Webhooks 1.0. During a rotation the header holds two signatures; one is enough."""
+        if abs(time.time() - int(self.headers["webhook-timestamp"])) > 300:
+            return False  # somebody repeats an old delivery
         signed = f"{self.headers['webhook-id']}.{self.headers['webhook-timestamp']}.".encode() + body
         expected = "v1," + base64.b64encode(hmac.digest(SECRET, signed, hashlib.sha256)).decode()
         return any(hmac.compare_digest(expected, given) for given in self.headers["webhook-signature"].split())
