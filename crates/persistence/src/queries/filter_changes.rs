@@ -11,7 +11,7 @@ use bidloop_domain::port::{FilterChanges, Revision};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::feed::ONLY_ROW;
+use super::locks::ONLY_ROW;
 use super::{Conn, upsert_filter_changes};
 use crate::columns::{read, stored};
 use crate::failure::Failure;

@@ -9,25 +9,20 @@ use super::bulk::{
 };
 use super::{Conn, PAGE_SIZE, Store};
 
+/// How many values one `IN` takes: SQLite limits the variables of a statement.
+const VALUES_AT_ONCE: usize = 500;
+
 mod activities;
 mod api_keys;
 mod automatic_bids;
-mod campaign_lists;
-mod changed_jobs;
+mod backfills;
 mod deliveries;
 mod events;
-mod feed;
 mod filter_changes;
-mod job_signatures;
 mod jobs;
-mod lead_bids;
-mod lead_context;
-mod lead_pages;
 mod leads;
-mod match_lists;
-mod match_switch;
-mod matches;
-mod new_matches;
+mod lists;
+mod locks;
 mod provisioning;
 mod quota;
 mod submissions;

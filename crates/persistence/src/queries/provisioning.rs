@@ -12,8 +12,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use self::filter_puts::FilterPut;
-use super::feed::ONLY_ROW;
 use super::filter_changes::{FilterName, LogState, move_revision};
+use super::locks::ONLY_ROW;
 use super::{Conn, Store};
 use crate::failure::Failure;
 use crate::schema::{organizations, revision_counter};

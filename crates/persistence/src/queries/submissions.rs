@@ -12,7 +12,7 @@ use diesel_async::RunQueryDsl;
 
 use super::activities::insert_activity;
 use super::events::queue_event;
-use super::leads::locked_lead_row;
+use super::leads::lock::locked_lead_row;
 use super::quota::give_back_unit;
 use super::{Conn, Store};
 use crate::columns::{FreeText, Json};

@@ -10,8 +10,8 @@ use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::super::feed::shared_revision;
-use super::super::matches::make_backfill_due;
+use super::super::lists::due::make_backfill_due;
+use super::super::locks::shared_revision;
 use super::super::{Conn, Store};
 use crate::columns::read;
 use crate::failure::Failure;

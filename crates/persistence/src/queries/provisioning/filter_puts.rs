@@ -10,7 +10,7 @@ use diesel_async::RunQueryDsl;
 use serde_json::Value;
 
 use super::super::filter_changes::FilterName;
-use super::super::matches::NEVER;
+use super::super::lists::due::NEVER;
 use super::super::{Conn, upsert_filters};
 use super::AT_ONCE;
 use super::campaigns::no_campaign;

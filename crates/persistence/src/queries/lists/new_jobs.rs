@@ -8,11 +8,11 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{MatchedPage, PageCounts};
 
+use super::super::events::endpoints_of_each;
+use super::super::{Conn, insert_automatic_bids, insert_deliveries, insert_matches, insert_new_leads};
+use super::arrivals::Arrival;
 use super::campaign_lists::CampaignLists;
-use super::events::endpoints_of_each;
-use super::jobs::Arrival;
-use super::match_lists::CampaignKey;
-use super::{Conn, insert_automatic_bids, insert_deliveries, insert_matches, insert_new_leads};
+use super::match_list::CampaignKey;
 use crate::failure::Failure;
 use crate::rows::{LeadRow, NewAutomaticBidRow, NewDeliveryRow};
 

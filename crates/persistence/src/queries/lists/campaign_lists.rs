@@ -6,9 +6,9 @@ use bidloop_domain::model::{CampaignAction, CampaignMode, CampaignState, Timesta
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::match_lists::{CampaignKey, MatchList, VALUES_AT_ONCE};
-use super::matches::make_backfill_due;
-use super::{Conn, update_list_ends};
+use super::super::{Conn, VALUES_AT_ONCE, update_list_ends};
+use super::due::make_backfill_due;
+use super::match_list::{CampaignKey, MatchList};
 use crate::failure::Failure;
 use crate::rows::{CampaignListRow, ListEndRow, NewMatchRow, SubscriptionRow};
 use crate::schema::{campaigns, organizations};

@@ -1,7 +1,7 @@
 //! Lists of matches: dense numbers from 1 in the order of `createdAt`, posting time and storing (decision A5).
 //!
 //! Owns how a list grows at its end and how jobs are taken out of it and put into it. Which jobs those are is the
-//! callers' business, and so are the locks: see [`feed`](super::feed).
+//! callers' business, and so are the locks: see [`locks`](super::super::locks).
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,14 +9,11 @@ use bidloop_domain::model::{CampaignId, OrganizationId};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::{Conn, insert_matches};
+use super::super::{Conn, VALUES_AT_ONCE, insert_matches};
 use crate::columns::stored;
 use crate::failure::Failure;
 use crate::rows::{JobPlaceRow, NewMatchRow};
 use crate::schema::{jobs, matches};
-
-/// Values of one `IN`.
-pub(super) const VALUES_AT_ONCE: usize = 500;
 
 /// A campaign of an organization.
 pub(super) type CampaignKey = (OrganizationId, CampaignId);

@@ -7,7 +7,7 @@ use bidloop_domain::port::{LeadPage, StoreError};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::{Conn, Store};
+use super::super::{Conn, Store};
 use crate::columns::{FreeText, number, read, stored};
 use crate::failure::Failure;
 use crate::rows::LeadRow;

@@ -8,9 +8,9 @@ use bidloop_domain::port::AcceptBid;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::Conn;
-use super::leads::locked_lead_row;
-use super::quota::locked_quota;
+use super::super::Conn;
+use super::super::quota::locked_quota;
+use super::lock::locked_lead_row;
 use crate::columns::Json;
 use crate::failure::Failure;
 use crate::rows::{

@@ -14,9 +14,9 @@ use bidloop_domain::port::{Backfill, StoreError, SwitchMatches};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::feed::{last_job_seq, locked_position, shared_revision};
-use super::match_lists::{CampaignKey, Entry, MatchList, VALUES_AT_ONCE, with_gained};
-use super::{Conn, Store};
+use super::super::locks::{last_job_seq, locked_position, shared_revision};
+use super::super::{Conn, Store, VALUES_AT_ONCE};
+use super::match_list::{CampaignKey, Entry, MatchList, with_gained};
 use crate::columns::{number, stored};
 use crate::failure::Failure;
 use crate::rows::{CampaignGenerationRow, JobPlaceRow};
@@ -52,7 +52,7 @@ enum Served {
     Switched { total: i64, rows_left: bool },
 }
 
-pub(super) async fn switch(
+pub(crate) async fn switch(
     store: &Store,
     backfill: &Backfill,
     watermark: i64,
@@ -312,11 +312,7 @@ async fn remove_former(store: &Store, campaign: &CampaignKey) {
 }
 
 /// Removes rows of generations before `served`, and says whether there are more.
-pub(super) async fn remove_some(
-    conn: &mut Conn,
-    campaign: &CampaignKey,
-    served: i64,
-) -> Result<bool, Failure> {
+async fn remove_some(conn: &mut Conn, campaign: &CampaignKey, served: i64) -> Result<bool, Failure> {
     let Some((generation, seq)) = first_before(conn, campaign, served).await? else {
         return Ok(false);
     };

@@ -8,10 +8,10 @@ use bidloop_domain::port::PageCounts;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::Conn;
+use super::super::{Conn, VALUES_AT_ONCE};
+use super::arrivals::Arrival;
 use super::campaign_lists::CampaignLists;
-use super::jobs::Arrival;
-use super::match_lists::{CampaignKey, Entry, VALUES_AT_ONCE};
+use super::match_list::{CampaignKey, Entry};
 use crate::columns::read;
 use crate::failure::Failure;
 use crate::schema::{leads, matches};

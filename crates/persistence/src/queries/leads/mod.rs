@@ -1,5 +1,11 @@
-//! Leads: what several stores read of them, and the commands of [`LeadStore`]. Its pages are in [`lead_pages`], its
-//! bids in [`lead_bids`], a lead with all that belongs to it in [`lead_context`](super::lead_context).
+//! Leads: the commands of [`LeadStore`].
+//!
+//! | file | owns |
+//! |---|---|
+//! | [`pages`] | pages of a campaign's list |
+//! | [`context`] | a lead with everything that a decision on it needs |
+//! | [`accept_bid`] | accepting a bid |
+//! | [`lock`] | finding and locking a lead |
 
 use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
@@ -13,14 +19,20 @@ use bidloop_domain::port::{
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
+use self::context::lead_context;
+use self::lock::{lead_row_anywhere, locked_lead_row};
 use super::activities::insert_activity;
 use super::events::queue_event;
-use super::lead_context::lead_context;
-use super::{Conn, Store, lead_bids, lead_pages};
+use super::{Conn, Store};
 use crate::columns::{FreeText, Json, can_be_stored_key};
 use crate::failure::Failure;
-use crate::rows::{LeadAttachmentRow, LeadRow};
+use crate::rows::LeadAttachmentRow;
 use crate::schema::{campaigns, lead_attachments, leads};
+
+mod accept_bid;
+mod context;
+pub(super) mod lock;
+mod pages;
 
 #[async_trait]
 impl LeadStore for Store {
@@ -31,7 +43,7 @@ impl LeadStore for Store {
         offset: u64,
         limit: u32,
     ) -> Result<Option<LeadPage>, StoreError> {
-        lead_pages::page(self, organization, campaign, offset, limit).await
+        pages::page(self, organization, campaign, offset, limit).await
     }
 
     async fn find(
@@ -53,7 +65,7 @@ impl LeadStore for Store {
 
     async fn accept_bid(&self, bid: &NewBid, activity: &Activity) -> Result<AcceptBid, StoreError> {
         let (bid, activity) = (bid.clone(), activity.clone());
-        self.write(async move |conn: &mut Conn| lead_bids::accept_bid(conn, &bid, &activity).await)
+        self.write(async move |conn: &mut Conn| accept_bid::accept_bid(conn, &bid, &activity).await)
             .await
     }
 
@@ -236,33 +248,4 @@ async fn reopen(conn: &mut Conn, lead: &LeadId, activity: &Activity) -> Result<R
         .await?;
     insert_activity(conn, activity).await?;
     Ok(ReopenLead::Reopened)
-}
-
-/// The organization's lead, which nobody else changes until the transaction ends. Of all locks it is taken first.
-pub(super) async fn locked_lead_row(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    lead: &LeadId,
-) -> Result<Option<LeadRow>, Failure> {
-    if !can_be_stored_key(lead.as_str()) {
-        return Ok(None);
-    }
-    let lead = leads::table
-        .find((organization.as_str(), lead.as_str()))
-        .select(LeadRow::as_select());
-    Ok(for_update!(lead).first(conn).await.optional()?)
-}
-
-/// The lead, whosever it is: for operators' commands.
-pub(super) async fn lead_row_anywhere(conn: &mut Conn, lead: &LeadId) -> Result<Option<LeadRow>, Failure> {
-    if !can_be_stored_key(lead.as_str()) {
-        return Ok(None);
-    }
-    let found = leads::table
-        .filter(leads::id.eq(lead.as_str()))
-        .select(LeadRow::as_select())
-        .first(conn)
-        .await
-        .optional()?;
-    Ok(found)
 }

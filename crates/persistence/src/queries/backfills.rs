@@ -1,5 +1,5 @@
-//! Backfills as they are due, and the stored jobs that they go through. The switch is in
-//! [`super::match_switch`].
+//! Backfills that are due, and the stored jobs that they read. Serving a backfill's result is in
+//! [`lists::switch`](super::lists::switch).
 
 use std::sync::Arc;
 
@@ -12,19 +12,16 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::feed::last_job_seq;
-use super::match_lists::VALUES_AT_ONCE;
-use super::{Conn, Store, job_signatures, match_switch, put_job_signatures};
+use super::lists::switch::switch;
+use super::locks::last_job_seq;
+use super::{Conn, Store, VALUES_AT_ONCE, put_job_signatures};
 use crate::columns::{number, read};
 use crate::failure::Failure;
 use crate::rows::{JobSignatureRow, StoredFilterRow, StoredJobRow};
-use crate::schema::{campaigns, filters, jobs};
+use crate::schema::{campaigns, filters, job_signatures, jobs};
 
 /// With due campaigns of more organizations, going through all filters costs less than asking for each organization's.
 const ORGANIZATIONS_ASKED_FOR: usize = 10;
-
-/// Stands in `campaigns.matched_revision` while a backfill is due: no campaign has this revision.
-pub(super) const NEVER: i64 = 0;
 
 /// A campaign by its organization and its id, and its revision.
 type DueCampaign = (String, String, i64);
@@ -48,7 +45,7 @@ impl MatchStore for Store {
     }
 
     async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError> {
-        self.read(async move |conn: &mut Conn| job_signatures::signatures(conn, first, last).await)
+        self.read(async move |conn: &mut Conn| signatures(conn, first, last).await)
             .await
     }
 
@@ -79,29 +76,12 @@ impl MatchStore for Store {
         matched: &[i64],
         at: Timestamp,
     ) -> Result<SwitchMatches, StoreError> {
-        match_switch::switch(self, backfill, watermark, matched, at).await
+        switch(self, backfill, watermark, matched, at).await
     }
 
     async fn due_count(&self) -> Result<u64, StoreError> {
         self.read(async |conn: &mut Conn| due_count(conn).await).await
     }
-}
-
-/// Makes a backfill of the campaign due under a revision that it never had; one that is under way is superseded.
-pub(super) async fn make_backfill_due(
-    conn: &mut Conn,
-    organization: &str,
-    campaign: &str,
-    revision: i64,
-) -> Result<(), Failure> {
-    diesel::update(campaigns::table.find((organization, campaign)))
-        .set((
-            campaigns::revision.eq(revision),
-            campaigns::matched_revision.eq(NEVER),
-        ))
-        .execute(conn)
-        .await?;
-    Ok(())
 }
 
 async fn due_backfills(conn: &mut Conn) -> Result<DueBackfills, Failure> {
@@ -197,6 +177,20 @@ async fn stored_jobs(conn: &mut Conn, newest: i64, limit: u32) -> Result<Vec<Sto
         .load(conn)
         .await?;
     rows.into_iter().map(StoredJobRow::into_stored_job).collect()
+}
+
+/// Those of the jobs with the numbers from `first` to `last`.
+async fn signatures(conn: &mut Conn, first: i64, last: i64) -> Result<Vec<StoredSignature>, Failure> {
+    let rows: Vec<JobSignatureRow> = job_signatures::table
+        .filter(job_signatures::seq.between(first, last))
+        .order(job_signatures::seq)
+        .select(JobSignatureRow::as_select())
+        .load(conn)
+        .await?;
+    let signatures = rows.into_iter();
+    Ok(signatures
+        .filter_map(JobSignatureRow::into_stored_signature)
+        .collect())
 }
 
 async fn job_seqs(conn: &mut Conn, first: i64, last: i64) -> Result<Vec<i64>, Failure> {

@@ -5,7 +5,7 @@ use bidloop_domain::port::LeadContext;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::Conn;
+use super::super::Conn;
 use crate::columns::{Json, can_be_stored_key};
 use crate::failure::Failure;
 use crate::rows::{AccountSummaryRow, BidRecordRow, BiddingCampaignRow, LeadRow, SubscriptionRow};

@@ -1,0 +1,22 @@
+//! Campaigns' lists of matches, and everything that changes them.
+//!
+//! | file | owns |
+//! |---|---|
+//! | [`match_list`] | one list: appending to it and editing it |
+//! | [`campaign_lists`] | the served lists of the campaigns that a page of the feed concerns |
+//! | [`page`] | recording a page, in one transaction |
+//! | [`arrivals`] | the page's new and changed jobs, and storing them |
+//! | [`new_jobs`] | new jobs as matches, and what campaigns do with them |
+//! | [`changed_jobs`] | changed jobs, matched anew |
+//! | [`due`] | marking a campaign's list as due to be matched anew |
+//! | [`switch`] | putting a backfill's result in the place of the served list |
+
+mod arrivals;
+mod campaign_lists;
+mod changed_jobs;
+mod match_list;
+mod new_jobs;
+
+pub(super) mod due;
+pub(super) mod page;
+pub(super) mod switch;
