@@ -33,6 +33,10 @@ mod submissions;
 mod webhook_sender;
 mod work_signal;
 
+pub use crate::provisioning::{
+    AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningChange, UserRecord,
+    WebhookRecord,
+};
 pub use activities::ActivityStore;
 pub use api_keys::{ApiKeyStore, CreateApiKey, RevokeApiKey};
 pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
@@ -53,10 +57,7 @@ pub use marketplace::{
 pub use matches::{Backfill, DueBackfills, MatchStore, StoredJob, StoredSignature, SwitchMatches};
 pub use password_hasher::PasswordHasher;
 pub use proposal_writer::{ProposalWriter, TemplateError};
-pub use provisioning::{
-    AccountRecord, CampaignRecord, CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange,
-    ProvisioningSnapshot, ProvisioningStore, UserRecord, WebhookRecord,
-};
+pub use provisioning::{CommitProvisioning, ProvisioningSnapshot, ProvisioningStore};
 pub use submissions::{
     AccountReading, AutomaticBid, AutomaticBidStore, ClaimedBid, FinishBid, SubmissionStore,
 };

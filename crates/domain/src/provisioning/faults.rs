@@ -33,11 +33,6 @@ impl Faults {
         self.0.push(ShapeFault { path, message });
     }
 
-    /// Adds all of another collection.
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.0.extend(other.0);
-    }
-
     /// Adds faults whose paths start at the document.
     pub(crate) fn push_all(&mut self, faults: impl IntoIterator<Item = ShapeFault>) {
         for fault in faults {

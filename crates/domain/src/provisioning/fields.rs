@@ -18,31 +18,9 @@ pub(super) enum Field<T> {
     Faulty,
 }
 
-impl<T> Field<T> {
-    pub(super) fn given(&self) -> Option<&T> {
-        match self {
-            Self::Given(value) => Some(value),
-            _ => None,
-        }
-    }
-}
-
-impl<T: Clone> Field<T> {
-    /// The value of an optional field over what stands, `default` where neither says anything.
-    pub(super) fn over(&self, standing: Option<T>, default: T) -> T {
-        match self {
-            Self::Unmentioned | Self::Faulty => standing.unwrap_or(default),
-            Self::Unset => default,
-            Self::Given(value) => value.clone(),
-        }
-    }
-}
-
 /// A list of entities, merged by id.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Listed<T> {
-    /// Whether the file has the field at all.
-    pub(super) mentioned: bool,
     /// Whether all of it could be read; entities may be missing from `entries` otherwise.
     pub(super) whole: bool,
     /// In the file's order.
@@ -52,7 +30,6 @@ pub(super) struct Listed<T> {
 impl<T> Default for Listed<T> {
     fn default() -> Self {
         Self {
-            mentioned: false,
             whole: true,
             entries: Vec::new(),
         }
@@ -85,13 +62,17 @@ impl<'v, 'f> Fields<'v, 'f> {
             faults.push(&path, wrong_type("an object", value));
             return None;
         };
-        Some(Self {
+        Some(Self::new(object, path, faults))
+    }
+
+    pub(super) fn new(object: &'v Map<String, Value>, path: Path, faults: &'f mut Faults) -> Self {
+        Self {
             object,
             path,
             faults,
             known: Vec::new(),
             others_are_taken: false,
-        })
+        }
     }
 
     /// The field as it stands in the file, null included; it counts as known from now on.
@@ -167,10 +148,7 @@ impl<'v, 'f> Fields<'v, 'f> {
         let Some(value) = self.raw(name) else {
             return Listed::default();
         };
-        let mut listed = Listed {
-            mentioned: true,
-            ..Listed::default()
-        };
+        let mut listed = Listed::default();
         let Value::Array(entries) = value else {
             self.fault(name, wrong_type("a list", value));
             listed.whole = false;
@@ -188,13 +166,7 @@ impl<'v, 'f> Fields<'v, 'f> {
 
     /// Reads the object with `read` and refuses the fields that it did not ask for.
     pub(super) fn read_all<T>(&mut self, read: impl FnOnce(&mut Fields<'v, '_>) -> T) -> T {
-        let mut fields = Fields {
-            object: self.object,
-            path: self.path.clone(),
-            faults: &mut *self.faults,
-            known: Vec::new(),
-            others_are_taken: false,
-        };
+        let mut fields = Fields::new(self.object, self.path.clone(), self.faults);
         let result = read(&mut fields);
         fields.refuse_others();
         result
@@ -227,6 +199,32 @@ impl<'v, 'f> Fields<'v, 'f> {
             self.fault(name, message);
         }
     }
+}
+
+/// A list that the file replaces as a whole: its good entries. Where one is faulty, so is the file, and nothing
+/// comes of them.
+pub(super) fn replaced_list<'v, T>(
+    fields: &mut Fields<'v, '_>,
+    name: &'static str,
+    mut read: impl FnMut(&mut Fields<'v, '_>) -> Option<T>,
+) -> Field<Vec<T>> {
+    let list = fields.field(name, Null::Unsets, |value| match value {
+        Value::Array(entries) => Ok(entries),
+        other => Err(wrong_type("a list", other)),
+    });
+    let entries = match list {
+        Field::Given(entries) => entries,
+        Field::Unmentioned => return Field::Unmentioned,
+        Field::Unset => return Field::Unset,
+        Field::Faulty => return Field::Faulty,
+    };
+    let path = path_to(&fields.path, name);
+    let mut good = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let fields = Fields::of(entry, path_to(&path, &index.to_string()), fields.faults);
+        good.extend(fields.and_then(|mut fields| fields.read_all(&mut read)));
+    }
+    Field::Given(good)
 }
 
 /// The fault of a value of another type.

@@ -1,36 +1,43 @@
-//! The provisioning file (contract section 3): what it may say, what is wrong with it, and which changes it
-//! amounts to.
+//! The provisioning file (contract section 3): what it may say, what is wrong with it, and which changes it leads to.
 //!
-//! Everything here is pure. A file is taken in three steps:
+//! Everything here is pure: no port is asked, nothing is random. [`ApplyProvisioning`](crate::use_case::ApplyProvisioning)
+//! takes a file in three steps:
 //!
-//! 1. `Document::read` turns JSON into patches, one an entity, collecting every fault of shape;
-//! 2. `plan` holds the patches against a snapshot of the store, collecting every fault that only the whole
-//!    shows: what a new entity lacks, references, ids in use, what an active campaign needs (decision D1);
-//! 3. the changes of the plan are committed by [`ApplyProvisioning`](crate::use_case::ApplyProvisioning), which
-//!    also reads the attachments' content. Neither is done here.
+//! 1. [`Lookups`] names what has to be known before the file can be planned: the organizations in the store, hashes
+//!    of its passwords, random bytes for the keys that it leaves out, the content of its attachments;
+//! 2. [`plan`] merges every entry of the file over what the store holds, and collects all faults: of shape, and those
+//!    that only the whole shows, such as an id in use or what an active campaign needs (decision D1);
+//! 3. the changes of the plan are committed together.
 //!
-//! The steps' faults are reported together, so a fault of shape must not make others up: a field that is faulty
-//! counts as given, with an unknown value.
+//! All faults are reported together, so none may make others up: a field that is faulty counts as given, with an
+//! unknown value.
 
-mod campaign_needs;
-mod document;
+mod attachments;
+mod campaign;
+mod current_state;
+mod entities;
 mod faults;
 mod fields;
+mod lookups;
+mod organization;
+mod peek;
 mod plan;
-mod plan_campaign;
-mod plan_entities;
-mod plan_filter;
-mod plan_needs;
-mod reading;
-mod reading_campaign;
+mod reconcile;
+mod records;
+mod removals;
 mod report;
-mod standing;
+mod requirements;
 mod values;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use document::{AttachmentPatch, Document};
-pub(crate) use faults::{Faults, path_to};
-pub(crate) use plan::{PlanTools, plan};
+pub(crate) use attachments::AttachmentEntry;
+pub(crate) use faults::{Faults, Path, path_to};
+pub(crate) use lookups::{GivenPassword, Lookups, Provided};
+pub(crate) use plan::plan;
+pub use records::{
+    AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningChange, UserRecord,
+    WebhookRecord,
+};
 pub use report::{EntityKind, GeneratedSecret, ProvisioningReport, ReportedEntity};

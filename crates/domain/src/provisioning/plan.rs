@@ -1,70 +1,85 @@
-//! From patches and a snapshot to changes: the frame, and organizations with their subscriptions.
+//! From a file and the current state to changes: the frame.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::document::{Document, OrganizationPatch, SubscriptionPatch};
-use super::faults::{Faults, path_to};
-use super::fields::Field;
-use super::report::{EntityKind, GeneratedSecret, ProvisioningReport, ReportedEntity};
-use super::standing::{Leaving, Standing};
-use crate::model::{ApiKeyHash, ApiKeyId, OrganizationId, ShapeFault, Subscription, Timestamp};
-use crate::port::{Ids, PasswordHasher, ProvisioningChange, ProvisioningSnapshot};
+use serde_json::Value;
 
-/// What planning needs beside the file and the snapshot.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PlanTools<'a> {
-    /// Makes keys and secrets.
-    pub(crate) ids: &'a dyn Ids,
-    /// Tells whether a password is a new one.
-    pub(crate) passwords: &'a dyn PasswordHasher,
-    /// When new entities come into being, and overlaps begin.
-    pub(crate) now: Timestamp,
-}
+use super::current_state::CurrentState;
+use super::faults::Path;
+use super::fields::Fields;
+use super::lookups::Provided;
+use super::peek::{id_of, objects};
+use super::reconcile::{KeyOwners, Planner};
+use super::records::{OrganizationRecord, ProvisioningChange};
+use super::report::ProvisioningReport;
+use super::requirements::{MissingRequirements, missing_requirements};
+use super::values;
+use crate::model::{ApiKeyHash, OrganizationId, ShapeFault};
 
-/// What a file amounts to.
+/// What a file leads to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Plan {
-    /// To be committed together, in this order: what leaves comes first, so that what comes may take its place.
+    /// To be committed together, in this order: removals come first, so that an id that becomes free can be taken.
     pub(crate) changes: Vec<ProvisioningChange>,
-    /// What is to be told once they are committed.
+    /// To be shown once the changes are committed.
     pub(crate) report: ProvisioningReport,
 }
 
-/// Plans `document` on `snapshot`, which must hold its organizations and the digests of its keys.
+/// Plans `file` on the current state of its organizations; `taken_key_hashes` are the keys of the file that exist.
 ///
 /// # Errors
-/// All faults of the file by path, those of shape and `others` included; nothing may be changed then.
+/// All faults of the file by path, those of `provided` included. Nothing may be changed then.
 pub(crate) fn plan(
-    document: &Document,
-    snapshot: &ProvisioningSnapshot,
-    tools: PlanTools<'_>,
-    others: &Faults,
+    file: &Value,
+    organizations: Vec<OrganizationRecord>,
+    taken_key_hashes: &[(ApiKeyHash, OrganizationId)],
+    provided: &Provided<'_>,
 ) -> Result<Plan, Vec<ShapeFault>> {
     let mut planner = Planner {
-        tools,
-        faults: document.faults.clone(),
+        provided,
         report: ProvisioningReport::default(),
         removals: Vec::new(),
         puts: Vec::new(),
-        key_owners: key_owners(document, snapshot),
+        key_owners: HashMap::new(),
+        accounts: HashSet::new(),
+        unread: HashSet::new(),
     };
-    planner.faults.extend(others.clone());
-    let records: HashMap<_, _> = snapshot
-        .organizations
-        .iter()
-        .map(|record| (&record.id, record))
-        .collect();
-    for patch in &document.organizations.entries {
-        match &patch.id {
-            Some(id) => {
-                let record = records.get(id).copied();
-                planner.organization(id, patch, &record.map(Standing::of).unwrap_or_default());
-            }
-            None => planner.judge_bodies(patch),
+    let mut states = HashMap::new();
+    for record in organizations {
+        let id = record.id.clone();
+        let state = CurrentState::from(record);
+        let missing = missing_requirements(&state, &HashSet::new());
+        states.insert(id, (state, missing));
+    }
+    for entry in file
+        .as_object()
+        .into_iter()
+        .flat_map(|file| objects(file, "organizations"))
+    {
+        if let Some(id) = id_of(entry, OrganizationId::parse) {
+            let (state, _) = states.entry(id.clone()).or_default();
+            planner.removals(&id, entry, state);
         }
     }
-    if !planner.faults.is_empty() {
-        return Err(planner.faults.into_sorted());
+    planner.key_owners = key_owners(&states, taken_key_hashes);
+    let mut seen = HashSet::new();
+    let mut faults = provided.faults.clone();
+    if let Some(mut fields) = Fields::of(file, Path::new(), &mut faults) {
+        fields.read_all(|fields| {
+            fields.entities("organizations", |fields| {
+                let id = fields.indispensable("id", values::id(OrganizationId::parse));
+                let (mut state, missing) = id.as_ref().and_then(|id| states.remove(id)).unwrap_or_default();
+                let repeated = id.as_ref().filter(|id| !seen.insert((*id).clone()));
+                if let Some(id) = repeated {
+                    fields.fault("id", format!("\"{id}\" stands twice in this list"));
+                }
+                let id = id.as_ref().filter(|_| repeated.is_none());
+                planner.organization(fields, id, &mut state, &missing);
+            });
+        });
+    }
+    if !faults.is_empty() {
+        return Err(faults.into_sorted());
     }
     let mut changes = planner.removals;
     changes.append(&mut planner.puts);
@@ -74,209 +89,18 @@ pub(crate) fn plan(
     })
 }
 
-/// A key's organization and, where it is one of the file's, its id.
-pub(super) type KeyOwner = (OrganizationId, Option<ApiKeyId>);
-
-/// Who holds which key once the file has removed what it removes.
-fn key_owners(document: &Document, snapshot: &ProvisioningSnapshot) -> HashMap<ApiKeyHash, KeyOwner> {
-    let mut owners = HashMap::new();
-    for (hash, organization) in &snapshot.taken_key_hashes {
-        owners.insert(hash.clone(), (organization.clone(), None));
-    }
-    for record in &snapshot.organizations {
-        for (key, hash) in &record.api_keys {
-            owners.insert(hash.clone(), (record.id.clone(), Some(key.id.clone())));
-        }
-    }
-    for patch in &document.organizations.entries {
-        for key in patch.api_keys.entries.iter().filter(|key| key.absent) {
-            owners.retain(|_, (organization, id)| Some(&*organization) != patch.id.as_ref() || *id != key.id);
-        }
-    }
-    owners
-}
-
-pub(super) struct Planner<'a> {
-    pub(super) tools: PlanTools<'a>,
-    pub(super) faults: Faults,
-    pub(super) report: ProvisioningReport,
-    pub(super) removals: Vec<ProvisioningChange>,
-    pub(super) puts: Vec<ProvisioningChange>,
-    pub(super) key_owners: HashMap<ApiKeyHash, KeyOwner>,
-}
-
-impl Planner<'_> {
-    fn organization(&mut self, id: &OrganizationId, patch: &OrganizationPatch, standing: &Standing<'_>) {
-        let leaving = Leaving::by(patch, standing);
-        self.own_fields(id, patch, standing);
-        self.users(id, &patch.users.entries, standing);
-        self.api_keys(id, &patch.api_keys.entries, standing);
-        self.accounts(id, &patch.accounts.entries, standing);
-        self.campaigns(id, patch, standing, &leaving);
-    }
-
-    fn own_fields(&mut self, id: &OrganizationId, patch: &OrganizationPatch, standing: &Standing<'_>) {
-        let before = standing
-            .record
-            .map(|record| (record.name.clone(), record.subscription.clone()));
-        let name = self.required(
-            &patch.path,
-            "name",
-            &patch.name,
-            before.as_ref().map(|(name, _)| name),
-        );
-        let standing = before.as_ref().map(|(_, subscription)| subscription);
-        let subscription = match &patch.subscription {
-            Field::Given(patch) => self.subscription(patch, standing),
-            Field::Unmentioned => self.required(&patch.path, "subscription", &Field::Unmentioned, standing),
-            Field::Unset | Field::Faulty => None,
-        };
-        let (Some(name), Some(subscription)) = (name, subscription) else {
-            return;
-        };
-        let after = (name, subscription);
-        if self.settle(id, EntityKind::Organization, id.as_str(), before.as_ref(), &after) {
-            let (name, subscription) = after;
-            self.puts.push(ProvisioningChange::PutOrganization {
-                id: id.clone(),
-                name,
-                subscription,
-            });
-        }
-    }
-
-    fn subscription(
-        &mut self,
-        patch: &SubscriptionPatch,
-        standing: Option<&Subscription>,
-    ) -> Option<Subscription> {
-        let at = &patch.path;
-        let status = self.required(at, "status", &patch.status, standing.map(|s| &s.status));
-        let start = self.required(
-            at,
-            "currentPeriodStart",
-            &patch.period_start,
-            standing.map(|s| &s.period_start),
-        );
-        let end = self.required(
-            at,
-            "currentPeriodEnd",
-            &patch.period_end,
-            standing.map(|s| &s.period_end),
-        );
-        let limit = self.required(
-            at,
-            "proposalLimit",
-            &patch.proposal_limit,
-            standing.map(|s| &s.proposal_limit),
-        );
-        let (period_start, period_end) = (start?, end?);
-        if period_end <= period_start {
-            let moved_start = patch.period_end.given().is_none();
-            let field = if moved_start {
-                "currentPeriodStart"
-            } else {
-                "currentPeriodEnd"
-            };
-            let message = format!(
-                "the period must end after it starts: it would run from {} to {}",
-                period_start.as_seconds(),
-                period_end.as_seconds()
-            );
-            self.faults.push(&path_to(at, field), message);
-        }
-        Some(Subscription {
-            status: status?,
-            collection_paused: patch
-                .collection_paused
-                .over(standing.map(|s| s.collection_paused), false),
-            period_start,
-            period_end,
-            proposal_limit: limit?,
-        })
-    }
-
-    /// A required field: the file's value, else what stands, else a fault. `None` where there is a fault.
-    pub(super) fn required<T: Clone>(
-        &mut self,
-        path: &[String],
-        name: &str,
-        field: &Field<T>,
-        standing: Option<&T>,
-    ) -> Option<T> {
-        match field {
-            Field::Given(value) => Some(value.clone()),
-            Field::Unmentioned if standing.is_none() => {
-                self.faults
-                    .push(&path_to(path, name), "is required: this entry is new");
-                None
-            }
-            Field::Unmentioned => standing.cloned(),
-            Field::Unset | Field::Faulty => None,
-        }
-    }
-
-    /// Reports the entity; true if it is to be put.
-    pub(super) fn settle<T: PartialEq>(
-        &mut self,
-        organization: &OrganizationId,
-        kind: EntityKind,
-        id: &str,
-        before: Option<&T>,
-        after: &T,
-    ) -> bool {
-        let entity = entity(organization, kind, id);
-        match before {
-            None => self.report.created.push(entity),
-            Some(before) if before != after => self.report.changed.push(entity),
-            Some(_) => {
-                self.report.unchanged += 1;
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Reports an entity that leaves, and how.
-    pub(super) fn remove(
-        &mut self,
-        organization: &OrganizationId,
-        kind: EntityKind,
-        id: &str,
-        change: ProvisioningChange,
-    ) {
-        self.report.removed.push(entity(organization, kind, id));
-        self.removals.push(change);
-    }
-
-    /// Reports a key or a secret that was made.
-    pub(super) fn show_once(
-        &mut self,
-        organization: &OrganizationId,
-        kind: EntityKind,
-        id: &str,
-        value: String,
-    ) {
-        self.report.secrets.push(GeneratedSecret {
-            kind,
-            id: id.to_owned(),
-            organization_id: organization.clone(),
-            value,
-        });
-    }
-
-    /// 32 bytes from the cryptographic source.
-    pub(super) fn random(&self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        self.tools.ids.fill_random(&mut bytes);
-        bytes
-    }
-}
-
-pub(super) fn entity(organization: &OrganizationId, kind: EntityKind, id: &str) -> ReportedEntity {
-    ReportedEntity {
-        kind,
-        id: id.to_owned(),
-        organization_id: organization.clone(),
-    }
+/// Who has which key once the file has removed what it removes.
+fn key_owners(
+    states: &HashMap<OrganizationId, (CurrentState, MissingRequirements)>,
+    taken: &[(ApiKeyHash, OrganizationId)],
+) -> KeyOwners {
+    let others = taken
+        .iter()
+        .filter(|(_, organization)| !states.contains_key(organization));
+    let others = others.map(|(hash, organization)| (hash.clone(), (organization.clone(), None)));
+    let known = states.iter().flat_map(|(organization, (state, _))| {
+        let keys = state.api_keys.values();
+        keys.map(move |(key, hash)| (hash.clone(), (organization.clone(), Some(key.id.clone()))))
+    });
+    others.chain(known).collect()
 }

@@ -1,33 +1,36 @@
-//! Apply provisioning: makes the store agree with what a provisioning file says (contract sections 1 and 3).
+//! Apply provisioning: makes the store agree with a provisioning file (contract sections 1 and 3).
 //!
-//! Owns the order: read, plan, copy the attachments, commit; all or nothing. Does not own the file's rules, which
-//! are [`provisioning`](crate::provisioning)'s, nor how attachments are read and kept.
+//! Owns the order (look up, plan, copy the attachments, commit; all or nothing) and answers the file's questions
+//! through ports. Does not own the file's rules, which are [`provisioning`](crate::provisioning)'s.
 
 mod attachments;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::model::ShapeFault;
+use crate::model::{OrganizationId, ShapeFault};
 use crate::port::{
     AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Ids, PasswordHasher, ProposalWriter,
-    ProvisioningStore, StoreError, WorkKind, WorkSignal,
+    ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
 };
-use crate::provisioning::{Document, Faults, PlanTools, ProvisioningReport, plan};
+use crate::provisioning::{
+    GivenPassword, Lookups, OrganizationRecord, Path, Provided, ProvisioningReport, plan,
+};
 
-/// How often a plan is made anew because something else changed the store meanwhile.
+/// How often a plan is made again because the store has changed in the meantime.
 const ATTEMPTS: u32 = 16;
 
-/// Why a file was not applied. Nothing has changed, but content that was copied already may lie in the blob store,
+/// Why a file was not applied. Nothing has changed. Content that was copied already may remain in the blob store,
 /// where the next attempt finds it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyProvisioningError {
     /// All faults of the file, by path.
     #[error("{}", FaultLines(.0))]
     Faulty(Vec<ShapeFault>),
-    /// Other changes came in between, again and again.
+    /// Other changes came first every time.
     #[error("the store keeps changing while the file is applied: try again")]
     Contended,
     /// The attachments' storage failed.
@@ -54,51 +57,63 @@ impl fmt::Display for FaultLines<'_> {
 /// Applies provisioning files. Applying one twice changes nothing the second time.
 #[derive(Debug)]
 pub struct ApplyProvisioning {
-    /// Where organizations and what belongs to them are kept.
+    /// Holds the organizations.
     pub store: Arc<dyn ProvisioningStore>,
-    /// Where attachments are copied to.
+    /// Receives the attachments.
     pub blobs: Arc<dyn BlobStore>,
     /// Checks the syntax of templates.
     pub templates: Arc<dyn ProposalWriter>,
-    /// Hashes users' passwords.
+    /// Hashes passwords.
     pub passwords: Arc<dyn PasswordHasher>,
-    /// The time.
+    /// Dates new entities.
     pub clock: Arc<dyn Clock>,
-    /// Makes keys and secrets.
+    /// Draws keys and secrets.
     pub ids: Arc<dyn Ids>,
     /// Woken when filters may have changed.
     pub signal: Arc<dyn WorkSignal>,
 }
 
 impl ApplyProvisioning {
-    /// Applies `document`, a provisioning file's JSON (or TOML as JSON); `files` reads the attachments it names.
+    /// Applies `file`, a provisioning file's JSON (or TOML as JSON); `source` reads the attachments that it names.
     ///
     /// # Errors
-    /// [`ApplyProvisioningError::Faulty`] with every fault: of shape, of attachments, and of what the whole would
-    /// amount to.
+    /// [`ApplyProvisioningError::Faulty`] with every fault: of shape, of attachments, and of what the file as a whole
+    /// would lead to.
     pub async fn execute(
         &self,
-        document: &Value,
-        files: &dyn AttachmentSource,
+        file: &Value,
+        source: &dyn AttachmentSource,
     ) -> Result<ProvisioningReport, ApplyProvisioningError> {
-        let mut document = Document::read(document, self.templates.as_ref());
-        let mut faults = Faults::default();
-        attachments::inspect(&mut document, files, &mut faults).await;
-
-        let organizations = document.organization_ids();
-        let key_hashes = document.key_hashes();
+        let lookups = Lookups::of(file);
+        let (blobs, faults) = attachments::inspect(&lookups.attachments, source).await;
         let mut copied = false;
         for _ in 0..ATTEMPTS {
-            let snapshot = self.store.snapshot(&organizations, &key_hashes).await?;
+            let snapshot = self
+                .store
+                .snapshot(&lookups.organizations, &lookups.key_hashes)
+                .await?;
             let now = self.clock.now();
-            let tools = PlanTools {
-                ids: self.ids.as_ref(),
-                passwords: self.passwords.as_ref(),
+            let provided = Provided {
                 now,
+                check_template: &|text| self.templates.check(text).map_err(|fault| fault.to_string()),
+                password_hashes: password_hashes(
+                    self.passwords.as_ref(),
+                    &lookups.passwords,
+                    &snapshot.organizations,
+                ),
+                random: self.random(&lookups.left_out),
+                blobs: &blobs,
+                faults: &faults,
             };
-            let plan = plan(&document, &snapshot, tools, &faults).map_err(ApplyProvisioningError::Faulty)?;
+            let plan = plan(
+                file,
+                snapshot.organizations,
+                &snapshot.taken_key_hashes,
+                &provided,
+            )
+            .map_err(ApplyProvisioningError::Faulty)?;
             if !copied {
-                attachments::copy(&mut document, files, self.blobs.as_ref()).await?;
+                attachments::copy(&lookups.attachments, &blobs, source, self.blobs.as_ref()).await?;
                 copied = true;
             }
             if plan.changes.is_empty() {
@@ -114,6 +129,46 @@ impl ApplyProvisioning {
         }
         Err(ApplyProvisioningError::Contended)
     }
+
+    fn random(&self, left_out: &[Path]) -> HashMap<Path, [u8; 32]> {
+        let random = left_out.iter().map(|path| {
+            let mut bytes = [0; 32];
+            self.ids.fill_random(&mut bytes);
+            (path.clone(), bytes)
+        });
+        random.collect()
+    }
+}
+
+/// A password that the current hash was made of keeps that hash: each hash has a salt of its own, so another one
+/// would be a change.
+pub(crate) fn password_hashes(
+    hasher: &dyn PasswordHasher,
+    passwords: &[GivenPassword<'_>],
+    organizations: &[OrganizationRecord],
+) -> HashMap<Path, String> {
+    let mut by_path = HashMap::new();
+    for given in passwords {
+        let current = user(organizations, &given.organization, given.email)
+            .and_then(|user| user.password_hash.clone())
+            .filter(|hash| hasher.verify(given.password, hash));
+        let hash = current.unwrap_or_else(|| hasher.hash(given.password));
+        by_path.insert(given.path.clone(), hash);
+    }
+    by_path
+}
+
+fn user<'a>(
+    organizations: &'a [OrganizationRecord],
+    organization: &OrganizationId,
+    email: &str,
+) -> Option<&'a UserRecord> {
+    let record = organizations.iter().find(|record| record.id == *organization)?;
+    let email = email.to_lowercase();
+    record
+        .users
+        .iter()
+        .find(|user| user.email.to_lowercase() == email)
 }
 
 #[cfg(test)]

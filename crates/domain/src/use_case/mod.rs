@@ -1,6 +1,6 @@
 //! What Bidloop does, one file a use case.
 
-mod apply_provisioning;
+pub(crate) mod apply_provisioning;
 mod authenticate;
 mod backfill_matches;
 mod campaign_filters;

@@ -100,7 +100,7 @@ async fn commit(
 async fn lock_organizations(conn: &mut Conn, changes: &[ProvisioningChange]) -> Result<(), Failure> {
     let ids: BTreeSet<&str> = changes
         .iter()
-        .map(|change| organization_of(change).as_str())
+        .map(|change| change.organization().as_str())
         .collect();
     let ids: Vec<&str> = ids.into_iter().collect();
     for ids in ids.chunks(AT_ONCE) {
@@ -111,25 +111,6 @@ async fn lock_organizations(conn: &mut Conn, changes: &[ProvisioningChange]) -> 
         let _locked: Vec<String> = for_update!(rows).load(conn).await?;
     }
     Ok(())
-}
-
-fn organization_of(change: &ProvisioningChange) -> &OrganizationId {
-    use ProvisioningChange as Change;
-    match change {
-        Change::PutOrganization { id, .. }
-        | Change::PutUser(id, _)
-        | Change::RemoveUser(id, _)
-        | Change::PutApiKey(id, _, _)
-        | Change::RemoveApiKey(id, _)
-        | Change::PutWebhook(id, _)
-        | Change::RemoveWebhook(id, _)
-        | Change::PutAccount(id, _)
-        | Change::RemoveAccount(id, _)
-        | Change::PutCampaign(id, _)
-        | Change::RemoveCampaign(id, _)
-        | Change::PutFilter(id, _, _)
-        | Change::RemoveFilter(id, _, _) => id,
-    }
 }
 
 /// Notes the filters that the change is about to remove.

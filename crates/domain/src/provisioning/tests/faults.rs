@@ -147,7 +147,7 @@ fn a_campaigns_faults_are_reported_at_once_with_their_paths() {
             "organizations[0].campaigns[0].bidderAccountId: the organization has no bidder account \"nobody\": add it to \"bidderAccounts\"",
             "organizations[0].campaigns[0].biddingConfig.biddingHourlyRatePercentage: must be a number from 0 to 100, or null",
             "organizations[0].campaigns[0].biddingConfig.boost: is not a field of the bidding configuration, which has bidWithWarning, biddingHourlyRateStrategy, biddingHourlyRatePercentage, biddingFixedHourlyRate, biddingMinHourlyRate, boostingEnabled, boostDownToNthPlace, connectsAbovePrevious, minBoost, maximumBoost, insufficientBoostConnectsAction, alreadyHiredAction",
-            "organizations[0].campaigns[0].budget: unknown field; the fields here are id, name, mode, state, bidderAccountId, filters, webhooks, biddingConfig, attachments, proposal",
+            "organizations[0].campaigns[0].budget: unknown field; the fields here are id, name, mode, state, bidderAccountId, biddingConfig, attachments, proposal, webhooks, filters",
             "organizations[0].campaigns[0].filters[0].client.minRating: must be a number, not a string",
             "organizations[0].campaigns[0].filters[0].keywords: character 11: the expression ends where a term is expected",
             "organizations[0].campaigns[0].filters[1].hourlyRate.min: must not be above `max`: 9 > 3",
@@ -159,7 +159,7 @@ fn a_campaigns_faults_are_reported_at_once_with_their_paths() {
             "organizations[0].campaigns[0].proposal.answers[0].answer: must be a string, not a number",
             "organizations[0].campaigns[0].proposal.answers[1].answer: is required",
             "organizations[0].campaigns[0].proposal.answers[1].question: must not be blank",
-            "organizations[0].campaigns[0].proposal.coverLetter: is no valid template: unclosed tag in line 1",
+            "organizations[0].campaigns[0].proposal.coverLetter: is not a valid template: unclosed tag in line 1",
             "organizations[0].campaigns[0].state: must be one of \"active\", \"paused\", \"absent\", not \"on\"",
         ]
     );
@@ -230,12 +230,10 @@ fn an_id_stands_once_in_its_organization() {
         [
             "organizations[0].apiKeys[1].id: \"k\" stands twice in this list",
             "organizations[0].bidderAccounts[1].id: \"a\" stands twice in this list",
-            "organizations[0].campaigns[0].webhooks[0].id: \"w\" stands in another list too: ids are unique within the organization",
-            "organizations[0].campaigns[1].filters[0].id: \"f\" stands in another list too: ids are unique within the organization",
-            "organizations[0].campaigns[1].webhooks[0].id: \"w\" stands in another list too: ids are unique within the organization",
+            "organizations[0].campaigns[0].webhooks[0].id: \"w\" is in use by the organization itself: ids are unique within the organization",
+            "organizations[0].campaigns[1].filters[0].id: \"f\" is in use by campaign \"c\": ids are unique within the organization",
+            "organizations[0].campaigns[1].webhooks[0].id: \"w\" is in use by the organization itself: ids are unique within the organization",
             "organizations[0].campaigns[2].id: \"c\" stands twice in this list",
-            "organizations[0].campaigns[2].mode: is required: this entry is new",
-            "organizations[0].campaigns[2].name: is required: this entry is new",
             "organizations[0].users[1].email: \"a@b.test\" stands twice in this list",
         ]
     );
@@ -255,9 +253,9 @@ fn an_id_that_stands_elsewhere_in_the_store_is_taken() {
     assert_eq!(
         lines(&file),
         [
-            "organizations[0].campaigns[0].filters[0].id: \"f1\" is a filter of campaign \"camp_ext\" already: ids are unique within the organization",
-            "organizations[0].campaigns[0].webhooks[0].id: \"wh_org\" is a webhook of the organization itself already: ids are unique within the organization",
-            "organizations[0].campaigns[0].webhooks[1].id: \"wh_camp\" is a webhook of campaign \"camp_ext\" already: ids are unique within the organization",
+            "organizations[0].campaigns[0].filters[0].id: \"f1\" is in use by campaign \"camp_ext\": ids are unique within the organization",
+            "organizations[0].campaigns[0].webhooks[0].id: \"wh_org\" is in use by the organization itself: ids are unique within the organization",
+            "organizations[0].campaigns[0].webhooks[1].id: \"wh_camp\" is in use by campaign \"camp_ext\": ids are unique within the organization",
         ]
     );
 }

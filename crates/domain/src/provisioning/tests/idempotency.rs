@@ -1,9 +1,12 @@
 //! What holds for every file on every store.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::super::campaign_needs::{Equipment, JobNewEndpoints, lacks};
+use super::super::current_state::CurrentState;
+use super::super::requirements::missing_requirements;
 use super::organization;
 use super::world::World;
 
@@ -33,7 +36,7 @@ fn object(
 fn list(entity: BoxedStrategy<Value>, most: usize) -> BoxedStrategy<Value> {
     prop::collection::vec(entity, 0..=most)
         .prop_map(|mut entities| {
-            let mut seen = std::collections::HashSet::new();
+            let mut seen = HashSet::new();
             entities.retain(|entity| seen.insert(entity["id"].to_string()));
             Value::Array(entities)
         })
@@ -149,17 +152,10 @@ fn file() -> impl Strategy<Value = Value> {
 
 /// Decision D1 for every campaign.
 fn every_active_campaign_has_what_it_needs(world: &World) -> bool {
-    world.organizations.iter().all(|o| {
-        let endpoints = JobNewEndpoints::among(o.webhooks.iter().map(|webhook| &webhook.endpoint));
-        o.campaigns.iter().all(|campaign| {
-            let equipment = Equipment {
-                mode: campaign.mode,
-                state: campaign.state,
-                has_filter: !campaign.filters.is_empty(),
-                has_endpoint: endpoints.serve(&campaign.id),
-            };
-            lacks(equipment).next().is_none()
-        })
+    world.organizations.iter().all(|organization| {
+        let state = CurrentState::from(organization.clone());
+        let missing = missing_requirements(&state, &HashSet::new());
+        missing.values().all(Vec::is_empty)
     })
 }
 

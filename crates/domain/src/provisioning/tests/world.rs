@@ -10,7 +10,8 @@ use crate::port::{
     CampaignRecord, Ids, OrganizationRecord, PasswordHasher, ProposalWriter, ProvisioningChange,
     ProvisioningSnapshot, Revision, TemplateError,
 };
-use crate::provisioning::{Document, Faults, PlanTools, ProvisioningReport, plan};
+use crate::provisioning::{Faults, Lookups, Provided, ProvisioningReport, plan};
+use crate::use_case::apply_provisioning::password_hashes;
 
 /// Random bytes that are never twice the same.
 #[derive(Debug, Default)]
@@ -91,22 +92,37 @@ impl World {
 
     /// Applies a file whose attachments all hold their path as content; the error is the fault lines.
     pub(crate) fn apply(&mut self, file: &Value) -> Result<ProvisioningReport, Vec<String>> {
-        let mut document = Document::read(file, &BraceChecker);
-        for (organization, attachment) in document.attachments_mut() {
-            attachment.blob = Some(BlobRef {
+        let lookups = Lookups::of(file);
+        let snapshot = self.snapshot(&lookups.organizations, &lookups.key_hashes);
+        let blobs = lookups.attachments.iter().map(|(organization, attachment)| {
+            let content = hex::encode(&attachment.source);
+            let blob = BlobRef {
                 size_bytes: attachment.source.len() as u64,
-                sha256: hex::encode(&attachment.source),
-                storage_path: format!("campaigns/{organization}/{}", hex::encode(&attachment.source)),
-            });
-        }
-        let snapshot = self.snapshot(&document.organization_ids(), &document.key_hashes());
-        let tools = PlanTools {
-            ids: &self.ids,
-            passwords: &self.passwords,
+                storage_path: format!("campaigns/{organization}/{content}"),
+                sha256: content,
+            };
+            (attachment.path.clone(), blob)
+        });
+        let random = lookups.left_out.iter().map(|path| {
+            let mut bytes = [0; 32];
+            self.ids.fill_random(&mut bytes);
+            (path.clone(), bytes)
+        });
+        let provided = Provided {
             now: self.now,
+            check_template: &|text| BraceChecker.check(text).map_err(|fault| fault.to_string()),
+            password_hashes: password_hashes(&self.passwords, &lookups.passwords, &snapshot.organizations),
+            random: random.collect(),
+            blobs: &blobs.collect(),
+            faults: &Faults::default(),
         };
-        let plan = plan(&document, &snapshot, tools, &Faults::default())
-            .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let plan = plan(
+            file,
+            snapshot.organizations,
+            &snapshot.taken_key_hashes,
+            &provided,
+        )
+        .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         for change in &plan.changes {
             self.carry_out(change);
         }

@@ -1,7 +1,7 @@
 //! A campaign's attachments on their way from the operator's files to the blob store (decision A9).
 //!
-//! Each file is read twice: once to judge it before anything is changed, once to copy it when nothing is at
-//! fault. So nothing is kept for a faulty file, and memory use does not grow with sizes or numbers.
+//! Each file is read twice: once to check it before anything is changed, once to copy it when no fault was found. So
+//! nothing is kept for a faulty file, and memory use does not grow with the size or number of files.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,22 +11,27 @@ use super::ApplyProvisioningError;
 use crate::attachment_rules::{ContentInspector, InspectedFile};
 use crate::model::{BlobRef, OrganizationId};
 use crate::port::{AttachmentSource, BlobError, BlobPath, BlobStore, StagedBlob};
-use crate::provisioning::{AttachmentPatch, Document, Faults, path_to};
+use crate::provisioning::{AttachmentEntry, Faults, Path, path_to};
 
-/// Judges every attachment's content and notes its size and digest; what cannot be read or accepted is a fault.
-pub(super) async fn inspect(document: &mut Document, files: &dyn AttachmentSource, faults: &mut Faults) {
+/// Checks every attachment's content. Returns the size and digest of those that are accepted, by the path of their
+/// entry, and the faults of the others.
+pub(super) async fn inspect(
+    attachments: &[(OrganizationId, AttachmentEntry)],
+    source: &dyn AttachmentSource,
+) -> (HashMap<Path, BlobRef>, Faults) {
+    let (mut blobs, mut faults) = (HashMap::new(), Faults::default());
     // One portfolio may serve many campaigns.
-    let mut judged: HashMap<(String, &'static str), InspectedFile> = HashMap::new();
-    for (organization, attachment) in document.attachments_mut() {
-        let key = (attachment.source.clone(), attachment.content_type.as_str());
-        let inspected = match judged.get(&key) {
+    let mut inspected: HashMap<(&str, &str), InspectedFile> = HashMap::new();
+    for (organization, attachment) in attachments {
+        let key = (attachment.source.as_str(), attachment.content_type.as_str());
+        let file = match inspected.get(&key) {
             Some(known) => Ok(known.clone()),
-            None => read(attachment, files, None).await,
+            None => read(attachment, source, None).await,
         };
-        match inspected {
+        match file {
             Ok(file) => {
-                attachment.blob = Some(blob_ref(organization, &file));
-                judged.insert(key, file);
+                blobs.insert(attachment.path.clone(), blob_ref(organization, &file));
+                inspected.insert(key, file);
             }
             Err(ReadFault::File(message)) => faults.push(&path_to(&attachment.path, "path"), message),
             // Nothing is staged here.
@@ -35,33 +40,34 @@ pub(super) async fn inspect(document: &mut Document, files: &dyn AttachmentSourc
             }
         }
     }
+    (blobs, faults)
 }
 
-/// Copies every attachment to where its digest says, once. What lies there already is written anew, so that
-/// applying a file again mends a storage that lost something or was replaced.
+/// Copies every attachment once, to the path that its digest gives. Content that is there already is written again,
+/// so that applying a file again repairs a storage that lost something or was replaced.
 pub(super) async fn copy(
-    document: &mut Document,
-    files: &dyn AttachmentSource,
-    blobs: &dyn BlobStore,
+    attachments: &[(OrganizationId, AttachmentEntry)],
+    blobs: &HashMap<Path, BlobRef>,
+    source: &dyn AttachmentSource,
+    store: &dyn BlobStore,
 ) -> Result<(), ApplyProvisioningError> {
     let mut copied = HashSet::new();
-    for (_, attachment) in document.attachments_mut() {
-        let Some(blob) = attachment.blob.clone() else {
+    for (_, attachment) in attachments {
+        let Some(blob) = blobs.get(&attachment.path) else {
             continue;
         };
-        if !copied.insert(blob.storage_path.clone()) {
+        if !copied.insert(&blob.storage_path) {
             continue;
         }
-        let mut staged = blobs.stage().await?;
-        let changed = || "the file changed while it was read: apply again".to_owned();
-        let message = match read(attachment, files, Some(staged.as_mut())).await {
+        let mut staged = store.stage().await?;
+        let message = match read(attachment, source, Some(staged.as_mut())).await {
             Ok(file) if file.sha256 == blob.sha256 => {
                 let path = BlobPath::parse(&blob.storage_path)
-                    .ok_or_else(|| BlobError::Unavailable(format!("{} is no path", blob.storage_path)))?;
+                    .ok_or_else(|| BlobError::Unavailable(format!("{} is not a path", blob.storage_path)))?;
                 staged.publish(&path).await?;
                 continue;
             }
-            Ok(_) => changed(),
+            Ok(_) => "the file changed while it was read: apply again".to_owned(),
             Err(ReadFault::File(message)) => message,
             Err(ReadFault::Blobs(fault)) => return Err(fault.into()),
         };
@@ -73,22 +79,22 @@ pub(super) async fn copy(
 }
 
 enum ReadFault {
-    /// Of the file, as a fault's message.
+    /// The file cannot be read or is not accepted; the message of the fault.
     File(String),
-    /// Of the storage.
+    /// The storage failed.
     Blobs(BlobError),
 }
 
-/// Reads and judges the file, copying it into `staged` on the way.
+/// Reads and checks the file, and copies it into `staged` on the way.
 async fn read(
-    attachment: &AttachmentPatch,
-    files: &dyn AttachmentSource,
+    attachment: &AttachmentEntry,
+    source: &dyn AttachmentSource,
     mut staged: Option<&mut (dyn StagedBlob + 'static)>,
 ) -> Result<InspectedFile, ReadFault> {
     let unreadable =
         |fault: &dyn std::fmt::Display| ReadFault::File(format!("\"{}\": {fault}", attachment.source));
     let mut inspector = ContentInspector::new(attachment.content_type, attachment.name.clone());
-    let mut pieces = files
+    let mut pieces = source
         .open(&attachment.source)
         .await
         .map_err(|fault| unreadable(&fault))?;
@@ -106,7 +112,7 @@ async fn read(
         .map_err(|fault| ReadFault::File(fault.to_string()))
 }
 
-/// The place follows from the content, so that applying a file twice is no change.
+/// The path follows from the content, so that applying a file twice changes nothing.
 fn blob_ref(organization: &OrganizationId, file: &InspectedFile) -> BlobRef {
     BlobRef {
         size_bytes: file.size_bytes,

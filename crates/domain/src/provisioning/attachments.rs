@@ -1,0 +1,66 @@
+//! A campaign's attachments as the file describes them (decision A9). Their content is none of the file's: the use
+//! case reads it.
+
+use std::collections::HashSet;
+
+use super::faults::Path;
+use super::fields::{Field, Fields, replaced_list};
+use super::values;
+use crate::attachment_rules::{ContentType, FileFault, FileName, MAX_FILES};
+
+/// An entry of a campaign's `attachments`.
+#[derive(Debug, Clone)]
+pub(crate) struct AttachmentEntry {
+    pub(crate) path: Path,
+    pub(crate) name: FileName,
+    pub(crate) content_type: ContentType,
+    /// The file to read, as the entry names it.
+    pub(crate) source: String,
+}
+
+/// Reads the list. A faulty list or entry gives no attachment.
+pub(super) fn read_attachments(fields: &mut Fields<'_, '_>) -> Field<Vec<AttachmentEntry>> {
+    let mut names = HashSet::new();
+    let attachments = replaced_list(fields, "attachments", |fields| {
+        let name = fields.indispensable("name", |value| {
+            FileName::parse(&values::text(value)?).map_err(|fault| fault.to_string())
+        });
+        if let Some(name) = &name
+            && !names.insert(name.comparison_key())
+        {
+            fields.fault(
+                "name",
+                "is the name of a file above already: names are compared without regard to case",
+            );
+        }
+        let declared = fields.indispensable("contentType", values::words);
+        let source = fields.indispensable("path", values::words);
+        let (name, declared) = (name?, declared?);
+        match ContentType::declared(&name, &declared) {
+            Ok(content_type) => Some(AttachmentEntry {
+                path: fields.path.clone(),
+                name,
+                content_type,
+                source: source?,
+            }),
+            Err(fault) => {
+                let of_type = matches!(
+                    fault,
+                    FileFault::UnsupportedType { .. } | FileFault::ExtensionMismatch { .. }
+                );
+                fields.fault(if of_type { "contentType" } else { "name" }, fault.to_string());
+                None
+            }
+        }
+    });
+    if let Field::Given(files) = &attachments
+        && files.len() > MAX_FILES
+    {
+        fields.fault(
+            "attachments",
+            format!("has {} files: a campaign has at most {MAX_FILES}", files.len()),
+        );
+        return Field::Faulty;
+    }
+    attachments
+}

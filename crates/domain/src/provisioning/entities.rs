@@ -1,0 +1,323 @@
+//! What differs between the kinds of entities: users, API keys, bidder accounts, webhooks and filters.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::faults::path_to;
+use super::fields::{Field, Fields, Null, wrong_type};
+use super::reconcile::{Current, Entity, Entry, Planner, Target};
+use super::records::{AccountRecord, FilterRecord, ProvisioningChange, UserRecord, WebhookRecord};
+use super::report::EntityKind;
+use super::values;
+use crate::model::{
+    AccountId, ApiKey, ApiKeyHash, ApiKeyId, ApiKeyRecord, CampaignId, EndpointId, EventKind, FilterId,
+    OrganizationId, SavedFilter, WebhookEndpoint, WebhookSecret, merge_patch,
+};
+
+/// How long a replaced webhook secret signs beside the new one (decision C3): receivers have a day to follow.
+const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Entity for UserRecord {
+    type Id = String;
+    const KIND: EntityKind = EntityKind::User;
+    const ID_FIELD: &'static str = "email";
+
+    fn read_id(value: &Value) -> Result<String, String> {
+        values::email(value)
+    }
+
+    fn id(&self) -> &str {
+        &self.email
+    }
+
+    fn key(email: &str) -> String {
+        email.to_lowercase()
+    }
+
+    fn merge(
+        entry: &mut Entry<'_, '_, '_, Self>,
+        target: Option<Target<'_, String>>,
+        planner: &mut Planner<'_>,
+    ) -> Option<Self> {
+        let name = entry.optional("name", values::words, |user| Some(&user.name));
+        let password = entry.fields.field("password", Null::Unsets, values::password);
+        let email = entry.current.known().map_or(target?.id, |user| &user.email);
+        let password_hash = match password {
+            Field::Given(_) => planner
+                .provided
+                .password_hashes
+                .get(&path_to(&entry.fields.path, "password"))
+                .cloned(),
+            Field::Unset => None,
+            Field::Unmentioned | Field::Faulty => {
+                entry.current.known().and_then(|user| user.password_hash.clone())
+            }
+        };
+        Some(Self {
+            name: name.unwrap_or_else(|| email.clone()),
+            email: email.clone(),
+            password_hash,
+        })
+    }
+
+    fn put(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::PutUser(organization, self)
+    }
+
+    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::RemoveUser(organization, self.email)
+    }
+}
+
+impl Entity for (ApiKeyRecord, ApiKeyHash) {
+    type Id = ApiKeyId;
+    const KIND: EntityKind = EntityKind::ApiKey;
+
+    fn read_id(value: &Value) -> Result<ApiKeyId, String> {
+        values::id(ApiKeyId::parse)(value)
+    }
+
+    fn id(&self) -> &str {
+        self.0.id.as_str()
+    }
+
+    fn merge(
+        entry: &mut Entry<'_, '_, '_, Self>,
+        target: Option<Target<'_, ApiKeyId>>,
+        planner: &mut Planner<'_>,
+    ) -> Option<Self> {
+        let name = entry.optional("name", values::words, |(record, _)| Some(&record.name));
+        let key = entry.fields.field("key", Null::Unsets, values::api_key);
+        let Target { owner, id } = target?;
+        let hash = match (key, entry.current.known()) {
+            (Field::Given(key), _) => key.hash(),
+            (_, Some((_, hash))) => hash.clone(),
+            (Field::Faulty, None) => return None,
+            (Field::Unmentioned | Field::Unset, None) => {
+                let key = ApiKey::from_random(planner.random(entry.fields, "key")?);
+                let shown = key.expose().to_owned();
+                planner.record_secret(owner.organization, EntityKind::ApiKey, id.as_str(), shown);
+                key.hash()
+            }
+        };
+        let holder = (owner.organization.clone(), Some(id.clone()));
+        if *planner.key_owners.entry(hash.clone()).or_insert(holder.clone()) != holder {
+            let message = "is another key's already: every entry needs a key of its own";
+            entry.fields.fault("key", message);
+        }
+        let mut record = match entry.current.known() {
+            Some((record, _)) => record.clone(),
+            None => ApiKeyRecord {
+                id: id.clone(),
+                organization_id: owner.organization.clone(),
+                name: String::new(),
+                created_at: planner.provided.now,
+                last_used_at: None,
+                expires_at: None,
+                revoked_at: None,
+            },
+        };
+        record.name = name.unwrap_or_else(|| id.to_string());
+        if entry.current.known().is_some_and(|(_, before)| *before != hash) {
+            // The old key was revoked, not the new one.
+            record.revoked_at = None;
+        }
+        Some((record, hash))
+    }
+
+    fn put(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::PutApiKey(organization, self.0, self.1)
+    }
+
+    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::RemoveApiKey(organization, self.0.id)
+    }
+}
+
+impl Entity for AccountRecord {
+    type Id = AccountId;
+    const KIND: EntityKind = EntityKind::BidderAccount;
+
+    fn read_id(value: &Value) -> Result<AccountId, String> {
+        values::id(AccountId::parse)(value)
+    }
+
+    fn id(&self) -> &str {
+        self.id.as_str()
+    }
+
+    fn merge(
+        entry: &mut Entry<'_, '_, '_, Self>,
+        target: Option<Target<'_, AccountId>>,
+        _: &mut Planner<'_>,
+    ) -> Option<Self> {
+        let name = entry.optional("name", values::words, |account| Some(&account.name));
+        let token = entry.required("token", values::token, |account| &account.token);
+        let (id, token, before) = (target?.id, token?, entry.current.known());
+        Some(Self {
+            id: id.clone(),
+            name: name.unwrap_or_else(|| id.to_string()),
+            // A new token connects an account that the marketplace had refused (decision B4).
+            connected: before.is_none_or(|account| account.connected || account.token != token),
+            token,
+        })
+    }
+
+    fn put(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::PutAccount(organization, self)
+    }
+
+    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::RemoveAccount(organization, self.id)
+    }
+}
+
+impl Entity for WebhookRecord {
+    type Id = EndpointId;
+    const KIND: EntityKind = EntityKind::Webhook;
+
+    fn read_id(value: &Value) -> Result<EndpointId, String> {
+        values::id(EndpointId::parse)(value)
+    }
+
+    fn id(&self) -> &str {
+        self.endpoint.id.as_str()
+    }
+
+    fn campaign(&self) -> Option<&CampaignId> {
+        self.endpoint.campaign_id.as_ref()
+    }
+
+    fn merge(
+        entry: &mut Entry<'_, '_, '_, Self>,
+        target: Option<Target<'_, EndpointId>>,
+        planner: &mut Planner<'_>,
+    ) -> Option<Self> {
+        let url = entry.required("url", values::webhook_url, |webhook| &webhook.endpoint.url);
+        let events = events(entry.fields);
+        let events = entry.require("events", events, |webhook| &webhook.endpoint.events);
+        let active = entry.optional("active", values::flag, |webhook| Some(&webhook.endpoint.active));
+        let secret = entry.fields.field("secret", Null::Unsets, values::webhook_secret);
+        let Target { owner, id } = target?;
+        let (secret, previous_secret) = match (secret, entry.current.known()) {
+            (Field::Given(new), Some(before)) if new != before.secret => {
+                let until = planner.provided.now.plus(SECRET_OVERLAP);
+                (new, Some((before.secret.clone(), until)))
+            }
+            (_, Some(before)) => (before.secret.clone(), before.previous_secret.clone()),
+            (Field::Given(secret), None) => (secret, None),
+            (Field::Faulty, None) => return None,
+            (Field::Unmentioned | Field::Unset, None) => {
+                let secret = WebhookSecret::generate(planner.random(entry.fields, "secret")?);
+                planner.record_secret(owner.organization, Self::KIND, id.as_str(), secret.expose());
+                (secret, None)
+            }
+        };
+        let before = entry.current.known();
+        Some(Self {
+            endpoint: WebhookEndpoint {
+                id: id.clone(),
+                campaign_id: owner.campaign.cloned(),
+                url: url?,
+                events: events?,
+                active: active.unwrap_or(true),
+                created_at: before.map_or(planner.provided.now, |webhook| webhook.endpoint.created_at),
+            },
+            secret,
+            previous_secret,
+        })
+    }
+
+    fn put(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::PutWebhook(organization, self)
+    }
+
+    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::RemoveWebhook(organization, self.endpoint.id)
+    }
+}
+
+/// In a fixed order and once each, so that the order in the file changes nothing.
+fn events(fields: &mut Fields<'_, '_>) -> Field<Vec<EventKind>> {
+    let list = fields.field("events", Null::Refused, |value| match value {
+        Value::Array(entries) if entries.is_empty() => {
+            Err("must name at least one event: \"job.new\", \"bid_complete\"".to_owned())
+        }
+        Value::Array(entries) => Ok(entries),
+        other => Err(wrong_type("a list", other)),
+    });
+    let entries = match list {
+        Field::Given(entries) => entries,
+        Field::Unmentioned => return Field::Unmentioned,
+        Field::Unset | Field::Faulty => return Field::Faulty,
+    };
+    let path = path_to(&fields.path, "events");
+    let mut events = Vec::with_capacity(2);
+    for (index, entry) in entries.iter().enumerate() {
+        match values::event(entry) {
+            Ok(event) => events.push(event),
+            Err(message) => fields.faults.push(&path_to(&path, &index.to_string()), message),
+        }
+    }
+    if events.len() < entries.len() {
+        return Field::Faulty;
+    }
+    events.sort_unstable();
+    events.dedup();
+    Field::Given(events)
+}
+
+impl Entity for (CampaignId, FilterRecord) {
+    type Id = FilterId;
+    const KIND: EntityKind = EntityKind::Filter;
+
+    fn read_id(value: &Value) -> Result<FilterId, String> {
+        values::id(FilterId::parse)(value)
+    }
+
+    fn id(&self) -> &str {
+        self.1.id.as_str()
+    }
+
+    fn campaign(&self) -> Option<&CampaignId> {
+        Some(&self.0)
+    }
+
+    /// The conditions stand beside the fields of the entry. They are checked once they are merged.
+    fn merge(
+        entry: &mut Entry<'_, '_, '_, Self>,
+        target: Option<Target<'_, FilterId>>,
+        _: &mut Planner<'_>,
+    ) -> Option<Self> {
+        let name = entry.optional("name", values::words, |(_, filter)| Some(&filter.name));
+        let conditions = Value::Object(entry.fields.take_others());
+        if matches!(entry.current, Current::Irrelevant) {
+            return None;
+        }
+        let none = Value::Object(Map::new());
+        let before = entry.current.known().map_or(&none, |(_, filter)| &filter.body);
+        let body = merge_patch(before, &conditions);
+        if let Err(faults) = SavedFilter::from_value(&body) {
+            let at = &entry.fields.path;
+            let faults = faults.into_iter().map(|fault| fault.under(at));
+            entry.fields.faults.push_all(faults);
+            return None;
+        }
+        let Target { owner, id } = target?;
+        let filter = FilterRecord {
+            id: id.clone(),
+            name: name.unwrap_or_else(|| id.to_string()),
+            body,
+        };
+        Some((owner.campaign?.clone(), filter))
+    }
+
+    fn put(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::PutFilter(organization, self.0, self.1)
+    }
+
+    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
+        ProvisioningChange::RemoveFilter(organization, self.0, self.1.id)
+    }
+}

@@ -1,0 +1,120 @@
+//! What a file needs before it can be planned: its questions to the store, to the file system and to the source of
+//! randomness, and the answers.
+//!
+//! The use case answers them through ports, so that planning is a pure function. Values that are faulty raise no
+//! question; planning reports them.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::attachments::{AttachmentEntry, read_attachments};
+use super::faults::{Faults, Path, path_to};
+use super::fields::{Field, Fields};
+use super::peek::{Object, id_of, is_absent, objects_with_paths, text_of};
+use crate::model::{ApiKey, ApiKeyHash, BlobRef, OrganizationId, Timestamp};
+
+/// The questions of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Lookups<'v> {
+    /// Which of these organizations are there, and with what?
+    pub(crate) organizations: Vec<OrganizationId>,
+    /// Who has keys with these digests?
+    pub(crate) key_hashes: Vec<ApiKeyHash>,
+    /// What are the hashes of these passwords?
+    pub(crate) passwords: Vec<GivenPassword<'v>>,
+    /// What are 32 random bytes for each key and secret that the file leaves out? The paths are of the values.
+    pub(crate) left_out: Vec<Path>,
+    /// What do these files contain?
+    pub(crate) attachments: Vec<(OrganizationId, AttachmentEntry)>,
+}
+
+/// A password in the file.
+pub(crate) struct GivenPassword<'v> {
+    pub(crate) path: Path,
+    pub(crate) organization: OrganizationId,
+    pub(crate) email: &'v str,
+    pub(crate) password: &'v str,
+}
+
+impl std::fmt::Debug for GivenPassword<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GivenPassword")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The answers, each under the path of the value that asked for it.
+pub(crate) struct Provided<'a> {
+    /// When new entities are created and overlaps begin.
+    pub(crate) now: Timestamp,
+    /// Checks the syntax of a template; the error says what is wrong.
+    pub(crate) check_template: &'a dyn Fn(&str) -> Result<(), String>,
+    /// The hash of each password. One that the current hash was made of keeps that hash.
+    pub(crate) password_hashes: HashMap<Path, String>,
+    /// Fresh random bytes.
+    pub(crate) random: HashMap<Path, [u8; 32]>,
+    /// The content of the attachments that could be read.
+    pub(crate) blobs: &'a HashMap<Path, BlobRef>,
+    /// What is wrong with the others.
+    pub(crate) faults: &'a Faults,
+}
+
+impl<'v> Lookups<'v> {
+    pub(crate) fn of(file: &'v Value) -> Self {
+        let mut lookups = Self::default();
+        if let Some(file) = file.as_object() {
+            for (path, organization) in objects_with_paths(file, &[], "organizations") {
+                lookups.organization(&path, organization);
+            }
+        }
+        lookups
+    }
+
+    fn organization(&mut self, path: &[String], organization: &'v Object) {
+        let Some(id) = id_of(organization, OrganizationId::parse) else {
+            return;
+        };
+        for (path, user) in objects_with_paths(organization, path, "users") {
+            if let (Some(email), Some(password)) = (text_of(user, "email"), text_of(user, "password"))
+                && !is_absent(user)
+            {
+                self.passwords.push(GivenPassword {
+                    path: path_to(&path, "password"),
+                    organization: id.clone(),
+                    email,
+                    password,
+                });
+            }
+        }
+        for (path, entry) in objects_with_paths(organization, path, "apiKeys") {
+            match text_of(entry, "key").map(ApiKey::parse) {
+                None => self.left_out.push(path_to(&path, "key")),
+                Some(Ok(key)) => self.key_hashes.push(key.hash()),
+                Some(Err(_)) => {}
+            }
+        }
+        self.secrets(path, organization);
+        for (path, campaign) in objects_with_paths(organization, path, "campaigns") {
+            self.secrets(&path, campaign);
+            if !is_absent(campaign) {
+                let mut faults = Faults::default();
+                let files = read_attachments(&mut Fields::new(campaign, path, &mut faults));
+                if let Field::Given(files) = files {
+                    let files = files.into_iter().map(|file| (id.clone(), file));
+                    self.attachments.extend(files);
+                }
+            }
+        }
+        self.organizations.push(id);
+    }
+
+    fn secrets(&mut self, path: &[String], owner: &'v Object) {
+        for (path, webhook) in objects_with_paths(owner, path, "webhooks") {
+            if text_of(webhook, "secret").is_none() {
+                self.left_out.push(path_to(&path, "secret"));
+            }
+        }
+    }
+}

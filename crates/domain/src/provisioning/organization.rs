@@ -1,0 +1,206 @@
+//! One organization of the file: its own fields, its lists, and what its active campaigns need afterwards.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::current_state::CurrentState;
+use super::faults::{Path, path_to};
+use super::fields::{Field, Fields, Null};
+use super::reconcile::{Current, Entry, Owner, Planner, Scope, reported};
+use super::records::ProvisioningChange;
+use super::report::EntityKind;
+use super::requirements::{MissingRequirement, MissingRequirements, missing_requirements};
+use super::values;
+use crate::model::{CampaignId, OrganizationId, Subscription, SubscriptionStatus};
+
+/// An entry of the file for a campaign.
+struct CampaignEntry {
+    path: Path,
+    names_state: bool,
+    names_webhooks: bool,
+}
+
+impl Planner<'_> {
+    /// Plans the organization `id` and brings `state` to what the file says. Without an id, it checks what can be
+    /// checked.
+    pub(super) fn organization(
+        &mut self,
+        fields: &mut Fields<'_, '_>,
+        id: Option<&OrganizationId>,
+        state: &mut CurrentState,
+        missing_before: &MissingRequirements,
+    ) {
+        let scope = id.map_or(Scope::Unknown, |organization| {
+            let campaign = None;
+            Scope::Planned(Owner {
+                organization,
+                campaign,
+            })
+        });
+        self.unread.clear();
+        self.own_fields(fields, id, state);
+        self.list(fields, "users", &mut state.users, scope);
+        self.list(fields, "apiKeys", &mut state.api_keys, scope);
+        self.list(fields, "bidderAccounts", &mut state.accounts, scope);
+        self.accounts = state.accounts.keys().cloned().collect();
+        self.list(fields, "webhooks", &mut state.webhooks, scope);
+        let (mut seen, mut entries) = (HashSet::new(), BTreeMap::new());
+        fields.entities("campaigns", |fields| {
+            entries.extend(self.campaign(fields, state, scope, &mut seen));
+        });
+        let Some(id) = id else { return };
+        self.report_lost_accounts(id, state, &seen);
+        for (campaign, missing) in missing_requirements(state, &self.unread) {
+            let before = missing_before.get(&campaign).map_or(&[][..], Vec::as_slice);
+            let entry = entries.get(&campaign);
+            for missing in missing {
+                refuse_missing(fields, &campaign, entry, missing, before.contains(&missing));
+            }
+        }
+    }
+
+    fn own_fields(&mut self, fields: &mut Fields<'_, '_>, id: Option<&OrganizationId>, state: &CurrentState) {
+        let current = match (id, &state.name_and_subscription) {
+            (None, _) => Current::Unknown,
+            (Some(_), None) => Current::New,
+            (Some(_), Some(before)) => Current::Known(before),
+        };
+        let mut entry = Entry { fields, current };
+        let name = entry.required("name", values::words, |(name, _)| name);
+        let changed = entry.fields.object("subscription", Null::Refused, |fields| {
+            let current = current.part(|(_, subscription)| subscription);
+            subscription(&mut Entry { fields, current })
+        });
+        let subscription = match changed {
+            Field::Given(subscription) => subscription,
+            Field::Unmentioned => entry.require("subscription", Field::Unmentioned, |(_, before)| before),
+            Field::Unset | Field::Faulty => None,
+        };
+        let (Some(id), Some(name), Some(subscription)) = (id, name, subscription) else {
+            return;
+        };
+        let after = (name, subscription);
+        if self.record_change(id, EntityKind::Organization, id.as_str(), current.known(), &after) {
+            let (name, subscription) = after;
+            self.puts.push(ProvisioningChange::PutOrganization {
+                id: id.clone(),
+                name,
+                subscription,
+            });
+        }
+    }
+
+    /// Plans a campaign with its webhooks and filters. Returns its id and where the file mentions it.
+    fn campaign(
+        &mut self,
+        fields: &mut Fields<'_, '_>,
+        state: &mut CurrentState,
+        scope: Scope<'_>,
+        seen: &mut HashSet<String>,
+    ) -> Option<(CampaignId, CampaignEntry)> {
+        let planned = self.entry(fields, &mut state.campaigns, scope, seen);
+        let own = match (scope, &planned.id) {
+            _ if planned.absent => Scope::Removed,
+            (Scope::Planned(owner), Some(id)) => Scope::Planned(Owner {
+                campaign: Some(id),
+                ..owner
+            }),
+            _ => Scope::Unknown,
+        };
+        self.list(fields, "webhooks", &mut state.webhooks, own);
+        self.list(fields, "filters", &mut state.filters, own);
+        let id = planned.id?;
+        if planned.after.is_none() {
+            // Nobody knows what a campaign needs whose own fields are faulty.
+            state.campaigns.remove(id.as_str());
+        }
+        let entry = CampaignEntry {
+            path: fields.path.clone(),
+            names_state: fields.object.get("state").is_some_and(|state| !state.is_null()),
+            names_webhooks: fields.object.contains_key("webhooks"),
+        };
+        Some((id, entry))
+    }
+
+    /// Reports the campaigns that the file does not mention and whose account it removes.
+    fn report_lost_accounts(
+        &mut self,
+        organization: &OrganizationId,
+        state: &CurrentState,
+        mentioned: &HashSet<String>,
+    ) {
+        let unmentioned = state
+            .campaigns
+            .values()
+            .filter(|campaign| !mentioned.contains(campaign.id.as_str()));
+        for campaign in unmentioned {
+            if let Some(account) = &campaign.account_id
+                && !self.accounts.contains(account.as_str())
+            {
+                let changed = reported(organization, EntityKind::Campaign, campaign.id.as_str());
+                self.report.changed.push(changed);
+            }
+        }
+    }
+}
+
+fn subscription(entry: &mut Entry<'_, '_, '_, Subscription>) -> Option<Subscription> {
+    let statuses = SubscriptionStatus::ALL.map(|status| (status.as_str(), status));
+    let status = entry.required("status", values::word(&statuses), |before| &before.status);
+    let paused = entry.optional("collectionPaused", values::flag, |before| {
+        Some(&before.collection_paused)
+    });
+    let ends_in_file = entry.fields.object.contains_key("currentPeriodEnd");
+    let start = entry.required("currentPeriodStart", values::unix_seconds, |before| {
+        &before.period_start
+    });
+    let end = entry.required("currentPeriodEnd", values::unix_seconds, |before| {
+        &before.period_end
+    });
+    let limit = entry.required("proposalLimit", values::count, |before| &before.proposal_limit);
+    let (period_start, period_end) = (start?, end?);
+    if period_end <= period_start {
+        let field = if ends_in_file {
+            "currentPeriodEnd"
+        } else {
+            "currentPeriodStart"
+        };
+        let message = format!(
+            "the period must end after it starts: it would run from {} to {}",
+            period_start.as_seconds(),
+            period_end.as_seconds()
+        );
+        entry.fields.fault(field, message);
+    }
+    Some(Subscription {
+        status: status?,
+        collection_paused: paused.unwrap_or(false),
+        period_start,
+        period_end,
+        proposal_limit: limit?,
+    })
+}
+
+/// Reports what an active campaign would lack (decision D1). If it lacked that before, it is no fault of this file,
+/// unless the file names its state.
+fn refuse_missing(
+    fields: &mut Fields<'_, '_>,
+    campaign: &CampaignId,
+    entry: Option<&CampaignEntry>,
+    missing: MissingRequirement,
+    before: bool,
+) {
+    if let Some(entry) = entry.filter(|entry| entry.names_state) {
+        let path = path_to(&entry.path, "state");
+        fields.faults.push(&path, missing.refuses_active_state());
+    } else if !before {
+        let (owner, list) = match (missing, entry) {
+            (MissingRequirement::Filter, Some(entry)) => (&entry.path, "filters"),
+            (MissingRequirement::Filter, None) => (&fields.path, "campaigns"),
+            (MissingRequirement::Webhook, Some(entry)) if entry.names_webhooks => (&entry.path, "webhooks"),
+            (MissingRequirement::Webhook, _) => (&fields.path, "webhooks"),
+        };
+        fields
+            .faults
+            .push(&path_to(owner, list), missing.refuses_loss(campaign));
+    }
+}

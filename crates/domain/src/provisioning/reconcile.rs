@@ -1,0 +1,350 @@
+//! One reconciliation for every kind of entity: an entry of the file is merged over the entity of its id, and the
+//! outcome is a change and an entry of the report.
+//!
+//! Owns what all kinds have in common: ids that are repeated or taken, removal, and created, changed, removed and
+//! unchanged entities. What differs between kinds is in their [`Entity`] implementations.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+use serde_json::Value;
+
+use super::faults::path_to;
+use super::fields::{Field, Fields, Null};
+use super::lookups::Provided;
+use super::peek::is_absent;
+use super::records::ProvisioningChange;
+use super::report::{EntityKind, GeneratedSecret, ProvisioningReport, ReportedEntity};
+use super::values;
+use crate::model::{ApiKeyHash, ApiKeyId, CampaignId, OrganizationId};
+
+/// A kind of entity that the file describes in a list, merged by id.
+pub(super) trait Entity: Clone + PartialEq {
+    type Id: fmt::Display;
+    const KIND: EntityKind;
+    /// The field of an entry that identifies the entity.
+    const ID_FIELD: &'static str = "id";
+
+    fn read_id(value: &Value) -> Result<Self::Id, String>;
+
+    /// The id as the report shows it.
+    fn id(&self) -> &str;
+
+    /// Two ids with the same key are the same id.
+    fn key(id: &str) -> String {
+        id.to_owned()
+    }
+
+    /// The campaign that it belongs to; `None` if it belongs to the organization itself.
+    fn campaign(&self) -> Option<&CampaignId> {
+        None
+    }
+
+    /// Reads the `state` of an entry. Only campaigns have other states than `absent`; they read them in
+    /// [`merge`](Self::merge).
+    fn read_state(fields: &mut Fields<'_, '_>) {
+        fields.field("state", Null::Unsets, values::absence);
+    }
+
+    /// The entity as the entry leaves it; `None` if it is faulty or there is no `target`.
+    fn merge(
+        entry: &mut Entry<'_, '_, '_, Self>,
+        target: Option<Target<'_, Self::Id>>,
+        planner: &mut Planner<'_>,
+    ) -> Option<Self>;
+
+    fn put(self, organization: OrganizationId) -> ProvisioningChange;
+
+    fn remove(self, organization: OrganizationId) -> ProvisioningChange;
+}
+
+/// What the store holds for an entry of the file.
+#[derive(Debug)]
+pub(super) enum Current<'a, T> {
+    /// An entity, which the entry changes.
+    Known(&'a T),
+    /// Nothing: the entry describes a new entity.
+    New,
+    /// Nobody knows: the entry or its owner has no usable id. All that can be checked is checked.
+    Unknown,
+    /// It does not matter: the entity leaves, or its id is taken. Only the shape is checked.
+    Irrelevant,
+}
+
+impl<T> Clone for Current<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Current<'_, T> {}
+
+impl<'a, T> Current<'a, T> {
+    pub(super) fn known(self) -> Option<&'a T> {
+        match self {
+            Self::Known(entity) => Some(entity),
+            _ => None,
+        }
+    }
+
+    /// The same for a part of the entity.
+    pub(super) fn part<U>(self, part: impl FnOnce(&'a T) -> &'a U) -> Current<'a, U> {
+        match self {
+            Self::Known(entity) => Current::Known(part(entity)),
+            Self::New => Current::New,
+            Self::Unknown => Current::Unknown,
+            Self::Irrelevant => Current::Irrelevant,
+        }
+    }
+}
+
+/// An entry of the file over what the store holds for it.
+pub(super) struct Entry<'r, 'v, 'f, T> {
+    pub(super) fields: &'r mut Fields<'v, 'f>,
+    pub(super) current: Current<'r, T>,
+}
+
+impl<'r, 'v, T> Entry<'r, 'v, '_, T> {
+    /// A field that a new entity needs. `None` if it is faulty or missing, which is reported.
+    pub(super) fn required<U: Clone + 'r>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&'v Value) -> Result<U, String>,
+        current: impl FnOnce(&'r T) -> &'r U,
+    ) -> Option<U> {
+        let field = self.fields.field(name, Null::Refused, parse);
+        self.require(name, field, current)
+    }
+
+    /// As [`required`](Self::required), for a field that was read already.
+    pub(super) fn require<U: Clone + 'r>(
+        &mut self,
+        name: &'static str,
+        field: Field<U>,
+        current: impl FnOnce(&'r T) -> &'r U,
+    ) -> Option<U> {
+        match (field, self.current) {
+            (Field::Given(value), _) => Some(value),
+            (Field::Unmentioned, Current::Known(entity)) => Some(current(entity).clone()),
+            (Field::Unmentioned, Current::New) => {
+                self.fields.fault(name, "is required: this entry is new");
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// A field that can be left out and unset. `None` if it has no value afterwards.
+    pub(super) fn optional<U: Clone + 'r>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&'v Value) -> Result<U, String>,
+        current: impl FnOnce(&'r T) -> Option<&'r U>,
+    ) -> Option<U> {
+        let field = self.fields.field(name, Null::Unsets, parse);
+        merged(field, self.current.known().and_then(current).cloned())
+    }
+}
+
+/// The value of an optional field over the current one.
+pub(super) fn merged<U>(field: Field<U>, current: Option<U>) -> Option<U> {
+    match field {
+        Field::Given(value) => Some(value),
+        Field::Unset => None,
+        Field::Unmentioned | Field::Faulty => current,
+    }
+}
+
+/// Where a list of entities stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Scope<'a> {
+    /// Its entities are planned.
+    Planned(Owner<'a>),
+    /// Its owner has no usable id.
+    Unknown,
+    /// Its owner is removed.
+    Removed,
+}
+
+/// The owner of a list: a campaign, or the organization itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Owner<'a> {
+    pub(super) organization: &'a OrganizationId,
+    pub(super) campaign: Option<&'a CampaignId>,
+}
+
+/// The entity that an entry describes.
+#[derive(Debug)]
+pub(super) struct Target<'a, Id> {
+    pub(super) owner: Owner<'a>,
+    pub(super) id: &'a Id,
+}
+
+/// The entities of one kind that an organization has, by [`Entity::key`].
+pub(super) type Entities<T> = BTreeMap<String, T>;
+
+/// An entry of the file that was gone through.
+#[derive(Debug)]
+pub(super) struct Planned<T: Entity> {
+    pub(super) id: Option<T::Id>,
+    pub(super) absent: bool,
+    /// The entity as it will be; `None` if it is absent or something about it is faulty.
+    pub(super) after: Option<T>,
+}
+
+/// The organization that has a key, and the id of the key if the file may change it.
+pub(super) type KeyOwners = HashMap<ApiKeyHash, (OrganizationId, Option<ApiKeyId>)>;
+
+/// Collects the changes and the report while the file is gone through.
+pub(super) struct Planner<'a> {
+    pub(super) provided: &'a Provided<'a>,
+    pub(super) report: ProvisioningReport,
+    /// Carried out first, so that an id that becomes free can be taken.
+    pub(super) removals: Vec<ProvisioningChange>,
+    pub(super) puts: Vec<ProvisioningChange>,
+    /// Who has which key once the file has removed what it removes.
+    pub(super) key_owners: KeyOwners,
+    /// The accounts that the current organization will have.
+    pub(super) accounts: HashSet<String>,
+    /// The lists of the current organization, by campaign, that could not all be read: anything may be in them.
+    pub(super) unread: HashSet<(EntityKind, Option<CampaignId>)>,
+}
+
+impl Planner<'_> {
+    /// Plans a list of the organization or of a campaign, and brings `entities` to what the file says.
+    pub(super) fn list<T: Entity>(
+        &mut self,
+        fields: &mut Fields<'_, '_>,
+        name: &'static str,
+        entities: &mut Entities<T>,
+        scope: Scope<'_>,
+    ) {
+        let mut seen = HashSet::new();
+        let list = fields.entities(name, |fields| self.entry(fields, entities, scope, &mut seen));
+        let is_faulty = |entry: &Planned<T>| entry.id.is_none() || entry.after.is_none() && !entry.absent;
+        if let Scope::Planned(owner) = scope
+            && (!list.whole || list.entries.iter().any(is_faulty))
+        {
+            self.unread.insert((T::KIND, owner.campaign.cloned()));
+        }
+    }
+
+    /// Plans one entry of a list; `seen` holds the keys of those before it.
+    pub(super) fn entry<T: Entity>(
+        &mut self,
+        fields: &mut Fields<'_, '_>,
+        entities: &mut Entities<T>,
+        scope: Scope<'_>,
+        seen: &mut HashSet<String>,
+    ) -> Planned<T> {
+        let id = fields.indispensable(T::ID_FIELD, T::read_id);
+        T::read_state(fields);
+        let absent = is_absent(fields.object);
+        let key = id.as_ref().map(|id| T::key(&id.to_string()));
+        if let Some(key) = &key
+            && !matches!(scope, Scope::Removed)
+            && !seen.insert(key.clone())
+        {
+            fields.fault(
+                T::ID_FIELD,
+                format!("{} stands twice in this list", values::shown(key)),
+            );
+        }
+        let after = match (&id, key, scope) {
+            (_, _, Scope::Removed) => self.check(fields, Current::Irrelevant),
+            _ if absent => self.check(fields, Current::Irrelevant),
+            (Some(id), Some(key), Scope::Planned(owner)) => {
+                self.reconcile(fields, entities, key, Target { owner, id })
+            }
+            _ => self.check(fields, Current::Unknown),
+        };
+        Planned { id, absent, after }
+    }
+
+    /// Merges the entry over the entity that has its id. Returns the entity as it will be.
+    fn reconcile<T: Entity>(
+        &mut self,
+        fields: &mut Fields<'_, '_>,
+        entities: &mut Entities<T>,
+        key: String,
+        target: Target<'_, T::Id>,
+    ) -> Option<T> {
+        let Target { owner, id } = target;
+        let before = entities.get(&key);
+        if let Some(elsewhere) = before.filter(|known| known.campaign() != owner.campaign) {
+            let place = elsewhere.campaign().map_or_else(
+                || "the organization itself".to_owned(),
+                |campaign| format!("campaign \"{campaign}\""),
+            );
+            let message = format!("\"{id}\" is in use by {place}: ids are unique within the organization");
+            fields.fault(T::ID_FIELD, message);
+            return self.check(fields, Current::Irrelevant);
+        }
+        let current = before.map_or(Current::New, Current::Known);
+        let after = T::merge(&mut Entry { fields, current }, Some(target), self)?;
+        if self.record_change(owner.organization, T::KIND, after.id(), before, &after) {
+            self.puts.push(after.clone().put(owner.organization.clone()));
+        }
+        entities.insert(key, after.clone());
+        Some(after)
+    }
+
+    /// Reports the faults of an entry that is not planned.
+    fn check<T: Entity>(&mut self, fields: &mut Fields<'_, '_>, current: Current<'_, T>) -> Option<T> {
+        T::merge(&mut Entry { fields, current }, None, self)
+    }
+
+    /// Reports the entity as created, changed or unchanged. Returns whether it is to be put.
+    pub(super) fn record_change<T: PartialEq>(
+        &mut self,
+        organization: &OrganizationId,
+        kind: EntityKind,
+        id: &str,
+        before: Option<&T>,
+        after: &T,
+    ) -> bool {
+        if before == Some(after) {
+            self.report.unchanged += 1;
+            return false;
+        }
+        let list = match before {
+            None => &mut self.report.created,
+            Some(_) => &mut self.report.changed,
+        };
+        list.push(reported(organization, kind, id));
+        true
+    }
+
+    /// The random bytes of a key or a secret that the file leaves to the service.
+    pub(super) fn random(&self, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<[u8; 32]> {
+        let random = self.provided.random.get(&path_to(&fields.path, name)).copied();
+        if random.is_none() {
+            fields.fault(name, "could not be made: apply again");
+        }
+        random
+    }
+
+    /// Reports a key or a secret that was made.
+    pub(super) fn record_secret(
+        &mut self,
+        organization: &OrganizationId,
+        kind: EntityKind,
+        id: &str,
+        value: String,
+    ) {
+        self.report.secrets.push(GeneratedSecret {
+            kind,
+            id: id.to_owned(),
+            organization_id: organization.clone(),
+            value,
+        });
+    }
+}
+
+pub(super) fn reported(organization: &OrganizationId, kind: EntityKind, id: &str) -> ReportedEntity {
+    ReportedEntity {
+        kind,
+        id: id.to_owned(),
+        organization_id: organization.clone(),
+    }
+}

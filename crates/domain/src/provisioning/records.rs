@@ -1,0 +1,159 @@
+//! What the store holds of an organization, and the changes that provisioning makes to it.
+
+use serde_json::Value;
+
+use crate::model::{
+    AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignAttachment, CampaignId,
+    CampaignMode, CampaignState, EndpointId, FilterId, OrganizationId, ProposalTemplate, Subscription,
+    Timestamp, WebhookEndpoint, WebhookSecret,
+};
+
+/// An organization with all its entities.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OrganizationRecord {
+    /// Unique in the installation.
+    pub id: OrganizationId,
+    /// The name that operators see.
+    pub name: String,
+    /// What the organization pays for.
+    pub subscription: Subscription,
+    /// People who may sign in.
+    pub users: Vec<UserRecord>,
+    /// API keys, revoked ones included.
+    pub api_keys: Vec<(ApiKeyRecord, ApiKeyHash)>,
+    /// Webhooks of the organization and of its campaigns, with their secrets.
+    pub webhooks: Vec<WebhookRecord>,
+    /// Bidder accounts, with their tokens.
+    pub accounts: Vec<AccountRecord>,
+    /// Campaigns, with their filters.
+    pub campaigns: Vec<CampaignRecord>,
+}
+
+/// A person who may sign in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserRecord {
+    /// Unique within the organization. Case does not matter.
+    pub email: String,
+    /// Shown in the Activity record.
+    pub name: String,
+    /// A PHC string. A user without one cannot sign in.
+    pub password_hash: Option<String>,
+}
+
+/// A webhook endpoint with its secrets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebhookRecord {
+    /// The endpoint as deliveries see it.
+    pub endpoint: WebhookEndpoint,
+    /// Signs every delivery.
+    pub secret: WebhookSecret,
+    /// The replaced secret, which signs as well until that time (decision C3).
+    pub previous_secret: Option<(WebhookSecret, Timestamp)>,
+}
+
+/// A bidder account with its token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountRecord {
+    /// Unique within the organization.
+    pub id: AccountId,
+    /// The name that operators see.
+    pub name: String,
+    /// The marketplace token.
+    pub token: String,
+    /// False once the marketplace refused the token. Another token connects the account again.
+    pub connected: bool,
+}
+
+/// A campaign with its filters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CampaignRecord {
+    /// Unique within the organization.
+    pub id: CampaignId,
+    /// The name that operators see.
+    pub name: String,
+    /// Who decides on its leads.
+    pub mode: CampaignMode,
+    /// Whether it acts on new matches.
+    pub state: CampaignState,
+    /// The account that it bids with.
+    pub account_id: Option<AccountId>,
+    /// Its layer of the bidding configuration.
+    pub bidding_config: BiddingConfig,
+    /// The templates of its proposals.
+    pub proposal: ProposalTemplate,
+    /// Files sent with each of its proposals.
+    pub attachments: Vec<CampaignAttachment>,
+    /// Saved filters: a job that matches one of them matches the campaign.
+    pub filters: Vec<FilterRecord>,
+}
+
+/// A saved filter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FilterRecord {
+    /// Unique within the organization.
+    pub id: FilterId,
+    /// The name that operators see.
+    pub name: String,
+    /// The conditions as JSON (contract section 4).
+    pub body: Value,
+}
+
+/// One change to the store. A `Put` creates the entity or replaces its own fields; it does not touch the entities
+/// that belong to it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProvisioningChange {
+    /// Creates an organization or replaces its name and subscription.
+    PutOrganization {
+        /// The organization.
+        id: OrganizationId,
+        /// Its name from now on.
+        name: String,
+        /// Its subscription from now on. Another period starts the count of used bids anew (decision B3).
+        subscription: Subscription,
+    },
+    /// Creates or replaces a user.
+    PutUser(OrganizationId, UserRecord),
+    /// Removes the user with this email address.
+    RemoveUser(OrganizationId, String),
+    /// Creates or replaces an API key. Replacing keeps `last_used_at`.
+    PutApiKey(OrganizationId, ApiKeyRecord, ApiKeyHash),
+    /// Removes an API key.
+    RemoveApiKey(OrganizationId, ApiKeyId),
+    /// Creates or replaces a webhook.
+    PutWebhook(OrganizationId, WebhookRecord),
+    /// Removes a webhook.
+    RemoveWebhook(OrganizationId, EndpointId),
+    /// Creates or replaces a bidder account. Another token connects it again.
+    PutAccount(OrganizationId, AccountRecord),
+    /// Removes a bidder account. Campaigns that bid with it no longer have one.
+    RemoveAccount(OrganizationId, AccountId),
+    /// Creates a campaign or replaces its own fields. Its `filters` are ignored.
+    PutCampaign(OrganizationId, Box<CampaignRecord>),
+    /// Removes a campaign with its filters, webhooks, matches and automatic bids that wait. Its leads and bids stay.
+    RemoveCampaign(OrganizationId, CampaignId),
+    /// Creates or replaces a filter of the campaign. Another body makes a backfill due.
+    PutFilter(OrganizationId, CampaignId, FilterRecord),
+    /// Removes a filter of the campaign and makes a backfill due.
+    RemoveFilter(OrganizationId, CampaignId, FilterId),
+}
+
+impl ProvisioningChange {
+    /// The organization that is changed.
+    pub fn organization(&self) -> &OrganizationId {
+        match self {
+            Self::PutOrganization { id, .. }
+            | Self::PutUser(id, _)
+            | Self::RemoveUser(id, _)
+            | Self::PutApiKey(id, _, _)
+            | Self::RemoveApiKey(id, _)
+            | Self::PutWebhook(id, _)
+            | Self::RemoveWebhook(id, _)
+            | Self::PutAccount(id, _)
+            | Self::RemoveAccount(id, _)
+            | Self::PutCampaign(id, _)
+            | Self::RemoveCampaign(id, _)
+            | Self::PutFilter(id, _, _)
+            | Self::RemoveFilter(id, _, _) => id,
+        }
+    }
+}

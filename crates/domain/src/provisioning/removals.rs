@@ -1,0 +1,83 @@
+//! What a file removes: the entities that it calls absent, where they stand.
+//!
+//! Removals come before everything else, so that the rest of the file can use ids that become free.
+
+use super::current_state::CurrentState;
+use super::peek::{Object, id_of, is_absent, objects, text_of};
+use super::reconcile::{Entities, Entity, Owner, Planner, reported};
+use crate::model::{CampaignId, OrganizationId};
+
+impl Planner<'_> {
+    /// Takes from `state` what the entry of the organization removes.
+    pub(super) fn removals(
+        &mut self,
+        organization: &OrganizationId,
+        entry: &Object,
+        state: &mut CurrentState,
+    ) {
+        let owner = Owner {
+            organization,
+            campaign: None,
+        };
+        self.remove_absent(owner, objects(entry, "users"), &mut state.users);
+        self.remove_absent(owner, objects(entry, "apiKeys"), &mut state.api_keys);
+        self.remove_absent(owner, objects(entry, "bidderAccounts"), &mut state.accounts);
+        self.remove_absent(owner, objects(entry, "webhooks"), &mut state.webhooks);
+        for entry in objects(entry, "campaigns") {
+            let Some(id) = id_of(entry, CampaignId::parse) else {
+                continue;
+            };
+            if is_absent(entry) {
+                self.remove_absent(owner, [entry], &mut state.campaigns);
+                self.remove_with_campaign(organization, &id, &mut state.webhooks);
+                self.remove_with_campaign(organization, &id, &mut state.filters);
+            } else {
+                let owner = Owner {
+                    campaign: Some(&id),
+                    ..owner
+                };
+                self.remove_absent(owner, objects(entry, "webhooks"), &mut state.webhooks);
+                self.remove_absent(owner, objects(entry, "filters"), &mut state.filters);
+            }
+        }
+    }
+
+    fn remove_absent<'v, T: Entity>(
+        &mut self,
+        owner: Owner<'_>,
+        entries: impl IntoIterator<Item = &'v Object>,
+        entities: &mut Entities<T>,
+    ) {
+        for entry in entries.into_iter().filter(|entry| is_absent(entry)) {
+            let key = T::key(text_of(entry, T::ID_FIELD).unwrap_or_default());
+            let known = entities.get(&key);
+            if known.is_none_or(|known| known.campaign() != owner.campaign) {
+                self.report.unchanged += 1;
+            } else if let Some(removed) = entities.remove(&key) {
+                self.report_removal(owner.organization, &removed);
+                self.removals.push(removed.remove(owner.organization.clone()));
+            }
+        }
+    }
+
+    /// What belongs to a campaign goes with it, without a change of its own.
+    fn remove_with_campaign<T: Entity>(
+        &mut self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        entities: &mut Entities<T>,
+    ) {
+        entities.retain(|_, entity| {
+            let removed = entity.campaign() == Some(campaign);
+            if removed {
+                self.report_removal(organization, entity);
+            }
+            !removed
+        });
+    }
+
+    fn report_removal<T: Entity>(&mut self, organization: &OrganizationId, entity: &T) {
+        let removed = reported(organization, T::KIND, entity.id());
+        self.report.removed.push(removed);
+    }
+}
