@@ -10,6 +10,7 @@ mod shutdown;
 mod system;
 mod telemetry;
 mod toml_text;
+mod trust_roots;
 mod workers;
 
 use std::process::ExitCode;

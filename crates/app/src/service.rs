@@ -144,7 +144,7 @@ impl Service {
                 Arc::clone(&stores.deliveries),
                 Arc::new(HyperWebhookSender::new(
                     settings.webhooks.targets,
-                    settings.webhooks.trust_roots.clone(),
+                    Arc::clone(&settings.webhooks.tls),
                 )),
                 Arc::clone(&clock),
                 links.clone(),

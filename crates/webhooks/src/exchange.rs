@@ -1,7 +1,7 @@
-//! One request over a connection that stands, and as much of its answer as anyone asks for.
+//! One request over an open connection, and the part of its answer that is kept.
 //!
-//! Owns what of an answer counts (the status line) and what is kept (the first 2 KiB of the body). Does not
-//! own which status is a success.
+//! Decides which part of an answer counts (the status line) and which is kept (the first 2 KiB of the body). Which status
+//! is a success is decided by the caller.
 
 use std::convert::Infallible;
 use std::error::Error as _;
@@ -18,18 +18,18 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout_at};
 
-use crate::status_line::{StatusLine, WatchedStream};
+use crate::status_line::{StatusLine, watch};
 
 /// How much of an answer's body the Activity record shows (decision C8).
 const SHOWN_BYTES: usize = 2 * 1024;
 
-/// How long the body may take after the status line. It decides nothing, so it may not hold much up.
+/// How long the body may take after the status line. It decides nothing, so the wait is short.
 const BODY_WAIT: Duration = Duration::from_secs(1);
 
-/// How much of an answer is buffered; also the bound of its head.
+/// How much of an answer is buffered. It also bounds the answer's head.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// What came back.
+/// The answer of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status_line: StatusLine,
@@ -37,17 +37,17 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
-/// Why nothing came back.
+/// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
     /// No status line before the deadline.
     Timeout,
-    /// The connection broke before a status line, or what came was not HTTP.
+    /// The connection broke before a status line, or the answer was not HTTP.
     Protocol(String),
 }
 
-/// Sends `request` and reads its answer: the status line until `deadline`, then the start of the body for
-/// a moment. The connection is closed with the return, whatever of the answer is still to come.
+/// Sends `request` and reads its answer: the status line until `deadline`, then the start of the body for a moment.
+/// Closes the connection on return, even if more of the answer is still to come.
 pub(crate) async fn exchange<S>(
     stream: S,
     request: Request<Full<Bytes>>,
@@ -56,15 +56,14 @@ pub(crate) async fn exchange<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    let stream = WatchedStream::new(stream);
-    let seen = stream.seen();
+    let (stream, seen) = watch(stream);
     let (mut requests, connection) = http1::Builder::new()
         .max_buf_size(BUFFER_BYTES)
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| NoAnswer::Protocol(describe(&error)))?;
 
-    let converse = async {
+    let answer = async {
         let response = match timeout_at(deadline, requests.send_request(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
@@ -83,8 +82,7 @@ where
         let body = start_of(response.into_body(), body_deadline).await;
         Ok(Answer { status_line, body })
     };
-    // The connection moves the bytes of the conversation and has no result of its own: what breaks it is
-    // reported to whoever waits for an answer or a piece of the body.
+    // The connection moves the bytes and has no result of its own: an error on it is reported to `answer`.
     let drive = async {
         let _ = connection.await;
         pending::<Infallible>().await
@@ -92,7 +90,7 @@ where
 
     tokio::select! {
         biased;
-        answer = converse => answer,
+        answer = answer => answer,
         never = drive => match never {},
     }
 }
@@ -104,8 +102,8 @@ fn without_body(status_line: StatusLine) -> Answer {
     }
 }
 
-/// Whether the connection ended in the middle of an answer, as opposed to bringing something else than one
-/// or never taking the request.
+/// Whether the connection ended in the middle of an answer, instead of returning something that is not HTTP or never
+/// taking the request.
 fn broke_off(error: &hyper::Error) -> bool {
     error.is_incomplete_message()
         || error
@@ -113,7 +111,7 @@ fn broke_off(error: &hyper::Error) -> bool {
             .is_some_and(<dyn std::error::Error>::is::<io::Error>)
 }
 
-/// hyper's words and those of the cause, which alone name it.
+/// hyper's message and that of the cause, which has the details.
 fn describe(error: &hyper::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
@@ -125,7 +123,7 @@ async fn start_of(mut body: Incoming, deadline: Instant) -> String {
     let mut start = Vec::new();
     let mut cut = false;
     while !cut {
-        // The end, a stall or a broken connection: what has come is shown, and nothing else follows from it.
+        // At the end, a stall or a broken connection, the bytes so far are kept. Nothing else follows from it.
         let Ok(Some(Ok(frame))) = timeout_at(deadline, body.frame()).await else {
             break;
         };
@@ -137,8 +135,8 @@ async fn start_of(mut body: Incoming, deadline: Instant) -> String {
     shown_text(&start, cut)
 }
 
-/// The bytes as text that any database can hold: what is not UTF-8, and NUL, which PostgreSQL's text
-/// refuses, replaced by U+FFFD. A character that a cut went through is left out.
+/// The bytes as text that any database can hold: U+FFFD replaces invalid UTF-8, and NUL, which PostgreSQL's text refuses.
+/// If the bytes were cut, an incomplete last character is left out.
 fn shown_text(bytes: &[u8], cut: bool) -> String {
     let end = match std::str::from_utf8(bytes) {
         Err(error) if cut && error.error_len().is_none() => error.valid_up_to(),

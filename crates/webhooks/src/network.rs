@@ -1,6 +1,6 @@
-//! Looking names up and opening TCP connections, behind a trait so that tests can stand in for DNS.
+//! Resolves names and opens TCP connections, behind a trait so that tests can replace DNS.
 //!
-//! Decides nothing: which of the addresses may be connected to is the target guard's.
+//! Which addresses may be connected to is decided by the target guard.
 
 use std::fmt;
 use std::io;
@@ -9,22 +9,22 @@ use std::net::SocketAddr;
 use async_trait::async_trait;
 use tokio::net::TcpStream;
 
-/// The way to a receiver.
+/// Name resolution and connections.
 #[async_trait]
 pub trait Network: Send + Sync + fmt::Debug {
-    /// Every address that `host`, a name, has at this moment, the preferred one first.
+    /// Returns the current addresses of the name `host`, the preferred one first.
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 
-    /// A new connection to `address`.
+    /// Opens a connection to `address`.
     async fn connect(&self, address: SocketAddr) -> io::Result<OpenedConnection>;
 }
 
 /// A TCP connection that has just been opened.
 #[derive(Debug)]
 pub struct OpenedConnection {
-    /// The connection; nothing has been sent over it.
+    /// The connection. Nothing has been sent over it.
     pub stream: TcpStream,
-    /// Who is at its other end, as the operating system says.
+    /// The address of the peer, as the operating system reports it.
     pub peer: SocketAddr,
 }
 
@@ -40,7 +40,7 @@ impl Network for SystemNetwork {
 
     async fn connect(&self, address: SocketAddr) -> io::Result<OpenedConnection> {
         let stream = TcpStream::connect(address).await?;
-        // The request is written at once; waiting for more to send would only delay it.
+        // The request is written in one go, so waiting for more data would only delay it.
         stream.set_nodelay(true)?;
         let peer = stream.peer_addr()?;
         Ok(OpenedConnection { stream, peer })

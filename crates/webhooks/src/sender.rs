@@ -1,4 +1,4 @@
-//! The attempt, from the URL to the outcome.
+//! One attempt to send a webhook, from the URL to the outcome.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -24,17 +24,16 @@ use url::Host;
 use crate::exchange::{Answer, NoAnswer, exchange};
 use crate::network::{Network, SystemNetwork};
 use crate::target_guard::{Target, TargetPolicy};
-use crate::trust_roots::TrustRoots;
 
-/// From the start of the connect, look-up included, to the answer's status line (decision C4).
+/// The time limit from the start of the connect, name look-up included, to the answer's status line (decision C4).
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// How many of a name's addresses are tried: the usual IPv6 and IPv4 pair, twice.
+/// How many addresses of a name are tried: twice the usual pair of IPv6 and IPv4.
 const TRIED_ADDRESSES: usize = 4;
 
-/// Sends webhooks over a hyper connection of its own each: never reused, never repeated (decisions C4 to C6).
+/// Sends each webhook over a hyper connection of its own, which is never reused or retried (decisions C4 to C6).
 ///
-/// An attempt that is dropped half-way closes its connection and leaves nothing running.
+/// Dropping an attempt closes its connection and leaves nothing running.
 #[derive(Debug)]
 pub struct HyperWebhookSender {
     policy: TargetPolicy,
@@ -44,24 +43,28 @@ pub struct HyperWebhookSender {
 }
 
 impl HyperWebhookSender {
-    /// A sender over the operating system's network that waits 10 seconds for a status line.
-    pub fn new(policy: TargetPolicy, roots: TrustRoots) -> Self {
+    /// Creates a sender over the operating system's network that waits 10 seconds for a status line.
+    ///
+    /// `tls` holds the trust roots. The sender speaks HTTP/1.1 over it.
+    pub fn new(policy: TargetPolicy, tls: Arc<ClientConfig>) -> Self {
+        let mut tls = Arc::unwrap_or_clone(tls);
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         Self {
             policy,
             network: Arc::new(SystemNetwork),
-            tls: roots.into_client_config(),
+            tls: Arc::new(tls),
             time_limit: TIME_LIMIT,
         }
     }
 
-    /// The same sender with another time from the start of the connect to the status line.
+    /// Sets the time limit from the start of the connect to the status line.
     #[must_use]
     pub fn with_time_limit(mut self, time_limit: Duration) -> Self {
         self.time_limit = time_limit;
         self
     }
 
-    /// The same sender over another network. The network is trusted to report the peer it connected to.
+    /// Replaces the network. The network is trusted to report the peer that it connected to.
     #[must_use]
     pub fn with_network(mut self, network: Arc<dyn Network>) -> Self {
         self.network = network;
@@ -84,17 +87,16 @@ impl HyperWebhookSender {
         })
     }
 
-    /// A connection to one of the target's permitted addresses, checked to lead to a permitted one.
+    /// Connects to one of the target's permitted addresses and checks the address of the peer.
     async fn connect(&self, target: &Target, deadline: Deadline) -> Result<TcpStream, WebhookFailure> {
         let addresses = self.permitted_addresses(target, deadline).await?;
         let mut last_failure = None;
         for (tried, address) in addresses.iter().enumerate() {
-            // An address that swallows packets leaves the others their share of the time.
+            // An address that drops packets must leave the others their share of the time.
             let share = deadline.share(addresses.len() - tried);
             match timeout_at(share, self.network.connect(*address)).await {
                 Ok(Ok(opened)) => {
-                    // A translation on the way, or a look-up of its own by the network, may have led
-                    // elsewhere than asked.
+                    // Address translation on the way may lead to another address.
                     self.policy.check_address(opened.peer.ip())?;
                     return Ok(opened.stream);
                 }
@@ -109,8 +111,8 @@ impl HyperWebhookSender {
             .unwrap_or_else(|| failure(WebhookFailureKind::Connect, "the name has no address".to_owned())))
     }
 
-    /// The target's addresses as far as the policy permits them: the first few, in the resolver's order. It
-    /// is an error if none is permitted.
+    /// Returns the first few of the target's addresses that the policy permits, in the resolver's order. It is an error
+    /// if the policy permits none of them.
     async fn permitted_addresses(
         &self,
         target: &Target,
@@ -135,9 +137,10 @@ impl HyperWebhookSender {
             }
         }
         match refusal {
-            Some(WebhookFailure { kind, message }) if permitted.is_empty() => {
-                Err(failure(kind, format!("{name} leads nowhere else: {message}")))
-            }
+            Some(WebhookFailure { kind, message }) if permitted.is_empty() => Err(failure(
+                kind,
+                format!("{name} has no permitted address: {message}"),
+            )),
             _ => {
                 permitted.truncate(TRIED_ADDRESSES);
                 Ok(permitted)
@@ -155,7 +158,7 @@ impl HyperWebhookSender {
         let handshake = TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream);
         timeout_at(deadline.at, handshake)
             .await
-            .map_err(|_| deadline.missed("agreeing on TLS"))?
+            .map_err(|_| deadline.missed("negotiating TLS"))?
             .map_err(|error| failure(WebhookFailureKind::Tls, error.to_string()))
     }
 }
@@ -170,7 +173,7 @@ impl WebhookSender for HyperWebhookSender {
         };
         match self.attempt(webhook, deadline).await {
             Ok(Answer { status_line, body }) => WebhookAttempt {
-                failure: why_not_delivered(status_line.status),
+                failure: failure_of(status_line.status),
                 response_status: Some(status_line.status),
                 duration: status_line.at - started,
                 response_body: body,
@@ -193,7 +196,7 @@ impl WebhookSender for HyperWebhookSender {
     }
 }
 
-/// The moment by which the status line must be there.
+/// The moment by which the status line must have arrived.
 #[derive(Debug, Clone, Copy)]
 struct Deadline {
     at: Instant,
@@ -201,7 +204,7 @@ struct Deadline {
 }
 
 impl Deadline {
-    /// When one of `parties` that follow each other has used its part of the time that is left.
+    /// The end of the first of `parties` equal parts of the remaining time.
     fn share(self, parties: usize) -> Instant {
         let now = Instant::now();
         let left = self.at.saturating_duration_since(now);
@@ -212,7 +215,7 @@ impl Deadline {
         let limit = self.limit;
         failure(
             WebhookFailureKind::Timeout,
-            format!("no answer within {limit:?}; ended while {doing}"),
+            format!("no answer within {limit:?}; timed out while {doing}"),
         )
     }
 }
@@ -222,7 +225,7 @@ fn failure(kind: WebhookFailureKind, message: String) -> WebhookFailure {
 }
 
 /// Success is 200 and nothing else (decision C4).
-fn why_not_delivered(status: u16) -> Option<WebhookFailure> {
+fn failure_of(status: u16) -> Option<WebhookFailure> {
     let message = match status {
         200 => return None,
         300..=399 => format!("the receiver answered {status}; redirects are not followed"),
@@ -231,12 +234,12 @@ fn why_not_delivered(status: u16) -> Option<WebhookFailure> {
     Some(failure(WebhookFailureKind::Status, message))
 }
 
-/// The name that the receiver's certificate must bear.
+/// The name that the receiver's certificate must carry.
 fn server_name(host: &Host<String>) -> Result<ServerName<'static>, WebhookFailure> {
     match host {
         // Certificates never carry the dot that marks a name as absolute.
         Host::Domain(name) => ServerName::try_from(name.trim_end_matches('.').to_owned()).map_err(|_| {
-            let message = format!("{name} is no name that a certificate could bear");
+            let message = format!("{name} is not a valid name for a certificate");
             failure(WebhookFailureKind::InvalidTarget, message)
         }),
         Host::Ipv4(address) => Ok(ServerName::IpAddress(IpAddr::V4(*address).into())),

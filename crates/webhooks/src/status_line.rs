@@ -1,17 +1,15 @@
-//! Noticing the status line of an answer the moment it arrives.
+//! Notices the status line of an answer at the moment it arrives.
 //!
-//! hyper hands an answer over once its whole head is there, but what decides about a delivery is the status
-//! line alone (decision C4): a receiver that answers 200 in time and then stalls has been reached. So the
-//! stream under hyper is watched. Nothing is changed or held back, and hyper alone judges whether the
-//! answer is proper HTTP.
+//! hyper returns an answer once its whole head is there. Success is decided by the status line alone (decision C4): a
+//! receiver that sends `200` in time and then stalls within the headers has been reached, and a delivery that is sent
+//! at most once must not be recorded as failed. hyper offers no event for the status line, so the stream under it is
+//! watched. Nothing is changed or held back, and hyper alone judges whether the answer is proper HTTP.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
+use tokio_util::io::InspectReader;
 
 /// A status line that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +18,7 @@ pub(crate) struct StatusLine {
     pub(crate) at: Instant,
 }
 
-/// Where the watch over a stream leaves the final status line.
+/// Holds the final status line of a watched stream once it has arrived.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SeenStatusLine(Arc<OnceLock<StatusLine>>);
 
@@ -30,78 +28,27 @@ impl SeenStatusLine {
     }
 }
 
-/// A stream whose incoming bytes are watched for the final status line.
-#[derive(Debug)]
-pub(crate) struct WatchedStream<S> {
-    inner: S,
-    scan: Scan,
-    seen: SeenStatusLine,
-}
-
-impl<S> WatchedStream<S> {
-    pub(crate) fn new(inner: S) -> Self {
-        Self {
-            inner,
-            scan: Scan::default(),
-            seen: SeenStatusLine::default(),
-        }
-    }
-
-    pub(crate) fn seen(&self) -> SeenStatusLine {
-        self.seen.clone()
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for WatchedStream<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
-        if let Some(status) = self.scan.feed(&buffer.filled()[before..]) {
+/// The same stream, watched for the final status line of its incoming bytes.
+pub(crate) fn watch<S>(stream: S) -> (impl AsyncRead + AsyncWrite + Unpin + Send, SeenStatusLine)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let seen = SeenStatusLine::default();
+    let found = seen.clone();
+    let mut scan = Scan::default();
+    let watched = InspectReader::new(stream, move |bytes: &[u8]| {
+        if let Some(status) = scan.feed(bytes) {
             // The scan reports one status line, so the cell is still empty.
-            let _ = self.seen.0.set(StatusLine {
+            let _ = found.0.set(StatusLine {
                 status,
                 at: Instant::now(),
             });
         }
-        Poll::Ready(Ok(()))
-    }
+    });
+    (watched, seen)
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedStream<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
-    }
-}
-
-/// Longer lines end the scan; a status line and the headers of an interim answer are far shorter.
+/// Longer lines end the scan. A status line and the headers of an interim answer are far shorter.
 const LONGEST_LINE: usize = 8 * 1024;
 
 /// Reads lines up to the final status line.
@@ -122,7 +69,7 @@ enum Within {
 }
 
 impl Scan {
-    /// Takes the next bytes; the status once, when the end of its line is among them.
+    /// Reads the next bytes. Returns the status once, when they contain the end of its line.
     fn feed(&mut self, bytes: &[u8]) -> Option<u16> {
         for &byte in bytes {
             if self.within == Within::Rest {
@@ -139,7 +86,7 @@ impl Scan {
             let line = line.strip_suffix(b"\r").unwrap_or(&line);
             match self.within {
                 Within::InterimHeaders if line.is_empty() => self.within = Within::StatusLine,
-                // An empty line before the status line is passed over, as hyper does.
+                // An empty line before the status line is skipped, as hyper does.
                 Within::StatusLine if !line.is_empty() => match status_of(line) {
                     Some(100 | 102..=199) => self.within = Within::InterimHeaders,
                     status => {

@@ -1,7 +1,7 @@
-//! Which targets a webhook may be sent to (decision C6): what URLs, and what addresses.
+//! Decides which URLs and addresses a webhook may be sent to (decision C6).
 //!
-//! Pure: the sender asks three times, with the URL, with the resolver's answers and with the address that
-//! the connection turned out to lead to, since each of them can lead inside where the others do not.
+//! The sender checks three times: the URL, the resolver's answers, and the address of the connected peer. Each of them can
+//! lead to an internal address when the others do not.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -17,7 +17,7 @@ pub enum TargetPolicy {
     AllowInsecure,
 }
 
-/// A URL that the policy permits, as far as the URL alone can say.
+/// A URL that the policy permits. Its addresses are still to be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     url: Url,
@@ -43,15 +43,15 @@ impl Target {
         self.url.authority()
     }
 
-    /// What stands in the request line: path and query, never the fragment.
+    /// Path and query, for the request line.
     pub(crate) fn path_and_query(&self) -> &str {
         &self.url[url::Position::BeforePath..url::Position::AfterQuery]
     }
 }
 
 impl TargetPolicy {
-    /// Judges a URL without looking anything up. The messages do not repeat it, since paths and queries
-    /// of webhook URLs often carry secrets.
+    /// Checks a URL without resolving its host. The messages do not repeat the URL, since paths and queries of webhook URLs
+    /// often carry secrets.
     pub(crate) fn check_url(self, url: &str) -> Result<Target, WebhookFailure> {
         let url = Url::parse(url).map_err(|error| invalid(format!("the URL is not valid: {error}")))?;
         match (url.scheme(), self) {
@@ -84,7 +84,7 @@ impl TargetPolicy {
         Ok(Target { url, host, port })
     }
 
-    /// Judges an address that is to be connected to, or has been.
+    /// Checks an address before or after the connect.
     pub(crate) fn check_address(self, address: IpAddr) -> Result<(), WebhookFailure> {
         if self == Self::AllowInsecure {
             return Ok(());
@@ -95,8 +95,8 @@ impl TargetPolicy {
         }
     }
 
-    /// Names that mean this machine or this network wherever they are asked for (RFC 6761, RFC 6762 and
-    /// ICANN's reservation of `internal`). All other names are judged by their addresses.
+    /// Refuses names that always mean this machine or this network (RFC 6761, RFC 6762 and ICANN's reservation of
+    /// `internal`). Other names are judged by their addresses.
     fn check_name(self, name: &str) -> Result<(), WebhookFailure> {
         if self == Self::AllowInsecure {
             return Ok(());
@@ -123,7 +123,7 @@ fn forbidden(message: String) -> WebhookFailure {
     }
 }
 
-/// Why `address` cannot be reached over the public internet, or must not be reached; `None` if it may be.
+/// Why `address` is not public, or must not be reached; `None` if it may be.
 fn why_not_public(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => why_v4_not_public(address),
@@ -131,7 +131,7 @@ fn why_not_public(address: IpAddr) -> Option<&'static str> {
     }
 }
 
-/// The blocks of IANA's special-purpose registry that are not globally reachable, and what comes near.
+/// The blocks of IANA's special-purpose registry that are not globally reachable, and a few like them.
 const NON_PUBLIC_V4: [(Ipv4Addr, u32, &str); 17] = [
     (Ipv4Addr::UNSPECIFIED, 8, "unspecified, this network"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
@@ -141,7 +141,7 @@ const NON_PUBLIC_V4: [(Ipv4Addr, u32, &str); 17] = [
         "shared by a carrier's customers",
     ),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),
-    // Not reserved, but every Azure machine reaches its host's metadata and agents there.
+    // Not reserved, but serves metadata to every Azure machine.
     (Ipv4Addr::new(168, 63, 129, 16), 32, "a cloud's metadata"),
     (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local, metadata"),
     (Ipv4Addr::new(172, 16, 0, 0), 12, "private"),
@@ -164,7 +164,7 @@ fn why_v4_not_public(address: Ipv4Addr) -> Option<&'static str> {
         .map(|(_, _, reason)| *reason)
 }
 
-/// Blocks outside the one from which public addresses are given out, named for the message alone.
+/// Blocks outside [`GLOBAL_UNICAST`], named for the message alone.
 const NON_PUBLIC_V6: [(Ipv6Addr, u32, &str); 10] = [
     (Ipv6Addr::UNSPECIFIED, 128, "unspecified"),
     (Ipv6Addr::LOCALHOST, 128, "loopback"),
@@ -182,11 +182,11 @@ const NON_PUBLIC_V6: [(Ipv6Addr, u32, &str); 10] = [
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "multicast"),
 ];
 
-/// The block from which IANA gives out public unicast addresses. Everything else is not public.
+/// The block from which IANA assigns public unicast addresses. Everything else is not public.
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What within [`GLOBAL_UNICAST`] is not public all the same. Teredo (`2001::/32`, within the first) and
-/// 6to4 lead through tunnels to an IPv4 address of the caller's choice, and nobody receives webhooks there.
+/// Blocks within [`GLOBAL_UNICAST`] that are not public. Teredo (`2001::/32`, within the first) and 6to4 tunnel to an IPv4
+/// address of the caller's choice.
 const NON_PUBLIC_GLOBAL_UNICAST: [(Ipv6Addr, u32, &str); 4] = [
     (
         Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0),
@@ -202,7 +202,7 @@ const NON_PUBLIC_GLOBAL_UNICAST: [(Ipv6Addr, u32, &str); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "documentation"),
 ];
 
-/// NAT64 (RFC 6052): where a network has IPv6 alone, DNS gives these for hosts that have IPv4 alone.
+/// NAT64 (RFC 6052): in networks with IPv6 only, DNS returns these addresses for hosts with IPv4 only.
 const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
 fn why_v6_not_public(address: Ipv6Addr) -> Option<&'static str> {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use bidloop_attachments::StorageSettings;
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings, MarketplaceSettingsError};
 use bidloop_persistence::DatabaseSettings;
-use bidloop_webhooks::TrustRoots;
+use rustls::ClientConfig;
 
 use super::reader::Reader;
 use crate::system::{SystemClock, SystemIds};
+use crate::trust_roots::{bundled_roots, client_config, with_extra_roots};
 
 /// Stands for any address, where only the token is asked about.
 const ANY_ADDRESS: &str = "http://127.0.0.1";
@@ -33,15 +34,14 @@ pub(super) fn storage(read: &mut Reader<'_>, environment: &[(String, String)]) -
     .unwrap_or_else(|| StorageSettings::folder("bidloop-data/attachments"))
 }
 
-pub(super) fn trust_roots(read: &mut Reader<'_>) -> TrustRoots {
-    read.parsed("webhooks.extra_root_certificates", |file| {
+/// The TLS settings of connections to webhook receivers.
+pub(super) fn webhook_tls(read: &mut Reader<'_>) -> Arc<ClientConfig> {
+    let extended = read.parsed("webhooks.extra_root_certificates", |file| {
         let pem =
             std::fs::read(Path::new(file)).map_err(|error| format!("{file} cannot be read: {error}"))?;
-        TrustRoots::bundled()
-            .with_pem(&pem)
-            .map_err(|error| format!("{file} {error}"))
-    })
-    .unwrap_or_else(TrustRoots::bundled)
+        with_extra_roots(&pem).map_err(|error| format!("{file} {error}"))
+    });
+    client_config(extended.unwrap_or_else(bundled_roots))
 }
 
 /// What the marketplace's client is made of; `None` without an address.

@@ -8,10 +8,12 @@ mod source;
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_attachments::StorageSettings;
-use bidloop_webhooks::{TargetPolicy, TrustRoots};
+use bidloop_webhooks::TargetPolicy;
+use rustls::ClientConfig;
 
 use reader::Reader;
 pub(crate) use source::SettingsFault;
@@ -48,8 +50,8 @@ pub(crate) struct MarketplaceSettings {
 pub(crate) struct WebhookSettings {
     /// How far they may reach.
     pub(crate) targets: TargetPolicy,
-    /// Who vouches for receivers.
-    pub(crate) trust_roots: TrustRoots,
+    /// The TLS settings of connections to receivers.
+    pub(crate) tls: Arc<ClientConfig>,
 }
 
 /// The form of log lines.
@@ -138,7 +140,7 @@ impl Settings {
             } else {
                 TargetPolicy::PublicHttps
             },
-            trust_roots: adapter_settings::trust_roots(&mut read),
+            tls: adapter_settings::webhook_tls(&mut read),
         };
         let attachments = adapter_settings::storage(&mut read, environment);
         let log_format = match read.text("log.format").as_deref() {

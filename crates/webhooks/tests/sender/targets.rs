@@ -3,17 +3,17 @@
 use std::net::TcpListener;
 
 use bidloop_domain::port::{WebhookFailureKind, WebhookSender as _};
-use bidloop_webhooks::{HyperWebhookSender, TargetPolicy, TrustRoots};
+use bidloop_webhooks::{HyperWebhookSender, TargetPolicy};
 
 use crate::fake_network::{FakeNetwork, OTHER_PUBLIC, PUBLIC, Route};
 use crate::receiver::{Receiver, Script};
 use crate::tls::Authority;
-use crate::{insecure_sender, kind_of, send, webhook_to};
+use crate::{insecure_sender, kind_of, no_roots, send, webhook_to};
 
 const URL: &str = "https://hooks.example.com/";
 
 fn public_sender() -> HyperWebhookSender {
-    HyperWebhookSender::new(TargetPolicy::PublicHttps, TrustRoots::bundled())
+    HyperWebhookSender::new(TargetPolicy::PublicHttps, no_roots())
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_connection_that_turns_out_to_lead_inside_is_refused_before_anything_i
     let receiver = Receiver::start_tls(authority.acceptor("hooks.example.com"), Script::ok()).await;
     let network = FakeNetwork::new(&[&[PUBLIC]], &[(PUBLIC, Route::To(receiver.address))]);
     let sender =
-        HyperWebhookSender::new(TargetPolicy::PublicHttps, authority.roots()).with_network(network.clone());
+        HyperWebhookSender::new(TargetPolicy::PublicHttps, authority.trusted()).with_network(network.clone());
 
     let attempt = send(&sender, webhook_to(URL)).await;
 
@@ -76,7 +76,7 @@ async fn every_attempt_looks_the_name_up_anew_and_judges_the_new_answer() {
         ],
     );
     let sender =
-        HyperWebhookSender::new(TargetPolicy::PublicHttps, authority.roots()).with_network(network.clone());
+        HyperWebhookSender::new(TargetPolicy::PublicHttps, authority.trusted()).with_network(network.clone());
 
     let before = send(&sender, webhook_to(URL)).await;
     let after_rebinding = send(&sender, webhook_to(URL)).await;

@@ -46,7 +46,7 @@ async fn a_tls_handshake_that_does_not_end_is_a_timeout() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
     let attempt = send(&insecure_sender().with_time_limit(SHORT), webhook_to(url)).await;
-    assert_timed_out(&attempt, SHORT, "agreeing on TLS");
+    assert_timed_out(&attempt, SHORT, "negotiating TLS");
 }
 
 #[tokio::test]

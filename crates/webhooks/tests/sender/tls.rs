@@ -1,26 +1,26 @@
-//! Whom the sender believes to be the receiver.
+//! Which certificates the sender accepts.
 
 use std::sync::Arc;
 
 use bidloop_domain::port::WebhookFailureKind;
-use bidloop_webhooks::{HyperWebhookSender, TargetPolicy, TrustRoots};
+use bidloop_webhooks::{HyperWebhookSender, TargetPolicy};
 use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
-use rustls::ServerConfig;
-use rustls_pki_types::PrivateKeyDer;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::fake_network::{FakeNetwork, PUBLIC, Route};
 use crate::receiver::{Event, Receiver, Script};
-use crate::{insecure_sender, kind_of, send, webhook_to};
+use crate::{client_config, insecure_sender, kind_of, no_roots, send, webhook_to};
 
 const NAME: &str = "hooks.example.com";
 
 /// A certificate authority that no bundled root knows.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    pem: String,
+    certificate: CertificateDer<'static>,
 }
 
 impl Authority {
@@ -29,16 +29,16 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         let key = KeyPair::generate().unwrap();
-        let pem = params.self_signed(&key).unwrap().pem();
+        let certificate = params.self_signed(&key).unwrap().der().clone();
         Self {
             issuer: Issuer::new(params, key),
-            pem,
+            certificate,
         }
     }
 
-    /// The bundled roots and this one.
-    pub(crate) fn roots(&self) -> TrustRoots {
-        TrustRoots::bundled().with_pem(self.pem.as_bytes()).unwrap()
+    /// TLS settings that trust this authority alone.
+    pub(crate) fn trusted(&self) -> Arc<ClientConfig> {
+        trusting(&self.certificate)
     }
 
     /// The TLS side of a receiver whose certificate bears `name`.
@@ -54,6 +54,12 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         acceptor_of(&certificate, &key, protocols)
     }
+}
+
+fn trusting(root: &CertificateDer<'static>) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(root.clone()).unwrap();
+    client_config(roots)
 }
 
 fn acceptor_of(certificate: &Certificate, key: &KeyPair, protocols: &[&[u8]]) -> TlsAcceptor {
@@ -72,9 +78,13 @@ fn acceptor_of(certificate: &Certificate, key: &KeyPair, protocols: &[&[u8]]) ->
 }
 
 /// Sends to `url` through a network in which every name leads to `receiver`.
-async fn kind_of_sending(url: &str, roots: TrustRoots, receiver: &Receiver) -> Option<WebhookFailureKind> {
+async fn kind_of_sending(
+    url: &str,
+    tls: Arc<ClientConfig>,
+    receiver: &Receiver,
+) -> Option<WebhookFailureKind> {
     let network = FakeNetwork::new(&[&[PUBLIC]], &[(PUBLIC, Route::Disguised(receiver.address))]);
-    let sender = HyperWebhookSender::new(TargetPolicy::PublicHttps, roots).with_network(network);
+    let sender = HyperWebhookSender::new(TargetPolicy::PublicHttps, tls).with_network(network);
     kind_of(&send(&sender, webhook_to(url)).await)
 }
 
@@ -84,7 +94,7 @@ async fn a_receiver_of_an_extra_root_is_delivered_to_over_http_1_1() {
     let mut receiver = Receiver::start_tls(authority.acceptor(NAME), Script::ok()).await;
     for url in ["https://hooks.example.com/", "https://hooks.example.com./"] {
         assert_eq!(
-            kind_of_sending(url, authority.roots(), &receiver).await,
+            kind_of_sending(url, authority.trusted(), &receiver).await,
             None,
             "{url}"
         );
@@ -99,8 +109,8 @@ async fn a_receiver_of_an_extra_root_is_delivered_to_over_http_1_1() {
 #[tokio::test]
 async fn a_receiver_of_an_unknown_root_is_refused_before_anything_is_sent() {
     let receiver = Receiver::start_tls(Authority::new().acceptor(NAME), Script::ok()).await;
-    for roots in [TrustRoots::bundled(), Authority::new().roots()] {
-        let kind = kind_of_sending("https://hooks.example.com/", roots, &receiver).await;
+    for tls in [no_roots(), Authority::new().trusted()] {
+        let kind = kind_of_sending("https://hooks.example.com/", tls, &receiver).await;
         assert_eq!(kind, Some(WebhookFailureKind::Tls));
     }
     assert!(receiver.requests().is_empty());
@@ -112,11 +122,9 @@ async fn a_self_signed_certificate_can_be_its_own_root() {
     let key = KeyPair::generate().unwrap();
     let certificate = params.self_signed(&key).unwrap();
     let receiver = Receiver::start_tls(acceptor_of(&certificate, &key, &[]), Script::ok()).await;
-    let roots = TrustRoots::bundled()
-        .with_pem(certificate.pem().as_bytes())
-        .unwrap();
+    let tls = trusting(certificate.der());
     assert_eq!(
-        kind_of_sending("https://hooks.example.com/", roots, &receiver).await,
+        kind_of_sending("https://hooks.example.com/", tls, &receiver).await,
         None
     );
 }
@@ -130,7 +138,7 @@ async fn certificates_are_checked_where_insecure_targets_are_allowed_too() {
     let attempt = send(&insecure_sender(), webhook_to(&url)).await;
     assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Tls));
 
-    let trusting = HyperWebhookSender::new(TargetPolicy::AllowInsecure, authority.roots());
+    let trusting = HyperWebhookSender::new(TargetPolicy::AllowInsecure, authority.trusted());
     assert_eq!(kind_of(&send(&trusting, webhook_to(&url)).await), None);
 }
 
@@ -138,7 +146,7 @@ async fn certificates_are_checked_where_insecure_targets_are_allowed_too() {
 async fn a_certificate_of_another_name_is_refused() {
     let authority = Authority::new();
     let receiver = Receiver::start_tls(authority.acceptor("other.example.com"), Script::ok()).await;
-    let kind = kind_of_sending("https://hooks.example.com/", authority.roots(), &receiver).await;
+    let kind = kind_of_sending("https://hooks.example.com/", authority.trusted(), &receiver).await;
     assert_eq!(kind, Some(WebhookFailureKind::Tls));
     assert!(receiver.requests().is_empty());
 }
@@ -150,7 +158,7 @@ async fn an_expired_certificate_is_refused() {
     params.not_before = rcgen::date_time_ymd(2020, 1, 1);
     params.not_after = rcgen::date_time_ymd(2021, 1, 1);
     let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[]), Script::ok()).await;
-    let kind = kind_of_sending("https://hooks.example.com/", authority.roots(), &receiver).await;
+    let kind = kind_of_sending("https://hooks.example.com/", authority.trusted(), &receiver).await;
     assert_eq!(kind, Some(WebhookFailureKind::Tls));
     assert!(receiver.requests().is_empty());
 }
@@ -162,10 +170,10 @@ async fn a_receiver_without_alpn_is_delivered_to_and_one_of_http_2_alone_is_not(
     let url = "https://hooks.example.com/";
 
     let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[]), Script::ok()).await;
-    assert_eq!(kind_of_sending(url, authority.roots(), &receiver).await, None);
+    assert_eq!(kind_of_sending(url, authority.trusted(), &receiver).await, None);
 
     let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[b"h2"]), Script::ok()).await;
-    let kind = kind_of_sending(url, authority.roots(), &receiver).await;
+    let kind = kind_of_sending(url, authority.trusted(), &receiver).await;
     assert_eq!(kind, Some(WebhookFailureKind::Tls));
 }
 
