@@ -12,8 +12,9 @@ use serde_json::Value;
 
 /// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
 /// whatever they measure.
-const LAYERS: [(&str, &[&str]); 10] = [
-    ("bidloop-domain", &[]),
+const LAYERS: [(&str, &[&str]); 11] = [
+    ("bidloop-matching", &[]),
+    ("bidloop-domain", &["bidloop-matching"]),
     ("bidloop-attachments", &["bidloop-domain"]),
     ("bidloop-fakes", &["bidloop-domain"]),
     ("bidloop-http-api", &["bidloop-domain"]),
@@ -29,7 +30,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
 const ABOVE_ALL_LAYERS: [&str; 3] = ["acceptance", "bidloop", "bidloop-benchmarks"];
 
 /// Members whose complete dependencies hold no runtime, SQL, HTTP or exporter of logs.
-const PURE: [&str; 1] = ["bidloop-domain"];
+const PURE: [&str; 2] = ["bidloop-matching", "bidloop-domain"];
 
 /// What is kept out of the pure crates.
 const IMPURE: [&str; 10] = [

@@ -2,7 +2,7 @@
 
 pub mod attachment_rules;
 pub mod bidding;
-pub mod matching;
+pub use bidloop_matching as matching;
 pub mod model;
 pub mod port;
 pub mod provisioning;

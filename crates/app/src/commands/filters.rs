@@ -28,7 +28,7 @@ pub(super) async fn run(settings: &Settings, command: FiltersCommand) -> Outcome
         FiltersCommand::Explain { filter, job, json } => {
             let filter = read_filter(&filter)?;
             let post = input::job_post(&input::text(&job)?, job.display()).map_err(Failure::Failed)?;
-            tell_explanation(&filter.explain(&PreparedJob::new(&post)), json)
+            tell_explanation(&filter.explain(&PreparedJob::new(&post.facts())), json)
         }
     }
 }
@@ -42,7 +42,7 @@ struct Tested {
 impl Tested {
     fn add(&mut self, filter: &CompiledFilter, post: &JobPost) {
         self.jobs += 1;
-        if filter.matches(&PreparedJob::new(post)) {
+        if filter.matches(&PreparedJob::new(&post.facts())) {
             self.ids.push(post.id.to_string());
         }
     }

@@ -251,7 +251,7 @@ fn job(random: &mut Random) -> anyhow::Result<PreparedJob> {
         }
     }
     let post = JobPost::parse(&post.to_string()).map_err(|fault| anyhow!("a generated post: {fault}"))?;
-    Ok(PreparedJob::new(&post))
+    Ok(PreparedJob::new(&post.facts()))
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl Matched {
 fn prepared(jobs: &[Job]) -> anyhow::Result<Vec<PreparedJob>> {
     let posts = jobs.iter().enumerate();
     posts
-        .map(|(number, job)| Ok(PreparedJob::new(&job.post(number)?)))
+        .map(|(number, job)| Ok(PreparedJob::new(&job.post(number)?.facts())))
         .collect()
 }
 
@@ -198,8 +198,14 @@ pub(super) fn build(filters: usize) -> anyhow::Result<Row> {
     let started = Instant::now();
     let compile =
         |(key, stored): &(u32, String)| SavedFilter::compile_stored(stored).map(|compiled| (*key, compiled));
-    index
-        .load(&stored, compile, |_| {})
+    let load = index.load(&stored, compile);
+    let threads = std::thread::available_parallelism()?;
+    std::thread::scope(|scope| {
+        for _ in 0..threads.get() {
+            scope.spawn(|| load.work());
+        }
+    });
+    load.finish()
         .map_err(|fault| anyhow!("a generated filter: {fault:?}"))?;
     let seconds = started.elapsed().as_secs_f64();
     ensure!(index.len() == filters, "filters are missing");

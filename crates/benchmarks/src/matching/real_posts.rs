@@ -52,7 +52,7 @@ pub(super) fn read(file: Option<&Path>) -> Result<Option<Vec<JobPost>>> {
 
 /// The time to match a post against filters without phrases and prefixes, and with them.
 pub(super) fn measure(report: &mut Report, posts: &[JobPost], rounds: usize) -> Result<()> {
-    let prepared: Vec<PreparedJob> = posts.iter().map(PreparedJob::new).collect();
+    let prepared: Vec<PreparedJob> = posts.iter().map(|post| PreparedJob::new(&post.facts())).collect();
     let (matched, others) = halves(&prepared);
     let vocabulary = Vocabulary::of(posts, &prepared)?;
     for (name, phrases) in [

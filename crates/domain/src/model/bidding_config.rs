@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+use super::ShapeFault;
 use super::money::{Connects, HourlyRate, Percentage};
-use super::shape_fault::ShapeFault;
 
 /// What to do when the marketplace shows a warning on the job before submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::ShapeFault;
 use super::bidding_config::{
     AlreadyHiredAction, BidWithWarning, BiddingConfig, BoostedPlace, HourlyRateStrategy,
     InsufficientBoostConnectsAction,
 };
 use super::money::{Connects, HourlyRate, Percentage};
-use super::shape_fault::ShapeFault;
 
 /// The layer that a value of an [`EffectiveConfig`] came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::object::{Object, optional_object, optional_objects};
-use super::{Timestamp, number};
+use super::{PaymentKind, Timestamp, number};
 
 /// The marketplace's identifier of a job: not empty, at most 256 characters, no control characters.
 ///
@@ -271,27 +271,6 @@ pub struct OpenJob {
     pub kind: Option<String>,
     /// Whether the posting is open to a private talent cloud only.
     pub is_ptc_private: Option<bool>,
-}
-
-/// How a job pays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PaymentKind {
-    Hourly,
-    Fixed,
-}
-
-impl PaymentKind {
-    /// The kind that a `paymentType` text names, in any case: `Hourly`, `Fixed-price` or `Fixed`.
-    pub fn from_text(text: &str) -> Option<Self> {
-        if text.eq_ignore_ascii_case("hourly") {
-            Some(Self::Hourly)
-        } else if text.eq_ignore_ascii_case("fixed") || text.eq_ignore_ascii_case("fixed-price") {
-            Some(Self::Fixed)
-        } else {
-            None
-        }
-    }
 }
 
 impl JobPost {

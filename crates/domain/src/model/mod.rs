@@ -10,6 +10,7 @@ mod campaign;
 mod effective_config;
 mod explanation;
 mod ids;
+mod job_facts;
 mod job_post;
 mod lead;
 mod lead_document;
@@ -17,14 +18,9 @@ mod merge;
 mod money;
 mod number;
 mod object;
-mod one_line;
 mod organization;
 mod reason;
-mod saved_filter;
 mod secret;
-mod shape_fault;
-mod strict_json;
-mod suggestion;
 mod terms;
 mod timestamp;
 mod webhook;
@@ -40,6 +36,14 @@ pub use bidding_config::{
     AlreadyHiredAction, BIDDING_CONFIG_FIELDS, BidWithWarning, BiddingConfig, BoostedPlace,
     HourlyRateStrategy, InsufficientBoostConnectsAction,
 };
+pub(crate) use bidloop_matching::json::closest;
+pub use bidloop_matching::json::{
+    FieldError, FieldError as ShapeFault, read_json, sanitize_for_log, sanitize_for_log as in_one_line,
+};
+pub use bidloop_matching::{
+    Bounds, ClientConditions, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS, PaymentKind,
+    SavedFilter, SkillLists, VendorConditions, WhenUnknown,
+};
 pub use campaign::{
     AccountSummary, AnswerTemplate, Campaign, CampaignAction, CampaignAttachment, CampaignMode,
     CampaignState, ProposalTemplate, action_on_match,
@@ -53,7 +57,7 @@ pub use ids::{
 };
 pub use job_post::{
     ClientInfo, HourlyRange, JobAttachment, JobId, JobIdError, JobMetadata, JobPost, JobPostError, OpenJob,
-    PaymentKind, Skill, VendorQualifications,
+    Skill, VendorQualifications,
 };
 pub use lead::{Lead, LeadStatus, LeadWithJob};
 pub use lead_document::{CorruptJob, LeadForm, Links, lead_document};
@@ -62,17 +66,9 @@ pub(crate) use money::decimal_to_number;
 pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, exact_decimal};
 pub use object::Object;
 pub(crate) use object::objects;
-pub use one_line::in_one_line;
 pub use organization::{Subscription, SubscriptionStatus};
 pub use reason::{EndStatus, Reason, ReasonCode};
-pub use saved_filter::{
-    Bounds, ClientConditions, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS, SavedFilter,
-    SkillLists, VendorConditions, WhenUnknown,
-};
 pub use secret::{InvalidMarketplaceToken, MarketplaceToken, Secret};
-pub use shape_fault::ShapeFault;
-pub use strict_json::read_json;
-pub(crate) use suggestion::closest;
 pub use terms::{Terms, TermsJson, TermsKind};
 pub use timestamp::Timestamp;
 pub use webhook::{

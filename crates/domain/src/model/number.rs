@@ -1,9 +1,7 @@
 //! Numbers as the marketplace writes them: a whole number may arrive as `12` or as `12.0`.
 
+use bidloop_matching::json::whole_value;
 use serde::{Deserialize, Deserializer, de::Error};
-
-/// The double-precision values in between are exact whole numbers; beyond, neighbours are lost.
-const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(untagged, expecting = "a number")]
@@ -31,13 +29,6 @@ fn whole_from<E: Error>(number: Number) -> Result<i64, E> {
             whole_value(float).ok_or_else(|| E::custom(format!("{float} is not a whole number")))
         }
     }
-}
-
-/// `float` as a whole number, if it is one that a double represents exactly.
-pub(super) fn whole_value(float: f64) -> Option<i64> {
-    let exact = float.fract() == 0.0 && float.abs() <= LARGEST_EXACT;
-    #[expect(clippy::cast_possible_truncation, reason = "a whole number within ±2⁵³ fits")]
-    exact.then_some(float as i64)
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::matching::index::{Frequencies, IndexFull, LoadError};
+use super::load_filters::load_in_parallel;
+use crate::matching::index::{Frequencies, IndexFull};
 use crate::matching::{FilterIndex, MatchScratch, PreparedJob};
 use crate::model::{CampaignId, FilterId, OrganizationId};
 use crate::port::{FilterChanges, Revision, StoreError, StoredFilter};
@@ -120,12 +121,7 @@ impl CampaignFilters {
             };
             Ok((key, filter.compile()?))
         };
-        self.index
-            .load(&numbered, compiled, |_| ())
-            .map_err(|error| match error {
-                LoadError::Faulty(fault) => fault,
-                LoadError::Full(error) => full(error),
-            })
+        load_in_parallel(&mut self.index, &numbered, compiled)
     }
 
     /// Takes a filter out, if it is there.

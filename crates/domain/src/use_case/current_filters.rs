@@ -94,7 +94,7 @@ impl CurrentFilters {
         let mut frequencies = Frequencies::new();
         let stored = self.jobs.latest_jobs(LEARN_FROM).await?;
         for post in stored.iter().filter_map(|json| JobPost::parse(json).ok()) {
-            frequencies.observe(&PreparedJob::new(&post));
+            frequencies.observe(&PreparedJob::new(&post.facts()));
         }
         if stored.is_empty() {
             for job in typical {

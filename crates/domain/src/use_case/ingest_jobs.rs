@@ -95,7 +95,7 @@ impl IngestJobs {
         for entry in page.entries {
             match entry {
                 FeedEntry::Job { post, json } => {
-                    let job = PreparedJob::new(&post);
+                    let job = PreparedJob::new(&post.facts());
                     jobs.push(MatchedJob {
                         id: post.id,
                         posted_at: post.posted_at,

@@ -10,6 +10,7 @@ mod ingest_jobs;
 mod lead_request;
 mod list_activity;
 mod list_leads;
+mod load_filters;
 mod locate_lead;
 mod manage_api_keys;
 mod operate_leads;

@@ -6,7 +6,8 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::matching::index::{Frequencies, IndexFull, LoadError};
+use super::load_filters::load_in_parallel;
+use crate::matching::index::Frequencies;
 use crate::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob, SignatureSieve};
 use crate::model::JobPost;
 use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature};
@@ -66,10 +67,7 @@ impl JobScan {
         }
         let mut index = FilterIndex::with_frequencies(frequencies);
         let keyed = |(number, filter): &(FilterNumber, &StoredFilter)| Ok((*number, filter.compile()?));
-        index.load(&filters, keyed, |_| {}).map_err(|error| match error {
-            LoadError::Faulty(fault) => fault,
-            LoadError::Full(IndexFull) => StoreError::Backend(IndexFull.to_string()),
-        })?;
+        load_in_parallel(&mut index, &filters, keyed)?;
         let sieves = sieves(&filters)?;
         let top = if filters.is_empty() { 0 } else { watermark };
         Ok(Self {
@@ -244,7 +242,7 @@ fn sieves(filters: &[(FilterNumber, &StoredFilter)]) -> Result<Option<Vec<Signat
 fn prepared(job: &StoredJob) -> Result<PreparedJob, StoreError> {
     let post =
         JobPost::parse(&job.json).map_err(|fault| StoreError::Corrupt(format!("job {}: {fault}", job.id)))?;
-    Ok(PreparedJob::new(&post))
+    Ok(PreparedJob::new(&post.facts()))
 }
 
 #[cfg(test)]

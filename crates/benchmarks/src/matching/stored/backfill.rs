@@ -103,7 +103,7 @@ fn arrive(world: &World<'_>, changes: &[Change], arrived: &[AtomicU64], stop: &A
     stream(&world.marketplace, ARRIVING, stop, |count| {
         let posts = drawn.some(count)?;
         for post in &posts {
-            let prepared = PreparedJob::new(&parse(&post.to_string())?);
+            let prepared = PreparedJob::new(&parse(&post.to_string())?.facts());
             for (count, change) in arrived.iter().zip(changes) {
                 let matches = change.compiled.matches(&prepared);
                 count.fetch_add(u64::from(matches), Ordering::Relaxed);

@@ -151,7 +151,7 @@ fn batch(number: usize, first: i64, changes: &[Change]) -> Result<Batch> {
         let id = format!("18{place:016}");
         let posted_at = first + place * APART_MS;
         let json = job.served(&id, posted_at).to_string();
-        let prepared = PreparedJob::new(&parse(&json)?);
+        let prepared = PreparedJob::new(&parse(&json)?.facts());
         for (count, change) in batch.matches.iter_mut().zip(changes) {
             *count += u64::from(change.compiled.matches(&prepared));
         }
@@ -185,7 +185,7 @@ fn changes() -> Result<Vec<Change>> {
         let mut found = vec![0_usize; CANDIDATES];
         let mut scratch = MatchScratch::default();
         for job in Jobs::new(TRIAL_SEED).take(TRIALS) {
-            let job = PreparedJob::new(&parse(&job.served("trial", 0).to_string())?);
+            let job = PreparedJob::new(&parse(&job.served("trial", 0).to_string())?.facts());
             index.for_each_match(&job, &mut scratch, |place| found[*place] += 1);
         }
         let sought = of_a_million * TRIALS / 1_000_000;

@@ -79,7 +79,7 @@ impl Workload {
     fn match_rate(&self) -> f64 {
         let filters = self.compiled();
         let matches = self.jobs.iter().map(|job| {
-            let job = PreparedJob::new(&JobPost::parse(&job.to_string()).unwrap());
+            let job = PreparedJob::new(&JobPost::parse(&job.to_string()).unwrap().facts());
             filters.iter().filter(|filter| filter.matches(&job)).count()
         });
         matches.sum::<usize>() as f64 / (filters.len() * self.jobs.len()) as f64

@@ -46,7 +46,7 @@ fn job(title: &str) -> PreparedJob {
         r#"{{"id": "1", "ciphertext": "~1", "title": "{title}", "description": "", "url": "/1", "postedAt": 1,
             "metadata": {{}}}}"#
     );
-    PreparedJob::new(&JobPost::parse(&json).unwrap())
+    PreparedJob::new(&JobPost::parse(&json).unwrap().facts())
 }
 
 fn matched_by(filters: &mut CampaignFilters, title: &str) -> Vec<(OrganizationId, CampaignId)> {

@@ -141,7 +141,7 @@ fn matched_by(filters: &mut CurrentFilters, title: &str) -> Vec<CampaignId> {
     let json = format!(
         r#"{{"id": "1", "ciphertext": "~1", "title": "{title}", "description": "", "url": "/1", "postedAt": 1}}"#
     );
-    let job = PreparedJob::new(&JobPost::parse(&json).unwrap());
+    let job = PreparedJob::new(&JobPost::parse(&json).unwrap().facts());
     let matched = filters.match_all(&[job]);
     matched
         .into_iter()

@@ -1,0 +1,120 @@
+//! How often words and values occur in jobs: what makes one required group rarer than another.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+
+use crate::PreparedJob;
+use crate::job_values::Attributed;
+
+/// Jobs that count in full; later ones are sampled.
+const LEARNING_JOBS: u64 = 4_096;
+/// Of the later jobs, one in so many counts.
+const SAMPLED: u64 = 16;
+/// After so many counted jobs all counts are halved, so that old times fade and what is rare is forgotten.
+const FADING_JOBS: u32 = 16_384;
+/// A prefix of more distinct words than this counts as one that every job has.
+const PREFIX_WORDS: usize = 256;
+
+/// In how many of the jobs seen lately each word and value occurred.
+///
+/// An index that has seen no jobs still works; it only may choose a frequent word where a rare one would do. Learn
+/// from a few hundred typical jobs before building a large index, and go on learning from those that are matched
+/// ([`FilterIndex::observe`](super::FilterIndex::observe)).
+///
+/// The first 4,096 jobs count in full, then one in 16. Counts fade, so that memory is bounded by what about 16,000
+/// jobs say.
+#[derive(Debug, Clone, Default)]
+pub struct Frequencies {
+    seen: u64,
+    jobs: u32,
+    words: BTreeMap<Box<str>, u32>,
+    values: HashMap<Box<str>, u32>,
+}
+
+/// What an observed job changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Observed {
+    /// The job was passed over.
+    Nothing,
+    /// The job counts.
+    Counted,
+    /// The job counts, and all counts were halved after it.
+    Faded,
+}
+
+impl Frequencies {
+    /// Without any job seen.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Learns from a job.
+    pub fn observe(&mut self, job: &PreparedJob) {
+        self.count(job);
+    }
+
+    pub(super) fn count(&mut self, job: &PreparedJob) -> Observed {
+        self.seen += 1;
+        if self.seen > LEARNING_JOBS && !self.seen.is_multiple_of(SAMPLED) {
+            return Observed::Nothing;
+        }
+        self.jobs += 1;
+        for (word, _) in job.text().distinct_words() {
+            if let Some(count) = self.words.get_mut(word) {
+                *count += 1;
+            } else {
+                self.words.insert(word.into(), 1);
+            }
+        }
+        Attributed::of_job(job, |attributed, value| {
+            *self
+                .values
+                .entry(value_key(attributed, value.text()).into_boxed_str())
+                .or_default() += 1;
+        });
+        if self.jobs < FADING_JOBS {
+            return Observed::Counted;
+        }
+        self.jobs /= 2;
+        let fade = |count: &mut u32| {
+            *count /= 2;
+            *count > 0
+        };
+        self.words.retain(|_, count| fade(count));
+        self.values.retain(|_, count| fade(count));
+        Observed::Faded
+    }
+
+    pub(super) fn jobs_with_word(&self, word: &str) -> u32 {
+        self.words.get(word).copied().unwrap_or(0)
+    }
+
+    /// At most as many jobs as have a word with this prefix: one that has several counts several times.
+    pub(super) fn jobs_with_prefix(&self, prefix: &str) -> u32 {
+        let mut jobs = 0;
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        let words = self.words.range::<str, _>(from);
+        for (n, (_, count)) in words.take_while(|(word, _)| word.starts_with(prefix)).enumerate() {
+            jobs += count;
+            if n >= PREFIX_WORDS || jobs >= self.jobs {
+                return self.jobs;
+            }
+        }
+        jobs
+    }
+
+    /// Jobs with this value; with `None`, jobs that do not carry one.
+    pub(super) fn jobs_with_value(&self, attributed: Attributed, value: Option<&str>) -> u32 {
+        self.values
+            .get(value_key(attributed, value).as_str())
+            .copied()
+            .unwrap_or(0)
+    }
+}
+
+fn value_key(attributed: Attributed, value: Option<&str>) -> String {
+    match value {
+        Some(value) => format!("{}={value}", attributed.number()),
+        None => attributed.number().to_string(),
+    }
+}

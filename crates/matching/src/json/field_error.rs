@@ -1,0 +1,114 @@
+//! What is wrong with the shape of something a caller wrote (decision A2, `docs/rules.md#a2`).
+//!
+//! Owns one fault: where it is and what would be right. Does not own the answer that carries it, nor the
+//! three faults against the bidding rules, which have a code of their own
+//! ([`ValidationFault`](crate::bidding::ValidationFault)).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::one_line::sanitize_for_log;
+
+/// The longest name shown in a path; an unknown field may have one of any length.
+const MAX_NAME_CHARS: usize = 80;
+
+/// One fault in the shape of a request or a file: a wrong type, an unknown or missing field, a value out of
+/// bounds.
+///
+/// ```
+/// use bidloop_matching::json::FieldError;
+///
+/// let fault = FieldError::new(&["biddingConfig"], "must be an object").at("minBoost");
+/// assert_eq!(fault.path, ["biddingConfig", "minBoost"]);
+/// assert_eq!(fault.to_string(), "biddingConfig.minBoost: must be an object");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldError {
+    /// Names and indexes (as decimal digits) down to the offending value; a missing field's path ends with
+    /// its name; empty for the whole document.
+    pub path: Vec<String>,
+    /// What is allowed there, as a phrase that follows the path.
+    pub message: String,
+}
+
+impl FieldError {
+    /// A fault at `path`.
+    pub fn new<S: AsRef<str>>(path: &[S], message: impl Into<String>) -> Self {
+        Self {
+            path: path.iter().map(|part| part.as_ref().to_owned()).collect(),
+            message: message.into(),
+        }
+    }
+
+    /// The same fault, one step further down the path.
+    #[must_use]
+    pub fn at(mut self, name: impl Into<String>) -> Self {
+        self.path.push(name.into());
+        self
+    }
+
+    /// The same fault, seen from further up: `prefix` is put before the path.
+    #[must_use]
+    pub fn under<S: AsRef<str>>(mut self, prefix: &[S]) -> Self {
+        self.path
+            .splice(0..0, prefix.iter().map(|part| part.as_ref().to_owned()));
+        self
+    }
+}
+
+impl fmt::Display for FieldError {
+    /// `organizations[0].biddingConfig.minBoost: must be …`; just the message for the whole document. One line of
+    /// text, whatever the names and values are that it repeats.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, part) in self.path.iter().enumerate() {
+            let is_index = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            let part = sanitize_for_log(part, MAX_NAME_CHARS);
+            match (is_index, position) {
+                (true, 1..) => write!(f, "[{part}]")?,
+                (_, 0) => f.write_str(&part)?,
+                (false, _) => write!(f, ".{part}")?,
+            }
+        }
+        if !self.path.is_empty() {
+            f.write_str(": ")?;
+        }
+        f.write_str(&sanitize_for_log(&self.message, usize::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_prints_its_path_as_files_are_read() {
+        let fault = FieldError::new(
+            &["organizations", "0", "filters", "12", "keywords"],
+            "must be a string",
+        );
+        assert_eq!(
+            fault.to_string(),
+            "organizations[0].filters[12].keywords: must be a string"
+        );
+        assert_eq!(
+            FieldError::new::<&str>(&[], "malformed JSON").to_string(),
+            "malformed JSON"
+        );
+    }
+
+    #[test]
+    fn what_a_fault_repeats_cannot_break_its_line_or_flood_it() {
+        let name = format!("a\n{}", "x".repeat(500));
+        let line = FieldError::new(&[name.as_str(), "b\u{1b}"], "is `\u{7}`,\nno good").to_string();
+        assert!(line.starts_with("a xxx"), "{line}");
+        assert!(line.ends_with("x….b\\u{1b}: is `\\u{7}`, no good"), "{line}");
+        assert!(line.chars().count() < 130, "{line}");
+    }
+
+    #[test]
+    fn a_fault_can_be_seen_from_further_up() {
+        let fault = FieldError::new(&["minBoost"], "must be an integer").under(&["biddingConfig"]);
+        assert_eq!(fault.path, ["biddingConfig", "minBoost"]);
+    }
+}

@@ -1,0 +1,9 @@
+/// The double-precision values in between are exact whole numbers; beyond, neighbours are lost.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// `float` as a whole number, if it is one that a double represents exactly.
+pub fn whole_value(float: f64) -> Option<i64> {
+    let exact = float.fract() == 0.0 && float.abs() <= LARGEST_EXACT;
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number within ±2⁵³ fits")]
+    exact.then_some(float as i64)
+}

@@ -1,0 +1,97 @@
+//! Signs that look like the language's own and are none: Unicode's other dashes and the full-width forms.
+//!
+//! Folding makes `－java` a `-java` whose hyphen merely separates, so that it would ask for what it means to exclude. Where
+//! such a sign plainly stands for an operator it is refused. In Chinese and Japanese text the full-width forms are the
+//! ordinary punctuation: whatever may be such text is left to separate words.
+
+use super::{Field, KeywordFault, Term};
+use crate::text;
+
+/// The fault of a bare text that begins or ends with such a sign in an operator's place. `rest` is the bare text and
+/// what follows it; `bound` says that an exclusion or a field stands directly before, so that the text is its operand.
+pub(super) fn fault(bare: &str, rest: &str, bound: bool, position: usize) -> Option<KeywordFault> {
+    operator(bare, position)
+        .or_else(|| exclusion(bare, position))
+        .or_else(|| field(bare, position))
+        .or_else(|| parenthesis(bare, rest, bound, position))
+        .or_else(|| prefix(bare, position))
+}
+
+/// `ＯＲ`: folded, it would be the word `or`.
+fn operator(bare: &str, position: usize) -> Option<KeywordFault> {
+    let meant = match bare {
+        "ＡＮＤ" => "AND",
+        "ＯＲ" => "OR",
+        "ＮＯＴ" => "NOT",
+        _ => return None,
+    };
+    Some(
+        KeywordFault::new(position, format!("`{bare}` is no operator"))
+            .suggesting(format!("write `{meant}`")),
+    )
+}
+
+/// `–java`, `－java`, `!java`.
+fn exclusion(bare: &str, position: usize) -> Option<KeywordFault> {
+    let mut characters = bare.chars();
+    let sign = characters.next()?;
+    characters.next()?;
+    let looks_like_one = sign == '!' || is_dash(sign);
+    looks_like_one.then(|| {
+        KeywordFault::new(position, format!("`{sign}` does not exclude"))
+            .suggesting("to exclude, write `-` or `NOT`")
+    })
+}
+
+/// Hyphens, dashes and minus signs other than `-`.
+const fn is_dash(c: char) -> bool {
+    matches!(
+        c,
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}'
+    )
+}
+
+/// `title：rust`, the name exactly as it would stand before `:`.
+fn field(bare: &str, position: usize) -> Option<KeywordFault> {
+    let (name, _) = bare.split_once(['：', '﹕'])?;
+    let meant = Field::ALL.into_iter().find(|field| field.name() == name)?.name();
+    let colon = bare[name.len()..].chars().next()?;
+    Some(
+        KeywordFault::new(position, format!("`{colon}` does not limit to a field"))
+            .suggesting(format!("write `{meant}:`")),
+    )
+}
+
+/// `（java OR go）` and `-（java go）`, which would fall apart into terms. Where the parenthesis is closed within the bare
+/// text, or holds terms that are all asked for anyway, it means nothing else than it seems to.
+fn parenthesis(bare: &str, rest: &str, bound: bool, position: usize) -> Option<KeywordFault> {
+    let opening = bare.chars().next().filter(|c| matches!(c, '（' | '﹙'))?;
+    if bare.contains(is_closing) {
+        return None;
+    }
+    let group = rest.split(is_closing).next().unwrap_or(rest);
+    let has_alternatives = group.split_whitespace().any(|word| word == "OR");
+    (bound || has_alternatives).then(|| {
+        KeywordFault::new(position, format!("`{opening}` does not group")).suggesting("write `(` and `)`")
+    })
+}
+
+const fn is_closing(c: char) -> bool {
+    matches!(c, '）' | '﹚' | ')')
+}
+
+/// `dev＊`. Stars around a text are an ornament (`＊急募＊`), and where each character is a word there are no prefixes.
+fn prefix(bare: &str, position: usize) -> Option<KeywordFault> {
+    let (at, star) = bare.char_indices().find(|(_, c)| matches!(c, '＊' | '﹡'))?;
+    let stem = &bare[..at];
+    let ends_there = at + star.len_utf8() == bare.len();
+    let last = stem.chars().next_back()?;
+    let is_word_by_itself = text::split_words(&format!("{last}a")).len() > 1;
+    if !ends_there || is_word_by_itself || Term::new(stem, true).is_none() {
+        return None;
+    }
+    Some(
+        KeywordFault::new(position, format!("`{star}` makes no prefix"))
+            .suggesting("a prefix is written `rust*`"),
+    )
+}
