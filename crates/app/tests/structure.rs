@@ -12,10 +12,11 @@ use serde_json::Value;
 
 /// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
 /// whatever they measure.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("bidloop-matching", &[]),
     ("bidloop-domain", &["bidloop-matching"]),
     ("bidloop-attachments", &["bidloop-domain"]),
+    ("bidloop-demo", &["bidloop-domain", "bidloop-simulator"]),
     ("bidloop-fakes", &["bidloop-domain"]),
     ("bidloop-http-api", &["bidloop-domain"]),
     ("bidloop-marketplace", &["bidloop-domain"]),

@@ -1,32 +1,22 @@
-//! `bidloop demo`: the marketplace, the service and a caller's program in one process, with nothing to set up.
+//! `bidloop demo`: the service beside a simulated marketplace and a caller's program, with nothing to set up.
 //!
-//! Owns the order in which they start and stop. The service is the one that `serve` runs, provisioned by the
-//! ordinary use case; only its settings are the demo's own.
-
-mod feed;
-mod feed_line;
-mod lead_facts;
-mod market;
-mod screen;
-mod setup;
-mod tally;
-mod to_try;
+//! The service is the one that `serve` runs, provisioned by the ordinary use case; only its settings are the demo's own.
+//! Everything else that the demo shows is in [`bidloop_demo`].
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_attachments::StorageSettings;
-use bidloop_domain::model::{ApiKey, OrganizationId, WebhookSecret};
-use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError, Clock, Ids};
+use bidloop_demo::{Demo, DemoError, DemoOptions, HIGHEST_RATE, RunningService};
+use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
 use bidloop_domain::use_case::ApplyProvisioningError;
 use bidloop_persistence::Database;
-use bidloop_simulator::caller::{Receiver, ReceiverOptions};
 use bidloop_webhooks::TargetPolicy;
-use tokio::sync::mpsc;
+use serde_json::Value;
 
 use super::{Failure, Outcome, database, serve};
 use crate::cli::DemoArgs;
@@ -34,90 +24,63 @@ use crate::service::Operations;
 use crate::settings::{MarketplaceSettings, Settings};
 use crate::shutdown;
 use crate::system::{SystemClock, SystemIds};
-use feed::{Feed, Heard};
-use market::Market;
-use screen::Screen;
-use setup::Setup;
-use to_try::Introduction;
 
-/// The feed is read often, so that the loop is seen to turn at once.
+/// Short, so that new jobs show at once.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// One process publishes, matches, bids and shows: more than this it cannot show any more.
-const HIGHEST_RATE: f64 = 1_000.0;
-/// Ports after a taken one that are looked at for a suggestion.
+/// How many ports after a taken one are tried for a suggestion.
 const PORTS_TO_TRY: u16 = 50;
 
 pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
     check(args)?;
     let listen = free_address(args.listen.unwrap_or(settings.server.listen))?;
     let data_dir = prepared(&args.data_dir)?;
-    let key_file = data_dir.join("demo-key");
-    let api_key = setup::kept_key(&key_file, &SystemIds)?;
-    let secret = new_secret();
-
-    let mut market = Market::start().await?;
-    let (mut receiver, heard) = start_receiver(&secret, args.auto_reply.then_some(&api_key)).await?;
-    let settings = demo_settings(settings, listen, &data_dir, market.base_url());
+    let options = DemoOptions {
+        data_dir: data_dir.clone(),
+        rate: args.rate,
+        seed: args.seed,
+        auto_reply: args.auto_reply,
+    };
+    let mut demo = Demo::start(options, Arc::new(SystemClock), &SystemIds).await?;
+    let settings = demo_settings(settings, listen, &data_dir, demo.market_url());
     let database = database::open_migrated(&settings).await?;
-    provision(&settings, &database, &api_key, &secret, &receiver).await?;
-    let since = SystemClock.now();
+    provision(&settings, &database, &demo.provisioning()).await?;
     let service = serve::start(&settings, &database, &serve::all_roles()).await?;
 
-    let screen = Screen::of_standard_output();
-    let program = std::env::args().next().unwrap_or_else(|| "bidloop".to_owned());
-    let introduction = Introduction {
-        base_url: &base_url(listen),
-        api_key: api_key.expose(),
-        key_file: &key_file,
-        database_url: &settings.database.url,
-        market_url: market.base_url(),
-        rate: args.rate,
-        receiver: receiver.address(),
-        auto_reply: args.auto_reply,
-        program: &program,
+    let running = RunningService {
+        base_url: base_url(listen),
+        database_url: settings.database.url.clone(),
+        program: std::env::args().next().unwrap_or_else(|| "bidloop".to_owned()),
+        activities: Arc::clone(&service.stores().activities),
+        leads: Arc::clone(&service.stores().leads),
     };
-    let introduced = screen.show(&introduction.render(screen.look()));
-
-    let started = Instant::now();
-    market.open(
-        args.rate,
-        args.seed.unwrap_or_else(fresh_seed),
-        Arc::new(SystemClock),
-    );
-    let organization =
-        OrganizationId::parse(setup::ORGANIZATION).map_err(|error| Failure::failed(error.to_string()))?;
-    let stores = (
-        Arc::clone(&service.stores().activities),
-        Arc::clone(&service.stores().leads),
-    );
-    let mut feed = Feed::new(screen, organization, stores, heard, args.auto_reply, since);
-    let watched = match introduced {
-        Ok(()) => feed.run(asked_to_stop(args.stop_after)).await,
-        closed => closed,
-    };
-    let ran = started.elapsed();
-
-    // Whoever gives work stops first.
-    market.stop_publishing().await;
-    receiver.stop_replying().await;
-    let exposition = service.metrics().render();
+    let shown = demo.run(running, asked_to_stop(args.stop_after)).await;
+    demo.stop_work().await;
+    let metrics = service.metrics().render();
     let stopped = service.stop().await;
-    let summed_up = match watched {
-        Ok(()) => sum_up(&mut feed, &exposition, ran).await,
-        closed => closed,
-    };
-    receiver.shutdown().await;
-    market.close().await;
-    stopped.and(summed_up)
+    let finished = demo
+        .finish(
+            counter(&metrics, "bidloop_feed_entries_total{outcome=\"new\"}"),
+            counter(&metrics, "bidloop_matches_total"),
+        )
+        .await;
+    stopped.and(shown.and(finished).map_err(Failure::from))
 }
 
-/// The last news, and the table.
-async fn sum_up(feed: &mut Feed, exposition: &str, ran: Duration) -> Outcome {
-    feed.print_news().await?;
-    let jobs = tally::counter(exposition, "bidloop_feed_entries_total{outcome=\"new\"}");
-    let matches = tally::counter(exposition, "bidloop_matches_total");
-    let look = feed.screen.look();
-    feed.screen.show(&feed.tally.render(jobs, matches, ran, look))
+impl From<DemoError> for Failure {
+    fn from(error: DemoError) -> Self {
+        match error {
+            DemoError::OutputClosed => Self::OutputClosed,
+            failed @ DemoError::Failed(_) => Self::failed(failed.to_string()),
+        }
+    }
+}
+
+/// The value of a counter in the Prometheus text format, 0 where it is missing.
+fn counter(exposition: &str, series: &str) -> u64 {
+    let value = exposition
+        .lines()
+        .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
 }
 
 fn check(args: &DemoArgs) -> Outcome {
@@ -165,42 +128,8 @@ fn prepared(data_dir: &Path) -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::failed(format!("--data-dir {}: {error}", data_dir.display())))
 }
 
-fn new_secret() -> WebhookSecret {
-    let mut random = [0; 32];
-    SystemIds.fill_random(&mut random);
-    WebhookSecret::generate(random)
-}
-
-fn fresh_seed() -> u64 {
-    let mut random = [0; 8];
-    SystemIds.fill_random(&mut random);
-    u64::from_le_bytes(random)
-}
-
-async fn start_receiver(
-    secret: &WebhookSecret,
-    api_key: Option<&ApiKey>,
-) -> Result<(Receiver, mpsc::UnboundedReceiver<Heard>), Failure> {
-    let (tell, heard) = mpsc::unbounded_channel();
-    let options = ReceiverOptions {
-        secrets: vec![secret.clone()],
-        keep: Some(0),
-        auto_reply: api_key.map(|key| key.expose().to_owned()),
-    };
-    let on_event = move |event| {
-        // The feed has ended: there is nobody to tell.
-        let _untold = tell.send((SystemClock.now(), event));
-    };
-    match Receiver::start("127.0.0.1:0", options, on_event).await {
-        Ok(receiver) => Ok((receiver, heard)),
-        Err(error) => Err(Failure::failed(format!(
-            "the webhook receiver cannot listen: {error}"
-        ))),
-    }
-}
-
-/// The given settings with everything that the demo brings along in place of what they name: its database and
-/// attachments, its marketplace, its links, and webhooks to its own receiver. What is left is the caller's.
+/// The given settings with the demo's own database, attachments, marketplace and links, and with webhooks to its own
+/// receiver.
 fn demo_settings(settings: &Settings, listen: SocketAddr, data_dir: &Path, market_url: &str) -> Settings {
     let mut demo = settings.clone();
     demo.server.listen = listen;
@@ -220,7 +149,7 @@ fn demo_settings(settings: &Settings, listen: SocketAddr, data_dir: &Path, marke
     demo
 }
 
-/// How this machine reaches what listens there.
+/// The URL at which this machine reaches the address.
 fn base_url(listen: SocketAddr) -> String {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -230,25 +159,9 @@ fn base_url(listen: SocketAddr) -> String {
     format!("http://{}", SocketAddr::new(ip, listen.port()))
 }
 
-async fn provision(
-    settings: &Settings,
-    database: &Database,
-    api_key: &ApiKey,
-    secret: &WebhookSecret,
-    receiver: &Receiver,
-) -> Outcome {
-    let setup = Setup {
-        api_key,
-        secret,
-        receiver_url: &receiver.url(""),
-        now: SystemClock.now(),
-    };
+async fn provision(settings: &Settings, database: &Database, document: &Value) -> Outcome {
     let operations = Operations::new(settings, database).await?;
-    match operations
-        .apply_provisioning
-        .execute(&setup.document(), &NoFiles)
-        .await
-    {
+    match operations.apply_provisioning.execute(document, &NoFiles).await {
         Ok(_) => Ok(()),
         Err(ApplyProvisioningError::Faulty(faults)) => {
             Err(Failure::Failed(faults.iter().map(ToString::to_string).collect()))
@@ -298,7 +211,16 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_port_is_told_with_a_free_one() {
+    fn a_counter_is_found_by_its_whole_name() {
+        let exposition =
+            "# TYPE a counter\na_total{outcome=\"new\"} 7\na_total{outcome=\"newer\"} 9\nb_total 3\n";
+        assert_eq!(counter(exposition, "a_total{outcome=\"new\"}"), 7);
+        assert_eq!(counter(exposition, "b_total"), 3);
+        assert_eq!(counter(exposition, "b"), 0);
+    }
+
+    #[test]
+    fn a_taken_port_is_reported_with_a_free_one() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = taken.local_addr().unwrap();
         let Err(Failure::Failed(lines)) = free_address(address) else {
@@ -314,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_demo_does_not_bring_along_is_as_the_settings_say() {
+    fn other_settings_hold_in_the_demo() {
         let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
         let text = "[server]\nbase_url = \"https://bids.test\"\n[database]\nauto_migrate = false\n\
             [submission]\ndeadline_ms = 5\n[watch]\nact_within_minutes = 0\n[log]\nformat = \"json\"\n\

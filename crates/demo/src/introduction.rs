@@ -1,4 +1,4 @@
-//! The header, and the commands to try, with real values, ready to be copied into a POSIX shell.
+//! The header and the commands to try, with real values, for a POSIX shell.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -6,26 +6,26 @@ use std::path::Path;
 use bidloop_simulator::caller::bid_on;
 use serde_json::Value;
 
-use super::screen::{Look, Style, one_line};
-use super::setup::{AUTOMATIC_CAMPAIGN, EXTERNAL_CAMPAIGN, ORGANIZATION};
+use crate::screen::{Look, Style, one_line};
+use crate::setup::{AUTOMATIC_CAMPAIGN, EXTERNAL_CAMPAIGN, ORGANIZATION};
 
-/// What the header tells.
+/// The header that the demo prints first.
 #[derive(Debug)]
-pub(super) struct Introduction<'a> {
-    pub(super) base_url: &'a str,
-    pub(super) api_key: &'a str,
-    pub(super) key_file: &'a Path,
-    pub(super) database_url: &'a str,
-    pub(super) market_url: &'a str,
-    pub(super) rate: f64,
-    pub(super) receiver: SocketAddr,
-    pub(super) auto_reply: bool,
-    /// How this program was called.
-    pub(super) program: &'a str,
+pub(crate) struct Introduction<'a> {
+    pub(crate) base_url: &'a str,
+    /// How the program was called.
+    pub(crate) program: &'a str,
+    pub(crate) database_url: &'a str,
+    pub(crate) api_key: &'a str,
+    pub(crate) key_file: &'a Path,
+    pub(crate) market_url: &'a str,
+    pub(crate) rate: f64,
+    pub(crate) receiver: SocketAddr,
+    pub(crate) auto_reply: bool,
 }
 
 impl Introduction<'_> {
-    pub(super) fn render(&self, look: Look) -> String {
+    pub(crate) fn render(&self, look: Look) -> String {
         let bold = |text: &str| look.paint(Style::Bold, text);
         let dim = |text: &str| look.paint(Style::Dim, text);
         let row = |name: &str, value: &str, remark: &str| {
@@ -37,9 +37,9 @@ impl Introduction<'_> {
             }
         };
         let receiver = if self.auto_reply {
-            "checks each delivery's signature and answers each job.new with a bid"
+            "verifies each signature and answers each job.new with a bid"
         } else {
-            "checks each delivery's signature; with --auto-reply it would bid, too"
+            "verifies each signature; with --auto-reply it also bids"
         };
         let base_url = self.base_url;
         let lines = [
@@ -55,12 +55,12 @@ impl Introduction<'_> {
             row(
                 "Campaigns",
                 &format!("{EXTERNAL_CAMPAIGN:<10}"),
-                "external: the service sends job.new, a program of yours decides",
+                "external: the service sends job.new, your program decides",
             ),
             row(
                 "",
                 &format!("{AUTOMATIC_CAMPAIGN:<10}"),
-                "automatic: the service bids by template",
+                "automatic: the service bids with a template",
             ),
             row(
                 "Marketplace",
@@ -78,7 +78,7 @@ impl Introduction<'_> {
             format!("  curl -s {base_url}/metrics"),
             format!("  {}", self.activity()),
             String::new(),
-            dim("Commands to bid, reject and upload come with the first lead. Times are UTC. Ctrl-C stops."),
+            dim("The first lead comes with commands to bid, reject and upload. Times are UTC. Ctrl-C stops."),
             String::new(),
         ];
         lines.join("\n")
@@ -94,7 +94,7 @@ impl Introduction<'_> {
 }
 
 fn jobs(rate: f64) -> String {
-    #[expect(clippy::float_cmp, reason = "one job, exactly, is told in the singular")]
+    #[expect(clippy::float_cmp, reason = "exactly one is singular")]
     let one = rate == 1.0;
     if one {
         "1 job".to_owned()
@@ -103,8 +103,8 @@ fn jobs(rate: f64) -> String {
     }
 }
 
-/// What can be done with a lead that `job.new` told of: upload, bid, reject.
-pub(super) fn decisions(data: &Value, look: Look) -> String {
+/// The commands for the lead of a `job.new`: upload, bid, reject.
+pub(crate) fn decisions(data: &Value, look: Look) -> String {
     let text = |name: &str| data[name].as_str().unwrap_or_default();
     let (bid_url, reject_url) = (text("bidUrl"), text("rejectUrl"));
     let upload_url = bid_url
@@ -132,8 +132,8 @@ pub(super) fn decisions(data: &Value, look: Look) -> String {
     lines.join("\n")
 }
 
-/// The command that bids on a lead that `job.new` told of.
-pub(super) fn bid(data: &Value, look: Look) -> String {
+/// The command that bids on the lead of a `job.new`.
+pub(crate) fn bid(data: &Value, look: Look) -> String {
     let command = bid_command(
         data["bidUrl"].as_str().unwrap_or_default(),
         &bid_on(&data["lead"]),
@@ -141,17 +141,16 @@ pub(super) fn bid(data: &Value, look: Look) -> String {
     format!("{}\n{command}", look.paint(Style::Dim, "  To bid on it:"))
 }
 
-/// The command for a dry run, which a lead that was bid on takes as well.
-pub(super) fn dry_run(data: &Value, look: Look) -> String {
+/// The command for a dry run, which also works on a lead that was bid on.
+pub(crate) fn dry_run(data: &Value, look: Look) -> String {
     let mut bid = short_bid(&data["lead"]);
     bid["dryRun"] = Value::Bool(true);
     let command = bid_command(data["bidUrl"].as_str().unwrap_or_default(), &bid);
-    let said =
-        "  The receiver bids on it. A dry run works all the same (without dryRun: 409, already bid on):";
+    let said = "  The receiver bids on it. A dry run still works (a real bid would get 409):";
     format!("\n{}\n\n{command}\n", look.paint(Style::Bold, said))
 }
 
-/// A complete bid with a letter that leaves the command readable.
+/// A complete bid with a short letter, so that the command is readable.
 fn short_bid(lead: &Value) -> Value {
     let mut bid = bid_on(lead);
     let title = one_line(lead["title"].as_str().unwrap_or_default());
@@ -169,8 +168,8 @@ fn bid_command(bid_url: &str, bid: &Value) -> String {
     )
 }
 
-/// A word for a POSIX shell, quoted if it has to be.
-pub(super) fn quoted(word: &str) -> String {
+/// A word for a POSIX shell, quoted if necessary.
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

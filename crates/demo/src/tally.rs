@@ -1,4 +1,4 @@
-//! What the demo counted, and the summary at its end.
+//! Counts what happened, and renders the summary at the end.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use bidloop_domain::model::{Activity, ActivityKind, ActorKind, Timestamp};
 use bidloop_simulator::caller::Delivery;
 use serde_json::Value;
 
-use super::lead_facts::{thousands, usd};
-use super::screen::{Look, Style};
+use crate::lead_facts::{thousands, usd};
+use crate::screen::{Look, Style};
 
 /// USD per connect (specification, Limits).
 const USD_PER_CONNECT: f64 = 0.15;
 
 /// Counts since the start.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     since: Timestamp,
     job_new: u64,
     bid_complete: u64,
@@ -32,19 +32,19 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Of what happens from then on.
-    pub(super) fn since(since: Timestamp) -> Self {
+    /// Counts what happens from `since` on.
+    pub(crate) fn since(since: Timestamp) -> Self {
         Self {
             since,
             ..Self::default()
         }
     }
 
-    pub(super) fn delivery(&mut self, delivery: &Delivery) {
+    pub(crate) fn delivery(&mut self, delivery: &Delivery) {
         match delivery.event() {
             "job.new" => {
                 self.job_new += 1;
-                // What an earlier run left to be sent waited for this one to begin.
+                // A delivery left by an earlier run says nothing about the latency of this one.
                 let posted = delivery.data()["lead"]["datetime"].as_i64();
                 let posted = posted.filter(|posted| *posted >= self.since.as_millis());
                 self.latencies
@@ -55,7 +55,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn activity(&mut self, activity: &Activity) {
+    pub(crate) fn activity(&mut self, activity: &Activity) {
         let by_service = activity.actor.kind == ActorKind::Service;
         match (activity.kind, activity.outcome.as_str()) {
             (ActivityKind::Bid, "accepted") if activity.dry_run => self.dry_runs += 1,
@@ -78,12 +78,12 @@ impl Tally {
     }
 
     /// How many `job.new` were delivered.
-    pub(super) const fn job_new(&self) -> u64 {
+    pub(crate) const fn job_new(&self) -> u64 {
         self.job_new
     }
 
     /// The table at the end. `jobs` were read from the feed, `matches` of them matched.
-    pub(super) fn render(&self, jobs: u64, matches: u64, ran: Duration, look: Look) -> String {
+    pub(crate) fn render(&self, jobs: u64, matches: u64, ran: Duration, look: Look) -> String {
         let count = |number: u64| thousands(&number.to_string());
         let mut extra = vec![
             format!("{} skipped", self.skipped),
@@ -139,7 +139,7 @@ impl Tally {
         lines.join("\n")
     }
 
-    /// The median and, said in words, the slowest.
+    /// The median, and the slowest in words.
     fn latency(&self) -> (String, String) {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
@@ -151,14 +151,6 @@ impl Tally {
             _ => ("–".to_owned(), "no job.new was delivered".to_owned()),
         }
     }
-}
-
-/// The value of a counter in the Prometheus text format, 0 where it is missing.
-pub(super) fn counter(exposition: &str, series: &str) -> u64 {
-    let value = exposition
-        .lines()
-        .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -209,14 +201,5 @@ Ran for 30 s.
         };
         let summary = Tally::default().render(0, 0, Duration::ZERO, plain);
         assert!(summary.contains("no job.new was delivered"), "{summary}");
-    }
-
-    #[test]
-    fn a_counter_is_found_by_its_whole_name() {
-        let exposition =
-            "# TYPE a counter\na_total{outcome=\"new\"} 7\na_total{outcome=\"newer\"} 9\nb_total 3\n";
-        assert_eq!(counter(exposition, "a_total{outcome=\"new\"}"), 7);
-        assert_eq!(counter(exposition, "b_total"), 3);
-        assert_eq!(counter(exposition, "b"), 0);
     }
 }

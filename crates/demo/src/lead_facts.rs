@@ -1,22 +1,21 @@
-//! What a line says about a lead: its title, budget, country and questions, from its JSON as leads and job posts
-//! carry it alike.
+//! A lead's title, budget, country and number of questions, from the JSON of a lead or a job post.
 
 use serde_json::Value;
 
-use super::screen::one_line;
+use crate::screen::one_line;
 
 /// A lead in a few words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LeadFacts {
+pub(crate) struct LeadFacts {
     /// The job's title, on one line.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// Budget, country and number of questions.
-    pub(super) facts: String,
+    pub(crate) facts: String,
 }
 
 impl LeadFacts {
     /// From a Lead or a `JobPost`.
-    pub(super) fn read(lead: &Value) -> Self {
+    pub(crate) fn read(lead: &Value) -> Self {
         let mut facts = vec![budget(&lead["metadata"])];
         if let Some(country) = lead["clientInfo"]["country"].as_str() {
             facts.push(one_line(country));
@@ -33,7 +32,7 @@ impl LeadFacts {
     }
 
     /// A lead that is no longer stored.
-    pub(super) fn unknown(lead_id: &str) -> Self {
+    pub(crate) fn unknown(lead_id: &str) -> Self {
         Self {
             title: lead_id.to_owned(),
             facts: String::new(),
@@ -55,7 +54,10 @@ fn budget(metadata: &Value) -> String {
         );
     }
     match (min, max) {
-        #[expect(clippy::float_cmp, reason = "one and the same figure, not a computed one")]
+        #[expect(
+            clippy::float_cmp,
+            reason = "two literal figures are compared, not computed ones"
+        )]
         (Some(min), Some(max)) if min != max => {
             format!("{}–{}/h", usd(min), usd(max).trim_start_matches('$'))
         }
@@ -67,8 +69,8 @@ fn budget(metadata: &Value) -> String {
     }
 }
 
-/// Dollars with thousands set apart, and cents where there are any.
-pub(super) fn usd(dollars: f64) -> String {
+/// Dollars with thousands separators, and cents if there are any.
+pub(crate) fn usd(dollars: f64) -> String {
     let text = format!("{dollars:.2}");
     let text = text.strip_suffix(".00").unwrap_or(&text);
     let (whole, cents) = text
@@ -83,7 +85,7 @@ pub(super) fn usd(dollars: f64) -> String {
 }
 
 /// Digits in groups of three.
-pub(super) fn thousands(digits: &str) -> String {
+pub(crate) fn thousands(digits: &str) -> String {
     let mut grouped = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) && !grouped.ends_with('-') {
@@ -101,8 +103,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_budget_is_told_as_far_as_it_is_known() {
-        for (metadata, told) in [
+    fn the_budget_shows_what_is_known() {
+        for (metadata, text) in [
             (
                 json!({"paymentType": "Hourly", "hourlyRate": {"min": 30, "max": 60}}),
                 "$30–60/h",
@@ -129,7 +131,7 @@ mod tests {
             (json!({}), "budget open"),
             (json!(null), "budget open"),
         ] {
-            assert_eq!(budget(&metadata), told, "{metadata}");
+            assert_eq!(budget(&metadata), text, "{metadata}");
         }
     }
 
@@ -147,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
-        for (dollars, told) in [
+    fn thousands_are_separated() {
+        for (dollars, text) in [
             (0.0, "$0"),
             (999.0, "$999"),
             (1_000.0, "$1,000"),
             (1_234_567.5, "$1,234,567.50"),
         ] {
-            assert_eq!(usd(dollars), told);
+            assert_eq!(usd(dollars), text);
         }
     }
 }

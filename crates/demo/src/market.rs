@@ -1,5 +1,5 @@
-//! The marketplace of the demo: a simulator with generated posts, some of whose jobs have standing boosts, a
-//! warning or someone hired already, so that every decision is seen sooner or later.
+//! The demo's marketplace: a simulator with generated posts. Some jobs have boosts, a warning or a hired bidder, so that
+//! every decision occurs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,38 +11,38 @@ use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use super::setup::{AUTOMATIC_CATEGORIES, EXTERNAL_CATEGORIES, accounts};
-use crate::commands::Failure;
+use crate::DemoError;
+use crate::setup::{AUTOMATIC_CATEGORIES, EXTERNAL_CATEGORIES, accounts};
 
-/// Posts kept to be read and bid on: at the usual rate, those of some hours.
+/// How many posts are kept: some hours at the default rate.
 const KEEP: usize = 20_000;
-/// Between two releases; a higher rate releases several posts at a time.
+/// Pause between two releases; a higher rate releases several posts at once.
 const TICK: Duration = Duration::from_millis(20);
-/// At most so many posts are put up to begin with.
+/// The most posts published at the start.
 const OPENING: usize = 60;
 
 /// The running marketplace.
 #[derive(Debug)]
-pub(super) struct Market {
+pub(crate) struct Market {
     simulator: Arc<Simulator>,
     stop: CancellationToken,
     publisher: Option<JoinHandle<()>>,
 }
 
 impl Market {
-    /// Serves on a free loopback port; publishes nothing yet.
-    pub(super) async fn start() -> Result<Self, Failure> {
+    /// Listens on a free loopback port; publishes nothing yet.
+    pub(crate) async fn start() -> Result<Self, DemoError> {
         let options = Options {
             keep_posts: Some(KEEP),
             ..Options::default()
         };
-        let simulator = Simulator::start("127.0.0.1:0", options)
-            .await
-            .map_err(|error| Failure::failed(format!("the simulated marketplace cannot listen: {error}")))?;
+        let simulator = Simulator::start("127.0.0.1:0", options).await.map_err(|error| {
+            DemoError::Failed(format!("the simulated marketplace cannot listen: {error}"))
+        })?;
         for (token, account) in accounts() {
             simulator
                 .put_account(token, account)
-                .map_err(|error| Failure::failed(error.to_string()))?;
+                .map_err(|error| DemoError::Failed(error.to_string()))?;
         }
         Ok(Self {
             simulator: Arc::new(simulator),
@@ -51,12 +51,12 @@ impl Market {
         })
     }
 
-    pub(super) fn base_url(&self) -> &str {
+    pub(crate) fn base_url(&self) -> &str {
         self.simulator.base_url()
     }
 
-    /// Puts up posts at once, some for each campaign, and then `rate` a second.
-    pub(super) fn open(&mut self, rate: f64, seed: u64, clock: Arc<dyn Clock>) {
+    /// Publishes some posts for each campaign at once, then `rate` a second.
+    pub(crate) fn open(&mut self, rate: f64, seed: u64, clock: Arc<dyn Clock>) {
         let publishing = Publishing {
             simulator: Arc::clone(&self.simulator),
             published: 0,
@@ -67,8 +67,8 @@ impl Market {
         self.publisher = Some(tokio::spawn(publishing.run(rate, self.stop.clone())));
     }
 
-    /// Publishes no more; goes on answering.
-    pub(super) async fn stop_publishing(&mut self) {
+    /// Stops publishing; the marketplace still answers.
+    pub(crate) async fn stop_publishing(&mut self) {
         self.stop.cancel();
         if let Some(publisher) = self.publisher.take()
             && let Err(error) = publisher.await
@@ -77,7 +77,7 @@ impl Market {
         }
     }
 
-    pub(super) async fn close(mut self) {
+    pub(crate) async fn close(mut self) {
         self.stop_publishing().await;
         if let Some(simulator) = Arc::into_inner(self.simulator) {
             simulator.shutdown().await;
@@ -95,7 +95,7 @@ struct Publishing {
 
 impl Publishing {
     async fn run(mut self, rate: f64, stop: CancellationToken) {
-        self.put_up_opening();
+        self.publish_opening();
         let opened = Instant::now();
         let mut released = 0;
         let mut ticks = tokio::time::interval(TICK);
@@ -106,17 +106,17 @@ impl Publishing {
                 () = stop.cancelled() => return,
             }
             while released < due(rate, opened.elapsed()) && !stop.is_cancelled() {
-                self.put_up();
+                self.publish_next();
                 released += 1;
             }
         }
     }
 
-    /// So many posts that both campaigns have something to do from the first moment.
-    fn put_up_opening(&mut self) {
+    /// Publishes until both campaigns have a job.
+    fn publish_opening(&mut self) {
         let (mut external, mut automatic) = (false, false);
         for _ in 0..OPENING {
-            let post = self.put_up();
+            let post = self.publish_next();
             let category = post["category"].as_str().unwrap_or_default();
             external |= EXTERNAL_CATEGORIES.contains(&category);
             let asks = post["questions"]
@@ -129,7 +129,7 @@ impl Publishing {
         }
     }
 
-    fn put_up(&mut self) -> Value {
+    fn publish_next(&mut self) -> Value {
         let post = self.generator.next(self.clock.now().as_millis());
         self.published += 1;
         match self.simulator.publish(vec![post]) {
@@ -151,7 +151,7 @@ impl Publishing {
     }
 }
 
-/// How many posts are due after so long, beside the opening ones.
+/// How many posts are due after `elapsed`, without the opening ones.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -161,7 +161,7 @@ fn due(rate: f64, elapsed: Duration) -> u64 {
     (rate * elapsed.as_secs_f64()).floor() as u64
 }
 
-/// What distinguishes a job's state from a fresh one's, if anything does.
+/// A job's state, if it differs from a fresh job's.
 fn state(random: u64) -> Option<Value> {
     let mut state = Map::new();
     let boosts: Vec<u64> = (0..random % 7)
@@ -187,7 +187,7 @@ fn state(random: u64) -> Option<Value> {
     (!state.is_empty()).then_some(Value::Object(state))
 }
 
-/// A number that looks like any other.
+/// A pseudorandom number from a seed.
 fn mixed(number: u64) -> u64 {
     Random::new(number).number()
 }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn among_many_jobs_every_state_is_found_and_most_take_proposals() {
+    fn every_state_occurs_and_most_jobs_take_proposals() {
         let states: Vec<Value> = (0..2_000)
             .map(|number| state(mixed(number)).unwrap_or_default())
             .collect();

@@ -1,5 +1,5 @@
-//! What the demo provisions: one organization with an external and an automatic campaign, and the key that is
-//! kept between runs. Owns the document; applying it is the ordinary use case's.
+//! The provisioning document of the demo, one organization with an external and an automatic campaign, and the API key
+//! that is kept between runs.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -9,30 +9,30 @@ use bidloop_domain::port::Ids;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-use crate::commands::Failure;
+use crate::DemoError;
 
-pub(super) const ORGANIZATION: &str = "demo";
-pub(super) const EXTERNAL_CAMPAIGN: &str = "software";
-pub(super) const AUTOMATIC_CAMPAIGN: &str = "design";
+pub(crate) const ORGANIZATION: &str = "demo";
+pub(crate) const EXTERNAL_CAMPAIGN: &str = "software";
+pub(crate) const AUTOMATIC_CAMPAIGN: &str = "design";
 
-/// Where the receiver takes what is sent about the external campaign, and about all campaigns.
-pub(super) const JOB_NEW_PATH: &str = "/job-new";
-pub(super) const BID_COMPLETE_PATH: &str = "/bid-complete";
+/// The receiver's paths for the external campaign's `job.new` and for every `bid_complete`.
+pub(crate) const JOB_NEW_PATH: &str = "/job-new";
+pub(crate) const BID_COMPLETE_PATH: &str = "/bid-complete";
 
-/// The simulated marketplace knows the bidder accounts by these.
-pub(super) const EXTERNAL_TOKEN: &str = "demo-token-software";
-pub(super) const AUTOMATIC_TOKEN: &str = "demo-token-design";
+/// The tokens of the bidder accounts.
+pub(crate) const EXTERNAL_TOKEN: &str = "demo-token-software";
+pub(crate) const AUTOMATIC_TOKEN: &str = "demo-token-design";
 
-/// The categories whose jobs the external campaign takes.
-pub(super) const EXTERNAL_CATEGORIES: [&str; 3] = [
+/// The external campaign's categories.
+pub(crate) const EXTERNAL_CATEGORIES: [&str; 3] = [
     "Web, Mobile & Software Dev",
     "Data Science & Analytics",
     "IT & Networking",
 ];
-/// The categories whose jobs the automatic campaign takes.
-pub(super) const AUTOMATIC_CATEGORIES: [&str; 3] = ["Design & Creative", "Writing", "Translation"];
+/// The automatic campaign's categories.
+pub(crate) const AUTOMATIC_CATEGORIES: [&str; 3] = ["Design & Creative", "Writing", "Translation"];
 
-/// More than a month of a demo that never sleeps.
+/// More than a demo can use in a month.
 const PROPOSAL_LIMIT: u32 = 1_000_000;
 
 const COVER_LETTER: &str = "\
@@ -46,8 +46,7 @@ and the sources are yours.
 
 Best regards";
 
-/// What the automatic campaign answers. A job that asks anything else stays parked, as it should: nobody wants a
-/// made-up answer sent.
+/// The automatic campaign's answers. A job with another question stays parked.
 const ANSWERS: [(&str, &str); 15] = [
     (
         "How soon could you begin, and how many hours a week do you have?",
@@ -113,17 +112,17 @@ const ANSWERS: [(&str, &str); 15] = [
 
 /// What the demo's document depends on.
 #[derive(Debug)]
-pub(super) struct Setup<'a> {
-    pub(super) api_key: &'a ApiKey,
-    pub(super) secret: &'a WebhookSecret,
+pub(crate) struct Setup<'a> {
+    pub(crate) api_key: &'a ApiKey,
+    pub(crate) secret: &'a WebhookSecret,
     /// The receiver's address, without a path.
-    pub(super) receiver_url: &'a str,
-    pub(super) now: Timestamp,
+    pub(crate) receiver_url: &'a str,
+    pub(crate) now: Timestamp,
 }
 
 impl Setup<'_> {
     /// The provisioning document.
-    pub(super) fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         let (period_start, period_end) = month_of(self.now);
         let webhook = |id: &str, path: &str, event: &str| {
             json!({
@@ -180,8 +179,8 @@ impl Setup<'_> {
     }
 }
 
-/// The bidder accounts as the marketplace keeps them: token and account.
-pub(super) fn accounts() -> [(&'static str, Value); 2] {
+/// The marketplace's bidder accounts: token and account.
+pub(crate) fn accounts() -> [(&'static str, Value); 2] {
     let account = |id: &str, rate: u32| json!({"id": id, "name": "Demo", "connectsBalance": 1_000_000, "profileHourlyRate": rate});
     [
         (EXTERNAL_TOKEN, account("mk_software", 60)),
@@ -202,13 +201,13 @@ fn month_of(now: Timestamp) -> (i64, i64) {
     )
 }
 
-/// The API key in `file`, which is made, for its owner's eyes alone, where it is missing.
-pub(super) fn kept_key(file: &Path, ids: &dyn Ids) -> Result<ApiKey, Failure> {
+/// Reads the API key in `file`, or generates it, readable by its owner alone.
+pub(crate) fn kept_key(file: &Path, ids: &dyn Ids) -> Result<ApiKey, DemoError> {
     let failed =
-        |what: &str, error: std::io::Error| Failure::failed(format!("{}: {what}: {error}", file.display()));
+        |what: &str, error: std::io::Error| DemoError::Failed(format!("{}: {what}: {error}", file.display()));
     match std::fs::read_to_string(file) {
         Ok(text) => ApiKey::parse(text.trim()).map_err(|error| {
-            Failure::failed(format!(
+            DemoError::Failed(format!(
                 "{}: {error}; delete the file to have a new key made",
                 file.display()
             ))
@@ -239,8 +238,9 @@ fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use bidloop_fakes::SequentialIds;
+
     use super::*;
-    use crate::system::SystemIds;
 
     #[test]
     fn a_month_begins_on_its_first_and_ends_where_the_next_begins() {
@@ -258,8 +258,9 @@ mod tests {
     fn the_key_is_made_once_and_is_its_owners_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("demo-key");
-        let made = kept_key(&file, &SystemIds).unwrap();
-        assert_eq!(kept_key(&file, &SystemIds).unwrap(), made);
+        let ids = SequentialIds::default();
+        let made = kept_key(&file, &ids).unwrap();
+        assert_eq!(kept_key(&file, &ids).unwrap(), made);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -275,12 +276,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("demo-key");
         std::fs::write(&file, "hunter2").unwrap();
-        let Failure::Failed(lines) = kept_key(&file, &SystemIds).unwrap_err() else {
-            panic!("another failure")
-        };
+        let error = kept_key(&file, &SequentialIds::default())
+            .unwrap_err()
+            .to_string();
         assert!(
-            lines[0].contains("demo-key") && !lines[0].contains("hunter2"),
-            "{lines:?}"
+            error.contains("demo-key") && !error.contains("hunter2"),
+            "{error}"
         );
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "hunter2");
     }

@@ -1,7 +1,7 @@
-//! The live feed: brings together what the receiver heard and what the Activity record says, in the order in
-//! which it happened, and prints it. The words of a line are `feed_line`'s.
+//! The live view: merges the receiver's events and the Activity record in order of time, and prints them.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,119 +12,104 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
-use super::feed_line::FeedLine;
-use super::lead_facts::LeadFacts;
-use super::screen::Screen;
-use super::tally::Tally;
-use super::to_try;
-use crate::commands::Outcome;
+use crate::DemoError;
+use crate::RunningService;
+use crate::feed_line::FeedLine;
+use crate::introduction;
+use crate::lead_facts::LeadFacts;
+use crate::screen::Screen;
+use crate::setup::ORGANIZATION;
+use crate::tally::Tally;
 
-/// Between two looks at what happened.
+/// Pause between two reads of the Activity record.
 const PAUSE: Duration = Duration::from_millis(120);
-/// Entries of the Activity record that are read at a time; if all of them are new, more are read.
+/// Entries of the Activity record in one read. If all of them are new, a larger page is read.
 const PAGE: u32 = 64;
 const LARGEST_PAGE: u32 = 16_384;
-/// Entries of the Activity record that are known to have been told.
-const TOLD: usize = 4 * LARGEST_PAGE as usize;
-/// Leads whose title and facts are remembered.
-const REMEMBERED: usize = 4_096;
-/// Every so many `job.new` that nobody answers, the command to bid is shown again.
+/// How many printed entries of the Activity record are remembered.
+const PRINTED: usize = 4 * LARGEST_PAGE as usize;
+/// How many leads' titles and facts are remembered.
+const LEADS: usize = 4_096;
+/// The command to bid is shown again after this many `job.new`.
 const REMIND_EVERY: u64 = 25;
 
-/// What the receiver heard, and when.
-pub(super) type Heard = (Timestamp, Event);
+/// An event of the receiver, with its time.
+pub(crate) type ReceiverEvent = (Timestamp, Event);
 
 /// The feed of one run.
 #[derive(Debug)]
-pub(super) struct Feed {
-    pub(super) screen: Screen,
-    pub(super) tally: Tally,
+pub(crate) struct Feed {
+    pub(crate) screen: Screen,
+    tally: Tally,
     organization: OrganizationId,
     activities: Arc<dyn ActivityStore>,
     leads: Arc<dyn LeadStore>,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    events: mpsc::UnboundedReceiver<ReceiverEvent>,
     auto_reply: bool,
     since: Timestamp,
-    told: Told,
-    known: KnownLeads,
+    printed: Recent<ActivityId, (), PRINTED>,
+    known: Recent<String, LeadFacts, LEADS>,
 }
 
-/// Leads that were heard of lately.
-#[derive(Debug, Default)]
-struct KnownLeads {
-    facts: HashMap<String, LeadFacts>,
-    order: VecDeque<String>,
+/// A map that keeps the newest `LIMIT` entries.
+#[derive(Debug)]
+struct Recent<K, V, const LIMIT: usize> {
+    entries: HashMap<K, V>,
+    order: VecDeque<K>,
 }
 
-impl KnownLeads {
-    fn remember(&mut self, id: &str, facts: &LeadFacts) {
-        if self.facts.insert(id.to_owned(), facts.clone()).is_none() {
-            self.order.push_back(id.to_owned());
+impl<K: Clone + Eq + Hash, V, const LIMIT: usize> Recent<K, V, LIMIT> {
+    fn new() -> Self {
+        Self {
+            entries: HashMap::new(),
+            order: VecDeque::new(),
         }
-        while self.order.len() > REMEMBERED {
-            if let Some(oldest) = self.order.pop_front() {
-                self.facts.remove(&oldest);
-            }
+    }
+
+    fn insert(&mut self, key: K, value: V) {
+        if self.entries.insert(key.clone(), value).is_none() {
+            self.order.push_back(key);
+        }
+        if self.order.len() > LIMIT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.entries.remove(&oldest);
         }
     }
 }
 
-/// The entries of the Activity record that were told, the oldest of very many forgotten.
-#[derive(Debug, Default)]
-struct Told {
-    ids: HashSet<ActivityId>,
-    order: VecDeque<ActivityId>,
-}
-
-impl Told {
-    fn contains(&self, id: ActivityId) -> bool {
-        self.ids.contains(&id)
-    }
-
-    fn add(&mut self, id: ActivityId) {
-        if self.ids.insert(id) {
-            self.order.push_back(id);
-        }
-        while self.order.len() > TOLD {
-            if let Some(oldest) = self.order.pop_front() {
-                self.ids.remove(&oldest);
-            }
-        }
-    }
-}
-
-/// A line and what is shown below it.
+/// A line and the text below it.
 struct Entry {
     line: FeedLine,
     below: Option<String>,
 }
 
 impl Feed {
-    /// Tells what happens from `since` on.
-    pub(super) fn new(
+    /// Shows what happens from `since` on.
+    pub(crate) fn new(
         screen: Screen,
-        organization: OrganizationId,
-        (activities, leads): (Arc<dyn ActivityStore>, Arc<dyn LeadStore>),
-        heard: mpsc::UnboundedReceiver<Heard>,
+        service: &RunningService,
+        events: mpsc::UnboundedReceiver<ReceiverEvent>,
         auto_reply: bool,
         since: Timestamp,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, DemoError> {
+        Ok(Self {
             screen,
             tally: Tally::since(since),
-            organization,
-            activities,
-            leads,
-            heard,
+            organization: OrganizationId::parse(ORGANIZATION)
+                .map_err(|error| DemoError::Failed(error.to_string()))?,
+            activities: Arc::clone(&service.activities),
+            leads: Arc::clone(&service.leads),
+            events,
             auto_reply,
             since,
-            told: Told::default(),
-            known: KnownLeads::default(),
-        }
+            printed: Recent::new(),
+            known: Recent::new(),
+        })
     }
 
-    /// Prints until `stop` completes or nobody reads any more.
-    pub(super) async fn run(&mut self, stop: impl Future<Output = ()>) -> Outcome {
+    /// Prints until `stop` completes or standard output is closed.
+    pub(crate) async fn run(&mut self, stop: impl Future<Output = ()>) -> Result<(), DemoError> {
         let mut stop = std::pin::pin!(stop);
         let mut ticks = tokio::time::interval(PAUSE);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -137,11 +122,11 @@ impl Feed {
     }
 
     /// Prints what has happened since the last time.
-    pub(super) async fn print_news(&mut self) -> Outcome {
-        // What was heard is taken first: whatever led to it is then in the record already.
-        let mut heard = Vec::new();
-        while let Ok(event) = self.heard.try_recv() {
-            heard.push(event);
+    async fn print_news(&mut self) -> Result<(), DemoError> {
+        // The receiver's events are taken first: their causes are then in the record already.
+        let mut events = Vec::new();
+        while let Ok(event) = self.events.try_recv() {
+            events.push(event);
         }
         let activities = match self.new_activities().await {
             Ok(activities) => activities,
@@ -151,7 +136,7 @@ impl Feed {
             }
         };
         let mut entries = Vec::new();
-        for (at, event) in heard {
+        for (at, event) in events {
             entries.extend(self.entry_of_event(at, event).await);
         }
         for activity in activities {
@@ -176,6 +161,13 @@ impl Feed {
         Ok(())
     }
 
+    /// Prints the last events and the summary.
+    pub(crate) async fn sum_up(&mut self, jobs: u64, matches: u64, ran: Duration) -> Result<(), DemoError> {
+        self.print_news().await?;
+        let summary = self.tally.render(jobs, matches, ran, self.screen.look());
+        self.screen.show(&summary)
+    }
+
     async fn entry_of_event(&mut self, at: Timestamp, event: Event) -> Option<Entry> {
         match event {
             Event::Delivered(delivery) => {
@@ -184,7 +176,7 @@ impl Feed {
                 let lead = data["leadId"].as_str().unwrap_or_default();
                 let facts = if data["lead"].is_object() {
                     let facts = LeadFacts::read(&data["lead"]);
-                    self.known.remember(lead, &facts);
+                    self.known.insert(lead.to_owned(), facts.clone());
                     facts
                 } else {
                     self.facts_of(lead).await
@@ -203,21 +195,23 @@ impl Feed {
         }
     }
 
-    /// The first lead, and some later ones, come with the commands to decide on them.
+    /// The commands to decide on a lead, for the first one and every few later ones.
     fn commands_for(&self, delivery: &Delivery) -> Option<String> {
         if delivery.event() != "job.new" || delivery.signature() != Signature::Valid {
             return None;
         }
         let (data, look) = (delivery.data(), self.screen.look());
         match self.tally.job_new() {
-            1 if self.auto_reply => Some(to_try::dry_run(data, look)),
-            1 => Some(to_try::decisions(data, look)),
-            count if !self.auto_reply && count.is_multiple_of(REMIND_EVERY) => Some(to_try::bid(data, look)),
+            1 if self.auto_reply => Some(introduction::dry_run(data, look)),
+            1 => Some(introduction::decisions(data, look)),
+            count if !self.auto_reply && count.is_multiple_of(REMIND_EVERY) => {
+                Some(introduction::bid(data, look))
+            }
             _ => None,
         }
     }
 
-    /// Entries not told before, oldest first.
+    /// Entries not printed before, oldest first.
     async fn new_activities(&mut self) -> Result<Vec<Activity>, StoreError> {
         let mut limit = PAGE;
         loop {
@@ -230,26 +224,28 @@ impl Feed {
             let full = page.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
             let reaches_back = page
                 .last()
-                .is_some_and(|last| self.told.contains(last.id) || last.at < self.since);
+                .is_some_and(|last| self.printed.entries.contains_key(&last.id) || last.at < self.since);
             if full && !reaches_back && limit < LARGEST_PAGE {
                 limit *= 4;
                 continue;
             }
             let mut new: Vec<Activity> = page
                 .into_iter()
-                .filter(|activity| activity.at >= self.since && !self.told.contains(activity.id))
+                .filter(|activity| {
+                    activity.at >= self.since && !self.printed.entries.contains_key(&activity.id)
+                })
                 .collect();
             new.reverse();
             for activity in &new {
-                self.told.add(activity.id);
+                self.printed.insert(activity.id, ());
             }
             return Ok(new);
         }
     }
 
-    /// What is known of a lead, asked of the store where it was not heard of.
+    /// A lead's title and facts, from the store if no event carried them.
     async fn facts_of(&mut self, lead_id: &str) -> LeadFacts {
-        if let Some(facts) = self.known.facts.get(lead_id) {
+        if let Some(facts) = self.known.entries.get(lead_id) {
             return facts.clone();
         }
         let facts = match self.leads.find_anywhere(&LeadId::from_caller(lead_id)).await {
@@ -259,7 +255,7 @@ impl Feed {
             }
             Ok(None) | Err(_) => LeadFacts::unknown(lead_id),
         };
-        self.known.remember(lead_id, &facts);
+        self.known.insert(lead_id.to_owned(), facts.clone());
         facts
     }
 }

@@ -1,35 +1,35 @@
-//! The lines of the live feed: what each kind of event says, and how it is laid out.
+//! The lines of the live view: text and layout of each kind of event.
 
 use bidloop_domain::model::{Activity, ActivityKind, ActorKind};
 use bidloop_simulator::caller::{Delivery, Reply, Signature};
 use serde_json::Value;
 
-use super::lead_facts::{LeadFacts, usd};
-use super::screen::{Look, Style, cell, one_line};
+use crate::lead_facts::{LeadFacts, usd};
+use crate::screen::{Look, Style, cell, one_line};
 
-/// An event, ready to be laid out.
+/// An event, ready to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FeedLine {
+pub(crate) struct FeedLine {
     /// UNIX milliseconds.
-    pub(super) at: i64,
-    /// What comes first of two lines of the same millisecond: causes before effects.
-    pub(super) order: u8,
-    pub(super) event: &'static str,
-    pub(super) style: Style,
-    pub(super) title: String,
-    pub(super) campaign: String,
-    pub(super) details: String,
+    pub(crate) at: i64,
+    /// Order within one millisecond: causes before effects.
+    pub(crate) order: u8,
+    pub(crate) event: &'static str,
+    pub(crate) style: Style,
+    pub(crate) title: String,
+    pub(crate) campaign: String,
+    pub(crate) details: String,
 }
 
 const TIME: usize = 12;
 const EVENT: usize = 12;
 const CAMPAIGN: usize = 9;
-/// What details need, more or less; titles make room for them.
+/// Approximate width of the details; titles leave room for them.
 const DETAILS: usize = 46;
 
 impl FeedLine {
-    /// A delivery that the receiver got.
-    pub(super) fn of_delivery(delivery: &Delivery, lead: &LeadFacts) -> Self {
+    /// A delivery that the receiver received.
+    pub(crate) fn of_delivery(delivery: &Delivery, lead: &LeadFacts) -> Self {
         let data = delivery.data();
         let (event, style, details) = match delivery.event() {
             "job.new" => ("job.new", Style::Cyan, lead.facts.clone()),
@@ -53,14 +53,14 @@ impl FeedLine {
         }
     }
 
-    /// An entry of the Activity record; `None` where another event says the same.
-    pub(super) fn of_activity(activity: &Activity, lead: &LeadFacts) -> Option<Self> {
+    /// An entry of the Activity record; `None` if another event shows the same.
+    pub(crate) fn of_activity(activity: &Activity, lead: &LeadFacts) -> Option<Self> {
         let accepted = activity.outcome == "accepted";
         let message = one_line(&activity.message);
         let by_template = activity.actor.kind == ActorKind::Service;
         let (event, style, details) = match activity.kind {
             ActivityKind::Bid if accepted && activity.dry_run => ("dry run", Style::Blue, message),
-            // An automatic campaign's lead is heard of here for the first time.
+            // The first event of an automatic campaign's lead: it shows the lead's facts.
             ActivityKind::Bid if accepted && by_template => (
                 "bid queued",
                 Style::Yellow,
@@ -84,7 +84,7 @@ impl FeedLine {
             ActivityKind::Upload if accepted => ("upload", Style::Blue, message),
             ActivityKind::Upload => ("not uploaded", Style::Red, refusal(activity, &message)),
             ActivityKind::Submission => submission(activity, message),
-            // The receiver tells what it got.
+            // The receiver's event shows it.
             ActivityKind::Delivery if activity.outcome == "delivered" => return None,
             ActivityKind::Delivery => ("undelivered", Style::Red, message),
         };
@@ -107,9 +107,9 @@ impl FeedLine {
         })
     }
 
-    /// A reply of the receiver's that no Activity tells of, because it reached no lead; `None` for the others.
-    pub(super) fn of_reply(reply: &Reply, lead: &LeadFacts, at: i64) -> Option<Self> {
-        let told = match reply.status {
+    /// A reply of the receiver that reached no lead; `None` for others, which Activity shows.
+    pub(crate) fn of_reply(reply: &Reply, lead: &LeadFacts, at: i64) -> Option<Self> {
+        let details = match reply.status {
             None => one_line(&reply.message),
             Some(status) if status == 401 || status == 404 || status >= 500 => {
                 format!("answered {status}: {}", one_line(&reply.message))
@@ -123,12 +123,12 @@ impl FeedLine {
             style: Style::Red,
             title: lead.title.clone(),
             campaign: String::new(),
-            details: told,
+            details,
         })
     }
 
-    /// Time, event, title, campaign, details, one below the other.
-    pub(super) fn render(&self, look: Look) -> String {
+    /// Renders time, event, title, campaign and details in columns.
+    pub(crate) fn render(&self, look: Look) -> String {
         let fixed = TIME + EVENT + CAMPAIGN + DETAILS + 8;
         let title = look
             .columns
@@ -149,7 +149,7 @@ fn submission(activity: &Activity, message: String) -> (&'static str, Style, Str
     let details = &activity.details;
     match activity.outcome.as_str() {
         "submitted" => {
-            let terms = details.get("terms").and_then(terms_told);
+            let terms = details.get("terms").and_then(terms_text);
             let spent = connects(details.get("connectsSpent"));
             let boost = connects(details.get("boostConnects"));
             let mut parts: Vec<String> = terms.into_iter().collect();
@@ -183,7 +183,7 @@ fn completion(data: &Value) -> String {
     }];
     match data["reason"]["code"].as_str() {
         Some(code) => parts.push(one_line(code)),
-        None => parts.extend(terms_told(&data["terms"])),
+        None => parts.extend(terms_text(&data["terms"])),
     }
     if let Some(cost) = data["connectsCostUsd"].as_f64().filter(|cost| *cost > 0.0) {
         parts.push(format!("connects for {}", usd(cost)));
@@ -191,7 +191,7 @@ fn completion(data: &Value) -> String {
     parts.join(" · ")
 }
 
-fn terms_told(terms: &Value) -> Option<String> {
+fn terms_text(terms: &Value) -> Option<String> {
     let amount = usd(terms["amount"].as_f64()?);
     Some(if terms["type"] == "hourly" {
         format!("{amount}/h")
@@ -266,13 +266,13 @@ mod tests {
         }
     }
 
-    fn told(activity: &Activity) -> (&'static str, String) {
+    fn shown(activity: &Activity) -> (&'static str, String) {
         let line = FeedLine::of_activity(activity, &facts()).unwrap();
         (line.event, line.details)
     }
 
     #[test]
-    fn columns_stand_one_below_the_other() {
+    fn lines_have_aligned_columns() {
         let line = |event, title: &str, details: &str| FeedLine {
             at: 1_790_000_000_512,
             order: 0,
@@ -333,37 +333,37 @@ mod tests {
     }
 
     #[test]
-    fn a_submission_tells_rate_connects_and_boost() {
+    fn a_submission_shows_rate_connects_and_boost() {
         let details = json!({"terms": {"type": "hourly", "amount": 54}, "connectsSpent": 14, "boostConnects": 4, "reason": null});
         let entry = activity(ActivityKind::Submission, "submitted", "…", details);
         assert_eq!(
-            told(&entry),
+            shown(&entry),
             ("submitted", "$54/h · 14 connects · 4 of them boost".to_owned())
         );
         let details =
             json!({"terms": {"type": "fixed", "amount": 1200.5}, "connectsSpent": 9, "boostConnects": 0});
         let entry = activity(ActivityKind::Submission, "submitted", "…", details);
         assert_eq!(
-            told(&entry),
+            shown(&entry),
             ("submitted", "$1,200.50 fixed · 9 connects".to_owned())
         );
     }
 
     #[test]
-    fn skipped_and_failed_bids_tell_the_reason() {
+    fn skipped_and_failed_bids_show_the_reason() {
         for outcome in ["skipped", "failed"] {
             let details =
                 json!({"reason": {"code": "already_hired", "message": "The client already hired someone."}});
             let entry = activity(ActivityKind::Submission, outcome, "Bid …", details);
             assert_eq!(
-                told(&entry),
+                shown(&entry),
                 (outcome, "The client already hired someone.".to_owned())
             );
         }
     }
 
     #[test]
-    fn bids_tell_who_made_them_and_why_they_were_refused() {
+    fn bids_show_the_actor_and_why_they_were_refused() {
         let by_template = activity(
             ActivityKind::Bid,
             "accepted",
@@ -371,7 +371,7 @@ mod tests {
             json!({}),
         );
         assert_eq!(
-            told(&by_template),
+            shown(&by_template),
             ("bid queued", "$30–60/h · Germany · by template".to_owned())
         );
         let parked = activity(
@@ -380,7 +380,7 @@ mod tests {
             "The lead stays parked: no answer.",
             json!({}),
         );
-        assert_eq!(told(&parked), ("parked", "no answer.".to_owned()));
+        assert_eq!(shown(&parked), ("parked", "no answer.".to_owned()));
         let mut by_key = activity(
             ActivityKind::Bid,
             "accepted",
@@ -393,22 +393,22 @@ mod tests {
             name: Some("Demo".to_owned()),
         };
         assert_eq!(
-            told(&by_key),
+            shown(&by_key),
             ("bid queued", "through the API, by Demo".to_owned())
         );
         by_key.dry_run = true;
-        assert_eq!(told(&by_key).0, "dry run");
+        assert_eq!(shown(&by_key).0, "dry run");
         by_key.outcome = "refused".to_owned();
         by_key.http_status = Some(409);
         by_key.message = "the lead is already queued".to_owned();
         assert_eq!(
-            told(&by_key),
+            shown(&by_key),
             ("bid refused", "409: the lead is already queued".to_owned())
         );
     }
 
     #[test]
-    fn a_delivery_that_arrived_is_told_once() {
+    fn a_delivery_that_arrived_is_shown_once() {
         let delivered = activity(
             ActivityKind::Delivery,
             "delivered",
@@ -423,13 +423,13 @@ mod tests {
             json!({}),
         );
         assert_eq!(
-            told(&failed),
+            shown(&failed),
             ("undelivered", "job.new not delivered: timed out.".to_owned())
         );
     }
 
     #[test]
-    fn bid_complete_tells_the_outcome_and_its_cost() {
+    fn bid_complete_shows_the_outcome_and_its_cost() {
         let data = json!({
             "outcome": "submitted", "dryRun": false, "reason": null, "connectsCostUsd": 2.1,
             "terms": {"type": "hourly", "amount": 54},
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn only_replies_that_reached_no_lead_are_told() {
+    fn only_replies_that_reached_no_lead_are_shown() {
         let reply = |status| Reply {
             lead_id: "ld_1".to_owned(),
             bid_url: String::new(),

@@ -1,16 +1,16 @@
-//! What the demo prints goes through here: lines to standard output, their colours and their widths. Owns no
-//! wording.
+//! Writes lines to standard output, with colours and column widths. Owns no wording.
 
-use std::fmt::Write as _;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
+
+use bidloop_domain::model::sanitize_for_log;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::commands::{Outcome, output};
+use crate::DemoError;
 
-/// How a piece of text stands out.
+/// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     Plain,
     Dim,
     Bold,
@@ -36,18 +36,18 @@ impl Style {
     }
 }
 
-/// What the reader's side can show.
+/// What the terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
-    /// Whether colours are understood and wanted.
-    pub(super) colour: bool,
-    /// The terminal's width; `None`: not a terminal, lines may be as long as they are.
-    pub(super) columns: Option<usize>,
+pub(crate) struct Look {
+    /// Whether to use colours.
+    pub(crate) colour: bool,
+    /// The terminal's width; `None` if standard output is not a terminal: lines are not cut.
+    pub(crate) columns: Option<usize>,
 }
 
 impl Look {
-    /// The text in a style, if styles are wanted.
-    pub(super) fn paint(self, style: Style, text: &str) -> String {
+    /// Returns the text in a style if colours are on.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
         if self.colour && style != Style::Plain {
             format!("\u{1b}[{}m{text}\u{1b}[0m", style.code())
         } else {
@@ -56,15 +56,15 @@ impl Look {
     }
 }
 
-/// Standard output. Locked for each line; a reader that has gone ends the demo.
+/// Standard output.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(crate) struct Screen {
     terminal: bool,
     colour: bool,
 }
 
 impl Screen {
-    pub(super) fn of_standard_output() -> Self {
+    pub(crate) fn of_standard_output() -> Self {
         let terminal = std::io::stdout().is_terminal();
         // Conventions of terminals (no-color.org), not settings of the program.
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
@@ -75,8 +75,8 @@ impl Screen {
         }
     }
 
-    /// The reader's side as it now is: a terminal may change its width.
-    pub(super) fn look(&self) -> Look {
+    /// Reads the terminal's width anew: it may change.
+    pub(crate) fn look(&self) -> Look {
         let columns = if self.terminal {
             terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
         } else {
@@ -88,34 +88,22 @@ impl Screen {
         }
     }
 
-    /// Writes text and ends the line.
-    #[expect(clippy::unused_self, reason = "the screen is what one writes on")]
-    pub(super) fn show(&self, text: &str) -> Outcome {
-        output::line(text)
+    /// Writes a line.
+    #[expect(clippy::unused_self, reason = "reads as writing to the screen")]
+    pub(crate) fn show(&self, text: &str) -> Result<(), DemoError> {
+        let mut out = std::io::stdout().lock();
+        let written = writeln!(out, "{text}").and_then(|()| out.flush());
+        written.map_err(|_| DemoError::OutputClosed)
     }
 }
 
-/// Text of others as one harmless piece: what moves the cursor, starts an escape sequence or turns the writing
-/// direction becomes a space, and spaces are not repeated.
-pub(super) fn one_line(text: &str) -> String {
-    let turns =
-        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let harmless = |c: char| {
-        if c.is_control() || turns(c) || c.is_whitespace() {
-            ' '
-        } else {
-            c
-        }
-    };
-    let text: String = text.chars().map(harmless).collect();
-    text.split(' ')
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+/// Text of others on one line that cannot control the terminal.
+pub(crate) fn one_line(text: &str) -> String {
+    sanitize_for_log(text.trim(), usize::MAX)
 }
 
-/// The text cut to so many columns, an ellipsis telling that it was.
-pub(super) fn cut(text: &str, columns: usize) -> String {
+/// Cuts the text to `columns` columns, with an ellipsis if it was longer.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -133,17 +121,14 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// The text filled up with spaces to so many columns.
-pub(super) fn pad(text: &str, columns: usize) -> String {
-    let mut padded = text.to_owned();
+/// Fills the text up with spaces to `columns` columns.
+pub(crate) fn pad(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(text.width());
-    // Writing to a string cannot fail.
-    let _written = write!(padded, "{:missing$}", "");
-    padded
+    format!("{text}{:missing$}", "")
 }
 
-/// The text cut and filled up to exactly so many columns.
-pub(super) fn cell(text: &str, columns: usize) -> String {
+/// Cuts and fills the text to exactly `columns` columns.
+pub(crate) fn cell(text: &str, columns: usize) -> String {
     pad(&cut(text, columns), columns)
 }
 
@@ -152,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_as_wide_as_asked_whatever_the_script() {
+    fn a_cell_has_the_requested_width_in_every_script() {
         for text in [
             "",
             "short",
@@ -167,15 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_others_cannot_move_the_cursor() {
-        assert_eq!(
-            one_line(" a\u{1b}[2J\r\nb\t c\u{202e}d\u{9b}31m "),
-            "a [2J b c d 31m"
-        );
-    }
-
-    #[test]
-    fn colours_are_left_out_where_they_are_not_wanted() {
+    fn text_is_plain_without_colours() {
         let with = Look {
             colour: true,
             columns: None,
