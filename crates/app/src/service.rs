@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use bidloop_attachments::AttachmentStorage;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Ids, JobStore, LeadStore,
@@ -233,8 +232,12 @@ impl Operations {
 }
 
 async fn open_blobs(settings: &Settings) -> anyhow::Result<Arc<dyn BlobStore>> {
-    let storage = AttachmentStorage::open(settings.attachments.clone()).await;
-    Ok(Arc::new(storage.context("attachments.url")?))
+    settings
+        .attachments
+        .clone()
+        .open()
+        .await
+        .context("attachments.url")
 }
 
 fn open_marketplace(

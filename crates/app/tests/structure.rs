@@ -50,7 +50,6 @@ const IMPURE: [&str; 10] = [
 /// The only members that may name each technology.
 const HOMES: [(&str, &[&str]); 10] = [
     ("actix-web", &["bidloop-http-api"]),
-    ("actix-multipart", &["bidloop-http-api"]),
     ("anyhow", &["bidloop"]),
     ("deadpool", &["bidloop-persistence"]),
     ("diesel", &["bidloop-persistence"]),
@@ -65,6 +64,7 @@ const HOMES: [(&str, &[&str]); 10] = [
         ],
     ),
     ("minijinja", &["bidloop-templates"]),
+    ("multer", &["bidloop-http-api"]),
     ("object_store", &["bidloop-attachments"]),
     ("tokio-postgres", &["bidloop-persistence"]),
 ];

@@ -1,5 +1,5 @@
-//! The HTTP client under `object_store`: hyper with rustls on ring, so that neither reqwest nor another
-//! cryptography library enters the program.
+//! The HTTP client under `object_store`: hyper with rustls, so that neither reqwest nor another cryptography library
+//! enters the program.
 
 use std::error::Error;
 use std::future::Future;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper_rustls::HttpsConnector;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector as TcpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -24,7 +24,7 @@ use tokio::time::{Instant, Sleep};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// From the request to the answer's head, a part of 5 MiB going up in between.
+/// From the request to the answer's head, including the upload of a part of 5 MiB.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Between two pieces of an answer's body.
@@ -32,7 +32,9 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Makes hyper clients for `object_store`.
 #[derive(Debug)]
-pub(crate) struct HyperConnector;
+pub(crate) struct HyperConnector {
+    pub(crate) tls: Arc<rustls::ClientConfig>,
+}
 
 impl HttpConnector for HyperConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
@@ -40,13 +42,7 @@ impl HttpConnector for HyperConnector {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(provider)
-            .map_err(|error| object_store::Error::Generic {
-                store: "S3",
-                source: Box::new(error),
-            })?;
+        let tls = HttpsConnectorBuilder::new().with_tls_config(self.tls.as_ref().clone());
         let allows_http = options
             .get_config_value(&ClientConfigKey::AllowHttp)
             .is_some_and(|value| is_truthy(&value));
@@ -62,7 +58,7 @@ impl HttpConnector for HyperConnector {
     }
 }
 
-/// What `object_store` itself takes for a yes.
+/// The values that `object_store` itself takes for true.
 fn is_truthy(value: &str) -> bool {
     matches!(
         value.to_ascii_lowercase().as_str(),
@@ -118,8 +114,8 @@ struct Stalled;
 #[derive(Debug)]
 struct TimedBody {
     body: Incoming,
-    patience: Pin<Box<Sleep>>,
-    /// Time passes only while the body is asked and has nothing: a slow reader is not the body's fault.
+    deadline: Pin<Box<Sleep>>,
+    /// Time counts only while the body is polled and has nothing: a slow reader is not the body's fault.
     is_waiting: bool,
 }
 
@@ -127,7 +123,7 @@ impl TimedBody {
     fn new(body: Incoming) -> Self {
         Self {
             body,
-            patience: Box::pin(tokio::time::sleep(READ_TIMEOUT)),
+            deadline: Box::pin(tokio::time::sleep(READ_TIMEOUT)),
             is_waiting: false,
         }
     }
@@ -156,9 +152,9 @@ impl Body for TimedBody {
             }
             Poll::Pending => {
                 if !std::mem::replace(&mut self.is_waiting, true) {
-                    self.patience.as_mut().reset(Instant::now() + READ_TIMEOUT);
+                    self.deadline.as_mut().reset(Instant::now() + READ_TIMEOUT);
                 }
-                let waited = self.patience.as_mut().poll(context);
+                let waited = self.deadline.as_mut().poll(context);
                 waited.map(|()| Some(Err(HttpError::new(HttpErrorKind::Timeout, Stalled))))
             }
         }

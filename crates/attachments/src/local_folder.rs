@@ -1,7 +1,7 @@
 //! Attachments in a folder of this machine (or one that several machines mount).
 //!
-//! Content is staged in a hidden folder inside, which no [`BlobPath`] can name and which is certain to lie on the
-//! same file system: so publishing is one atomic rename, made durable before it is reported as done.
+//! Content is staged in a hidden folder inside, which no [`BlobPath`] can name and which lies on the same file system.
+//! So publishing is one atomic rename, made durable before it is reported as done.
 
 use std::fs;
 use std::io;
@@ -14,20 +14,28 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use tempfile::TempPath;
+use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufWriter};
 
-use crate::attachment_storage::{OpenStorageError, Place};
+use crate::file_io::{off_the_runtime, staging_writer, unavailable};
 
 const STAGING: &str = ".staging";
 
-/// What is staged for longer than this was left by a crash: no upload lasts so long without writing.
+/// What is staged for longer than this was left by a crash: no upload goes so long without a write.
 const LEFT_BEHIND_AFTER: Duration = Duration::from_secs(60 * 60);
-
-/// Bytes gathered before one trip to a thread that may block.
-const WRITE_BUFFER: usize = 256 * 1024;
 
 /// Bytes of one piece of a blob that is read.
 const READ_PIECE: usize = 64 * 1024;
+
+/// Why a folder cannot be opened: it cannot be made or written.
+#[derive(Debug, thiserror::Error)]
+#[error("the folder {folder}: {error}")]
+pub struct OpenFolderError {
+    /// The folder, as set.
+    pub folder: String,
+    /// What the system says.
+    pub error: io::Error,
+}
 
 #[derive(Debug)]
 pub(crate) struct LocalFolder {
@@ -35,39 +43,35 @@ pub(crate) struct LocalFolder {
 }
 
 impl LocalFolder {
-    pub(crate) async fn open(folder: PathBuf) -> Result<Self, OpenStorageError> {
-        // The working directory may change; the folder stays the one that was meant.
+    pub(crate) async fn open(folder: PathBuf) -> Result<Self, OpenFolderError> {
+        let shown = folder.display().to_string();
         let opened = off_the_runtime(move || {
-            let shown = folder.display().to_string();
-            std::path::absolute(&folder)
-                .and_then(|root| open_folder(&root).map(|()| root))
-                .map_err(|error| (shown, error))
+            // The working directory may change; the folder stays the one that was meant.
+            let root = std::path::absolute(&folder)?;
+            prepare(&root)?;
+            Ok(Self { root })
         });
-        match opened.await {
-            Ok(Ok(root)) => Ok(Self { root }),
-            Ok(Err((folder, error))) => Err(OpenStorageError { folder, error }),
-            Err(error) => Err(OpenStorageError {
-                folder: String::new(),
-                error,
-            }),
-        }
+        opened
+            .await
+            .map_err(|error| OpenFolderError { folder: shown, error })
     }
 
-    fn place_of(&self, path: &BlobPath) -> PathBuf {
+    fn file_of(&self, path: &BlobPath) -> PathBuf {
         path.as_str()
             .split('/')
-            .fold(self.root.clone(), |place, segment| place.join(segment))
+            .fold(self.root.clone(), |file, segment| file.join(segment))
     }
 }
 
-fn open_folder(root: &Path) -> io::Result<()> {
+/// Makes the folder and its staging folder, and clears away what a crash left there.
+fn prepare(root: &Path) -> io::Result<()> {
     let staging = root.join(STAGING);
     let missing: Vec<&Path> = staging
         .ancestors()
         .take_while(|folder| !folder.exists())
         .collect();
     fs::create_dir_all(&staging)?;
-    // What is published below is no more durable than the folders above it.
+    // What is published later is no more durable than the folders above it.
     missing
         .into_iter()
         .filter_map(Path::parent)
@@ -83,7 +87,7 @@ fn open_folder(root: &Path) -> io::Result<()> {
             && let Err(error) = fs::remove_file(entry.path())
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(file = %entry.path().display(), %error, "cannot clear a left-behind staging file away");
+            tracing::warn!(file = %entry.path().display(), %error, "cannot remove a staging file that a crash left");
         }
     }
     Ok(())
@@ -94,53 +98,36 @@ impl BlobStore for LocalFolder {
     async fn stage(&self) -> Result<Box<dyn StagedBlob>, BlobError> {
         let staging = self.root.join(STAGING);
         let staged = off_the_runtime(move || tempfile::Builder::new().prefix("upload-").tempfile_in(staging));
-        let (file, staging_place) = staged
-            .await
-            .and_then(|made| made)
-            .map_err(unavailable)?
-            .into_parts();
+        let (file, staging_path) = staged.await.map_err(unavailable)?.into_parts();
         Ok(Box::new(StagedFile {
             root: self.root.clone(),
-            staging_place,
-            file: BufWriter::with_capacity(WRITE_BUFFER, tokio::fs::File::from_std(file)),
+            staging_path,
+            file: staging_writer(file),
         }))
     }
 
     async fn read(&self, path: &BlobPath) -> Result<BoxStream<'static, Result<Bytes, BlobError>>, BlobError> {
-        let file = tokio::fs::File::open(self.place_of(path))
-            .await
-            .map_err(unreadable)?;
+        let file = File::open(self.file_of(path)).await.map_err(unreadable)?;
         Ok(pieces_of(file).boxed())
     }
 
     async fn delete(&self, path: &BlobPath) -> Result<(), BlobError> {
-        let place = self.place_of(path);
+        let file = self.file_of(path);
         let root = self.root.clone();
         let deleted = off_the_runtime(move || {
-            match fs::remove_file(&place) {
+            match fs::remove_file(&file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            // Folders go with their last file. One that is not empty stays, and publishing makes it anew if need be.
-            let mut folder = place.parent();
+            // Folders go with their last file. One that is not empty stays; publishing makes a missing one again.
+            let mut folder = file.parent();
             while let Some(empty) = folder.filter(|folder| *folder != root && fs::remove_dir(folder).is_ok())
             {
                 folder = empty.parent();
             }
             Ok(())
         });
-        deleted.await.and_then(|done| done).map_err(unavailable)
-    }
-}
-
-#[async_trait]
-impl Place for LocalFolder {
-    async fn probe(&self) -> Result<(), BlobError> {
-        let mut staged = self.stage().await?;
-        staged.write(Bytes::from_static(b"probe")).await?;
-        let path = BlobPath::parse("bidloop-probe").ok_or(BlobError::NotFound)?;
-        staged.publish(&path).await?;
-        self.delete(&path).await
+        deleted.await.map_err(unavailable)
     }
 }
 
@@ -148,8 +135,8 @@ impl Place for LocalFolder {
 #[derive(Debug)]
 struct StagedFile {
     root: PathBuf,
-    staging_place: TempPath,
-    file: BufWriter<tokio::fs::File>,
+    staging_path: TempPath,
+    file: BufWriter<File>,
 }
 
 #[async_trait]
@@ -161,7 +148,7 @@ impl StagedBlob for StagedFile {
     async fn publish(self: Box<Self>, path: &BlobPath) -> Result<(), BlobError> {
         let Self {
             root,
-            staging_place,
+            staging_path,
             mut file,
         } = *self;
         file.flush().await.map_err(unavailable)?;
@@ -169,25 +156,25 @@ impl StagedBlob for StagedFile {
         let segments: Vec<String> = path.as_str().split('/').map(str::to_owned).collect();
         let published = off_the_runtime(move || {
             file.sync_all()?;
-            publish_file(&root, staging_place, &segments)
+            publish_file(&root, staging_path, &segments)
         });
-        published.await.and_then(|done| done).map_err(unavailable)
+        published.await.map_err(unavailable)
     }
 }
 
-fn publish_file(root: &Path, staging_place: TempPath, segments: &[String]) -> io::Result<()> {
+fn publish_file(root: &Path, staging_path: TempPath, segments: &[String]) -> io::Result<()> {
     /// Another process may remove an empty folder just before the file enters it.
     const RETRIES: usize = 5;
     let (name, folders) = segments.split_last().ok_or(io::ErrorKind::InvalidInput)?;
     let enter = || {
         let folder = durable_folder(root, folders)?;
-        fs::rename(&staging_place, folder.join(name))?;
+        fs::rename(&staging_path, folder.join(name))?;
         sync_folder(&folder)
     };
     let mut entered = enter();
     for _ in 0..RETRIES {
         match &entered {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && staging_place.exists() => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && staging_path.exists() => {
                 entered = enter();
             }
             _ => break,
@@ -195,7 +182,7 @@ fn publish_file(root: &Path, staging_place: TempPath, segments: &[String]) -> io
     }
     entered?;
     // The file has left its staging place: there is nothing to remove.
-    staging_place.keep().map(|_| ()).map_err(|failed| failed.error)
+    staging_path.keep().map(|_| ()).map_err(|failed| failed.error)
 }
 
 /// Makes the folder, each level entered durably in the one above.
@@ -223,27 +210,12 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// The content of a file from where it stands, in pieces.
-fn pieces_of(
-    file: tokio::fs::File,
-) -> impl futures::Stream<Item = Result<Bytes, BlobError>> + Send + 'static {
+fn pieces_of(file: File) -> impl futures::Stream<Item = Result<Bytes, BlobError>> + Send + 'static {
     stream::try_unfold(file, |mut file| async move {
         let mut piece = BytesMut::with_capacity(READ_PIECE);
         let length = file.read_buf(&mut piece).await.map_err(unavailable)?;
         Ok((length > 0).then(|| (piece.freeze(), file)))
     })
-}
-
-/// Runs file operations where they may block.
-pub(crate) async fn off_the_runtime<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)
-}
-
-/// A fault of the storage as a whole, not of one blob.
-#[expect(clippy::needless_pass_by_value, reason = "map_err hands the error over")]
-pub(crate) fn unavailable(error: io::Error) -> BlobError {
-    BlobError::Unavailable(error.to_string())
 }
 
 fn unreadable(error: io::Error) -> BlobError {

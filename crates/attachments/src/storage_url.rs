@@ -1,4 +1,4 @@
-//! Where attachments live, as the setting `attachments.url` says it.
+//! Where attachments live, as the setting `attachments.url` names it.
 
 use std::path::PathBuf;
 
@@ -26,12 +26,12 @@ pub enum StorageUrl {
     Bucket {
         /// The bucket's name.
         name: String,
-        /// What every key begins with, without slashes at its ends; empty for none.
+        /// The beginning of every key, without slashes at its ends; empty for none.
         prefix: String,
     },
 }
 
-/// Why an `attachments.url` is none.
+/// What is wrong with an `attachments.url`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StorageUrlError {
     /// It starts with neither `file:` nor `s3://`.
@@ -43,10 +43,10 @@ pub enum StorageUrlError {
     /// `file://host/…`.
     #[error("names a folder of another machine: write file:///folder, with three slashes")]
     RemoteFolder,
-    /// No bucket follows `s3://`, or one that no bucket can be named.
+    /// No bucket follows `s3://`, or a name that no bucket can have.
     #[error("names no bucket: write s3://bucket/prefix")]
     NoBucket,
-    /// The prefix holds something that no key may.
+    /// The prefix holds something that no key may hold.
     #[error("the prefix may hold letters, digits, and - _ . / without empty segments and dots alone")]
     BadPrefix,
 }

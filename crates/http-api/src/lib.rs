@@ -17,6 +17,7 @@ mod bearer;
 mod bid_body;
 mod errors;
 mod fault_list;
+mod multipart;
 mod observation;
 mod openapi;
 mod operability;

@@ -132,8 +132,6 @@ pub(crate) fn broken_body(error: &PayloadError, limit_bytes: u64) -> RequestFaul
             return RequestFault::TooLarge { limit_bytes };
         }
         PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut => "did not arrive in time",
-        // Ours has a kind of its own; this is the parser's, whose buffer holds one part's head.
-        PayloadError::Overflow => "has a part whose head is too long",
         _ => "broke off before its end",
     };
     RequestFault::Shape(vec![ShapeFault::new::<&str>(&[], message)])

@@ -29,7 +29,8 @@ pub(super) fn database_url(read: &mut Reader<'_>) -> String {
 
 pub(super) fn storage(read: &mut Reader<'_>, environment: &[(String, String)]) -> StorageSettings {
     read.parsed("attachments.url", |url| {
-        StorageSettings::parse(url, environment.iter().cloned()).map_err(|error| error.to_string())
+        let tls = client_config(bundled_roots());
+        StorageSettings::parse(url, environment.iter().cloned(), tls).map_err(|error| error.to_string())
     })
     .unwrap_or_else(|| StorageSettings::folder("bidloop-data/attachments"))
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bidloop_attachments::AttachmentStorage;
 use bidloop_domain::port::BlobStore;
 use bidloop_port_contracts::BlobBed;
 use tempfile::TempDir;
@@ -12,7 +11,7 @@ use crate::{open_bucket, open_folder};
 
 /// A storage, and what must outlive it.
 struct Bed<T> {
-    storage: Arc<AttachmentStorage>,
+    storage: Arc<dyn BlobStore>,
     _place: T,
 }
 
@@ -25,7 +24,7 @@ impl<T: Send + Sync + 'static> BlobBed for Bed<T> {
 async fn folder_bed() -> Bed<TempDir> {
     let folder = TempDir::new().unwrap();
     Bed {
-        storage: Arc::new(open_folder(folder.path()).await),
+        storage: open_folder(folder.path()).await,
         _place: folder,
     }
 }
@@ -33,7 +32,7 @@ async fn folder_bed() -> Bed<TempDir> {
 async fn bucket_bed() -> Bed<FakeS3> {
     let s3 = FakeS3::start().await;
     Bed {
-        storage: Arc::new(open_bucket(&s3, "s3://files/prefix").await),
+        storage: open_bucket(&s3, "s3://files/prefix").await,
         _place: s3,
     }
 }

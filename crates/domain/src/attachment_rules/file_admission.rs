@@ -7,8 +7,8 @@ use super::{FileFault, FileName, MAX_FILES};
 /// Admits the files of one request one by one beside those that the lead has already (specification,
 /// "POST …/attachments": at most five a request, at most five a lead over all requests, no name twice).
 ///
-/// The store re-checks both when it records the files; two requests that each admit a fifth file are told apart
-/// there.
+/// The store checks both again when it records the files: there, one of two requests that each admit a fifth file is
+/// refused.
 ///
 /// ```
 /// use bidloop_domain::attachment_rules::{FileAdmission, FileName};
@@ -22,7 +22,6 @@ use super::{FileFault, FileName, MAX_FILES};
 #[derive(Debug)]
 pub struct FileAdmission {
     keys: HashSet<String>,
-    admitted: usize,
 }
 
 impl FileAdmission {
@@ -30,7 +29,6 @@ impl FileAdmission {
     pub fn beside<'a>(attached: impl IntoIterator<Item = &'a FileName>) -> Self {
         Self {
             keys: attached.into_iter().map(FileName::comparison_key).collect(),
-            admitted: 0,
         }
     }
 
@@ -52,21 +50,7 @@ impl FileAdmission {
                 name: name.as_str().to_owned(),
             });
         }
-        self.admitted += 1;
         Ok(())
-    }
-
-    /// Ends the request's admission; the number of files admitted.
-    ///
-    /// # Errors
-    ///
-    /// [`FileFault::NoFile`] if there was none.
-    pub fn finish(self) -> Result<usize, FileFault> {
-        if self.admitted == 0 {
-            Err(FileFault::NoFile)
-        } else {
-            Ok(self.admitted)
-        }
     }
 }
 
@@ -108,11 +92,5 @@ mod tests {
         let new = FileName::parse("new.pdf").unwrap();
         admission.admit(&new).unwrap();
         assert!(admission.admit(&new).is_err());
-        assert_eq!(admission.finish(), Ok(1));
-    }
-
-    #[test]
-    fn a_request_without_a_file_is_refused() {
-        assert_eq!(FileAdmission::beside(&names(2)).finish(), Err(FileFault::NoFile));
     }
 }

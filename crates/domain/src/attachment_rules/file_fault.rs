@@ -1,7 +1,7 @@
 //! Why a file is refused, in words for its sender. The status code is chosen where answers are made.
 
 use super::{ContentType, MAX_FILE_BYTES, MAX_FILES};
-use crate::model::in_one_line;
+use crate::model::sanitize_for_log;
 
 /// Why a file, and with it its whole batch, is refused (specification, "POST …/attachments"; decision A9).
 ///
@@ -99,7 +99,7 @@ impl FileFault {
 
 /// A name for a message: of bounded length, with nothing in it that a terminal or a log would obey.
 pub(crate) fn shown(name: &str) -> String {
-    in_one_line(name, 120)
+    sanitize_for_log(name, 120)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod zip_scan;
 pub use content_type::ContentType;
 pub use file_admission::FileAdmission;
 pub use file_fault::FileFault;
+pub(crate) use file_fault::shown;
 pub use file_name::{FileName, MAX_NAME_BYTES, MAX_SAFE_NAME_BYTES};
 pub use inspector::{ContentInspector, InspectedFile};
 

@@ -4,7 +4,7 @@
 //! in an archive that is hidden behind another format, and in one that is built to be read in two ways. A name costs
 //! the same however long it is, so overlapping entries cost no more than others.
 
-use crate::model::in_one_line;
+use crate::model::sanitize_for_log;
 
 /// How far an entry reaches from its signature: its longer header, and the longest name.
 const REACH: usize = DIRECTORY_HEADER + u16::MAX as usize;
@@ -120,7 +120,7 @@ impl ZipScan {
 
     fn judge(&mut self, name: &[u8]) {
         if self.program.is_none() && is_program(name) {
-            let shown = in_one_line(&String::from_utf8_lossy(name), 120);
+            let shown = sanitize_for_log(&String::from_utf8_lossy(name), 120);
             self.program = Some(format!("the archive entry \"{shown}\""));
         }
     }

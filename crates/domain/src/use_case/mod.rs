@@ -37,5 +37,5 @@ pub use request_fault::RequestFault;
 pub use scan_stored_jobs::JobScan;
 pub use submit_bid::{BidAccepted, Bidder, SubmitBid, SubmitBidError};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
-pub use upload_attachments::{UploadAttachments, UploadError, UploadSession};
+pub use upload_attachments::{PartHead, UploadAttachments, UploadError, UploadSession};
 pub use write_automatic_bids::{AutomaticBidOutcome, WriteAutomaticBids};

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use session::UploadSession;
+pub use session::{PartHead, UploadSession};
 
 use super::lead_request::{LeadRefusal, LeadRequests, fault_details};
 use super::{Caller, RequestFault};
-use crate::attachment_rules::FileFault;
+use crate::attachment_rules::{FileFault, shown};
 use crate::model::{CampaignId, LeadId, LeadStatus};
 use crate::port::{ActivityStore, BlobError, BlobStore, Clock, Ids, LeadStore, StoreError};
 
@@ -84,11 +84,6 @@ impl LeadRefusal for UploadError {
 
 fn file_in_words(name: Option<&str>) -> String {
     name.map_or_else(|| "a value".to_owned(), |name| format!("\"{}\"", shown(name)))
-}
-
-/// A name fit for a message: of bounded length, control characters escaped.
-fn shown(name: &str) -> String {
-    name.chars().take(120).flat_map(char::escape_debug).collect()
 }
 
 /// Takes uploads (specification, POST …/attachments; decisions A9, A10 and C8).

@@ -3,8 +3,10 @@
 
 use bidloop_domain::model::{ActivityKind, LeadAttachment, LeadId};
 use bidloop_domain::port::BlobPath;
-use bidloop_domain::use_case::{RequestFault, UploadError, UploadSession};
+use bidloop_domain::use_case::{PartHead, RequestFault, UploadError, UploadSession};
 use bidloop_port_contracts::fixture::campaign_id;
+use bytes::Bytes;
+use futures::stream;
 use serde_json::json;
 
 use crate::service::{Service, request};
@@ -19,32 +21,34 @@ async fn upload(
         .begin(&Service::caller(), &Service::campaign(), lead, Ok(()))
         .await?;
     for (name, content) in files {
-        let taken = async {
-            session
-                .start_file("files", Some(name), Some("text/plain"))
-                .await?;
-            session.write(content.as_bytes().to_vec().into()).await?;
-            session.end_file()
-        };
-        if let Err(fault) = taken.await {
+        let piece = Ok(Bytes::copy_from_slice(content.as_bytes()));
+        if let Err(fault) = session.add_file(part(name), stream::iter([piece])).await {
             return Err(session.refuse(fault).await);
         }
     }
     session.finish().await
 }
 
-/// An upload of one file, of which a piece has come.
+fn part(file_name: &str) -> PartHead {
+    PartHead {
+        name: "files".to_owned(),
+        file_name: Some(file_name.to_owned()),
+        content_type: Some("text/plain".to_owned()),
+    }
+}
+
+/// An upload of which one file has come in.
 async fn under_way(service: &Service, lead: &LeadId) -> UploadSession {
     let upload = service.upload_attachments();
     let mut session = upload
         .begin(&Service::caller(), &Service::campaign(), lead, Ok(()))
         .await
         .unwrap();
+    let piece = Ok(Bytes::from_static(b"A piece"));
     session
-        .start_file("files", Some("a.txt"), Some("text/plain"))
+        .add_file(part("a.txt"), stream::iter([piece]))
         .await
         .unwrap();
-    session.write("A piece".into()).await.unwrap();
     session
 }
 
@@ -155,8 +159,7 @@ async fn a_lead_that_was_decided_on_takes_no_more_files() {
 #[tokio::test]
 async fn a_bid_accepted_while_files_come_in_wins() {
     let (service, lead) = Service::with_lead().await;
-    let mut session = under_way(&service, &lead).await;
-    session.end_file().unwrap();
+    let session = under_way(&service, &lead).await;
     service.bid(&lead, request()).await;
     let refused = session.finish().await.unwrap_err();
     assert_eq!(refused.http_status(), Some(400));
@@ -188,6 +191,24 @@ async fn the_declared_length_campaign_and_lead_are_judged_before_the_body() {
     let entries = service.activities(ActivityKind::Upload).await;
     assert_eq!(entries.len(), 1, "on the existing lead alone");
     assert_eq!(json!(entries[0].http_status), 413);
+}
+
+#[tokio::test]
+async fn a_file_that_breaks_off_is_recorded_with_what_came_of_it() {
+    let (service, lead) = Service::with_lead().await;
+    let mut session = under_way(&service, &lead).await;
+    let broken_off = RequestFault::Shape(Vec::new());
+    let pieces = stream::iter([Ok(Bytes::from_static(b"half")), Err(broken_off)]);
+    let fault = session.add_file(part("b.txt"), pieces).await.unwrap_err();
+    let refused = session.refuse(fault).await;
+    assert!(matches!(refused, UploadError::Request(_)), "{refused}");
+    let entry = service.activities(ActivityKind::Upload).await.remove(0);
+    assert_eq!(entry.details["files"][0]["sizeBytes"], 7);
+    assert_eq!(
+        entry.details["files"][1],
+        json!({"name": "b.txt", "contentType": "text/plain", "receivedBytes": 4})
+    );
+    assert!(service.blobs.paths().is_empty());
 }
 
 #[tokio::test]

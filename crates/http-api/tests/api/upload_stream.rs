@@ -133,6 +133,27 @@ fn a_connection_that_breaks_discards_what_was_staged_and_is_recorded() {
 }
 
 #[test]
+fn content_that_resembles_boundaries_is_read_as_fast_as_any_other() {
+    let world = World::new();
+    let time_of = |name: &str, content: &[u8]| {
+        let form = Form::new().file(name, "text/plain", &content.repeat(8 * MB / content.len()));
+        let request = request(&address_of(0, "attachments"), form.bytes());
+        let started = Instant::now();
+        assert_eq!(world.send(&request).status, 200);
+        started.elapsed()
+    };
+    let plain = time_of("plain.txt", b"aaaa");
+    for (name, content) in [
+        ("1.txt", &b"\r\n--"[..]),
+        ("2.txt", b"\r\r\r\r"),
+        ("3.txt", b"\r\n------test7MA4YWx\n"),
+    ] {
+        let spent = time_of(name, content);
+        assert!(spent < plain * 10, "{name}: {spent:?}, {plain:?} for plain text");
+    }
+}
+
+#[test]
 fn an_early_refusal_is_seen_by_a_sender_that_reads_only_at_the_end() {
     let world = World::new();
     let path = address_of(0, "attachments");

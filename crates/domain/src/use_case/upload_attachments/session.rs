@@ -1,6 +1,9 @@
 //! One upload on its way in: staged part by part, published whole or not at all, recorded either way.
 
+use std::pin::pin;
+
 use bytes::Bytes;
+use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
 
 use super::{UploadAttachments, UploadError};
@@ -11,34 +14,37 @@ use crate::model::{
     Activity, ActivityKind, Actor, AttachmentId, BlobRef, Lead, LeadAttachment, Timestamp, details,
 };
 use crate::port::{AddAttachments, BlobError, BlobPath, BlobStore, NewAttachment, StagedBlob};
+use crate::use_case::RequestFault;
 
-/// The name that every part of an upload bears (specification, uploadLeadAttachments).
+/// The name of every part of an upload (specification, uploadLeadAttachments).
 const PART_NAME: &str = "files";
 
 /// The type of a part that declares none (RFC 7578, section 4.4).
 const DEFAULT_PART_TYPE: &str = "text/plain";
 
-/// One request's files on their way in. Call [`start_file`](Self::start_file), [`write`](Self::write) and
-/// [`end_file`](Self::end_file) for each part in its order, then [`finish`](Self::finish). After an error, and
-/// when the body breaks off, call [`refuse`](Self::refuse): the first fault decides. Dropping the session
-/// discards what was staged.
+/// What stands at the head of a part of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartHead {
+    /// The part's own name.
+    pub name: String,
+    /// The file's name, as it came.
+    pub file_name: Option<String>,
+    /// The file's Content-Type, as it came.
+    pub content_type: Option<String>,
+}
+
+/// One request's files on their way in. Call [`add_file`](Self::add_file) for each part in its order, then
+/// [`finish`](Self::finish). After an error, and when the body breaks off, call [`refuse`](Self::refuse): the first
+/// fault decides. Dropping the session discards what was staged.
 #[derive(Debug)]
 pub struct UploadSession {
     upload: UploadAttachments,
     actor: Actor,
     lead: Lead,
     admission: FileAdmission,
-    current: Option<IncomingFile>,
     staged: Vec<StagedFile>,
-}
-
-#[derive(Debug)]
-struct IncomingFile {
-    name: FileName,
-    content_type: ContentType,
-    received: u64,
-    inspector: ContentInspector,
-    blob: Box<dyn StagedBlob>,
+    /// The files for the Activity record.
+    described: Vec<Value>,
 }
 
 #[derive(Debug)]
@@ -66,118 +72,91 @@ impl UploadSession {
             actor,
             lead,
             admission: FileAdmission::beside(&names),
-            current: None,
             staged: Vec::new(),
+            described: Vec::new(),
         }
     }
 
-    /// The next part's head. `declared_type` is its Content-Type as it came.
-    pub async fn start_file(
+    /// Judges and stages the next part's file while its pieces come in.
+    pub async fn add_file(
         &mut self,
-        part_name: &str,
-        file_name: Option<&str>,
-        declared_type: Option<&str>,
+        part: PartHead,
+        pieces: impl Stream<Item = Result<Bytes, RequestFault>>,
     ) -> Result<(), UploadError> {
-        if part_name != PART_NAME {
+        if part.name != PART_NAME {
             return Err(UploadError::UnexpectedPart {
-                part_name: part_name.to_owned(),
-                file_name: file_name.map(str::to_owned),
+                part_name: part.name,
+                file_name: part.file_name,
             });
         }
-        let name = FileName::parse(file_name.unwrap_or_default())?;
+        let name = FileName::parse(&part.file_name.unwrap_or_default())?;
         self.admission.admit(&name)?;
-        let content_type = ContentType::declared(&name, declared_type.unwrap_or(DEFAULT_PART_TYPE))?;
-        self.current = Some(IncomingFile {
-            inspector: ContentInspector::new(content_type, name.clone()),
-            name,
-            content_type,
-            received: 0,
-            blob: self.upload.blobs.stage().await?,
-        });
+        let declared = part.content_type.as_deref().unwrap_or(DEFAULT_PART_TYPE);
+        let content_type = ContentType::declared(&name, declared)?;
+
+        let mut received = 0;
+        let blobs = &*self.upload.blobs;
+        let staged = stage(blobs, name.clone(), content_type, pieces, &mut received).await;
+        let mut description = json!({"name": name.as_str(), "contentType": content_type.as_str()});
+        match &staged {
+            Ok(file) => {
+                description["sizeBytes"] = file.inspected.size_bytes.into();
+                description["sha256"] = file.inspected.sha256.as_str().into();
+            }
+            Err(_) => description["receivedBytes"] = received.into(),
+        }
+        self.described.push(description);
+        self.staged.push(staged?);
         Ok(())
     }
 
-    /// The next piece of the current file; pieces outside a file are passed over.
-    pub async fn write(&mut self, piece: Bytes) -> Result<(), UploadError> {
-        let Some(file) = &mut self.current else {
-            return Ok(());
-        };
-        file.received = file.received.saturating_add(piece.len() as u64);
-        file.inspector.push(&piece)?;
-        file.blob.write(piece).await?;
-        Ok(())
-    }
-
-    /// The current file is whole.
-    pub fn end_file(&mut self) -> Result<(), UploadError> {
-        let Some(file) = self.current.take() else {
-            return Ok(());
-        };
-        let name = file.name.clone();
-        let inspected = file.inspector.finish()?;
-        self.staged.push(StagedFile {
-            name,
-            content_type: file.content_type,
-            inspected,
-            blob: file.blob,
-        });
-        Ok(())
-    }
-
-    /// The request is whole: publishes the files and gives them to the lead. The lead's full list, oldest first.
-    pub async fn finish(mut self) -> Result<Vec<LeadAttachment>, UploadError> {
-        let admission = std::mem::replace(&mut self.admission, FileAdmission::beside([]));
-        if let Err(fault) = admission.finish() {
-            return Err(self.refuse(fault.into()).await);
+    /// Publishes the files and gives them to the lead, once the request is whole. Returns the lead's full list,
+    /// oldest first.
+    pub async fn finish(self) -> Result<Vec<LeadAttachment>, UploadError> {
+        if self.staged.is_empty() {
+            return Err(self.refuse(FileFault::NoFile.into()).await);
         }
         let entry = self.entry();
+        let requests = self.upload.requests.clone();
+        match self.keep(&entry).await {
+            Ok(list) => Ok(list),
+            Err(refusal) => Err(requests.refuse(entry, refusal).await),
+        }
+    }
+
+    async fn keep(self, entry: &Activity) -> Result<Vec<LeadAttachment>, UploadError> {
         let Self {
             upload, lead, staged, ..
         } = self;
-        let requests = &upload.requests;
-
         let mut files = Vec::with_capacity(staged.len());
         let mut blobs = Vec::with_capacity(staged.len());
         for file in staged {
-            let id = AttachmentId(requests.ids.uuid());
-            let path = format!(
-                "{}/{}/{id}-{}",
-                lead.organization_id,
-                lead.id,
-                file.name.blob_segment()
-            );
-            let path = BlobPath::parse(&path)
-                .ok_or_else(|| BlobError::Unavailable(format!("{path:?} is no place for a blob")))?;
-            files.push(describe(id, &file, &path, entry.at));
+            let id = AttachmentId(upload.requests.ids.uuid());
+            let path = blob_path(&lead, id, &file.name)?;
+            files.push(new_attachment(id, &file, &path, entry.at));
             blobs.push((path, file.blob));
         }
-
-        let published = publish(&*upload.blobs, blobs).await;
-        let refusal = match published {
-            Err(error) => UploadError::Blob(error),
-            Ok(paths) => {
-                // An error of the store leaves the blobs: the lead may have the files all the same, if only the
-                // answer was lost, and blobs that nothing refers to do less harm than references to nothing.
-                let added = requests
-                    .leads
-                    .add_attachments(&lead.organization_id, &lead.id, &files, &entry)
-                    .await?;
-                let refusal = match added {
-                    AddAttachments::Added(list) => return Ok(list),
-                    AddAttachments::LeadUnknown => UploadError::LeadUnknown,
-                    AddAttachments::LeadNotNew(status) => UploadError::LeadNotNew(status),
-                    AddAttachments::TooMany { existing } => too_many(&files, existing).into(),
-                    AddAttachments::DuplicateName(name) => FileFault::DuplicateName { name }.into(),
-                };
-                withdraw(&*upload.blobs, &paths).await;
-                refusal
-            }
+        let published = publish(&*upload.blobs, blobs).await?;
+        // An error of the store leaves the blobs: the lead may have the files all the same, if only the answer was
+        // lost, and blobs that nothing refers to do less harm than references to nothing.
+        let added = upload
+            .requests
+            .leads
+            .add_attachments(&lead.organization_id, &lead.id, &files, entry)
+            .await?;
+        let refusal = match added {
+            AddAttachments::Added(list) => return Ok(list),
+            AddAttachments::LeadUnknown => UploadError::LeadUnknown,
+            AddAttachments::LeadNotNew(status) => UploadError::LeadNotNew(status),
+            AddAttachments::TooMany { existing } => too_many(&files, existing).into(),
+            AddAttachments::DuplicateName(name) => FileFault::DuplicateName { name }.into(),
         };
-        Err(requests.refuse(entry, refusal).await)
+        withdraw(&*upload.blobs, &published).await;
+        Err(refusal)
     }
 
-    /// Ends the request without a file kept: what was staged is discarded and the refusal recorded (decision
-    /// C8). Answers the error to report.
+    /// Ends the request without keeping a file: discards what was staged and records the refusal (decision C8).
+    /// Returns the error to report.
     pub async fn refuse(self, error: UploadError) -> UploadError {
         let entry = self.entry();
         let requests = self.upload.requests.clone();
@@ -188,31 +167,49 @@ impl UploadSession {
 
     /// The entry of an accepted upload.
     fn entry(&self) -> Activity {
-        let whole = self.staged.iter().map(|file| {
-            json!({
-                "name": file.name.as_str(),
-                "contentType": file.content_type.as_str(),
-                "sizeBytes": file.inspected.size_bytes,
-                "sha256": file.inspected.sha256,
-            })
-        });
-        let broken_off = self.current.iter().map(|file| {
-            json!({
-                "name": file.name.as_str(),
-                "contentType": file.content_type.as_str(),
-                "receivedBytes": file.received,
-            })
-        });
-        let files: Vec<Value> = whole.chain(broken_off).collect();
         let requests = &self.upload.requests;
         let actor = self.actor.clone();
         let mut entry = requests.entry(ActivityKind::Upload, actor, &self.lead, "Files uploaded.");
-        entry.details = details(json!({ "files": files }));
+        entry.details = details(json!({ "files": self.described }));
         entry
     }
 }
 
-fn describe(id: AttachmentId, file: &StagedFile, path: &BlobPath, at: Timestamp) -> NewAttachment {
+/// Judges a file and stages it while its pieces come in; `received` counts their bytes.
+async fn stage(
+    store: &dyn BlobStore,
+    name: FileName,
+    content_type: ContentType,
+    pieces: impl Stream<Item = Result<Bytes, RequestFault>>,
+    received: &mut usize,
+) -> Result<StagedFile, UploadError> {
+    let mut blob = store.stage().await?;
+    let mut inspector = ContentInspector::new(content_type, name.clone());
+    let mut pieces = pin!(pieces);
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        *received += piece.len();
+        inspector.push(&piece)?;
+        blob.write(piece).await?;
+    }
+    Ok(StagedFile {
+        inspected: inspector.finish()?,
+        name,
+        content_type,
+        blob,
+    })
+}
+
+fn blob_path(lead: &Lead, id: AttachmentId, name: &FileName) -> Result<BlobPath, BlobError> {
+    let path = format!(
+        "{}/{}/{id}-{}",
+        lead.organization_id,
+        lead.id,
+        name.blob_segment()
+    );
+    BlobPath::parse(&path).ok_or_else(|| BlobError::Unavailable(format!("{path:?} is not a blob path")))
+}
+fn new_attachment(id: AttachmentId, file: &StagedFile, path: &BlobPath, at: Timestamp) -> NewAttachment {
     NewAttachment {
         attachment: LeadAttachment {
             id,

@@ -1,0 +1,76 @@
+//! The one storage that the setting `attachments.url` names, and its opening.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bidloop_domain::port::BlobStore;
+use rustls::ClientConfig;
+
+use crate::local_folder::{LocalFolder, OpenFolderError};
+use crate::s3_bucket::S3Bucket;
+use crate::storage_url::{StorageUrl, StorageUrlError};
+
+/// Which storage. The settings make sense, so only the storage itself can still fail.
+#[derive(Clone)]
+pub struct StorageSettings(Storage);
+
+#[derive(Clone)]
+enum Storage {
+    Folder(PathBuf),
+    Bucket(S3Bucket),
+}
+
+/// What is wrong with the settings of a storage.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StorageSettingsError {
+    /// The setting is not the address of a storage.
+    #[error(transparent)]
+    Url(#[from] StorageUrlError),
+    /// The bucket's settings (the `AWS_*` variables) do not make sense.
+    #[error("the settings of the bucket: {0}")]
+    Bucket(String),
+}
+
+impl StorageSettings {
+    /// Reads the setting `attachments.url`. Touches no disk and contacts no bucket.
+    ///
+    /// `aws_variables` are environment variables by name (`AWS_ACCESS_KEY_ID`, `AWS_REGION`, `AWS_ENDPOINT`,
+    /// `AWS_ALLOW_HTTP` …); those with other names are ignored. `tls` is for connections to a bucket, and names no
+    /// ALPN protocols.
+    pub fn parse(
+        url: &str,
+        aws_variables: impl IntoIterator<Item = (String, String)>,
+        tls: Arc<ClientConfig>,
+    ) -> Result<Self, StorageSettingsError> {
+        match StorageUrl::parse(url)? {
+            StorageUrl::Folder(folder) => Ok(Self::folder(folder)),
+            StorageUrl::Bucket { name, prefix } => S3Bucket::new(&name, &prefix, aws_variables, tls)
+                .map(|bucket| Self(Storage::Bucket(bucket)))
+                .map_err(|error| StorageSettingsError::Bucket(error.to_string())),
+        }
+    }
+
+    /// Attachments in this folder.
+    pub fn folder(folder: impl Into<PathBuf>) -> Self {
+        Self(Storage::Folder(folder.into()))
+    }
+
+    /// Opens the storage. Makes the folder if it is not there, and clears away what a crash left in its staging
+    /// folder. A bucket is not contacted.
+    pub async fn open(self) -> Result<Arc<dyn BlobStore>, OpenFolderError> {
+        Ok(match self.0 {
+            Storage::Folder(folder) => Arc::new(LocalFolder::open(folder).await?),
+            Storage::Bucket(bucket) => Arc::new(bucket),
+        })
+    }
+}
+
+/// Without the bucket's credentials.
+impl std::fmt::Debug for StorageSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Storage::Folder(folder) => f.debug_tuple("Folder").field(folder).finish(),
+            Storage::Bucket(_) => f.debug_tuple("Bucket").finish_non_exhaustive(),
+        }
+    }
+}
