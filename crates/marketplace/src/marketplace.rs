@@ -176,7 +176,7 @@ impl Marketplace for HyperMarketplace {
     }
 
     async fn job(&self, token: &str, id: &JobId) -> Result<LiveJob, MarketplaceError> {
-        let path = format!("/api/jobs/{}", percent_encode(id.as_ref()));
+        let path = format!("/api/jobs/{}", percent_encode(id.as_str()));
         let job = async {
             let request = self.request(Method::GET, &path, Some(token))?;
             let body = self.call(request, &[StatusCode::OK], MAX_ANSWER_BYTES).await?;

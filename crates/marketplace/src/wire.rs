@@ -195,7 +195,7 @@ struct ProposalBody<'a> {
 /// The body of `POST /api/proposals`.
 pub(crate) fn proposal_json(proposal: &Proposal) -> Vec<u8> {
     let body = ProposalBody {
-        job_id: proposal.job_id.as_ref(),
+        job_id: proposal.job_id.as_str(),
         cover_letter: proposal.cover_letter.as_str(),
         answers: &proposal.answers,
         terms: proposal.terms,

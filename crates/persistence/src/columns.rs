@@ -12,6 +12,7 @@ use diesel::sqlite::Sqlite;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::Write as _;
+use std::str::FromStr;
 use uuid::Uuid;
 
 use crate::failure::Failure;
@@ -121,8 +122,8 @@ pub(crate) fn read<T, E>(column: &str, value: &str, parsed: Result<T, E>) -> Res
 }
 
 /// A stored word as the domain's enum; `column` names it in the log if it is none of its words.
-pub(crate) fn word<T>(column: &str, value: &str, parse: fn(&str) -> Option<T>) -> Result<T, Failure> {
-    read(column, value, parse(value).ok_or(()))
+pub(crate) fn word<T: FromStr>(column: &str, value: &str) -> Result<T, Failure> {
+    read(column, value, value.parse())
 }
 
 /// A stored UUID; `column` names it in the log if it is none.

@@ -60,7 +60,7 @@ pub async fn a_changed_job_gets_a_new_sequence_number(stores: Stores) {
     let again = changed("1", 0, "Changed", &["camp"]);
     world.ingest(at(60), vec![again.clone()]).await;
     let after = world.stored_jobs().await;
-    let ids: Vec<&str> = after.iter().map(|stored| stored.id.as_ref()).collect();
+    let ids: Vec<&str> = after.iter().map(|stored| stored.id.as_str()).collect();
     assert_eq!(ids, ["1", "2"], "newest first, and the former content is gone");
     assert!(after[0].seq > before[0].seq);
     assert_eq!(after[0].json, again.json);

@@ -91,7 +91,7 @@ async fn switch(
         .unwrap();
     let matched: Vec<i64> = jobs
         .iter()
-        .filter(|job| ids.contains(&job.id.as_ref()))
+        .filter(|job| ids.contains(&job.id.as_str()))
         .map(|job| job.seq)
         .collect();
     world
@@ -197,7 +197,7 @@ pub async fn stored_jobs_are_read_newest_first_below_a_bound_and_up_to_the_water
         before = Some(last.seq);
         read.extend(page);
     }
-    let ids: Vec<&str> = read.iter().map(|job| job.id.as_ref()).collect();
+    let ids: Vec<&str> = read.iter().map(|job| job.id.as_str()).collect();
     assert_eq!(ids, ["3", "2", "4", "1"]);
 }
 
@@ -302,7 +302,7 @@ pub async fn jobs_are_read_by_their_numbers_and_those_that_are_gone_passed_over(
         .await
         .unwrap();
     world
-        .ingest(at(30), vec![titled_job(jobs[1].id.as_ref(), at(1), "Cobol", &[])])
+        .ingest(at(30), vec![titled_job(jobs[1].id.as_str(), at(1), "Cobol", &[])])
         .await;
     let asked = [jobs[3].seq, jobs[1].seq, jobs[0].seq, watermark + 1_000];
     let mut read = world.stores.matches.jobs_at(&asked).await.unwrap();
@@ -403,7 +403,7 @@ pub async fn a_sequence_number_that_is_gone_is_passed_over(stores: Stores) {
         .await
         .unwrap()
         .iter()
-        .filter(|job| ["3", "4"].contains(&job.id.as_ref()))
+        .filter(|job| ["3", "4"].contains(&job.id.as_str()))
         .map(|job| job.seq)
         .collect();
     // Both change while the backfill runs: 3 matches no longer, 4 does.

@@ -2,7 +2,7 @@
 //! submitters do at once have a file of their own.
 
 use bidloop_domain::bidding::{Reason, ReasonCode};
-use bidloop_domain::model::{BidEnd, BidId, Connects, Lead, LeadStatus, Proposal};
+use bidloop_domain::model::{BidEnd, BidId, Connects, Lead, LeadStatus, Proposal, VariantArray};
 use bidloop_domain::port::{AccountReading, ClaimedBid, ProvisioningChange};
 
 use crate::Stores;
@@ -324,8 +324,8 @@ pub async fn a_submitted_bid_leaves_its_proposal_on_the_lead_and_tells_the_recei
 
 pub async fn a_refused_bid_leaves_its_reason_on_the_lead(stores: Stores) {
     let world = World::new(stores).await;
-    let leads = world.new_leads(ReasonCode::ALL.len(), at(0)).await;
-    for (lead, code) in leads.iter().zip(ReasonCode::ALL) {
+    let leads = world.new_leads(ReasonCode::VARIANTS.len(), at(0)).await;
+    for (lead, &code) in leads.iter().zip(ReasonCode::VARIANTS) {
         world.bid_to_the_end(lead, refused_bid(code), at(1)).await;
         let context = world.context(lead).await;
         assert_eq!(context.lead.lead.status, LeadStatus::from(code.status()));

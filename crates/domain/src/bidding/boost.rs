@@ -107,7 +107,7 @@ fn plan(input: BoostInput<'_>, steps: &mut Vec<ExplanationStep>) -> Result<Boost
     );
 
     if !config.boosting_enabled {
-        let source = config.source_of("boostingEnabled").as_str();
+        let source = config.source_of("boostingEnabled");
         steps.push(ExplanationStep::new(
             "boost_off",
             format!("Boosting is off (from {source})."),
@@ -137,7 +137,7 @@ fn plan(input: BoostInput<'_>, steps: &mut Vec<ExplanationStep>) -> Result<Boost
             Err(Reason::new(ReasonCode::InsufficientBoostConnects, lack.clone())),
         ),
     };
-    let source = config.source_of("insufficientBoostConnectsAction").as_str();
+    let source = config.source_of("insufficientBoostConnectsAction");
     steps.push(
         ExplanationStep::new(
             "boost_connects",

@@ -38,7 +38,7 @@ pub fn simulate(config: &EffectiveConfig, job: &JobTerms, profile_rate: Option<f
         mode: OfferMode::DryRun,
     });
     let mut steps = outcome.steps;
-    let source = config.source_of("boostingEnabled").as_str();
+    let source = config.source_of("boostingEnabled");
     let boost_connects = if config.boosting_enabled {
         steps.push(ExplanationStep::new(
             "boost_unknown",

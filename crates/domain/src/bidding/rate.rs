@@ -113,13 +113,13 @@ fn fixed_price(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
 fn hourly_rate(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
     let config = input.config;
     let strategy = config.bidding_hourly_rate_strategy;
-    let source = config.source_of("biddingHourlyRateStrategy").as_str();
+    let source = config.source_of("biddingHourlyRateStrategy");
     steps.say(
         ExplanationStep::new(
             "strategy",
-            format!("The rate is chosen by {} (from {source}).", strategy.as_str()),
+            format!("The rate is chosen by {strategy} (from {source})."),
         )
-        .with("strategy", strategy.as_str()),
+        .with("strategy", strategy.into_str()),
     );
     match strategy {
         HourlyRateStrategy::MatchJobBudget => match_job_budget(input, steps),
@@ -129,7 +129,7 @@ fn hourly_rate(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
         }
         HourlyRateStrategy::FixedRate => {
             let rate = config.bidding_fixed_hourly_rate.ok_or("no fixed rate is set")?;
-            let source = config.source_of("biddingFixedHourlyRate").as_str();
+            let source = config.source_of("biddingFixedHourlyRate");
             steps.say(
                 ExplanationStep::new(
                     "fixed_rate",
@@ -220,7 +220,7 @@ fn smart_bidding(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
             format!(
                 "Raised to the lowest rate allowed, {} (from {}).",
                 usd(floor.to_decimal()),
-                input.config.source_of("biddingMinHourlyRate").as_str()
+                input.config.source_of("biddingMinHourlyRate")
             ),
         )
         .with("biddingMinHourlyRate", dollars(floor.to_decimal()))
@@ -303,10 +303,7 @@ fn share(config: &EffectiveConfig, reference: Decimal, name: &str, steps: &mut S
                 usd(amount.to_decimal())
             ),
         )
-        .with(
-            "biddingHourlyRatePercentage",
-            serde_json::Number::from(percentage),
-        )
+        .with("biddingHourlyRatePercentage", percentage.to_number())
         .with("reference", dollars(reference))
         .with("amount", amount.to_number()),
     );

@@ -41,8 +41,8 @@ pub fn check_required_rates(config: &EffectiveConfig) -> Option<ValidationFault>
         code,
         message: format!(
             "the strategy {} (set by {}) needs {field} in the request, the lead or the campaign",
-            config.bidding_hourly_rate_strategy.as_str(),
-            config.source_of("biddingHourlyRateStrategy").as_str(),
+            config.bidding_hourly_rate_strategy,
+            config.source_of("biddingHourlyRateStrategy"),
         ),
         options: None,
     })

@@ -269,14 +269,13 @@ fn judge_live_state(
     steps.push(ExplanationStep::new("job_status", "The job is open."));
 
     if live.already_hired {
-        let source = config.source_of("alreadyHiredAction").as_str();
-        let skips = config.already_hired_action == AlreadyHiredAction::Skip;
-        let action = if skips { "skip" } else { "bid" };
+        let source = config.source_of("alreadyHiredAction");
+        let action = config.already_hired_action;
         steps.push(ExplanationStep::new(
             "already_hired",
             format!("The client already hired someone; alreadyHiredAction is {action} (from {source})."),
         ));
-        if skips {
+        if action == AlreadyHiredAction::Skip {
             return Err(Reason::new(
                 ReasonCode::AlreadyHired,
                 "the client already hired someone for the job",
@@ -285,9 +284,8 @@ fn judge_live_state(
     }
 
     if !live.warnings.is_empty() {
-        let source = config.source_of("bidWithWarning").as_str();
-        let skips = config.bid_with_warning == BidWithWarning::Skip;
-        let action = if skips { "skip" } else { "bid" };
+        let source = config.source_of("bidWithWarning");
+        let action = config.bid_with_warning;
         let shown: Vec<String> = live
             .warnings
             .iter()
@@ -307,7 +305,7 @@ fn judge_live_state(
                     .collect::<Vec<_>>(),
             ),
         );
-        if skips {
+        if action == BidWithWarning::Skip {
             return Err(Reason::new(
                 ReasonCode::JobWarning,
                 format!("the marketplace warns: {shown}"),

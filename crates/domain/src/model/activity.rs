@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use strum::{Display, EnumString, IntoStaticStr};
 
 use super::{ActivityId, ApiKeyId, CampaignId, LeadId, OrganizationId, Timestamp};
 
 /// What an entry is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum ActivityKind {
     /// A bid request, by API or by template.
     Bid,
@@ -19,33 +21,6 @@ pub enum ActivityKind {
     Delivery,
     /// The end of a queued bid.
     Submission,
-}
-
-impl ActivityKind {
-    /// All kinds.
-    pub const ALL: [Self; 5] = [
-        Self::Bid,
-        Self::Rejection,
-        Self::Upload,
-        Self::Delivery,
-        Self::Submission,
-    ];
-
-    /// The word used on the wire and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Bid => "bid",
-            Self::Rejection => "rejection",
-            Self::Upload => "upload",
-            Self::Delivery => "delivery",
-            Self::Submission => "submission",
-        }
-    }
-
-    /// The inverse of [`as_str`](Self::as_str).
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
-    }
 }
 
 /// Who acted.
@@ -90,8 +65,9 @@ impl Actor {
 }
 
 /// Kinds of actors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum ActorKind {
     /// A program with an API key.
     ApiKey,
@@ -101,25 +77,6 @@ pub enum ActorKind {
     Command,
     /// The service itself.
     Service,
-}
-
-impl ActorKind {
-    /// The word used on the wire and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ApiKey => "api_key",
-            Self::User => "user",
-            Self::Command => "command",
-            Self::Service => "service",
-        }
-    }
-
-    /// The inverse of [`as_str`](Self::as_str).
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::ApiKey, Self::User, Self::Command, Self::Service]
-            .into_iter()
-            .find(|kind| kind.as_str() == word)
-    }
 }
 
 /// One entry. Its JSON is a line of `bidloop activity` (contract section 1).

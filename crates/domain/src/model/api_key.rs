@@ -1,36 +1,37 @@
 //! API keys: `lk_` and 64 hexadecimal characters; stored as their SHA-256 only (decision D5).
 
-use std::fmt;
-
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{ApiKeyId, OrganizationId, Subscription, Timestamp};
+use super::{ApiKeyId, OrganizationId, Secret, Subscription, Timestamp};
 
-/// Why a text is no API key.
+/// A text that is not an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an API key is `lk_` followed by 64 hexadecimal characters")]
 pub struct InvalidApiKey;
 
-/// An API key as a caller presents it. Its `Debug` form hides it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ApiKey(String);
+/// An API key as a caller presents it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey(Secret<String>);
 
 impl ApiKey {
     /// Checks the form (specification, Authentication 2).
+    ///
+    /// # Errors
+    /// [`InvalidApiKey`] if `text` does not have the form.
     ///
     /// ```
     /// use bidloop_domain::model::ApiKey;
     ///
     /// let key = ApiKey::parse(&format!("lk_{}", "0a".repeat(32)))?;
-    /// assert_eq!(format!("{key:?}"), "ApiKey(lk_…)");
+    /// assert_eq!(format!("{key:?}"), "ApiKey(Secret(…))");
     /// assert!(ApiKey::parse("lk_short").is_err());
     /// # Ok::<(), bidloop_domain::model::InvalidApiKey>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, InvalidApiKey> {
         let digits = text.strip_prefix("lk_").ok_or(InvalidApiKey)?;
         if digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-            Ok(Self(text.to_owned()))
+            Ok(Self(Secret::new(text.to_owned())))
         } else {
             Err(InvalidApiKey)
         }
@@ -38,23 +39,17 @@ impl ApiKey {
 
     /// The key made of 32 random bytes.
     pub fn from_random(bytes: [u8; 32]) -> Self {
-        Self(format!("lk_{}", hex::encode(bytes)))
+        Self(Secret::new(format!("lk_{}", hex::encode(bytes))))
     }
 
-    /// The key in full, for its one showing.
+    /// The key in the clear, to show it once to its creator.
     pub fn expose(&self) -> &str {
-        &self.0
+        self.0.expose()
     }
 
-    /// What is stored and looked up.
+    /// The digest under which the key is stored and looked up.
     pub fn hash(&self) -> ApiKeyHash {
-        ApiKeyHash(hex::encode(Sha256::digest(self.0.as_bytes())))
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ApiKey(lk_…)")
+        ApiKeyHash(hex::encode(Sha256::digest(self.expose())))
     }
 }
 
@@ -63,7 +58,7 @@ impl fmt::Debug for ApiKey {
 pub struct ApiKeyHash(String);
 
 impl ApiKeyHash {
-    /// A digest as the store holds it.
+    /// A stored digest.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }
@@ -74,33 +69,33 @@ impl ApiKeyHash {
     }
 }
 
-/// What is known of a key; never the key.
+/// An API key's record; the key itself is not stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKeyRecord {
-    /// Its id.
+    /// Unique within the organization.
     pub id: ApiKeyId,
-    /// Its organization.
+    /// The organization that the key authenticates.
     #[serde(skip)]
     pub organization_id: OrganizationId,
     /// Shown as the actor in the Activity record.
     pub name: String,
-    /// UNIX milliseconds.
+    /// When the key was created.
     pub created_at: Timestamp,
-    /// Last request that the key was accepted for, to within a few seconds.
+    /// The last request that was accepted with the key, to within a few seconds; `None` before the first.
     pub last_used_at: Option<Timestamp>,
-    /// From when on it is refused.
+    /// The moment from which the key is refused; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// When the key was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// A key found by its digest, with what decides whether it works.
+/// A key found by its digest, with all that decides whether it works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundApiKey {
-    /// The key.
+    /// The key's record.
     pub record: ApiKeyRecord,
-    /// Its organization's subscription.
+    /// The organization's subscription.
     pub subscription: Subscription,
 }
 

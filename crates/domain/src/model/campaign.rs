@@ -1,12 +1,27 @@
 //! Campaigns: their mode, their state, and what they may do.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use super::{AccountId, BiddingConfig, BlobRef, CampaignId, OrganizationId, Subscription};
 
 /// Who decides on a campaign's leads (decision D1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CampaignMode {
     /// The service writes and submits the bid.
     Automatic,
@@ -14,48 +29,17 @@ pub enum CampaignMode {
     External,
 }
 
-impl CampaignMode {
-    /// The word used on the wire and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Automatic => "automatic",
-            Self::External => "external",
-        }
-    }
-
-    /// The inverse of [`as_str`](Self::as_str).
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Automatic, Self::External]
-            .into_iter()
-            .find(|mode| mode.as_str() == word)
-    }
-}
-
 /// Whether a campaign acts by itself (decision D1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CampaignState {
     /// Acts on every job that arrives and matches.
     Active,
     /// Matches and lists only, and does what it is told through the API.
     Paused,
-}
-
-impl CampaignState {
-    /// The word used on the wire and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-        }
-    }
-
-    /// The inverse of [`as_str`](Self::as_str).
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Active, Self::Paused]
-            .into_iter()
-            .find(|state| state.as_str() == word)
-    }
 }
 
 /// What a campaign does with a job that has just become a match.

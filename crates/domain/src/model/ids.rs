@@ -1,5 +1,7 @@
-//! Newtypes for ids. A look-up takes the organization beside the id, so what belongs to another organization
-//! does not exist.
+//! Typed ids. Look-ups take the organization beside the id, so another organization's entities do not exist.
+//!
+//! Text ids are checked by `parse` and read by `as_str`. Ids that the service makes are UUIDs, or derived from what
+//! they identify, so that recording an entity twice records it once.
 
 use std::fmt;
 
@@ -7,30 +9,42 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::JobId;
-
-/// Why a text is no id of the caller's choosing.
+/// A text that is not an id of the wanted kind; says what such an id is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an id is 1 to 64 characters of A-Z a-z 0-9 _ -")]
-pub struct InvalidId;
+#[error("an id is {0}")]
+pub struct InvalidId(&'static str);
 
-macro_rules! caller_id {
-    ($(#[$doc:meta])* $name:ident) => {
+const NAME_RULE: &str = "1 to 64 characters of A-Z a-z 0-9 _ -";
+
+fn is_name(text: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    (1..=64).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+const JOB_ID_RULE: &str = "1 to 256 characters, none of them a control character";
+
+fn is_job_id(text: &str) -> bool {
+    let short = text.len() <= 256 || text.chars().count() <= 256;
+    short && !text.is_empty() && !text.chars().any(char::is_control)
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident: $is_valid:ident, $rule:ident) => {
         $(#[$doc])*
-        ///
-        /// Chosen by the caller: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
         impl $name {
-            /// Checks length and characters.
+            /// Checks the characters and their number.
+            ///
+            /// # Errors
+            /// [`InvalidId`] if `text` is not an id of this kind.
             pub fn parse(text: &str) -> Result<Self, InvalidId> {
-                let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-                if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
+                if $is_valid(text) {
                     Ok(Self(text.to_owned()))
                 } else {
-                    Err(InvalidId)
+                    Err(InvalidId($rule))
                 }
             }
 
@@ -42,6 +56,7 @@ macro_rules! caller_id {
 
         impl TryFrom<String> for $name {
             type Error = InvalidId;
+
             fn try_from(text: String) -> Result<Self, InvalidId> {
                 Self::parse(&text)
             }
@@ -61,81 +76,81 @@ macro_rules! caller_id {
     };
 }
 
-caller_id!(
-    /// An organization; unique in the installation.
-    OrganizationId
+text_id!(
+    /// An organization's id, chosen by the caller; unique in the installation.
+    OrganizationId: is_name, NAME_RULE
 );
-caller_id!(
-    /// A campaign; unique within its organization.
-    CampaignId
+text_id!(
+    /// A campaign's id, chosen by the caller; unique within its organization.
+    CampaignId: is_name, NAME_RULE
 );
-caller_id!(
-    /// A saved filter; unique within its organization.
-    FilterId
+text_id!(
+    /// A saved filter's id, chosen by the caller; unique within its organization.
+    FilterId: is_name, NAME_RULE
 );
-caller_id!(
-    /// A webhook endpoint; unique within its organization.
-    EndpointId
+text_id!(
+    /// A webhook endpoint's id, chosen by the caller; unique within its organization.
+    EndpointId: is_name, NAME_RULE
 );
-caller_id!(
-    /// A bidder account; unique within its organization.
-    AccountId
+text_id!(
+    /// A bidder account's id, chosen by the caller; unique within its organization.
+    AccountId: is_name, NAME_RULE
 );
-caller_id!(
-    /// An API key's id (never the key itself); unique within its organization.
-    ApiKeyId
+text_id!(
+    /// An API key's id, never the key itself; unique within its organization.
+    ApiKeyId: is_name, NAME_RULE
+);
+text_id!(
+    /// A lead's id, made by the service; unique in the installation.
+    LeadId: is_name, NAME_RULE
+);
+text_id!(
+    /// The marketplace's id of a job: 1 to 256 characters, none of them a control character.
+    ///
+    /// ```
+    /// use bidloop_domain::model::JobId;
+    ///
+    /// let id = JobId::parse("1770220326750362358")?;
+    /// assert_eq!(id.as_str(), "1770220326750362358");
+    /// assert!(JobId::parse("").is_err());
+    /// # Ok::<(), bidloop_domain::model::InvalidId>(())
+    /// ```
+    JobId: is_job_id, JOB_ID_RULE
 );
 
 impl ApiKeyId {
-    /// The id made of six random bytes, for a key whose creator chose none.
+    /// The id made of six random bytes, for a key without an id of its creator's choice.
     pub fn random(bytes: [u8; 6]) -> Self {
         Self(format!("key_{}", hex::encode(bytes)))
     }
 }
 
-/// A lead; made by the service, unique everywhere, and the same whenever the same job becomes a lead of the same
-/// campaign: so creating a lead twice creates it once.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct LeadId(String);
-
 impl LeadId {
-    /// The id of the lead that `job` is in `campaign`.
+    /// The id of the lead that `job` is in `campaign`. The same job always gives the same lead of a campaign.
     ///
     /// ```
     /// use bidloop_domain::model::{CampaignId, JobId, LeadId, OrganizationId};
     ///
     /// let organization = OrganizationId::parse("org_acme")?;
     /// let campaign = CampaignId::parse("camp_ext")?;
-    /// let job = JobId::new("177022")?;
+    /// let job = JobId::parse("177022")?;
     /// let lead = LeadId::derive(&organization, &campaign, &job);
     /// assert!(lead.as_str().starts_with("ld_"));
     /// assert_eq!(lead, LeadId::derive(&organization, &campaign, &job));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), bidloop_domain::model::InvalidId>(())
     /// ```
     pub fn derive(organization: &OrganizationId, campaign: &CampaignId, job: &JobId) -> Self {
         let mut hash = Sha256::new();
-        for part in [organization.as_str(), campaign.as_str(), job.as_ref()] {
-            hash.update(part.as_bytes());
+        for part in [&organization.0, &campaign.0, &job.0] {
+            hash.update(part);
             hash.update([0]);
         }
         Self(format!("ld_{}", hex::encode(&hash.finalize()[..16])))
     }
 
-    /// A lead id as a caller gave it; one that the service never made finds no lead.
+    /// An id that is not checked: one that the service never made finds no lead.
     pub fn from_caller(text: &str) -> Self {
         Self(text.to_owned())
-    }
-
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for LeadId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
@@ -155,62 +170,80 @@ macro_rules! uuid_id {
 }
 
 uuid_id!(
-    /// A bid. Its text is the idempotency key under which the marketplace gets the proposal; the next bid on a
-    /// reopened lead is a new one (decision B1).
+    /// A bid's id, and its idempotency key at the marketplace. The next bid on a reopened lead has a new one
+    /// (decision B1).
     BidId
 );
 uuid_id!(
-    /// A delivery: one event to one endpoint (decision C2).
+    /// The id of a delivery, which is one event to one endpoint (decision C2).
     DeliveryId
 );
 uuid_id!(
-    /// An occurrence that is delivered to every endpoint concerned: a lead that became due, the end of a bid,
-    /// a dry run.
+    /// The id of an event, which is delivered to all subscribed endpoints: a new lead, the end of a bid, a dry run.
     EventId
 );
 uuid_id!(
-    /// An entry of the Activity record.
+    /// The id of an entry of the Activity record.
     ActivityId
 );
 uuid_id!(
-    /// An uploaded attachment.
+    /// The id of an uploaded attachment.
     AttachmentId
 );
 
-/// The name space of the ids derived below; random, fixed for ever.
+/// The name space of the ids derived below. It must never change.
 const NAMESPACE: Uuid = Uuid::from_u128(0x6f1c_9e0a_5d0b_4c57_9a68_1f2f_b1d7_0c3e);
 
+fn derived(name_space: &Uuid, name: &str) -> Uuid {
+    Uuid::new_v5(name_space, name.as_bytes())
+}
+
 impl EventId {
-    /// The `job.new` event of a lead: there is one, however often its job is seen.
+    /// The `job.new` event of a lead. A lead has one, however often its job is seen.
     pub fn job_new(lead: &LeadId) -> Self {
-        Self(Uuid::new_v5(&NAMESPACE, format!("job.new\0{lead}").as_bytes()))
+        Self(derived(&NAMESPACE, &format!("job.new\0{lead}")))
     }
 
-    /// The `bid_complete` event of a bid: there is one, whoever records its end.
+    /// The `bid_complete` event of a bid. A bid has one, whichever process records its end.
     pub fn bid_complete(bid: BidId) -> Self {
-        Self(Uuid::new_v5(
-            &NAMESPACE,
-            format!("bid_complete\0{bid}").as_bytes(),
-        ))
+        Self(derived(&NAMESPACE, &format!("bid_complete\0{bid}")))
     }
 }
 
 impl DeliveryId {
     /// The delivery of `event` to `endpoint`: recording it twice records it once.
     pub fn derive(event: EventId, organization: &OrganizationId, endpoint: &EndpointId) -> Self {
-        Self(Uuid::new_v5(
-            &event.0,
-            format!("{organization}\0{endpoint}").as_bytes(),
-        ))
+        Self(derived(&event.0, &format!("{organization}\0{endpoint}")))
     }
 }
 
 impl ActivityId {
     /// The Activity entry of a delivery's end.
     pub fn of_delivery(delivery: DeliveryId) -> Self {
-        Self(Uuid::new_v5(
-            &NAMESPACE,
-            format!("delivery\0{delivery}").as_bytes(),
-        ))
+        Self(derived(&NAMESPACE, &format!("delivery\0{delivery}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_1_to_64_characters_of_a_closed_set() {
+        assert!(CampaignId::parse("A-z_09").is_ok());
+        assert!(CampaignId::parse(&"x".repeat(64)).is_ok());
+        for refused in ["", "a b", "é", "a/b", "a\0", &"x".repeat(65)] {
+            assert!(CampaignId::parse(refused).is_err(), "{refused:?}");
+        }
+        let stored = serde_json::from_str::<CampaignId>("\"a b\"");
+        assert!(stored.unwrap_err().to_string().contains("1 to 64 characters"));
+    }
+
+    #[test]
+    fn job_ids_are_neither_empty_nor_long_nor_hold_control_characters() {
+        assert!(JobId::parse(&"é".repeat(256)).is_ok());
+        for refused in ["", "a\0b", &"x".repeat(257), &"é".repeat(257)] {
+            assert!(JobId::parse(refused).is_err(), "{refused:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! A job post as the marketplace's feed carries it: its typed form, and the questions that filters and bids ask.
+//! A job post as the marketplace's feed carries it.
 //!
-//! Owns the reading of one post and its own rules (which kind of job it is, how many weekly hours it names). Does
-//! not own the post's raw JSON, which is stored and listed as served, nor the lead made from it.
+//! Owns the typed form of a post and what follows from its fields: how it pays, its weekly hours, the client's open
+//! jobs. Does not own the post's raw JSON, which is stored and listed as served, nor the lead made from it.
 
 use std::fmt;
 
@@ -9,85 +9,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::object::{Object, optional_object, optional_objects};
-use super::{PaymentKind, Timestamp, number};
-
-/// The marketplace's identifier of a job: not empty, at most 256 characters, no control characters.
-///
-/// ```
-/// use bidloop_domain::model::JobId;
-///
-/// let id = JobId::new("1770220326750362358")?;
-/// assert_eq!(id.as_ref(), "1770220326750362358");
-/// assert!(JobId::new("").is_err());
-/// # Ok::<(), bidloop_domain::model::JobIdError>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct JobId(String);
-
-impl JobId {
-    /// The most characters an identifier may have.
-    pub const MAX_CHARS: usize = 256;
-
-    /// Checks `id` and takes it.
-    pub fn new(id: impl Into<String>) -> Result<Self, JobIdError> {
-        let id = id.into();
-        if id.is_empty() {
-            return Err(JobIdError::Empty);
-        }
-        if id.len() > Self::MAX_CHARS && id.chars().count() > Self::MAX_CHARS {
-            return Err(JobIdError::TooLong);
-        }
-        if id.chars().any(char::is_control) {
-            return Err(JobIdError::ControlCharacter);
-        }
-        Ok(Self(id))
-    }
-}
-
-impl TryFrom<String> for JobId {
-    type Error = JobIdError;
-
-    fn try_from(id: String) -> Result<Self, JobIdError> {
-        Self::new(id)
-    }
-}
-
-impl From<JobId> for String {
-    fn from(id: JobId) -> Self {
-        id.0
-    }
-}
-
-impl AsRef<str> for JobId {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Why a text is no [`JobId`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum JobIdError {
-    #[error("a job's id must not be empty")]
-    Empty,
-    #[error("a job's id has at most {} characters", JobId::MAX_CHARS)]
-    TooLong,
-    #[error("a job's id must not hold control characters")]
-    ControlCharacter,
-}
+use super::{JobId, PaymentKind, Timestamp, number};
 
 /// One job post of the marketplace's feed (`JobPost` of the marketplace protocol).
 ///
-/// Everything but the first six fields may be null or missing, and unknown fields are passed over. A field
-/// of the wrong type makes the whole post faulty: it departs from the protocol and is passed over (decision
-/// D2, `docs/rules.md#d2`). Texts such as `paymentType` are kept as they came, since the marketplace may write
-/// values that we have not seen.
+/// All fields but the first six may be null or missing, which means that the marketplace does not say. Unknown
+/// fields are ignored. A field of the wrong type makes the whole post faulty, and a faulty post is skipped (decision
+/// D2, `docs/rules.md#d2`). Texts such as `paymentType` are kept as served, since the marketplace may write new
+/// values.
 ///
 /// ```
 /// use bidloop_domain::model::{JobPost, PaymentKind};
@@ -110,45 +39,51 @@ pub enum JobIdError {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobPost {
+    /// The marketplace's id of the job.
     pub id: JobId,
-    /// The marketplace's opaque job cipher.
+    /// The marketplace's opaque second id, as it stands in the job's address.
     pub ciphertext: String,
+    /// The job's title, plain text.
     pub title: String,
+    /// The job's description, plain text.
     pub description: String,
-    /// The job's page on the marketplace, absolute or relative to its base address.
+    /// The job's page on the marketplace, absolute or relative to the marketplace's base address.
     pub url: String,
+    /// When the client posted the job, in UNIX milliseconds.
     #[serde(deserialize_with = "posted_at")]
     pub posted_at: Timestamp,
-    #[serde(default)]
+    /// The job's category, such as `Web Development`.
     pub category: Option<String>,
-    #[serde(default)]
+    /// The occupation within the category.
     pub occupation: Option<String>,
+    /// The skills tagged on the job.
     #[serde(default, deserialize_with = "optional_objects")]
     pub skills: Option<Vec<Skill>>,
     /// Screening questions; a bid quotes them verbatim.
-    #[serde(default)]
     pub questions: Option<Vec<String>>,
-    #[serde(default)]
+    /// Such as `One-time project`.
     pub project_type: Option<String>,
-    #[serde(default)]
+    /// Such as `1 to 3 months`.
     pub project_duration: Option<String>,
-    #[serde(default)]
+    /// Whether the client paid to have the job featured.
     pub is_featured: Option<bool>,
     /// Who the marketplace allows to apply (`Worldwide`, `USOnly`, `UKOnly`), not where the client is.
-    #[serde(default)]
     pub region: Option<String>,
+    /// The job's terms.
     #[serde(default, deserialize_with = "optional_object")]
     pub metadata: Option<JobMetadata>,
+    /// What the marketplace says about the client.
     #[serde(default, deserialize_with = "optional_object")]
     pub client_info: Option<ClientInfo>,
+    /// The files on the job post.
     #[serde(default, deserialize_with = "optional_objects")]
     pub attachments: Option<Vec<JobAttachment>>,
+    /// What the client asks of bidders.
     #[serde(default, deserialize_with = "optional_object")]
     pub vendor_qualifications: Option<VendorQualifications>,
     /// The client's reviews, as the marketplace writes them.
-    #[serde(default)]
     pub client_reviews: Option<Vec<Value>>,
-    /// The client's other open postings.
+    /// The client's other open posts.
     #[serde(default, deserialize_with = "optional_objects")]
     pub open_jobs: Option<Vec<OpenJob>>,
 }
@@ -160,19 +95,22 @@ fn posted_at<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Timest
 /// A skill tagged on a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skill {
+    /// The skill's name, such as `Rust`.
     pub name: String,
 }
 
-/// What the marketplace says about a job's terms (`LeadMetadata` of the specification).
+/// A job's terms (`LeadMetadata` of the specification). A missing field is unknown.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobMetadata {
+    /// Such as `Entry Level`, `Intermediate` or `Expert`.
     pub experience_level: Option<String>,
     /// `Hourly`, `Fixed-price` or `Fixed`; see [`JobPost::payment_kind`].
     pub payment_type: Option<String>,
+    /// The client's hourly budget.
     #[serde(deserialize_with = "optional_object")]
     pub hourly_rate: Option<HourlyRange>,
-    /// USD.
+    /// The price of a fixed-price job, in USD.
     pub fixed_price: Option<f64>,
     /// A project length, or an hours-per-week text.
     pub duration: Option<String>,
@@ -184,7 +122,9 @@ pub struct JobMetadata {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HourlyRange {
+    /// The lower end; `None` if the client names none.
     pub min: Option<f64>,
+    /// The upper end; `None` if the client names none.
     pub max: Option<f64>,
 }
 
@@ -195,38 +135,51 @@ impl HourlyRange {
     }
 }
 
-/// What the marketplace says about a job's client (`LeadClientInfo` of the specification).
+/// What the marketplace says about a job's client (`LeadClientInfo` of the specification). A missing field is
+/// unknown.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClientInfo {
+    /// Whether the client's payment method is verified.
     pub is_payment_verified: Option<bool>,
+    /// Whether the client's phone number is verified.
     pub is_phone_verified: Option<bool>,
-    /// Average feedback score, 0 to 5.
+    /// The average feedback score, 0 to 5.
     pub rating: Option<f64>,
+    /// How many reviews the client has received.
     #[serde(deserialize_with = "number::optional_whole")]
     pub number_of_reviews: Option<i64>,
+    /// The client's country, as the marketplace writes it.
     pub country: Option<String>,
+    /// The client's region, as the marketplace writes it.
     pub region: Option<String>,
     /// Lifetime spending in USD.
     pub total_spent: Option<f64>,
+    /// How many freelancers the client has hired.
     #[serde(deserialize_with = "number::optional_whole")]
     pub number_of_hires: Option<i64>,
+    /// How many jobs the client has posted.
     #[serde(deserialize_with = "number::optional_whole")]
     pub jobs_posted: Option<i64>,
-    /// Percentage of posted jobs that ended in a hire.
+    /// The percentage of posted jobs that ended in a hire, 0 to 100.
     pub hire_rate: Option<f64>,
-    /// A date or an ISO 8601 timestamp, as the marketplace writes it.
+    /// Since when the client is a member: a date or an ISO 8601 timestamp, as the marketplace writes it.
     pub member_since: Option<String>,
+    /// How many engagements of the client are active.
     #[serde(deserialize_with = "number::optional_whole")]
     pub active_engagements: Option<i64>,
     /// How many other jobs the client has open; see [`JobPost::client_open_jobs`].
     #[serde(deserialize_with = "number::optional_whole")]
     pub open_jobs: Option<i64>,
+    /// The industry of the client's company.
     pub company_industry: Option<String>,
+    /// The size of the client's company, as the marketplace writes it.
     pub company_size: Option<String>,
+    /// Whether the client is an enterprise customer of the marketplace.
     pub enterprise_client: Option<bool>,
-    /// USD per hour.
+    /// What the client has paid on average, in USD per hour.
     pub avg_hourly_rate_paid: Option<f64>,
+    /// The marketplace's id of the client's company.
     pub company_id: Option<String>,
 }
 
@@ -234,15 +187,16 @@ pub struct ClientInfo {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobAttachment {
+    /// The file's name.
     pub file_name: Option<String>,
-    /// Bytes.
+    /// The file's size in bytes.
     #[serde(deserialize_with = "number::optional_whole")]
     pub length: Option<i64>,
-    /// Relative to the marketplace's base address.
+    /// The file's address, relative to the marketplace's base address.
     pub uri: Option<String>,
 }
 
-/// What the job demands of the bidder.
+/// What the client asks of bidders. A missing field asks for nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct VendorQualifications {
@@ -252,37 +206,43 @@ pub struct VendorQualifications {
     pub talent_type: Option<String>,
     /// `FLUENT`, `CONVERSATIONAL`, `NATIVE_OR_BILINGUAL` or `BASIC`.
     pub english_level: Option<String>,
-    /// USD that a freelancer must have earned; null demands nothing.
+    /// What a freelancer must have earned, in USD.
     pub minimum_earnings: Option<f64>,
-    /// Freelancers whose score is below it cannot bid.
+    /// The lowest job success score with which a freelancer can bid, 0 to 100.
     pub job_success_score: Option<f64>,
+    /// Whether rising talent may bid.
     pub include_rising_talent: Option<bool>,
 }
 
-/// Another open posting of the job's client.
+/// Another open post of the job's client.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OpenJob {
+    /// The marketplace's id of that job.
     pub id: Option<String>,
+    /// The marketplace's opaque second id of that job.
     pub ciphertext: Option<String>,
+    /// That job's title.
     pub title: Option<String>,
     /// `HOURLY` or `FIXED`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// Whether the posting is open to a private talent cloud only.
+    /// Whether that job is open to a private talent cloud only.
     pub is_ptc_private: Option<bool>,
 }
 
 impl JobPost {
     /// Reads one post from its JSON text.
+    ///
+    /// # Errors
+    /// The first fault, with the path to it: malformed JSON, a missing field, or a value of the wrong type.
     pub fn parse(json: &str) -> Result<Self, JobPostError> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
         let read = serde_path_to_error::deserialize(&mut deserializer);
         let Object(post) = read.map_err(|error| JobPostError {
-            path: match error.path().to_string() {
-                path if path == "." => String::new(),
-                path => path,
-            },
+            path: Some(error.path().to_string())
+                .filter(|path| path != ".")
+                .unwrap_or_default(),
             message: error.inner().to_string(),
         })?;
         deserializer.end().map_err(|error| JobPostError {
@@ -292,22 +252,9 @@ impl JobPost {
         Ok(post)
     }
 
-    /// The kind of job for filters: what `paymentType` says; unknown without one, or with one never seen.
+    /// How the job pays, by its `paymentType` alone; `None` without one or with an unknown one.
     pub fn payment_kind(&self) -> Option<PaymentKind> {
         PaymentKind::from_text(self.metadata.as_ref()?.payment_type.as_deref()?)
-    }
-
-    /// The kind of job for bids (decision B5, `docs/rules.md#b5`): what `paymentType` says; without one,
-    /// hourly if the job names a range, fixed if it names a price; else hourly.
-    pub fn bid_kind(&self) -> PaymentKind {
-        if let Some(kind) = self.payment_kind() {
-            return kind;
-        }
-        if self.hourly_range().is_none() && self.fixed_price().is_some() {
-            PaymentKind::Fixed
-        } else {
-            PaymentKind::Hourly
-        }
     }
 
     /// The client's hourly range in USD, if at least one end of it is known.
@@ -323,13 +270,13 @@ impl JobPost {
         self.metadata.as_ref()?.fixed_price
     }
 
-    /// The weekly hours text: `metadata.hours`, else `metadata.duration` where that speaks of hours.
+    /// The hours-per-week text: `metadata.hours`, or `metadata.duration` if that is such a text.
     ///
-    /// Delivered payloads hold an hours-per-week text under `duration` at times (specification, `LeadMetadata`). A
-    /// text speaks of hours if it has the word `hour`, `hours`, `hr` or `hrs`.
+    /// Some payloads hold an hours-per-week text under `duration` (specification, `LeadMetadata`): a text with the
+    /// word `hour`, `hours`, `hr` or `hrs`.
     pub fn weekly_hours(&self) -> Option<&str> {
         let metadata = self.metadata.as_ref()?;
-        let speaks_of_hours = |text: &&str| {
+        let names_hours = |text: &&str| {
             text.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
                 ["hour", "hours", "hr", "hrs"]
                     .iter()
@@ -339,10 +286,10 @@ impl JobPost {
         metadata
             .hours
             .as_deref()
-            .or_else(|| metadata.duration.as_deref().filter(speaks_of_hours))
+            .or_else(|| metadata.duration.as_deref().filter(names_hours))
     }
 
-    /// How many other jobs the client has open: `clientInfo.openJobs`, else the length of `openJobs`.
+    /// How many other jobs the client has open: `clientInfo.openJobs`, or else the length of `openJobs`.
     pub fn client_open_jobs(&self) -> Option<i64> {
         self.client_info
             .as_ref()
@@ -351,7 +298,7 @@ impl JobPost {
     }
 }
 
-/// Why a text is no [`JobPost`].
+/// Why a text is not a [`JobPost`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobPostError {
     /// Where in the post, such as `skills[2].name`; empty for the post as a whole.
@@ -362,11 +309,10 @@ pub struct JobPostError {
 
 impl fmt::Display for JobPostError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            write!(f, "{}", self.message)
-        } else {
-            write!(f, "{}: {}", self.path, self.message)
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
         }
+        f.write_str(&self.message)
     }
 }
 
@@ -385,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn optional_fields_may_be_missing_or_null_and_unknown_fields_are_passed_over() {
+    fn optional_fields_may_be_missing_or_null_and_unknown_fields_are_ignored() {
         let missing = post("").unwrap();
         let null = post(
             r#""skills": null, "metadata": null, "clientInfo": null, "openJobs": null, "new": {"a": 1}"#,
@@ -394,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_values_is_no_object_wherever_one_is_expected() {
+    fn a_list_of_values_is_not_accepted_as_an_object() {
         let whole = JobPost::parse(r#"["1", "~1", "T", "D", "/jobs/~1", 1790000000000]"#);
         assert_eq!(whole.unwrap_err().path, "");
         for (extra, path) in [
@@ -462,17 +408,12 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_neither_empty_nor_long_nor_hold_control_characters() {
-        assert!(JobId::new("é".repeat(256)).is_ok());
-        assert_eq!(JobId::new(""), Err(JobIdError::Empty));
-        assert_eq!(JobId::new("x".repeat(257)), Err(JobIdError::TooLong));
-        assert_eq!(JobId::new("a\u{0}b"), Err(JobIdError::ControlCharacter));
-        let error = JobPost::parse(r#"{"id": ""}"#).unwrap_err();
-        assert_eq!(error.path, "id");
+    fn a_post_needs_a_valid_id() {
+        assert_eq!(JobPost::parse(r#"{"id": ""}"#).unwrap_err().path, "id");
     }
 
     #[test]
-    fn for_filters_the_kind_is_what_payment_type_says() {
+    fn the_payment_kind_is_what_payment_type_says() {
         let kind = |metadata: &str| {
             post(&format!(r#""metadata": {metadata}"#))
                 .unwrap()
@@ -486,24 +427,6 @@ mod tests {
         assert_eq!(kind(r#"{"paymentType": "FIXED"}"#), Some(PaymentKind::Fixed));
         assert_eq!(kind(r#"{"paymentType": "Retainer"}"#), None);
         assert_eq!(kind(r#"{"hourlyRate": {"min": 5}}"#), None);
-    }
-
-    #[test]
-    fn for_bids_a_job_without_payment_type_is_hourly_by_its_range_then_fixed_by_its_price_else_hourly() {
-        let kind = |metadata: &str| post(&format!(r#""metadata": {metadata}"#)).unwrap().bid_kind();
-        assert_eq!(
-            kind(r#"{"paymentType": "Fixed", "hourlyRate": {"min": 5}}"#),
-            PaymentKind::Fixed
-        );
-        assert_eq!(
-            kind(r#"{"hourlyRate": {"max": 5}, "fixedPrice": 9}"#),
-            PaymentKind::Hourly
-        );
-        assert_eq!(
-            kind(r#"{"hourlyRate": {"max": null}, "fixedPrice": 9}"#),
-            PaymentKind::Fixed
-        );
-        assert_eq!(kind("null"), PaymentKind::Hourly);
     }
 
     #[test]

@@ -1,12 +1,27 @@
 //! Leads: their statuses, transitions and stored form. Their JSON is written by [`lead_document`](super::lead_document).
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use super::{BiddingConfig, CampaignId, EndStatus, JobId, LeadId, OrganizationId, Reason, Timestamp};
 
 /// Where a lead stands (decision B1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum LeadStatus {
     /// Neither bid on nor rejected.
     New,
@@ -23,33 +38,6 @@ pub enum LeadStatus {
 }
 
 impl LeadStatus {
-    /// All statuses.
-    pub const ALL: [Self; 6] = [
-        Self::New,
-        Self::Queued,
-        Self::Submitted,
-        Self::Skipped,
-        Self::Failed,
-        Self::Rejected,
-    ];
-
-    /// The word used on the wire, in messages and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Queued => "queued",
-            Self::Submitted => "submitted",
-            Self::Skipped => "skipped",
-            Self::Failed => "failed",
-            Self::Rejected => "rejected",
-        }
-    }
-
-    /// The inverse of [`as_str`](Self::as_str).
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
-    }
-
     /// Whether a bid, a rejection or an upload is still possible (decisions B1 and A10).
     pub const fn is_open(self) -> bool {
         matches!(self, Self::New)
@@ -67,12 +55,6 @@ impl From<EndStatus> for LeadStatus {
             EndStatus::Skipped => Self::Skipped,
             EndStatus::Failed => Self::Failed,
         }
-    }
-}
-
-impl std::fmt::Display for LeadStatus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -201,10 +201,10 @@ mod tests {
 
     fn lead() -> Lead {
         Lead {
-            id: LeadId::from_caller("ld_1"),
+            id: LeadId::parse("ld_1").unwrap(),
             organization_id: OrganizationId::parse("org").unwrap(),
             campaign_id: CampaignId::parse("camp").unwrap(),
-            job_id: JobId::new("7").unwrap(),
+            job_id: JobId::parse("7").unwrap(),
             created_at: Timestamp::from_millis(5),
             status: LeadStatus::New,
             reason: None,

@@ -6,8 +6,8 @@ mod attachment;
 mod bid;
 mod bid_complete;
 mod bidding_config;
+mod bidding_values;
 mod campaign;
-mod effective_config;
 mod explanation;
 mod ids;
 mod job_facts;
@@ -32,9 +32,9 @@ pub use api_key::{ApiKey, ApiKeyHash, ApiKeyRecord, FoundApiKey, InvalidApiKey};
 pub use attachment::{BlobRef, FrozenAttachment, LeadAttachment};
 pub use bid::{BidEnd, BidRecord, BidRequest, CoverLetter, NewBid, Proposal, QuestionAnswerPair, QueuedBid};
 pub use bid_complete::BidCompleteData;
-pub use bidding_config::{
-    AlreadyHiredAction, BIDDING_CONFIG_FIELDS, BidWithWarning, BiddingConfig, BoostedPlace,
-    HourlyRateStrategy, InsufficientBoostConnectsAction,
+pub use bidding_config::{BIDDING_CONFIG_FIELDS, BiddingConfig, ConfigSource, EffectiveConfig, effective};
+pub use bidding_values::{
+    AlreadyHiredAction, BidWithWarning, BoostedPlace, HourlyRateStrategy, InsufficientBoostConnectsAction,
 };
 pub(crate) use bidloop_matching::json::closest;
 pub use bidloop_matching::json::{
@@ -48,16 +48,15 @@ pub use campaign::{
     AccountSummary, AnswerTemplate, Campaign, CampaignAction, CampaignAttachment, CampaignMode,
     CampaignState, ProposalTemplate, action_on_match,
 };
-pub use effective_config::{ConfigSource, EffectiveConfig, effective};
 pub use explanation::ExplanationStep;
 pub(crate) use explanation::{count_connects, usd};
 pub use ids::{
     AccountId, ActivityId, ApiKeyId, AttachmentId, BidId, CampaignId, DeliveryId, EndpointId, EventId,
-    FilterId, InvalidId, LeadId, OrganizationId,
+    FilterId, InvalidId, JobId, LeadId, OrganizationId,
 };
 pub use job_post::{
-    ClientInfo, HourlyRange, JobAttachment, JobId, JobIdError, JobMetadata, JobPost, JobPostError, OpenJob,
-    Skill, VendorQualifications,
+    ClientInfo, HourlyRange, JobAttachment, JobMetadata, JobPost, JobPostError, OpenJob, Skill,
+    VendorQualifications,
 };
 pub use lead::{Lead, LeadStatus, LeadWithJob};
 pub use lead_document::{CorruptJob, LeadForm, Links, lead_document};
@@ -69,6 +68,8 @@ pub(crate) use object::objects;
 pub use organization::{Subscription, SubscriptionStatus};
 pub use reason::{EndStatus, Reason, ReasonCode};
 pub use secret::{InvalidMarketplaceToken, MarketplaceToken, Secret};
+/// Lists the variants of the model's enums, such as `LeadStatus::VARIANTS`.
+pub use strum::VariantArray;
 pub use terms::{Terms, TermsJson, TermsKind};
 pub use timestamp::Timestamp;
 pub use webhook::{

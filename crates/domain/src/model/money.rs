@@ -1,11 +1,11 @@
 //! Amounts: US dollars, connects and percentages, with checked arithmetic and one rounding rule.
 //!
-//! Owns the way from JSON numbers to exact values and back. Does not own which amount is offered: that is
+//! Owns the conversion between JSON numbers and exact values. Does not own which amount is offered: that is
 //! [`bidding`](crate::bidding).
 //!
-//! A JSON number reaches the program as a binary float. It is taken for the shortest decimal that the float
-//! prints as, which is what its sender wrote (`45.1` is 45.1, not 45.10000000000000142). What has no exact
-//! value here (not a number, infinite, beyond [`UsdCents::MAX`]) becomes `None`; nothing panics.
+//! A JSON number arrives as a binary float. It is read as the shortest decimal that the float prints as, which is
+//! what its sender wrote (`45.1` is 45.1, not 45.10000000000000142). A value that cannot be held exactly (not a
+//! number, infinite, beyond [`UsdCents::MAX`]) becomes `None`; nothing panics.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,13 +14,13 @@ use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-/// The largest whole number that a JSON number carries exactly in every reader: 2⁵³ − 1.
+/// The largest whole number that every JSON reader holds exactly: 2⁵³ − 1.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// Fifteen digits: as many decimal digits as every float tells apart.
+/// Fifteen digits: every decimal of that length is distinct as a float.
 const MAX_CENTS: i64 = 999_999_999_999_999;
 
-/// The exact decimal that `float` prints as; `None` if it is no finite number or too large to hold.
+/// The exact decimal that `float` prints as; `None` if it is not a finite number, or too large.
 ///
 /// ```
 /// use bidloop_domain::model::exact_decimal;
@@ -39,36 +39,64 @@ pub fn exact_decimal(float: f64) -> Option<Decimal> {
 }
 
 /// The exact decimal of a JSON number, as [`exact_decimal`].
-pub(crate) fn decimal_from_number(number: &Number) -> Option<Decimal> {
-    if let Some(whole) = number.as_i64() {
-        return Some(Decimal::from(whole));
-    }
-    if let Some(whole) = number.as_u64() {
-        return Some(Decimal::from(whole));
-    }
-    number.as_f64().and_then(exact_decimal)
+fn decimal_from_number(number: &Number) -> Option<Decimal> {
+    let whole = number.as_i64().map(Decimal::from);
+    whole
+        .or_else(|| number.as_u64().map(Decimal::from))
+        .or_else(|| number.as_f64().and_then(exact_decimal))
 }
 
-/// A decimal as the JSON number it came from: whole numbers without a fraction (`45`, not `45.0`).
+/// A decimal as a JSON number; whole numbers have no fraction (`45`, not `45.0`).
 pub(crate) fn decimal_to_number(decimal: Decimal) -> Number {
     let decimal = decimal.normalize();
-    if decimal.scale() == 0
-        && let Ok(whole) = i64::try_from(decimal.mantissa())
-    {
-        return Number::from(whole);
+    match i64::try_from(decimal.mantissa()) {
+        Ok(whole) if decimal.scale() == 0 => Number::from(whole),
+        _ => {
+            let float = decimal.to_string().parse().ok();
+            float.and_then(Number::from_f64).unwrap_or_else(|| 0.into())
+        }
     }
-    decimal
-        .to_string()
-        .parse::<f64>()
-        .ok()
-        .and_then(Number::from_f64)
-        .unwrap_or_else(|| Number::from(0))
 }
+
+/// A type that stands in JSON as a number. Implemented by [`json_number!`].
+pub(super) trait JsonNumber: TryFrom<Number> {
+    /// What is accepted, as a phrase.
+    const ACCEPTED: &'static str;
+}
+
+/// A number that is out of range; says what is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected {0}")]
+pub struct NumberOutOfRange(pub(super) &'static str);
+
+/// Converts a type from and to a JSON number by its `from_number` and `to_number`.
+macro_rules! json_number {
+    ($type:ty, $accepted:literal) => {
+        impl $crate::model::money::JsonNumber for $type {
+            const ACCEPTED: &'static str = $accepted;
+        }
+
+        impl From<$type> for serde_json::Number {
+            fn from(value: $type) -> Self {
+                value.to_number()
+            }
+        }
+
+        impl TryFrom<serde_json::Number> for $type {
+            type Error = $crate::model::NumberOutOfRange;
+
+            fn try_from(number: serde_json::Number) -> Result<Self, Self::Error> {
+                Self::from_number(&number).ok_or($crate::model::money::NumberOutOfRange($accepted))
+            }
+        }
+    };
+}
+pub(super) use json_number;
 
 /// An amount of US dollars in whole cents.
 ///
-/// In JSON it is a number of dollars: `45.5` is 4,550 cents. Rounding to the cent is half up (decision B5,
-/// `docs/rules.md#b5`): half a cent goes away from zero, which for amounts, never negative here, is up.
+/// In JSON it is a number of dollars: `45.5` is 4,550 cents. Amounts are rounded half up to the cent (decision B5,
+/// `docs/rules.md#b5`).
 ///
 /// ```
 /// use bidloop_domain::model::UsdCents;
@@ -84,11 +112,10 @@ pub(crate) fn decimal_to_number(decimal: Decimal) -> Number {
 pub struct UsdCents(i64);
 
 impl UsdCents {
-    /// The largest amount that is read from a number, USD 9,999,999,999,999.99: a JSON number still carries it
-    /// to the cent.
+    /// The largest amount that is read from a number, USD 9,999,999,999,999.99: a float holds it to the cent.
     pub const MAX: Self = Self(MAX_CENTS);
 
-    /// Nothing.
+    /// No money.
     pub const ZERO: Self = Self(0);
 
     /// From whole cents.
@@ -103,21 +130,13 @@ impl UsdCents {
 
     /// From dollars, rounded half up to the cent; `None` beyond ±[`UsdCents::MAX`].
     pub fn from_decimal(dollars: Decimal) -> Option<Self> {
-        let cents = dollars
-            .round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero)
-            .checked_mul(Decimal::ONE_HUNDRED)?;
-        Self::from_whole_cents(cents)
+        Self::rounded_cents(
+            dollars.checked_mul(Decimal::ONE_HUNDRED)?,
+            RoundingStrategy::MidpointAwayFromZero,
+        )
     }
 
-    /// From dollars, rounded up to the next cent: for bounds that a rounded amount must not fall below.
-    pub fn from_decimal_ceiling(dollars: Decimal) -> Option<Self> {
-        let cents = dollars
-            .round_dp_with_strategy(2, RoundingStrategy::ToPositiveInfinity)
-            .checked_mul(Decimal::ONE_HUNDRED)?;
-        Self::from_whole_cents(cents)
-    }
-
-    /// From a float of dollars, as [`UsdCents::from_decimal`]; `None` if it is no finite number.
+    /// From a float of dollars, as [`UsdCents::from_decimal`]; `None` if it is not a finite number.
     pub fn from_f64(dollars: f64) -> Option<Self> {
         exact_decimal(dollars).and_then(Self::from_decimal)
     }
@@ -132,47 +151,29 @@ impl UsdCents {
         Decimal::new(self.0, 2)
     }
 
-    /// Dollars as the nearest float, which prints as the exact amount up to [`UsdCents::MAX`].
-    pub fn to_f64(self) -> f64 {
-        decimal_to_number(self.to_decimal()).as_f64().unwrap_or(0.0)
-    }
-
     /// Dollars as a JSON number: `45.5`, and `45` for a whole amount.
     pub fn to_number(self) -> Number {
         decimal_to_number(self.to_decimal())
     }
 
-    fn from_whole_cents(cents: Decimal) -> Option<Self> {
-        i64::try_from(cents.normalize().mantissa())
+    fn rounded_cents(cents: Decimal, strategy: RoundingStrategy) -> Option<Self> {
+        i64::try_from(cents.round_dp_with_strategy(0, strategy))
             .ok()
-            .filter(|_| cents.normalize().scale() == 0)
             .filter(|cents| cents.abs() <= MAX_CENTS)
             .map(Self)
     }
 }
 
-impl From<UsdCents> for Number {
-    fn from(amount: UsdCents) -> Self {
-        amount.to_number()
-    }
-}
-
-impl TryFrom<Number> for UsdCents {
-    type Error = NumberOutOfRange;
-
-    fn try_from(number: Number) -> Result<Self, Self::Error> {
-        Self::from_number(&number).ok_or(NumberOutOfRange("an amount of US dollars"))
-    }
-}
+json_number!(UsdCents, "an amount of US dollars");
 
 impl fmt::Display for UsdCents {
-    /// Dollars with two places and no sign of currency: `45.50`.
+    /// Dollars with two decimal places, without a currency sign: `45.50`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.2}", self.to_decimal())
     }
 }
 
-/// A number of marketplace connects, the coin in which bids and boosts are paid.
+/// A number of connects, the marketplace's currency for bids and boosts.
 ///
 /// One connect costs USD 0.15 (the specification's conventions).
 ///
@@ -189,7 +190,7 @@ impl fmt::Display for UsdCents {
 pub struct Connects(u64);
 
 impl Connects {
-    /// None at all.
+    /// No connects.
     pub const ZERO: Self = Self(0);
 
     /// The largest number that is read from JSON: 2⁵³ − 1.
@@ -198,64 +199,54 @@ impl Connects {
     /// The price of one connect.
     pub const PRICE: UsdCents = UsdCents(15);
 
-    /// So many connects.
+    /// From a count.
     pub const fn new(connects: u64) -> Self {
         Self(connects)
     }
 
-    /// How many.
+    /// The count.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// How many, for a signed column; saturates.
+    /// The count for a signed column; saturates.
     pub fn as_i64(self) -> i64 {
         i64::try_from(self.0).unwrap_or(i64::MAX)
     }
 
-    /// From a JSON number without a fraction (`2` and `2.0`, not `2.5`) from 0 to [`Connects::MAX`].
+    /// From a JSON number from 0 to [`Connects::MAX`] without a fraction (`2` and `2.0`, not `2.5`).
     pub fn from_number(number: &Number) -> Option<Self> {
-        let decimal = decimal_from_number(number)?;
-        if decimal.scale() != 0 {
-            return None;
-        }
-        u64::try_from(decimal.mantissa())
+        let decimal = decimal_from_number(number).filter(Decimal::is_integer)?;
+        u64::try_from(decimal)
             .ok()
             .map(Self)
             .filter(|connects| *connects <= Self::MAX)
     }
 
-    /// Together with `other`; saturates.
+    /// The count as a JSON number.
+    pub fn to_number(self) -> Number {
+        self.0.into()
+    }
+
+    /// The sum; saturates.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left after `other` is taken away; zero if that is more.
+    /// The difference, or zero if `other` is more.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// What they cost: USD 0.15 each; saturates.
+    /// Their price, USD 0.15 each; saturates.
     pub fn cost(self) -> UsdCents {
         UsdCents(self.as_i64().saturating_mul(Self::PRICE.0))
     }
 }
 
-impl From<Connects> for Number {
-    fn from(connects: Connects) -> Self {
-        Self::from(connects.0)
-    }
-}
-
-impl TryFrom<Number> for Connects {
-    type Error = NumberOutOfRange;
-
-    fn try_from(number: Number) -> Result<Self, Self::Error> {
-        Self::from_number(&number).ok_or(NumberOutOfRange("a number of connects (an integer from 0)"))
-    }
-}
+json_number!(Connects, "an integer from 0");
 
 impl fmt::Display for Connects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -277,9 +268,6 @@ impl fmt::Display for Connects {
 pub struct Percentage(Decimal);
 
 impl Percentage {
-    /// All of it.
-    pub const HUNDRED: Self = Self(Decimal::ONE_HUNDRED);
-
     /// From a decimal from 0 to 100.
     pub fn from_decimal(percent: Decimal) -> Option<Self> {
         (Decimal::ZERO..=Decimal::ONE_HUNDRED)
@@ -292,44 +280,20 @@ impl Percentage {
         decimal_from_number(number).and_then(Self::from_decimal)
     }
 
-    /// The percentage as a decimal: 90 for 90 %.
-    pub const fn to_decimal(self) -> Decimal {
-        self.0
+    /// The percentage as a JSON number: 90 for 90 %.
+    pub fn to_number(self) -> Number {
+        decimal_to_number(self.0)
     }
 
-    /// This percentage of so many dollars, rounded half up to the cent (once, from the exact product).
-    ///
-    /// `None` beyond [`UsdCents::MAX`].
+    /// This percentage of `dollars`, rounded half up to the cent; `None` beyond [`UsdCents::MAX`].
     pub fn of(self, dollars: Decimal) -> Option<UsdCents> {
-        // Dollars times a percentage is already in cents: the two hundreds cancel.
-        match self.0.mantissa().checked_mul(dollars.mantissa()) {
-            Some(product) => half_up(product, self.0.scale() + dollars.scale())
-                .and_then(|cents| i64::try_from(cents).ok())
-                .filter(|cents| cents.abs() <= MAX_CENTS)
-                .map(UsdCents),
-            // More digits than any float has: the decimal's own rounding at 28 digits does.
-            None => self
-                .0
-                .checked_mul(dollars)
-                .map(|cents| cents.round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero))
-                .and_then(UsdCents::from_whole_cents),
-        }
+        // Dollars times a percentage is in cents already: the two hundreds cancel.
+        let cents = self.0.checked_mul(dollars)?;
+        UsdCents::rounded_cents(cents, RoundingStrategy::MidpointAwayFromZero)
     }
 }
 
-impl From<Percentage> for Number {
-    fn from(percentage: Percentage) -> Self {
-        decimal_to_number(percentage.0)
-    }
-}
-
-impl TryFrom<Number> for Percentage {
-    type Error = NumberOutOfRange;
-
-    fn try_from(number: Number) -> Result<Self, Self::Error> {
-        Self::from_number(&number).ok_or(NumberOutOfRange("a percentage from 0 to 100"))
-    }
-}
+json_number!(Percentage, "a number from 0 to 100");
 
 impl fmt::Display for Percentage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -339,14 +303,12 @@ impl fmt::Display for Percentage {
 
 /// An hourly rate of a bidding configuration: US dollars above 0, exact (decision A7, `docs/rules.md#a7`).
 ///
-/// It keeps what its author wrote, parts of a cent included, so that a floor can be held exactly. Only an
-/// offered amount is rounded.
+/// It keeps fractions of a cent, so that a floor holds exactly. Only an offered amount is rounded.
 ///
 /// ```
 /// use bidloop_domain::model::HourlyRate;
 ///
 /// let floor: HourlyRate = serde_json::from_str("45.004").unwrap();
-/// assert_eq!(floor.rounded().to_string(), "45.00");
 /// assert_eq!(floor.rounded_up().to_string(), "45.01");
 /// assert!(serde_json::from_str::<HourlyRate>("0").is_err());
 /// ```
@@ -370,54 +332,25 @@ impl HourlyRate {
         self.0
     }
 
-    /// Rounded half up to the cent.
-    pub fn rounded(self) -> UsdCents {
-        UsdCents::from_decimal(self.0).unwrap_or(UsdCents::MAX)
+    /// Dollars per hour as a JSON number.
+    pub fn to_number(self) -> Number {
+        decimal_to_number(self.0)
     }
 
-    /// Rounded up to the cent.
+    /// Rounded up to the cent: the lowest amount that is not below this rate.
     pub fn rounded_up(self) -> UsdCents {
-        UsdCents::from_decimal_ceiling(self.0).unwrap_or(UsdCents::MAX)
+        let cents = self.0.checked_mul(Decimal::ONE_HUNDRED);
+        cents
+            .and_then(|cents| UsdCents::rounded_cents(cents, RoundingStrategy::ToPositiveInfinity))
+            .unwrap_or(UsdCents::MAX)
     }
 }
 
-impl From<HourlyRate> for Number {
-    fn from(rate: HourlyRate) -> Self {
-        decimal_to_number(rate.0)
-    }
-}
-
-impl TryFrom<Number> for HourlyRate {
-    type Error = NumberOutOfRange;
-
-    fn try_from(number: Number) -> Result<Self, Self::Error> {
-        Self::from_number(&number).ok_or(NumberOutOfRange("an hourly rate above 0"))
-    }
-}
+json_number!(HourlyRate, "a number of US dollars per hour above 0");
 
 impl fmt::Display for HourlyRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-/// A number that is not what it should be; says what that is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected {0}")]
-pub struct NumberOutOfRange(&'static str);
-
-/// `mantissa` / 10^`scale`, rounded half away from zero.
-fn half_up(mantissa: i128, scale: u32) -> Option<i128> {
-    // 10^39 is beyond an i128, and so is any mantissa of half of it: what is left is nothing.
-    let Some(divisor) = 10_i128.checked_pow(scale) else {
-        return Some(0);
-    };
-    let (whole, rest) = (mantissa / divisor, mantissa % divisor);
-    // `rest >= divisor - rest` is "at least half" without doubling, which could overflow.
-    if rest.abs() >= divisor - rest.abs() {
-        whole.checked_add(mantissa.signum())
-    } else {
-        Some(whole)
     }
 }
 

@@ -92,7 +92,7 @@ fn percentages_lie_from_0_to_100() {
 }
 
 #[test]
-fn a_percentage_is_rounded_once_from_the_exact_product() {
+fn a_percentage_is_rounded_half_up_to_the_cent() {
     let of = |percent: &str, dollars: f64| {
         Percentage::from_number(&number(percent))
             .unwrap()
@@ -125,7 +125,6 @@ proptest! {
     fn amounts_survive_json(cents in -MAX_CENTS..=MAX_CENTS) {
         let json = serde_json::to_string(&UsdCents(cents)).unwrap();
         prop_assert_eq!(serde_json::from_str::<UsdCents>(&json).unwrap(), UsdCents(cents));
-        prop_assert_eq!(UsdCents::from_f64(UsdCents(cents).to_f64()), Some(UsdCents(cents)));
     }
 
     #[test]
@@ -135,7 +134,7 @@ proptest! {
             let percentage = Percentage::from_decimal(exact_decimal(percent).unwrap()).unwrap();
             let _ = percentage.of(decimal);
             if let Some(rate) = HourlyRate::from_decimal(decimal) {
-                prop_assert!(rate.rounded_up() >= rate.rounded());
+                prop_assert!(rate.rounded_up().to_decimal() >= decimal);
             }
         }
         let _ = UsdCents::from_f64(float);

@@ -1,34 +1,25 @@
-//! Numbers as the marketplace writes them: a whole number may arrive as `12` or as `12.0`.
+//! Whole numbers as the marketplace writes them: `12` or `12.0`.
 
 use bidloop_matching::json::whole_value;
 use serde::{Deserialize, Deserializer, de::Error};
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(untagged, expecting = "a number")]
-enum Number {
-    Whole(i64),
-    Float(f64),
-}
+use serde_json::Number;
 
 /// Reads a whole number, written as an integer or as a float without a fraction.
 pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    whole_from(Number::deserialize(deserializer)?)
+    whole_from(&Number::deserialize(deserializer)?)
 }
 
 /// Reads a whole number or null.
 pub(super) fn optional_whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    Option::<Number>::deserialize(deserializer)?
-        .map(whole_from)
-        .transpose()
+    let number = Option::<Number>::deserialize(deserializer)?;
+    number.as_ref().map(whole_from).transpose()
 }
 
-fn whole_from<E: Error>(number: Number) -> Result<i64, E> {
-    match number {
-        Number::Whole(whole) => Ok(whole),
-        Number::Float(float) => {
-            whole_value(float).ok_or_else(|| E::custom(format!("{float} is not a whole number")))
-        }
-    }
+fn whole_from<E: Error>(number: &Number) -> Result<i64, E> {
+    number
+        .as_i64()
+        .or_else(|| number.as_f64().and_then(whole_value))
+        .ok_or_else(|| E::custom(format!("{number} is not a whole number")))
 }
 
 #[cfg(test)]
@@ -52,8 +43,8 @@ mod tests {
     }
 
     #[test]
-    fn fractions_and_texts_are_no_whole_numbers() {
-        for wrong in ["1.5", "\"1\"", "true", "1e300", "[1]"] {
+    fn fractions_and_texts_are_not_whole_numbers() {
+        for wrong in ["1.5", "\"1\"", "true", "1e300", "9223372036854775808", "[1]"] {
             let json = format!("{{\"n\": {wrong}}}");
             assert!(serde_json::from_str::<Holder>(&json).is_err(), "{json}");
         }

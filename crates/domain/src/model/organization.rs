@@ -1,12 +1,27 @@
 //! Organizations and their subscriptions.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use super::Timestamp;
 
 /// What billing says of a subscription (contract section 3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum SubscriptionStatus {
     /// Paid.
     Active,
@@ -20,35 +35,6 @@ pub enum SubscriptionStatus {
     Trialing,
     /// Suspended.
     Paused,
-}
-
-impl SubscriptionStatus {
-    /// All of them, in the contract's order.
-    pub const ALL: [Self; 6] = [
-        Self::Active,
-        Self::PastDue,
-        Self::Canceled,
-        Self::Unpaid,
-        Self::Trialing,
-        Self::Paused,
-    ];
-
-    /// The word used on the wire and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::PastDue => "past_due",
-            Self::Canceled => "canceled",
-            Self::Unpaid => "unpaid",
-            Self::Trialing => "trialing",
-            Self::Paused => "paused",
-        }
-    }
-
-    /// The inverse of [`as_str`](Self::as_str).
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
-    }
 }
 
 /// An organization's subscription and the billing period last reported.

@@ -1,12 +1,12 @@
 //! Why a real bid ended without a proposal (decision B1, `docs/rules.md#b1`).
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr, VariantArray};
 
-/// The two ends of a bid without a proposal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The two ways in which a bid ends without a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum EndStatus {
     /// The configuration said not to bid.
     Skipped,
@@ -14,28 +14,20 @@ pub enum EndStatus {
     Failed,
 }
 
-impl EndStatus {
-    /// The status word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Skipped => "skipped",
-            Self::Failed => "failed",
-        }
-    }
-}
-
 /// The closed set of reasons. Each belongs to one [`EndStatus`].
 ///
 /// ```
 /// use bidloop_domain::model::{EndStatus, ReasonCode};
 ///
-/// assert_eq!(ReasonCode::JobWarning.as_str(), "job_warning");
 /// assert_eq!(ReasonCode::JobWarning.status(), EndStatus::Skipped);
 /// assert_eq!(ReasonCode::JobClosed.status(), EndStatus::Failed);
-/// assert_eq!(serde_json::to_string(&ReasonCode::RateUnknown).unwrap(), "\"rate_unknown\"");
+/// assert_eq!(ReasonCode::RateUnknown.to_string(), "rate_unknown");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum ReasonCode {
     /// Skipped: the marketplace shows a warning on the job.
     JobWarning,
@@ -49,15 +41,15 @@ pub enum ReasonCode {
     AmountUnknown,
     /// Skipped: an hourly job whose rate is unknown.
     RateUnknown,
-    /// Failed: the job takes no proposals any more.
+    /// Failed: the job takes no more proposals.
     JobClosed,
     /// Failed: the marketplace does not know the job.
     JobNotFound,
-    /// Failed: the bidder does not meet the job's demands.
+    /// Failed: the bidder does not meet the job's requirements.
     NotEligible,
     /// Failed: the account already has a proposal on the job.
     AlreadyApplied,
-    /// Failed: the account's marketplace token is refused.
+    /// Failed: the marketplace refuses the account's token.
     InvalidToken,
     /// Failed: the marketplace refuses the proposal as malformed.
     Invalid,
@@ -66,42 +58,6 @@ pub enum ReasonCode {
 }
 
 impl ReasonCode {
-    /// Every code.
-    pub const ALL: [Self; 13] = [
-        Self::JobWarning,
-        Self::AlreadyHired,
-        Self::InsufficientConnects,
-        Self::InsufficientBoostConnects,
-        Self::AmountUnknown,
-        Self::RateUnknown,
-        Self::JobClosed,
-        Self::JobNotFound,
-        Self::NotEligible,
-        Self::AlreadyApplied,
-        Self::InvalidToken,
-        Self::Invalid,
-        Self::DeadlineExceeded,
-    ];
-
-    /// The code as it stands in `reason.code`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::JobWarning => "job_warning",
-            Self::AlreadyHired => "already_hired",
-            Self::InsufficientConnects => "insufficient_connects",
-            Self::InsufficientBoostConnects => "insufficient_boost_connects",
-            Self::AmountUnknown => "amount_unknown",
-            Self::RateUnknown => "rate_unknown",
-            Self::JobClosed => "job_closed",
-            Self::JobNotFound => "job_not_found",
-            Self::NotEligible => "not_eligible",
-            Self::AlreadyApplied => "already_applied",
-            Self::InvalidToken => "invalid_token",
-            Self::Invalid => "invalid",
-            Self::DeadlineExceeded => "deadline_exceeded",
-        }
-    }
-
     /// How a bid with this reason ends.
     pub const fn status(self) -> EndStatus {
         match self {
@@ -122,12 +78,6 @@ impl ReasonCode {
     }
 }
 
-impl fmt::Display for ReasonCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// A code, and a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
@@ -138,7 +88,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// A reason.
+    /// A reason with its sentence.
     pub fn new(code: ReasonCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -151,19 +101,18 @@ impl Reason {
 mod tests {
     use super::*;
 
-    #[test]
-    fn codes_read_the_same_in_json_as_in_text() {
-        for code in ReasonCode::ALL {
-            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
-        }
-    }
+    /// The lists of `docs/rules.md#b1`.
+    const SKIPPED: &str = "job_warning already_hired insufficient_connects insufficient_boost_connects amount_unknown rate_unknown";
+    const FAILED: &str =
+        "job_closed job_not_found not_eligible already_applied invalid_token invalid deadline_exceeded";
 
     #[test]
-    fn six_reasons_are_skips_and_seven_are_failures() {
-        let skips = ReasonCode::ALL
-            .iter()
-            .filter(|code| code.status() == EndStatus::Skipped)
-            .count();
-        assert_eq!((skips, ReasonCode::ALL.len() - skips), (6, 7));
+    fn the_codes_and_their_ends_are_those_of_decision_b1() {
+        for (end, codes) in [(EndStatus::Skipped, SKIPPED), (EndStatus::Failed, FAILED)] {
+            let of_end = ReasonCode::VARIANTS.iter().filter(|code| code.status() == end);
+            let written: Vec<String> = of_end.map(|code| serde_json::to_string(code).unwrap()).collect();
+            let expected: Vec<String> = codes.split(' ').map(|code| format!("\"{code}\"")).collect();
+            assert_eq!(written, expected);
+        }
     }
 }

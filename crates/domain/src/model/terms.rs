@@ -5,23 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::UsdCents;
 
 /// How a proposal is paid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum TermsKind {
     /// By the hour; the amount is USD per hour.
     Hourly,
     /// A fixed price; the amount is USD for the whole job.
     Fixed,
-}
-
-impl TermsKind {
-    /// The word in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hourly => "hourly",
-            Self::Fixed => "fixed",
-        }
-    }
 }
 
 /// What a proposal offers; `{"type": "hourly", "amount": 45.5}` in JSON.

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use super::{CampaignId, DeliveryId, EndpointId, EventId, LeadId, OrganizationId, Timestamp, WebhookSecret};
 
@@ -10,31 +11,32 @@ use super::{CampaignId, DeliveryId, EndpointId, EventId, LeadId, OrganizationId,
 pub const PAYLOAD_VERSION: &str = "2026-09-10";
 
 /// Event kinds (specification, Events).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(const_into_str)]
 pub enum EventKind {
     /// A job matched an active External campaign.
     #[serde(rename = "job.new")]
+    #[strum(serialize = "job.new")]
     JobNew,
     /// A bid ended, or was simulated.
     #[serde(rename = "bid_complete")]
+    #[strum(serialize = "bid_complete")]
     BidComplete,
-}
-
-impl EventKind {
-    /// The word used on the wire and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::JobNew => "job.new",
-            Self::BidComplete => "bid_complete",
-        }
-    }
-
-    /// The inverse of [`as_str`](Self::as_str).
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::JobNew, Self::BidComplete]
-            .into_iter()
-            .find(|event| event.as_str() == word)
-    }
 }
 
 /// A configured receiver of events.
@@ -127,7 +129,8 @@ impl EventPayload {
 }
 
 /// Where a delivery stands (decision C5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum DeliveryState {
     /// Not yet tried.
     Pending,
@@ -137,18 +140,6 @@ pub enum DeliveryState {
     Delivered,
     /// Not answered 200, or interrupted.
     Failed,
-}
-
-impl DeliveryState {
-    /// The word used in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Sending => "sending",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-        }
-    }
 }
 
 /// An endpoint as the sender needs it: with its secrets.

@@ -1,10 +1,9 @@
-//! Signing webhooks as Standard Webhooks 1.0 does (decision C3), and checking such a signature.
+//! Webhook signatures as Standard Webhooks 1.0 defines them (decision C3): signing, and checking a signature.
 //!
-//! Owns the form of a signing secret and the computation of the signature. Does not own which secrets an
-//! endpoint has at a moment (see the webhook endpoint), nor the sending. The rule stands in
-//! `docs/rules.md`.
+//! Owns the form of a signing secret and the computation of a signature. Does not own which secrets an endpoint has
+//! at a moment, nor the sending. The `standardwebhooks` crate does the same, but reads the clock itself, signs with
+//! one secret only, and accepts secrets of any length.
 
-use std::fmt;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -14,25 +13,23 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::Timestamp;
+use super::{Secret, Timestamp};
 
-/// The header that carries the delivery's id.
+/// The header with the delivery's id.
 pub const ID_HEADER: &str = "webhook-id";
-/// The header that carries the moment of sending, in UNIX seconds.
+/// The header with the moment of sending, in UNIX seconds.
 pub const TIMESTAMP_HEADER: &str = "webhook-timestamp";
-/// The header that carries the signatures.
+/// The header with the signatures.
 pub const SIGNATURE_HEADER: &str = "webhook-signature";
 
-/// How far the timestamp of a webhook may lie from the receiver's clock, in either direction, unless the
-/// receiver chooses otherwise: what the reference implementations of Standard Webhooks use.
+/// How far a webhook's timestamp may be from the receiver's clock, in either direction, by default: the value of the
+/// reference implementations of Standard Webhooks.
 pub const DEFAULT_TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
 const SECRET_PREFIX: &str = "whsec_";
-const SHORTEST_SECRET: usize = 24;
-const LONGEST_SECRET: usize = 64;
 const SIGNATURE_PREFIX: &str = "v1,";
 
-/// Secrets are made by many programs, some of which leave the padding out.
+/// Some programs that make secrets leave the padding out.
 const SECRET_ENCODING: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -41,28 +38,26 @@ const SECRET_ENCODING: GeneralPurpose = GeneralPurpose::new(
 /// The secret that signs the webhooks of one endpoint (decision C3): 24 to 64 bytes, written as `whsec_`
 /// and their base64.
 ///
-/// `Debug` shows nothing of it; [`expose`](Self::expose) is the only way to its text.
-///
 /// ```
 /// use bidloop_domain::model::WebhookSecret;
 ///
 /// let secret = WebhookSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
 /// assert_eq!(secret.expose(), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
-/// assert_eq!(format!("{secret:?}"), "WebhookSecret(whsec_…)");
+/// assert_eq!(format!("{secret:?}"), "WebhookSecret(Secret(…))");
 ///
 /// assert!(WebhookSecret::parse("hunter2").is_err());
 /// # Ok::<(), bidloop_domain::model::WebhookSecretError>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct WebhookSecret(Vec<u8>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookSecret(Secret<Vec<u8>>);
 
-/// Why a text is no webhook secret. Never repeats the text.
+/// Why a text is not a webhook secret. Never repeats the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookSecretError {
     /// The text does not begin with `whsec_`.
     #[error("must begin with `whsec_`")]
     Prefix,
-    /// What follows `whsec_` is not base64.
+    /// The text after `whsec_` is not base64.
     #[error("must be `whsec_` followed by base64 (letters, digits, `+`, `/`, `=` at the end)")]
     Encoding,
     /// The secret is too short or too long.
@@ -72,6 +67,9 @@ pub enum WebhookSecretError {
 
 impl WebhookSecret {
     /// Reads `whsec_` and base64, with or without padding.
+    ///
+    /// # Errors
+    /// The first rule that `text` breaks.
     pub fn parse(text: &str) -> Result<Self, WebhookSecretError> {
         let encoded = text
             .strip_prefix(SECRET_PREFIX)
@@ -79,31 +77,27 @@ impl WebhookSecret {
         let bytes = SECRET_ENCODING
             .decode(encoded)
             .map_err(|_| WebhookSecretError::Encoding)?;
-        Self::from_bytes(&bytes)
-    }
-
-    /// A new secret out of `random`, 32 bytes that the caller drew from a cryptographic source.
-    pub fn generate(random: [u8; 32]) -> Self {
-        Self(random.to_vec())
-    }
-
-    /// The secret that consists of `bytes`, 24 to 64 of them.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, WebhookSecretError> {
-        if !(SHORTEST_SECRET..=LONGEST_SECRET).contains(&bytes.len()) {
+        if !(24..=64).contains(&bytes.len()) {
             return Err(WebhookSecretError::Length(bytes.len()));
         }
-        Ok(Self(bytes.to_vec()))
+        Ok(Self(Secret::new(bytes)))
     }
 
-    /// The secret's text, `whsec_…`: for storing it and for showing it once to the endpoint's owner.
+    /// A new secret from 32 bytes that the caller drew from a cryptographic source.
+    pub fn generate(random: [u8; 32]) -> Self {
+        Self(Secret::new(random.to_vec()))
+    }
+
+    /// The secret in the clear, `whsec_…`: for storing it and for showing it once to the endpoint's owner.
     pub fn expose(&self) -> String {
-        format!("{SECRET_PREFIX}{}", STANDARD.encode(&self.0))
+        format!("{SECRET_PREFIX}{}", STANDARD.encode(self.0.expose()))
     }
 
     /// The keyed hash of `<id>.<timestamp>.<body>`, ready to be read or compared.
     fn keyed_hash(&self, id: &str, timestamp: &str, body: &[u8]) -> Hmac<Sha256> {
         #[expect(clippy::expect_used, reason = "HMAC is defined for keys of any length")]
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(self.0.expose()).expect("HMAC takes a key of any length");
         for part in [id.as_bytes(), b".", timestamp.as_bytes(), b".", body] {
             mac.update(part);
         }
@@ -111,17 +105,11 @@ impl WebhookSecret {
     }
 }
 
-impl fmt::Debug for WebhookSecret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("WebhookSecret(whsec_…)")
-    }
-}
-
-/// The value of `webhook-signature` for a webhook: `v1,` and the base64 of the HMAC-SHA256, once for each
-/// of `secrets`, separated by spaces (decision C3).
+/// The value of `webhook-signature`: `v1,` and the base64 of the HMAC-SHA256, once for each of `secrets`, separated
+/// by spaces (decision C3).
 ///
-/// Two secrets sign while one is being rotated, so that receivers which know either accept. `id` is the
-/// delivery's id, `timestamp_seconds` the value of `webhook-timestamp`, `body` the bytes exactly as sent.
+/// During a rotation two secrets sign, so that receivers with either one accept. `id` is the delivery's id,
+/// `timestamp_seconds` the value of `webhook-timestamp`, `body` the bytes exactly as sent.
 ///
 /// ```
 /// use bidloop_domain::model::{WebhookSecret, webhook_signature};
@@ -138,17 +126,14 @@ impl fmt::Debug for WebhookSecret {
 /// ```
 pub fn sign(secrets: &[WebhookSecret], id: &str, timestamp_seconds: i64, body: &[u8]) -> String {
     let timestamp = timestamp_seconds.to_string();
-    secrets
-        .iter()
-        .map(|secret| {
-            let hash = secret.keyed_hash(id, &timestamp, body).finalize().into_bytes();
-            format!("{SIGNATURE_PREFIX}{}", STANDARD.encode(hash))
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
+    let signature = |secret: &WebhookSecret| {
+        let hash = secret.keyed_hash(id, &timestamp, body).finalize().into_bytes();
+        format!("{SIGNATURE_PREFIX}{}", STANDARD.encode(hash))
+    };
+    secrets.iter().map(signature).collect::<Vec<_>>().join(" ")
 }
 
-/// The three headers of a received webhook that its signature covers or consists of, as they arrived.
+/// The three headers of a received webhook, as they arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignatureHeaders<'a> {
     /// The value of `webhook-id`.
@@ -159,13 +144,13 @@ pub struct SignatureHeaders<'a> {
     pub signature: &'a str,
 }
 
-/// Why a received webhook must not be believed.
+/// Why a received webhook must not be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureRefused {
-    /// `webhook-timestamp` is no whole number of seconds.
+    /// `webhook-timestamp` is not a whole number of seconds.
     #[error("`webhook-timestamp` is not a number of UNIX seconds")]
     Timestamp,
-    /// The webhook was signed too long ago: perhaps a recorded one that is played again.
+    /// The webhook was signed too long ago; it may be a replay.
     #[error("the webhook was signed longer ago than is tolerated")]
     TooOld,
     /// The webhook was signed in the receiver's future: one of the two clocks is wrong.
@@ -176,12 +161,12 @@ pub enum SignatureRefused {
     Mismatch,
 }
 
-/// Whether a received webhook was signed with `secret` and is no further than `tolerance` from `now`: what
-/// a receiver of Bidloop's webhooks does before it believes one.
+/// Checks that a received webhook was signed with `secret` and is no further than `tolerance` from `now`. A receiver
+/// of Bidloop's webhooks calls this before it trusts one.
 ///
-/// One fitting signature among several suffices, signatures of other versions are passed over, and the
-/// comparison takes the same time wherever two signatures differ. The webhook's id should also be
-/// remembered for the length of the tolerance, so that one played again within it is recognized.
+/// One fitting signature among several suffices; signatures of other versions are ignored. The comparison takes
+/// constant time. A receiver should also remember the webhook's id for the length of the tolerance, to recognize a
+/// replay within it.
 ///
 /// ```
 /// use bidloop_domain::model::webhook_signature::{self, DEFAULT_TOLERANCE, SignatureHeaders, SignatureRefused};
@@ -204,6 +189,9 @@ pub enum SignatureRefused {
 /// assert_eq!(refused, Err(SignatureRefused::Mismatch));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+/// The first check that fails.
 pub fn verify(
     secret: &WebhookSecret,
     headers: SignatureHeaders<'_>,
@@ -223,20 +211,18 @@ pub fn verify(
     if age < -tolerated {
         return Err(SignatureRefused::TooNew);
     }
-
+    // The timestamp's text is signed, not its value: `+5` and `5` differ.
+    let hash = secret.keyed_hash(headers.id, headers.timestamp, body);
     let fits = |signature: &str| {
-        signature
-            .strip_prefix(SIGNATURE_PREFIX)
-            .and_then(|encoded| STANDARD.decode(encoded).ok())
-            .is_some_and(|claimed| {
-                // The text of the timestamp is signed, not its value: `+5` and `5` differ.
-                secret
-                    .keyed_hash(headers.id, headers.timestamp, body)
-                    .verify_slice(&claimed)
-                    .is_ok()
-            })
+        let encoded = signature.strip_prefix(SIGNATURE_PREFIX)?;
+        let claimed = STANDARD.decode(encoded).ok()?;
+        hash.clone().verify_slice(&claimed).ok()
     };
-    if headers.signature.split(' ').any(fits) {
+    if headers
+        .signature
+        .split(' ')
+        .any(|signature| fits(signature).is_some())
+    {
         Ok(())
     } else {
         Err(SignatureRefused::Mismatch)
@@ -360,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_that_is_no_number_is_refused() {
+    fn a_timestamp_that_is_not_a_number_is_refused() {
         for timestamp in ["", "soon", "1614265330.5", "99999999999999999999"] {
             let headers = SignatureHeaders {
                 timestamp,
@@ -375,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn signatures_of_other_versions_and_malformed_ones_are_passed_over() {
+    fn signatures_of_other_versions_and_malformed_ones_are_ignored() {
         let among_others = format!("v1a,AAAA v1,%% v2,{0} {0}", PUBLISHED.signature);
         let headers = SignatureHeaders {
             signature: &among_others,
@@ -427,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_secret_is_said_without_repeating_it() {
+    fn an_error_does_not_repeat_the_secret() {
         assert_eq!(WebhookSecret::parse("MfKQ9r8G"), Err(WebhookSecretError::Prefix));
         assert_eq!(
             WebhookSecret::parse("WHSEC_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
@@ -440,6 +426,6 @@ mod tests {
 
     #[test]
     fn debug_output_shows_nothing_of_a_secret() {
-        assert_eq!(format!("{:?}", published_secret()), "WebhookSecret(whsec_…)");
+        assert_eq!(format!("{:?}", published_secret()), "WebhookSecret(Secret(…))");
     }
 }

@@ -36,7 +36,7 @@ impl Entity for CampaignRecord {
         planner: &mut Planner<'_>,
     ) -> Option<Self> {
         let name = entry.required("name", values::words, |campaign| &campaign.name);
-        let modes = [CampaignMode::Automatic, CampaignMode::External].map(|mode| (mode.as_str(), mode));
+        let modes = values::words_of::<CampaignMode>();
         let mode = entry.required("mode", values::word(&modes), |campaign| &campaign.mode);
         let state = state(entry, mode);
         let account_id = account(entry, planner);

@@ -144,7 +144,7 @@ impl Planner<'_> {
 }
 
 fn subscription(entry: &mut Entry<'_, '_, '_, Subscription>) -> Option<Subscription> {
-    let statuses = SubscriptionStatus::ALL.map(|status| (status.as_str(), status));
+    let statuses = values::words_of::<SubscriptionStatus>();
     let status = entry.required("status", values::word(&statuses), |before| &before.status);
     let paused = entry.optional("collectionPaused", values::flag, |before| {
         Some(&before.collection_paused)

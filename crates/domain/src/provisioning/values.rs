@@ -2,6 +2,7 @@
 //! repeats a secret.
 
 use serde_json::Value;
+use strum::VariantArray;
 use url::Url;
 
 use super::fields::wrong_type;
@@ -43,6 +44,14 @@ pub(super) fn id<T>(parse: fn(&str) -> Result<T, InvalidId>) -> impl Fn(&Value) 
     move |value| {
         parse(&text(value)?).map_err(|_| "must be an id: 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
     }
+}
+
+/// The words of an enum, each with its variant.
+pub(super) fn words_of<T: VariantArray + Copy + Into<&'static str>>() -> Vec<(&'static str, T)> {
+    T::VARIANTS
+        .iter()
+        .map(|variant| ((*variant).into(), *variant))
+        .collect()
 }
 
 /// One of a closed set of words.
@@ -149,7 +158,7 @@ pub(super) fn webhook_url(value: &Value) -> Result<String, String> {
 }
 
 pub(super) fn event(value: &Value) -> Result<EventKind, String> {
-    word(&[EventKind::JobNew, EventKind::BidComplete].map(|event| (event.as_str(), event)))(value)
+    word(&words_of())(value)
 }
 
 /// A value as a message repeats it.

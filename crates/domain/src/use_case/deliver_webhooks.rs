@@ -317,14 +317,14 @@ fn activity_of(
     at: Timestamp,
 ) -> Activity {
     let message = match attempt {
-        Ok(WebhookAttempt { failure: None, .. }) => format!("{} delivered.", event.as_str()),
+        Ok(WebhookAttempt { failure: None, .. }) => format!("{event} delivered."),
         Ok(WebhookAttempt {
             failure: Some(failure),
             ..
         }) => {
-            format!("{} not delivered: {}.", event.as_str(), failure.message)
+            format!("{event} not delivered: {}.", failure.message)
         }
-        Err(fault) => format!("{} could not be written: {fault}.", event.as_str()),
+        Err(fault) => format!("{event} could not be written: {fault}."),
     };
     delivery_activity(
         &DeliveryFacts {

@@ -129,11 +129,11 @@ impl OperateLeads {
             lead_id: Some(lead.clone()),
             kind: ActivityKind::Submission,
             actor,
-            outcome: LeadStatus::New.as_str().to_owned(),
+            outcome: LeadStatus::New.to_string(),
             http_status: None,
             dry_run: false,
             message: format!("Lead reopened; it was {was}."),
-            details: Map::from_iter([("reopenedFrom".to_owned(), was.as_str().into())]),
+            details: Map::from_iter([("reopenedFrom".to_owned(), was.into_str().into())]),
         };
         match self.leads.reopen(lead, &entry).await? {
             ReopenLead::Reopened => Ok(()),

@@ -32,7 +32,7 @@ impl Leads {
             id: LeadId::from_caller("ld_1"),
             organization_id,
             campaign_id,
-            job_id: JobId::new("1").unwrap(),
+            job_id: JobId::parse("1").unwrap(),
             created_at: Timestamp::from_millis(7),
             status,
             reason: None,
@@ -239,7 +239,7 @@ fn a_skipped_or_failed_lead_is_reopened_and_recorded() {
             (&json!("submission"), &json!("new"))
         );
         assert_eq!(line["actor"]["type"], "command");
-        assert_eq!(line["details"]["reopenedFrom"], status.as_str());
+        assert_eq!(line["details"]["reopenedFrom"], status.into_str());
     }
 }
 
@@ -253,7 +253,7 @@ fn a_lead_of_any_other_status_stays_as_it_is() {
     ] {
         let (leads, operate) = operate(status);
         let error = block_on(operate.reopen(&lead(), Actor::command("leads reopen"))).unwrap_err();
-        assert!(error.to_string().contains(status.as_str()), "{error}");
+        assert!(error.to_string().contains(status.into_str()), "{error}");
         assert_eq!(leads.lead.lock().unwrap().status, status);
     }
 }

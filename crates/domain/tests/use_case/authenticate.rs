@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bidloop_domain::model::{ApiKey, ApiKeyId, ApiKeyRecord, SubscriptionStatus};
+use bidloop_domain::model::{ApiKey, ApiKeyId, ApiKeyRecord, SubscriptionStatus, VariantArray};
 use bidloop_domain::port::ProvisioningChange;
 use bidloop_domain::use_case::AuthenticateError;
 use bidloop_port_contracts::fixture::{at, key};
@@ -75,7 +75,7 @@ async fn a_revocation_and_an_expiry_work_at_once() {
 
 #[tokio::test]
 async fn keys_work_only_while_the_subscription_is_active_and_collected() {
-    for status in SubscriptionStatus::ALL {
+    for &status in SubscriptionStatus::VARIANTS {
         for paused in [false, true] {
             let mut organization = acme().status(status);
             organization.0.subscription.collection_paused = paused;

@@ -146,7 +146,7 @@ fn the_feed_is_read_page_by_page_strictly_after_the_cursor() {
     let first = block_on(marketplace.feed(None, 2)).unwrap();
     assert_eq!((first.entries.len(), first.has_more), (2, true));
     let second = block_on(marketplace.feed(Some(&first.cursor), 2)).unwrap();
-    assert!(matches!(&second.entries[..], [FeedEntry::Job { post, .. }] if post.id.as_ref() == "3"));
+    assert!(matches!(&second.entries[..], [FeedEntry::Job { post, .. }] if post.id.as_str() == "3"));
     assert!(!second.has_more);
     let third = block_on(marketplace.feed(Some(&second.cursor), 2)).unwrap();
     assert_eq!((third.entries.len(), third.cursor), (0, second.cursor));

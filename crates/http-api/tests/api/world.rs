@@ -170,7 +170,7 @@ pub(crate) fn lead_id(organization: &str, campaign: &str, job: &str) -> String {
     LeadId::derive(
         &OrganizationId::parse(organization).unwrap(),
         &CampaignId::parse(campaign).unwrap(),
-        &JobId::new(job).unwrap(),
+        &JobId::parse(job).unwrap(),
     )
     .to_string()
 }
@@ -299,7 +299,7 @@ async fn populate(store: &MemoryStore) {
             let posted_at = 1_789_999_000_000_i64 + i64::try_from(index).unwrap();
             let questions: &[&str] = if index == 0 { &[] } else { &QUESTIONS };
             MatchedJob {
-                id: JobId::new(format!("job{index}")).unwrap(),
+                id: JobId::parse(&format!("job{index}")).unwrap(),
                 posted_at: Timestamp::from_millis(posted_at),
                 json: json!({
                     "id": format!("job{index}"), "ciphertext": "~1", "title": format!("Job {index}"),

@@ -67,7 +67,7 @@ pub(crate) fn hasty_client(base_url: &str) -> HyperMarketplace {
 }
 
 pub(crate) fn job_id(id: &str) -> JobId {
-    JobId::new(id).unwrap()
+    JobId::parse(id).unwrap()
 }
 
 pub(crate) fn key() -> BidId {

@@ -1,8 +1,6 @@
 //! Entries of the Activity record.
 
-use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, Actor, ActorKind, CampaignId, LeadId, OrganizationId, Timestamp,
-};
+use bidloop_domain::model::{Activity, ActivityId, Actor, CampaignId, LeadId, OrganizationId, Timestamp};
 use diesel::prelude::*;
 use serde_json::{Map, Value};
 
@@ -38,8 +36,8 @@ impl From<&Activity> for ActivityRow {
             at: activity.at.as_millis(),
             campaign_id: activity.campaign_id.as_ref().map(ToString::to_string),
             lead_id: activity.lead_id.as_ref().map(ToString::to_string),
-            kind: activity.kind.as_str().to_owned(),
-            actor_kind: activity.actor.kind.as_str().to_owned(),
+            kind: activity.kind.into_str().to_owned(),
+            actor_kind: activity.actor.kind.into_str().to_owned(),
             actor_id: activity.actor.id.as_deref().map(FreeText::from),
             actor_name: activity.actor.name.as_deref().map(FreeText::from),
             outcome: activity.outcome.clone(),
@@ -67,9 +65,9 @@ impl ActivityRow {
                 None => None,
             },
             lead_id: self.lead_id.as_deref().map(LeadId::from_caller),
-            kind: word("activities.kind", &self.kind, ActivityKind::parse)?,
+            kind: word("activities.kind", &self.kind)?,
             actor: Actor {
-                kind: word("activities.actor_kind", &self.actor_kind, ActorKind::parse)?,
+                kind: word("activities.actor_kind", &self.actor_kind)?,
                 id: self.actor_id.map(|id| id.0),
                 name: self.actor_name.map(|name| name.0),
             },

@@ -70,7 +70,7 @@ impl DeliveryRow {
     }
 
     pub(crate) fn event(&self) -> Result<EventKind, Failure> {
-        word("deliveries.event", &self.event, EventKind::parse)
+        word("deliveries.event", &self.event)
     }
 
     pub(crate) fn payload(&self) -> Result<EventPayload, Failure> {

@@ -1,8 +1,8 @@
 //! Campaigns and accounts, as far as bidding needs to know them.
 
 use bidloop_domain::model::{
-    AccountId, AccountSummary, BiddingConfig, Campaign, CampaignId, CampaignMode, CampaignState,
-    OrganizationId, ProposalTemplate, Subscription,
+    AccountId, AccountSummary, BiddingConfig, Campaign, CampaignId, OrganizationId, ProposalTemplate,
+    Subscription,
 };
 use diesel::prelude::*;
 
@@ -37,8 +37,8 @@ impl BiddingCampaignRow {
             )?,
             id: read("campaigns.id", &self.id, CampaignId::parse(&self.id))?,
             name: self.name.0,
-            mode: word("campaigns.mode", &self.mode, CampaignMode::parse)?,
-            state: word("campaigns.state", &self.state, CampaignState::parse)?,
+            mode: word("campaigns.mode", &self.mode)?,
+            state: word("campaigns.state", &self.state)?,
             bidding_config: self.bidding_config.0,
             proposal: self.proposal.0,
             account,

@@ -31,11 +31,11 @@ impl CampaignListRow {
     }
 
     pub(crate) fn mode(&self) -> Result<CampaignMode, Failure> {
-        word("campaigns.mode", &self.mode, CampaignMode::parse)
+        word("campaigns.mode", &self.mode)
     }
 
     pub(crate) fn state(&self) -> Result<CampaignState, Failure> {
-        word("campaigns.state", &self.state, CampaignState::parse)
+        word("campaigns.state", &self.state)
     }
 }
 

@@ -31,7 +31,7 @@ impl StoredJobRow {
     pub(crate) fn into_stored_job(self) -> Result<StoredJob, Failure> {
         Ok(StoredJob {
             seq: self.seq,
-            id: read("jobs.id", &self.id, JobId::new(self.id.as_str()))?,
+            id: read("jobs.id", &self.id, JobId::parse(&self.id))?,
             json: self.json,
         })
     }

@@ -42,7 +42,7 @@ impl LeadRow {
             campaign_id: campaign.to_string(),
             job_id: job.to_string(),
             created_at: created_at.as_millis(),
-            status: LeadStatus::New.as_str().to_owned(),
+            status: LeadStatus::New.into_str().to_owned(),
             reason: None,
             rejection_reason: None,
             proposal_id: None,
@@ -52,7 +52,7 @@ impl LeadRow {
     }
 
     pub(crate) fn status(&self) -> Result<LeadStatus, Failure> {
-        word("leads.status", &self.status, LeadStatus::parse)
+        word("leads.status", &self.status)
     }
 
     pub(crate) fn into_lead(self) -> Result<Lead, Failure> {
@@ -69,7 +69,7 @@ impl LeadRow {
                 &self.campaign_id,
                 CampaignId::parse(&self.campaign_id),
             )?,
-            job_id: read("leads.job_id", &self.job_id, JobId::new(self.job_id.as_str()))?,
+            job_id: read("leads.job_id", &self.job_id, JobId::parse(&self.job_id))?,
             created_at: Timestamp::from_millis(self.created_at),
             reason: self.reason.map(|reason| reason.0),
             rejection_reason: self.rejection_reason.map(|reason| reason.0),

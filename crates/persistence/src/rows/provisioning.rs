@@ -4,8 +4,8 @@
 //! through these rows.
 
 use bidloop_domain::model::{
-    AccountId, BiddingConfig, CampaignAttachment, CampaignId, CampaignMode, CampaignState, FilterId,
-    OrganizationId, ProposalTemplate, Subscription, Timestamp, WebhookSecret,
+    AccountId, BiddingConfig, CampaignAttachment, CampaignId, FilterId, OrganizationId, ProposalTemplate,
+    Subscription, Timestamp, WebhookSecret,
 };
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, UserRecord, WebhookRecord,
@@ -187,8 +187,8 @@ impl CampaignRow {
             organization_id: organization.to_string(),
             id: campaign.id.to_string(),
             name: FreeText::from(campaign.name.as_str()),
-            mode: campaign.mode.as_str().to_owned(),
-            state: campaign.state.as_str().to_owned(),
+            mode: campaign.mode.into_str().to_owned(),
+            state: campaign.state.into_str().to_owned(),
             account_id: campaign.account_id.as_ref().map(ToString::to_string),
             bidding_config: Json(campaign.bidding_config.clone()),
             proposal: Json(campaign.proposal.clone()),
@@ -200,8 +200,8 @@ impl CampaignRow {
         Ok(CampaignRecord {
             id: read("campaigns.id", &self.id, CampaignId::parse(&self.id))?,
             name: self.name.0,
-            mode: word("campaigns.mode", &self.mode, CampaignMode::parse)?,
-            state: word("campaigns.state", &self.state, CampaignState::parse)?,
+            mode: word("campaigns.mode", &self.mode)?,
+            state: word("campaigns.state", &self.state)?,
             account_id: match &self.account_id {
                 Some(id) => Some(read("campaigns.account_id", id, AccountId::parse(id))?),
                 None => None,

@@ -47,7 +47,7 @@ impl QueuedBidRow {
                 CampaignId::parse(&self.campaign_id),
             )?,
             lead_id: LeadId::from_caller(&self.lead_id),
-            job_id: read("bids.job_id", &self.job_id, JobId::new(self.job_id.as_str()))?,
+            job_id: read("bids.job_id", &self.job_id, JobId::parse(&self.job_id))?,
             account_id: read(
                 "bids.account_id",
                 &self.account_id,

@@ -1,6 +1,6 @@
 //! The columns of an organization that are its subscription.
 
-use bidloop_domain::model::{Subscription, SubscriptionStatus, Timestamp};
+use bidloop_domain::model::{Subscription, Timestamp};
 use diesel::prelude::*;
 
 use crate::columns::{number, word};
@@ -21,7 +21,7 @@ pub(crate) struct SubscriptionRow {
 impl SubscriptionRow {
     pub(crate) fn new(subscription: &Subscription) -> Self {
         Self {
-            subscription_status: subscription.status.as_str().to_owned(),
+            subscription_status: subscription.status.into_str().to_owned(),
             collection_paused: subscription.collection_paused,
             period_start: subscription.period_start.as_millis(),
             period_end: subscription.period_end.as_millis(),
@@ -32,11 +32,7 @@ impl SubscriptionRow {
     pub(crate) fn into_subscription(self) -> Result<Subscription, Failure> {
         let status = &self.subscription_status;
         Ok(Subscription {
-            status: word(
-                "organizations.subscription_status",
-                status,
-                SubscriptionStatus::parse,
-            )?,
+            status: word("organizations.subscription_status", status)?,
             collection_paused: self.collection_paused,
             period_start: Timestamp::from_millis(self.period_start),
             period_end: Timestamp::from_millis(self.period_end),

@@ -48,7 +48,7 @@ fn lead(job: usize) -> LeadId {
     LeadId::derive(
         &organization(),
         &campaign(),
-        &JobId::new(format!("job-{job}")).unwrap(),
+        &JobId::parse(&format!("job-{job}")).unwrap(),
     )
 }
 

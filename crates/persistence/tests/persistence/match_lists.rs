@@ -187,7 +187,7 @@ async fn lists_stay_dense_and_ordered_whatever_comes(bed: TestDatabase) -> TestD
                 let campaign = CAMPAIGNS[dice.below(3)];
                 let (backfill, watermark) = due(&world.campaign(campaign), round).await;
                 let parity = dice.below(2);
-                let picked = |id: &JobId| id.as_ref().parse::<usize>().unwrap() % 2 == parity;
+                let picked = |id: &JobId| id.as_str().parse::<usize>().unwrap() % 2 == parity;
                 let matched = seqs(&world, watermark, picked).await;
                 expected.retain(|(known, _)| *known != campaign);
                 for job in world
@@ -290,7 +290,7 @@ async fn a_long_list_is_switched_while_the_feed_goes_on(bed: TestDatabase) -> Te
     assert_sound(&bed).await;
 
     let (backfill, watermark) = due(&world, 2).await;
-    let matched = seqs(&world, watermark, |id| id.as_ref().ends_with('1')).await;
+    let matched = seqs(&world, watermark, |id| id.as_str().ends_with('1')).await;
     let total = 250 + 4;
     assert_eq!(
         world

@@ -27,7 +27,7 @@ impl Jobs {
         let title = self.titles.get(&seq)?;
         Some(StoredJob {
             seq,
-            id: JobId::new(seq.to_string()).unwrap(),
+            id: JobId::parse(&seq.to_string()).unwrap(),
             json: format!(
                 r#"{{"id": "{seq}", "ciphertext": "~{seq}", "title": "{title}", "description": "", "url": "/{seq}", "postedAt": 1}}"#
             ),

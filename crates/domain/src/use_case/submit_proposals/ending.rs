@@ -62,7 +62,7 @@ impl SubmitProposals {
             lead_id: Some(bid.lead_id.clone()),
             kind: ActivityKind::Submission,
             actor: Actor::service(),
-            outcome: end.status.as_str().to_owned(),
+            outcome: end.status.to_string(),
             http_status: None,
             dry_run: false,
             message: message(&end),
@@ -85,9 +85,7 @@ fn message(end: &BidEnd) -> String {
         (LeadStatus::Submitted, _) => match &end.terms {
             Some(terms) => format!(
                 "Proposal submitted: USD {} {}, {} connects.",
-                terms.amount,
-                terms.kind.as_str(),
-                end.connects_spent
+                terms.amount, terms.kind, end.connects_spent
             ),
             None => "Proposal submitted.".to_owned(),
         },

@@ -97,7 +97,7 @@ async fn find_page(conn: &mut Conn, range: &Range) -> Result<Option<FoundPage>, 
         .load(conn)
         .await?;
     for (job_id, created_at, job_json) in rows {
-        let job_id = read("matches.job_id", &job_id, JobId::new(job_id.as_str()))?;
+        let job_id = read("matches.job_id", &job_id, JobId::parse(&job_id))?;
         let created_at = Timestamp::from_millis(created_at);
         page.matches.push(FoundMatch {
             job_json,

@@ -20,7 +20,7 @@ pub(super) struct Arrival<'p> {
 
 impl<'p> Arrival<'p> {
     pub(super) fn id(&self) -> &'p str {
-        self.job.id.as_ref()
+        self.job.id.as_str()
     }
 
     /// The campaigns that it matches, each once.
@@ -59,7 +59,7 @@ pub(super) async fn sort_out<'p>(
         ..Arrivals::default()
     };
     for job in later_ones {
-        let content = known.get(job.id.as_ref());
+        let content = known.get(job.id.as_str());
         if content.is_some_and(|content| *content == job.json) {
             continue;
         }
@@ -80,7 +80,7 @@ pub(super) async fn sort_out<'p>(
 async fn known_contents(conn: &mut Conn, of: &[&MatchedJob]) -> Result<HashMap<String, String>, Failure> {
     let mut known = HashMap::new();
     for chunk in of.chunks(VALUES_AT_ONCE) {
-        let ids: Vec<&str> = chunk.iter().map(|job| job.id.as_ref()).collect();
+        let ids: Vec<&str> = chunk.iter().map(|job| job.id.as_str()).collect();
         let rows: Vec<(String, String)> = jobs::table
             .filter(jobs::id.eq_any(ids))
             .select((jobs::id, jobs::json))
