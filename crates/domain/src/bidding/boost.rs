@@ -1,6 +1,6 @@
-//! How many connects a proposal's boost takes (decision B7, `docs/rules.md#b7`).
+//! How many connects a proposal's boost costs (decision B7, `docs/rules.md#b7`).
 //!
-//! Owns the choice of place and what the account's balance allows. Does not own paying: the marketplace takes
+//! Owns the choice of place and the check against the account's balance. Does not own paying: the marketplace takes
 //! the connects when it accepts the proposal.
 
 use serde::{Deserialize, Serialize};
@@ -11,25 +11,25 @@ use crate::model::{
     ReasonCode, count_connects,
 };
 
-/// What the boost is computed from.
+/// The inputs of [`boost`].
 #[derive(Debug, Clone, Copy)]
 pub struct BoostInput<'a> {
     /// The configuration in force.
     pub config: &'a EffectiveConfig,
-    /// The boosts now standing on the job, in any order.
+    /// The boosts that other proposals hold on the job, in any order.
     pub standing: &'a [Connects],
-    /// What the job itself asks for a proposal.
+    /// The job's own price of a proposal.
     pub required: Connects,
-    /// What the account can spend.
+    /// The account's balance.
     pub balance: Connects,
 }
 
 /// The boost that a proposal carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoostPlan {
-    /// How many connects, beside the job's own; zero for none.
+    /// The boost's connects, in addition to the job's own; zero without a boost.
     pub connects: Connects,
-    /// The place that they are meant to hold; none without a boost.
+    /// The place that they pay for; `None` without a boost.
     pub place: Option<BoostedPlace>,
 }
 
@@ -41,17 +41,17 @@ impl BoostPlan {
     };
 }
 
-/// The plan, or why the bid is skipped, and how that came about.
+/// The result of [`boost`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoostOutcome {
-    /// The plan, payable together with the job's own connects; else [`ReasonCode::InsufficientConnects`] or
-    /// [`ReasonCode::InsufficientBoostConnects`].
+    /// A plan that the account can pay together with the job's own connects. Otherwise the bid is skipped with
+    /// [`ReasonCode::InsufficientConnects`] or [`ReasonCode::InsufficientBoostConnects`].
     pub plan: Result<BoostPlan, Reason>,
     /// Each step with its figures.
     pub steps: Vec<ExplanationStep>,
 }
 
-/// The boost for a proposal.
+/// Computes the boost of a proposal.
 ///
 /// ```
 /// use bidloop_domain::bidding::{BoostInput, boost};
@@ -81,30 +81,28 @@ fn plan(input: BoostInput<'_>, steps: &mut Vec<ExplanationStep>) -> Result<Boost
         balance,
         ..
     } = input;
-    // The job's own connects are looked at first, whatever the boost would cost.
-    if required > balance {
-        let message = format!(
-            "the job asks for {}, the account has {balance}",
-            count_connects(required)
-        );
-        steps.push(
-            ExplanationStep::new("job_connects", format!("Not payable: {message}."))
-                .with("requiredConnects", required.get())
-                .with("balance", balance.get()),
-        );
-        return Err(Reason::new(ReasonCode::InsufficientConnects, message));
-    }
-    steps.push(
-        ExplanationStep::new(
-            "job_connects",
-            format!(
-                "The job asks for {}, the account has {balance}.",
-                count_connects(required)
-            ),
-        )
-        .with("requiredConnects", required.get())
-        .with("balance", balance.get()),
+    // The job's own connects are checked first, whatever the boost costs.
+    let asked = format!(
+        "job asks for {}, the account has {balance}",
+        count_connects(required)
     );
+    let payable = required <= balance;
+    let says = if payable {
+        format!("The {asked}.")
+    } else {
+        format!("Not payable: the {asked}.")
+    };
+    steps.push(
+        ExplanationStep::new("job_connects", says)
+            .with("requiredConnects", required.get())
+            .with("balance", balance.get()),
+    );
+    if !payable {
+        return Err(Reason::new(
+            ReasonCode::InsufficientConnects,
+            format!("the {asked}"),
+        ));
+    }
 
     if !config.boosting_enabled {
         let source = config.source_of("boostingEnabled");
@@ -150,7 +148,7 @@ fn plan(input: BoostInput<'_>, steps: &mut Vec<ExplanationStep>) -> Result<Boost
     outcome
 }
 
-/// The best place whose cost is within the maximum, or without a maximum the last place that is worth it.
+/// The best place whose cost is within the maximum; without a maximum, the last place worth boosting for.
 fn best_place(input: BoostInput<'_>, steps: &mut Vec<ExplanationStep>) -> Option<BoostPlan> {
     let config = input.config;
     let mut standing = input.standing.to_vec();
@@ -204,7 +202,7 @@ fn best_place(input: BoostInput<'_>, steps: &mut Vec<ExplanationStep>) -> Option
         .with("boostConnects", chosen.map_or(0, |(_, cost)| cost.get())),
     );
     let (place, connects) = *chosen?;
-    // A place that costs nothing is held by no boost.
+    // A place that costs nothing needs no boost.
     (connects > Connects::ZERO).then_some(BoostPlan {
         connects,
         place: Some(place),
@@ -404,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn the_choice_is_told_with_its_figures() {
+    fn the_choice_is_explained_with_its_figures() {
         let config = config(&json!({"maximumBoost": 16, "minBoost": 2}));
         let outcome = boost(BoostInput {
             config: &config,

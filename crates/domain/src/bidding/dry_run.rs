@@ -1,15 +1,15 @@
-//! What a dry run can say (decision C1, `docs/rules.md#c1`).
+//! What a dry run computes (decision C1, `docs/rules.md#c1`).
 
 use super::job_terms::JobTerms;
 use super::rate::{OfferInput, OfferMode, offer};
 use crate::model::{Connects, EffectiveConfig, ExplanationStep, TermsJson};
 
-/// What a real bid would offer, as far as the service knows without asking the marketplace.
+/// What a real bid would offer, as far as it is known without asking the marketplace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DryRun {
-    /// The terms.
+    /// The terms; their amount may be unknown.
     pub terms: TermsJson,
-    /// Zero when boosting is off; unknown when it is on, since the standing boosts are not asked for.
+    /// Zero when boosting is off; `None` when it is on, since the boosts on the job are not known.
     pub boost_connects: Option<Connects>,
     /// Each step with its figures.
     pub steps: Vec<ExplanationStep>,

@@ -1,15 +1,15 @@
-//! What a job says about money, as far as the bidding rules ask.
+//! What a job post says about money, as the bidding rules read it.
 //!
-//! Owns which kind a job is and which of its figures count as known. Does not own the job post.
+//! Owns which kind of job it is and which of its figures count as known. Does not own the job post.
 
 use rust_decimal::Decimal;
 
 use crate::model::{JobPost, TermsKind, UsdCents, exact_decimal};
 
-/// What the rules on amounts ask of a job; each figure in USD, where it is known.
+/// A job's figures for the rules on amounts, in USD; `None` where unknown.
 ///
-/// A figure of zero or less, or that is no finite number, says nothing and counts as unknown. A range whose
-/// ends are the wrong way round is turned: it names the same rates.
+/// A figure that is not above zero, or not finite, counts as unknown. The ends of a range are swapped if the lower
+/// is above the upper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobTerms {
     /// How the job is paid.
@@ -25,7 +25,7 @@ pub struct JobTerms {
 }
 
 impl JobTerms {
-    /// What `post` says.
+    /// The terms of a job post.
     pub fn of(post: &JobPost) -> Self {
         let metadata = post.metadata.as_ref();
         let range = metadata.and_then(|metadata| metadata.hourly_rate);
@@ -43,8 +43,8 @@ impl JobTerms {
     /// From a job post's `metadata.paymentType`, `metadata.hourlyRate.min` and `.max`, `metadata.fixedPrice`
     /// and `clientInfo.avgHourlyRatePaid`.
     ///
-    /// A job is hourly or fixed by its payment type; without one that is known, by whether it names a range,
-    /// then a price; else hourly (decision B5, `docs/rules.md#b5`).
+    /// A job is hourly or fixed by its payment type. Without a known one it is hourly if it names a range, fixed if
+    /// it names a price, and else hourly (decision B5, `docs/rules.md#b5`).
     ///
     /// ```
     /// use bidloop_domain::bidding::{JobTerms, TermsKind};
@@ -61,12 +61,10 @@ impl JobTerms {
         fixed_price: Option<f64>,
         client_average_rate: Option<f64>,
     ) -> Self {
-        let (mut lower_rate, mut upper_rate) = (known_dollars(min_rate), known_dollars(max_rate));
-        if let (Some(lower), Some(upper)) = (lower_rate, upper_rate)
-            && lower > upper
-        {
-            (lower_rate, upper_rate) = (upper_rate, lower_rate);
-        }
+        let (lower_rate, upper_rate) = match (known_dollars(min_rate), known_dollars(max_rate)) {
+            (Some(min), Some(max)) => (Some(min.min(max)), Some(min.max(max))),
+            ends => ends,
+        };
         let fixed_price = known_dollars(fixed_price);
         let kind = named_kind(payment_type).unwrap_or_else(|| {
             if lower_rate.is_none() && upper_rate.is_none() && fixed_price.is_some() {
@@ -85,7 +83,7 @@ impl JobTerms {
     }
 }
 
-/// A figure as far as it says something: above zero and within what money holds.
+/// A figure if it counts as known: above zero and at most [`UsdCents::MAX`].
 pub(super) fn known_dollars(figure: Option<f64>) -> Option<Decimal> {
     figure
         .and_then(exact_decimal)
@@ -135,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_say_nothing_are_unknown() {
+    fn figures_that_are_not_positive_amounts_are_unknown() {
         for nothing in [0.0, -5.0, f64::NAN, f64::INFINITY, 1e300, 1e-300] {
             let terms = JobTerms::new(None, Some(nothing), Some(nothing), Some(nothing), Some(nothing));
             let unknown = JobTerms::new(None, None, None, None, None);
@@ -144,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_the_wrong_way_round_is_turned() {
+    fn the_ends_of_a_range_are_swapped_if_the_lower_is_above_the_upper() {
         let terms = JobTerms::new(None, Some(60.0), Some(40.0), None, None);
         assert_eq!(terms, JobTerms::new(None, Some(40.0), Some(60.0), None, None));
     }

@@ -1,15 +1,14 @@
-//! The bidding rules: pure functions from what is known to what is done, each with its explanation.
+//! The bidding rules: pure functions that decide, each with an explanation of its steps.
 //!
-//! One file a rule. A bid meets them in this order:
+//! One file holds one rule. A bid passes them in this order:
 //!
-//! 1. When it is asked for: [`check_bid`] holds it against the lead's questions ([`check_answers`]) and the
-//!    rates that its strategy needs ([`check_required_rates`]); [`current_period`] tells which billing period
-//!    its quota is taken from.
-//! 2. When a submitter takes it up: [`decide`] applies the frozen configuration to the job's live state and
-//!    the account's balance, through [`offer`] (which amount) and [`boost`] (how many connects).
-//! 3. Or, for a dry run: [`simulate`] says what can be known without asking the marketplace.
+//! 1. On the request: [`check_bid`] checks it against the lead's questions ([`check_answers`]) and the rates that its
+//!    strategy needs ([`check_required_rates`]). [`current_period`] is the billing period whose quota it uses.
+//! 2. At submission: [`decide`] applies the frozen configuration to the job's live state and the account's balance.
+//!    [`offer`] computes the amount, [`boost`] the connects.
+//! 3. For a dry run instead: [`simulate`] computes what is known without asking the marketplace.
 //!
-//! The rules in prose: `docs/rules.md`.
+//! `docs/rules.md` has the rules in prose.
 
 mod boost;
 mod dry_run;

@@ -1,13 +1,13 @@
-//! Whether a bid answers the lead's screening questions, and in which order the marketplace gets the answers
-//! (the specification's bid rule 1 and decision A6).
+//! The answers to a lead's screening questions: whether they are complete, and their order in the proposal (the
+//! specification's bid rule 1 and decision A6).
 
 use std::collections::{HashMap, VecDeque};
 
 use super::validation_fault::{ValidationCode, ValidationFault};
 use crate::model::QuestionAnswerPair;
 
-/// How many faulty pairs are reported. Each repeats the lead's questions, so that a body of nothing but
-/// faulty pairs would otherwise make an answer many times its size.
+/// How many faulty pairs are reported. Each fault repeats the lead's questions, so a body of many faulty pairs would
+/// otherwise get a far larger answer.
 const MOST_FAULTY_PAIRS: usize = 50;
 
 const PAIRS: &str = "questionAnswerPairs";
@@ -15,8 +15,8 @@ const PAIRS: &str = "questionAnswerPairs";
 /// The faults of a bid's answers (decision A6, `docs/rules.md#a6`): each of the lead's questions is answered
 /// exactly once, a text that the lead repeats as often as it occurs.
 ///
-/// Faulty pairs come first, in the request's order and at most fifty of them; their options are the lead's
-/// questions. One fault for all that is left out comes last; its options are the questions without an answer.
+/// Faulty pairs come first, in the request's order, at most fifty; their options are the lead's questions. The last
+/// fault stands for all questions without an answer; they are its options.
 ///
 /// ```
 /// use bidloop_domain::bidding::{QuestionAnswerPair, check_answers};
@@ -82,7 +82,7 @@ pub fn check_answers(lead_questions: &[String], pairs: &[QuestionAnswerPair]) ->
     faults
 }
 
-/// The answers as the marketplace gets them: in the order of the lead's questions, two identical questions in
+/// The answers as the proposal holds them: in the order of the lead's questions, two identical questions in
 /// the request's order (decision A6, `docs/rules.md#a6`). Pairs that [`check_answers`] refuses are left out.
 ///
 /// ```
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(
             found.last().unwrap().0,
             "questionAnswerPairs",
-            "what is left out is always told"
+            "missing answers are always reported"
         );
     }
 

@@ -1,7 +1,7 @@
 //! The billing period in force and the proposals used in it (decision B3, `docs/rules.md#b3`).
 //!
-//! Owns the arithmetic of periods that roll over. Does not own the counting: that is one statement of the
-//! store, so that no two requests count past each other (decision B2).
+//! Owns the arithmetic of periods. Does not own the counting, which is one statement of the store, so that concurrent
+//! requests cannot exceed the limit (decision B2).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,17 +10,17 @@ use crate::model::Timestamp;
 /// A billing period: from its start up to, not including, its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BillingPeriod {
-    /// Its first moment.
+    /// The period's first moment.
     pub start: Timestamp,
-    /// The first moment of the next.
+    /// The first moment of the next period.
     pub end: Timestamp,
 }
 
-/// The period in force at `now`, from the last one that billing reported.
+/// The period in force at `now`, from the period that billing reported last.
 ///
-/// When that one's end has passed, the next starts at that moment with the same length, and so on. A period
-/// that ends at or before its start has no length to repeat: it stays in force, so that its count is kept
-/// instead of starting anew with every request. Before the reported period starts, it is in force already.
+/// When a period ends, the next one starts at that moment with the same length. The reported period is in force
+/// before its start, too. A reported period that does not end after its start stays in force, so that its count is
+/// kept.
 ///
 /// ```
 /// use bidloop_domain::bidding::{BillingPeriod, current_period};
@@ -54,10 +54,10 @@ fn saturating(millis: i128) -> Timestamp {
     Timestamp::from_millis(i64::try_from(millis).unwrap_or(limit))
 }
 
-/// How much of a period's proposals is used: what a `QuotaError` reports.
+/// How much of a period's quota is used, as a `QuotaError` reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotaUsage {
-    /// Real bids queued in the period, less those that ended as skipped or failed.
+    /// Real bids queued in the period, without those that ended as skipped or failed.
     pub used: u64,
     /// The plan's limit.
     pub limit: u64,

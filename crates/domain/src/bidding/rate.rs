@@ -1,26 +1,27 @@
 //! The amount that a proposal offers (decisions B5 and B6, `docs/rules.md#b5`).
 //!
-//! Owns the four strategies, their fallbacks, the rounding, and the explanation of each step. Does not own
-//! whether a bid is made at all ([`decide`](super::decide)).
+//! Owns the four strategies, their fallbacks, and the rounding. Does not own whether to bid at all
+//! ([`decide`](super::decide)).
 
 use rust_decimal::Decimal;
+use serde_json::Value;
 
 use super::job_terms::{JobTerms, known_dollars};
 use crate::model::{
     EffectiveConfig, ExplanationStep, HourlyRateStrategy, Percentage, Reason, ReasonCode, Terms, TermsKind,
-    UsdCents, usd,
+    UsdCents, decimal_to_number as dollars, usd,
 };
 
-/// Whether the amount is for a proposal that is sent or for a dry run.
+/// Whether the amount is for a real proposal or for a dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfferMode {
-    /// `smart_bidding` may start from the middle of the job's range.
+    /// A real proposal: `smart_bidding` may start from the middle of the job's range.
     Live,
-    /// It may not: without a known profile rate the amount is unknown (decision C1).
+    /// A dry run: without a known profile rate the amount is unknown (decision C1).
     DryRun,
 }
 
-/// What the amount is computed from.
+/// The inputs of [`offer`].
 #[derive(Debug, Clone, Copy)]
 pub struct OfferInput<'a> {
     /// The configuration in force.
@@ -29,21 +30,21 @@ pub struct OfferInput<'a> {
     pub job: &'a JobTerms,
     /// The bidder account's profile rate in USD per hour. Zero or less counts as unknown.
     pub profile_rate: Option<f64>,
-    /// For a proposal or for a dry run.
+    /// For a real proposal or for a dry run.
     pub mode: OfferMode,
 }
 
-/// The amount, or why there is none, and how that came about.
+/// The result of [`offer`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferOutcome {
-    /// The terms; [`ReasonCode::RateUnknown`] on an hourly job and [`ReasonCode::AmountUnknown`] on a
-    /// fixed-price one where the amount is unknown or comes out as zero.
+    /// The terms. If the amount is unknown or zero: [`ReasonCode::RateUnknown`] on an hourly job,
+    /// [`ReasonCode::AmountUnknown`] on a fixed-price job.
     pub terms: Result<Terms, Reason>,
     /// Each step with its figures.
     pub steps: Vec<ExplanationStep>,
 }
 
-/// The amount to offer on a job.
+/// Computes the amount to offer on a job.
 ///
 /// ```
 /// use bidloop_domain::bidding::{JobTerms, OfferInput, OfferMode, offer};
@@ -61,35 +62,30 @@ pub struct OfferOutcome {
 /// assert_eq!(outcome.steps[1].says, "90% of the upper end of the job's range, USD 50.50, is USD 45.45.");
 /// ```
 pub fn offer(input: OfferInput<'_>) -> OfferOutcome {
-    let mut steps = Steps::default();
+    let mut steps = Steps::new();
     let amount = match input.job.kind {
         TermsKind::Fixed => fixed_price(input, &mut steps),
         TermsKind::Hourly => hourly_rate(input, &mut steps),
     };
-    // Nobody means to work for nothing: an amount of zero says that a figure was missing (decision B5).
+    let kind = input.job.kind;
+    // An amount of zero means that a figure was missing (decision B5).
     let terms = match amount {
-        Ok(amount) if amount > UsdCents::ZERO => Ok(Terms {
-            kind: input.job.kind,
-            amount,
-        }),
+        Ok(amount) if amount > UsdCents::ZERO => Ok(Terms { kind, amount }),
         Ok(_) => Err("the amount comes out as zero, which counts as unknown".to_owned()),
         Err(unknown) => Err(unknown),
     };
     let terms = terms.map_err(|unknown| {
-        let code = match input.job.kind {
+        let code = match kind {
             TermsKind::Hourly => ReasonCode::RateUnknown,
             TermsKind::Fixed => ReasonCode::AmountUnknown,
         };
-        steps.say(ExplanationStep::new(
+        steps.push(ExplanationStep::new(
             "amount_unknown",
             format!("No amount to offer: {unknown}."),
         ));
         Reason::new(code, unknown)
     });
-    OfferOutcome {
-        terms,
-        steps: steps.0,
-    }
+    OfferOutcome { terms, steps }
 }
 
 /// An amount in cents, or why it is unknown.
@@ -100,7 +96,7 @@ fn fixed_price(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
         .job
         .fixed_price
         .ok_or("the fixed-price job names no price")?;
-    steps.say(
+    steps.push(
         ExplanationStep::new("job_price", format!("The job's fixed price is {}.", usd(price)))
             .with("fixedPrice", dollars(price)),
     );
@@ -114,7 +110,7 @@ fn hourly_rate(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
     let config = input.config;
     let strategy = config.bidding_hourly_rate_strategy;
     let source = config.source_of("biddingHourlyRateStrategy");
-    steps.say(
+    steps.push(
         ExplanationStep::new(
             "strategy",
             format!("The rate is chosen by {strategy} (from {source})."),
@@ -130,7 +126,7 @@ fn hourly_rate(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
         HourlyRateStrategy::FixedRate => {
             let rate = config.bidding_fixed_hourly_rate.ok_or("no fixed rate is set")?;
             let source = config.source_of("biddingFixedHourlyRate");
-            steps.say(
+            steps.push(
                 ExplanationStep::new(
                     "fixed_rate",
                     format!("The fixed rate is {} (from {source}).", usd(rate.to_decimal())),
@@ -163,7 +159,7 @@ fn smart_bidding(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
     let mut rate = smart_start(input, steps)?;
 
     if let Some(moved) = into_range(rate, job) {
-        steps.say(
+        steps.push(
             ExplanationStep::new(
                 "job_range",
                 format!(
@@ -189,7 +185,7 @@ fn smart_bidding(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
         } else {
             ""
         };
-        steps.say(
+        steps.push(
             ExplanationStep::new(
                 "client_average",
                 format!(
@@ -208,13 +204,13 @@ fn smart_bidding(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
     let Some(floor) = input.config.bidding_min_hourly_rate else {
         return Ok(amount);
     };
-    // The floor holds to the letter (the specification's `biddingMinHourlyRate`): one that has parts of a
-    // cent is rounded up, since rounding it half up could land below it.
+    // The amount is never below the floor (the specification's `biddingMinHourlyRate`), so a floor with a fraction
+    // of a cent is rounded up.
     let lowest = floor.rounded_up();
     if amount >= lowest {
         return Ok(amount);
     }
-    steps.say(
+    steps.push(
         ExplanationStep::new(
             "floor",
             format!(
@@ -229,10 +225,10 @@ fn smart_bidding(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
     Ok(lowest)
 }
 
-/// Where `smart_bidding` starts: the profile rate, else the middle of the job's range.
+/// The start of `smart_bidding`: the profile rate, or else the middle of the job's range.
 fn smart_start(input: OfferInput<'_>, steps: &mut Steps) -> Result<Decimal, String> {
     if let Some(profile_rate) = known_dollars(input.profile_rate) {
-        steps.say(
+        steps.push(
             ExplanationStep::new(
                 "profile_rate",
                 format!("The profile rate is {}.", usd(profile_rate)),
@@ -250,7 +246,7 @@ fn smart_start(input: OfferInput<'_>, steps: &mut Steps) -> Result<Decimal, Stri
         (None, Some(upper)) => (upper, "the upper end of the job's range, its only known one"),
         (None, None) => return Err("the profile rate is unknown and the job names no range".to_owned()),
     };
-    steps.say(
+    steps.push(
         ExplanationStep::new(
             "range_start",
             format!(
@@ -287,14 +283,14 @@ fn needed_profile_rate(input: OfferInput<'_>) -> Result<Decimal, String> {
     known_dollars(input.profile_rate).ok_or_else(|| "the profile rate is unknown".to_owned())
 }
 
-/// The configured percentage of a reference. Accepting a bid has made sure that a percentage is set (bid
-/// rule 2); one that is missing all the same leaves the amount unknown.
+/// The configured percentage of a reference rate. Bid rule 2 ensures that a percentage is set; without one the amount
+/// is unknown.
 fn share(config: &EffectiveConfig, reference: Decimal, name: &str, steps: &mut Steps) -> Amount {
     let percentage: Percentage = config
         .bidding_hourly_rate_percentage
         .ok_or("no percentage is set")?;
     let amount = percentage.of(reference).ok_or("the amount is too large")?;
-    steps.say(
+    steps.push(
         ExplanationStep::new(
             "percentage",
             format!(
@@ -313,7 +309,7 @@ fn share(config: &EffectiveConfig, reference: Decimal, name: &str, steps: &mut S
 fn rounded(rate: Decimal, steps: &mut Steps) -> Amount {
     let amount = UsdCents::from_decimal(rate).ok_or("the amount is too large")?;
     if amount.to_decimal() != rate {
-        steps.say(
+        steps.push(
             ExplanationStep::new(
                 "rounding",
                 format!("Rounded half up to the cent, it is {}.", usd(amount.to_decimal())),
@@ -325,28 +321,17 @@ fn rounded(rate: Decimal, steps: &mut Steps) -> Amount {
 }
 
 fn midpoint(one: Decimal, other: Decimal) -> Decimal {
-    // Both lie within `UsdCents::MAX`, so neither step can overflow; should one, the rate stays where it is.
+    // Both are at most `UsdCents::MAX`, so neither step can overflow.
     one.checked_add(other)
         .and_then(|sum| sum.checked_div(Decimal::TWO))
         .unwrap_or(one)
 }
 
-fn dollars(amount: Decimal) -> serde_json::Number {
-    crate::model::decimal_to_number(amount)
+fn optional_dollars(amount: Option<Decimal>) -> Value {
+    amount.map_or(Value::Null, |amount| dollars(amount).into())
 }
 
-fn optional_dollars(amount: Option<Decimal>) -> serde_json::Value {
-    amount.map_or(serde_json::Value::Null, |amount| dollars(amount).into())
-}
-
-#[derive(Default)]
-struct Steps(Vec<ExplanationStep>);
-
-impl Steps {
-    fn say(&mut self, step: ExplanationStep) {
-        self.0.push(step);
-    }
-}
+type Steps = Vec<ExplanationStep>;
 
 #[cfg(test)]
 #[path = "rate_tests.rs"]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::{BiddingConfig, effective};
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 fn config(request: &Value) -> EffectiveConfig {
     let none = BiddingConfig::default();
@@ -24,10 +24,10 @@ fn fixed(price: Option<f64>) -> JobTerms {
 
 /// The amount as text, or the code of the reason.
 fn offered(request: &Value, job: &JobTerms, profile_rate: Option<f64>) -> Result<String, ReasonCode> {
-    told(request, job, profile_rate, OfferMode::Live)
+    offered_in(request, job, profile_rate, OfferMode::Live)
 }
 
-fn told(
+fn offered_in(
     request: &Value,
     job: &JobTerms,
     profile_rate: Option<f64>,
@@ -196,13 +196,13 @@ fn smart_bidding_without_profile_rate_and_range_is_unknown_even_with_a_floor() {
 #[test]
 fn a_dry_run_does_not_fall_back_to_the_middle_of_the_range() {
     let job = hourly(Some(30.0), Some(50.0), None);
-    assert_eq!(told(&json!({}), &job, None, OfferMode::DryRun), UNKNOWN);
+    assert_eq!(offered_in(&json!({}), &job, None, OfferMode::DryRun), UNKNOWN);
     assert_eq!(
-        told(&json!({}), &job, Some(45.0), OfferMode::DryRun),
+        offered_in(&json!({}), &job, Some(45.0), OfferMode::DryRun),
         amount("45.00")
     );
     assert_eq!(
-        told(&budget(50.0), &job, None, OfferMode::DryRun),
+        offered_in(&budget(50.0), &job, None, OfferMode::DryRun),
         amount("25.00"),
         "the budget is known"
     );
@@ -268,7 +268,7 @@ fn a_frozen_configuration_without_its_rate_leaves_the_amount_unknown() {
 }
 
 #[test]
-fn each_step_is_told_with_its_figures() {
+fn each_step_is_explained_with_its_figures() {
     let config = config(&json!({"biddingMinHourlyRate": 39}));
     let job = hourly(Some(30.0), Some(45.0), Some(31.01));
     let outcome = offer(OfferInput {

@@ -3,8 +3,8 @@
 use super::validation_fault::{ValidationCode, ValidationFault};
 use crate::model::{EffectiveConfig, HourlyRateStrategy};
 
-/// The fault of an effective strategy whose percentage or fixed rate no layer sets (the specification's bid
-/// rules 2 and 3, `docs/rules.md#bid-2`). The job's kind is not asked.
+/// The fault of a strategy whose percentage or fixed rate no layer sets (the specification's bid rules 2 and 3,
+/// `docs/rules.md#bid-2`). It does not depend on the job's kind.
 ///
 /// ```
 /// use bidloop_domain::bidding::{ValidationCode, check_required_rates};

@@ -1,7 +1,7 @@
-//! What becomes of a queued bid at the moment of its submission (decision B4, `docs/rules.md#b4`).
+//! The decision on a queued bid at the moment of its submission (decision B4, `docs/rules.md#b4`).
 //!
-//! Owns the order in which the job's live state, the amount, the connects and the boost are asked, and what a
-//! refusal for want of connects changes. Does not own sending, retrying or recording: see the use case.
+//! Owns the order in which the job's live state, the amount, the connects and the boost are checked, and what a
+//! refusal for lack of connects changes. Does not own sending, retrying or recording: see the use case.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,48 +13,47 @@ use crate::model::{
     ReasonCode, Terms, count_connects, objects,
 };
 
-/// Whether the marketplace still takes proposals for a job.
+/// Whether the marketplace accepts proposals for a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LiveJobStatus {
-    /// It does.
+    /// It accepts proposals.
     Open,
-    /// It does not.
+    /// It accepts no more proposals.
     Closed,
 }
 
 /// A warning that the marketplace shows on a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobWarning {
-    /// The marketplace's word for it.
+    /// The marketplace's code.
     pub code: String,
-    /// Its sentence.
+    /// The marketplace's sentence.
     pub message: String,
 }
 
-/// A job's state on the marketplace just before submission, in the shape of the marketplace protocol.
+/// A job's state on the marketplace just before submission, as the marketplace protocol writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveJobState {
-    /// Open or closed.
+    /// Whether the job accepts proposals.
     pub status: LiveJobStatus,
-    /// Whether the client hired someone for it.
+    /// Whether the client already hired someone for the job.
     pub already_hired: bool,
-    /// The warnings that stand on it.
+    /// The warnings that the marketplace shows on the job.
     #[serde(deserialize_with = "objects")]
     pub warnings: Vec<JobWarning>,
-    /// The boosts that stand on it.
+    /// The boosts that other proposals hold on the job.
     pub boosts: Vec<Connects>,
-    /// What it asks for a proposal.
+    /// The job's own price of a proposal.
     pub required_connects: Connects,
 }
 
-/// What is known of refusals for want of connects under one bid's idempotency key.
+/// The refusals for lack of connects under one bid's idempotency key.
 ///
-/// After such a refusal the proposal is decided anew with the balance read afresh (decision B4). Should the
-/// marketplace refuse the same total a second time, its word counts more than the balance it reports: less
-/// than that total is taken to be at hand. So every second refusal lowers the total, and deciding anew comes
-/// to an end.
+/// After such a refusal the proposal is decided anew with the balance read again (decision B4). If the marketplace
+/// refuses the same total a second time, the balance counts as lower than that total, whatever the marketplace
+/// reports. So every second refusal lowers the total, and the repetition ends.
 ///
 /// ```
 /// use bidloop_domain::bidding::ConnectsRefusals;
@@ -76,7 +75,7 @@ pub struct ConnectsRefusals {
 }
 
 impl ConnectsRefusals {
-    /// With one refusal more, of a proposal that needed `total` (the job's own connects and the boost).
+    /// Adds the refusal of a proposal that needed `total`: the job's own connects and the boost.
     #[must_use]
     pub fn after(self, total: Connects) -> Self {
         match self.refused_once {
@@ -91,68 +90,68 @@ impl ConnectsRefusals {
         }
     }
 
-    /// What can be counted on of a reported balance.
+    /// The part of a reported balance that counts.
     #[must_use]
     pub fn cap(self, balance: Connects) -> Connects {
         self.below
             .map_or(balance, |below| balance.min(below.minus(Connects::new(1))))
     }
 
-    /// Whether even a proposal that costs nothing was refused twice: then nothing is left to try.
+    /// Whether a proposal that costs nothing was refused twice, so that nothing is left to try.
     fn leave_nothing(self) -> bool {
         self.below == Some(Connects::ZERO)
     }
 }
 
-/// All that a submission is decided from.
+/// The inputs of [`decide`].
 #[derive(Debug, Clone, Copy)]
 pub struct DecisionInput<'a> {
     /// The configuration frozen when the bid was accepted.
     pub config: &'a EffectiveConfig,
-    /// What the job says about money.
+    /// What the job post says about money.
     pub job: &'a JobTerms,
     /// The job's live state.
     pub live: &'a LiveJobState,
-    /// The account's balance, just read.
+    /// The account's balance, as just read.
     pub balance: Connects,
-    /// The account's profile rate in USD per hour.
+    /// The account's profile rate in USD per hour, if known.
     pub profile_rate: Option<f64>,
-    /// Earlier refusals for want of connects under this bid's key.
+    /// Earlier refusals for lack of connects under this bid's key.
     pub refusals: ConnectsRefusals,
 }
 
-/// What becomes of the bid.
+/// The decision on a bid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// A proposal is sent.
+    /// Send a proposal.
     Send {
-        /// What it offers.
+        /// The terms to offer.
         terms: Terms,
-        /// Its boost.
+        /// The boost.
         boost: BoostPlan,
-        /// Whether the marketplace may take it though a warning stands on the job.
+        /// Whether the marketplace may accept it despite a warning on the job.
         accept_warnings: bool,
         /// Each step with its figures.
         steps: Vec<ExplanationStep>,
     },
-    /// The bid ends without a proposal.
+    /// End the bid without a proposal.
     End {
         /// Skipped or failed.
         status: EndStatus,
         /// Why.
         reason: Reason,
-        /// What would have been offered, if that was known by then.
+        /// The terms that would have been offered, if they were known by then.
         terms: Option<Terms>,
         /// Each step with its figures.
         steps: Vec<ExplanationStep>,
     },
 }
 
-/// Decides a submission. Asked in this order: is the job open, did the client hire, do warnings stand, which
-/// amount, the job's own connects, the boost. The first that speaks against it ends the bid.
+/// Decides a submission. The checks, in order: the job is open, the client has not hired, no warning, the amount is
+/// known, the job's own connects, the boost. The first that fails ends the bid.
 ///
-/// The same inputs give the same decision. After a refusal for want of connects (402) the caller asks again,
-/// with the balance read afresh and the refusal added to `refusals`.
+/// The same inputs give the same decision. After a refusal for lack of connects the caller decides again, with the
+/// balance read again and the refusal added to `refusals`.
 ///
 /// ```
 /// use bidloop_domain::bidding::{
@@ -178,7 +177,7 @@ pub enum Decision {
 ///     profile_rate: Some(60.0),
 ///     refusals: ConnectsRefusals::default(),
 /// });
-/// let Decision::Send { terms, boost, .. } = decision else { panic!("nothing speaks against it") };
+/// let Decision::Send { terms, boost, .. } = decision else { panic!("every check passes") };
 /// assert_eq!(terms.amount.to_string(), "50.00");
 /// assert_eq!(boost.connects, Connects::ZERO);
 /// ```

@@ -1,4 +1,4 @@
-//! The order of a submission's questions, and what a refusal for want of connects changes.
+//! The order of a submission's checks, and what a refusal for lack of connects changes.
 
 use super::*;
 use crate::model::{BiddingConfig, TermsKind, effective};
@@ -96,7 +96,7 @@ fn sent(decision: Decision) -> (u64, bool) {
 }
 
 #[test]
-fn a_closed_job_fails_before_anything_else_is_asked() {
+fn a_closed_job_fails_before_any_other_check() {
     let live = LiveJobState {
         status: LiveJobStatus::Closed,
         already_hired: true,
@@ -152,7 +152,7 @@ fn warnings_are_accepted_exactly_when_the_configuration_says_bid() {
 }
 
 #[test]
-fn hiring_is_asked_before_warnings_and_warnings_before_the_amount() {
+fn hiring_is_checked_before_warnings_and_warnings_before_the_amount() {
     let live = LiveJobState {
         already_hired: true,
         ..warned()

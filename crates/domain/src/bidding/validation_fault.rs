@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The three codes that the specification names (Errors, shape 2).
+/// The three codes of the specification (Errors, shape 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValidationCode {
-    /// A question that is not the lead's, answered too often, or left out.
+    /// A question is not the lead's, is answered too often, or is not answered.
     QuestionMismatch,
     /// The strategy needs a percentage, and no layer sets one.
     RatePercentageRequired,
@@ -19,7 +19,7 @@ pub enum ValidationCode {
 pub struct ValidationFault {
     /// Names and indexes (as decimal digits) into the request body.
     pub path: Vec<String>,
-    /// Which rule.
+    /// The rule that is broken.
     pub code: ValidationCode,
     /// A sentence for people.
     pub message: String,

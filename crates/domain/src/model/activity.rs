@@ -1,4 +1,4 @@
-//! The Activity record: who did what, and why the service did what it did (decision C8).
+//! The Activity record: who did what, and why the service acted as it did (decision C8).
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use strum::{Display, EnumString, IntoStaticStr};
 
 use super::{ActivityId, ApiKeyId, CampaignId, LeadId, OrganizationId, Timestamp};
 
-/// What an entry is about.
+/// The subject of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case", const_into_str)]
@@ -26,12 +26,12 @@ pub enum ActivityKind {
 /// Who acted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Actor {
-    /// What kind of actor.
+    /// The kind of actor.
     #[serde(rename = "type")]
     pub kind: ActorKind,
-    /// The key's or user's id.
+    /// The id of the key or user; `None` for the service and for commands.
     pub id: Option<String>,
-    /// The key's or user's name, the command's words.
+    /// The name of the key or user, or the command's words; `None` for the service.
     pub name: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl Actor {
         }
     }
 
-    /// A command of the program, by its words such as `leads reopen`.
+    /// A command of the program; `words` is such as `leads reopen`.
     pub fn command(words: &str) -> Self {
         Self {
             kind: ActorKind::Command,
@@ -64,7 +64,7 @@ impl Actor {
     }
 }
 
-/// Kinds of actors.
+/// The kinds of actors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case", const_into_str)]
@@ -79,38 +79,38 @@ pub enum ActorKind {
     Service,
 }
 
-/// One entry. Its JSON is a line of `bidloop activity` (contract section 1).
+/// One entry of the record. Its JSON is a line of `bidloop activity` (contract section 1).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Activity {
-    /// Unique everywhere.
+    /// Unique in the installation.
     pub id: ActivityId,
-    /// UNIX milliseconds.
+    /// When it happened.
     pub at: Timestamp,
-    /// Whose record this is.
+    /// The organization whose record this is.
     pub organization_id: OrganizationId,
-    /// The campaign concerned.
+    /// The campaign concerned, if any.
     pub campaign_id: Option<CampaignId>,
-    /// The lead concerned.
+    /// The lead concerned, if any.
     pub lead_id: Option<LeadId>,
-    /// What it is about.
+    /// The entry's subject.
     pub kind: ActivityKind,
     /// Who acted.
     pub actor: Actor,
     /// Requests: `accepted` or `refused`; deliveries: `delivered` or `failed`; submissions: a status of
     /// decision B1.
     pub outcome: String,
-    /// The status answered, for requests over HTTP.
+    /// The status of the answer; `None` unless the entry is a request over HTTP.
     pub http_status: Option<u16>,
-    /// Whether a bid was a dry run, or a delivery tells of one.
+    /// Whether the bid was a dry run, or the delivery reports one.
     pub dry_run: bool,
     /// One sentence for people.
     pub message: String,
-    /// What machines want to know; its members depend on the kind.
+    /// Facts for programs; the members depend on the kind.
     pub details: Map<String, Value>,
 }
 
-/// An entry's details: the members of a JSON object.
+/// An entry's details from a JSON object.
 pub(crate) fn details(object: Value) -> Map<String, Value> {
     match object {
         Value::Object(members) => members,
@@ -118,15 +118,15 @@ pub(crate) fn details(object: Value) -> Map<String, Value> {
     }
 }
 
-/// Which entries to list, newest first.
+/// Selects entries to list, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ActivityQuery {
-    /// Only this organization's.
+    /// Only this organization's entries.
     pub organization_id: Option<OrganizationId>,
-    /// Only this campaign's.
+    /// Only this campaign's entries.
     pub campaign_id: Option<CampaignId>,
-    /// Only this lead's.
+    /// Only this lead's entries.
     pub lead_id: Option<LeadId>,
-    /// At most so many.
+    /// The largest number of entries to return.
     pub limit: u32,
 }

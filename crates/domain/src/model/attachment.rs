@@ -1,4 +1,4 @@
-//! Uploaded attachments and where their bytes lie.
+//! Uploaded attachments, and where their content is stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct BlobRef {
     pub size_bytes: u64,
     /// SHA-256 of the content, 64 lower-case hexadecimal digits.
     pub sha256: String,
-    /// The [`BlobPath`](crate::port::BlobPath)'s text.
+    /// The content's path in the blob store.
     pub storage_path: String,
 }
 
@@ -20,30 +20,30 @@ pub struct BlobRef {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeadAttachment {
-    /// Unique everywhere.
+    /// Unique in the installation.
     pub id: AttachmentId,
-    /// The file's name as the caller gave it.
+    /// The file's name, as the caller gave it.
     pub original_name: String,
     /// The name without path, control or reserved characters (decision A9).
     pub safe_name: String,
     /// One of the accepted content types.
     pub content_type: String,
-    /// Size, digest and place of the content.
+    /// The stored content.
     #[serde(flatten)]
     pub blob: BlobRef,
-    /// When it was uploaded, UNIX milliseconds.
+    /// When it was uploaded.
     pub created_at: Timestamp,
 }
 
-/// A file frozen with an accepted bid: what the proposal will carry (decision B4).
+/// A file frozen with an accepted bid, to be sent with its proposal (decision B4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrozenAttachment {
-    /// The name under which the marketplace gets it.
+    /// The file's name at the marketplace.
     pub name: String,
-    /// Its content type.
+    /// One of the accepted content types.
     pub content_type: String,
-    /// Size, digest and place of the content.
+    /// The stored content.
     #[serde(flatten)]
     pub blob: BlobRef,
 }

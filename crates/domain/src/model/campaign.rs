@@ -25,7 +25,7 @@ use super::{AccountId, BiddingConfig, BlobRef, CampaignId, OrganizationId, Subsc
 pub enum CampaignMode {
     /// The service writes and submits the bid.
     Automatic,
-    /// The caller is sent `job.new` and decides.
+    /// The caller receives `job.new` and decides.
     External,
 }
 
@@ -36,26 +36,26 @@ pub enum CampaignMode {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum CampaignState {
-    /// Acts on every job that arrives and matches.
+    /// Acts on each new job that matches.
     Active,
-    /// Matches and lists only, and does what it is told through the API.
+    /// Only matches and lists jobs; bids of the API are accepted all the same (decision A8).
     Paused,
 }
 
 /// What a campaign does with a job that has just become a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CampaignAction {
-    /// The job is listed, nothing else.
+    /// List the job only.
     ListOnly,
-    /// A lead and `job.new`.
+    /// Make a lead and send `job.new`.
     PushJobNew,
-    /// A lead and an intent to bid by template.
+    /// Make a lead and an intent to bid by template.
     BidByTemplate,
 }
 
-/// Decides what a campaign does with a job that arrives now (decisions D2 and D6).
+/// Decides what a campaign does with a job that has just arrived (decisions D2 and D6).
 ///
-/// `fresh` says whether the post is young enough to act on (`watch.act_within_minutes`).
+/// `fresh` is whether the post is recent enough to act on (`watch.act_within_minutes`).
 pub fn action_on_match(
     mode: CampaignMode,
     state: CampaignState,
@@ -75,10 +75,10 @@ pub fn action_on_match(
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProposalTemplate {
-    /// Jinja template of the cover letter over the lead's fields.
+    /// Jinja template of the cover letter over the lead's fields; without one the campaign cannot bid by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cover_letter: Option<String>,
-    /// Answers by question.
+    /// One template for each question that the campaign can answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerTemplate>,
 }
@@ -93,48 +93,48 @@ pub struct AnswerTemplate {
     pub answer: String,
 }
 
-/// A file of the campaign's, sent with each of its proposals unless the lead has uploads of its own.
+/// A file that a campaign sends with its proposals, unless the lead has uploads of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CampaignAttachment {
-    /// The file's name as given.
+    /// The file's name.
     pub name: String,
     /// One of the accepted content types.
     pub content_type: String,
-    /// Where its content lies.
+    /// The stored content.
     #[serde(flatten)]
     pub blob: BlobRef,
 }
 
-/// A bidder account as far as bidding needs to know it; the token stays in the store and the submitter.
+/// A bidder account as the bidding use cases see it, without its token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AccountSummary {
-    /// Its id.
+    /// Unique within the organization.
     pub id: AccountId,
-    /// False once the marketplace refused its token, until a new one is set (decision B4).
+    /// False from the moment the marketplace refuses its token until a new one is set (decision B4).
     pub connected: bool,
-    /// The profile's hourly rate in USD as last read from the marketplace.
+    /// The profile's hourly rate in USD, as last read from the marketplace; `None` if unknown.
     pub profile_hourly_rate: Option<f64>,
 }
 
 /// A campaign as the bidding use cases see it.
 #[derive(Debug, Clone)]
 pub struct Campaign {
-    /// Its organization.
+    /// The organization that owns the campaign.
     pub organization_id: OrganizationId,
-    /// Its id.
+    /// Unique within the organization.
     pub id: CampaignId,
     /// Shown to users and sent as `campaignName`.
     pub name: String,
-    /// Who decides.
+    /// Who decides on its leads.
     pub mode: CampaignMode,
     /// Whether it acts by itself.
     pub state: CampaignState,
-    /// The campaign's own bidding configuration.
+    /// The campaign's layer of bidding configuration.
     pub bidding_config: BiddingConfig,
-    /// Templates, if any.
+    /// The templates of an automatic campaign.
     pub proposal: ProposalTemplate,
-    /// The account it bids with, if any.
+    /// The account it bids with; a real bid needs one (decision A8).
     pub account: Option<AccountSummary>,
     /// The organization's subscription.
     pub subscription: Subscription,

@@ -1,11 +1,11 @@
-//! Leads: their statuses, transitions and stored form. Their JSON is written by [`lead_document`](super::lead_document).
+//! Leads and their statuses. [`lead_document`](super::lead_document) writes their JSON.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use super::{BiddingConfig, CampaignId, EndStatus, JobId, LeadId, OrganizationId, Reason, Timestamp};
 
-/// Where a lead stands (decision B1).
+/// A lead's status (decision B1).
 #[derive(
     Debug,
     Clone,
@@ -25,7 +25,7 @@ use super::{BiddingConfig, CampaignId, EndStatus, JobId, LeadId, OrganizationId,
 pub enum LeadStatus {
     /// Neither bid on nor rejected.
     New,
-    /// A bid is accepted and on its way to the marketplace.
+    /// A bid is accepted and awaits submission.
     Queued,
     /// The marketplace has the proposal.
     Submitted,
@@ -33,12 +33,12 @@ pub enum LeadStatus {
     Skipped,
     /// The marketplace refused for good, or the deadline passed.
     Failed,
-    /// Rejected by the caller: never bid on.
+    /// The caller rejected it.
     Rejected,
 }
 
 impl LeadStatus {
-    /// Whether a bid, a rejection or an upload is still possible (decisions B1 and A10).
+    /// Whether a bid, a rejection or an upload is possible (decisions B1 and A10).
     pub const fn is_open(self) -> bool {
         matches!(self, Self::New)
     }
@@ -58,32 +58,32 @@ impl From<EndStatus> for LeadStatus {
     }
 }
 
-/// A job matched to a campaign and kept under a stable id.
+/// A job that matched a campaign, under a stable id.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lead {
-    /// Its id.
+    /// Derived from organization, campaign and job.
     pub id: LeadId,
-    /// Its organization.
+    /// The organization that owns the campaign.
     pub organization_id: OrganizationId,
-    /// Its campaign.
+    /// The campaign whose filters the job matched.
     pub campaign_id: CampaignId,
-    /// The job it was made of.
+    /// The job.
     pub job_id: JobId,
     /// When the job became a match of the campaign (decision A5).
     pub created_at: Timestamp,
-    /// Where it stands.
+    /// The lead's status.
     pub status: LeadStatus,
-    /// Why it was skipped or failed.
+    /// Why the last bid was skipped or failed; `None` in any other status.
     pub reason: Option<Reason>,
-    /// What the caller said when rejecting it.
+    /// The reason that the caller gave for rejecting it, if any.
     pub rejection_reason: Option<String>,
-    /// The marketplace's id of the account's proposal on the job, once there is one.
+    /// The marketplace's id of the account's proposal on the job, once it is known.
     pub proposal_id: Option<String>,
-    /// The lead's own bidding configuration.
+    /// The lead's layer of bidding configuration.
     pub bidding_config: BiddingConfig,
 }
 
-/// A lead beside its job's marketplace JSON, as served.
+/// A lead with its job's JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeadWithJob {
     /// The lead.

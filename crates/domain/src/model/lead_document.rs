@@ -1,13 +1,13 @@
-//! The Lead object of the specification, written by splicing a lead's own fields into its job's stored JSON.
+//! The Lead object of the specification, made of a lead's own fields and its job's stored JSON.
 //!
-//! The job's values are copied as bytes; only the two fields that the contract renames or replaces are touched.
+//! The job's values are copied as bytes; only the fields that the contract renames or replaces are rewritten.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::{CampaignId, Lead, LeadId, LeadStatus, OrganizationId, Reason, Timestamp};
 
-/// The addresses that a lead's links are made of.
+/// The addresses from which a lead's links are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Links {
     api_base: String,
@@ -25,17 +25,17 @@ impl Links {
         }
     }
 
-    /// The ready-to-call address of the bid operation.
+    /// The address of the lead's bid operation.
     pub fn bid_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
         format!("{}/v1/campaigns/{campaign}/leads/{lead}/bid", self.api_base)
     }
 
-    /// The ready-to-call address of the reject operation.
+    /// The address of the lead's reject operation.
     pub fn reject_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
         format!("{}/v1/campaigns/{campaign}/leads/{lead}/reject", self.api_base)
     }
 
-    /// A post's `url` as an absolute address: a path is taken to lie under the marketplace.
+    /// A post's `url` as an absolute address; a path is relative to the marketplace's address.
     pub fn job_url(&self, url: &str) -> String {
         match &self.marketplace_base {
             Some(base) if url.starts_with('/') => format!("{base}{url}"),
@@ -44,7 +44,7 @@ impl Links {
     }
 }
 
-/// Which of the two forms of a Lead object is written.
+/// The two forms of a Lead object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeadForm {
     /// An item of List leads: with `bidUrl` and `rejectUrl`.
@@ -53,7 +53,7 @@ pub enum LeadForm {
     Pushed,
 }
 
-/// Stored JSON that is no job post; it was one when it was stored.
+/// Stored JSON that is not a job post; it was one when it was stored.
 #[derive(Debug, thiserror::Error)]
 #[error("the stored job is no JobPost: {0}")]
 pub struct CorruptJob(#[from] serde_json::Error);
@@ -61,7 +61,10 @@ pub struct CorruptJob(#[from] serde_json::Error);
 /// Writes the Lead object (specification, Lead; contract section 5 on nulls; decision A5b on `status`).
 ///
 /// Null `skills` and `questions` become `[]`, null `metadata` and `clientInfo` `{}`; other fields that the
-/// marketplace left out are null.
+/// marketplace leaves out are null.
+///
+/// # Errors
+/// [`CorruptJob`] if `job_json` is not a job post.
 pub fn lead_document(
     lead: &Lead,
     campaign_name: Option<&str>,
@@ -69,32 +72,15 @@ pub fn lead_document(
     links: &Links,
     form: LeadForm,
 ) -> Result<Box<RawValue>, CorruptJob> {
-    let post: StoredPost<'_> = serde_json::from_str(job_json)?;
+    let post: Post<'_> = serde_json::from_str(job_json)?;
     let listed = form == LeadForm::Listed;
     let document = Document {
         id: &lead.id,
         status: lead.status,
         reason: lead.reason.as_ref(),
         created_at: lead.created_at,
-        datetime: post.posted_at,
-        title: post.title,
-        description: post.description,
         job_url: links.job_url(&post.url),
-        ciphertext: post.ciphertext,
-        category: post.category,
-        occupation: post.occupation,
-        skills: post.skills.map_or(OrEmpty::List([]), OrEmpty::Given),
-        questions: post.questions.map_or(OrEmpty::List([]), OrEmpty::Given),
-        project_type: post.project_type,
-        project_duration: post.project_duration,
-        is_featured: post.is_featured,
-        region: post.region,
-        metadata: post.metadata.map_or(OrEmpty::Object {}, OrEmpty::Given),
-        client_info: post.client_info.map_or(OrEmpty::Object {}, OrEmpty::Given),
-        attachments: post.attachments,
-        vendor_qualifications: post.vendor_qualifications,
-        client_reviews: post.client_reviews,
-        open_jobs: post.open_jobs,
+        post,
         campaign_id: &lead.campaign_id,
         campaign_name,
         organization_id: &lead.organization_id,
@@ -105,54 +91,64 @@ pub fn lead_document(
     Ok(serde_json::value::to_raw_value(&document)?)
 }
 
-#[derive(Deserialize)]
+type Raw<'a> = Option<&'a RawValue>;
+
+/// The fields of a stored post that a Lead object holds: read from the one, written to the other.
+#[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct StoredPost<'a> {
-    #[serde(borrow)]
-    ciphertext: Option<&'a RawValue>,
+struct Post<'a> {
+    #[serde(borrow, rename(serialize = "datetime"))]
+    posted_at: &'a RawValue,
     #[serde(borrow)]
     title: &'a RawValue,
     #[serde(borrow)]
     description: &'a RawValue,
+    #[serde(skip_serializing)]
     url: String,
     #[serde(borrow)]
-    posted_at: &'a RawValue,
+    ciphertext: Raw<'a>,
     #[serde(borrow)]
-    category: Option<&'a RawValue>,
+    category: Raw<'a>,
     #[serde(borrow)]
-    occupation: Option<&'a RawValue>,
+    occupation: Raw<'a>,
+    #[serde(borrow, serialize_with = "or_empty_list")]
+    skills: Raw<'a>,
+    #[serde(borrow, serialize_with = "or_empty_list")]
+    questions: Raw<'a>,
     #[serde(borrow)]
-    skills: Option<&'a RawValue>,
+    project_type: Raw<'a>,
     #[serde(borrow)]
-    questions: Option<&'a RawValue>,
+    project_duration: Raw<'a>,
     #[serde(borrow)]
-    project_type: Option<&'a RawValue>,
+    is_featured: Raw<'a>,
     #[serde(borrow)]
-    project_duration: Option<&'a RawValue>,
+    region: Raw<'a>,
+    #[serde(borrow, serialize_with = "or_empty_object")]
+    metadata: Raw<'a>,
+    #[serde(borrow, serialize_with = "or_empty_object")]
+    client_info: Raw<'a>,
     #[serde(borrow)]
-    is_featured: Option<&'a RawValue>,
+    attachments: Raw<'a>,
     #[serde(borrow)]
-    region: Option<&'a RawValue>,
+    vendor_qualifications: Raw<'a>,
     #[serde(borrow)]
-    metadata: Option<&'a RawValue>,
+    client_reviews: Raw<'a>,
     #[serde(borrow)]
-    client_info: Option<&'a RawValue>,
-    #[serde(borrow)]
-    attachments: Option<&'a RawValue>,
-    #[serde(borrow)]
-    vendor_qualifications: Option<&'a RawValue>,
-    #[serde(borrow)]
-    client_reviews: Option<&'a RawValue>,
-    #[serde(borrow)]
-    open_jobs: Option<&'a RawValue>,
+    open_jobs: Raw<'a>,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum OrEmpty<'a> {
-    Given(&'a RawValue),
-    List([(); 0]),
-    Object {},
+fn or_empty_list<S: Serializer>(value: &Raw<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => value.serialize(serializer),
+        None => [(); 0].serialize(serializer),
+    }
+}
+
+fn or_empty_object<S: Serializer>(value: &Raw<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => value.serialize(serializer),
+        None => serde_json::Map::new().serialize(serializer),
+    }
 }
 
 #[derive(Serialize)]
@@ -163,25 +159,9 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a Reason>,
     created_at: Timestamp,
-    datetime: &'a RawValue,
-    title: &'a RawValue,
-    description: &'a RawValue,
     job_url: String,
-    ciphertext: Option<&'a RawValue>,
-    category: Option<&'a RawValue>,
-    occupation: Option<&'a RawValue>,
-    skills: OrEmpty<'a>,
-    questions: OrEmpty<'a>,
-    project_type: Option<&'a RawValue>,
-    project_duration: Option<&'a RawValue>,
-    is_featured: Option<&'a RawValue>,
-    region: Option<&'a RawValue>,
-    metadata: OrEmpty<'a>,
-    client_info: OrEmpty<'a>,
-    attachments: Option<&'a RawValue>,
-    vendor_qualifications: Option<&'a RawValue>,
-    client_reviews: Option<&'a RawValue>,
-    open_jobs: Option<&'a RawValue>,
+    #[serde(flatten)]
+    post: Post<'a>,
     campaign_id: &'a CampaignId,
     campaign_name: Option<&'a str>,
     organization_id: &'a OrganizationId,

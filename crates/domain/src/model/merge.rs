@@ -1,11 +1,11 @@
-//! Merging a partial description into a stored one, as provisioning does for objects.
+//! Merging a partial JSON object into a stored one, as provisioning does.
 
 use serde_json::{Map, Value};
 
 /// `existing` with `patch` merged into it, by the rules of RFC 7386 (JSON Merge Patch).
 ///
-/// Objects merge field by field at every depth, a null removes the field, everything else (lists too) replaces what
-/// was there. So what a provisioning file does not mention is left alone, and an explicit null unsets a field.
+/// Objects merge field by field at every depth, a null removes the field, and any other value (lists too) replaces
+/// the stored one. So fields that a provisioning file does not mention stay, and an explicit null unsets a field.
 ///
 /// ```
 /// use bidloop_domain::model::merge_patch;

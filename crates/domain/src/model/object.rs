@@ -1,11 +1,9 @@
-//! JSON objects where objects are expected: code derived by serde takes a list of the fields' values as well.
+//! Structs read from JSON objects only: the code that serde derives accepts a list of the fields' values, too.
 
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// A `T` that is read from an object alone, although its derived code would take a list too.
-///
-/// It holds for the value itself; the fields of a `T` have to ask for it too.
+/// A `T` that is read from a JSON object only. Its fields are not covered; they need the functions below.
 ///
 /// ```
 /// use bidloop_domain::model::{Object, Skill};
@@ -52,7 +50,7 @@ where
     Ok(object.map(|Object(value)| value))
 }
 
-/// Asks for a map where derived code asks for a struct.
+/// Requests a map where derived code requests a struct.
 struct StructsAsMaps<D>(D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for StructsAsMaps<D> {

@@ -5,7 +5,7 @@ use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use super::Timestamp;
 
-/// What billing says of a subscription (contract section 3).
+/// A subscription's status, as billing reports it (contract section 3).
 #[derive(
     Debug,
     Clone,
@@ -31,7 +31,7 @@ pub enum SubscriptionStatus {
     Canceled,
     /// Payment failed for good.
     Unpaid,
-    /// Trying out.
+    /// In a trial period.
     Trialing,
     /// Suspended.
     Paused,
@@ -41,15 +41,15 @@ pub enum SubscriptionStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subscription {
-    /// Billing's word.
+    /// The status that billing reported.
     pub status: SubscriptionStatus,
-    /// Billing has paused collection.
+    /// Whether billing has paused collection.
     pub collection_paused: bool,
-    /// Start of the reported period, included.
+    /// The first moment of the reported period.
     pub period_start: Timestamp,
-    /// End of the reported period, excluded. Later periods follow at the same length (decision B3).
+    /// The first moment after the reported period. Later periods have the same length (decision B3).
     pub period_end: Timestamp,
-    /// Real bids allowed in one period.
+    /// How many real bids one period allows.
     pub proposal_limit: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Points in time as the wire carries them.
+//! Points in time.
 
 use std::time::Duration;
 
@@ -39,26 +39,24 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
-    /// This moment, `duration` later; saturates.
+    /// The moment `duration` later; saturates.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
-        )
+        Self(self.0.saturating_add(millis(duration)))
     }
 
-    /// This moment, `duration` earlier; saturates.
+    /// The moment `duration` earlier; saturates.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
-        )
+        Self(self.0.saturating_sub(millis(duration)))
     }
 
-    /// How long after `earlier` this is; zero if it is not later.
+    /// The time since `earlier`; zero if this moment is not later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -10,7 +10,7 @@ use super::{CampaignId, DeliveryId, EndpointId, EventId, LeadId, OrganizationId,
 /// The payload version in every envelope (decision C2).
 pub const PAYLOAD_VERSION: &str = "2026-09-10";
 
-/// Event kinds (specification, Events).
+/// The kinds of events (specification, Events).
 #[derive(
     Debug,
     Clone,
@@ -42,25 +42,25 @@ pub enum EventKind {
 /// A configured receiver of events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WebhookEndpoint {
-    /// Its id.
+    /// Unique within the organization.
     pub id: EndpointId,
-    /// `None` at organization scope.
+    /// The campaign whose events it receives; `None` for all campaigns of the organization.
     pub campaign_id: Option<CampaignId>,
-    /// Where to.
+    /// The address that deliveries are sent to.
     pub url: String,
-    /// What it subscribes to.
+    /// The events that it subscribes to.
     pub events: Vec<EventKind>,
-    /// Whether it gets anything.
+    /// Whether it receives deliveries.
     pub active: bool,
-    /// When it was created.
+    /// When it was created; of two endpoints with one URL the older counts (decision C7).
     pub created_at: Timestamp,
 }
 
-/// Chooses who gets an event (decision C7): the active endpoints of the campaign and of the organization that
-/// subscribe to it, once per distinct URL; of two with one URL the campaign's is used, then the older, then the
+/// The endpoints that receive an event (decision C7): the active ones of the campaign and of the organization that
+/// subscribe to it, one for each distinct URL. Of two with one URL the campaign's is used, then the older, then the
 /// one with the smaller id.
 ///
-/// `endpoints` are all of the organization's; the answer keeps no particular order.
+/// `endpoints` are all of the organization's. The order of the result is not specified.
 pub fn receivers<'a>(
     endpoints: &'a [WebhookEndpoint],
     campaign: &CampaignId,
@@ -81,27 +81,27 @@ pub fn receivers<'a>(
     candidates
 }
 
-/// An event that a store command delivers to whoever subscribes to it, in the transaction that causes it.
+/// An event. A store command records its deliveries in the transaction that causes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
-    /// One an occurrence; deliveries' ids derive from it.
+    /// Unique to the occurrence; the deliveries' ids derive from it.
     pub id: EventId,
-    /// Whose.
+    /// The organization concerned.
     pub organization_id: OrganizationId,
-    /// Whose.
+    /// The campaign concerned.
     pub campaign_id: CampaignId,
-    /// About which lead.
+    /// The lead concerned.
     pub lead_id: LeadId,
-    /// What happened. A `job.new` holds a reference to its lead, a `bid_complete` its `data` as JSON.
+    /// What happened.
     pub payload: EventPayload,
 }
 
-/// What an event's envelope will carry.
+/// The content of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventPayload {
-    /// Written when it is sent, from the lead and its job as they then stand.
+    /// The lead became due. `data` is written at the moment of sending, from the lead and its job.
     JobNew,
-    /// `data` as it stood when the bid ended: a JSON object.
+    /// A bid ended. Holds `data`, a JSON object.
     BidComplete(String),
 }
 
@@ -114,7 +114,7 @@ impl EventPayload {
         }
     }
 
-    /// Whether it tells of a dry run (decision C1).
+    /// Whether it reports a dry run (decision C1).
     pub fn is_dry_run(&self) -> bool {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -128,13 +128,13 @@ impl EventPayload {
     }
 }
 
-/// Where a delivery stands (decision C5).
+/// A delivery's state (decision C5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr)]
 #[strum(serialize_all = "snake_case", const_into_str)]
 pub enum DeliveryState {
     /// Not yet tried.
     Pending,
-    /// Marked just before its connection is opened; it is never tried again.
+    /// Marked just before its connection is opened. It is never tried again.
     Sending,
     /// Answered 200.
     Delivered,
@@ -142,20 +142,23 @@ pub enum DeliveryState {
     Failed,
 }
 
-/// An endpoint as the sender needs it: with its secrets.
+/// An endpoint with its secrets, as the sender needs it.
 #[derive(Debug, Clone)]
 pub struct DeliveryTarget {
-    /// The endpoint.
+    /// The endpoint's id.
     pub endpoint_id: EndpointId,
-    /// Where to.
+    /// The address that deliveries are sent to.
     pub url: String,
-    /// All secrets that sign now: the current one and, during a rotation, the previous one (decision C3).
+    /// The secrets that sign: the current one and, during a rotation, the previous one (decision C3).
     pub secrets: Vec<WebhookSecret>,
 }
 
 /// Writes the envelope of an event (specification, Events; decision C2).
 ///
-/// `data` must be a JSON object; it is copied as it is.
+/// `data` must be a JSON object; it is copied byte for byte.
+///
+/// # Errors
+/// None that a valid `data` can cause.
 ///
 /// ```
 /// use bidloop_domain::model::{DeliveryId, EventKind, Timestamp, envelope};
