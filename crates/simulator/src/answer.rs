@@ -1,5 +1,4 @@
-//! What a call is answered with: JSON of a status, or a refusal `{"code", "message"}`. Owns the shapes, not the
-//! decision which one it is.
+//! The answer to a call: a status with JSON, or a refusal `{"code", "message"}`.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -8,7 +7,7 @@ use http_body_util::Full;
 use hyper::Response;
 use serde_json::{Value, json};
 
-/// An answer before it is written to the connection.
+/// The answer to a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -52,13 +51,13 @@ impl Answer {
     }
 }
 
-/// A call that was not granted, in the protocol's words.
+/// A refused call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
     pub(crate) message: String,
-    /// Goes with `already_applied` alone.
+    /// Only for `already_applied`.
     pub(crate) proposal_id: Option<String>,
 }
 
@@ -72,7 +71,7 @@ impl Refusal {
         }
     }
 
-    /// 422 `invalid`: what a proposal or an upload says cannot be accepted.
+    /// 422 `invalid`: the content of a proposal or an upload cannot be accepted.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
     }

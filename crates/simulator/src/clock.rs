@@ -1,4 +1,4 @@
-//! The one place where the simulator asks for the time. It is an adapter of its own and has no port to ask.
+//! The simulator's clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,4 @@
-//! HTTP/1.1 connections of both servers: accepting them, serving them, ending them. What a request is answered is
-//! the servers' own affair.
+//! Accepts, serves and closes the HTTP/1.1 connections of both servers.
 
 use std::error::Error;
 use std::future::Future;
@@ -17,10 +16,10 @@ use tokio::task::JoinSet;
 
 use crate::simulator::stopped;
 
-/// How long answers under way may take once the server stops.
+/// How long requests in flight may take once the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Serves until `stop` turns true or its sender is gone. An error of `respond` cuts the connection.
+/// Serves until `stop` turns true or its sender is gone. An error of `respond` closes the connection.
 pub(crate) async fn serve<R, A, E>(listener: TcpListener, stop: watch::Receiver<bool>, respond: R)
 where
     R: Fn(Request<Incoming>) -> A + Clone + Send + 'static,
@@ -36,7 +35,7 @@ where
                     connections.spawn(serve_connection(stream, stop.clone(), respond.clone()));
                 }
                 Err(error) => {
-                    // Out of file descriptors, most likely: accepting again at once would only spin.
+                    // Most likely out of file descriptors: accepting again at once would spin.
                     tracing::warn!(%error, "a connection cannot be accepted");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }

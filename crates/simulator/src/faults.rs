@@ -1,22 +1,20 @@
-//! Faults on demand: which calls misbehave, how, and how often. Owns the matching and the counting down; the
-//! server carries a fault out.
+//! Faults that tests request: which calls fail, how, and how often. `server` applies them.
 
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One fault as `PUT /sim/faults` names it.
+/// One fault of `PUT /sim/faults`.
 ///
-/// How the effects combine: `delayMs` passes before the call is taken up. With `dropAfterCommit` the call is then
-/// carried out, and instead of its answer comes the cut of the connection, silence with `hang`, or the `status`
-/// named. Without it, `hang` and `status` keep the call from being carried out, and a call that is carried out is
-/// answered as usual, or with JSON that breaks off if `malformed`.
+/// Effects combine. `delayMs` passes before the call is executed. With `dropAfterCommit` the call is executed, and then the
+/// connection is closed without an answer; with `hang` it stays open without one, and with `status` that status is the
+/// answer. Without `dropAfterCommit`, `hang` and `status` prevent the call. `malformed` truncates the JSON of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Fault {
-    /// `METHOD path`, a segment in angle brackets standing for any: `GET /api/jobs/<id>`.
+    /// `METHOD path`; a segment in angle brackets matches any: `GET /api/jobs/<id>`.
     pub(crate) call: String,
-    /// How many calls it strikes; every one if absent.
+    /// How many calls get the fault; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) times: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,7 +22,7 @@ pub(crate) struct Fault {
     /// The header `Retry-After` of a `status` answer: seconds, or a date as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retry_after: Option<RetryAfter>,
-    /// The body of a `status` answer, in place of `{"code", "message"}`.
+    /// The body of a `status` answer instead of `{"code", "message"}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) body: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +58,7 @@ impl Fault {
             .split_once(' ')
             .ok_or("call: expected METHOD and path")?;
         if !["GET", "POST"].contains(&method) || !path.starts_with("/api/") {
-            return Err(format!("call: {} is no call of the protocol", self.call));
+            return Err(format!("call: {} is not a call of the protocol", self.call));
         }
         if self.status.is_some_and(|status| !(200..600).contains(&status)) {
             return Err("status: expected 200 to 599".to_owned());
@@ -77,7 +75,7 @@ impl Fault {
         }
     }
 
-    fn strikes(&self, method: &Method, segments: &[String]) -> bool {
+    fn matches(&self, method: &Method, segments: &[String]) -> bool {
         let Some((wanted, path)) = self.call.split_once(' ') else {
             return false;
         };
@@ -92,15 +90,15 @@ impl Fault {
     }
 }
 
-/// The faults that stand, in the order in which they were put.
+/// The active faults, in the order of the request.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    standing: Vec<Fault>,
-    struck: u64,
+    active: Vec<Fault>,
+    applied: u64,
 }
 
 impl Faults {
-    /// Reads a list of faults. The error names the faulty one by its index.
+    /// Reads a list of faults. An error starts with the index of the faulty one.
     pub(crate) fn parse(body: &Value) -> Result<Vec<Fault>, String> {
         let Value::Array(items) = body else {
             return Err("expected an array of faults".to_owned());
@@ -119,34 +117,34 @@ impl Faults {
             .collect()
     }
 
-    /// Replaces what stood; nothing stands after an empty list.
+    /// Replaces the active faults.
     pub(crate) fn put(&mut self, faults: Vec<Fault>) {
-        self.standing = faults;
+        self.active = faults;
     }
 
-    pub(crate) fn standing(&self) -> &[Fault] {
-        &self.standing
+    pub(crate) fn active(&self) -> &[Fault] {
+        &self.active
     }
 
-    /// How many calls have been struck.
-    pub(crate) fn struck(&self) -> u64 {
-        self.struck
+    /// How many calls have got a fault.
+    pub(crate) fn applied(&self) -> u64 {
+        self.applied
     }
 
-    /// The fault that strikes this call, counted down: the first standing one that names the call.
+    /// Returns the first active fault of this call and counts it down.
     pub(crate) fn take(&mut self, method: &Method, segments: &[String]) -> Option<Fault> {
         let index = self
-            .standing
+            .active
             .iter()
-            .position(|fault| fault.times != Some(0) && fault.strikes(method, segments))?;
-        let fault = self.standing[index].clone();
-        if let Some(times) = &mut self.standing[index].times {
+            .position(|fault| fault.times != Some(0) && fault.matches(method, segments))?;
+        let fault = self.active[index].clone();
+        if let Some(times) = &mut self.active[index].times {
             *times -= 1;
             if *times == 0 {
-                self.standing.remove(index);
+                self.active.remove(index);
             }
         }
-        self.struck += 1;
+        self.applied += 1;
         Some(fault)
     }
 }
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_one_call_strike_one_after_the_other_and_run_out() {
+    fn faults_of_one_call_apply_in_order_and_run_out() {
         let mut faults = faults(&json!([
             {"call": "POST /api/proposals", "times": 2, "status": 503},
             {"call": "POST /api/proposals", "times": 1, "dropAfterCommit": true},
@@ -178,11 +176,11 @@ mod tests {
             [next(), next(), next(), next()],
             [Some(Some(503)), Some(Some(503)), Some(None), None]
         );
-        assert_eq!(faults.struck(), 3);
+        assert_eq!(faults.applied(), 3);
     }
 
     #[test]
-    fn a_segment_in_brackets_stands_for_any_one_segment() {
+    fn a_segment_in_brackets_matches_any_one_segment() {
         let mut faults = faults(&json!([{"call": "GET /api/jobs/<id>", "hang": true}]));
         assert!(faults.take(&Method::GET, &segments("/api/jobs/17")).is_some());
         for (method, path) in [
@@ -201,7 +199,7 @@ mod tests {
             (json!([{"call": "GET /api/jobs"}]), "[0]: names no effect"),
             (
                 json!([{"call": "GET /sim/jobs", "hang": true}]),
-                "[0]: call: GET /sim/jobs is no call of the protocol",
+                "[0]: call: GET /sim/jobs is not a call of the protocol",
             ),
             (
                 json!([{"call": "GET /api/jobs", "status": 99}]),

@@ -1,5 +1,4 @@
-//! Ids that look like the marketplace's: numbers of nineteen digits that grow with time. Owns no state but a
-//! counter; the same instance never makes one twice.
+//! Ids that look like the marketplace's: numbers of nineteen digits that grow with time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const EPOCH_MS: i64 = 1_350_000_000_000;
 const COUNTER_BITS: u32 = 22;
 
-/// An id for `now_ms`, told apart from others of the same millisecond by the low bits of `counter`.
+/// Returns an id for `now_ms`. The low bits of `counter` distinguish ids of the same millisecond.
 pub(crate) fn marketplace_id(now_ms: i64, counter: u64) -> String {
     let elapsed = u64::try_from(now_ms - EPOCH_MS).unwrap_or(0);
     ((elapsed << COUNTER_BITS) | (counter & ((1 << COUNTER_BITS) - 1))).to_string()
 }
 
-/// Makes ids of jobs, proposals and attachments for one simulator.
+/// Makes the ids of jobs, proposals and attachments of one simulator, each only once.
 #[derive(Debug)]
 pub(crate) struct Ids(AtomicU64);
 
 impl Ids {
-    /// `start` sets two simulators of one millisecond apart.
+    /// `start` distinguishes two simulators that start in the same millisecond.
     pub(crate) fn new(start: u64) -> Self {
         Self(AtomicU64::new(start))
     }

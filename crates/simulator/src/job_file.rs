@@ -1,4 +1,4 @@
-//! Job posts from a file of JSON lines. Owns the reading and the faults by line; posts are taken as they are.
+//! Reads job posts from a file of JSON lines and reports faults with their line.
 
 use bidloop_domain::model::read_json;
 use std::fs::File;
@@ -10,27 +10,27 @@ use crate::market::post;
 /// Why a file of job posts cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JobFileError {
-    /// It cannot be opened or read, or is no UTF-8.
+    /// The file cannot be opened or read, or is not UTF-8.
     #[error("{}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A line is no job post.
+    /// A line is not a job post.
     #[error("{}:{line}: {message}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// Which line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         message: String,
     },
 }
 
-/// The lines of a file, each a job post; blank lines are passed over.
+/// Reads the lines of a file, each a job post. Skips blank lines.
 pub(crate) fn read(path: &Path) -> Result<Vec<Box<str>>, JobFileError> {
     let failed = |source| JobFileError::Read {
         path: path.to_owned(),
@@ -51,8 +51,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Box<str>>, JobFileError> {
             message,
         };
         let value = read_json(line.as_bytes()).map_err(|faults| {
-            let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            fault(told.join("; "))
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            fault(faults.join("; "))
         })?;
         post::check(&value).map_err(fault)?;
         posts.push(Box::from(line));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_are_passed_over_and_faults_name_their_line() {
+    fn blank_lines_are_skipped_and_faults_name_their_line() {
         assert_eq!(
             read_text("\u{feff}{\"title\": \"a\"}\r\n\n {\"title\": \"b\"}"),
             Ok(2)

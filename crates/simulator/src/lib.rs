@@ -3,8 +3,7 @@
 //! The simulator speaks the marketplace protocol over HTTP/1.1 (feed, job states, accounts, attachments,
 //! proposals) with the rules that matter to a bidder: idempotency keys, one proposal per account and job, connects
 //! balances, a four-place boost auction, warnings and closed jobs. Control calls under `/sim/` publish jobs, change
-//! states, put accounts and make calls fail on demand. `bidloop simulate` and `bidloop demo` run it, tests embed
-//! it:
+//! states, create accounts and make calls fail on request. `bidloop simulate` and `bidloop demo` run it, tests embed it:
 //!
 //! ```
 //! use bidloop_simulator::{Options, Simulator};
@@ -15,7 +14,7 @@
 //! simulator.put_account("token-1", json!({"id": "acct_1", "connectsBalance": 80, "profileHourlyRate": 45}))?;
 //! let jobs = simulator.publish(vec![json!({"title": "Rust developer", "metadata": {"paymentType": "Hourly"}})])?;
 //! assert_eq!(jobs[0]["url"], format!("{}/jobs/~02{}", simulator.base_url(), jobs[0]["id"].as_str().unwrap()));
-//! // … point the service at simulator.base_url(), then look at what it sent:
+//! // … point the service at simulator.base_url(), then read what it sent:
 //! assert!(simulator.proposals().is_empty());
 //! simulator.shutdown().await;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -23,9 +22,9 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Reading order: `market` holds the rules and no HTTP, `server` the calls and the faults, `generator` the job
-//! posts, `publisher` their release. The marketplace uses no other crate of the workspace, so that it can disagree
-//! with the service about the protocol. [`caller`] is the other party: a caller's own program.
+//! Reading order: `market` has the rules and no HTTP, `server` the calls and the faults, `generator` the job posts,
+//! `publisher` their release. The marketplace shares no protocol code with the service, so that tests notice if the two
+//! disagree. [`caller`] stands in for the program of an API user.
 
 mod answer;
 pub mod caller;

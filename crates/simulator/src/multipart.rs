@@ -1,10 +1,14 @@
-//! Reads `multipart/form-data` as it arrives and keeps of each part its size and digest alone. Owns the framing of
-//! RFC 2046 and the one-part rule of the upload call; memory use does not grow with the file.
+//! Reads the `multipart/form-data` body of the upload call as it arrives. Keeps only the size and digest of the file, so
+//! that memory use does not grow with it.
 
+use bytes::Bytes;
+use futures::{Stream, StreamExt as _};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use multer::Multipart;
 use sha2::{Digest, Sha256};
 
 use crate::answer::Refusal;
-use http::StatusCode;
 
 /// What the marketplace remembers of an uploaded file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,295 +20,102 @@ pub(crate) struct UploadedFile {
 }
 
 const MAX_FILE_BYTES: u64 = 25 * 1_048_576;
-const MAX_HEADER_BYTES: usize = 16 * 1024;
 
-#[derive(Debug)]
-enum Stage {
-    /// Before the first boundary: anything may stand there and means nothing.
-    Preamble,
-    /// After a boundary: its line's end, or `--` for the last one.
-    AfterBoundary,
-    Headers,
-    Content,
-    /// After the last boundary.
-    Epilogue,
+/// Reads the whole body. `content_type` is the request's header, which names the boundary.
+pub(crate) async fn read_upload<E>(
+    content_type: Option<&str>,
+    mut body: impl Stream<Item = Result<Bytes, E>> + Unpin + Send,
+) -> Result<UploadedFile, Refusal>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let boundary = multer::parse_boundary(content_type.unwrap_or_default()).map_err(|_| {
+        let message = "expected multipart/form-data with a boundary";
+        Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            message,
+        )
+    })?;
+    let file = read_file(Multipart::new(&mut body, boundary)).await;
+    // A faulty body is still read to its end: a client whose connection is closed while it sends never sees the answer.
+    while let Some(Ok(_)) = body.next().await {}
+    file
 }
 
-/// The upload call's body, taken in chunk by chunk.
-#[derive(Debug)]
-pub(crate) struct Upload {
-    /// `\r\n--boundary`: what ends a part's content.
-    delimiter: Vec<u8>,
-    stage: Stage,
-    /// Bytes that cannot be judged yet, never more than a header block or a delimiter.
-    pending: Vec<u8>,
-    part: Option<Part>,
-    file: Option<UploadedFile>,
-}
-
-#[derive(Debug)]
-struct Part {
-    name: Option<String>,
-    content_type: Option<String>,
-    size_bytes: u64,
-    digest: Sha256,
-}
-
-impl Upload {
-    /// `content_type` is the request's header, which names the boundary.
-    pub(crate) fn new(content_type: Option<&str>) -> Result<Self, Refusal> {
-        let refused = || {
-            let message = "expected multipart/form-data with a boundary";
-            Refusal::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "unsupported_media_type",
-                message,
-            )
-        };
-        let content_type = content_type.ok_or_else(refused)?;
-        let (kind, parameters) = content_type.split_once(';').ok_or_else(refused)?;
-        if !kind.trim().eq_ignore_ascii_case("multipart/form-data") {
-            return Err(refused());
-        }
-        let boundary = parameter(parameters, "boundary").filter(|text| (1..=70).contains(&text.len()));
-        let boundary = boundary.ok_or_else(refused)?;
-        Ok(Self {
-            delimiter: [b"\r\n--", boundary.as_bytes()].concat(),
-            stage: Stage::Preamble,
-            // The first boundary may open the body; the line end that belongs to it is supplied here.
-            pending: b"\r\n".to_vec(),
-            part: None,
-            file: None,
-        })
-    }
-
-    /// Takes the next bytes of the body.
-    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), Refusal> {
-        if matches!(self.stage, Stage::Epilogue) {
-            return Ok(());
-        }
-        self.pending.extend_from_slice(chunk);
-        while self.step()? {}
-        Ok(())
-    }
-
-    /// The one file of the body, once all of it has been taken.
-    pub(crate) fn finish(self) -> Result<UploadedFile, Refusal> {
-        match (self.stage, self.file) {
-            (Stage::Epilogue, Some(file)) => Ok(file),
-            (Stage::Epilogue, None) => Err(Refusal::invalid("the body holds no part named file")),
-            _ => Err(Refusal::invalid("the multipart body is cut off")),
-        }
-    }
-
-    /// Consumes what can be judged. False when more bytes are needed.
-    fn step(&mut self) -> Result<bool, Refusal> {
-        match self.stage {
-            Stage::Preamble | Stage::Content => self.read_up_to_delimiter(),
-            Stage::AfterBoundary => self.read_after_boundary(),
-            Stage::Headers => self.read_headers(),
-            Stage::Epilogue => {
-                self.pending.clear();
-                Ok(false)
-            }
-        }
-    }
-
-    fn read_up_to_delimiter(&mut self) -> Result<bool, Refusal> {
-        let (end, found) = match find(&self.pending, &self.delimiter) {
-            Found::Whole(at) => (at, true),
-            Found::Perhaps(at) => (at, false),
-        };
-        if let Some(part) = &mut self.part {
-            part.size_bytes += end as u64;
-            if part.size_bytes > MAX_FILE_BYTES {
-                let message = "the file is larger than 25 MB";
-                return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
-            }
-            part.digest.update(&self.pending[..end]);
-        }
-        let consumed = if found { end + self.delimiter.len() } else { end };
-        self.pending.drain(..consumed);
-        if found {
-            self.stage = Stage::AfterBoundary;
-            if let Some(part) = self.part.take() {
-                self.file = Some(UploadedFile {
-                    name: part.name,
-                    content_type: part.content_type,
-                    size_bytes: part.size_bytes,
-                    sha256: hex::encode(part.digest.finalize()),
-                });
-            }
-        }
-        Ok(found)
-    }
-
-    fn read_after_boundary(&mut self) -> Result<bool, Refusal> {
-        // Spaces may follow a boundary on its line.
-        let padding = self
-            .pending
-            .iter()
-            .take_while(|byte| matches!(byte, b' ' | b'\t'))
-            .count();
-        self.pending.drain(..padding);
-        let Some(mark) = self.pending.first_chunk::<2>() else {
-            return Ok(false);
-        };
-        self.stage = match mark {
-            b"--" => Stage::Epilogue,
-            b"\r\n" => Stage::Headers,
-            _ => {
-                return Err(Refusal::invalid(
-                    "a multipart boundary is followed by something else than a line end",
-                ));
-            }
-        };
-        // The boundary's own line end stays, so that an empty header block ends in a blank line like any other.
-        if matches!(self.stage, Stage::Epilogue) {
-            self.pending.drain(..2);
-        }
-        Ok(true)
-    }
-
-    fn read_headers(&mut self) -> Result<bool, Refusal> {
-        let Found::Whole(end) = find(&self.pending, b"\r\n\r\n") else {
-            if self.pending.len() > MAX_HEADER_BYTES {
-                return Err(Refusal::invalid("a part's headers are too long"));
-            }
-            return Ok(false);
-        };
-        let block = String::from_utf8_lossy(&self.pending[..end]).into_owned();
-        self.pending.drain(..end + 4);
-        let header = |name: &str| {
-            block.split("\r\n").find_map(|line| {
-                let (key, value) = line.split_once(':')?;
-                key.trim()
-                    .eq_ignore_ascii_case(name)
-                    .then(|| value.trim().to_owned())
-            })
-        };
-        let disposition = header("content-disposition").unwrap_or_default();
-        let name = parameter(&disposition, "name");
-        if name.as_deref() != Some("file") {
-            return Err(Refusal::invalid("expected one part, named file"));
-        }
-        if self.file.is_some() {
-            return Err(Refusal::invalid("expected one part named file, got several"));
-        }
-        self.part = Some(Part {
-            name: parameter(&disposition, "filename"),
-            content_type: header("content-type"),
-            size_bytes: 0,
-            digest: Sha256::new(),
-        });
-        self.stage = Stage::Content;
-        Ok(true)
-    }
-}
-
-enum Found {
-    Whole(usize),
-    /// Nothing before this index can be the needle's beginning.
-    Perhaps(usize),
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Found {
-    let mut from = 0;
-    while let Some(offset) = haystack[from..].iter().position(|byte| *byte == needle[0]) {
-        let at = from + offset;
-        let rest = &haystack[at..];
-        if rest.len() < needle.len() {
-            if needle.starts_with(rest) {
-                return Found::Perhaps(at);
-            }
-        } else if rest.starts_with(needle) {
-            return Found::Whole(at);
-        }
-        from = at + 1;
-    }
-    Found::Perhaps(haystack.len())
-}
-
-/// A parameter of a header value, quoted or not: `form-data; name="file"; filename="a \"b\".pdf"`.
-fn parameter(value: &str, name: &str) -> Option<String> {
-    let mut rest = value;
-    while !rest.is_empty() {
-        let (key, after) = match rest.find(['=', ';']) {
-            Some(at) if rest.as_bytes()[at] == b'=' => (rest[..at].trim(), &rest[at + 1..]),
-            Some(at) => {
-                rest = &rest[at + 1..];
-                continue;
-            }
-            None => return None,
-        };
-        let (text, following) = read_value(after);
-        if key.eq_ignore_ascii_case(name) {
-            return Some(text);
-        }
-        rest = following;
-    }
-    None
-}
-
-/// A parameter's value and what follows it.
-fn read_value(text: &str) -> (String, &str) {
-    let text = text.trim_start();
-    let Some(quoted) = text.strip_prefix('"') else {
-        let end = text.find(';').unwrap_or(text.len());
-        return (
-            text[..end].trim().to_owned(),
-            text.get(end + 1..).unwrap_or_default(),
-        );
+async fn read_file(mut parts: Multipart<'_>) -> Result<UploadedFile, Refusal> {
+    let Some(mut part) = parts.next_field().await.map_err(refusal)? else {
+        return Err(Refusal::invalid("the body holds no part named file"));
     };
-    let mut value = String::new();
-    let mut characters = quoted.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match character {
-            '"' => return (value, &quoted[at + 1..]),
-            '\\' => match characters.next() {
-                Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
-                Some((_, other)) => {
-                    value.push('\\');
-                    value.push(other);
-                }
-                None => value.push('\\'),
-            },
-            _ => value.push(character),
-        }
+    if part.name() != Some("file") {
+        return Err(Refusal::invalid("expected one part, named file"));
     }
-    (value, "")
+    let name = part.file_name().map(str::to_owned);
+    let content_type = part
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let content_type = content_type.map(str::to_owned);
+    let mut size_bytes = 0;
+    let mut digest = Sha256::new();
+    while let Some(chunk) = part.chunk().await.map_err(refusal)? {
+        size_bytes += chunk.len() as u64;
+        if size_bytes > MAX_FILE_BYTES {
+            let message = "the file is larger than 25 MB";
+            return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
+        }
+        digest.update(&chunk);
+    }
+    drop(part);
+    if parts.next_field().await.map_err(refusal)?.is_some() {
+        return Err(Refusal::invalid("expected one part named file, got several"));
+    }
+    Ok(UploadedFile {
+        name,
+        content_type,
+        size_bytes,
+        sha256: hex::encode(digest.finalize()),
+    })
+}
+
+fn refusal(error: multer::Error) -> Refusal {
+    match error {
+        multer::Error::StreamReadFailed(_) => Refusal::bad_request("the body breaks off"),
+        error => Refusal::invalid(format!("the multipart body is faulty: {error}")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
-    use proptest::prelude::*;
 
     const TYPE: &str = "multipart/form-data; boundary=\"x y\"";
 
-    fn read(body: &[u8], chunk: usize) -> Result<UploadedFile, Refusal> {
-        let mut upload = Upload::new(Some(TYPE))?;
-        for part in body.chunks(chunk.max(1)) {
-            upload.push(part)?;
-        }
-        upload.finish()
+    fn read_as(content_type: &str, body: &[u8], chunk: usize) -> Result<UploadedFile, Refusal> {
+        let chunks = body
+            .chunks(chunk)
+            .map(|chunk| Ok::<_, Infallible>(Bytes::copy_from_slice(chunk)));
+        let chunks = futures::stream::iter(chunks.collect::<Vec<_>>());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(read_upload(Some(content_type), chunks))
     }
 
     fn body_of(content: &[u8]) -> Vec<u8> {
-        let head = "--x y\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a \\\"b\\\";.pdf\"\r\ncontent-type: application/pdf\r\n\r\n";
+        let head = "--x y\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a b.pdf\"\r\ncontent-type: application/pdf\r\n\r\n";
         [head.as_bytes(), content, b"\r\n--x y--\r\n"].concat()
     }
 
-    proptest! {
-        /// However the body is cut into chunks and whatever stands in it, near-delimiters included.
-        #[test]
-        fn a_file_is_measured_whole(content in "(\r|\n|-|x| |y|[a-z]|\r\n--x|\r\n--){0,60}", chunk in 1usize..40) {
-            prop_assume!(!content.contains("\r\n--x y"));
-            let file = read(&body_of(content.as_bytes()), chunk).unwrap();
-            prop_assert_eq!(file.size_bytes, content.len() as u64);
-            prop_assert_eq!(file.sha256, hex::encode(Sha256::digest(content.as_bytes())));
-            prop_assert_eq!(file.name.as_deref(), Some("a \"b\";.pdf"));
-            prop_assert_eq!(file.content_type.as_deref(), Some("application/pdf"));
+    #[test]
+    fn a_file_is_measured_whole_however_the_body_is_cut() {
+        let content = b"one\r\n--x\r\n-- \r\n--x z\r\n";
+        for chunk in [1, 2, 3, 7, 1_000] {
+            let file = read_as(TYPE, &body_of(content), chunk).unwrap();
+            assert_eq!(file.size_bytes, content.len() as u64);
+            assert_eq!(file.sha256, hex::encode(Sha256::digest(content)));
+            assert_eq!(file.name.as_deref(), Some("a b.pdf"));
+            assert_eq!(file.content_type.as_deref(), Some("application/pdf"));
         }
     }
 
@@ -324,24 +135,21 @@ mod tests {
             b"",
             b"no boundary at all",
         ] {
-            let refusal = read(body, 5).unwrap_err();
+            let refusal = read_as(TYPE, body, 5).unwrap_err();
             assert_eq!(refusal.code, "invalid", "{}", String::from_utf8_lossy(body));
         }
-        assert!(Upload::new(Some("application/json")).is_err());
-        assert!(Upload::new(Some("multipart/form-data; charset=x")).is_err());
+        for content_type in ["", "application/json", "multipart/form-data; charset=x"] {
+            let refusal = read_as(content_type, &whole, 5).unwrap_err();
+            assert_eq!(refusal.code, "unsupported_media_type", "{content_type}");
+        }
     }
 
     #[test]
     fn a_file_above_25_mb_is_too_large_and_one_of_25_mb_is_not() {
-        let mut upload = Upload::new(Some(TYPE)).unwrap();
-        upload
-            .push(b"--x y\r\ncontent-disposition: form-data; name=file\r\n\r\n")
-            .unwrap();
-        let megabyte = vec![b'z'; 1_048_576];
-        for _ in 0..25 {
-            upload.push(&megabyte).unwrap();
-        }
-        assert!(upload.pending.len() < 16, "the content is not kept");
-        assert_eq!(upload.push(b"z").unwrap_err().code, "too_large");
+        let largest = vec![b'z'; 25 * 1_048_576];
+        assert!(read_as(TYPE, &body_of(&largest), 1 << 16).is_ok());
+        let larger = vec![b'z'; 25 * 1_048_576 + 1];
+        let refusal = read_as(TYPE, &body_of(&larger), 1 << 16).unwrap_err();
+        assert_eq!(refusal.code, "too_large");
     }
 }

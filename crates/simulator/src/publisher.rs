@@ -1,5 +1,4 @@
-//! What the simulator publishes by itself, and how fast. Owns the pace; where posts come from is the generator's
-//! or a file's affair.
+//! Publishes generated posts or those of a file, at once or at a rate.
 
 use serde_json::Value;
 use std::path::Path;
@@ -19,22 +18,21 @@ use crate::simulator::{Checks, Shared, stopped};
 pub struct Publishing {
     /// Where the posts come from.
     pub source: PostSource,
-    /// Jobs a second. `None`: a file's posts all at once, and nothing after a generator's backlog.
+    /// Jobs a second. `None`: all posts of a file at once, and only the backlog of a generator.
     pub rate: Option<f64>,
-    /// Whether a post's `postedAt` becomes the moment of its release. A service acts only on jobs posted
-    /// recently, so a file of old posts is otherwise listed but not bid on. Generated posts are always fresh.
+    /// Whether `postedAt` becomes the moment of the release. A service acts only on recent jobs and would otherwise list
+    /// the old posts of a file without bidding on them. Generated posts are always recent.
     pub fresh_times: bool,
 }
 
 /// Where posts come from.
 #[derive(Debug)]
 pub enum PostSource {
-    /// The generator. `backlog` posts of the last hours are published at once, before the first at the rate. Every
-    /// second job comes with boosts of other bidders.
+    /// The generator. Every second job has boosts of other bidders.
     Generated {
-        /// The same seed, the same posts (but for the times and ids, which follow the clock).
+        /// The same seed makes the same posts, except for times and ids, which follow the clock.
         seed: u64,
-        /// How many posts stand in the feed from the start.
+        /// How many posts of the last hours the feed holds from the start.
         backlog: usize,
     },
     /// Posts of a file, in its order; see [`PostSource::from_file`].
@@ -46,17 +44,16 @@ pub enum PostSource {
 pub struct PostFile(Vec<Box<str>>);
 
 impl PostSource {
-    /// Reads a file of `JobPost` lines. They are published as they are, completed only with what they leave out.
+    /// Reads a file of `JobPost` lines. They are published as they are; missing ids, URLs and times are added.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, JobFileError> {
         job_file::read(path.as_ref()).map(|lines| Self::File(PostFile(lines)))
     }
 }
 
-/// Posts still to be released at a rate.
+/// Posts that are still to be released.
 #[derive(Debug)]
 pub(crate) struct Release {
     posts: Posts,
-    rate: f64,
     fresh_times: bool,
 }
 
@@ -66,49 +63,62 @@ enum Posts {
     File(std::vec::IntoIter<Box<str>>),
 }
 
-/// Age of the oldest post of a generated backlog.
-const BACKLOG_MS: i64 = 6 * 3_600_000;
-/// Between two releases; a higher rate releases several posts at a time.
-const TICK: Duration = Duration::from_millis(20);
-
-/// Publishes what stands in the feed from the start, and answers what is to be released from then on.
-pub(crate) fn begin(publishing: Publishing, shared: &Shared) -> Option<Release> {
-    let rate = publishing.rate.filter(|rate| rate.is_finite() && *rate > 0.0);
-    let fresh_times = publishing.fresh_times;
-    let posts = match publishing.source {
-        PostSource::Generated { seed, backlog } => {
-            let mut generator = Generator::new(seed);
-            let now = now_ms();
-            let count = i64::try_from(backlog).unwrap_or(i64::MAX);
-            for left in (1..=count).rev() {
-                let age = i128::from(BACKLOG_MS) * i128::from(left) / i128::from(count);
-                publish_generated(
-                    &mut generator,
-                    now - i64::try_from(age).unwrap_or(BACKLOG_MS),
-                    shared,
-                );
-            }
-            Posts::Generated(Box::new(generator))
+impl Release {
+    /// Publishes the next post. False if there is none.
+    fn release_next(&mut self, shared: &Shared) -> bool {
+        match &mut self.posts {
+            Posts::Generated(generator) => publish_generated(generator, now_ms(), shared),
+            Posts::File(lines) => match lines.next() {
+                Some(line) => publish_line(&line, self.fresh_times, shared),
+                None => return false,
+            },
         }
-        PostSource::File(PostFile(lines)) => {
-            if rate.is_none() {
-                for line in lines {
-                    release_line(&line, fresh_times, shared);
-                }
-                return None;
-            }
-            Posts::File(lines.into_iter())
-        }
-    };
-    rate.map(|rate| Release {
-        posts,
-        rate,
-        fresh_times,
-    })
+        true
+    }
 }
 
-/// Releases posts at their rate until none is left or the simulator stops.
-pub(crate) async fn run(mut release: Release, shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+/// The age of the oldest post of a generated backlog.
+const BACKLOG_MS: i64 = 6 * 3_600_000;
+/// The interval between releases. A higher rate releases several posts at a time.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Publishes the posts that the feed holds from the start. Returns the rate and the posts to be released from then on.
+pub(crate) fn begin(publishing: Publishing, shared: &Shared) -> Option<(f64, Release)> {
+    let rate = publishing.rate.filter(|rate| rate.is_finite() && *rate > 0.0);
+    let posts = match publishing.source {
+        PostSource::Generated { seed, backlog } => {
+            let mut generator = Box::new(Generator::new(seed));
+            publish_backlog(&mut generator, backlog, shared);
+            Posts::Generated(generator)
+        }
+        PostSource::File(PostFile(lines)) => Posts::File(lines.into_iter()),
+    };
+    let mut release = Release {
+        posts,
+        fresh_times: publishing.fresh_times,
+    };
+    if rate.is_none() && matches!(release.posts, Posts::File(_)) {
+        while release.release_next(shared) {}
+    }
+    rate.map(|rate| (rate, release))
+}
+
+/// Publishes `count` posts, posted at even intervals up to now.
+fn publish_backlog(generator: &mut Generator, count: usize, shared: &Shared) {
+    let now = now_ms();
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    for left in (1..=count).rev() {
+        let age = i128::from(BACKLOG_MS) * i128::from(left) / i128::from(count);
+        publish_generated(generator, now - i64::try_from(age).unwrap_or(BACKLOG_MS), shared);
+    }
+}
+
+/// Releases posts at `rate` a second until none is left or the simulator stops.
+pub(crate) async fn run(
+    (rate, mut release): (f64, Release),
+    shared: Arc<Shared>,
+    mut stop: watch::Receiver<bool>,
+) {
     let started = Instant::now();
     let mut released = 0_u64;
     let mut ticks = tokio::time::interval(TICK);
@@ -118,21 +128,16 @@ pub(crate) async fn run(mut release: Release, shared: Arc<Shared>, mut stop: wat
             _ = ticks.tick() => {}
             () = stopped(&mut stop) => return,
         }
-        let due = due(release.rate, started.elapsed());
-        while released < due {
-            match &mut release.posts {
-                Posts::Generated(generator) => publish_generated(generator, now_ms(), &shared),
-                Posts::File(lines) => match lines.next() {
-                    Some(line) => release_line(&line, release.fresh_times, &shared),
-                    None => return,
-                },
+        while released < due(rate, started.elapsed()) {
+            if !release.release_next(&shared) {
+                return;
             }
             released += 1;
         }
     }
 }
 
-/// How many posts are due after so long; the first one at once.
+/// How many posts are due after `elapsed`. The first one is due at once.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -144,12 +149,12 @@ fn due(rate: f64, elapsed: Duration) -> u64 {
 
 fn publish_generated(generator: &mut Generator, posted_at: i64, shared: &Shared) {
     let mut post = generator.next(posted_at);
-    // The address is made up anew, so that it leads to this simulator.
+    // A new URL is made, which leads to this simulator.
     post["url"] = Value::Null;
     publish(post, generator.rival_boosts(), shared);
 }
 
-fn release_line(line: &str, fresh_times: bool, shared: &Shared) {
+fn publish_line(line: &str, fresh_times: bool, shared: &Shared) {
     match serde_json::from_str::<Value>(line) {
         Ok(mut post) => {
             if fresh_times {
@@ -157,7 +162,7 @@ fn release_line(line: &str, fresh_times: bool, shared: &Shared) {
             }
             publish(post, Vec::new(), shared);
         }
-        Err(error) => tracing::error!(%error, "a line that was read before cannot be read again"),
+        Err(error) => tracing::error!(%error, "a checked line of the file cannot be parsed"),
     }
 }
 
@@ -172,11 +177,11 @@ fn publish(post: Value, rival_boosts: Vec<u32>, shared: &Shared) {
             {
                 tracing::debug!(
                     message = refusal.message,
-                    "a post was dropped as soon as it was published"
+                    "a post was dropped right after it was published"
                 );
             }
         }
-        Err(error) => tracing::error!(error, "a post of the simulator's own cannot be published"),
+        Err(error) => tracing::error!(error, "a post of the simulator cannot be published"),
     }
 }
 

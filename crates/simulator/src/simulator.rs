@@ -1,5 +1,5 @@
-//! The running simulator as a program embeds it: start, publish, inspect, stop. Owns the state that server,
-//! publisher and embedder share.
+//! The simulator that programs and tests embed: start, publish, inspect, stop. Holds the state that the server, the
+//! publisher and the embedding program share.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -19,42 +19,40 @@ use crate::market::post::{self, Post};
 use crate::publisher::{self, Publishing};
 use crate::server;
 
-/// How a simulator is set up. The default publishes nothing by itself, keeps every post and lets anyone read the
-/// feed.
+/// The options of a simulator. By default it publishes nothing by itself, keeps every post and lets anyone read the feed.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// The only token that may read the feed; `None`: any, or none at all.
+    /// The only token that may read the feed. `None`: any token, or none.
     pub feed_token: Option<String>,
-    /// How many posts are kept, the newest ones. A job that falls out is unknown from then on, and a cursor
-    /// before it has expired. `None`: all.
+    /// How many of the newest posts are kept. A dropped job is unknown, and cursors before it have expired. `None`: all.
     pub keep_posts: Option<usize>,
-    /// What the simulator publishes by itself.
+    /// Posts that the simulator publishes by itself.
     pub publishing: Option<Publishing>,
 }
 
-/// A post that cannot be published. Nothing of the call it came with was.
+/// A post that cannot be published. No post of the same call was published either.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("jobs[{index}]: {message}")]
 pub struct PublishError {
-    /// Which one of the posts, from 0.
+    /// The index of the post, from 0.
     pub index: usize,
-    /// The member at fault and what was expected.
+    /// The faulty member and the expected value.
     pub message: String,
 }
 
-/// A body that a control call does not take.
+/// A body that a control call does not accept.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct ControlError(String);
 
-/// How closely posts are looked at before they are published.
+/// Which checks posts must pass before they are published.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Checks {
     Types,
     None,
 }
 
-/// What server, publisher and embedder share. Locks are held for a moment each, never across an await.
+/// The state of a simulator. No lock is held across an await.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) ids: Ids,
@@ -67,7 +65,7 @@ pub(crate) struct Shared {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every change under these locks is complete before anything can panic, so a poisoned state is a good one.
+    // No change under these locks can panic half-way, so a poisoned state is consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -91,7 +89,7 @@ impl Shared {
         }
     }
 
-    /// Makes a post ready for the feed.
+    /// Checks and completes a post.
     pub(crate) fn complete(&self, value: Value, checks: Checks) -> Result<(Post, Value), String> {
         match checks {
             Checks::Types => post::complete(value, &self.base_url, &self.ids, now_ms()),
@@ -99,7 +97,7 @@ impl Shared {
         }
     }
 
-    /// Publishes all of the posts in their order, or none, and answers them as published.
+    /// Publishes all of the posts in order, or none. Returns the published posts.
     pub(crate) fn publish(&self, posts: Vec<Value>, checks: Checks) -> Result<Vec<Value>, PublishError> {
         let mut completed = Vec::with_capacity(posts.len());
         let mut published = Vec::with_capacity(posts.len());
@@ -120,7 +118,7 @@ impl Shared {
     pub(crate) fn stats(&self) -> Value {
         let mut stats = self.market().stats();
         stats["calls"] = json!(*lock(&self.calls));
-        stats["faultsStruck"] = Value::from(self.faults().struck());
+        stats["faultsStruck"] = Value::from(self.faults().applied());
         stats["startedAt"] = Value::from(self.started_at);
         stats
     }
@@ -128,11 +126,11 @@ impl Shared {
 
 /// Waits until the simulator is stopped or dropped.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error means that the sender is gone, and with it the simulator.
+    // An error means that the simulator has been dropped.
     drop(stop.wait_for(|stopped| *stopped).await);
 }
 
-/// A marketplace that is being served. Dropping it stops it; [`Simulator::shutdown`] also waits until it has.
+/// A running marketplace. Dropping it stops it; [`Simulator::shutdown`] also waits for its tasks.
 #[derive(Debug)]
 pub struct Simulator {
     address: SocketAddr,
@@ -143,13 +141,13 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Binds the address (port 0 takes a free one) and serves from then on. What [`Options::publishing`] puts up
-    /// at once is in the feed when this returns.
+    /// Binds the address (port 0 takes a free one) and starts to serve. When this returns, the feed holds the posts that
+    /// [`Options::publishing`] publishes at once.
     pub async fn start(listen: impl ToSocketAddrs, options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(listen).await?;
         let address = listener.local_addr()?;
         let started_at = now_ms();
-        // Time and port together tell this run from any other one that a stored cursor may come from.
+        // Time and port distinguish this run from others that a stored cursor may come from.
         let run = (started_at.unsigned_abs() << 16) | u64::from(address.port());
         let shared = Arc::new(Shared {
             ids: Ids::new(u64::from(address.port()) << 6),
@@ -179,23 +177,23 @@ impl Simulator {
         })
     }
 
-    /// The address it listens on.
+    /// The listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What `marketplace.base_url` is to be set to.
+    /// The value for the setting `marketplace.base_url`.
     pub fn base_url(&self) -> &str {
         &self.shared.base_url
     }
 
-    /// Publishes job posts in this order, as `POST /sim/jobs` does: all of them, completed with what they leave
-    /// out, or none. Answers the posts as published.
+    /// Publishes job posts in this order, as `POST /sim/jobs` does: all of them or none, with missing members added. Returns
+    /// the published posts.
     pub fn publish(&self, posts: Vec<Value>) -> Result<Vec<Value>, PublishError> {
         self.shared.publish(posts, Checks::Types)
     }
 
-    /// Creates or changes the account of a token, as `PUT /sim/accounts/<token>` does, and answers it.
+    /// Creates or changes the account of a token, as `PUT /sim/accounts/<token>` does, and returns it.
     pub fn put_account(&self, token: &str, account: Value) -> Result<Value, ControlError> {
         let put = serde_json::from_value(account).map_err(|error| ControlError(error.to_string()))?;
         Ok(self.shared.market().put_account(token, put))
@@ -211,25 +209,24 @@ impl Simulator {
             .map_err(|refusal| ControlError(refusal.message))
     }
 
-    /// Replaces the standing faults, as `PUT /sim/faults` does.
+    /// Replaces the active faults, as `PUT /sim/faults` does.
     pub fn put_faults(&self, faults: &Value) -> Result<(), ControlError> {
         let faults = Faults::parse(faults).map_err(ControlError)?;
         self.shared.faults().put(faults);
         Ok(())
     }
 
-    /// Every proposal received, as `GET /sim/proposals` shows them.
+    /// Returns every received proposal, as `GET /sim/proposals` does.
     pub fn proposals(&self) -> Vec<Value> {
         self.shared.market().proposals()
     }
 
-    /// Counts of what is kept and was received, as `GET /sim/stats` shows them.
+    /// Returns counts, as `GET /sim/stats` does.
     pub fn stats(&self) -> Value {
         self.shared.stats()
     }
 
-    /// Stops publishing and accepting, lets answers under way finish for up to two seconds, and returns when all
-    /// of it has ended.
+    /// Stops publishing and serving. Returns when all tasks have ended; requests in flight have up to two seconds.
     pub async fn shutdown(self) {
         self.stop.send_replace(true);
         for task in [Some(self.server), self.publisher].into_iter().flatten() {

@@ -1,5 +1,4 @@
-//! Answers each `job.new` with a bid. Owns the calls to `bidUrl` and what is told of them; the words of a bid
-//! are `bid`'s.
+//! Answers each `job.new` with a bid: calls its `bidUrl` and reports the result. `bid` writes the text of a bid.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,16 +19,16 @@ use super::delivery::Delivery;
 use super::receiver::Event;
 use crate::simulator::stopped;
 
-/// Bids under way at the same time; more deliveries wait their turn.
-const SIDE_BY_SIDE: usize = 16;
-/// One bid, from connect to the answer's end.
+/// The number of bids in flight; further deliveries wait.
+const MAX_IN_FLIGHT: usize = 16;
+/// The time limit of one bid, from the connect to the end of the answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long bids under way may take once the receiver stops.
+/// How long bids in flight may take once the receiver stops.
 const GRACE: Duration = Duration::from_secs(2);
-/// An answer is an acknowledgement or an error, both short.
+/// The largest answer. Acknowledgements and errors are far shorter.
 const MAX_ANSWER: usize = 1_048_576;
 
-/// What came of answering one `job.new`.
+/// The result of answering one `job.new`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The lead that was bid on.
@@ -38,14 +37,14 @@ pub struct Reply {
     pub bid_url: String,
     /// The answer's status; `None` if there was none.
     pub status: Option<u16>,
-    /// The answer's `message`, or what was in the way of an answer; empty for an acknowledgement.
+    /// The answer's `message`, or why there is no answer; empty for an acknowledgement.
     pub message: String,
     /// From connect to the answer's end.
     pub took: Duration,
 }
 
 impl Reply {
-    /// Whether the bid was taken.
+    /// Whether the bid was accepted.
     pub fn accepted(&self) -> bool {
         self.status == Some(200)
     }
@@ -53,32 +52,32 @@ impl Reply {
 
 type Caller = Client<HttpConnector, Full<Bytes>>;
 
-/// Replies to what comes in until the receiver stops.
+/// Replies to deliveries until the receiver stops.
 pub(super) async fn run(
     api_key: String,
     mut to_reply: mpsc::UnboundedReceiver<Arc<Delivery>>,
-    tell: Arc<dyn Fn(Event) + Send + Sync>,
+    report: Arc<dyn Fn(Event) + Send + Sync>,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     let client: Caller = Client::builder(TokioExecutor::new()).build(connector);
     let api_key: Arc<str> = api_key.into();
-    let mut under_way = JoinSet::new();
+    let mut in_flight = JoinSet::new();
     loop {
         tokio::select! {
-            delivery = to_reply.recv(), if under_way.len() < SIDE_BY_SIDE => {
+            delivery = to_reply.recv(), if in_flight.len() < MAX_IN_FLIGHT => {
                 let Some(delivery) = delivery else { break };
-                let (client, api_key, tell) = (client.clone(), Arc::clone(&api_key), Arc::clone(&tell));
-                under_way.spawn(async move { tell(Event::Replied(reply(&client, &api_key, &delivery).await)) });
+                let (client, api_key, report) = (client.clone(), Arc::clone(&api_key), Arc::clone(&report));
+                in_flight.spawn(async move { report(Event::Replied(reply(&client, &api_key, &delivery).await)) });
             }
-            Some(_) = under_way.join_next(), if !under_way.is_empty() => {}
+            Some(_) = in_flight.join_next(), if !in_flight.is_empty() => {}
             () = stopped(&mut stop) => break,
         }
     }
-    let ended = tokio::time::timeout(GRACE, async { while under_way.join_next().await.is_some() {} }).await;
+    let ended = tokio::time::timeout(GRACE, async { while in_flight.join_next().await.is_some() {} }).await;
     if ended.is_err() {
-        under_way.shutdown().await;
+        in_flight.shutdown().await;
     }
 }
 
@@ -108,7 +107,7 @@ async fn call(client: &Caller, api_key: &str, bid_url: &str, bid: &Value) -> Res
         .header(CONTENT_TYPE, "application/json")
         .body(Full::from(bid.to_string()))
         .map_err(|error| error.to_string())?;
-    let response = client.request(request).await.map_err(|error| told(&error))?;
+    let response = client.request(request).await.map_err(|error| innermost(&error))?;
     let status = response.status().as_u16();
     let body = Limited::new(response.into_body(), MAX_ANSWER)
         .collect()
@@ -119,8 +118,8 @@ async fn call(client: &Caller, api_key: &str, bid_url: &str, bid: &Value) -> Res
     Ok((status, answer["message"].as_str().unwrap_or_default().to_owned()))
 }
 
-/// The error with its innermost cause, where the useful part is.
-fn told(error: &dyn std::error::Error) -> String {
+/// The message of the error's innermost cause, which has the useful part.
+fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;

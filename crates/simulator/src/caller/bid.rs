@@ -1,9 +1,9 @@
-//! What a bid of the caller's says. Owns the words; sending is `auto_reply`'s.
+//! Writes the text of a bid.
 
 use serde_json::{Value, json};
 
-/// A coherent bid on a lead as `job.new` and List leads carry it: the cover letter names the job, and every one
-/// of its questions is quoted verbatim and answered, as often as it is asked.
+/// Returns a bid on a lead of `job.new` or List: the cover letter names the job, and each question is quoted verbatim and
+/// answered as often as it is asked.
 ///
 /// ```
 /// use serde_json::json;
@@ -40,7 +40,7 @@ fn cover_letter(lead: &Value) -> String {
     letter
 }
 
-/// A sentence that fits what the question begins with.
+/// A sentence that fits the words of the question.
 fn answer_to(question: &str, lead: &Value) -> String {
     let asks = question.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| asks.contains(word));

@@ -1,4 +1,4 @@
-//! A delivery as it was received. Owns reading its envelope and judging its signature.
+//! A received delivery: its envelope and the check of its signature.
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -10,20 +10,20 @@ use bidloop_domain::model::webhook_signature::{
 };
 use bidloop_domain::model::{Timestamp, WebhookSecret};
 
-/// What the check of a delivery's signature came to.
+/// The result of checking a delivery's signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signature {
-    /// The receiver has no secret to check it with.
+    /// The receiver has no secret.
     NotChecked,
-    /// One of the receiver's secrets signed it, a moment ago.
+    /// One of the receiver's secrets signed it, and the time is recent.
     Valid,
-    /// It carries no complete set of signature headers.
+    /// Signature headers are missing.
     Missing,
     /// None of the receiver's secrets signed it, or the time is off.
     Refused(SignatureRefused),
 }
 
-/// One webhook, as it came over the wire.
+/// A received webhook.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     pub(super) received_at: i64,
@@ -54,7 +54,7 @@ impl Delivery {
         }
     }
 
-    /// When it had been received, in UNIX milliseconds.
+    /// The time of receipt, in UNIX milliseconds.
     pub fn received_at(&self) -> i64 {
         self.received_at
     }
@@ -64,17 +64,17 @@ impl Delivery {
         &self.path
     }
 
-    /// A header's value, the first of several; `None` if it is absent or no text.
+    /// The first value of a header; `None` if it is absent or not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The body's bytes, those that the signature covers.
+    /// The body, which the signature covers.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> &Value {
         &self.json
     }
@@ -94,7 +94,7 @@ impl Delivery {
         &self.json["data"]
     }
 
-    /// What the check of its signature came to.
+    /// The result of checking the signature.
     pub fn signature(&self) -> Signature {
         self.signature
     }

@@ -1,8 +1,7 @@
-//! A caller's own program to run against: a webhook receiver that checks signatures and, if asked to, answers
-//! each `job.new` with a bid. Owns the caller's side of the bidding loop; the marketplace's side is the rest of
-//! the crate.
+//! A stand-in for the program of an API user: a webhook receiver that checks signatures and can answer each `job.new` with
+//! a bid. The rest of the crate is the marketplace's side.
 //!
-//! `bidloop demo` shows its events as they come. Tests script its answers and look at what it received:
+//! `bidloop demo` shows its events. Tests script its answers and read what it received:
 //!
 //! ```
 //! use bidloop_domain::model::WebhookSecret;
@@ -16,9 +15,9 @@
 //!     Event::Replied(reply) => println!("{}: {}", reply.lead_id, reply.message),
 //! })
 //! .await?;
-//! // Whatever comes first is refused after a moment, the rest is answered 200:
+//! // The first delivery is refused after 20 ms, the others are answered 200:
 //! receiver.answer_next(Answer::status(503).after(std::time::Duration::from_millis(20)));
-//! // … provision a webhook with this address and `secret.expose()`, publish a job, wait, and look:
+//! // … provision a webhook with this address and `secret.expose()`, publish a job and wait:
 //! assert_eq!(receiver.url("/hooks"), format!("http://{}/hooks", receiver.address()));
 //! assert!(receiver.deliveries().is_empty());
 //! receiver.shutdown().await;
@@ -27,11 +26,10 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Reading order: `receiver` (start, script, look, stop), `delivery` (what came), `auto_reply` (the bids that go
-//! out), `bid` (what such a bid says), `server` (the connections).
+//! Reading order: `receiver` (the interface), `delivery`, `auto_reply` (sends bids), `bid` (their text), `server` (the
+//! connections).
 //!
-//! Unlike the marketplace's side, the caller uses the domain's code for one thing: the check of signatures, as a
-//! Rust caller of Bidloop would.
+//! The caller uses the domain's code for the check of signatures alone, as a Rust program of an API user would.
 
 mod auto_reply;
 mod bid;

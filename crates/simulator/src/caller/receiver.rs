@@ -1,5 +1,4 @@
-//! The receiver as a program or a test embeds it: start, script, look, stop. Owns what was received and which
-//! answers are due; connections are `server`'s, bids that go out `auto_reply`'s.
+//! The webhook receiver that programs and tests embed: start it, script its answers, read its deliveries, stop it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,26 +15,26 @@ use super::auto_reply::{self, Reply};
 use super::delivery::{Delivery, Signature};
 use super::server;
 
-/// How a receiver is set up. The default checks no signatures, keeps every delivery, answers each with 200 and
-/// replies to none.
+/// The options of a receiver. By default it checks no signatures, keeps every delivery, answers each with 200 and
+/// sends no bids.
 #[derive(Debug, Default)]
 pub struct ReceiverOptions {
-    /// The endpoints' secrets; a delivery that none of them signed is answered 401. Empty: signatures are not
+    /// The secrets of the endpoints. A delivery that none of them signed is answered 401. If empty, signatures are not
     /// checked.
     pub secrets: Vec<WebhookSecret>,
-    /// How many deliveries are kept to look at, the newest ones. `None`: all.
+    /// How many of the newest deliveries are kept. `None`: all.
     pub keep: Option<usize>,
-    /// The API key to answer each `job.new` with a bid through its `bidUrl`. Only deliveries with a valid
-    /// signature are answered: nobody else may name an address that the key is sent to.
+    /// The API key for answering each `job.new` with a bid through its `bidUrl`. Only deliveries with a valid signature are
+    /// answered, so that the key is never sent to an address of a forged delivery.
     pub auto_reply: Option<String>,
 }
 
-/// What a receiver tells as it happens.
+/// An event of a receiver.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// A delivery came, whatever it is answered.
+    /// A delivery was received, with a valid signature or not.
     Delivered(Arc<Delivery>),
-    /// A `job.new` was answered with a bid, and this came of it.
+    /// A `job.new` was answered with a bid.
     Replied(Reply),
 }
 
@@ -48,7 +47,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// An answer with this status and no body, at once. A number that is no status is answered as 500.
+    /// An answer with this status, no delay and no body. An invalid status becomes 500.
     pub fn status(status: u16) -> Self {
         Self {
             status,
@@ -57,13 +56,13 @@ impl Answer {
         }
     }
 
-    /// The answer, after this time.
+    /// Sets the delay before the answer.
     #[must_use]
     pub fn after(self, delay: Duration) -> Self {
         Self { delay, ..self }
     }
 
-    /// The answer with this body.
+    /// Sets the body.
     #[must_use]
     pub fn with_body(self, body: impl Into<String>) -> Self {
         Self {
@@ -73,7 +72,7 @@ impl Answer {
     }
 }
 
-/// What connections and embedder share. Locks are held for a moment each, never across an await.
+/// The state that the connections and the embedding program share. No lock is held across an await.
 pub(super) struct Shared {
     pub(super) secrets: Vec<WebhookSecret>,
     keep: usize,
@@ -91,12 +90,12 @@ struct State {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change under the lock is complete before anything can panic, so a poisoned state is a good one.
+        // No change under the lock can panic half-way, so a poisoned state is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps and tells a delivery, has it replied to, and says what to answer.
-    pub(super) fn take(&self, delivery: Delivery) -> Answer {
+    /// Stores and reports a delivery, queues it for a reply, and returns the answer to it.
+    pub(super) fn record(&self, delivery: Delivery) -> Answer {
         let delivery = Arc::new(delivery);
         let answer = {
             let mut state = self.state();
@@ -117,14 +116,14 @@ impl Shared {
         self.count.send_modify(|count| *count += 1);
         let accepted = answer.status == 200 && delivery.signature() == Signature::Valid;
         if let (Some(replies), true) = (&self.replies, accepted && delivery.event() == "job.new") {
-            // The replying task ends with the receiver; a job.new that comes in between stays parked.
+            // Sending fails only while the receiver stops.
             let _stopping = replies.send(delivery);
         }
         answer
     }
 }
 
-/// A webhook receiver that is being served. Dropping it stops it; [`Receiver::shutdown`] also waits until it has.
+/// A running webhook receiver. Dropping it stops it; [`Receiver::shutdown`] also waits for its tasks.
 pub struct Receiver {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -144,8 +143,8 @@ impl std::fmt::Debug for Receiver {
 }
 
 impl Receiver {
-    /// Binds the address (port 0 takes a free one) and receives from then on. `on_event` is called for each
-    /// delivery before it is answered, and for each reply; it should hand the event on rather than work on it.
+    /// Binds the address (port 0 takes a free one) and starts to receive. `on_event` is called for each delivery before it
+    /// is answered, and for each reply. It must return quickly.
     pub async fn start(
         listen: impl ToSocketAddrs,
         options: ReceiverOptions,
@@ -184,29 +183,28 @@ impl Receiver {
         })
     }
 
-    /// The address it listens on.
+    /// The listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL of a webhook endpoint here; every path is received.
+    /// The URL of a webhook endpoint. Every path is received.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Scripts the answer to the next delivery that has none scripted yet. Once the script is through,
-    /// deliveries are answered 200 again, or 401 for their signature.
+    /// Adds an answer to the script, which answers the next deliveries in order. After the script's end, deliveries are
+    /// answered 200 again, or 401 because of their signature.
     pub fn answer_next(&self, answer: Answer) {
         self.shared.state().script.push_back(answer);
     }
 
-    /// The deliveries kept, in the order in which they came.
+    /// The stored deliveries, oldest first.
     pub fn deliveries(&self) -> Vec<Arc<Delivery>> {
         self.shared.state().deliveries.iter().cloned().collect()
     }
 
-    /// Waits until `count` deliveries have come since the start, and answers those kept. Has no time limit of
-    /// its own.
+    /// Waits without a time limit until `count` deliveries have been received since the start. Returns the stored ones.
     pub async fn wait_for(&self, count: u64) -> Vec<Arc<Delivery>> {
         let mut counted = self.shared.count.subscribe();
         // The sender lives in `self.shared`, so waiting ends with the count alone.
@@ -214,8 +212,7 @@ impl Receiver {
         self.deliveries()
     }
 
-    /// Replies to no further delivery, and waits up to two seconds for the replies under way. Deliveries are
-    /// received and answered as before.
+    /// Stops replying and waits up to two seconds for the replies in flight. Deliveries are still received and answered.
     pub async fn stop_replying(&mut self) {
         self.stop_replies.send_replace(true);
         if let Some(replies) = self.replies.take() {
@@ -223,8 +220,7 @@ impl Receiver {
         }
     }
 
-    /// Stops receiving and replying, lets what is under way finish for up to two seconds, and returns when all
-    /// of it has ended.
+    /// Stops receiving and replying. Returns when all tasks have ended; requests in flight have up to two seconds.
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
         self.stop_replying().await;

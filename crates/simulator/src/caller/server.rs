@@ -1,5 +1,4 @@
-//! The receiver's HTTP/1.1 connections: reading a delivery, giving its answer. What a delivery leads to is
-//! `receiver`'s.
+//! The receiver's HTTP/1.1 connections: reads a delivery and sends the answer that `receiver` chooses.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use super::receiver::{Answer, Shared};
 use crate::clock::now_ms;
 use crate::connections;
 
-/// Far above any delivery.
+/// The largest body, far above any delivery.
 const MAX_BODY: usize = 32 * 1_048_576;
 
 /// Serves until `stop` turns true or its sender is gone.
@@ -45,7 +44,7 @@ async fn respond(request: Request<Incoming>, shared: &Shared) -> Response<Full<B
         Err(_) => return response(Answer::status(400).with_body("the body breaks off")),
     };
     let path = head.uri.path().to_owned();
-    let answer = shared.take(Delivery::read(
+    let answer = shared.record(Delivery::read(
         path,
         head.headers,
         body,

@@ -43,7 +43,7 @@ fn job_new(bid_url: &str) -> Value {
     })
 }
 
-/// Posts a body and answers the status and the text that came back.
+/// Posts a body and returns the status and text of the answer.
 async fn post(receiver: &Receiver, method: &str, headers: &[(&str, String)], body: String) -> (u16, String) {
     let stream = TcpStream::connect(receiver.address()).await.unwrap();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
@@ -79,21 +79,21 @@ async fn deliver(receiver: &Receiver, body: &Value, signed_body: &Value, at_seco
 }
 
 #[test]
-fn a_signed_delivery_is_answered_200_and_told_before_the_answer() {
+fn a_signed_delivery_is_answered_200_and_reported_before_the_answer() {
     run(async {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let telling = Arc::clone(&told);
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let reported = Arc::clone(&events);
         let receiver = Receiver::start("127.0.0.1:0", signed_options(), move |event| {
-            telling.lock().unwrap().push(event);
+            reported.lock().unwrap().push(event);
         })
         .await
         .unwrap();
         let body = job_new("http://127.0.0.1:1/bid");
         assert_eq!(deliver(&receiver, &body, &body, now_ms() / 1000).await, 200);
 
-        let told = told.lock().unwrap();
-        let [Event::Delivered(delivery)] = told.as_slice() else {
-            panic!("{told:?}")
+        let events = events.lock().unwrap();
+        let [Event::Delivered(delivery)] = events.as_slice() else {
+            panic!("{events:?}")
         };
         assert_eq!((delivery.event(), delivery.path()), ("job.new", "/hooks"));
         assert_eq!(delivery.signature(), Signature::Valid);
@@ -182,19 +182,19 @@ fn only_the_newest_deliveries_are_kept() {
 }
 
 #[test]
-fn auto_reply_bids_through_the_bid_url_with_the_key_and_tells_the_answer() {
+fn auto_reply_bids_through_the_bid_url_with_the_key_and_reports_the_answer() {
     run(async {
         let api = Receiver::start("127.0.0.1:0", ReceiverOptions::default(), |_| {})
             .await
             .unwrap();
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (sender, mut replies) = mpsc::unbounded_channel();
         let options = ReceiverOptions {
             auto_reply: Some("lk_1".to_owned()),
             ..signed_options()
         };
         let receiver = Receiver::start("127.0.0.1:0", options, move |event| {
             if let Event::Replied(reply) = event {
-                tell.send(reply).unwrap();
+                sender.send(reply).unwrap();
             }
         })
         .await
@@ -206,8 +206,8 @@ fn auto_reply_bids_through_the_bid_url_with_the_key_and_tells_the_answer() {
             assert_eq!(deliver(&receiver, &body, &body, now_ms() / 1000).await, 200);
         }
 
-        let first = told.recv().await.unwrap();
-        let second = told.recv().await.unwrap();
+        let first = replies.recv().await.unwrap();
+        let second = replies.recv().await.unwrap();
         let mut answers = [
             (first.status, first.message.as_str()),
             (second.status, second.message.as_str()),
@@ -224,27 +224,27 @@ fn auto_reply_bids_through_the_bid_url_with_the_key_and_tells_the_answer() {
 }
 
 #[test]
-fn an_api_that_cannot_be_reached_is_told_without_a_status() {
+fn an_api_that_cannot_be_reached_is_reported_without_a_status() {
     run(async {
         let closed = std::net::TcpListener::bind("127.0.0.1:0")
             .unwrap()
             .local_addr()
             .unwrap();
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (sender, mut replies) = mpsc::unbounded_channel();
         let options = ReceiverOptions {
             auto_reply: Some("lk_1".to_owned()),
             ..signed_options()
         };
         let receiver = Receiver::start("127.0.0.1:0", options, move |event| {
             if let Event::Replied(reply) = event {
-                tell.send(reply).unwrap();
+                sender.send(reply).unwrap();
             }
         })
         .await
         .unwrap();
         let body = job_new(&format!("http://{closed}/bid"));
         deliver(&receiver, &body, &body, now_ms() / 1000).await;
-        let reply = told.recv().await.unwrap();
+        let reply = replies.recv().await.unwrap();
         assert_eq!(reply.status, None);
         assert!(!reply.accepted() && !reply.message.is_empty(), "{reply:?}");
     });

@@ -1,5 +1,4 @@
-//! Who posts a job: a client with a history that fits together. Owns `clientInfo`, `clientReviews` and the count
-//! of open jobs; what the jobs are called comes from the generator.
+//! A client with a consistent history: `clientInfo`, `clientReviews` and the number of open jobs.
 
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -7,8 +6,8 @@ use time::OffsetDateTime;
 use super::market_data::{Knowledge, quantile};
 use super::random::Random;
 
-/// A client's history. What it implies, holds: who hired has spent, who was reviewed has hired, nobody hired for
-/// more posts than there were.
+/// A client's history. It is consistent: a client with hires has spent money, a client with reviews has hires, and there
+/// are no more hires than posts.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) country: Option<String>,
@@ -116,7 +115,7 @@ impl Client {
         })
     }
 
-    /// Up to three of the client's reviews; none where there is none.
+    /// Up to three of the client's reviews.
     pub(super) fn reviews(&self, knowledge: &Knowledge, random: &mut Random) -> Value {
         let most = self.reviews.min(3);
         let reviews = (0..random.between(0, most)).map(|_| {
@@ -145,7 +144,7 @@ fn round_cents(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// The day so many days before, as `YYYY-MM-DD`.
+/// The day `days` days before, as `YYYY-MM-DD`.
 fn date(now_ms: i64, days: u64) -> String {
     let seconds = now_ms.div_euclid(1_000) - i64::try_from(days).unwrap_or(0) * 86_400;
     let day = OffsetDateTime::from_unix_timestamp(seconds)

@@ -1,5 +1,5 @@
-//! What the generator knows: the aggregates of a job market, the domains of work, the sentences any of them uses.
-//! Owns reading the crate's data folder; where the data comes from stands in its README.
+//! The generator's data: aggregates of a job market, domains of work, and sentences. Read from the crate's data folder,
+//! whose README names the sources.
 
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ pub(super) struct TermsRow(
     pub(super) f64,
 );
 
-/// A kind of work, with what people write who need it.
+/// A kind of work, with the words of its job posts.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Domain {
@@ -47,7 +47,7 @@ pub(super) struct Domain {
     pub(super) category: String,
     /// Its share of its category's jobs.
     pub(super) weight: f64,
-    /// What it pays, as a multiple of its category's usual.
+    /// Its pay as a multiple of its category's usual pay.
     pub(super) pay: f64,
     pub(super) occupations: Vec<String>,
     pub(super) roles: Vec<String>,
@@ -91,7 +91,7 @@ pub(super) struct Aside {
     pub(super) text: String,
 }
 
-/// All of it, in the form in which it is drawn from.
+/// All data, prepared for drawing from it.
 #[derive(Debug)]
 pub(super) struct Knowledge {
     pub(super) market: Market,
@@ -166,8 +166,7 @@ impl Knowledge {
         })
     }
 
-    /// How well a skill goes with those already chosen: its own frequency, and much more if it is often found
-    /// beside them.
+    /// The weight of a skill beside those already chosen: its own frequency, and much more if it often occurs with them.
     pub(super) fn affinity(&self, skill: &str, chosen: &[String]) -> f64 {
         let own = self.skill_weights.get(skill).copied().unwrap_or(5.0).sqrt();
         let beside = self.affinities.get(skill).map_or(0.0, |others| {
@@ -194,7 +193,7 @@ impl Knowledge {
     }
 }
 
-/// The value at a fraction of a distribution known at equal steps.
+/// The value at a fraction of a distribution that is given at equal steps.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,5 +1,4 @@
-//! Makes job posts to publish: market figures and sentences in, posts out. Owns how the parts of a post depend on
-//! each other; when posts are released is the publisher's affair.
+//! Generates job posts from market figures and sentences.
 
 mod client;
 mod market_data;
@@ -17,11 +16,11 @@ use wording::Subject;
 
 pub use random::Random;
 
-/// A source of job posts that never runs dry.
+/// An endless source of job posts.
 ///
 /// Posts follow a job market's figures (categories, countries, pay, client histories, skills that go together)
-/// with sentences of this project's own. Title, text, skills, questions, occupation and pay of one post speak of
-/// the same work, its client's history fits together, and values are null about as often as on a marketplace.
+/// with sentences written for this project. Title, text, skills, questions, occupation and pay of a post fit
+/// together, and so does its client's history. Values are null about as often as on a marketplace.
 /// The same seed and the same times make the same posts.
 ///
 /// ```
@@ -36,13 +35,13 @@ pub use random::Random;
 #[derive(Debug)]
 pub struct Generator {
     random: Random,
-    /// A sequence of its own, so that asking for rivals does not change the posts.
+    /// Separate from the posts' sequence, so that drawing boosts does not change the posts.
     rivals: Random,
     counter: u64,
 }
 
 impl Generator {
-    /// A generator of its own sequence of posts.
+    /// Creates a generator; the seed determines its posts.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         // Generators of different seeds count from different numbers, lest their posts share ids.
@@ -112,8 +111,7 @@ impl Generator {
         post
     }
 
-    /// Boosts that other bidders have placed on a job by the time it is seen: on every second job none, else up to
-    /// four.
+    /// Boosts of other bidders on a job: none on every second job, else up to four.
     pub(crate) fn rival_boosts(&mut self) -> Vec<u32> {
         let count = self.rivals.weighted([0.5, 0.2, 0.12, 0.08, 0.1].into_iter());
         (0..count)
@@ -126,7 +124,7 @@ impl Generator {
         marketplace_id(now_ms, self.counter)
     }
 
-    /// The client's other postings: as many as its history says, of the same kind of work.
+    /// The client's other open jobs: as many as its history says, of the same kind of work.
     fn open_jobs(
         &mut self,
         knowledge: &Knowledge,
@@ -159,7 +157,7 @@ fn or_null(random: &mut Random, probability: f64, value: Value) -> Value {
     }
 }
 
-/// A closing sentence in the client's language, or now and then an emoji.
+/// A closing sentence in the client's language, or sometimes an emoji.
 fn aside<'a>(knowledge: &'a Knowledge, country: Option<&str>, random: &mut Random) -> Option<&'a str> {
     let phrases = &knowledge.phrases;
     if random.chance(0.4)
@@ -202,7 +200,7 @@ fn attachments(id: &str, domain: &Domain, random: &mut Random) -> Value {
     Value::Array(files.collect())
 }
 
-/// What the client demands of bidders. A job for rising talent asks for no success score.
+/// The client's requirements for bidders. A job for rising talent requires no success score.
 fn vendor_qualifications(region: Option<&str>, random: &mut Random) -> Value {
     if random.chance(0.1) {
         return Value::Null;

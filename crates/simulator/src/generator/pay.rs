@@ -1,5 +1,4 @@
-//! How a job is paid: by the hour or at a price, at which level, for how long. Owns the draw from the market's
-//! figures; amounts are in USD.
+//! Payment terms of a job: hourly or fixed price, level, duration. Amounts are in USD.
 
 use serde_json::{Value, json};
 
@@ -24,7 +23,7 @@ enum Amount {
 }
 
 impl Pay {
-    /// `factor` is what the work pays, as a multiple of its category's usual.
+    /// `factor` is the pay as a multiple of the category's usual pay.
     pub(super) fn draw(knowledge: &Knowledge, category: &Category, factor: f64, random: &mut Random) -> Self {
         let market = &knowledge.market;
         let row = &market.terms[random.weighted(market.terms.iter().map(|row| row.4))];
@@ -57,7 +56,7 @@ impl Pay {
         matches!(self.amount, Amount::Range(..) | Amount::HourlyUnsaid)
     }
 
-    /// Work of several months goes on, at a price it comes to an end.
+    /// Long hourly work is an ongoing project, other work a complex or a one-time project; sometimes unknown.
     pub(super) fn project_type(&self, random: &mut Random) -> Option<&'static str> {
         if random.chance(0.3) {
             return None;
@@ -73,7 +72,7 @@ impl Pay {
         })
     }
 
-    /// The post's `metadata`. A few posts say the weekly hours where the duration belongs, as real ones do.
+    /// The post's `metadata`. A few posts have the weekly hours in the duration, as real ones do.
     pub(super) fn metadata(&self, random: &mut Random) -> Value {
         let (mut duration, mut hours) = (self.duration.as_deref(), self.hours.as_deref());
         if hours.is_some() && random.chance(0.04) {
@@ -100,7 +99,7 @@ impl Pay {
     }
 }
 
-/// Of some ranges that clients really name, the one that comes closest to what the work should pay.
+/// The range, of those that clients commonly name, that is closest to the pay of the work.
 fn range(knowledge: &Knowledge, usual: f64, random: &mut Random) -> Amount {
     let target = usual * random.amount(0.6, 1.7);
     let ranges = &knowledge.market.hourly_ranges;
@@ -115,8 +114,8 @@ fn range(knowledge: &Knowledge, usual: f64, random: &mut Random) -> Amount {
         .map_or(Amount::HourlyUnsaid, |(min, max)| Amount::Range(min, max))
 }
 
-/// Of some prices that clients really name, the one that comes closest to what the work should pay. Prices spread
-/// over orders of magnitude, so they are compared by ratio.
+/// The price, of those that clients commonly name, that is closest to the pay of the work. Prices span orders of magnitude,
+/// so they are compared by ratio.
 fn price(knowledge: &Knowledge, usual: f64, random: &mut Random) -> Amount {
     let spread = random.amount(-1.0, 1.0) + random.amount(-1.0, 1.0) + random.amount(-0.5, 1.0);
     let target = usual * (spread * 1.1).exp();

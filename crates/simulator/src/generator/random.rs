@@ -1,7 +1,7 @@
-//! Randomness that is the same on every machine: splitmix64. Good enough for made-up data, for nothing else.
+//! A random sequence that is the same on every machine: splitmix64, for generated data only.
 
-/// A sequence of numbers that follows from its seed, on every machine the same: for data that a demonstration or a
-/// measurement makes up, never for secrets.
+/// A sequence of numbers that its seed determines on every machine: for generated data of demonstrations and measurements,
+/// never for secrets.
 ///
 /// ```
 /// use bidloop_simulator::Random;
@@ -14,12 +14,12 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of a seed.
+    /// Creates the sequence of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The sequence's next number.
+    /// The next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -34,7 +34,7 @@ impl Random {
         (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// True in so many of all cases.
+    /// True with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.fraction() < probability
     }

@@ -1,4 +1,4 @@
-//! What holds for every generated post.
+//! Invariants of every generated post.
 
 use super::*;
 use crate::ids::Ids;

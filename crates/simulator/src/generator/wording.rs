@@ -1,11 +1,10 @@
-//! What a post says: its title, its description, its questions. Owns the filling in of sentences, so that title,
-//! text, questions and skills speak of one thing.
+//! Title, description and questions of a post, filled in so that they fit together and match its skills.
 
 use super::market_data::{Domain, Knowledge};
 use super::pay::Pay;
 use super::random::Random;
 
-/// What a post is about: the values of the words in braces.
+/// The topic of a post: the values of the words in braces.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
     pub(super) domain: &'a Domain,
@@ -57,7 +56,7 @@ impl<'a> Subject<'a> {
         capitalized(&self.fill(random.text(&self.domain.titles)))
     }
 
-    /// The value of a word in braces. `None`: the word means nothing, and the braces stay.
+    /// The value of a word in braces. `None`: the word is unknown, and the braces stay.
     fn value(&self, word: &str) -> Option<String> {
         if let Some(word) = word.strip_prefix("a ") {
             let value = self.value(word)?;
@@ -106,7 +105,7 @@ impl<'a> Subject<'a> {
         capitalized(&self.fill(sentence))
     }
 
-    /// A fifth of the posts is a few sentences long, the others list tasks and requirements, some at length.
+    /// A fifth of the posts has a few sentences. The others list tasks and requirements, some at length.
     pub(super) fn description(&self, knowledge: &Knowledge, pay: &Pay, random: &mut Random) -> String {
         let phrases = &knowledge.phrases;
         let mut opening = self.sentence(random.text(&self.domain.openings));
@@ -154,7 +153,7 @@ impl<'a> Subject<'a> {
         paragraphs.join("\n\n")
     }
 
-    /// None in six posts of ten, else one to five, no two alike.
+    /// No questions in six of ten posts, else one to five different ones.
     pub(super) fn questions(&self, knowledge: &Knowledge, random: &mut Random) -> Vec<String> {
         let count = random.weighted([0.6, 0.08, 0.12, 0.1, 0.06, 0.04].into_iter());
         let own = count.div_ceil(2);
@@ -169,7 +168,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// A group of skills that belong together, and others that are often found beside them.
+/// A group of related skills, and others that often occur with them.
 fn draw_skills(knowledge: &Knowledge, domain: &Domain, random: &mut Random) -> Vec<String> {
     let group = random.pick(&domain.groups);
     let from_group = 2 + random.index(group.len() - 1);
@@ -195,7 +194,7 @@ fn listed(head: &str, mark: &str, items: impl Iterator<Item = String>) -> String
     items.fold(head.to_owned(), |text, item| format!("{text}\n{mark}{item}"))
 }
 
-/// `an` before a vowel's sound, as far as the words of the data folder need it.
+/// `an` before a vowel sound, for the words of the data folder.
 fn article(word: &str) -> &'static str {
     let lower = word.to_lowercase();
     let spelled = ["hr ", "seo", "sql", "etl", "llm", "ux", "ui "]

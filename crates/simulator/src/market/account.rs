@@ -1,10 +1,10 @@
-//! Bidder accounts and the tokens that open them. Owns balances; what a proposal costs is decided elsewhere.
+//! Bidder accounts and the tokens that open them. Holds the balances.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// Connects of an account that is put without a balance.
+/// Connects of a new account without a balance.
 const DEFAULT_BALANCE: u64 = 100;
 
 #[derive(Debug, Clone)]
@@ -13,15 +13,15 @@ pub(crate) struct Account {
     pub(crate) name: String,
     pub(crate) connects_balance: u64,
     pub(crate) profile_hourly_rate: Option<f64>,
-    /// Held against a job's `vendorQualifications`; unknown values disqualify nobody.
+    /// Compared with a job's `vendorQualifications`. Unknown values disqualify nobody.
     pub(crate) job_success_score: Option<f64>,
     pub(crate) earnings: Option<f64>,
-    /// Held against a job's `region`.
+    /// Compared with a job's `region`.
     pub(crate) country: Option<String>,
 }
 
 impl Account {
-    /// The account as the protocol shows it.
+    /// The account as JSON of the protocol.
     pub(crate) fn to_json(&self) -> Value {
         json!({
             "id": self.id,
@@ -32,7 +32,7 @@ impl Account {
     }
 }
 
-/// What `PUT /sim/accounts/<token>` may say; what it leaves out stays as it was.
+/// The body of `PUT /sim/accounts/<token>`. Missing members stay unchanged.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct AccountPut {
@@ -45,7 +45,7 @@ pub(crate) struct AccountPut {
     country: Option<String>,
 }
 
-/// Absent, null and a number are three different things in a put.
+/// Absent, null and a number have different meanings.
 #[derive(Debug, Default)]
 enum ProfileRate {
     #[default]
@@ -84,7 +84,7 @@ impl Accounts {
         self.by_id.get_mut(id)
     }
 
-    /// Creates or changes the account of a token. Naming another account's id makes the token open that one.
+    /// Creates or changes the account of a token. With the id of another account, the token opens that one.
     pub(crate) fn put(&mut self, token: &str, put: AccountPut) -> &Account {
         let id = put
             .id

@@ -1,20 +1,19 @@
-//! The feed: posts in publishing order, read in pages after a cursor. Owns the order and the cursors; knows
-//! nothing of what a post says.
+//! The feed: posts in publishing order, read in pages after a cursor.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A post as it stands in the feed.
+/// A post of the feed.
 #[derive(Debug, Clone)]
 struct Entry {
     id: Arc<str>,
     post: Arc<str>,
 }
 
-/// The posts kept, oldest first.
+/// The stored posts, oldest first.
 ///
-/// A position counts the posts ever published. A cursor is a position together with the run of the simulator
-/// that gave it out, so that a cursor of an earlier run is refused rather than misread.
+/// A position counts all posts ever published. A cursor holds a position and the run of the simulator, so that a cursor of
+/// an earlier run is refused instead of misread.
 #[derive(Debug)]
 pub(crate) struct Feed {
     run: u64,
@@ -32,7 +31,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// The page as the protocol writes it. Posts are copied as text.
+    /// The page as JSON of the protocol. Posts are copied as text.
     pub(crate) fn to_json(&self) -> String {
         let length: usize = self.posts.iter().map(|post| post.len() + 1).sum();
         let mut text = String::with_capacity(length + 96);
@@ -54,7 +53,7 @@ impl Page {
     }
 }
 
-/// The cursor is of another run, was never given out, or points before the oldest post kept.
+/// The cursor is of another run, malformed, or points before the oldest stored post.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct InvalidCursor;
 
@@ -70,17 +69,17 @@ impl Feed {
         }
     }
 
-    /// How many posts are kept.
+    /// The number of stored posts.
     pub(crate) fn len(&self) -> usize {
         self.live
     }
 
-    /// How many posts have been published, kept or not, repetitions counted.
+    /// The number of posts ever published, repetitions included.
     pub(crate) fn published(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
 
-    /// Puts a post at the end and answers its position.
+    /// Appends a post and returns its position.
     pub(crate) fn append(&mut self, id: Arc<str>, post: Arc<str>) -> u64 {
         let position = self.published();
         self.entries.push_back(Some(Entry { id, post }));
@@ -88,7 +87,7 @@ impl Feed {
         position
     }
 
-    /// Takes the post at a position out, because it stands further back again.
+    /// Removes the post at a position, because it has been published again.
     pub(crate) fn withdraw(&mut self, position: u64) {
         let slot = position
             .checked_sub(self.first)
@@ -101,7 +100,7 @@ impl Feed {
         }
     }
 
-    /// Forgets the oldest post and answers its id.
+    /// Removes the oldest post and returns its id.
     pub(crate) fn drop_oldest(&mut self) -> Option<Arc<str>> {
         while let Some(slot) = self.entries.pop_front() {
             self.first += 1;
@@ -139,7 +138,7 @@ impl Feed {
         })
     }
 
-    /// The newest posts' ids, newest first.
+    /// The ids of the newest posts, newest first.
     pub(crate) fn newest(&self, limit: usize) -> Vec<Arc<str>> {
         self.entries
             .iter()
@@ -219,7 +218,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is published, repeated and forgotten in between: pages read to the end yield each kept post
+        /// Whatever is published, repeated and removed in between, pages read to the end return each stored post
         /// once, in publishing order.
         #[test]
         fn reading_to_the_end_yields_every_post_once(repeated in prop::collection::vec(0u64..40, 0..30), limit in 1usize..9, dropped in 0usize..10) {

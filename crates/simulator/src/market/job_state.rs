@@ -1,12 +1,12 @@
-//! A job's live state: whether it is open, its warnings, its boosts, its price in connects. Owns the four-place
-//! auction and the merging of control calls into the state.
+//! A job's live state: whether it is open, its warnings, its boosts, its price in connects. Includes the four-place
+//! auction.
 
 use serde::{Deserialize, Serialize};
 
-/// Places that a boost can take on a job.
+/// The number of places in the auction.
 const BOOSTED_PLACES: usize = 4;
 
-/// Whether a job still takes proposals.
+/// Whether a job accepts proposals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
@@ -14,7 +14,7 @@ pub(crate) enum Status {
     Closed,
 }
 
-/// What the marketplace shows before a proposal is sent.
+/// The live state of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Warning {
@@ -32,12 +32,12 @@ pub(crate) struct JobState {
     /// The boosts that hold a place, in connects, highest first.
     pub(crate) boosts: Vec<u32>,
     pub(crate) required_connects: u32,
-    /// False: every proposal is refused as `not_eligible`. No part of the protocol's state.
+    /// If false, every proposal is refused as `not_eligible`. Not part of the protocol's state.
     #[serde(skip)]
     pub(crate) eligible: bool,
 }
 
-/// What `PATCH /sim/jobs/<id>` may say.
+/// The body of `PATCH /sim/jobs/<id>`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct JobStatePatch {
@@ -63,7 +63,7 @@ fn given<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
 }
 
 impl JobStatePatch {
-    /// Names the boosts alone.
+    /// A patch of the boosts alone.
     pub(crate) fn of_boosts(boosts: Vec<u32>) -> Self {
         Self {
             boosts: Some(boosts),
@@ -84,8 +84,7 @@ impl JobState {
         }
     }
 
-    /// Puts a boost among the standing ones. One that is not among the four highest takes no place; of equal
-    /// boosts the earlier stands higher.
+    /// Enters a boost. Only the four highest boosts hold a place; of equal boosts, the earlier one is higher.
     pub(crate) fn enter_boost(&mut self, connects: u32) {
         if connects == 0 {
             return;

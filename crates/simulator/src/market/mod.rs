@@ -1,5 +1,5 @@
 //! The marketplace itself: jobs, accounts, proposals, attachments, and what each call does to them. Pure and
-//! synchronous: time and ids come in as arguments, HTTP is elsewhere.
+//! synchronous: time and ids are arguments, and there is no HTTP.
 
 pub(crate) mod account;
 pub(crate) mod feed;
@@ -34,7 +34,7 @@ struct Attachment {
     file: UploadedFile,
 }
 
-/// Everything that one marketplace knows.
+/// The state of the marketplace.
 #[derive(Debug)]
 pub(crate) struct Market {
     feed: Feed,
@@ -46,7 +46,7 @@ pub(crate) struct Market {
 }
 
 impl Market {
-    /// `run` tells this market's cursors from those of others; `keep_posts` bounds how many posts are kept.
+    /// `run` distinguishes this market's cursors from those of other runs. `keep_posts` bounds the number of stored posts.
     pub(crate) fn new(run: u64, keep_posts: Option<usize>) -> Self {
         Self {
             feed: Feed::new(run),
@@ -58,7 +58,7 @@ impl Market {
         }
     }
 
-    /// Puts a post at the end of the feed. One whose id is known replaces the former; the job's state stays.
+    /// Appends a post to the feed. A post with a known id replaces the old one and keeps the job's state.
     pub(crate) fn publish(&mut self, post: Post) {
         let position = self.feed.append(Arc::clone(&post.id), Arc::clone(&post.text));
         if let Some(job) = self.jobs.get_mut(&post.id) {
@@ -88,13 +88,13 @@ impl Market {
         self.feed.page(after, limit)
     }
 
-    /// A job's post and state, as the protocol shows them.
+    /// A job's post and state, as JSON of the protocol.
     pub(crate) fn job(&self, id: &str) -> Result<String, Refusal> {
         let job = self.jobs.get(id).ok_or_else(|| Refusal::job_not_found(id))?;
         Ok(job_json(job))
     }
 
-    /// The newest jobs with their states, newest first, and how many are kept.
+    /// The newest jobs with their states, newest first, and the number of stored jobs.
     pub(crate) fn newest_jobs(&self, limit: usize) -> String {
         let jobs: Vec<String> = self
             .feed
@@ -173,8 +173,8 @@ impl Market {
         self.proposals.to_json()
     }
 
-    /// Judges a proposal and, if it is accepted, spends the connects and enters the boost. Repeating an accepted
-    /// one under its key changes nothing and is answered alike, with 200.
+    /// Checks a proposal. If it is accepted, spends the connects and enters the boost. A repeated call with the key of an
+    /// accepted proposal changes nothing and gets the same answer with 200.
     pub(crate) fn propose(&mut self, call: Call, ids: &Ids) -> Result<(StatusCode, Value), Refusal> {
         let Some(account_id) = self
             .accounts
@@ -295,7 +295,7 @@ impl Market {
         }
     }
 
-    /// Counts of what is kept and was received.
+    /// Counts of jobs, accounts and proposals.
     pub(crate) fn stats(&self) -> Value {
         json!({
             "jobs": self.feed.len(),

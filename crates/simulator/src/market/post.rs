@@ -1,5 +1,4 @@
-//! Job posts: what makes one well-formed, what is made up where the publisher leaves it out, and what a proposal
-//! is held against. Owns the shape of a post, not its place in the feed.
+//! Job posts: checks their shape, adds missing members, and reads the requirements for proposals.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -7,7 +6,7 @@ use std::sync::Arc;
 
 use crate::ids::Ids;
 
-/// A post that is ready for the feed: complete, checked and written down.
+/// A complete, checked post as JSON text.
 #[derive(Debug, Clone)]
 pub(crate) struct Post {
     pub(crate) id: Arc<str>,
@@ -15,7 +14,7 @@ pub(crate) struct Post {
     pub(crate) required_connects: u32,
 }
 
-/// What a member of a post may hold. Every member may also be null, unless it is required.
+/// The type of a member. Every member may also be null, unless it is required.
 enum Kind {
     Text,
     Integer,
@@ -129,7 +128,7 @@ const VENDOR_QUALIFICATIONS: &[Member] = &[
     may("includeRisingTalent", Kind::Flag),
 ];
 
-/// Adds what the publisher left out (`id`, `ciphertext`, `url`, `postedAt`, an empty description, null for the
+/// Adds missing members (`id`, `ciphertext`, `url`, `postedAt`, an empty description, null for the
 /// nullable members) and checks the types. The error names the member: `metadata.fixedPrice: expected a number`.
 pub(crate) fn complete(
     value: Value,
@@ -145,8 +144,8 @@ pub(crate) fn complete(
     written(Value::Object(post))
 }
 
-/// Makes a post of anything that is an object, whatever its members hold, for clients that must cope with posts
-/// that depart from the protocol. Only an id is made up.
+/// Makes a post of any object without checking its members, for clients that must handle posts that violate the protocol.
+/// Adds only a missing id.
 pub(crate) fn unchecked(value: Value, ids: &Ids, now_ms: i64) -> Result<(Post, Value), String> {
     let Value::Object(mut post) = value else {
         return Err("expected an object".to_owned());
@@ -157,7 +156,7 @@ pub(crate) fn unchecked(value: Value, ids: &Ids, now_ms: i64) -> Result<(Post, V
     written(Value::Object(post))
 }
 
-/// Checks a post as it stands in a file, in which nothing but the made-up members may be missing.
+/// Checks a post of a file. Only members that the simulator adds may be missing.
 pub(crate) fn check(value: &Value) -> Result<(), String> {
     let Value::Object(post) = value else {
         return Err("expected a job post, an object".to_owned());
@@ -217,7 +216,7 @@ fn make_up(post: &mut Map<String, Value>, base_url: &str, ids: &Ids, now_ms: i64
     }
 }
 
-/// Escapes what may not stand in a URL's path segment.
+/// Percent-encodes a path segment of a URL.
 fn path_segment(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -286,7 +285,7 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// How a job is paid. A job that says nothing of it takes proposals of either kind.
+/// How a job is paid. A job without a payment type accepts proposals of either kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Payment {
     Hourly,
@@ -294,7 +293,7 @@ pub(crate) enum Payment {
     Unsaid,
 }
 
-/// The part of a post that a proposal is held against.
+/// The requirements of a post for proposals.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Demands {
@@ -320,7 +319,7 @@ pub(crate) struct VendorQualifications {
 }
 
 impl Demands {
-    /// Reads them from a post's text; a post that was published unchecked may demand nothing.
+    /// Reads the requirements from a post's text. A post that was published unchecked may have none.
     pub(crate) fn of(post: &str) -> Self {
         serde_json::from_str(post).unwrap_or_default()
     }
@@ -343,7 +342,7 @@ impl Demands {
     }
 }
 
-/// What a proposal on the job costs before any boost: 8 to 16 connects, more for better paid work.
+/// The cost of a proposal without a boost: 8 to 16 connects, more for better paid work.
 fn required_connects(post: &Value) -> u32 {
     let metadata = &post["metadata"];
     let hourly = metadata["hourlyRate"]["max"]

@@ -1,5 +1,4 @@
-//! Proposals: what one must hold, which are refused and why, and the record of every one received. Owns the
-//! idempotency keys; balances and job states are the caller's to change when a proposal is accepted.
+//! Checks proposals and records every one received under its idempotency key.
 
 use http::StatusCode;
 use serde::Deserialize;
@@ -31,7 +30,7 @@ pub(crate) struct Proposal {
 #[serde(deny_unknown_fields)]
 pub(crate) struct GivenAnswer {
     pub(crate) question: String,
-    /// Sent on as written; even an empty one is an answer.
+    /// May be empty.
     #[serde(rename = "answer")]
     _answer: String,
 }
@@ -52,12 +51,12 @@ pub(crate) enum TermsKind {
 }
 
 impl Proposal {
-    /// What the proposal takes from the balance.
+    /// The cost of the proposal in connects.
     pub(crate) fn cost(&self, state: &JobState) -> u64 {
         u64::from(state.required_connects) + u64::from(self.boost_connects)
     }
 
-    /// The checks that the job's state makes, first those that no other proposal could pass either.
+    /// Checks the proposal against the job's state, beginning with the checks that no proposal could pass.
     pub(crate) fn check_job(
         &self,
         state: &JobState,
@@ -89,7 +88,7 @@ impl Proposal {
         Ok(())
     }
 
-    /// The checks on what the proposal itself says.
+    /// Checks the content of the proposal.
     pub(crate) fn check_content(&self, demands: &Demands) -> Result<(), Refusal> {
         if self.cover_letter.trim().is_empty() {
             return Err(Refusal::invalid("coverLetter is blank"));
@@ -113,7 +112,7 @@ impl Proposal {
         self.check_answers(demands.questions())
     }
 
-    /// Each question is answered exactly once; one that the job repeats, as often as it does.
+    /// Checks that each question is answered exactly once, or as often as the job repeats it.
     fn check_answers(&self, questions: &[String]) -> Result<(), Refusal> {
         let mut open: Vec<&str> = questions.iter().map(String::as_str).collect();
         for (index, given) in self.answers.iter().enumerate() {
@@ -132,7 +131,7 @@ impl Proposal {
     }
 }
 
-/// Why the account may not apply, as far as the account says anything of itself.
+/// Why the account may not apply. Unknown values of the account disqualify nobody.
 fn disqualification(demands: &Demands, account: &Account) -> Option<String> {
     if let Some(vendor) = &demands.vendor_qualifications {
         if let (Some(least), Some(score)) = (vendor.job_success_score, account.job_success_score)
@@ -159,7 +158,7 @@ fn disqualification(demands: &Demands, account: &Account) -> Option<String> {
     (country != home).then(|| format!("the job is open to {home} only, the account is in {country}"))
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome {
     Accepted {
@@ -183,7 +182,7 @@ struct Record {
     received_at: i64,
     calls: u64,
     outcome: Outcome,
-    /// What each call was answered with.
+    /// The status of each answer.
     statuses: Vec<u16>,
 }
 
@@ -197,7 +196,7 @@ impl Record {
             } => (201, None, Some(proposal_id), *connects_spent, Some(*submitted_at)),
             Outcome::Refused { status, code } => (status.as_u16(), Some(*code), None, 0, None),
         };
-        // The list reads as proposals: what they say stands beside what came of them.
+        // An entry has the members of the proposal and those of its outcome.
         let mut record = self.body.as_object().cloned().unwrap_or_default();
         let outcome = json!({
             "idempotencyKey": self.key,
@@ -219,7 +218,7 @@ impl Record {
     }
 }
 
-/// A call to propose, as it came in.
+/// A `POST /api/proposals`.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) key: String,
@@ -228,31 +227,31 @@ pub(crate) struct Call {
     pub(crate) at: i64,
 }
 
-/// The record of every proposal received, in the order of their first calls.
+/// Every received proposal, in the order of the first calls.
 #[derive(Debug, Default)]
 pub(crate) struct Proposals {
     records: Vec<Record>,
-    /// By owner (account, or token where it opens none) and key.
+    /// By account (or by token, if it opens none) and key.
     by_key: HashMap<(String, String), usize>,
-    /// The proposal that an account has on a job: by account and job.
+    /// Proposal ids by account and job.
     applied: HashMap<(String, String), String>,
-    /// Calls that arrived by token and key, those that a fault answered too.
+    /// The number of calls by token and key, including those answered by a fault.
     attempts: HashMap<(String, String), u64>,
 }
 
-/// What an idempotency key already stands for.
+/// The earlier use of an idempotency key.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Known {
-    /// Nothing that was accepted: the call is judged on its own.
+    /// No accepted proposal has this key.
     No,
-    /// The very same proposal was accepted: this was its answer.
+    /// The same proposal was accepted with this answer.
     Same(Value),
     /// Another proposal was accepted.
     Other,
 }
 
 impl Proposals {
-    /// Notes that a call arrived, before a fault can swallow it.
+    /// Counts a call before a fault can answer it.
     pub(crate) fn note_attempt(&mut self, token: &str, key: &str) {
         *self
             .attempts
@@ -290,8 +289,7 @@ impl Proposals {
         self.applied.get(&(account_id.to_owned(), job_id.to_owned()))
     }
 
-    /// Records the outcome of a call that was judged on its own, under its key. A key that was refused before
-    /// now stands for this call.
+    /// Records the outcome of a call under its key. It replaces a refused call with the same key.
     pub(crate) fn record(&mut self, call: Call, account_id: Option<&str>, outcome: Outcome) {
         let owner = account_id.map_or_else(|| format!("token {}", call.token), str::to_owned);
         let status = match &outcome {
@@ -326,7 +324,7 @@ impl Proposals {
         }
     }
 
-    /// Counts a call under a key that stands for an accepted proposal.
+    /// Counts a repeated call of an accepted proposal.
     pub(crate) fn repeat(&mut self, account_id: &str, key: &str, status: StatusCode) {
         let index = self.by_key.get(&(account_id.to_owned(), key.to_owned())).copied();
         if let Some(record) = index.and_then(|index| self.records.get_mut(index)) {
@@ -357,7 +355,7 @@ impl Proposals {
     }
 }
 
-/// The answer to an accepted proposal, the same each time its key comes.
+/// The answer to an accepted proposal, the same for every repeated call.
 pub(crate) fn accepted_json(proposal_id: &str, connects_spent: u64, submitted_at: i64) -> Value {
     json!({"proposalId": proposal_id, "connectsSpent": connects_spent, "submittedAt": submitted_at})
 }

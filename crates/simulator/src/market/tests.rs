@@ -1,4 +1,4 @@
-//! What holds whatever is proposed in whichever order.
+//! Invariants for any sequence of proposals.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,10 +1,10 @@
-//! What each call answers. Owns the reading of arguments and the HTTP statuses; the rules are the market's.
+//! Answers each call: reads its arguments and picks the HTTP status. `market` has the rules.
 
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Asked, Body, json_body, query};
+use super::{Body, ReadRequest, json_body, query};
 use crate::answer::{Answer, Refusal};
 use crate::clock::now_ms;
 use crate::faults::Faults;
@@ -17,38 +17,38 @@ use crate::simulator::{Checks, Shared};
 const MAX_PAGE: usize = 500;
 const DEFAULT_PAGE: usize = 100;
 
-pub(super) fn answer(asked: Asked, shared: &Shared) -> Answer {
-    decide(asked, shared).unwrap_or_else(Answer::from)
+pub(super) fn answer(request: ReadRequest, shared: &Shared) -> Answer {
+    decide(request, shared).unwrap_or_else(Answer::from)
 }
 
-fn decide(asked: Asked, shared: &Shared) -> Result<Answer, Refusal> {
-    let body = match &asked.body {
+fn decide(request: ReadRequest, shared: &Shared) -> Result<Answer, Refusal> {
+    let body = match &request.body {
         Body::Bytes(bytes) => bytes.clone(),
         Body::Upload(_) => bytes::Bytes::new(),
         Body::Refused(refusal) => {
-            // Who may not call at all hears of that first.
-            if asked.call == Call::Attach {
-                shared.market().account(asked.token.as_deref())?;
+            // An invalid token is reported before a faulty body.
+            if request.call == Call::Attach {
+                shared.market().account(request.token.as_deref())?;
             }
             return Err(refusal.clone());
         }
     };
     let ok = |value: &Value| Ok(Answer::json(StatusCode::OK, value));
-    match &asked.call {
-        Call::Feed => feed(&asked, shared),
+    match &request.call {
+        Call::Feed => feed(&request, shared),
         Call::Job(id) => Ok(Answer::text(StatusCode::OK, shared.market().job(id)?)),
         Call::JobPage(ciphertext) => {
             let id = ciphertext.strip_prefix("~02").unwrap_or(ciphertext);
             Ok(Answer::text(StatusCode::OK, shared.market().job(id)?))
         }
-        Call::Account => ok(&shared.market().account(asked.token.as_deref())?),
-        Call::Attach => attach(asked, shared),
-        Call::Propose => propose(asked, &body, shared),
+        Call::Account => ok(&shared.market().account(request.token.as_deref())?),
+        Call::Attach => attach(request, shared),
+        Call::Propose => propose(request, &body, shared),
         Call::SimPublish => {
             let Value::Array(posts) = json_body(&body)? else {
                 return Err(Refusal::bad_request("expected an array of job posts"));
             };
-            let unchecked = query(asked.query.as_deref(), "unchecked").is_some_and(|value| value == "true");
+            let unchecked = query(request.query.as_deref(), "unchecked").is_some_and(|value| value == "true");
             let checks = if unchecked { Checks::None } else { Checks::Types };
             let published = shared
                 .publish(posts, checks)
@@ -56,7 +56,7 @@ fn decide(asked: Asked, shared: &Shared) -> Result<Answer, Refusal> {
             ok(&Value::Array(published))
         }
         Call::SimJobs => {
-            let limit = page_limit(asked.query.as_deref())?;
+            let limit = page_limit(request.query.as_deref())?;
             Ok(Answer::text(StatusCode::OK, shared.market().newest_jobs(limit)))
         }
         Call::SimPatchJob(id) => {
@@ -85,24 +85,24 @@ fn decide(asked: Asked, shared: &Shared) -> Result<Answer, Refusal> {
         Call::SimAttachments => ok(&Value::Array(shared.market().attachments())),
         Call::SimPutFaults => {
             let faults = Faults::parse(&json_body(&body)?).map_err(Refusal::bad_request)?;
-            let mut standing = shared.faults();
-            standing.put(faults);
-            ok(&json!(standing.standing()))
+            let mut active = shared.faults();
+            active.put(faults);
+            ok(&json!(active.active()))
         }
-        Call::SimFaults => ok(&json!(shared.faults().standing())),
+        Call::SimFaults => ok(&json!(shared.faults().active())),
         Call::SimStats => ok(&shared.stats()),
     }
 }
 
-fn feed(asked: &Asked, shared: &Shared) -> Result<Answer, Refusal> {
-    shared.check_feed_token(asked.token.as_deref())?;
-    let limit = page_limit(asked.query.as_deref())?;
-    let after = query(asked.query.as_deref(), "after");
+fn feed(request: &ReadRequest, shared: &Shared) -> Result<Answer, Refusal> {
+    shared.check_feed_token(request.token.as_deref())?;
+    let limit = page_limit(request.query.as_deref())?;
+    let after = query(request.query.as_deref(), "after");
     let page = shared.market().page(after.as_deref(), limit).map_err(|_| {
         Refusal::new(
             StatusCode::BAD_REQUEST,
             "invalid_cursor",
-            "the cursor has expired or was never given out",
+            "the cursor has expired or is not from this feed",
         )
     })?;
     Ok(Answer::text(StatusCode::OK, page.to_json()))
@@ -125,21 +125,21 @@ fn page_limit(text: Option<&str>) -> Result<usize, Refusal> {
         })
 }
 
-fn attach(asked: Asked, shared: &Shared) -> Result<Answer, Refusal> {
-    let Body::Upload(file) = asked.body else {
+fn attach(request: ReadRequest, shared: &Shared) -> Result<Answer, Refusal> {
+    let Body::Upload(file) = request.body else {
         return Err(Refusal::bad_request("expected a multipart body"));
     };
     let id = shared.ids.next(now_ms());
-    let answer = shared.market().attach(asked.token.as_deref(), file, id)?;
+    let answer = shared.market().attach(request.token.as_deref(), file, id)?;
     Ok(Answer::json(StatusCode::CREATED, &answer))
 }
 
-fn propose(asked: Asked, body: &[u8], shared: &Shared) -> Result<Answer, Refusal> {
-    let Some(token) = asked.token else {
+fn propose(request: ReadRequest, body: &[u8], shared: &Shared) -> Result<Answer, Refusal> {
+    let Some(token) = request.token else {
         return Err(Refusal::invalid_token());
     };
-    let Some(key) = asked.idempotency_key else {
-        // Without a key there is nothing to record the call under.
+    let Some(key) = request.idempotency_key else {
+        // Without a key, the call cannot be recorded.
         shared.market().account(Some(&token))?;
         return Err(Refusal::invalid("the header Idempotency-Key is missing"));
     };
@@ -147,7 +147,7 @@ fn propose(asked: Asked, body: &[u8], shared: &Shared) -> Result<Answer, Refusal
         Ok(body) => body,
         Err(error) => {
             shared.market().account(Some(&token))?;
-            return Err(Refusal::invalid(format!("the body is no JSON: {error}")));
+            return Err(Refusal::invalid(format!("the body is not JSON: {error}")));
         }
     };
     let call = proposal::Call {
@@ -161,7 +161,7 @@ fn propose(asked: Asked, body: &[u8], shared: &Shared) -> Result<Answer, Refusal
 }
 
 fn parsed<'de, T: Deserialize<'de>>(body: &'de Value) -> Result<T, Refusal> {
-    // Deserializing would take an array for the members in their order.
+    // Deserializing would also accept an array of the members in order.
     if !body.is_object() {
         return Err(Refusal::bad_request("expected an object"));
     }

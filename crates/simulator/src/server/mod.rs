@@ -1,4 +1,4 @@
-//! The HTTP/1.1 server: reading calls and carrying out faults. What a call answers is `call`'s.
+//! The HTTP/1.1 server: reads calls and applies faults. `call` answers the calls.
 
 mod call;
 mod route;
@@ -18,13 +18,13 @@ use tokio::sync::watch;
 use crate::answer::{Answer, Refusal};
 use crate::connections;
 use crate::faults::Fault;
-use crate::multipart::{Upload, UploadedFile};
+use crate::multipart::{UploadedFile, read_upload};
 use crate::simulator::{Shared, stopped};
 use route::{Call, query, route, segments};
 
-/// Bodies of protocol calls; far above any proposal.
+/// The largest body of a protocol call, far above any proposal.
 const MAX_BODY: usize = 8 * 1_048_576;
-/// Bodies of control calls, which publish many jobs with one call.
+/// The largest body of a control call, which may publish many jobs.
 const MAX_CONTROL_BODY: usize = 256 * 1_048_576;
 
 /// Serves until `stop` turns true or its sender is gone.
@@ -36,14 +36,14 @@ pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>, stop: watc
     .await;
 }
 
-/// The connection is to be cut without an answer.
+/// Closes the connection without an answer.
 #[derive(Debug, thiserror::Error)]
-#[error("cut on purpose")]
+#[error("closed on purpose")]
 struct Cut;
 
-/// What a request amounts to once its body has been read.
+/// A request whose body has been read.
 #[derive(Debug)]
-struct Asked {
+struct ReadRequest {
     call: Call,
     query: Option<String>,
     token: Option<String>,
@@ -59,12 +59,14 @@ enum Body {
     Refused(Refusal),
 }
 
-/// How a call ends.
+/// The end of a call.
 #[derive(Debug)]
-enum End {
+enum Outcome {
     Answer(Answer),
+    /// The connection is closed without an answer.
     Cut,
-    Silence,
+    /// There is no answer until the simulator stops.
+    Hang,
 }
 
 async fn respond(
@@ -77,21 +79,20 @@ async fn respond(
         Ok(call) => call,
         Err(answer) => return Ok(answer.into_response()),
     };
-    let asked = read(request, call, &segments, &shared).await;
-    // A task of its own, so that a caller who gives up waiting does not undo what it asked for.
-    let until_stop = stop.clone();
-    let carried_out = tokio::spawn(carry_out(asked, shared, until_stop)).await;
-    match carried_out.unwrap_or(End::Cut) {
-        End::Answer(answer) => Ok(answer.into_response()),
-        End::Cut => Err(Cut),
-        End::Silence => {
+    let request = read(request, call, &segments, &shared).await;
+    // In a task of its own, a call completes even if its client disconnects.
+    let outcome = tokio::spawn(execute(request, shared, stop.clone())).await;
+    match outcome.unwrap_or(Outcome::Cut) {
+        Outcome::Answer(answer) => Ok(answer.into_response()),
+        Outcome::Cut => Err(Cut),
+        Outcome::Hang => {
             stopped(&mut stop).await;
             Err(Cut)
         }
     }
 }
 
-async fn read(request: Request<Incoming>, call: Call, segments: &[String], shared: &Shared) -> Asked {
+async fn read(request: Request<Incoming>, call: Call, segments: &[String], shared: &Shared) -> ReadRequest {
     let header = |name: HeaderName| {
         request
             .headers()
@@ -121,7 +122,10 @@ async fn read(request: Request<Incoming>, call: Call, segments: &[String], share
     let query = request.uri().query().map(str::to_owned);
     let content_type = header(CONTENT_TYPE);
     let body = if call == Call::Attach {
-        read_upload(content_type.as_deref(), request.into_body()).await
+        let body = request.into_body().into_data_stream();
+        read_upload(content_type.as_deref(), body)
+            .await
+            .map_or_else(Body::Refused, Body::Upload)
     } else {
         let limit = if call.is_protocol() {
             MAX_BODY
@@ -130,7 +134,7 @@ async fn read(request: Request<Incoming>, call: Call, segments: &[String], share
         };
         read_bytes(request.into_body(), limit).await
     };
-    Asked {
+    ReadRequest {
         call,
         query,
         token,
@@ -152,54 +156,33 @@ async fn read_bytes(body: Incoming, limit: usize) -> Body {
     }
 }
 
-async fn read_upload(content_type: Option<&str>, mut body: Incoming) -> Body {
-    let mut upload = match Upload::new(content_type) {
-        Ok(upload) => upload,
-        Err(refusal) => return Body::Refused(refusal),
-    };
-    let mut fault = None;
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else {
-            return Body::Refused(Refusal::bad_request("the body breaks off"));
-        };
-        // A faulty body is still read to its end: a caller that is cut off while sending never sees the answer.
-        if fault.is_none() {
-            fault = frame.data_ref().and_then(|chunk| upload.push(chunk).err());
-        }
-    }
-    match fault {
-        Some(refusal) => Body::Refused(refusal),
-        None => upload.finish().map_or_else(Body::Refused, Body::Upload),
-    }
-}
-
-async fn carry_out(asked: Asked, shared: Arc<Shared>, mut stop: watch::Receiver<bool>) -> End {
-    let Some(fault) = asked.fault.clone() else {
-        return End::Answer(call::answer(asked, &shared));
+async fn execute(request: ReadRequest, shared: Arc<Shared>, mut stop: watch::Receiver<bool>) -> Outcome {
+    let Some(fault) = request.fault.clone() else {
+        return Outcome::Answer(call::answer(request, &shared));
     };
     if let Some(delay) = fault.delay_ms {
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(delay)) => {}
-            () = stopped(&mut stop) => return End::Cut,
+            () = stopped(&mut stop) => return Outcome::Cut,
         }
     }
     if fault.drop_after_commit {
-        let _lost = call::answer(asked, &shared);
+        let _lost = call::answer(request, &shared);
         return match (fault.hang, fault.status) {
-            (true, _) => End::Silence,
-            (false, Some(status)) => End::Answer(fault_answer(&fault, status)),
-            (false, None) => End::Cut,
+            (true, _) => Outcome::Hang,
+            (false, Some(status)) => Outcome::Answer(fault_answer(&fault, status)),
+            (false, None) => Outcome::Cut,
         };
     }
     if fault.hang {
-        return End::Silence;
+        return Outcome::Hang;
     }
     let answer = match fault.status {
         Some(status) => fault_answer(&fault, status),
-        None => call::answer(asked, &shared),
+        None => call::answer(request, &shared),
     };
-    End::Answer(if fault.malformed {
-        broken_off(answer)
+    Outcome::Answer(if fault.malformed {
+        truncated(answer)
     } else {
         answer
     })
@@ -214,14 +197,14 @@ fn fault_answer(fault: &Fault, status: u16) -> Answer {
         422 => ("invalid", "the marketplace does not accept this"),
         429 => ("rate_limited", "too many calls"),
         503 => ("unavailable", "the marketplace is away"),
-        _ => ("fault", "a fault on demand"),
+        _ => ("fault", "a requested fault"),
     };
     let body = fault
         .body
         .clone()
         .unwrap_or_else(|| json!({"code": code, "message": message}));
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // The protocol's 429 always says when to come again.
+    // The protocol's 429 always says when to retry.
     let default_wait = (status == StatusCode::TOO_MANY_REQUESTS).then(|| "1".to_owned());
     let retry_after = fault
         .retry_after
@@ -234,8 +217,8 @@ fn fault_answer(fault: &Fault, status: u16) -> Answer {
     }
 }
 
-/// The answer with the second half of its body missing: no JSON any more.
-fn broken_off(answer: Answer) -> Answer {
+/// The answer without the second half of its body, which is no longer JSON.
+fn truncated(answer: Answer) -> Answer {
     let half = answer.body.len() / 2;
     Answer {
         body: answer.body.slice(..half),
@@ -246,5 +229,5 @@ fn broken_off(answer: Answer) -> Answer {
 /// Reads a JSON body of a control call.
 fn json_body(body: &Bytes) -> Result<Value, Refusal> {
     serde_json::from_slice(body)
-        .map_err(|error| Refusal::bad_request(format!("the body is no JSON: {error}")))
+        .map_err(|error| Refusal::bad_request(format!("the body is not JSON: {error}")))
 }

@@ -1,10 +1,12 @@
-//! From a request line to the call it makes. Owns paths, methods and query strings, nothing of what a call does.
+//! Maps a request line to a call: path, method and query string.
 
 use http::{Method, StatusCode};
 
+use percent_encoding::percent_decode_str;
+
 use crate::answer::{Answer, Refusal};
 
-/// Every call the simulator answers.
+/// A call that the simulator answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {
     Feed,
@@ -27,7 +29,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// The call's name in the counts.
+    /// The call's name in the statistics.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Feed => "GET /api/jobs",
@@ -39,7 +41,7 @@ impl Call {
         }
     }
 
-    /// Whether it belongs to the protocol: only such calls are struck by faults and counted.
+    /// Whether the call belongs to the protocol. Only such calls are counted and can get a fault.
     pub(super) fn is_protocol(&self) -> bool {
         matches!(
             self,
@@ -48,12 +50,13 @@ impl Call {
     }
 }
 
-/// A path's segments, decoded.
+/// The decoded segments of a path.
 pub(super) fn segments(path: &str) -> Vec<String> {
+    let decode = |segment| percent_decode_str(segment).decode_utf8_lossy().into_owned();
     path.split('/').skip(1).map(decode).collect()
 }
 
-/// The call, or the answer to what is none: 404 for an unknown path, 405 for a wrong method.
+/// Returns the call, or 404 for an unknown path and 405 for a wrong method.
 pub(super) fn route(method: &Method, segments: &[String]) -> Result<Call, Answer> {
     let path: Vec<&str> = segments.iter().map(String::as_str).collect();
     let call = match (method.as_str(), path.as_slice()) {
@@ -103,29 +106,11 @@ fn unknown(path: &[&str]) -> Answer {
     }
 }
 
-/// The value of a query parameter, decoded; the first one if it is repeated.
+/// The decoded value of a query parameter, the first one if it is repeated.
 pub(super) fn query(query: Option<&str>, name: &str) -> Option<String> {
-    query?.split('&').find_map(|pair| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decode(key) == name).then(|| decode(&value.replace('+', " ")))
-    })
-}
-
-/// Undoes percent-encoding. What is no escape stays as it is.
-fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let mut byte = [bytes[at]];
-        let escape = (bytes[at] == b'%').then(|| bytes.get(at + 1..at + 3)).flatten();
-        if escape.is_some_and(|digits| hex::decode_to_slice(digits, &mut byte).is_ok()) {
-            at += 2;
-        }
-        decoded.push(byte[0]);
-        at += 1;
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+    form_urlencoded::parse(query?.as_bytes())
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| value.into_owned())
 }
 
 #[cfg(test)]
