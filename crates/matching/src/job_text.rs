@@ -1,11 +1,11 @@
 //! A job's words, looked up by word and by place: what the keyword expressions of all filters are held against.
 
 use std::hash::BuildHasher;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::keywords::{Field, Term};
+use super::keywords::{Field, MAX_PHRASE_WORDS, Term};
 use super::text;
 use crate::JobFacts;
 
@@ -84,16 +84,6 @@ impl FieldSet {
     pub(super) const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
-
-    /// A bit a field.
-    pub(super) const fn bits(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// The fields of the three lowest bits.
-    pub(super) const fn from_bits(bits: u32) -> Self {
-        Self((bits & 0b111) as u8)
-    }
 }
 
 /// The words of a job's title, description and skills.
@@ -109,6 +99,8 @@ pub struct JobText {
     keys: Vec<WordKey>,
     fields: Vec<FieldSet>,
     by_word: HashTable<u32>,
+    /// The words' numbers in alphabetical order; made when a prefix is looked for.
+    alphabetical: OnceLock<Vec<u32>>,
     /// The words' numbers in reading order, with boundaries between the texts.
     sequence: Vec<u32>,
     /// For each place in `sequence`, the next place of the same word.
@@ -140,6 +132,7 @@ impl JobText {
             keys: Vec::with_capacity(bytes / 9),
             fields: Vec::with_capacity(bytes / 9),
             by_word: HashTable::with_capacity(bytes / 9),
+            alphabetical: OnceLock::new(),
             sequence: Vec::with_capacity(bytes / 5),
             next_place: Vec::with_capacity(bytes / 5),
             description_from: 0,
@@ -228,26 +221,34 @@ impl JobText {
 
     /// Whether the term stands in one of the fields.
     pub fn contains(&self, term: &Term, fields: FieldSet) -> bool {
-        match (term.words(), term.is_prefix()) {
-            ([word], false) => self
-                .find(word)
-                .is_some_and(|number| self.fields(number).intersects(fields)),
-            ([prefix], true) => self
-                .distinct_words()
-                .any(|(word, found)| found.intersects(fields) && word.starts_with(prefix.as_str())),
-            (words, false) => self.contains_phrase(words, None, fields),
-            ([words @ .., prefix], true) => self.contains_phrase(words, Some(prefix), fields),
-            ([], true) => false,
+        let mut numbers = [0; MAX_PHRASE_WORDS];
+        let mut count = 0;
+        for word in term.whole_words() {
+            match (self.find(word), numbers.get_mut(count)) {
+                (Some(found), Some(number)) => *number = found,
+                _ => return false,
+            }
+            count += 1;
+        }
+        match (&numbers[..count], term.prefix()) {
+            ([number], None) => self.fields(*number).intersects(fields),
+            ([], prefix) => prefix.is_some_and(|prefix| self.has_prefix(prefix, fields)),
+            (numbers, prefix) => self.contains_sequence(numbers, prefix, fields),
         }
     }
 
-    /// Whether `words`, then a word beginning with `prefix` if given, stand directly after one another.
-    fn contains_phrase(&self, words: &[String], prefix: Option<&String>, fields: FieldSet) -> bool {
-        words
+    /// Whether a word with the prefix stands in one of the fields.
+    fn has_prefix(&self, prefix: &str, fields: FieldSet) -> bool {
+        let alphabetical = self.alphabetical.get_or_init(|| {
+            let mut numbers: Vec<u32> = (0..).take(self.words.len()).collect();
+            numbers.sort_unstable_by_key(|number| self.spelling(*number));
+            numbers
+        });
+        let from = alphabetical.partition_point(|number| self.spelling(*number) < prefix);
+        alphabetical[from..]
             .iter()
-            .map(|word| self.find(word))
-            .collect::<Option<Vec<u32>>>()
-            .is_some_and(|numbers| self.contains_sequence(&numbers, prefix.map(String::as_str), fields))
+            .take_while(|number| self.spelling(**number).starts_with(prefix))
+            .any(|number| self.fields(*number).intersects(fields))
     }
 
     /// The keys of the distinct words, in the order of their numbers, from 0.
@@ -348,8 +349,9 @@ impl JobText {
     }
 
     fn find(&self, word: &str) -> Option<u32> {
-        let same = |n: &u32| self.spelling(*n) == word;
-        self.by_word.find(word_hash(word), same).copied()
+        let key = WordKey::of(word);
+        let same = |n: &u32| self.keys[*n as usize] == key && (key.is_short() || self.spelling(*n) == word);
+        self.by_word.find(key.hash, same).copied()
     }
 
     fn word(&self, number: u32) -> &DistinctWord {

@@ -29,6 +29,13 @@ impl Attributed {
         }
     }
 
+    /// Every one, in the order of their numbers.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let texts = Attribute::ALL.into_iter().map(Self::Text);
+        let flags = Flag::ALL.into_iter().map(Self::Flag);
+        texts.chain([Self::Skill, Self::PaymentKind]).chain(flags)
+    }
+
     /// Tells every value of the job, and of what.
     pub(super) fn of_job<'a>(job: &'a PreparedJob, mut tell: impl FnMut(Self, JobValue<'a>)) {
         let value = |keyed: Option<(WordKey, &'a str)>| match keyed {

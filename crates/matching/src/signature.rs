@@ -217,9 +217,7 @@ impl Need {
                 Self::any(parts.iter().map(|part| Self::of_expression(part, holds)))
             }
             Expression::Term(term) if holds => {
-                let whole = term.words().len() - usize::from(term.is_prefix());
-                let words = term.words()[..whole].iter();
-                Self::all(words.map(|word| Self::Mark(Mark::of_word(word))))
+                Self::all(term.whole_words().map(|word| Self::Mark(Mark::of_word(word))))
             }
             Expression::Term(_) => Self::NOTHING,
         }

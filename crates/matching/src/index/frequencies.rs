@@ -1,4 +1,4 @@
-//! How often words and values occur in jobs: what makes one required group rarer than another.
+//! How often words and values occur in jobs: which of a filter's clauses fewest jobs meet.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -6,23 +6,23 @@ use std::ops::Bound;
 use crate::PreparedJob;
 use crate::job_values::Attributed;
 
-/// Jobs that count in full; later ones are sampled.
+/// The first jobs all count; later ones are sampled.
 const LEARNING_JOBS: u64 = 4_096;
-/// Of the later jobs, one in so many counts.
+/// Of the later jobs, one in this many counts.
 const SAMPLED: u64 = 16;
-/// After so many counted jobs all counts are halved, so that old times fade and what is rare is forgotten.
+/// After this many counted jobs all counts are halved, so that old jobs fade and rare words are forgotten.
 const FADING_JOBS: u32 = 16_384;
 /// A prefix of more distinct words than this counts as one that every job has.
 const PREFIX_WORDS: usize = 256;
 
-/// In how many of the jobs seen lately each word and value occurred.
+/// In how many of the recently observed jobs each word and value occurred.
 ///
-/// An index that has seen no jobs still works; it only may choose a frequent word where a rare one would do. Learn
-/// from a few hundred typical jobs before building a large index, and go on learning from those that are matched
+/// An index that has seen no jobs works, but may list a filter under a frequent word where a rare one would do. Learn from
+/// a few hundred typical jobs before you build a large index, and go on learning from those that are matched
 /// ([`FilterIndex::observe`](super::FilterIndex::observe)).
 ///
-/// The first 4,096 jobs count in full, then one in 16. Counts fade, so that memory is bounded by what about 16,000
-/// jobs say.
+/// The first 4,096 jobs all count, then one in 16. Counts fade, so that memory is bounded by the words of about 16,000
+/// jobs.
 #[derive(Debug, Clone, Default)]
 pub struct Frequencies {
     seen: u64,
@@ -34,7 +34,7 @@ pub struct Frequencies {
 /// What an observed job changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Observed {
-    /// The job was passed over.
+    /// The job was skipped.
     Nothing,
     /// The job counts.
     Counted,
@@ -43,7 +43,7 @@ pub(super) enum Observed {
 }
 
 impl Frequencies {
-    /// Without any job seen.
+    /// The frequencies of no job.
     pub fn new() -> Self {
         Self::default()
     }
@@ -89,7 +89,7 @@ impl Frequencies {
         self.words.get(word).copied().unwrap_or(0)
     }
 
-    /// At most as many jobs as have a word with this prefix: one that has several counts several times.
+    /// An upper bound of the jobs that have a word with this prefix: a job with several such words counts several times.
     pub(super) fn jobs_with_prefix(&self, prefix: &str) -> u32 {
         let mut jobs = 0;
         let from = (Bound::Included(prefix), Bound::Unbounded);

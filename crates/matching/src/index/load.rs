@@ -5,7 +5,8 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{FilterIndex, IndexFull};
+use super::FilterIndex;
+use super::token::IndexFull;
 use crate::CompiledFilter;
 
 /// Filters that are compiled at a stretch; so few that they are in the processor's cache still when they are indexed.

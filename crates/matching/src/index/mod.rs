@@ -1,78 +1,68 @@
-//! The reverse index: which of a million saved filters match a job, without asking each of them.
+//! The reverse index: which of a million saved filters match a job, without evaluating each of them.
 //!
-//! How it comes by the answer:
+//! The roles of a search engine are exchanged: filters are stored, and a job is the query.
 //!
-//! 1. Whatever filters name (words, prefixes, values of lists) is numbered once (`terms`); a filter's conditions
-//!    are kept as a row of such numbers (`body`, `bodies`).
-//! 2. From its conditions follow required groups (`required`): groups of tokens of each of which a job that matches
-//!    has at least one. `rust (axum OR actix) -php` has the groups `{rust}` and `{axum, actix}`. A list of values is
-//!    a group too. The filter is registered under each token of the group that is rarest in jobs (`frequencies`).
-//!    A filter that requires nothing, such as one with bounds or negations alone, stands in a list that every job
-//!    reads.
-//! 3. An entry (`posting`) carries up to three further groups, or tokens that the job must not have in the place of two
-//!    of them, and categories, flags, payment kinds and rates, in 32 bytes, so that nearly every candidate falls in one
-//!    pass over the lists of the job's tokens (`postings`). An entry that says all that its filter does also tells a
-//!    match.
-//! 4. The other survivors are asked what their entries leave open (`survivor`): phrases, fields, numbers and whatever
-//!    there was no room for.
+//! 1. **Term dictionary** (`dictionary`, with `interner`, `prefixes` and `frequencies`): every word, prefix and value that
+//!    filters name has a number, its *token*.
+//! 2. **Clauses** (`clauses`): a filter is read as clauses over tokens, of each of which a matching job has at least one.
+//!    What tokens cannot say is left as a condition (`conditions`).
+//! 3. **Posting lists** (`postings`): the filter is listed under each token of the clause that fewest jobs meet. A filter
+//!    without clauses is listed under a token that every job has. The entry in the list (`entry`) holds as much of the
+//!    filter's other clauses and conditions as 32 bytes can say.
+//! 4. **Candidates**: a match reads a job into tokens (`job_tokens`) and goes over the lists of these tokens. Entries that
+//!    let the job pass are candidates. Most of them are *exact*: their filters match.
+//! 5. **Verification** (`record`): the other candidates are held against the clauses and conditions that their entries
+//!    leave open. Conditions are judged by the same code that evaluates a filter by itself.
 //!
-//! Prefixes are tokens like words: a job has every prefix, known to a filter, of its words (`prefixes`).
+//! A condition that `clauses` does not know is left as it is and judged in verification. So a new condition needs no change
+//! here.
 //!
 //! # Limits
 //!
-//! What one filter can cost is bounded by the limits of the keyword language
-//! ([`MAX_TERMS`](super::keywords::MAX_TERMS) and others) and of lists
-//! ([`MAX_LIST_VALUES`](crate::MAX_LIST_VALUES)). A filter costs a job some nanoseconds unless the job has a
-//! token of its rarest group and of the next ones. A filter that requires nothing rare, be it a one-letter prefix or
-//! a common word, costs every such job an entry of 32 bytes, read in passing. Editing a filter costs the length of
-//! the lists in which it stands, 16 bytes an entry. The vocabulary keeps what no filter names any more until an index
-//! is built anew.
+//! The limits of the keyword language ([`MAX_TERMS`](crate::keywords::MAX_TERMS) and others) and of lists
+//! ([`MAX_LIST_VALUES`](crate::MAX_LIST_VALUES)) bound what one filter can cost. A filter costs a job nothing unless the
+//! job has a token of its rarest clause, and then mostly some nanoseconds for its entry. A filter that requires nothing
+//! rare, such as a one-letter prefix or bounds alone, costs every such job an entry of 16 bytes, read in passing. An edit
+//! costs the length of the lists in which the filter stands, 16 bytes an entry. The dictionary keeps what no filter names
+//! any more until an index is built anew.
 
-mod bodies;
-mod body;
+mod clauses;
+mod conditions;
+mod dictionary;
+mod entry;
 mod frequencies;
-mod job_view;
+mod interner;
+mod job_tokens;
 mod load;
-mod posting;
 mod postings;
 mod prefixes;
-mod required;
-mod rooms;
-mod survivor;
-mod terms;
+mod record;
+mod size_class;
 mod token;
-mod vocabulary;
 
 use std::hash::{BuildHasher, Hash};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use self::bodies::Bodies;
-use self::job_view::JobView;
-use self::posting::{MAX_FILTERS, Posting};
-use self::postings::{Postings, Survivors};
-use self::required::Groups;
-use self::survivor::Asked;
-use self::terms::Terms;
-use self::token::Token;
+use self::clauses::RequiredClauses;
+use self::conditions::Conditions;
+use self::dictionary::Dictionary;
+use self::entry::{Entry, MAX_SLOT};
+use self::job_tokens::JobTokens;
+use self::postings::{Candidates, Postings};
 use super::{CompiledFilter, PreparedJob};
 
 pub use self::frequencies::Frequencies;
-pub use self::load::LoadError;
+pub use self::load::{FilterLoad, LoadError};
+pub use self::token::IndexFull;
 
-/// The index cannot take the filter: some 60 million different words, 268 million filters, or 16 GiB of what entries
-/// leave open, are in it already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the filter index is full")]
-pub struct IndexFull;
-
-/// Saved filters by key, asked all at once which of them match a job.
+/// Saved filters by key, and which of them match a job.
 ///
 /// Edits take effect with the next match and mostly cost microseconds; nothing is ever rebuilt as a whole. Matching
-/// takes `&self`: any number of threads may match at once. Who edits and matches in different threads wraps the index
-/// in an [`RwLock`](std::sync::RwLock) and holds it for one edit at a time.
+/// takes `&self`, so any number of threads can match at once. To edit and match in different threads, wrap the index in
+/// an [`RwLock`](std::sync::RwLock) and hold it for one edit at a time.
 ///
-/// The index answers exactly as [`CompiledFilter::matches`] does, filter by filter.
+/// The index returns the same filters as [`CompiledFilter::matches`] would, filter by filter.
 ///
 /// ```
 /// use bidloop_matching::{FilterIndex, JobFacts, PaymentKind, PreparedJob, SavedFilter};
@@ -99,32 +89,30 @@ pub struct IndexFull;
 /// ```
 #[derive(Debug, Clone)]
 pub struct FilterIndex<K> {
-    terms: Terms,
+    dictionary: Dictionary,
+    conditions: Conditions,
     postings: Postings,
-    bodies: Bodies,
     /// By slot.
-    filters: Vec<Option<Filter<K>>>,
+    keys: Vec<Option<K>>,
+    /// By slot, see [`record`].
+    records: Vec<Box<[u32]>>,
     free_slots: Vec<u32>,
     /// Slots by key.
     slots: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    groups: Groups,
-    encoded: Vec<u32>,
+    clauses: RequiredClauses,
 }
 
-#[derive(Debug, Clone)]
-struct Filter<K> {
-    key: K,
-    body: u32,
-}
-
-/// Memory that matching uses again and again: one for each thread that matches.
+/// Memory that matching uses again for the next job. Each thread that matches has one.
 #[derive(Debug, Clone, Default)]
 pub struct MatchScratch {
-    view: JobView,
-    survivors: Survivors,
-    /// Where the filters are that are evaluated.
-    bodies: Vec<u32>,
+    job: JobTokens,
+    candidates: Candidates,
+    seen: Seen,
+    /// Slots of filters that match.
+    exact: Vec<u32>,
+    /// Slots of filters to be verified.
+    open: Vec<u32>,
 }
 
 /// What one match looked at, for measurements.
@@ -132,7 +120,7 @@ pub struct MatchScratch {
 pub struct MatchEffort {
     /// Entries read.
     pub entries: usize,
-    /// Filters evaluated in full.
+    /// Candidates verified.
     pub evaluated: usize,
     /// Filters that matched.
     pub matched: usize,
@@ -145,7 +133,7 @@ impl<K> Default for FilterIndex<K> {
 }
 
 impl<K> FilterIndex<K> {
-    /// An index without filters, which has seen no jobs.
+    /// An index without filters that has seen no jobs.
     pub fn new() -> Self {
         Self::default()
     }
@@ -153,24 +141,24 @@ impl<K> FilterIndex<K> {
     /// An index without filters that knows what is rare in jobs.
     pub fn with_frequencies(frequencies: Frequencies) -> Self {
         Self {
-            terms: Terms::with_frequencies(frequencies),
+            dictionary: Dictionary::with_frequencies(frequencies),
+            conditions: Conditions::default(),
             postings: Postings::default(),
-            bodies: Bodies::default(),
-            filters: Vec::new(),
+            keys: Vec::new(),
+            records: Vec::new(),
             free_slots: Vec::new(),
             slots: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
-            groups: Groups::default(),
-            encoded: Vec::new(),
+            clauses: RequiredClauses::default(),
         }
     }
 
-    /// What it has learnt about jobs, for the index that takes its place.
+    /// What the index has learnt about jobs, for the index that takes its place.
     pub fn into_frequencies(self) -> Frequencies {
-        self.terms.into_frequencies()
+        self.dictionary.into_frequencies()
     }
 
-    /// How many filters there are.
+    /// The number of filters.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
@@ -180,174 +168,167 @@ impl<K> FilterIndex<K> {
         self.slots.is_empty()
     }
 
-    /// How many entries the filters have together.
-    pub fn entries(&self) -> usize {
-        self.postings.count()
+    /// The number of entries in all posting lists.
+    pub const fn entries(&self) -> usize {
+        self.postings.entries()
     }
 
-    /// Learns from a job which words and values are frequent. Filters added later are registered accordingly.
+    /// Learns from a job which words and values are frequent. Filters added later are listed accordingly.
     pub fn observe(&mut self, job: &PreparedJob, scratch: &mut MatchScratch) {
-        self.terms.observe(job, &mut scratch.view);
+        let conditions = &self.conditions;
+        self.dictionary.observe(job, |dictionary| {
+            scratch.job.read(job, dictionary, conditions);
+            &scratch.job.tokens
+        });
     }
 
     /// Calls `found` with the key of each filter that matches the job, once, in no particular order.
     pub fn for_each_match(&self, job: &PreparedJob, scratch: &mut MatchScratch, mut found: impl FnMut(&K)) {
+        self.find_candidates(job, scratch);
         let MatchScratch {
-            view,
-            survivors,
-            bodies,
+            job: tokens,
+            exact,
+            open,
+            ..
         } = scratch;
-        view.look_at(job, &self.terms);
-        self.postings.survivors(view, survivors);
-        // The bodies lie far apart. Asking for all of them first lets the reads overlap, instead of each waiting for
-        // what comes of the one before.
-        bodies.clear();
-        let open = survivors.open.iter();
-        bodies.extend(open.map(|slot| {
-            self.filters[*slot as usize]
-                .as_ref()
-                .map_or(0, |filter| filter.body)
-        }));
-        let touched = bodies
-            .iter()
-            .fold(0, |touched, body| touched ^ self.bodies.first(*body));
-        std::hint::black_box(touched);
-        let asked = Asked {
-            job,
-            view,
-            terms: &self.terms,
-        };
-        for (slot, body) in survivors.open.iter().zip(bodies) {
-            if asked.matches(self.bodies.from(*body)) {
-                survivors.settled.push(*slot);
-            }
-        }
-        for slot in &survivors.settled {
-            if let Some(filter) = &self.filters[*slot as usize] {
-                found(&filter.key);
+        open.retain(|slot| record::matches(&self.records[*slot as usize], job, tokens, &self.conditions));
+        for slot in exact.iter().chain(&*open) {
+            if let Some(key) = &self.keys[*slot as usize] {
+                found(key);
             }
         }
     }
 
-    /// The lists that a match of the job reads: a number that tells the list from others, and its entries. For
-    /// measurements.
+    /// Finds the filters whose entries let the job pass, each once.
+    fn find_candidates(&self, job: &PreparedJob, scratch: &mut MatchScratch) {
+        let MatchScratch {
+            job: tokens,
+            candidates,
+            seen,
+            exact,
+            open,
+        } = scratch;
+        tokens.read(job, &self.dictionary, &self.conditions);
+        exact.clear();
+        open.clear();
+        for entry in self.postings.candidates(tokens, candidates) {
+            if entry.is_repeated() && !seen.insert(entry.slot()) {
+                continue;
+            }
+            let slots = if entry.is_exact() { &mut *exact } else { &mut *open };
+            slots.push(entry.slot());
+        }
+        seen.forget(exact.iter().chain(&*open));
+        // The records lie far apart. To touch all of them first lets the reads overlap, instead of each waiting for what
+        // comes of the one before.
+        let touched = open
+            .iter()
+            .fold(0, |touched, slot| touched ^ self.records[*slot as usize][0]);
+        std::hint::black_box(touched);
+    }
+
+    /// The posting lists that a match of the job reads: a number for each list, and its entries. For measurements.
     pub fn lists_read(&self, job: &PreparedJob, scratch: &mut MatchScratch) -> Vec<(u32, usize)> {
-        scratch.view.look_at(job, &self.terms);
-        let lists = scratch.view.tokens.iter();
+        scratch.job.read(job, &self.dictionary, &self.conditions);
+        let lists = scratch.job.tokens.iter();
         lists
-            .map(|token| (token.bits(), self.postings.load(*token)))
+            .map(|token| (token.0, self.postings.length(*token)))
             .filter(|(_, entries)| *entries > 0)
             .collect()
     }
 
-    /// What matching the job takes. For measurements.
+    /// What a match of the job takes. For measurements.
     pub fn effort(&self, job: &PreparedJob, scratch: &mut MatchScratch) -> MatchEffort {
+        self.find_candidates(job, scratch);
+        let evaluated = scratch.open.len();
         let mut matched = 0;
         self.for_each_match(job, scratch, |_| matched += 1);
+        let lists = scratch.job.tokens.iter();
         MatchEffort {
-            entries: scratch
-                .view
-                .tokens
-                .iter()
-                .map(|token| self.postings.load(*token))
-                .sum(),
-            evaluated: scratch.bodies.len(),
+            entries: lists.map(|token| self.postings.length(*token)).sum(),
+            evaluated,
             matched,
         }
     }
 
-    #[cfg(test)]
-    pub(crate) fn body_words(&self) -> usize {
-        self.bodies.len()
-    }
-
-    /// Forgets the oldest entries of the slot, which are those of this body.
-    fn release(&mut self, slot: u32, body: u32) {
-        let words = self.bodies.from(body);
-        let length = body::length(words[0]);
-        for token in body::tokens(&words[..length]) {
-            self.postings.remove(Token::from_bits(*token), slot);
-        }
-        self.bodies.release(body, length);
-    }
-
-    /// Stores and registers a filter for the slot; tells its body's place.
-    fn register(&mut self, slot: u32, filter: &CompiledFilter) -> Result<u32, IndexFull> {
-        let Self {
-            terms,
-            postings,
-            bodies,
-            groups,
-            encoded,
-            ..
-        } = self;
-        if slot as usize >= MAX_FILTERS {
+    /// Adds the entries of a filter in the slot, and returns its record.
+    fn register(&mut self, slot: u32, filter: &CompiledFilter) -> Result<Box<[u32]>, IndexFull> {
+        if slot > MAX_SLOT {
             return Err(IndexFull);
         }
-        groups.clear();
-        body::encode(filter, terms, groups, encoded)?;
-        groups.rank(terms, |token| postings.load(token));
-        let anchors = groups.rarest();
-        let mut posting = Posting::new(slot, filter, &groups.categories);
-        groups.enter(&mut posting, encoded);
-        if anchors.len() > 1 {
-            posting.set_one_of_several();
+        let Self {
+            dictionary,
+            conditions,
+            postings,
+            clauses,
+            ..
+        } = self;
+        clauses.read(filter, dictionary, conditions)?;
+        clauses.rank(dictionary, |token| postings.length(token));
+        let bits = clauses
+            .conditions
+            .iter()
+            .filter_map(|number| conditions.bit(*number));
+        let mut entry = Entry::new(slot, bits.fold(0, |bits, bit| bits | bit));
+        let record = record::write(clauses, conditions, &mut entry);
+        for token in record::anchors(&record) {
+            postings.add(token, entry)?;
         }
-        if body::is_settled(encoded) {
-            posting.set_settled();
+        Ok(record)
+    }
+
+    /// Removes the slot's oldest entries, which are those of this record, and gives up the record's conditions.
+    fn release(&mut self, slot: u32, record: &[u32]) {
+        for token in record::anchors(record) {
+            self.postings.remove(token, slot);
         }
-        body::finish(anchors.iter().map(|token| token.bits()), encoded)?;
-        let body = bodies.store(encoded)?;
-        for token in anchors {
-            postings.add(token, posting)?;
+        for number in record::conditions(record) {
+            self.conditions.release(*number);
         }
-        Ok(body)
     }
 }
 
 impl<K: Hash + Eq> FilterIndex<K> {
-    /// Adds a filter, or replaces the one with the same key; tells whether there was one.
+    /// Adds a filter, or replaces the one with the same key. Returns whether there was one.
     pub fn insert(&mut self, key: K, filter: &CompiledFilter) -> Result<bool, IndexFull> {
         if let Some(slot) = self.slot(&key) {
-            let body = self.register(slot, filter)?;
-            if let Some(known) = &mut self.filters[slot as usize] {
-                let old = std::mem::replace(&mut known.body, body);
-                self.release(slot, old);
-            }
+            let record = self.register(slot, filter)?;
+            let old = std::mem::replace(&mut self.records[slot as usize], record);
+            self.release(slot, &old);
             return Ok(true);
         }
         let slot = match self.free_slots.last() {
             Some(slot) => *slot,
-            None => u32::try_from(self.filters.len()).map_err(|_| IndexFull)?,
+            None => u32::try_from(self.keys.len()).map_err(|_| IndexFull)?,
         };
-        let body = self.register(slot, filter)?;
-        let filter = Some(Filter { key, body });
+        let record = self.register(slot, filter)?;
         if self.free_slots.pop().is_some() {
-            self.filters[slot as usize] = filter;
+            self.keys[slot as usize] = Some(key);
+            self.records[slot as usize] = record;
         } else {
-            self.filters.push(filter);
+            self.keys.push(Some(key));
+            self.records.push(record);
         }
-        let (filters, hasher) = (&self.filters, &self.hasher);
         let hash = |slot: &u32| {
-            filters[*slot as usize]
-                .as_ref()
-                .map_or(0, |filter| hasher.hash_one(&filter.key))
+            let key = self.keys[*slot as usize].as_ref();
+            key.map_or(0, |key| self.hasher.hash_one(key))
         };
         self.slots.insert_unique(hash(&slot), slot, hash);
         Ok(false)
     }
 
-    /// Takes the filter with this key out; tells whether there was one.
+    /// Removes the filter with this key. Returns whether there was one.
     pub fn remove(&mut self, key: &K) -> bool {
-        let hash = self.hasher.hash_one(key);
-        let filters = &self.filters;
-        let Ok(entry) = self.slots.find_entry(hash, |slot| has_key(filters, *slot, key)) else {
+        let Some(slot) = self.slot(key) else {
             return false;
         };
-        let (slot, _) = entry.remove();
-        if let Some(filter) = self.filters[slot as usize].take() {
-            self.release(slot, filter.body);
+        let hash = self.hasher.hash_one(key);
+        if let Ok(entry) = self.slots.find_entry(hash, |known| *known == slot) {
+            entry.remove();
         }
+        self.keys[slot as usize] = None;
+        let record = std::mem::take(&mut self.records[slot as usize]);
+        self.release(slot, &record);
         self.free_slots.push(slot);
         true
     }
@@ -358,10 +339,8 @@ impl<K: Hash + Eq> FilterIndex<K> {
     }
 
     fn slot(&self, key: &K) -> Option<u32> {
-        let hash = self.hasher.hash_one(key);
-        self.slots
-            .find(hash, |slot| has_key(&self.filters, *slot, key))
-            .copied()
+        let has_key = |slot: &u32| self.keys[*slot as usize].as_ref() == Some(key);
+        self.slots.find(self.hasher.hash_one(key), has_key).copied()
     }
 }
 
@@ -375,8 +354,27 @@ impl<K: Ord + Clone> FilterIndex<K> {
     }
 }
 
-fn has_key<K: Eq>(filters: &[Option<Filter<K>>], slot: u32, key: &K) -> bool {
-    filters[slot as usize]
-        .as_ref()
-        .is_some_and(|filter| filter.key == *key)
+/// Slots seen during a match, a bit each.
+#[derive(Debug, Clone, Default)]
+struct Seen(Vec<u64>);
+
+impl Seen {
+    /// Returns whether the slot is new.
+    fn insert(&mut self, slot: u32) -> bool {
+        let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        is_new
+    }
+
+    fn forget<'a>(&mut self, slots: impl Iterator<Item = &'a u32>) {
+        for slot in slots {
+            if let Some(seen) = self.0.get_mut(*slot as usize / 64) {
+                *seen = 0;
+            }
+        }
+    }
 }

@@ -1,84 +1,78 @@
-//! Prefixes that filters name, found for a job's words without asking each of them.
+//! Prefixes that filters name, found for a job's words without trying each of them.
 
 use hashbrown::HashTable;
 
-use super::IndexFull;
-use super::vocabulary::Vocabulary;
+use super::interner::Texts;
+use super::token::{IndexFull, Token};
 use crate::job_text::word_hash;
 
-/// Bits of the sieve at first; a multiple of 64 and a power of two.
-const SIEVE_BITS: usize = 1 << 15;
-/// The sieve keeps at least so many bits a prefix, so that few look-ups are in vain.
-const BITS_A_PREFIX: usize = 16;
+/// Bits of the Bloom filter at first; a multiple of 64 and a power of two.
+const FIRST_BITS: usize = 1 << 15;
+/// The Bloom filter has at least this many bits for each prefix, so that few look-ups are in vain.
+const BITS_PER_PREFIX: usize = 16;
 
-/// Prefixes by a hash that rolls over a word's bytes: each word is read once, and only where the sieve lets its
-/// beginning pass is that beginning looked up.
+/// Prefixes by a rolling hash over a word's bytes. A word is read once, and its beginnings are looked up only where they
+/// pass the Bloom filter.
 #[derive(Debug, Clone)]
 pub(super) struct Prefixes {
-    texts: Vocabulary,
-    /// A prefix's rolling hash and number.
-    numbers: HashTable<(u64, u32)>,
-    sieve: Vec<u64>,
+    /// A prefix's rolling hash and its token.
+    tokens: HashTable<(u64, Token)>,
+    bloom: Vec<u64>,
     seed: u64,
 }
 
 impl Default for Prefixes {
     fn default() -> Self {
         Self {
-            texts: Vocabulary::default(),
-            numbers: HashTable::new(),
-            sieve: vec![0; SIEVE_BITS / 64],
+            tokens: HashTable::new(),
+            bloom: vec![0; FIRST_BITS / 64],
             seed: word_hash(""),
         }
     }
 }
 
 impl Prefixes {
-    /// The number of `prefix`, a new one if it has none, and whether it is new.
-    pub(super) fn intern(&mut self, prefix: &str) -> Result<(u32, bool), IndexFull> {
-        let (number, is_new) = self.texts.intern(prefix)?;
-        if is_new {
-            let hash = prefix.bytes().fold(self.seed, roll);
-            self.numbers
-                .insert_unique(mixed(hash), (hash, number), |&(known, _)| mixed(known));
-            if self.numbers.len() * BITS_A_PREFIX > self.sieve.len() * 64 {
-                let bits = self.sieve.len() * 2;
-                self.sieve.clear();
-                self.sieve.resize(bits, 0);
-                for &(known, _) in &self.numbers {
-                    let_pass(&mut self.sieve, known);
-                }
-            } else {
-                let_pass(&mut self.sieve, hash);
-            }
+    /// The token of `prefix`, a new one if it has none.
+    pub(super) fn intern(&mut self, prefix: &str, texts: &mut Texts) -> Result<Token, IndexFull> {
+        let hash = prefix.bytes().fold(self.seed, roll);
+        if let Some(known) = self.find(hash, prefix.as_bytes(), texts) {
+            return Ok(known);
         }
-        Ok((number, is_new))
+        let token = texts.add(prefix)?;
+        self.tokens
+            .insert_unique(mixed(hash), (hash, token), |&(known, _)| mixed(known));
+        if self.tokens.len() * BITS_PER_PREFIX > self.bloom.len() * 64 {
+            self.bloom = vec![0; self.bloom.len() * 2];
+            for &(known, _) in &self.tokens {
+                set(&mut self.bloom, known);
+            }
+        } else {
+            set(&mut self.bloom, hash);
+        }
+        Ok(token)
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.texts.len()
+    pub(super) fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
     }
 
-    pub(super) fn spelling(&self, number: u32) -> &str {
-        self.texts.spelling(number)
-    }
-
-    /// Tells every known prefix of `word`, itself included.
-    pub(super) fn of_word(&self, word: &str, mut tell: impl FnMut(u32)) {
+    /// Calls `found` with every known prefix of `word`, itself included.
+    pub(super) fn of_word(&self, word: &str, texts: &Texts, mut found: impl FnMut(Token)) {
         let mut hash = self.seed;
         for (at, byte) in word.bytes().enumerate() {
             hash = roll(hash, byte);
-            let (place, bit) = place(&self.sieve, hash);
-            if self.sieve[place] & bit == 0 {
-                continue;
-            }
-            let same = |&(known, number): &(u64, u32)| {
-                known == hash && self.texts.spelling(number).as_bytes() == &word.as_bytes()[..=at]
-            };
-            if let Some(&(_, number)) = self.numbers.find(mixed(hash), same) {
-                tell(number);
+            let (place, bit) = place(&self.bloom, hash);
+            if self.bloom[place] & bit != 0
+                && let Some(token) = self.find(hash, &word.as_bytes()[..=at], texts)
+            {
+                found(token);
             }
         }
+    }
+
+    fn find(&self, hash: u64, prefix: &[u8], texts: &Texts) -> Option<Token> {
+        let same = |&(known, token): &(u64, Token)| known == hash && texts.get(token).as_bytes() == prefix;
+        self.tokens.find(mixed(hash), same).map(|(_, token)| *token)
     }
 }
 
@@ -86,17 +80,17 @@ const fn roll(hash: u64, byte: u8) -> u64 {
     (hash.rotate_left(5) ^ byte as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// The table goes by the lowest and highest bits, of which multiplying makes only the highest good.
+/// The hash table uses the lowest and the highest bits. Multiplication makes only the highest good.
 const fn mixed(hash: u64) -> u64 {
     hash ^ (hash >> 32)
 }
 
-fn place(sieve: &[u64], hash: u64) -> (usize, u64) {
-    let bit = (hash >> 36) as usize & (sieve.len() * 64 - 1);
+fn place(bloom: &[u64], hash: u64) -> (usize, u64) {
+    let bit = (hash >> 36) as usize & (bloom.len() * 64 - 1);
     (bit / 64, 1 << (bit % 64))
 }
 
-fn let_pass(sieve: &mut [u64], hash: u64) {
-    let (place, bit) = place(sieve, hash);
-    sieve[place] |= bit;
+fn set(bloom: &mut [u64], hash: u64) {
+    let (place, bit) = place(bloom, hash);
+    bloom[place] |= bit;
 }

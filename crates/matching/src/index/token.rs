@@ -1,50 +1,30 @@
-//! What a filter can require and a job can have, as one number: a word, a word with a prefix, or a value.
+//! Tokens: what a filter can require and a job can have, as dense numbers.
 
-const KIND_SHIFT: u32 = 30;
+use crate::job_values::Attributed;
 
-/// A word, a prefix or a value that occurs in filters, by its kind and its number.
+/// The index cannot take the filter: it has 268 million filters already, or too many texts or entries for 32-bit numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the filter index is full")]
+pub struct IndexFull;
+
+/// The number of a word, a word with a prefix, a value of a field, or the absence of a field's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Token(u32);
-
-/// The kinds of tokens, each with numbers of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TokenKind {
-    /// Numbered by the vocabulary of words.
-    Word,
-    /// Numbered by the vocabulary of prefixes.
-    Prefix,
-    /// A value of an [`Attributed`](crate::job_values::Attributed), numbered by the index.
-    Value,
-    /// The one token that every job has.
-    Any,
-}
+pub(super) struct Token(pub(super) u32);
 
 impl Token {
-    /// What every job has: where filters without a required group are registered.
-    pub(super) const ANY: Self = Self((TokenKind::Any as u32) << KIND_SHIFT);
+    /// Every job has it. Filters that require no other token are listed under it.
+    pub(super) const ANY: Self = Self(0);
 
-    pub(super) const fn new(kind: TokenKind, number: u32) -> Self {
-        Self((kind as u32) << KIND_SHIFT | number)
+    /// The first tokens need no text: [`Token::ANY`] and one for each field.
+    #[expect(clippy::cast_possible_truncation, reason = "a few dozen fields")]
+    pub(super) const WITHOUT_TEXT: u32 = 1 + Attributed::COUNT as u32;
+
+    /// The job does not carry a value of the field.
+    pub(super) const fn unknown(field: Attributed) -> Self {
+        Self(1 + field.number() as u32)
     }
 
-    pub(super) const fn kind(self) -> TokenKind {
-        match self.0 >> KIND_SHIFT {
-            0 => TokenKind::Word,
-            1 => TokenKind::Prefix,
-            2 => TokenKind::Value,
-            _ => TokenKind::Any,
-        }
-    }
-
-    pub(super) const fn number(self) -> usize {
-        (self.0 & ((1 << KIND_SHIFT) - 1)) as usize
-    }
-
-    pub(super) const fn bits(self) -> u32 {
-        self.0
-    }
-
-    pub(super) const fn from_bits(bits: u32) -> Self {
-        Self(bits)
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
     }
 }

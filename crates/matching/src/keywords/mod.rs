@@ -105,59 +105,60 @@ impl Field {
 /// A word, a phrase, or either with a prefix at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Term {
-    words: Words,
-    prefix: bool,
-}
-
-/// At least one, nearly always exactly one: then without a list.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Words {
-    One(String),
-    Several(Vec<String>),
+    /// The folded words, separated by a space each: small, and in one place.
+    words: Box<str>,
+    ends_with_prefix: bool,
 }
 
 impl Term {
     /// The term with the words of `text`; none if it has no word, or if the word to be a prefix is not its end.
     fn new(text: &str, prefix: bool) -> Option<Self> {
         let folded = text::fold(text);
-        let mut parts = text::words(&folded);
-        let first = parts.next()?.to_owned();
-        let words = match parts.next() {
-            None => Words::One(first),
-            Some(second) => {
-                let rest = parts.map(str::to_owned);
-                Words::Several([first, second.to_owned()].into_iter().chain(rest).collect())
+        let mut words = String::with_capacity(folded.len());
+        let mut last = None;
+        for word in text::words(&folded) {
+            if last.is_some() {
+                words.push(' ');
             }
-        };
-        let term = Self { words, prefix };
-        let ends_with_word = term
-            .words()
-            .last()
-            .is_some_and(|word| folded.ends_with(word.as_str()));
-        (!prefix || ends_with_word).then_some(term)
-    }
-
-    /// The folded words that must stand directly after one another; at least one.
-    pub fn words(&self) -> &[String] {
-        match &self.words {
-            Words::One(word) => std::slice::from_ref(word),
-            Words::Several(words) => words,
+            words.push_str(word);
+            last = Some(word);
         }
+        let last = last?;
+        (!prefix || folded.ends_with(last)).then_some(Self {
+            words: words.into_boxed_str(),
+            ends_with_prefix: prefix,
+        })
     }
 
-    /// Whether the last word is a prefix: any word that begins with it will do.
-    pub const fn is_prefix(&self) -> bool {
-        self.prefix
+    /// The folded words that must be adjacent, without the one that may be a prefix only.
+    pub fn whole_words(&self) -> impl Iterator<Item = &str> {
+        let whole = match (self.ends_with_prefix, self.words.rsplit_once(' ')) {
+            (false, _) => Some(&*self.words),
+            (true, Some((whole, _))) => Some(whole),
+            (true, None) => None,
+        };
+        whole.into_iter().flat_map(|whole| whole.split(' '))
+    }
+
+    /// What the last word begins with, if any word that begins so will do.
+    pub fn prefix(&self) -> Option<&str> {
+        self.ends_with_prefix
+            .then(|| self.words.rsplit_once(' ').map_or(&*self.words, |(_, last)| last))
+    }
+
+    /// Whether there are several words, the prefix among them.
+    pub fn is_phrase(&self) -> bool {
+        self.words.contains(' ')
     }
 }
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.words(), self.prefix) {
-            ([word], false) => f.write_str(word),
+        match (self.is_phrase(), self.ends_with_prefix) {
+            (false, false) => f.write_str(&self.words),
             // A slash separates words and means nothing else, so it can stand between them outside quotes.
-            (words, true) => write!(f, "{}*", words.join("/")),
-            (words, false) => write!(f, "\"{}\"", words.join(" ")),
+            (_, true) => write!(f, "{}*", self.words.replace(' ', "/")),
+            (true, false) => write!(f, "\"{}\"", self.words),
         }
     }
 }

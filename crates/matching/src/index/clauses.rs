@@ -1,0 +1,272 @@
+//! A filter as clauses over tokens: what a job must have, and what it must not have, to match.
+//!
+//! A clause is a set of tokens of which the job must have at least one. `rust (axum OR actix) -php` has the clauses
+//! `{rust}` and `{axum, actix}` and forbids `php`; a list of countries is a clause, too. What tokens do not say exactly
+//! (phrases, fields, bounds, nested alternatives) stays a condition, and the clauses that follow from it are required
+//! beside it.
+
+use std::ops::Range;
+
+use super::conditions::Conditions;
+use super::dictionary::Dictionary;
+use super::token::{IndexFull, Token};
+use crate::job_values::{Attributed, JobValue};
+use crate::{CompiledFilter, Condition, Expression, Term};
+
+/// The clauses of one filter. Kept between filters for its memory.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RequiredClauses {
+    tokens: Vec<Token>,
+    clauses: Vec<Clause>,
+    /// Tokens that the job must not have.
+    pub(super) forbidden: Vec<Token>,
+    /// Conditions that are left, by number.
+    pub(super) conditions: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct Clause {
+    tokens: Range<usize>,
+    /// The clause follows from a condition that is left.
+    is_implied: bool,
+    /// Set by [`RequiredClauses::rank`].
+    cost: f64,
+}
+
+impl RequiredClauses {
+    /// Reads the clauses of `filter`.
+    pub(super) fn read(
+        &mut self,
+        filter: &CompiledFilter,
+        dictionary: &mut Dictionary,
+        conditions: &mut Conditions,
+    ) -> Result<(), IndexFull> {
+        self.tokens.clear();
+        self.clauses.clear();
+        self.forbidden.clear();
+        self.conditions.clear();
+        let mut reader = Reader {
+            into: self,
+            dictionary,
+            conditions,
+            unknown_holds: filter.unknown_holds(),
+        };
+        for condition in filter.conditions() {
+            reader.condition(condition)?;
+        }
+        self.forbidden.sort_unstable();
+        self.forbidden.dedup();
+        Ok(())
+    }
+
+    /// Orders the clauses, those that fewest jobs meet first. `entries` is the length of a token's posting list.
+    pub(super) fn rank(&mut self, dictionary: &Dictionary, entries: impl Fn(Token) -> usize) {
+        for clause in &mut self.clauses {
+            clause.cost = cost(&self.tokens[clause.tokens.clone()], dictionary, &entries);
+        }
+        self.clauses.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    }
+
+    /// The clause that fewest jobs meet; the token that every job has if there is no clause.
+    pub(super) fn rarest(&self) -> &[Token] {
+        let rarest = self.clauses.first();
+        rarest.map_or(&[Token::ANY], |clause| &self.tokens[clause.tokens.clone()])
+    }
+
+    /// The other clauses: those that follow from a condition that is left, or those that stand for themselves.
+    pub(super) fn others(&self, is_implied: bool) -> impl Iterator<Item = &[Token]> {
+        let others = self.clauses.iter().skip(1);
+        others
+            .filter(move |clause| clause.is_implied == is_implied)
+            .map(|clause| &self.tokens[clause.tokens.clone()])
+    }
+
+    fn push_clause(&mut self, tokens: Range<usize>, is_implied: bool) {
+        self.clauses.push(Clause {
+            tokens,
+            is_implied,
+            cost: 0.0,
+        });
+    }
+}
+
+/// Reads one filter.
+struct Reader<'a> {
+    into: &'a mut RequiredClauses,
+    dictionary: &'a mut Dictionary,
+    conditions: &'a mut Conditions,
+    unknown_holds: bool,
+}
+
+impl Reader<'_> {
+    fn condition(&mut self, condition: &Condition) -> Result<(), IndexFull> {
+        match condition {
+            Condition::Keywords(Expression::And(parts)) => {
+                return parts.iter().try_for_each(|part| self.keywords(part));
+            }
+            Condition::Keywords(expression) => return self.keywords(expression),
+            Condition::AnySkill(skills) => return self.require_value(Attributed::Skill, skills, false),
+            Condition::AllSkills(skills) => {
+                let mut skills = skills.chunks(1);
+                return skills.try_for_each(|skill| self.require_value(Attributed::Skill, skill, false));
+            }
+            Condition::NoSkill(skills) => return self.forbid_values(Attributed::Skill, skills),
+            Condition::OneOf {
+                attribute, values, ..
+            } => return self.require_value(Attributed::Text(*attribute), values, false),
+            Condition::NoneOf {
+                attribute, values, ..
+            } => return self.forbid_values(Attributed::Text(*attribute), values),
+            // Most jobs meet these, so that a bit of a common condition serves better than a clause alone.
+            Condition::PaymentTypes(kinds) => {
+                let kinds = kinds.iter().map(|kind| JobValue::of_payment_kind(*kind));
+                let kinds: Vec<&str> = kinds.filter_map(JobValue::text).collect();
+                self.require_value(Attributed::PaymentKind, &kinds, true)?;
+            }
+            Condition::Is { flag, wanted, .. } => {
+                let wanted = JobValue::of_flag(*wanted).text();
+                self.require_value(Attributed::Flag(*flag), wanted.as_slice(), true)?;
+            }
+            _ => {}
+        }
+        self.leave(condition, self.unknown_holds)
+    }
+
+    /// Leaves a condition to be judged as a whole.
+    fn leave(&mut self, condition: &Condition, unknown_holds: bool) -> Result<(), IndexFull> {
+        let number = self.conditions.add(condition, unknown_holds)?;
+        self.into.conditions.push(number);
+        Ok(())
+    }
+
+    /// Requires one of the values, or none at all where the filter takes unknown values.
+    fn require_value(
+        &mut self,
+        field: Attributed,
+        values: &[impl AsRef<str>],
+        is_implied: bool,
+    ) -> Result<(), IndexFull> {
+        let start = self.into.tokens.len();
+        for value in values {
+            let token = self.dictionary.intern_value(field, value.as_ref())?;
+            self.into.tokens.push(token);
+        }
+        if self.unknown_holds {
+            self.into.tokens.push(Token::unknown(field));
+        }
+        self.into.push_clause(start..self.into.tokens.len(), is_implied);
+        Ok(())
+    }
+
+    fn forbid_values(&mut self, field: Attributed, values: &[String]) -> Result<(), IndexFull> {
+        for value in values {
+            let token = self.dictionary.intern_value(field, value)?;
+            self.into.forbidden.push(token);
+        }
+        if !self.unknown_holds {
+            self.into.forbidden.push(Token::unknown(field));
+        }
+        Ok(())
+    }
+
+    /// A part of the keywords that must hold.
+    fn keywords(&mut self, part: &Expression) -> Result<(), IndexFull> {
+        let start = self.into.tokens.len();
+        let (negated, alternatives) = match part {
+            Expression::Not(inner) => (true, alternatives(inner)),
+            other => (false, alternatives(other)),
+        };
+        let Some(alternatives) = alternatives else {
+            self.implied(part, true)?;
+            return self.leave(&Condition::Keywords(part.clone()), false);
+        };
+        for term in alternatives {
+            self.push_tokens(term)?;
+        }
+        if negated {
+            let tokens = self.into.tokens.drain(start..);
+            self.into.forbidden.extend(tokens);
+        } else {
+            self.into.push_clause(start..self.into.tokens.len(), false);
+        }
+        Ok(())
+    }
+
+    /// Adds the clauses that follow from the expression if it holds, or if it does not.
+    fn implied(&mut self, expression: &Expression, holds: bool) -> Result<(), IndexFull> {
+        match expression {
+            Expression::Not(inner) => self.implied(inner, !holds),
+            Expression::Within(_, inner) => self.implied(inner, holds),
+            Expression::Term(_) if !holds => Ok(()),
+            Expression::Term(term) => {
+                let start = self.into.tokens.len();
+                self.push_tokens(term)?;
+                for token in start..self.into.tokens.len() {
+                    self.into.push_clause(token..token + 1, true);
+                }
+                Ok(())
+            }
+            Expression::And(parts) if holds => parts.iter().try_for_each(|part| self.implied(part, true)),
+            Expression::Or(parts) if !holds => parts.iter().try_for_each(|part| self.implied(part, false)),
+            Expression::And(parts) | Expression::Or(parts) => self.implied_by_any(parts, holds),
+        }
+    }
+
+    /// Adds one clause, of the rarest clause of each part. There is none if nothing follows from one of the parts.
+    fn implied_by_any(&mut self, parts: &[Expression], holds: bool) -> Result<(), IndexFull> {
+        let (known, start) = (self.into.clauses.len(), self.into.tokens.len());
+        let mut end = start;
+        for part in parts {
+            self.implied(part, holds)?;
+            let RequiredClauses { tokens, clauses, .. } = &mut *self.into;
+            let cost = |clause: &Range<usize>| cost(&tokens[clause.clone()], self.dictionary, &|_| 0);
+            let implied = clauses.drain(known..).map(|clause| clause.tokens);
+            let Some(rarest) = implied.min_by(|a, b| cost(a).total_cmp(&cost(b))) else {
+                tokens.truncate(start);
+                return Ok(());
+            };
+            let length = rarest.len();
+            tokens.copy_within(rarest, end);
+            end += length;
+            tokens.truncate(end);
+        }
+        self.into.push_clause(start..end, true);
+        Ok(())
+    }
+
+    fn push_tokens(&mut self, term: &Term) -> Result<(), IndexFull> {
+        for word in term.whole_words() {
+            let token = self.dictionary.intern_word(word)?;
+            self.into.tokens.push(token);
+        }
+        if let Some(prefix) = term.prefix() {
+            let token = self.dictionary.intern_prefix(prefix)?;
+            self.into.tokens.push(token);
+        }
+        Ok(())
+    }
+}
+
+/// The words and prefixes of an expression that consists of alternatives between them, or of a single one.
+fn alternatives<'a>(expression: &'a Expression) -> Option<Vec<&'a Term>> {
+    let parts = match expression {
+        Expression::Or(parts) => parts.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let term = |part: &'a Expression| match part {
+        Expression::Term(term) if !term.is_phrase() => Some(term),
+        _ => None,
+    };
+    parts.iter().map(term).collect()
+}
+
+/// How often jobs will meet an entry under these tokens: by the jobs observed, and where they say nothing, by the lengths
+/// of the posting lists, so that filters spread.
+fn cost(tokens: &[Token], dictionary: &Dictionary, entries: &impl Fn(Token) -> usize) -> f64 {
+    const UNSEEN: f64 = 0.1;
+    const ENTRY: f64 = 1e-6;
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let cost =
+        |token: &Token| f64::from(dictionary.jobs_with(*token)) + UNSEEN + entries(*token) as f64 * ENTRY;
+    tokens.iter().map(cost).sum()
+}

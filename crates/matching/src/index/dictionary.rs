@@ -1,0 +1,119 @@
+//! The term dictionary: the token of every word, prefix and value that filters name, and how many jobs have it.
+
+use super::frequencies::{Frequencies, Observed};
+use super::interner::{FoundWords, Interner, Texts};
+use super::prefixes::Prefixes;
+use super::token::{IndexFull, Token};
+use crate::PreparedJob;
+use crate::job_text::WordKey;
+use crate::job_values::{Attributed, JobValue};
+
+/// Tokens by what they stand for.
+#[derive(Debug, Clone)]
+pub(super) struct Dictionary {
+    texts: Texts,
+    words: Interner,
+    prefixes: Prefixes,
+    /// By field.
+    values: [Interner; Attributed::COUNT],
+    frequencies: Frequencies,
+    /// By token: how many of the observed jobs have it.
+    jobs: Vec<u32>,
+}
+
+impl Dictionary {
+    pub(super) fn with_frequencies(frequencies: Frequencies) -> Self {
+        let mut jobs = vec![u32::MAX; Token::WITHOUT_TEXT as usize];
+        for field in Attributed::all() {
+            jobs[Token::unknown(field).index()] = frequencies.jobs_with_value(field, None);
+        }
+        Self {
+            texts: Texts::default(),
+            words: Interner::default(),
+            prefixes: Prefixes::default(),
+            values: Default::default(),
+            frequencies,
+            jobs,
+        }
+    }
+
+    pub(super) fn into_frequencies(self) -> Frequencies {
+        self.frequencies
+    }
+
+    /// The number of tokens.
+    pub(super) const fn len(&self) -> usize {
+        self.texts.tokens()
+    }
+
+    pub(super) fn intern_word(&mut self, word: &str) -> Result<Token, IndexFull> {
+        let token = self.words.intern(word, &mut self.texts)?;
+        self.count_if_new(|frequencies| frequencies.jobs_with_word(word));
+        Ok(token)
+    }
+
+    pub(super) fn intern_prefix(&mut self, prefix: &str) -> Result<Token, IndexFull> {
+        let token = self.prefixes.intern(prefix, &mut self.texts)?;
+        self.count_if_new(|frequencies| frequencies.jobs_with_prefix(prefix));
+        Ok(token)
+    }
+
+    pub(super) fn intern_value(&mut self, field: Attributed, value: &str) -> Result<Token, IndexFull> {
+        let token = self.values[usize::from(field.number())].intern(value, &mut self.texts)?;
+        self.count_if_new(|frequencies| frequencies.jobs_with_value(field, Some(value)));
+        Ok(token)
+    }
+
+    /// Notes how many jobs have the token interned last, unless it was known before.
+    fn count_if_new(&mut self, jobs: impl Fn(&Frequencies) -> u32) {
+        if self.jobs.len() < self.texts.tokens() {
+            self.jobs.push(jobs(&self.frequencies));
+        }
+    }
+
+    /// How many of the observed jobs have the token.
+    pub(super) fn jobs_with(&self, token: Token) -> u32 {
+        self.jobs[token.index()]
+    }
+
+    /// Adds the job's tokens to `tokens`. Prefixes and skills may occur more than once.
+    pub(super) fn tokens_of(&self, job: &PreparedJob, words: &mut FoundWords, tokens: &mut Vec<Token>) {
+        tokens.push(Token::ANY);
+        let text = job.text();
+        self.words.find_words(text, &self.texts, words);
+        tokens.extend(words.found.iter().map(|(_, token)| Token(*token)));
+        if !self.prefixes.is_empty() {
+            for (word, _) in text.distinct_words() {
+                self.prefixes
+                    .of_word(word, &self.texts, |token| tokens.push(token));
+            }
+        }
+        Attributed::of_job(job, |field, value| {
+            let values = &self.values[usize::from(field.number())];
+            tokens.extend(match value {
+                JobValue::Unknown => Some(Token::unknown(field)),
+                JobValue::Fixed(_) => value
+                    .text()
+                    .and_then(|text| values.find(WordKey::of(text), text, &self.texts)),
+                JobValue::Text(key, text) => values.find(key, text, &self.texts),
+            });
+        });
+    }
+
+    /// Learns from a job. `read` returns the job's tokens, each once, and is called only if the job counts.
+    pub(super) fn observe<'a>(&mut self, job: &PreparedJob, read: impl FnOnce(&Self) -> &'a [Token]) {
+        let observed = self.frequencies.count(job);
+        if observed == Observed::Nothing {
+            return;
+        }
+        for token in read(self) {
+            let count = &mut self.jobs[token.index()];
+            *count = count.saturating_add(1);
+        }
+        if observed == Observed::Faded {
+            for count in &mut self.jobs[Token::ANY.index() + 1..] {
+                *count /= 2;
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A job in the index's terms: its tokens, and the shared conditions that it fails.
+
+use super::conditions::Conditions;
+use super::dictionary::Dictionary;
+use super::interner::FoundWords;
+use super::token::Token;
+use crate::PreparedJob;
+
+/// What entries and records are compared with. Kept between jobs for its memory.
+#[derive(Debug, Clone, Default)]
+pub(super) struct JobTokens {
+    /// The tokens of the job that filters name, each once.
+    pub(super) tokens: Vec<Token>,
+    /// The same, for entries.
+    pub(super) set: TokenSet,
+    /// The same, by token.
+    present: Vec<bool>,
+    /// The bits of the conditions that the job fails.
+    pub(super) failed: u32,
+    words: FoundWords,
+}
+
+impl JobTokens {
+    pub(super) fn read(&mut self, job: &PreparedJob, dictionary: &Dictionary, conditions: &Conditions) {
+        for token in self.tokens.drain(..) {
+            self.present[token.index()] = false;
+            self.set.0[TokenSet::place_of(token)] = 0;
+        }
+        if self.present.len() < dictionary.len() {
+            self.present.resize(dictionary.len(), false);
+        }
+        dictionary.tokens_of(job, &mut self.words, &mut self.tokens);
+        let present = &mut self.present;
+        self.tokens
+            .retain(|token| !std::mem::replace(&mut present[token.index()], true));
+        for token in &self.tokens {
+            self.set.0[TokenSet::place_of(*token)] = 1;
+        }
+        self.failed = conditions.failed_bits(job);
+    }
+
+    #[inline]
+    pub(super) fn has(&self, token: Token) -> bool {
+        self.present[token.index()]
+    }
+}
+
+/// A job's tokens in 32 KiB, which fit into the processor's nearest cache: a byte per place, 1 if the job has a token
+/// with this place.
+#[derive(Debug, Clone)]
+pub(super) struct TokenSet(Box<[u8; TokenSet::PLACES]>);
+
+impl Default for TokenSet {
+    #[expect(clippy::large_stack_arrays, reason = "32 KiB, once a thread")]
+    fn default() -> Self {
+        Self(Box::new([0; Self::PLACES]))
+    }
+}
+
+impl TokenSet {
+    const PLACES: usize = 1 << 15;
+    /// Tokens below have a place of their own. The others share the upper half.
+    const OWN: u32 = 1 << 14;
+
+    /// The token's place.
+    #[expect(clippy::cast_possible_truncation, reason = "15 bits")]
+    pub(super) const fn place(token: Token) -> u16 {
+        if token.0 < Self::OWN {
+            token.0 as u16
+        } else {
+            (token.0.wrapping_mul(0x9E37_79B1) >> 18) as u16 | 1 << 14
+        }
+    }
+
+    fn place_of(token: Token) -> usize {
+        usize::from(Self::place(token))
+    }
+
+    /// Whether no other token has the same place.
+    pub(super) const fn has_own_place(token: Token) -> bool {
+        token.0 < Self::OWN
+    }
+
+    #[inline]
+    pub(super) fn has_any<const N: usize>(&self, places: [u16; N]) -> bool {
+        let has = places.map(|place| self.0[usize::from(place) & (Self::PLACES - 1)]);
+        has.into_iter().fold(0, |any, has| any | has) != 0
+    }
+}

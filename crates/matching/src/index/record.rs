@@ -1,0 +1,98 @@
+//! What an entry leaves open of its filter, as a row of 32-bit words; and the verification of candidates by it.
+//!
+//! ```text
+//! record = count of anchors, anchors, count of conditions, conditions, { kind and count of tokens, tokens }
+//! ```
+//!
+//! The anchors are the tokens under which the filter is listed: those of the clause that fewest jobs meet. A job that
+//! meets an entry meets this clause. Records hold the other clauses that the entry does not say exactly, and the numbers
+//! of all conditions.
+
+use super::clauses::RequiredClauses;
+use super::conditions::Conditions;
+use super::entry::Entry;
+use super::job_tokens::JobTokens;
+use super::token::Token;
+use crate::PreparedJob;
+
+/// With a count: the job must not have the tokens.
+const FORBIDDEN: u32 = 1 << 31;
+
+/// Writes the clauses of a filter into its entry, as far as there is room, and the others into its record.
+pub(super) fn write(clauses: &RequiredClauses, conditions: &Conditions, entry: &mut Entry) -> Box<[u32]> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "filters have some thousand words and values"
+    )]
+    let count = |length: usize| length as u32;
+    let mut anchors = clauses.rarest().to_vec();
+    anchors.sort_unstable();
+    anchors.dedup();
+    let mut record = vec![count(anchors.len())];
+    record.extend(anchors.iter().map(|token| token.0));
+    record.push(count(clauses.conditions.len()));
+    record.extend(&clauses.conditions);
+    let mut is_exact = clauses
+        .conditions
+        .iter()
+        .all(|number| conditions.bit(*number).is_some());
+    let mut push = |kind: u32, tokens: &[Token]| {
+        is_exact = false;
+        record.push(kind | count(tokens.len()));
+        record.extend(tokens.iter().map(|token| token.0));
+    };
+    for tokens in clauses.others(false) {
+        if !entry.require(tokens) {
+            push(0, tokens);
+        }
+    }
+    let forbidden = &clauses.forbidden;
+    if !forbidden.is_empty() && !entry.forbid(forbidden) {
+        push(FORBIDDEN, forbidden);
+    }
+    // What follows from a condition need not be verified, but saves judging the condition for most jobs.
+    for tokens in clauses.others(true) {
+        entry.require(tokens);
+    }
+    if anchors.len() > 1 {
+        entry.set_repeated();
+    }
+    if is_exact {
+        entry.set_exact();
+    }
+    record.into_boxed_slice()
+}
+
+/// The tokens under which the filter is listed.
+pub(super) fn anchors(record: &[u32]) -> impl Iterator<Item = Token> {
+    record[1..=record[0] as usize].iter().map(|token| Token(*token))
+}
+
+/// The numbers of the filter's conditions.
+pub(super) fn conditions(record: &[u32]) -> &[u32] {
+    after_anchors(record).0
+}
+
+fn after_anchors(record: &[u32]) -> (&[u32], &[u32]) {
+    let rest = &record[1 + record[0] as usize..];
+    rest[1..].split_at(rest[0] as usize)
+}
+
+/// Whether a job that the entry lets pass matches the filter.
+pub(super) fn matches(
+    record: &[u32],
+    job: &PreparedJob,
+    tokens: &JobTokens,
+    conditions: &Conditions,
+) -> bool {
+    let (numbers, mut clauses) = after_anchors(record);
+    while let [head, rest @ ..] = clauses {
+        let (clause, rest) = rest.split_at((head & !FORBIDDEN) as usize);
+        let has_any = clause.iter().any(|token| tokens.has(Token(*token)));
+        if has_any == (head & FORBIDDEN != 0) {
+            return false;
+        }
+        clauses = rest;
+    }
+    numbers.iter().all(|number| conditions.holds(*number, job))
+}
