@@ -99,31 +99,28 @@ impl ContentType {
 
     /// The type's name, without parameters.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pdf => "application/pdf",
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Gif => "image/gif",
-            Self::Webp => "image/webp",
-            Self::Doc => "application/msword",
-            Self::Docx => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-            Self::Zip => "application/zip",
-            Self::Text => "text/plain",
-        }
+        self.names().0
     }
 
     /// The extensions that go with the type, in lower case and without the dot.
     pub fn extensions(self) -> &'static [&'static str] {
+        self.names().1
+    }
+
+    const fn names(self) -> (&'static str, &'static [&'static str]) {
         match self {
-            Self::Pdf => &["pdf"],
-            Self::Png => &["png"],
-            Self::Jpeg => &["jpg", "jpeg"],
-            Self::Gif => &["gif"],
-            Self::Webp => &["webp"],
-            Self::Doc => &["doc"],
-            Self::Docx => &["docx"],
-            Self::Zip => &["zip"],
-            Self::Text => &["txt"],
+            Self::Pdf => ("application/pdf", &["pdf"]),
+            Self::Png => ("image/png", &["png"]),
+            Self::Jpeg => ("image/jpeg", &["jpg", "jpeg"]),
+            Self::Gif => ("image/gif", &["gif"]),
+            Self::Webp => ("image/webp", &["webp"]),
+            Self::Doc => ("application/msword", &["doc"]),
+            Self::Docx => (
+                "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+                &["docx"],
+            ),
+            Self::Zip => ("application/zip", &["zip"]),
+            Self::Text => ("text/plain", &["txt"]),
         }
     }
 

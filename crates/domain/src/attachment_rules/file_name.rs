@@ -1,5 +1,5 @@
-//! A file's name: as it was given, as it is compared, and as it can be stored. What the extension means is
-//! [`ContentType`](super::ContentType)'s.
+//! A file's name: as it was given, as it is compared, and as it can be stored. What an extension means is in
+//! [`ContentType`](super::ContentType).
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::FileFault;
 
-/// Longest name in bytes of UTF-8. No file system has names this long; a caller's mistake may.
+/// Longest name in bytes of UTF-8. No file system has longer names.
 pub const MAX_NAME_BYTES: usize = 1024;
 
 /// Longest safe name in bytes of UTF-8, which leaves room for a prefix within a file system's usual 255.
@@ -17,8 +17,8 @@ pub const MAX_SAFE_NAME_BYTES: usize = 120;
 
 /// A file's name, exactly as given.
 ///
-/// It may hold a path or characters that no file system takes (some browsers send the whole path): it is only
-/// kept and shown. [`FileName::safe_name`] is what goes anywhere else.
+/// It may hold a path or characters that no file system takes (some browsers send the whole path), so it is only kept
+/// and shown. Everything else uses [`FileName::safe_name`].
 ///
 /// ```
 /// use bidloop_domain::attachment_rules::FileName;
@@ -63,14 +63,14 @@ impl FileName {
         &self.0
     }
 
-    /// What follows the last dot of the name's last path segment, in the case given. A name that only starts
-    /// with a dot (`.pdf`) has none.
+    /// What follows the last dot of the name's last path segment, in the case given. A name that only starts with a
+    /// dot (`.pdf`) has no extension.
     pub fn extension(&self) -> Option<&str> {
         let (stem, extension) = self.last_segment().rsplit_once('.')?;
         (!stem.is_empty() && !extension.is_empty()).then_some(extension)
     }
 
-    /// Two names are the same when their keys are: after NFC and full case folding (decision A9).
+    /// The name after NFC and full case folding. Two names are the same when their keys are (decision A9).
     pub fn comparison_key(&self) -> String {
         self.0.nfc().default_case_fold().nfc().collect()
     }
@@ -86,7 +86,7 @@ impl FileName {
         })
     }
 
-    /// The safe name reduced to ASCII, which always is a segment of a [`BlobPath`](crate::port::BlobPath).
+    /// The safe name reduced to ASCII, which is always a valid segment of a [`BlobPath`](crate::port::BlobPath).
     pub fn blob_segment(&self) -> String {
         self.reduced(|c| c.is_ascii_alphanumeric())
     }
@@ -120,12 +120,12 @@ impl fmt::Display for FileName {
     }
 }
 
-/// Characters that show nothing or reorder what is shown: format characters, line separators and the like.
-pub(super) fn is_invisible(c: char) -> bool {
+/// Whether a character shows nothing or reorders what is shown: format characters, line separators and the like.
+fn is_invisible(c: char) -> bool {
     matches!(c.general_category_group(), GeneralCategoryGroup::Other) || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Every run of characters that are not kept becomes one `_`, every run of dots one dot.
+/// Replaces every run of characters that are not kept by one `_`, and every run of dots by one dot.
 fn reduce(text: &str, keeps: &impl Fn(char) -> bool) -> String {
     let mut reduced = String::with_capacity(text.len());
     for c in text.nfc() {
@@ -141,7 +141,7 @@ fn reduce(text: &str, keeps: &impl Fn(char) -> bool) -> String {
     reduced
 }
 
-/// The longest start of `text` that fits.
+/// The longest start of `text` of at most `max_bytes`.
 fn bounded(text: &str, max_bytes: usize) -> &str {
     let mut end = text.len().min(max_bytes);
     while !text.is_char_boundary(end) {
@@ -150,7 +150,7 @@ fn bounded(text: &str, max_bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Windows opens a device instead of a file for these names, whatever follows their first dot.
+/// Whether Windows opens a device instead of a file of this name, whatever follows its first dot.
 fn is_device_name(stem: &str) -> bool {
     let base = stem.split('.').next().unwrap_or_default().to_ascii_uppercase();
     if matches!(base.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN" | "CONOUT") {

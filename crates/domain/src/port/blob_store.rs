@@ -50,17 +50,17 @@ pub enum BlobError {
 /// Stores blobs, whole or not at all.
 #[async_trait]
 pub trait BlobStore: Send + Sync + std::fmt::Debug {
-    /// Opens a staging place; nothing of it is visible under a path before [`StagedBlob::publish`].
+    /// Starts a blob. Nothing of it is visible under a path before [`StagedBlob::publish`].
     async fn stage(&self) -> Result<Box<dyn StagedBlob>, BlobError>;
 
-    /// The blob's content in pieces; memory use does not grow with its size.
+    /// Returns the blob's content in pieces. Memory use does not grow with its size.
     async fn read(&self, path: &BlobPath) -> Result<BoxStream<'static, Result<Bytes, BlobError>>, BlobError>;
 
-    /// Removes the blob; one that is not there is no error.
+    /// Removes the blob. A blob that does not exist is not an error.
     async fn delete(&self, path: &BlobPath) -> Result<(), BlobError>;
 }
 
-/// Content on its way in. Dropping it discards what was written.
+/// A blob that is being written. Dropping it discards what was written.
 #[async_trait]
 pub trait StagedBlob: Send + std::fmt::Debug {
     /// Appends a piece.

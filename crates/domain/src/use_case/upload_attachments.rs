@@ -1,8 +1,7 @@
 //! Upload attachments: streams a request's files into the blob store and gives them to a lead, all or none.
 //!
 //! Owns the order of checks and the batch's atomicity. Does not own the rules of files
-//! ([`attachment_rules`](crate::attachment_rules)) nor the reading of a request's parts. What happens from part to
-//! part is in `session`.
+//! ([`attachment_rules`](crate::attachment_rules)) nor the reading of a request's parts. `session` takes the files in.
 
 mod session;
 
@@ -30,8 +29,8 @@ pub enum UploadError {
     /// The request's wrapping or shape.
     #[error(transparent)]
     Request(#[from] RequestFault),
-    /// Bid on or rejected before: the files could no longer be used (decision A10).
-    #[error("the lead is already {0}: it takes no further files")]
+    /// The lead was bid on or rejected: the files could no longer be used (decision A10).
+    #[error("the lead is already {0}: it takes no more files")]
     LeadNotNew(LeadStatus),
     /// A part with another name than `files`.
     #[error("{} was sent in a part named \"{}\": every part must be named \"files\"",
@@ -113,8 +112,8 @@ impl UploadAttachments {
         }
     }
 
-    /// Judges what is known before the body is read, in the order of decision A1: `envelope` is what the
-    /// request's head says of its size and form.
+    /// Checks what is known before the body is read, in the order of decision A1. `envelope` is the result of the
+    /// checks on the request's head: its declared length and its media type.
     pub async fn begin(
         &self,
         caller: &Caller,
