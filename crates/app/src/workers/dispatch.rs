@@ -74,9 +74,9 @@ async fn deliver(service: Arc<Service>, delivery: BegunDelivery) {
         };
         service
             .metrics
-            .delivery(sent.event.into_str(), outcome, sent.since_posting);
+            .delivery(sent.event.as_str(), outcome, sent.since_posting);
         record(&service, &sent).await;
-        tracing::info!(event = sent.event.into_str(), outcome, "webhook sent");
+        tracing::info!(event = sent.event.as_str(), outcome, "webhook sent");
     }
     .instrument(span)
     .await;

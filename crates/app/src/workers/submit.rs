@@ -85,8 +85,8 @@ async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid)
         };
         match outcome {
             Ok(SubmissionOutcome::Ended(status)) => {
-                service.metrics.submission(status.into_str());
-                tracing::info!(outcome = status.into_str(), "bid ended");
+                service.metrics.submission(status.as_str());
+                tracing::info!(outcome = status.as_str(), "bid ended");
             }
             Ok(SubmissionOutcome::Postponed(why)) => {
                 service.metrics.submission("postponed");

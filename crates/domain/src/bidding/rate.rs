@@ -115,7 +115,7 @@ fn hourly_rate(input: OfferInput<'_>, steps: &mut Steps) -> Amount {
             "strategy",
             format!("The rate is chosen by {strategy} (from {source})."),
         )
-        .with("strategy", strategy.into_str()),
+        .with("strategy", strategy.as_str()),
     );
     match strategy {
         HourlyRateStrategy::MatchJobBudget => match_job_budget(input, steps),

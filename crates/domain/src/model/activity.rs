@@ -9,7 +9,7 @@ use super::{ActivityId, ApiKeyId, CampaignId, LeadId, OrganizationId, Timestamp}
 /// The subject of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", const_into_str)]
+#[strum(serialize_all = "snake_case")]
 pub enum ActivityKind {
     /// A bid request, by API or by template.
     Bid,
@@ -67,7 +67,7 @@ impl Actor {
 /// The kinds of actors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", const_into_str)]
+#[strum(serialize_all = "snake_case")]
 pub enum ActorKind {
     /// A program with an API key.
     ApiKey,

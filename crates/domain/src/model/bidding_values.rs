@@ -35,7 +35,7 @@ pub enum BidWithWarning {
     VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", const_into_str)]
+#[strum(serialize_all = "snake_case")]
 pub enum HourlyRateStrategy {
     /// A percentage of the job's budget.
     MatchJobBudget,

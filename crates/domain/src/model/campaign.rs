@@ -21,7 +21,7 @@ use super::{AccountId, BiddingConfig, BlobRef, CampaignId, OrganizationId, Subsc
     VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", const_into_str)]
+#[strum(serialize_all = "snake_case")]
 pub enum CampaignMode {
     /// The service writes and submits the bid.
     Automatic,
@@ -34,7 +34,7 @@ pub enum CampaignMode {
     Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, IntoStaticStr,
 )]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", const_into_str)]
+#[strum(serialize_all = "snake_case")]
 pub enum CampaignState {
     /// Acts on each new job that matches.
     Active,

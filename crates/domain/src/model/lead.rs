@@ -21,7 +21,7 @@ use super::{BiddingConfig, CampaignId, EndStatus, JobId, LeadId, OrganizationId,
     VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", const_into_str)]
+#[strum(serialize_all = "snake_case")]
 pub enum LeadStatus {
     /// Neither bid on nor rejected.
     New,

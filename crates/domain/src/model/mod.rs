@@ -1,4 +1,15 @@
-//! What Bidloop talks about: the specification's resources, their states and their wire forms.
+//! The vocabulary of Bidloop: the specification's resources, their states, and their JSON.
+//!
+//! The model is the ground of the crate. It depends on [`matching`](crate::matching) alone, and holds no decision
+//! beyond a type's own rules:
+//!
+//! - a job and what becomes of it: [`JobPost`], [`Lead`], [`BidRequest`], [`QueuedBid`], [`Proposal`], [`Reason`];
+//! - its owner: [`Campaign`], [`Subscription`], [`ApiKey`], [`WebhookEndpoint`];
+//! - the bidding configuration: [`BiddingConfig`], a layer, and [`EffectiveConfig`], all layers together;
+//! - values: [`UsdCents`], [`Connects`], [`Percentage`], [`Timestamp`], the ids, and [`Secret`];
+//! - what is reported: [`Activity`], [`NewEvent`], [`lead_document`], [`webhook_signature`].
+//!
+//! A type that holds a checked text has `parse`, which returns why it refuses one, and `as_str`.
 
 mod activity;
 mod api_key;
@@ -25,6 +36,7 @@ mod terms;
 mod timestamp;
 mod webhook;
 pub mod webhook_signature;
+mod words;
 
 pub(crate) use activity::details;
 pub use activity::{Activity, ActivityKind, ActivityQuery, Actor, ActorKind};

@@ -27,7 +27,7 @@ pub enum EndStatus {
     Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display, IntoStaticStr, VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case", const_into_str)]
+#[strum(serialize_all = "snake_case")]
 pub enum ReasonCode {
     /// Skipped: the marketplace shows a warning on the job.
     JobWarning,

@@ -27,7 +27,6 @@ pub const PAYLOAD_VERSION: &str = "2026-09-10";
     IntoStaticStr,
     VariantArray,
 )]
-#[strum(const_into_str)]
 pub enum EventKind {
     /// A job matched an active External campaign.
     #[serde(rename = "job.new")]
@@ -130,7 +129,7 @@ impl EventPayload {
 
 /// A delivery's state (decision C5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr)]
-#[strum(serialize_all = "snake_case", const_into_str)]
+#[strum(serialize_all = "snake_case")]
 pub enum DeliveryState {
     /// Not yet tried.
     Pending,

@@ -133,7 +133,7 @@ impl OperateLeads {
             http_status: None,
             dry_run: false,
             message: format!("Lead reopened; it was {was}."),
-            details: Map::from_iter([("reopenedFrom".to_owned(), was.into_str().into())]),
+            details: Map::from_iter([("reopenedFrom".to_owned(), was.as_str().into())]),
         };
         match self.leads.reopen(lead, &entry).await? {
             ReopenLead::Reopened => Ok(()),

@@ -239,7 +239,7 @@ fn a_skipped_or_failed_lead_is_reopened_and_recorded() {
             (&json!("submission"), &json!("new"))
         );
         assert_eq!(line["actor"]["type"], "command");
-        assert_eq!(line["details"]["reopenedFrom"], status.into_str());
+        assert_eq!(line["details"]["reopenedFrom"], status.as_str());
     }
 }
 
@@ -253,7 +253,7 @@ fn a_lead_of_any_other_status_stays_as_it_is() {
     ] {
         let (leads, operate) = operate(status);
         let error = block_on(operate.reopen(&lead(), Actor::command("leads reopen"))).unwrap_err();
-        assert!(error.to_string().contains(status.into_str()), "{error}");
+        assert!(error.to_string().contains(status.as_str()), "{error}");
         assert_eq!(leads.lead.lock().unwrap().status, status);
     }
 }

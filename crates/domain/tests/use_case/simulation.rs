@@ -372,7 +372,7 @@ impl Loop {
             for number in 1..=self.jobs {
                 let lead = lead_id("org_acme", campaign, &number.to_string());
                 if let Some(found) = self.service.stores.leads.find_anywhere(&lead).await.unwrap() {
-                    *counted.entry(found.lead.lead.status.into_str()).or_default() += 1;
+                    *counted.entry(found.lead.lead.status.as_str()).or_default() += 1;
                 }
             }
         }

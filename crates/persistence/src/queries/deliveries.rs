@@ -156,7 +156,7 @@ async fn begin(
         let waiting = deliveries::table
             .filter(deliveries::organization_id.eq(organization.as_str()))
             .filter(deliveries::id.eq_any(&ids))
-            .filter(deliveries::state.eq(DeliveryState::Pending.into_str()))
+            .filter(deliveries::state.eq(DeliveryState::Pending.as_str()))
             .order(deliveries::id)
             .select(DeliveryRow::as_select());
         let waiting: Vec<DeliveryRow> = for_update!(waiting).load(conn).await?;
@@ -179,7 +179,7 @@ async fn begin(
             .filter(deliveries::organization_id.eq(organization.as_str()))
             .filter(deliveries::id.eq_any(sending))
             .set((
-                deliveries::state.eq(DeliveryState::Sending.into_str()),
+                deliveries::state.eq(DeliveryState::Sending.as_str()),
                 deliveries::owner.eq(owner),
                 deliveries::owner_until.eq(deadline.as_millis()),
             ))
@@ -287,10 +287,10 @@ async fn finish(
         DeliveryState::Failed
     };
     let ended = diesel::update(deliveries::table.find((end.organization_id.as_str(), end.id.to_string())))
-        .filter(deliveries::state.eq(DeliveryState::Sending.into_str()))
+        .filter(deliveries::state.eq(DeliveryState::Sending.as_str()))
         .filter(deliveries::owner.eq(owner))
         .set((
-            deliveries::state.eq(state.into_str()),
+            deliveries::state.eq(state.as_str()),
             deliveries::reason.eq(end.reason.as_deref()),
             deliveries::ended_at.eq(activity.at.as_millis()),
         ))
@@ -358,7 +358,7 @@ async fn fail(
     let activity = delivery_activity(&facts, &end, message, now);
     diesel::update(deliveries::table.find((row.organization_id.as_str(), row.id.as_str())))
         .set((
-            deliveries::state.eq(DeliveryState::Failed.into_str()),
+            deliveries::state.eq(DeliveryState::Failed.as_str()),
             deliveries::reason.eq(ending.reason()),
             deliveries::ended_at.eq(now.as_millis()),
         ))

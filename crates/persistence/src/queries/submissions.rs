@@ -355,7 +355,7 @@ async fn load_claimed(
             .filter(sql::<Bool>("bids.status IN ('queued', 'submitted')"))
             .filter(
                 bids::status
-                    .eq(LeadStatus::Submitted.into_str())
+                    .eq(LeadStatus::Submitted.as_str())
                     .or(accepted_earlier),
             ),
     ))
@@ -411,7 +411,7 @@ async fn end(conn: &mut Conn, finish: &FinishBid, held: &Held) -> Result<bool, F
         .filter(sql::<Bool>("bids.status = 'queued'"))
         .filter(bids::lease_owner.eq(&held.owner))
         .set((
-            bids::status.eq(end.status.into_str()),
+            bids::status.eq(end.status.as_str()),
             bids::answer_outstanding.eq(false),
             bids::attempts.eq(bids::attempts + 1),
             bids::lease_owner.eq(None::<String>),
@@ -434,7 +434,7 @@ async fn end(conn: &mut Conn, finish: &FinishBid, held: &Held) -> Result<bool, F
     }
     diesel::update(leads::table.find((lead.organization_id.as_str(), lead.id.as_str())))
         .set((
-            leads::status.eq(end.status.into_str()),
+            leads::status.eq(end.status.as_str()),
             leads::reason.eq(end.reason.clone().map(Json)),
             leads::proposal_id.eq(end.proposal_id.clone().map(FreeText).or(lead.proposal_id)),
         ))

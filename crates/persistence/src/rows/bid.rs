@@ -59,7 +59,7 @@ impl NewBidRow {
             queued_at: bid.queued_at.as_millis(),
             period_start: period.start.as_millis(),
             deadline: bid.deadline.as_millis(),
-            status: LeadStatus::Queued.into_str(),
+            status: LeadStatus::Queued.as_str(),
             next_attempt_at: bid.queued_at.as_millis(),
             attempts: 0,
             answer_outstanding: false,

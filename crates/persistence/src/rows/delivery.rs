@@ -28,13 +28,13 @@ impl NewDeliveryRow {
             endpoint_id: endpoint.to_string(),
             campaign_id: event.campaign_id.to_string(),
             lead_id: event.lead_id.to_string(),
-            event: event.payload.kind().into_str(),
+            event: event.payload.kind().as_str(),
             data: match &event.payload {
                 EventPayload::JobNew => None,
                 EventPayload::BidComplete(data) => Some(data.clone()),
             },
             created_at: at.as_millis(),
-            state: DeliveryState::Pending.into_str(),
+            state: DeliveryState::Pending.as_str(),
         }
     }
 }

@@ -42,7 +42,7 @@ impl LeadRow {
             campaign_id: campaign.to_string(),
             job_id: job.to_string(),
             created_at: created_at.as_millis(),
-            status: LeadStatus::New.into_str().to_owned(),
+            status: LeadStatus::New.as_str().to_owned(),
             reason: None,
             rejection_reason: None,
             proposal_id: None,

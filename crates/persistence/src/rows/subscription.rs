@@ -21,7 +21,7 @@ pub(crate) struct SubscriptionRow {
 impl SubscriptionRow {
     pub(crate) fn new(subscription: &Subscription) -> Self {
         Self {
-            subscription_status: subscription.status.into_str().to_owned(),
+            subscription_status: subscription.status.as_str().to_owned(),
             collection_paused: subscription.collection_paused,
             period_start: subscription.period_start.as_millis(),
             period_end: subscription.period_end.as_millis(),

@@ -124,7 +124,7 @@ fn null_sets_an_optional_field_to_what_it_is_without_one() {
         &first,
         &json!({"id": "c", "state": null, "bidderAccountId": null, "filters": [{"id": "f", "name": null}]}),
     );
-    assert_eq!((after.state.into_str(), after.account_id), ("paused", None));
+    assert_eq!((after.state.as_str(), after.account_id), ("paused", None));
     assert_eq!(after.filters[0].name, "f");
 }
 

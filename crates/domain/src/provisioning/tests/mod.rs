@@ -115,7 +115,7 @@ fn what_is_left_out_takes_its_default() {
     assert!(o.webhooks[0].endpoint.active);
     assert_eq!(o.webhooks[0].endpoint.events.len(), 2);
     let campaign = &o.campaigns[0];
-    assert_eq!(campaign.state.into_str(), "paused");
+    assert_eq!(campaign.state.as_str(), "paused");
     assert_eq!(
         (campaign.filters[0].name.as_str(), &campaign.filters[0].body),
         ("f", &json!({}))

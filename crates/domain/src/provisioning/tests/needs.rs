@@ -26,7 +26,7 @@ fn with_active(mode: &str, own: &[Value], of_organization: &[Value]) -> World {
 }
 
 fn state_of(world: &World) -> &'static str {
-    world.organizations[0].campaigns[0].state.into_str()
+    world.organizations[0].campaigns[0].state.as_str()
 }
 
 #[test]

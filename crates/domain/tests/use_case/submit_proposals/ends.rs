@@ -26,10 +26,10 @@ fn poor(connects: u64) -> FakeAccount {
 
 async fn assert_ended(service: &Service, lead: &LeadId, status: LeadStatus, code: &str) {
     let stored = service.context(lead).await.lead.lead;
-    let reason = stored.reason.map(|reason| reason.code.into_str());
+    let reason = stored.reason.map(|reason| reason.code.as_str());
     assert_eq!((stored.status, reason), (status, Some(code)));
     let entry = service.activities(ActivityKind::Submission).await.remove(0);
-    assert_eq!(entry.outcome, status.into_str());
+    assert_eq!(entry.outcome, status.as_str());
     assert_eq!(entry.details["reason"]["code"], code);
     assert_eq!(service.bid_complete().await["reason"]["code"], code);
 }
@@ -245,7 +245,7 @@ async fn a_job_taken_through_another_lead_ends_the_same_way_without_asking() {
         .unwrap();
     let reason = found.lead.lead.reason.unwrap();
     assert_eq!(
-        (found.lead.lead.status, reason.code.into_str()),
+        (found.lead.lead.status, reason.code.as_str()),
         (LeadStatus::Failed, "already_applied")
     );
     assert_eq!(found.lead.lead.proposal_id, None);

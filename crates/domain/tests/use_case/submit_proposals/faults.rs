@@ -29,7 +29,7 @@ async fn wait_until_due(service: &Service) -> Duration {
 
 async fn reason(service: &Service, lead: &LeadId) -> Option<&'static str> {
     let reason = service.context(lead).await.lead.lead.reason;
-    reason.map(|reason| reason.code.into_str())
+    reason.map(|reason| reason.code.as_str())
 }
 
 #[tokio::test]

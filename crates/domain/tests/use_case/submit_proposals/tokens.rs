@@ -13,7 +13,7 @@ use crate::stepping::{pass, stepping_submitter};
 
 async fn reason(service: &Service, lead: &LeadId) -> Option<&'static str> {
     let reason = service.context(lead).await.lead.lead.reason;
-    reason.map(|reason| reason.code.into_str())
+    reason.map(|reason| reason.code.as_str())
 }
 
 /// Three bids of one account, the last one second after the others.

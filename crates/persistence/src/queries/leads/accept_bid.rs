@@ -65,7 +65,7 @@ pub(super) async fn accept_bid(
             .set(quota_usage::used.eq(quota_usage::used + 1)),
         diesel::insert_into(bids::table).values(row),
         diesel::update(leads::table.find((organization, bid.lead_id.as_str()))).set((
-            leads::status.eq(LeadStatus::Queued.into_str()),
+            leads::status.eq(LeadStatus::Queued.as_str()),
             leads::bid_id.eq(bid.id.to_string()),
         )),
         diesel::insert_into(activities::table)

@@ -167,7 +167,7 @@ async fn reject(
     }
     diesel::update(leads::table.find((organization.as_str(), lead.as_str())))
         .set((
-            leads::status.eq(LeadStatus::Rejected.into_str()),
+            leads::status.eq(LeadStatus::Rejected.as_str()),
             leads::rejection_reason.eq(reason),
         ))
         .execute(conn)
@@ -241,7 +241,7 @@ async fn reopen(conn: &mut Conn, lead: &LeadId, activity: &Activity) -> Result<R
     }
     diesel::update(leads::table.find((organization.as_str(), lead.as_str())))
         .set((
-            leads::status.eq(LeadStatus::New.into_str()),
+            leads::status.eq(LeadStatus::New.as_str()),
             leads::reason.eq(None::<&str>),
         ))
         .execute(conn)
