@@ -98,13 +98,6 @@ impl PostgresServer {
         self.throw_away.as_ref().map(|server| server.pid)
     }
 
-    /// Where this benchmark's own server is reached over its Unix socket, in the words of its clients.
-    pub(super) fn socket(&self) -> Option<String> {
-        let folder = self.throw_away.as_ref()?.folder.path().display();
-        let (_, port) = self.url.strip_suffix("/postgres")?.rsplit_once(':')?;
-        Some(format!("host={folder} port={port} user=bidloop dbname=postgres"))
-    }
-
     /// Makes an empty database.
     pub(super) fn create_database(&self) -> Result<PostgresDatabase<'_>> {
         let name = format!("bidloop_benchmark_{}", std::process::id());

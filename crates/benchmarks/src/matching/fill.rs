@@ -10,8 +10,8 @@ use bidloop_domain::matching::{CompiledFilter, FilterIndex, JobSignature, MatchS
 use bidloop_domain::model::{JobPost, SavedFilter};
 use serde_json::{Value, json};
 
-use super::super::workload::{Filters, Jobs, Kind};
-use super::posts::now_ms;
+use super::posts::{now_ms, served};
+use super::workload::{Filters, Jobs, Kind};
 use super::world::{EVERYTHING, ORGANIZATION, World, organization};
 use crate::report::progress;
 
@@ -150,7 +150,7 @@ fn batch(number: usize, first: i64, changes: &[Change]) -> Result<Batch> {
         let place = i64::try_from(place)?;
         let id = format!("18{place:016}");
         let posted_at = first + place * APART_MS;
-        let json = job.served(&id, posted_at).to_string();
+        let json = served(&job, &id, posted_at).to_string();
         let prepared = PreparedJob::new(&parse(&json)?.facts());
         for (count, change) in batch.matches.iter_mut().zip(changes) {
             *count += u64::from(change.compiled.matches(&prepared));
@@ -174,10 +174,7 @@ pub(super) fn parse(json: &str) -> Result<JobPost> {
 fn changes() -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     for (name, kind, of_a_million) in [("narrow", Kind::Selective, 300), ("wide", Kind::Wide, 20_000)] {
-        let candidates: Vec<Value> = Filters::new(kind, 51, &[])
-            .take(CANDIDATES)
-            .map(|filter| serde_json::from_str(&filter.stored()))
-            .collect::<Result<_, _>>()?;
+        let candidates: Vec<Value> = Filters::new(kind, 51, &[]).take(CANDIDATES).collect();
         let mut index = FilterIndex::new();
         for (place, filter) in candidates.iter().enumerate() {
             index.insert(place, &compiled(filter)?)?;
@@ -185,7 +182,7 @@ fn changes() -> Result<Vec<Change>> {
         let mut found = vec![0_usize; CANDIDATES];
         let mut scratch = MatchScratch::default();
         for job in Jobs::new(TRIAL_SEED).take(TRIALS) {
-            let job = PreparedJob::new(&parse(&job.served("trial", 0).to_string())?.facts());
+            let job = PreparedJob::new(&parse(&served(&job, "trial", 0).to_string())?.facts());
             index.for_each_match(&job, &mut scratch, |place| found[*place] += 1);
         }
         let sought = of_a_million * TRIALS / 1_000_000;

@@ -3,10 +3,9 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::super::workload::{Filter, Filters, Kind};
+use super::workload::{Filters, Kind};
 use super::world::subscription;
 
 const ORGANIZATIONS: usize = 1_000;
@@ -24,19 +23,22 @@ const TWO_GROUPS_ONE_IN: usize = 4;
 pub(super) const EDITED: [&str; 3] = ["organization_0", "edited", "edited"];
 
 /// What `bidloop apply` is given, one after the other: whoever applies holds up everybody else who writes.
-pub(super) fn documents(receiver: SocketAddr) -> Result<Vec<Value>> {
+pub(super) fn documents(receiver: SocketAddr) -> Vec<Value> {
     let mut filters = wanted();
     let mut organizations = Vec::with_capacity(ORGANIZATIONS);
     for number in 0..ORGANIZATIONS {
         let mut campaigns = Vec::with_capacity(CAMPAIGNS + 1);
         for campaign in 0..CAMPAIGNS {
-            let filters = filters.by_ref().take(FILTERS).enumerate().map(|(place, filter)| {
-                let mut filter: Value = serde_json::from_str(&filter.stored())?;
-                filter["id"] = json!(format!("filter_{campaign}_{place}"));
-                filter["name"] = json!("A filter");
-                Ok(filter)
-            });
-            let filters = filters.collect::<Result<Vec<Value>>>()?;
+            let filters = filters
+                .by_ref()
+                .take(FILTERS)
+                .enumerate()
+                .map(|(place, mut filter)| {
+                    filter["id"] = json!(format!("filter_{campaign}_{place}"));
+                    filter["name"] = json!("A filter");
+                    filter
+                });
+            let filters: Vec<Value> = filters.collect();
             campaigns.push(active(&format!("campaign_{campaign}"), &filters));
         }
         if number == 0 {
@@ -51,9 +53,9 @@ pub(super) fn documents(receiver: SocketAddr) -> Result<Vec<Value>> {
         }));
     }
     let together = organizations.chunks(ORGANIZATIONS_AT_ONCE);
-    Ok(together
+    together
         .map(|organizations| json!({"organizations": organizations}))
-        .collect())
+        .collect()
 }
 
 /// The change of the edited filter: from now on it asks for this word.
@@ -77,10 +79,13 @@ fn active(id: &str, filters: &[Value]) -> Value {
     json!({"id": id, "name": id, "mode": "external", "state": "active", "filters": filters})
 }
 
-fn wanted() -> impl Iterator<Item = Filter> {
+fn wanted() -> impl Iterator<Item = Value> {
     let mut two_groups = 0;
     Filters::new(Kind::Selective, 22, &[]).filter(move |filter| {
-        two_groups += usize::from(filter.groups.len() == 2);
-        filter.groups.len() > 2 || two_groups % TWO_GROUPS_ONE_IN == 0
+        let groups = filter["keywords"]
+            .as_str()
+            .map_or(0, |keywords| keywords.matches('(').count());
+        two_groups += usize::from(groups == 2);
+        groups > 2 || two_groups % TWO_GROUPS_ONE_IN == 0
     })
 }

@@ -58,7 +58,7 @@ impl<'s> Ingesting<'s> {
     ) -> Result<Self> {
         let world = World::new(program, server)?;
         let receiver = Receiver::open(world.marketplace.runtime())?;
-        let documents = saved_filters::documents(receiver.address)?;
+        let documents = saved_filters::documents(receiver.address);
         progress(&format!("applying {COUNT} filters"));
         let started = Instant::now();
         for document in documents {

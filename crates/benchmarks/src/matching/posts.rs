@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::super::workload::Jobs;
+use super::workload::{Job, Jobs};
 use crate::marketplace::Marketplace;
 
 /// How often a steady stream brings something.
@@ -52,11 +52,21 @@ impl Posts {
         let posted_at = now_ms();
         let posts = self.drawn.by_ref().take(count);
         let posts: Vec<Value> = posts
-            .map(|(number, job)| job.served(&format!("{}{number:016}", self.seed), posted_at))
+            .map(|(number, job)| served(&job, &format!("{}{number:016}", self.seed), posted_at))
             .collect();
         ensure!(posts.len() == count, "there are no more jobs");
         Ok(posts)
     }
+}
+
+/// A job as the marketplace serves it. `posted_at` is in UNIX milliseconds.
+pub(super) fn served(job: &Job, id: &str, posted_at: i64) -> Value {
+    json!({
+        "id": id, "ciphertext": format!("~{id}"), "url": format!("/jobs/{id}"), "postedAt": posted_at,
+        "title": job.title, "description": job.description, "category": job.category,
+        "metadata": {"paymentType": "Hourly", "hourlyRate": {"min": job.rate, "max": job.rate}},
+        "clientInfo": {"isPaymentVerified": job.payment_verified, "country": job.country},
+    })
 }
 
 /// Now, UNIX milliseconds: what a post says that has just been put up.

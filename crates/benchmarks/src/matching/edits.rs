@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use super::super::clock::median;
-use super::super::workload::Jobs;
 use super::ingest::{Drained, Ingesting};
-use super::posts::{Posts, now_ms, stream};
+use super::median;
+use super::posts::{Posts, now_ms, served, stream};
 use super::saved_filters::{EDITED, edit, word};
+use super::workload::Jobs;
 use super::world::World;
 use crate::report::{Report, Row, progress};
 
@@ -72,8 +72,8 @@ fn holds(world: &World<'_>, number: usize, jobs: &mut Jobs) -> Result<bool> {
     let ids = wanted.map(|wanted| format!("edit{number}asks{wanted}"));
     let posts = wanted.iter().zip(&ids).map(|(wanted, id)| {
         let mut job = jobs.next().context("no more jobs")?;
-        job.words.push(word(*wanted));
-        Ok(job.served(id, now_ms()))
+        job.description = format!("{} {}", job.description, word(*wanted));
+        Ok(served(&job, id, now_ms()))
     });
     world.marketplace.publish(posts.collect::<Result<Vec<_>>>()?)?;
     let started = Instant::now();

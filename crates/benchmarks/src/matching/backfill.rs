@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use bidloop_domain::matching::PreparedJob;
 
-use super::super::clock::median;
 use super::fill::{Change, parse};
+use super::median;
 use super::metrics::Metrics;
 use super::posts::{Posts, stream};
 use super::world::{World, filter_change};

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 
-use super::super::clock::median;
+use super::median;
 use super::world::{EVERYTHING, World};
 use crate::http::{self, Connection};
 use crate::report::{Report, Row, progress};
