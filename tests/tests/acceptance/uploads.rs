@@ -91,6 +91,7 @@ fn a_batch_with_a_faulty_file_changes_nothing(kind: Kind) {
         text("KEPT.txt", "a duplicate name"),
         text("empty.txt", ""),
         text("script.sh", "#!/bin/sh"),
+        text("script.txt", "\u{feff}\n@ECHO OFF\r\n"),
         text("noextension", "x"),
         Upload {
             name: "program.exe",
@@ -141,7 +142,10 @@ fn a_batch_with_a_faulty_file_changes_nothing(kind: Kind) {
     }
     api.upload(&upload, &[]).expect(400);
     let now = api
-        .upload(&upload, &[text("good.txt", "good")])
+        .upload(
+            &upload,
+            &[text("good.txt", "Start 50% now, 50% later; net 30 days.")],
+        )
         .expect(200)
         .json();
     assert_eq!(now.as_array().unwrap().len(), 2, "{now}");
