@@ -213,12 +213,12 @@ impl Operations {
                 ids: Arc::clone(&ids),
                 signal: Arc::new(Wakes::default()),
             },
-            manage_api_keys: ManageApiKeys::new(
-                Arc::clone(&stores.api_keys),
-                Arc::clone(&stores.provisioning),
-                Arc::clone(&clock),
-                Arc::clone(&ids),
-            ),
+            manage_api_keys: ManageApiKeys {
+                keys: Arc::clone(&stores.api_keys),
+                organizations: Arc::clone(&stores.provisioning),
+                clock: Arc::clone(&clock),
+                entropy: Arc::clone(&ids),
+            },
             operate_leads: OperateLeads::new(
                 Arc::clone(&stores.leads),
                 Arc::clone(&clock),

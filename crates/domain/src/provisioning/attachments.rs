@@ -1,10 +1,9 @@
-//! A campaign's attachments as the file describes them (decision A9). Their content is none of the file's: the use
-//! case reads it.
+//! A campaign's attachments as the file describes them (decision A9). The use case reads their content.
 
 use std::collections::HashSet;
 
 use super::faults::Path;
-use super::fields::{Field, Fields, replaced_list};
+use super::fields::{Field, Fields, Null};
 use super::values;
 use crate::attachment_rules::{ContentType, FileFault, FileName, MAX_FILES};
 
@@ -21,17 +20,14 @@ pub(crate) struct AttachmentEntry {
 /// Reads the list. A faulty list or entry gives no attachment.
 pub(super) fn read_attachments(fields: &mut Fields<'_, '_>) -> Field<Vec<AttachmentEntry>> {
     let mut names = HashSet::new();
-    let attachments = replaced_list(fields, "attachments", |fields| {
+    let entries = fields.objects("attachments", Null::Unsets, |fields| {
         let name = fields.indispensable("name", |value| {
             FileName::parse(&values::text(value)?).map_err(|fault| fault.to_string())
         });
         if let Some(name) = &name
             && !names.insert(name.comparison_key())
         {
-            fields.fault(
-                "name",
-                "is the name of a file above already: names are compared without regard to case",
-            );
+            fields.fault("name", "is the name of another file above: case is ignored");
         }
         let declared = fields.indispensable("contentType", values::words);
         let source = fields.indispensable("path", values::words);
@@ -53,6 +49,7 @@ pub(super) fn read_attachments(fields: &mut Fields<'_, '_>) -> Field<Vec<Attachm
             }
         }
     });
+    let attachments = entries.map(|entries| entries.into_iter().flatten().flatten().collect::<Vec<_>>());
     if let Field::Given(files) = &attachments
         && files.len() > MAX_FILES
     {

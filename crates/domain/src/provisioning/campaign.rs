@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::attachments::read_attachments;
 use super::faults::path_to;
-use super::fields::{Field, Fields, Null, replaced_list};
+use super::fields::{Field, Fields, Null};
 use super::reconcile::{Current, Entity, Entry, Planner, Target, merged};
 use super::records::{CampaignRecord, ProvisioningChange};
 use super::report::EntityKind;
@@ -197,19 +197,20 @@ fn answers(
     template: impl Fn(&Value) -> Result<String, String>,
 ) -> Field<Vec<AnswerTemplate>> {
     let mut questions = HashSet::new();
-    replaced_list(fields, "answers", |fields| {
+    let entries = fields.objects("answers", Null::Unsets, |fields| {
         let question = fields.indispensable("question", values::words);
         let answer = fields.indispensable("answer", &template);
         if let Some(question) = &question
             && !questions.insert(question.clone())
         {
-            fields.fault("question", "is answered by an entry above already");
+            fields.fault("question", "is answered by another entry above");
         }
         Some(AnswerTemplate {
             question: question?,
             answer: answer?,
         })
-    })
+    });
+    entries.map(|entries| entries.into_iter().flatten().flatten().collect())
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! What differs between the kinds of entities: users, API keys, bidder accounts, webhooks and filters.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::faults::path_to;
-use super::fields::{Field, Fields, Null, wrong_type};
+use super::fields::{Field, Fields, Null};
 use super::reconcile::{Current, Entity, Entry, Planner, Target};
 use super::records::{AccountRecord, FilterRecord, ProvisioningChange, UserRecord, WebhookRecord};
 use super::report::EntityKind;
@@ -103,7 +104,7 @@ impl Entity for (ApiKeyRecord, ApiKeyHash) {
         };
         let holder = (owner.organization.clone(), Some(id.clone()));
         if *planner.key_owners.entry(hash.clone()).or_insert(holder.clone()) != holder {
-            let message = "is another key's already: every entry needs a key of its own";
+            let message = "is in use by another key: every entry needs its own key";
             entry.fields.fault("key", message);
         }
         let mut record = match entry.current.known() {
@@ -240,32 +241,23 @@ impl Entity for WebhookRecord {
 
 /// In a fixed order and once each, so that the order in the file changes nothing.
 fn events(fields: &mut Fields<'_, '_>) -> Field<Vec<EventKind>> {
-    let list = fields.field("events", Null::Refused, |value| match value {
-        Value::Array(entries) if entries.is_empty() => {
-            Err("must name at least one event: \"job.new\", \"bid_complete\"".to_owned())
-        }
-        Value::Array(entries) => Ok(entries),
-        other => Err(wrong_type("a list", other)),
+    let list = fields.list("events", Null::Refused, |value, path, faults| {
+        values::event(value)
+            .map_err(|message| faults.push(&path, message))
+            .ok()
     });
-    let entries = match list {
-        Field::Given(entries) => entries,
-        Field::Unmentioned => return Field::Unmentioned,
-        Field::Unset | Field::Faulty => return Field::Faulty,
+    let Field::Given(entries) = list else {
+        return list.map(|_| Vec::new());
     };
-    let path = path_to(&fields.path, "events");
-    let mut events = Vec::with_capacity(2);
-    for (index, entry) in entries.iter().enumerate() {
-        match values::event(entry) {
-            Ok(event) => events.push(event),
-            Err(message) => fields.faults.push(&path_to(&path, &index.to_string()), message),
-        }
-    }
-    if events.len() < entries.len() {
+    if entries.is_empty() {
+        fields.fault(
+            "events",
+            "must name at least one event: \"job.new\", \"bid_complete\"",
+        );
         return Field::Faulty;
     }
-    events.sort_unstable();
-    events.dedup();
-    Field::Given(events)
+    let events: Option<BTreeSet<EventKind>> = entries.into_iter().collect();
+    events.map_or(Field::Faulty, |events| Field::Given(events.into_iter().collect()))
 }
 
 impl Entity for (CampaignId, FilterRecord) {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::model::ShapeFault;
+use crate::model::FieldError;
 
 /// Names and indexes (as decimal digits) from the document down to a value.
 pub(crate) type Path = Vec<String>;
@@ -19,7 +19,7 @@ const WHOLE_DOCUMENT: &str = "document";
 
 /// What is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Faults(Vec<ShapeFault>);
+pub(crate) struct Faults(Vec<FieldError>);
 
 impl Faults {
     /// Adds a fault at `path`; an empty one stands for the whole document.
@@ -30,11 +30,11 @@ impl Faults {
             path.to_vec()
         };
         let message = message.as_ref().to_owned();
-        self.0.push(ShapeFault { path, message });
+        self.0.push(FieldError { path, message });
     }
 
     /// Adds faults whose paths start at the document.
-    pub(crate) fn push_all(&mut self, faults: impl IntoIterator<Item = ShapeFault>) {
+    pub(crate) fn push_all(&mut self, faults: impl IntoIterator<Item = FieldError>) {
         for fault in faults {
             self.push(&fault.path, fault.message);
         }
@@ -45,7 +45,7 @@ impl Faults {
     }
 
     /// All faults: by path, entries of a list in their order, and faults of one value in the order found.
-    pub(crate) fn into_sorted(mut self) -> Vec<ShapeFault> {
+    pub(crate) fn into_sorted(mut self) -> Vec<FieldError> {
         self.0.sort_by(|one, other| by_path(&one.path, &other.path));
         self.0
     }

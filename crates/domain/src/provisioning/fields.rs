@@ -8,9 +8,9 @@ use crate::model::closest;
 /// What a file says of one field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Field<T> {
-    /// Nothing: what stands is left alone.
+    /// Nothing: the current value stays.
     Unmentioned,
-    /// An explicit null: what stands is unset.
+    /// An explicit null: the current value is removed.
     Unset,
     /// A value.
     Given(T),
@@ -18,20 +18,13 @@ pub(super) enum Field<T> {
     Faulty,
 }
 
-/// A list of entities, merged by id.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Listed<T> {
-    /// Whether all of it could be read; entities may be missing from `entries` otherwise.
-    pub(super) whole: bool,
-    /// In the file's order.
-    pub(super) entries: Vec<T>,
-}
-
-impl<T> Default for Listed<T> {
-    fn default() -> Self {
-        Self {
-            whole: true,
-            entries: Vec::new(),
+impl<T> Field<T> {
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Field<U> {
+        match self {
+            Self::Unmentioned => Field::Unmentioned,
+            Self::Unset => Field::Unset,
+            Self::Given(value) => Field::Given(change(value)),
+            Self::Faulty => Field::Faulty,
         }
     }
 }
@@ -45,7 +38,7 @@ pub(super) enum Null {
     Refused,
 }
 
-/// The fields of one JSON object while they are read: what has been asked for is known, the rest is refused.
+/// The fields of one JSON object while they are read. Fields that nobody asked for are refused.
 #[derive(Debug)]
 pub(super) struct Fields<'v, 'f> {
     pub(super) object: &'v Map<String, Value>,
@@ -139,29 +132,36 @@ impl<'v, 'f> Fields<'v, 'f> {
         }
     }
 
-    /// A list of objects. A null is refused: entities are removed one by one.
-    pub(super) fn entities<T>(
+    /// A list whose entries `read` reads, each with its path. An entry without a result is faulty.
+    pub(super) fn list<T>(
         &mut self,
         name: &'static str,
-        mut read: impl FnMut(&mut Fields<'v, '_>) -> T,
-    ) -> Listed<T> {
-        let Some(value) = self.raw(name) else {
-            return Listed::default();
-        };
-        let mut listed = Listed::default();
-        let Value::Array(entries) = value else {
-            self.fault(name, wrong_type("a list", value));
-            listed.whole = false;
-            return listed;
-        };
+        null: Null,
+        mut read: impl FnMut(&'v Value, Path, &mut Faults) -> Option<T>,
+    ) -> Field<Vec<Option<T>>> {
+        let entries = self.field(name, null, |value| {
+            value.as_array().ok_or_else(|| wrong_type("a list", value))
+        });
         let path = path_to(&self.path, name);
-        for (index, entry) in entries.iter().enumerate() {
-            match Fields::of(entry, path_to(&path, &index.to_string()), self.faults) {
-                Some(mut fields) => listed.entries.push(fields.read_all(&mut read)),
-                None => listed.whole = false,
-            }
-        }
-        listed
+        entries.map(|entries| {
+            let paths = (0..).map(|index: usize| path_to(&path, &index.to_string()));
+            let entries = entries.iter().zip(paths);
+            entries
+                .map(|(entry, path)| read(entry, path, self.faults))
+                .collect()
+        })
+    }
+
+    /// A list of objects.
+    pub(super) fn objects<T>(
+        &mut self,
+        name: &'static str,
+        null: Null,
+        mut read: impl FnMut(&mut Fields<'v, '_>) -> T,
+    ) -> Field<Vec<Option<T>>> {
+        self.list(name, null, |entry, path, faults| {
+            Fields::of(entry, path, faults).map(|mut fields| fields.read_all(&mut read))
+        })
     }
 
     /// Reads the object with `read` and refuses the fields that it did not ask for.
@@ -172,7 +172,7 @@ impl<'v, 'f> Fields<'v, 'f> {
         result
     }
 
-    /// Takes every field that was not asked for: those of a body beside which the entity's own fields stand.
+    /// Takes every field that was not asked for.
     pub(super) fn take_others(&mut self) -> Map<String, Value> {
         self.others_are_taken = true;
         self.object
@@ -199,32 +199,6 @@ impl<'v, 'f> Fields<'v, 'f> {
             self.fault(name, message);
         }
     }
-}
-
-/// A list that the file replaces as a whole: its good entries. Where one is faulty, so is the file, and nothing
-/// comes of them.
-pub(super) fn replaced_list<'v, T>(
-    fields: &mut Fields<'v, '_>,
-    name: &'static str,
-    mut read: impl FnMut(&mut Fields<'v, '_>) -> Option<T>,
-) -> Field<Vec<T>> {
-    let list = fields.field(name, Null::Unsets, |value| match value {
-        Value::Array(entries) => Ok(entries),
-        other => Err(wrong_type("a list", other)),
-    });
-    let entries = match list {
-        Field::Given(entries) => entries,
-        Field::Unmentioned => return Field::Unmentioned,
-        Field::Unset => return Field::Unset,
-        Field::Faulty => return Field::Faulty,
-    };
-    let path = path_to(&fields.path, name);
-    let mut good = Vec::new();
-    for (index, entry) in entries.iter().enumerate() {
-        let fields = Fields::of(entry, path_to(&path, &index.to_string()), fields.faults);
-        good.extend(fields.and_then(|mut fields| fields.read_all(&mut read)));
-    }
-    Field::Given(good)
 }
 
 /// The fault of a value of another type.

@@ -44,7 +44,7 @@ impl Planner<'_> {
         self.accounts = state.accounts.keys().cloned().collect();
         self.list(fields, "webhooks", &mut state.webhooks, scope);
         let (mut seen, mut entries) = (HashSet::new(), BTreeMap::new());
-        fields.entities("campaigns", |fields| {
+        fields.objects("campaigns", Null::Refused, |fields| {
             entries.extend(self.campaign(fields, state, scope, &mut seen));
         });
         let Some(id) = id else { return };

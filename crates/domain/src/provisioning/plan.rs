@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::current_state::CurrentState;
 use super::faults::Path;
-use super::fields::Fields;
+use super::fields::{Fields, Null};
 use super::lookups::Provided;
 use super::peek::{id_of, objects};
 use super::reconcile::{KeyOwners, Planner};
@@ -14,7 +14,7 @@ use super::records::{OrganizationRecord, ProvisioningChange};
 use super::report::ProvisioningReport;
 use super::requirements::{MissingRequirements, missing_requirements};
 use super::values;
-use crate::model::{ApiKeyHash, OrganizationId, ShapeFault};
+use crate::model::{ApiKeyHash, FieldError, OrganizationId};
 
 /// What a file leads to.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub(crate) fn plan(
     organizations: Vec<OrganizationRecord>,
     taken_key_hashes: &[(ApiKeyHash, OrganizationId)],
     provided: &Provided<'_>,
-) -> Result<Plan, Vec<ShapeFault>> {
+) -> Result<Plan, Vec<FieldError>> {
     let mut planner = Planner {
         provided,
         report: ProvisioningReport::default(),
@@ -66,12 +66,12 @@ pub(crate) fn plan(
     let mut faults = provided.faults.clone();
     if let Some(mut fields) = Fields::of(file, Path::new(), &mut faults) {
         fields.read_all(|fields| {
-            fields.entities("organizations", |fields| {
+            fields.objects("organizations", Null::Refused, |fields| {
                 let id = fields.indispensable("id", values::id(OrganizationId::parse));
                 let (mut state, missing) = id.as_ref().and_then(|id| states.remove(id)).unwrap_or_default();
                 let repeated = id.as_ref().filter(|id| !seen.insert((*id).clone()));
                 if let Some(id) = repeated {
-                    fields.fault("id", format!("\"{id}\" stands twice in this list"));
+                    fields.fault("id", format!("\"{id}\" appears twice in this list"));
                 }
                 let id = id.as_ref().filter(|_| repeated.is_none());
                 planner.organization(fields, id, &mut state, &missing);

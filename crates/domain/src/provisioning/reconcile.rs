@@ -183,7 +183,7 @@ pub(super) struct Target<'a, Id> {
 /// The entities of one kind that an organization has, by [`Entity::key`].
 pub(super) type Entities<T> = BTreeMap<String, T>;
 
-/// An entry of the file that was gone through.
+/// An entry of the file that has been planned.
 #[derive(Debug)]
 pub(super) struct Planned<T: Entity> {
     pub(super) id: Option<T::Id>,
@@ -195,7 +195,7 @@ pub(super) struct Planned<T: Entity> {
 /// The organization that has a key, and the id of the key if the file may change it.
 pub(super) type KeyOwners = HashMap<ApiKeyHash, (OrganizationId, Option<ApiKeyId>)>;
 
-/// Collects the changes and the report while the file is gone through.
+/// Collects the changes and the report while it goes through the file.
 pub(super) struct Planner<'a> {
     pub(super) provided: &'a Provided<'a>,
     pub(super) report: ProvisioningReport,
@@ -220,10 +220,17 @@ impl Planner<'_> {
         scope: Scope<'_>,
     ) {
         let mut seen = HashSet::new();
-        let list = fields.entities(name, |fields| self.entry(fields, entities, scope, &mut seen));
-        let is_faulty = |entry: &Planned<T>| entry.id.is_none() || entry.after.is_none() && !entry.absent;
+        let list = fields.objects(name, Null::Refused, |fields| {
+            let planned = self.entry(fields, entities, scope, &mut seen);
+            planned.id.is_some() && (planned.absent || planned.after.is_some())
+        });
+        let is_read = match list {
+            Field::Given(entries) => entries.into_iter().all(|is_read| is_read == Some(true)),
+            Field::Unmentioned => true,
+            Field::Unset | Field::Faulty => false,
+        };
         if let Scope::Planned(owner) = scope
-            && (!list.whole || list.entries.iter().any(is_faulty))
+            && !is_read
         {
             self.unread.insert((T::KIND, owner.campaign.cloned()));
         }
@@ -247,7 +254,7 @@ impl Planner<'_> {
         {
             fields.fault(
                 T::ID_FIELD,
-                format!("{} stands twice in this list", values::shown(key)),
+                format!("{} appears twice in this list", values::shown(key)),
             );
         }
         let after = match (&id, key, scope) {
@@ -319,7 +326,7 @@ impl Planner<'_> {
     pub(super) fn random(&self, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<[u8; 32]> {
         let random = self.provided.random.get(&path_to(&fields.path, name)).copied();
         if random.is_none() {
-            fields.fault(name, "could not be made: apply again");
+            fields.fault(name, "could not be generated: apply again");
         }
         random
     }

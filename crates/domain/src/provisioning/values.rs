@@ -1,20 +1,20 @@
-//! Single values of a provisioning file: what each must be, and what is said of one that is not. No message
-//! repeats a secret.
+//! Single values of a provisioning file: what each must be, and the message if it is not. No message repeats a secret.
 
+use bidloop_matching::json::whole_value;
 use serde_json::Value;
 use strum::VariantArray;
 use url::Url;
 
 use super::fields::wrong_type;
-use crate::model::{ApiKey, EventKind, InvalidId, Timestamp, WebhookSecret, in_one_line};
+use crate::model::{ApiKey, EventKind, InvalidId, Timestamp, WebhookSecret, sanitize_for_log};
 
-/// The last second of the year 9999. A later time is one given in milliseconds.
+/// The last second of the year 9999. A later time was given in milliseconds.
 const LAST_SECOND: i64 = 253_402_300_799;
 
 /// Longest email address (RFC 5321).
 const MAX_EMAIL_BYTES: usize = 254;
 
-/// How much of a value a message repeats.
+/// How much of a value a message shows.
 const SHOWN_CHARS: usize = 60;
 
 pub(super) fn text(value: &Value) -> Result<String, String> {
@@ -27,7 +27,7 @@ pub(super) fn text(value: &Value) -> Result<String, String> {
     Ok(text.clone())
 }
 
-/// A text that says something.
+/// A text that is not blank.
 pub(super) fn words(value: &Value) -> Result<String, String> {
     let text = text(value)?;
     if text.trim().is_empty() {
@@ -54,7 +54,7 @@ pub(super) fn words_of<T: VariantArray + Copy + Into<&'static str>>() -> Vec<(&'
         .collect()
 }
 
-/// One of a closed set of words.
+/// One of a closed set of words, by its meaning.
 pub(super) fn word<T: Copy>(allowed: &[(&str, T)]) -> impl Fn(&Value) -> Result<T, String> {
     move |value| {
         let given = text(value)?;
@@ -87,17 +87,12 @@ pub(super) fn count(value: &Value) -> Result<u32, String> {
         .ok_or_else(|| format!("must be a whole number from 0 to {}, not {value}", u32::MAX))
 }
 
-/// `None` for a number with a fraction or beyond the exact ones. `12.0` is a whole number.
+/// `None` for a number with a fraction or one that is too large. `12.0` is a whole number.
 fn whole_number(value: &Value) -> Result<Option<i64>, String> {
     let Value::Number(number) = value else {
         return Err(wrong_type("a number", value));
     };
-    let from_float = || {
-        let float = number
-            .as_f64()
-            .filter(|float| float.fract() == 0.0 && float.abs() < 1e15)?;
-        format!("{float:.0}").parse().ok()
-    };
+    let from_float = || number.as_f64().and_then(whole_value);
     Ok(number.as_i64().or_else(from_float))
 }
 
@@ -116,7 +111,7 @@ pub(super) fn email(value: &Value) -> Result<String, String> {
     ))
 }
 
-/// Not blank; nothing else is asked of a password here.
+/// Any text that is not empty.
 pub(super) fn password(value: &Value) -> Result<String, String> {
     let password = text(value)?;
     if password.is_empty() {
@@ -127,15 +122,16 @@ pub(super) fn password(value: &Value) -> Result<String, String> {
 
 pub(super) fn api_key(value: &Value) -> Result<ApiKey, String> {
     ApiKey::parse(&text(value)?).map_err(|_| {
-        "must be `lk_` followed by 64 hexadecimal characters; leave it out to have one made".to_owned()
+        "must be `lk_` followed by 64 hexadecimal characters; leave it out to have one generated".to_owned()
     })
 }
 
 pub(super) fn webhook_secret(value: &Value) -> Result<WebhookSecret, String> {
-    WebhookSecret::parse(&text(value)?).map_err(|fault| format!("{fault}; leave it out to have one made"))
+    WebhookSecret::parse(&text(value)?)
+        .map_err(|fault| format!("{fault}; leave it out to have one generated"))
 }
 
-/// A marketplace token goes out in a header.
+/// A marketplace token is sent in a header.
 pub(super) fn token(value: &Value) -> Result<String, String> {
     let token = words(value)?;
     let fits_a_header = token.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && token.trim() == token;
@@ -144,7 +140,7 @@ pub(super) fn token(value: &Value) -> Result<String, String> {
         .ok_or_else(|| "must be printable ASCII without blanks around it: it is sent in a header".to_owned())
 }
 
-/// Whether the address may be connected to is judged when it is (decision C6).
+/// Delivery checks whether it may connect to the address (decision C6).
 pub(super) fn webhook_url(value: &Value) -> Result<String, String> {
     let text = text(value)?;
     let url = Url::parse(&text).map_err(|fault| format!("is not a URL: {fault}"))?;
@@ -161,7 +157,7 @@ pub(super) fn event(value: &Value) -> Result<EventKind, String> {
     word(&words_of())(value)
 }
 
-/// A value as a message repeats it.
+/// A value as a message shows it.
 pub(super) fn shown(text: &str) -> String {
-    format!("\"{}\"", in_one_line(text, SHOWN_CHARS))
+    format!("\"{}\"", sanitize_for_log(text, SHOWN_CHARS))
 }

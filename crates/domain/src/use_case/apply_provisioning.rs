@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::model::{OrganizationId, ShapeFault};
+use crate::model::{FieldError, OrganizationId};
 use crate::port::{
     AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Ids, PasswordHasher, ProposalWriter,
     ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
@@ -29,7 +29,7 @@ const ATTEMPTS: u32 = 16;
 pub enum ApplyProvisioningError {
     /// All faults of the file, by path.
     #[error("{}", FaultLines(.0))]
-    Faulty(Vec<ShapeFault>),
+    Faulty(Vec<FieldError>),
     /// Other changes came first every time.
     #[error("the store keeps changing while the file is applied: try again")]
     Contended,
@@ -42,7 +42,7 @@ pub enum ApplyProvisioningError {
 }
 
 /// One line a fault: `path: message`.
-struct FaultLines<'a>(&'a [ShapeFault]);
+struct FaultLines<'a>(&'a [FieldError]);
 
 impl fmt::Display for FaultLines<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

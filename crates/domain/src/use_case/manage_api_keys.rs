@@ -7,30 +7,30 @@ use serde_json::{Value, json};
 use crate::model::{ApiKey, ApiKeyId, ApiKeyRecord, OrganizationId, Timestamp};
 use crate::port::{ApiKeyStore, Clock, CreateApiKey, Ids, ProvisioningStore, RevokeApiKey, StoreError};
 
-/// How often an id is drawn again because the organization has a key with it.
+/// How often an id is drawn before the organization has no key with it.
 const ID_ATTEMPTS: u32 = 4;
 
 /// A key to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApiKey {
-    /// Whose.
+    /// The organization that the key gives access to.
     pub organization_id: OrganizationId,
-    /// Its id; one is made where there is none.
+    /// The key's id; one is generated if there is none.
     pub id: Option<ApiKeyId>,
     /// Shown as the actor in the Activity record; not blank.
     pub name: String,
-    /// From when on it is refused.
+    /// When the key stops working.
     pub expires_at: Option<Timestamp>,
 }
 
-/// A key that was just created. This is the key's one showing: only its SHA-256 is stored.
+/// A key that was just created. Only its SHA-256 is stored, so it cannot be shown again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedApiKey {
-    /// Its id.
+    /// The id in lists and for revoking.
     pub id: ApiKeyId,
-    /// Its name.
+    /// As requested.
     pub name: String,
-    /// The key.
+    /// The key itself.
     pub key: ApiKey,
 }
 
@@ -47,35 +47,35 @@ pub enum ManageApiKeysError {
     /// There is no such organization.
     #[error("there is no organization \"{0}\": provision it first")]
     OrganizationUnknown(OrganizationId),
-    /// Keys are created for paying organizations alone (specification, Authentication 5).
+    /// Only organizations with an active paid subscription can create keys (specification, Authentication 5).
     #[error(
         "organization \"{0}\" has no active paid subscription, which creating keys needs: set the subscription's \
          status to \"active\" and collectionPaused to false first"
     )]
     SubscriptionInactive(OrganizationId),
-    /// A key without a name.
-    #[error("the key needs a name: give one that tells who will use it")]
+    /// The name is blank.
+    #[error("the key needs a name: give one that says who will use it")]
     NameBlank,
-    /// A name that cannot be kept.
+    /// The name cannot be stored.
     #[error("the key's name must not hold a NUL character: remove it")]
     NameUnstorable,
-    /// An expiry that is over already.
+    /// The expiry is over already.
     #[error("the key would be expired from the start: choose a moment in the future")]
     ExpiryPast,
     /// The organization has a key with this id.
     #[error("organization \"{organization}\" has a key \"{id}\" already: choose another id")]
     IdTaken {
-        /// Whose.
+        /// The organization that has the key.
         organization: OrganizationId,
-        /// The id.
+        /// The id that is taken.
         id: ApiKeyId,
     },
-    /// There is no such key.
+    /// The organization has no key with this id.
     #[error("organization \"{organization}\" has no key \"{id}\": `keys list` shows those it has")]
     KeyUnknown {
-        /// Whose.
+        /// The organization whose keys were searched.
         organization: OrganizationId,
-        /// The id.
+        /// The unknown id.
         id: ApiKeyId,
     },
     /// The store failed.
@@ -86,28 +86,17 @@ pub enum ManageApiKeysError {
 /// Creates, lists and revokes API keys.
 #[derive(Debug)]
 pub struct ManageApiKeys {
-    keys: Arc<dyn ApiKeyStore>,
-    organizations: Arc<dyn ProvisioningStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
+    /// Holds the keys.
+    pub keys: Arc<dyn ApiKeyStore>,
+    /// Knows subscriptions.
+    pub organizations: Arc<dyn ProvisioningStore>,
+    /// Dates keys and revocations.
+    pub clock: Arc<dyn Clock>,
+    /// Draws keys and ids.
+    pub entropy: Arc<dyn Ids>,
 }
 
 impl ManageApiKeys {
-    /// Over its ports.
-    pub fn new(
-        keys: Arc<dyn ApiKeyStore>,
-        organizations: Arc<dyn ProvisioningStore>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn Ids>,
-    ) -> Self {
-        Self {
-            keys,
-            organizations,
-            clock,
-            ids,
-        }
-    }
-
     /// Creates a key.
     pub async fn create(&self, new: NewApiKey) -> Result<CreatedApiKey, ManageApiKeysError> {
         let now = self.clock.now();
@@ -122,7 +111,7 @@ impl ManageApiKeys {
         }
         self.refuse_without_subscription(&new.organization_id).await?;
         let mut bytes = [0; 32];
-        self.ids.fill_random(&mut bytes);
+        self.entropy.fill_random(&mut bytes);
         let key = ApiKey::from_random(bytes);
         let mut record = ApiKeyRecord {
             id: self.id_for(&new),
@@ -161,8 +150,7 @@ impl ManageApiKeys {
         keys.ok_or_else(|| ManageApiKeysError::OrganizationUnknown(organization.clone()))
     }
 
-    /// Refuses the key from now on, in every process. Returns from when on it is refused: for a key that was
-    /// revoked before, that moment.
+    /// Refuses the key from now on, in every process. Returns when it was revoked, which may have been earlier.
     pub async fn revoke(
         &self,
         organization: &OrganizationId,
@@ -179,7 +167,7 @@ impl ManageApiKeys {
         }
     }
 
-    /// A subscription that lapses just afterwards does no harm: the key is refused all the same.
+    /// The subscription may end right after this check. That does no harm: the key is then refused.
     async fn refuse_without_subscription(&self, id: &OrganizationId) -> Result<(), ManageApiKeysError> {
         let snapshot = self.organizations.snapshot(std::slice::from_ref(id), &[]).await?;
         match snapshot.organizations.first() {
@@ -194,7 +182,7 @@ impl ManageApiKeys {
     fn id_for(&self, new: &NewApiKey) -> ApiKeyId {
         new.id.clone().unwrap_or_else(|| {
             let mut bytes = [0; 6];
-            self.ids.fill_random(&mut bytes);
+            self.entropy.fill_random(&mut bytes);
             ApiKeyId::random(bytes)
         })
     }

@@ -101,10 +101,14 @@ fn keys_of(status: &str) -> (Arc<Store>, ManageApiKeys) {
         "currentPeriodStart": 1, "currentPeriodEnd": 2, "proposalLimit": 1}}]}),
     );
     let store = Arc::new(Store(Mutex::new(world)));
-    let ids = Arc::new(CountingIds::default());
     (
         store.clone(),
-        ManageApiKeys::new(store.clone(), store, Arc::new(At(NOW)), ids),
+        ManageApiKeys {
+            keys: store.clone(),
+            organizations: store,
+            clock: Arc::new(At(NOW)),
+            entropy: Arc::new(CountingIds::default()),
+        },
     )
 }
 
@@ -167,7 +171,7 @@ fn a_key_needs_a_name_a_free_id_an_organization_and_a_future() {
     );
     assert_eq!(
         refused(|new| " ".clone_into(&mut new.name)),
-        "the key needs a name: give one that tells who will use it"
+        "the key needs a name: give one that says who will use it"
     );
     assert_eq!(
         refused(|new| new.expires_at = Some(NOW)),

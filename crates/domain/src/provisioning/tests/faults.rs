@@ -94,7 +94,7 @@ fn every_fault_of_shape_is_reported_at_once_with_its_path() {
     assert_eq!(
         lines(&file),
         [
-            "organizations[0].apiKeys[0].key: must be `lk_` followed by 64 hexadecimal characters; leave it out to have one made",
+            "organizations[0].apiKeys[0].key: must be `lk_` followed by 64 hexadecimal characters; leave it out to have one generated",
             "organizations[0].apiKeys[0].name: must be a string, not a number",
             "organizations[0].bidderAccounts[0].token: must be printable ASCII without blanks around it: it is sent in a header",
             "organizations[0].id: must be an id: 1 to 64 characters of A-Z a-z 0-9 _ -",
@@ -111,10 +111,10 @@ fn every_fault_of_shape_is_reported_at_once_with_its_path() {
             "organizations[0].webhooks[0].active: must be true or false, not a number",
             "organizations[0].webhooks[0].events[0]: must be one of \"job.new\", \"bid_complete\", not \"job.old\"",
             "organizations[0].webhooks[0].events[1]: must be a string, not a number",
-            "organizations[0].webhooks[0].secret: must begin with `whsec_`; leave it out to have one made",
+            "organizations[0].webhooks[0].secret: must begin with `whsec_`; leave it out to have one generated",
             "organizations[0].webhooks[0].url: must begin with https://, not \"ftp:\"",
             "organizations[0].webhooks[1].events: must name at least one event: \"job.new\", \"bid_complete\"",
-            "organizations[0].webhooks[1].secret: must hold 24 to 64 bytes, this one holds 3; leave it out to have one made",
+            "organizations[0].webhooks[1].secret: must hold 24 to 64 bytes, this one holds 3; leave it out to have one generated",
             "organizations[0].webhooks[1].url: is not a URL: relative URL without a base",
         ]
     );
@@ -142,7 +142,7 @@ fn a_campaigns_faults_are_reported_at_once_with_their_paths() {
         [
             "organizations[0].campaigns[0].attachments[0].name: \"a.exe\" has no accepted extension: use one of pdf, png, jpg, jpeg, gif, webp, doc, docx, zip, txt",
             "organizations[0].campaigns[0].attachments[1].contentType: \"a.pdf\" is declared as image/png, which goes with the extension .png: correct the type or the name",
-            "organizations[0].campaigns[0].attachments[2].name: is the name of a file above already: names are compared without regard to case",
+            "organizations[0].campaigns[0].attachments[2].name: is the name of another file above: case is ignored",
             "organizations[0].campaigns[0].attachments[2].path: must not be blank",
             "organizations[0].campaigns[0].bidderAccountId: the organization has no bidder account \"nobody\": add it to \"bidderAccounts\"",
             "organizations[0].campaigns[0].biddingConfig.biddingHourlyRatePercentage: must be a number from 0 to 100, or null",
@@ -228,19 +228,19 @@ fn an_id_stands_once_in_its_organization() {
     assert_eq!(
         lines(&file),
         [
-            "organizations[0].apiKeys[1].id: \"k\" stands twice in this list",
-            "organizations[0].bidderAccounts[1].id: \"a\" stands twice in this list",
+            "organizations[0].apiKeys[1].id: \"k\" appears twice in this list",
+            "organizations[0].bidderAccounts[1].id: \"a\" appears twice in this list",
             "organizations[0].campaigns[0].webhooks[0].id: \"w\" is in use by the organization itself: ids are unique within the organization",
             "organizations[0].campaigns[1].filters[0].id: \"f\" is in use by campaign \"c\": ids are unique within the organization",
             "organizations[0].campaigns[1].webhooks[0].id: \"w\" is in use by the organization itself: ids are unique within the organization",
-            "organizations[0].campaigns[2].id: \"c\" stands twice in this list",
-            "organizations[0].users[1].email: \"a@b.test\" stands twice in this list",
+            "organizations[0].campaigns[2].id: \"c\" appears twice in this list",
+            "organizations[0].users[1].email: \"a@b.test\" appears twice in this list",
         ]
     );
     let twice = json!({"organizations": [{"id": "org_acme"}, {"id": "org_acme"}]});
     assert_eq!(
         lines(&twice),
-        ["organizations[1].id: \"org_acme\" stands twice in this list"]
+        ["organizations[1].id: \"org_acme\" appears twice in this list"]
     );
 }
 

@@ -77,8 +77,7 @@ fn a_changed_secret_keeps_the_previous_one_signing_for_a_day() {
 #[test]
 fn a_key_that_is_anothers_is_a_fault() {
     let mut world = World::with(&organization(&json!({"apiKeys": [{"id": "k", "key": key('a')}]})));
-    let line =
-        "organizations[0].apiKeys[0].key: is another key's already: every entry needs a key of its own";
+    let line = "organizations[0].apiKeys[0].key: is in use by another key: every entry needs its own key";
     let same = change(&json!({"apiKeys": [{"id": "l", "key": key('a')}]}));
     assert_eq!(world.apply(&same).unwrap_err(), [line]);
 
