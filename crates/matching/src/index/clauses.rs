@@ -27,10 +27,18 @@ pub(super) struct RequiredClauses {
 #[derive(Debug, Clone)]
 struct Clause {
     tokens: Range<usize>,
-    /// The clause follows from a condition that is left.
-    is_implied: bool,
+    strength: Strength,
     /// Set by [`RequiredClauses::rank`].
     cost: f64,
+}
+
+/// What a clause says of the part of the filter that it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strength {
+    /// All of it.
+    Exact,
+    /// What follows from it. A condition is left that says all.
+    Implied,
 }
 
 impl RequiredClauses {
@@ -73,18 +81,18 @@ impl RequiredClauses {
         rarest.map_or(&[Token::ANY], |clause| &self.tokens[clause.tokens.clone()])
     }
 
-    /// The other clauses: those that follow from a condition that is left, or those that stand for themselves.
-    pub(super) fn others(&self, is_implied: bool) -> impl Iterator<Item = &[Token]> {
+    /// The other clauses of this strength.
+    pub(super) fn others(&self, strength: Strength) -> impl Iterator<Item = &[Token]> {
         let others = self.clauses.iter().skip(1);
         others
-            .filter(move |clause| clause.is_implied == is_implied)
+            .filter(move |clause| clause.strength == strength)
             .map(|clause| &self.tokens[clause.tokens.clone()])
     }
 
-    fn push_clause(&mut self, tokens: Range<usize>, is_implied: bool) {
+    fn push_clause(&mut self, tokens: Range<usize>, strength: Strength) {
         self.clauses.push(Clause {
             tokens,
-            is_implied,
+            strength,
             cost: 0.0,
         });
     }
@@ -105,15 +113,18 @@ impl Reader<'_> {
                 return parts.iter().try_for_each(|part| self.keywords(part));
             }
             Condition::Keywords(expression) => return self.keywords(expression),
-            Condition::AnySkill(skills) => return self.require_value(Attributed::Skill, skills, false),
+            Condition::AnySkill(skills) => {
+                return self.require_value(Attributed::Skill, skills, Strength::Exact);
+            }
             Condition::AllSkills(skills) => {
                 let mut skills = skills.chunks(1);
-                return skills.try_for_each(|skill| self.require_value(Attributed::Skill, skill, false));
+                return skills
+                    .try_for_each(|skill| self.require_value(Attributed::Skill, skill, Strength::Exact));
             }
             Condition::NoSkill(skills) => return self.forbid_values(Attributed::Skill, skills),
             Condition::OneOf {
                 attribute, values, ..
-            } => return self.require_value(Attributed::Text(*attribute), values, false),
+            } => return self.require_value(Attributed::Text(*attribute), values, Strength::Exact),
             Condition::NoneOf {
                 attribute, values, ..
             } => return self.forbid_values(Attributed::Text(*attribute), values),
@@ -121,11 +132,11 @@ impl Reader<'_> {
             Condition::PaymentTypes(kinds) => {
                 let kinds = kinds.iter().map(|kind| JobValue::of_payment_kind(*kind));
                 let kinds: Vec<&str> = kinds.filter_map(JobValue::text).collect();
-                self.require_value(Attributed::PaymentKind, &kinds, true)?;
+                self.require_value(Attributed::PaymentKind, &kinds, Strength::Implied)?;
             }
             Condition::Is { flag, wanted, .. } => {
                 let wanted = JobValue::of_flag(*wanted).text();
-                self.require_value(Attributed::Flag(*flag), wanted.as_slice(), true)?;
+                self.require_value(Attributed::Flag(*flag), wanted.as_slice(), Strength::Implied)?;
             }
             _ => {}
         }
@@ -144,7 +155,7 @@ impl Reader<'_> {
         &mut self,
         field: Attributed,
         values: &[impl AsRef<str>],
-        is_implied: bool,
+        strength: Strength,
     ) -> Result<(), IndexFull> {
         let start = self.into.tokens.len();
         for value in values {
@@ -154,7 +165,7 @@ impl Reader<'_> {
         if self.unknown_holds {
             self.into.tokens.push(Token::unknown(field));
         }
-        self.into.push_clause(start..self.into.tokens.len(), is_implied);
+        self.into.push_clause(start..self.into.tokens.len(), strength);
         Ok(())
     }
 
@@ -187,7 +198,8 @@ impl Reader<'_> {
             let tokens = self.into.tokens.drain(start..);
             self.into.forbidden.extend(tokens);
         } else {
-            self.into.push_clause(start..self.into.tokens.len(), false);
+            self.into
+                .push_clause(start..self.into.tokens.len(), Strength::Exact);
         }
         Ok(())
     }
@@ -202,7 +214,7 @@ impl Reader<'_> {
                 let start = self.into.tokens.len();
                 self.push_tokens(term)?;
                 for token in start..self.into.tokens.len() {
-                    self.into.push_clause(token..token + 1, true);
+                    self.into.push_clause(token..token + 1, Strength::Implied);
                 }
                 Ok(())
             }
@@ -230,7 +242,7 @@ impl Reader<'_> {
             end += length;
             tokens.truncate(end);
         }
-        self.into.push_clause(start..end, true);
+        self.into.push_clause(start..end, Strength::Implied);
         Ok(())
     }
 

@@ -129,7 +129,7 @@ impl Conditions {
     }
 }
 
-/// Numbers have no hash of their own.
+/// Floating-point numbers have no hash of their own.
 fn hash(condition: &Condition, hasher: &DefaultHashBuilder) -> u64 {
     let mut hasher = hasher.build_hasher();
     condition.path().hash(&mut hasher);
@@ -142,7 +142,9 @@ fn hash(condition: &Condition, hasher: &DefaultHashBuilder) -> u64 {
             bound: Bound::AtLeast(bound) | Bound::AtMost(bound),
             ..
         } => bound.to_bits().hash(&mut hasher),
-        _ => {}
+        // There are a few of these only.
+        Condition::Is { .. } | Condition::PaymentTypes(_) => {}
+        other => format!("{other:?}").hash(&mut hasher),
     }
     hasher.finish()
 }

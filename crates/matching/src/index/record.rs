@@ -8,7 +8,7 @@
 //! meets an entry meets this clause. Records hold the other clauses that the entry does not say exactly, and the numbers
 //! of all conditions.
 
-use super::clauses::RequiredClauses;
+use super::clauses::{RequiredClauses, Strength};
 use super::conditions::Conditions;
 use super::entry::Entry;
 use super::job_tokens::JobTokens;
@@ -41,7 +41,7 @@ pub(super) fn write(clauses: &RequiredClauses, conditions: &Conditions, entry: &
         record.push(kind | count(tokens.len()));
         record.extend(tokens.iter().map(|token| token.0));
     };
-    for tokens in clauses.others(false) {
+    for tokens in clauses.others(Strength::Exact) {
         if !entry.require(tokens) {
             push(0, tokens);
         }
@@ -51,7 +51,7 @@ pub(super) fn write(clauses: &RequiredClauses, conditions: &Conditions, entry: &
         push(FORBIDDEN, forbidden);
     }
     // What follows from a condition need not be verified, but saves judging the condition for most jobs.
-    for tokens in clauses.others(true) {
+    for tokens in clauses.others(Strength::Implied) {
         entry.require(tokens);
     }
     if anchors.len() > 1 {
