@@ -97,7 +97,7 @@ impl Condition {
                 Some(value) => format!("the job says `{value}`, which is not listed"),
             },
             Self::PaymentTypes(kinds) => {
-                let wanted: Vec<&str> = kinds.iter().map(|kind| kind_name(*kind)).collect();
+                let wanted: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
                 format!("{}; asked for {}", kind_detail(job), wanted.join(" or "))
             }
             Self::HourlyRate { min, max } => match (job.payment_kind(), job.hourly_range()) {
@@ -139,13 +139,6 @@ impl Condition {
                 }
             }
         }
-    }
-}
-
-fn kind_name(kind: PaymentKind) -> &'static str {
-    match kind {
-        PaymentKind::Hourly => "hourly",
-        PaymentKind::Fixed => "fixed",
     }
 }
 

@@ -100,6 +100,14 @@ pub enum PaymentKind {
 }
 
 impl PaymentKind {
+    /// The word in JSON and in messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hourly => "hourly",
+            Self::Fixed => "fixed",
+        }
+    }
+
     /// The kind that a `paymentType` text names, in any case: `Hourly`, `Fixed-price` or `Fixed`.
     pub fn from_text(text: &str) -> Option<Self> {
         if text.eq_ignore_ascii_case("hourly") {

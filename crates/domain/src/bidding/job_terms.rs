@@ -4,7 +4,7 @@
 
 use rust_decimal::Decimal;
 
-use crate::model::{JobPost, TermsKind, UsdCents, exact_decimal};
+use crate::model::{JobPost, PaymentKind, UsdCents, exact_decimal};
 
 /// A job's figures for the rules on amounts, in USD; `None` where unknown.
 ///
@@ -13,7 +13,7 @@ use crate::model::{JobPost, TermsKind, UsdCents, exact_decimal};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobTerms {
     /// How the job is paid.
-    pub kind: TermsKind,
+    pub kind: PaymentKind,
     /// The lower end of the client's hourly range.
     pub lower_rate: Option<Decimal>,
     /// The upper end of the client's hourly range.
@@ -47,12 +47,12 @@ impl JobTerms {
     /// it names a price, and else hourly (decision B5, `docs/rules.md#b5`).
     ///
     /// ```
-    /// use bidloop_domain::bidding::{JobTerms, TermsKind};
+    /// use bidloop_domain::BIDDINGDOC;
     ///
     /// let kind = |payment_type, price| JobTerms::new(payment_type, None, None, price, None).kind;
-    /// assert_eq!(kind(Some("Fixed-price"), None), TermsKind::Fixed);
-    /// assert_eq!(kind(None, Some(500.0)), TermsKind::Fixed);
-    /// assert_eq!(kind(None, None), TermsKind::Hourly);
+    /// assert_eq!(kind(Some("Fixed-price"), None), PaymentKind::Fixed);
+    /// assert_eq!(kind(None, Some(500.0)), PaymentKind::Fixed);
+    /// assert_eq!(kind(None, None), PaymentKind::Hourly);
     /// ```
     pub fn new(
         payment_type: Option<&str>,
@@ -66,13 +66,15 @@ impl JobTerms {
             ends => ends,
         };
         let fixed_price = known_dollars(fixed_price);
-        let kind = named_kind(payment_type).unwrap_or_else(|| {
-            if lower_rate.is_none() && upper_rate.is_none() && fixed_price.is_some() {
-                TermsKind::Fixed
-            } else {
-                TermsKind::Hourly
-            }
-        });
+        let kind = payment_type
+            .and_then(|name| PaymentKind::from_text(name.trim()))
+            .unwrap_or_else(|| {
+                if lower_rate.is_none() && upper_rate.is_none() && fixed_price.is_some() {
+                    PaymentKind::Fixed
+                } else {
+                    PaymentKind::Hourly
+                }
+            });
         Self {
             kind,
             lower_rate,
@@ -90,17 +92,6 @@ pub(super) fn known_dollars(figure: Option<f64>) -> Option<Decimal> {
         .filter(|dollars| *dollars > Decimal::ZERO && *dollars <= UsdCents::MAX.to_decimal())
 }
 
-fn named_kind(payment_type: Option<&str>) -> Option<TermsKind> {
-    let name = payment_type?.trim();
-    if name.eq_ignore_ascii_case("hourly") {
-        Some(TermsKind::Hourly)
-    } else if name.eq_ignore_ascii_case("fixed-price") || name.eq_ignore_ascii_case("fixed") {
-        Some(TermsKind::Fixed)
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,15 +99,15 @@ mod tests {
     #[test]
     fn a_job_is_hourly_or_fixed_by_its_payment_type_then_its_range_then_its_price() {
         let cases = [
-            (Some("Hourly"), None, Some(500.0), TermsKind::Hourly),
-            (Some("Fixed-price"), Some(40.0), None, TermsKind::Fixed),
-            (Some("Fixed"), Some(40.0), None, TermsKind::Fixed),
-            (None, Some(40.0), Some(500.0), TermsKind::Hourly),
-            (None, None, Some(500.0), TermsKind::Fixed),
-            (None, None, None, TermsKind::Hourly),
-            (Some("By the moon"), None, Some(500.0), TermsKind::Fixed),
-            (None, Some(0.0), Some(500.0), TermsKind::Fixed),
-            (None, None, Some(0.0), TermsKind::Hourly),
+            (Some("Hourly"), None, Some(500.0), PaymentKind::Hourly),
+            (Some("Fixed-price"), Some(40.0), None, PaymentKind::Fixed),
+            (Some("Fixed"), Some(40.0), None, PaymentKind::Fixed),
+            (None, Some(40.0), Some(500.0), PaymentKind::Hourly),
+            (None, None, Some(500.0), PaymentKind::Fixed),
+            (None, None, None, PaymentKind::Hourly),
+            (Some("By the moon"), None, Some(500.0), PaymentKind::Fixed),
+            (None, Some(0.0), Some(500.0), PaymentKind::Fixed),
+            (None, None, Some(0.0), PaymentKind::Hourly),
         ];
         for (payment_type, rate, price, kind) in cases {
             assert_eq!(

@@ -35,5 +35,6 @@ pub use validation::check_bid;
 pub use validation_fault::{ValidationCode, ValidationFault};
 
 pub use crate::model::{
-    EndStatus, ExplanationStep, QuestionAnswerPair, Reason, ReasonCode, Terms, TermsJson, TermsKind,
+    EndStatus, ExplanationStep, PaymentKind as TermsKind, QuestionAnswerPair, Reason, ReasonCode, Terms,
+    TermsJson,
 };

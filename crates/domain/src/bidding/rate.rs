@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::job_terms::{JobTerms, known_dollars};
 use crate::model::{
-    EffectiveConfig, ExplanationStep, HourlyRateStrategy, Percentage, Reason, ReasonCode, Terms, TermsKind,
+    EffectiveConfig, ExplanationStep, HourlyRateStrategy, PaymentKind, Percentage, Reason, ReasonCode, Terms,
     UsdCents, decimal_to_number as dollars, usd,
 };
 
@@ -64,8 +64,8 @@ pub struct OfferOutcome {
 pub fn offer(input: OfferInput<'_>) -> OfferOutcome {
     let mut steps = Steps::new();
     let amount = match input.job.kind {
-        TermsKind::Fixed => fixed_price(input, &mut steps),
-        TermsKind::Hourly => hourly_rate(input, &mut steps),
+        PaymentKind::Fixed => fixed_price(input, &mut steps),
+        PaymentKind::Hourly => hourly_rate(input, &mut steps),
     };
     let kind = input.job.kind;
     // An amount of zero means that a figure was missing (decision B5).
@@ -76,8 +76,8 @@ pub fn offer(input: OfferInput<'_>) -> OfferOutcome {
     };
     let terms = terms.map_err(|unknown| {
         let code = match kind {
-            TermsKind::Hourly => ReasonCode::RateUnknown,
-            TermsKind::Fixed => ReasonCode::AmountUnknown,
+            PaymentKind::Hourly => ReasonCode::RateUnknown,
+            PaymentKind::Fixed => ReasonCode::AmountUnknown,
         };
         steps.push(ExplanationStep::new(
             "amount_unknown",

@@ -350,8 +350,8 @@ proptest! {
                 prop_assert!(terms.amount > UsdCents::ZERO);
                 prop_assert_eq!(terms.kind, kind);
             }
-            (Err(reason), TermsKind::Hourly) => prop_assert_eq!(reason.code, ReasonCode::RateUnknown),
-            (Err(reason), TermsKind::Fixed) => prop_assert_eq!(reason.code, ReasonCode::AmountUnknown),
+            (Err(reason), PaymentKind::Hourly) => prop_assert_eq!(reason.code, ReasonCode::RateUnknown),
+            (Err(reason), PaymentKind::Fixed) => prop_assert_eq!(reason.code, ReasonCode::AmountUnknown),
         }
     }
 }

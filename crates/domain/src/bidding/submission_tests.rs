@@ -1,7 +1,7 @@
 //! The order of a submission's checks, and what a refusal for lack of connects changes.
 
 use super::*;
-use crate::model::{BiddingConfig, TermsKind, effective};
+use crate::model::{BiddingConfig, PaymentKind, effective};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ fn sent(decision: Decision) -> (u64, bool) {
             accept_warnings,
             ..
         } => {
-            assert_eq!((terms.kind, terms.amount.cents()), (TermsKind::Hourly, 4_000));
+            assert_eq!((terms.kind, terms.amount.cents()), (PaymentKind::Hourly, 4_000));
             (boost.connects.get(), accept_warnings)
         }
         Decision::End { reason, .. } => panic!("the bid should have been sent: {reason:?}"),

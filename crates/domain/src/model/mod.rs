@@ -82,7 +82,7 @@ pub use reason::{EndStatus, Reason, ReasonCode};
 pub use secret::{InvalidMarketplaceToken, MarketplaceToken, Secret};
 /// Lists the variants of the model's enums, such as `LeadStatus::VARIANTS`.
 pub use strum::VariantArray;
-pub use terms::{Terms, TermsJson, TermsKind};
+pub use terms::{Terms, TermsJson};
 pub use timestamp::Timestamp;
 pub use webhook::{
     DeliveryState, DeliveryTarget, EventKind, EventPayload, NewEvent, PAYLOAD_VERSION, WebhookEndpoint,

@@ -2,25 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::UsdCents;
-
-/// How a proposal is paid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::Display)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum TermsKind {
-    /// By the hour; the amount is USD per hour.
-    Hourly,
-    /// A fixed price; the amount is USD for the whole job.
-    Fixed,
-}
+use super::{PaymentKind, UsdCents};
 
 /// What a proposal offers; `{"type": "hourly", "amount": 45.5}` in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
     /// How it is paid.
     #[serde(rename = "type")]
-    pub kind: TermsKind,
+    pub kind: PaymentKind,
     /// USD per hour, or USD for the whole job; above zero.
     pub amount: UsdCents,
 }
@@ -31,7 +20,7 @@ pub struct Terms {
 pub struct TermsJson {
     /// How the proposal is, or would be, paid.
     #[serde(rename = "type")]
-    pub kind: TermsKind,
+    pub kind: PaymentKind,
     /// USD per hour, or USD for the whole job; `None` if it cannot be known without asking the marketplace.
     pub amount: Option<UsdCents>,
 }

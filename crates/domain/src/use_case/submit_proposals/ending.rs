@@ -85,7 +85,9 @@ fn message(end: &BidEnd) -> String {
         (LeadStatus::Submitted, _) => match &end.terms {
             Some(terms) => format!(
                 "Proposal submitted: USD {} {}, {} connects.",
-                terms.amount, terms.kind, end.connects_spent
+                terms.amount,
+                terms.kind.as_str(),
+                end.connects_spent
             ),
             None => "Proposal submitted.".to_owned(),
         },
