@@ -3,9 +3,9 @@
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
-use bidloop_domain::port::{Ids, PasswordHasher};
+use bidloop_domain::port::{Entropy, PasswordHasher};
 
-use crate::system::SystemIds;
+use crate::system::SystemEntropy;
 
 /// Argon2id with the crate's recommended parameters.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,7 @@ pub(crate) struct Argon2PasswordHasher;
 impl PasswordHasher for Argon2PasswordHasher {
     fn hash(&self, password: &str) -> String {
         let mut salt = [0; 16];
-        SystemIds.fill_random(&mut salt);
+        SystemEntropy.fill_random(&mut salt);
         Argon2::default()
             .hash_password_with_salt(password.as_bytes(), &salt)
             .map(|hash| hash.to_string())

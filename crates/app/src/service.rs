@@ -6,13 +6,14 @@ use std::time::Duration;
 use anyhow::Context;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Ids, JobStore, LeadStore,
-    Marketplace, MatchStore, ProposalWriter, ProvisioningStore, SubmissionStore, WorkSignal,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Entropy, JobStore,
+    LeadStore, LeaseOwner, Marketplace, MatchStore, ProposalWriter, ProvisioningStore, SubmissionStore,
+    WorkSignal,
 };
 use bidloop_domain::use_case::{
-    ApplyProvisioning, Authenticate, BackfillMatches, DeliverWebhooks, DeliveryLimits, IngestJobs,
-    ListActivity, ListLeads, LocateLead, ManageApiKeys, OperateLeads, RejectLead, SubmitBid, SubmitProposals,
-    UploadAttachments, WriteAutomaticBids,
+    ApplyProvisioning, Authenticate, BackfillMatches, CurrentFilters, DeliverWebhooks, DeliveryLimits,
+    InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity, ListLeads, LocateLead, ManageApiKeys,
+    OperateLeads, RejectLead, SubmitBid, SubmitProposals, UploadAttachments, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -22,7 +23,7 @@ use bidloop_webhooks::HyperWebhookSender;
 use crate::metrics::Metrics;
 use crate::password_hasher::Argon2PasswordHasher;
 use crate::settings::Settings;
-use crate::system::{SystemClock, SystemIds};
+use crate::system::{SystemClock, SystemEntropy};
 use crate::workers::Wakes;
 
 /// The database, port by port.
@@ -86,7 +87,7 @@ impl Service {
     ) -> anyhow::Result<Self> {
         let stores = Stores::of(database);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let ids: Arc<dyn Ids> = Arc::new(SystemIds);
+        let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let wakes = Arc::new(Wakes::default());
         let signal: Arc<dyn WorkSignal> = Arc::clone(&wakes) as Arc<dyn WorkSignal>;
         let writer: Arc<dyn ProposalWriter> = Arc::new(JinjaProposalWriter::new());
@@ -94,72 +95,76 @@ impl Service {
         let market_url = settings.marketplace_url();
         let links = Links::new(base_url, market_url);
         // Names this process and no other: a restarted one holds none of its predecessor's claims.
-        let owner = ids.uuid().to_string();
-        let marketplace = open_marketplace(settings, &clock, &ids)?;
-        let submit_bid = Arc::new(SubmitBid::new(
-            Arc::clone(&stores.leads),
-            Arc::clone(&stores.activities),
-            Arc::clone(&clock),
-            Arc::clone(&ids),
-            Arc::clone(&signal),
-            links.clone(),
-            settings.submission_deadline,
-        ));
+        let owner = LeaseOwner::new(entropy.uuid().to_string());
+        let marketplace = open_marketplace(settings, &clock, &entropy)?;
+        let requests = LeadRequests {
+            leads: Arc::clone(&stores.leads),
+            activities: Arc::clone(&stores.activities),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+        };
+        let submit_bid = Arc::new(SubmitBid {
+            requests: requests.clone(),
+            signal: Arc::clone(&signal),
+            links: links.clone(),
+            deadline: settings.submission_deadline,
+        });
         let submit_proposals = marketplace.as_ref().map(|(marketplace, _)| {
-            Arc::new(SubmitProposals::new(
-                Arc::clone(&stores.submissions),
-                Arc::clone(marketplace),
-                Arc::clone(&blobs),
-                Arc::clone(&clock),
-                Arc::clone(&ids),
-                Arc::clone(&signal),
-                links.clone(),
-                owner.clone(),
-            ))
+            Arc::new(SubmitProposals {
+                store: Arc::clone(&stores.submissions),
+                marketplace: Arc::clone(marketplace),
+                blobs: Arc::clone(&blobs),
+                clock: Arc::clone(&clock),
+                entropy: Arc::clone(&entropy),
+                signal: Arc::clone(&signal),
+                links: links.clone(),
+                owner: owner.clone(),
+            })
         });
         Ok(Self {
             metrics: Metrics::new(),
-            authenticate: Arc::new(Authenticate::new(
-                Arc::clone(&stores.api_keys),
-                Arc::clone(&clock),
-            )),
-            list_leads: Arc::new(ListLeads::new(Arc::clone(&stores.leads), links.clone())),
-            locate_lead: Arc::new(LocateLead::new(Arc::clone(&stores.leads))),
-            reject_lead: Arc::new(RejectLead::new(
-                Arc::clone(&stores.leads),
-                Arc::clone(&stores.activities),
-                Arc::clone(&clock),
-                Arc::clone(&ids),
-            )),
-            upload_attachments: Arc::new(UploadAttachments::new(
-                blobs,
-                Arc::clone(&stores.leads),
-                Arc::clone(&stores.activities),
-                Arc::clone(&clock),
-                Arc::clone(&ids),
-            )),
-            backfill_matches: BackfillMatches::new(Arc::clone(&stores.matches), Arc::clone(&clock)),
-            deliver_webhooks: DeliverWebhooks::new(
-                Arc::clone(&stores.deliveries),
-                Arc::new(HyperWebhookSender::new(
+            authenticate: Arc::new(Authenticate {
+                keys: Arc::clone(&stores.api_keys),
+                clock: Arc::clone(&clock),
+                uses: KeyUses::default(),
+            }),
+            list_leads: Arc::new(ListLeads {
+                leads: Arc::clone(&stores.leads),
+                links: links.clone(),
+            }),
+            locate_lead: Arc::new(LocateLead {
+                leads: Arc::clone(&stores.leads),
+            }),
+            reject_lead: Arc::new(RejectLead {
+                requests: requests.clone(),
+            }),
+            upload_attachments: Arc::new(UploadAttachments { blobs, requests }),
+            backfill_matches: BackfillMatches {
+                matches: Arc::clone(&stores.matches),
+                clock: Arc::clone(&clock),
+            },
+            deliver_webhooks: DeliverWebhooks {
+                store: Arc::clone(&stores.deliveries),
+                sender: Arc::new(HyperWebhookSender::new(
                     settings.webhooks.targets,
                     Arc::clone(&settings.webhooks.tls),
                 )),
-                Arc::clone(&clock),
-                links.clone(),
-                owner.clone(),
-                DeliveryLimits::default(),
-            ),
-            write_automatic_bids: WriteAutomaticBids::new(
-                Arc::clone(&stores.automatic_bids),
-                Arc::clone(&stores.leads),
+                clock: Arc::clone(&clock),
+                links: links.clone(),
+                owner: owner.clone(),
+                limits: DeliveryLimits::default(),
+                in_flight: InFlight::default(),
+            },
+            write_automatic_bids: WriteAutomaticBids {
+                intents: Arc::clone(&stores.automatic_bids),
+                leads: Arc::clone(&stores.leads),
                 writer,
-                Arc::clone(&submit_bid),
-                Arc::clone(&clock),
-                ids,
+                submit_bid: Arc::clone(&submit_bid),
+                clock: Arc::clone(&clock),
+                entropy,
                 links,
                 owner,
-            ),
+            },
             submit_bid,
             submit_proposals,
             marketplace,
@@ -174,13 +179,14 @@ impl Service {
     pub(crate) fn ingest_jobs(&self) -> Option<(IngestJobs, Duration)> {
         let (marketplace, poll_interval) = self.marketplace.as_ref()?;
         let signal: Arc<dyn WorkSignal> = Arc::clone(&self.wakes) as Arc<dyn WorkSignal>;
-        let ingest = IngestJobs::new(
-            Arc::clone(marketplace),
-            Arc::clone(&self.stores.jobs),
-            Arc::clone(&self.clock),
+        let ingest = IngestJobs {
+            marketplace: Arc::clone(marketplace),
+            jobs: Arc::clone(&self.stores.jobs),
+            clock: Arc::clone(&self.clock),
             signal,
-            self.act_within,
-        );
+            act_within: self.act_within,
+            filters: CurrentFilters::default(),
+        };
         Some((ingest, *poll_interval))
     }
 }
@@ -199,7 +205,7 @@ impl Operations {
     pub(crate) async fn new(settings: &Settings, database: &Database) -> anyhow::Result<Self> {
         let stores = Stores::of(database);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let ids: Arc<dyn Ids> = Arc::new(SystemIds);
+        let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let market_url = settings.marketplace_url();
         let base_url = settings.server.base_url.clone();
         let base_url = base_url.unwrap_or_else(|| format!("http://{}", settings.server.listen));
@@ -210,23 +216,28 @@ impl Operations {
                 templates: Arc::new(JinjaProposalWriter::new()),
                 passwords: Arc::new(Argon2PasswordHasher),
                 clock: Arc::clone(&clock),
-                ids: Arc::clone(&ids),
+                ids: Arc::clone(&entropy),
                 signal: Arc::new(Wakes::default()),
             },
             manage_api_keys: ManageApiKeys {
                 keys: Arc::clone(&stores.api_keys),
                 organizations: Arc::clone(&stores.provisioning),
                 clock: Arc::clone(&clock),
-                entropy: Arc::clone(&ids),
+                entropy: Arc::clone(&entropy),
             },
-            operate_leads: OperateLeads::new(
-                Arc::clone(&stores.leads),
-                Arc::clone(&clock),
-                ids,
-                Links::new(&base_url, market_url),
-            ),
-            list_activity: ListActivity::new(Arc::clone(&stores.activities)),
-            backfill_matches: BackfillMatches::new(Arc::clone(&stores.matches), clock),
+            operate_leads: OperateLeads {
+                leads: Arc::clone(&stores.leads),
+                clock: Arc::clone(&clock),
+                entropy,
+                links: Links::new(&base_url, market_url),
+            },
+            list_activity: ListActivity {
+                activities: Arc::clone(&stores.activities),
+            },
+            backfill_matches: BackfillMatches {
+                matches: Arc::clone(&stores.matches),
+                clock,
+            },
         })
     }
 }
@@ -243,11 +254,11 @@ async fn open_blobs(settings: &Settings) -> anyhow::Result<Arc<dyn BlobStore>> {
 fn open_marketplace(
     settings: &Settings,
     clock: &Arc<dyn Clock>,
-    ids: &Arc<dyn Ids>,
+    entropy: &Arc<dyn Entropy>,
 ) -> anyhow::Result<Option<(Arc<dyn Marketplace>, Duration)>> {
     let Some(market) = &settings.marketplace else {
         return Ok(None);
     };
-    let client = HyperMarketplace::new(&market.client, Arc::clone(clock), Arc::clone(ids))?;
+    let client = HyperMarketplace::new(&market.client, Arc::clone(clock), Arc::clone(entropy))?;
     Ok(Some((Arc::new(client), market.poll_interval)))
 }

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bidloop_domain::model::Timestamp;
-use bidloop_domain::port::{Clock, Ids};
+use bidloop_domain::port::{Clock, Entropy};
 use uuid::Uuid;
 
 /// The machine's clock.
@@ -20,10 +20,10 @@ impl Clock for SystemClock {
 
 /// The machine's source of randomness.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SystemIds;
+pub(crate) struct SystemEntropy;
 
-impl Ids for SystemIds {
-    #[expect(clippy::disallowed_methods, reason = "this is the Ids port's adapter")]
+impl Entropy for SystemEntropy {
+    #[expect(clippy::disallowed_methods, reason = "this is the Entropy port's adapter")]
     fn uuid(&self) -> Uuid {
         Uuid::now_v7()
     }

@@ -1,6 +1,6 @@
 //! The lines of the live view: text and layout of each kind of event.
 
-use bidloop_domain::model::{Activity, ActivityKind, ActorKind};
+use bidloop_domain::model::{Activity, ActivityKind, ActivityOutcome, ActorKind};
 use bidloop_simulator::caller::{Delivery, Reply, Signature};
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ impl FeedLine {
 
     /// An entry of the Activity record; `None` if another event shows the same.
     pub(crate) fn of_activity(activity: &Activity, lead: &LeadFacts) -> Option<Self> {
-        let accepted = activity.outcome == "accepted";
+        let accepted = activity.outcome == ActivityOutcome::Accepted;
         let message = one_line(&activity.message);
         let by_template = activity.actor.kind == ActorKind::Service;
         let (event, style, details) = match activity.kind {
@@ -85,7 +85,7 @@ impl FeedLine {
             ActivityKind::Upload => ("not uploaded", Style::Red, refusal(activity, &message)),
             ActivityKind::Submission => submission(activity, message),
             // The receiver's event shows it.
-            ActivityKind::Delivery if activity.outcome == "delivered" => return None,
+            ActivityKind::Delivery if activity.outcome == ActivityOutcome::Delivered => return None,
             ActivityKind::Delivery => ("undelivered", Style::Red, message),
         };
         Some(Self {
@@ -258,7 +258,7 @@ mod tests {
             lead_id: Some(LeadId::from_caller("ld_1")),
             kind,
             actor: Actor::service(),
-            outcome: outcome.to_owned(),
+            outcome: outcome.parse().unwrap(),
             http_status: None,
             dry_run: false,
             message: message.to_owned(),
@@ -398,7 +398,7 @@ mod tests {
         );
         by_key.dry_run = true;
         assert_eq!(shown(&by_key).0, "dry run");
-        by_key.outcome = "refused".to_owned();
+        by_key.outcome = ActivityOutcome::Refused;
         by_key.http_status = Some(409);
         by_key.message = "the lead is already queued".to_owned();
         assert_eq!(

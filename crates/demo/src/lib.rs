@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bidloop_domain::model::{ApiKey, Timestamp, WebhookSecret};
-use bidloop_domain::port::{ActivityStore, Clock, Ids, LeadStore};
+use bidloop_domain::port::{ActivityStore, Clock, Entropy, LeadStore};
 use bidloop_simulator::caller::{Receiver, ReceiverOptions};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -99,7 +99,7 @@ impl Demo {
     pub async fn start(
         options: DemoOptions,
         clock: Arc<dyn Clock>,
-        ids: &dyn Ids,
+        ids: &dyn Entropy,
     ) -> Result<Self, DemoError> {
         let key_file = options.data_dir.join("demo-key");
         let api_key = setup::kept_key(&key_file, ids)?;

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use bidloop_domain::model::{ApiKey, Timestamp, WebhookSecret};
-use bidloop_domain::port::Ids;
+use bidloop_domain::port::Entropy;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
@@ -202,7 +202,7 @@ fn month_of(now: Timestamp) -> (i64, i64) {
 }
 
 /// Reads the API key in `file`, or generates it, readable by its owner alone.
-pub(crate) fn kept_key(file: &Path, ids: &dyn Ids) -> Result<ApiKey, DemoError> {
+pub(crate) fn kept_key(file: &Path, ids: &dyn Entropy) -> Result<ApiKey, DemoError> {
     let failed =
         |what: &str, error: std::io::Error| DemoError::Failed(format!("{}: {what}: {error}", file.display()));
     match std::fs::read_to_string(file) {
@@ -238,7 +238,7 @@ fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use bidloop_fakes::SequentialIds;
+    use bidloop_fakes::SequentialEntropy;
 
     use super::*;
 
@@ -258,7 +258,7 @@ mod tests {
     fn the_key_is_made_once_and_is_its_owners_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("demo-key");
-        let ids = SequentialIds::default();
+        let ids = SequentialEntropy::default();
         let made = kept_key(&file, &ids).unwrap();
         assert_eq!(kept_key(&file, &ids).unwrap(), made);
         #[cfg(unix)]
@@ -276,7 +276,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("demo-key");
         std::fs::write(&file, "hunter2").unwrap();
-        let error = kept_key(&file, &SequentialIds::default())
+        let error = kept_key(&file, &SequentialEntropy::default())
             .unwrap_err()
             .to_string();
         assert!(

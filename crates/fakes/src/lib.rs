@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | every store | [`MemoryStore`] | take the store away |
 //! | `Clock` | [`SimulatedClock`] | set the time, let it pass |
-//! | `Ids` | [`SequentialIds`] | foresee ids, choose the jitter |
+//! | `Entropy` | [`SequentialEntropy`] | foresee ids, choose the jitter |
 //! | `Marketplace` | [`FakeMarketplace`] | publish jobs, change their state, script faults, count calls |
 //! | `WebhookSender` | [`FakeWebhookSender`] | script answers, hold them back, see what was sent |
 //! | `BlobStore` | [`MemoryBlobStore`] | look inside, take the storage away |
@@ -47,7 +47,7 @@
 
 mod blob_store;
 mod clock;
-mod ids;
+mod entropy;
 mod marketplace;
 mod proposal_writer;
 mod store;
@@ -56,7 +56,7 @@ mod work_signal;
 
 pub use blob_store::MemoryBlobStore;
 pub use clock::SimulatedClock;
-pub use ids::SequentialIds;
+pub use entropy::SequentialEntropy;
 pub use marketplace::{Call, FakeAccount, FakeMarketplace, Fault, ReceivedFile, ReceivedProposal};
 pub use proposal_writer::PlaceholderProposalWriter;
 pub use store::MemoryStore;

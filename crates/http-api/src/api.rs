@@ -1,10 +1,10 @@
-//! What the API is made of, and how its handlers call a use case.
+//! [`HttpApi`]: what the API consists of, and how its handlers call a use case.
 
 use std::future::Future;
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
-use bidloop_domain::port::Ids;
+use bidloop_domain::port::Entropy;
 use bidloop_domain::use_case::{
     Authenticate, AuthenticateError, Caller, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
 };
@@ -14,15 +14,14 @@ use tracing::{Instrument, Span};
 
 use crate::bearer::presented_key;
 use crate::errors::Refusal;
-use crate::observation::RequestMetrics;
-use crate::operability::Readiness;
+use crate::ports::{Readiness, RequestMetrics};
 
 /// The use cases and what surrounds them. One value serves all workers.
 #[derive(Debug, Clone)]
 pub struct HttpApi {
     /// Checks keys.
     pub authenticate: Arc<Authenticate>,
-    /// Finds what a wrong method was sent to.
+    /// Finds the campaign or lead that a wrong method was sent to.
     pub locate_lead: Arc<LocateLead>,
     /// `listCampaignLeads`.
     pub list_leads: Arc<ListLeads>,
@@ -33,10 +32,10 @@ pub struct HttpApi {
     /// `uploadLeadAttachments`.
     pub upload_attachments: Arc<UploadAttachments>,
     /// Makes the ids of requests that bring none.
-    pub ids: Arc<dyn Ids>,
-    /// Asked where an answer would be given without asking the database.
+    pub entropy: Arc<dyn Entropy>,
+    /// Asked before an answer that needs no database.
     pub readiness: Arc<dyn Readiness>,
-    /// Told of every request; its text is served at `/metrics`.
+    /// Counts every request; its text is served at `/metrics`.
     pub metrics: Arc<dyn RequestMetrics>,
     /// A multi-thread runtime on which every use case runs to its end, whatever becomes of the connection.
     pub runtime: Handle,
@@ -71,12 +70,13 @@ impl HttpApi {
                 Span::current().record("organization", caller.organization_id.as_str());
                 Ok(caller)
             }
-            Err(AuthenticateError::Refused) => {
+            Err(error) => {
                 // A malformed key is refused without a look into the database, which may be away.
-                self.require_database().await?;
-                Err(AuthenticateError::Refused.into())
+                if error == AuthenticateError::Refused {
+                    self.require_database().await?;
+                }
+                Err(error.into())
             }
-            Err(error) => Err(error.into()),
         }
     }
 

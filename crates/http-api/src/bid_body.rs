@@ -3,7 +3,7 @@
 
 use bidloop_domain::bidding::QuestionAnswerPair;
 use bidloop_domain::model::{BidRequest, BiddingConfig, CoverLetter, ShapeFault, read_json};
-use bidloop_domain::use_case::RequestFault;
+use bidloop_domain::use_case::LeadError;
 use serde_json::Value;
 use validator::{Validate, ValidationError};
 
@@ -46,18 +46,18 @@ pub(crate) fn storable(text: &str) -> Result<(), ValidationError> {
 }
 
 /// Reads a bid's body.
-pub(crate) fn parse(bytes: &[u8]) -> Result<BidRequest, RequestFault> {
-    let value = read_json(bytes).map_err(RequestFault::Shape)?;
+pub(crate) fn parse(bytes: &[u8]) -> Result<BidRequest, LeadError> {
+    let value = read_json(bytes).map_err(LeadError::Malformed)?;
     let mut faults = FaultList::default();
     let request = read(value, &mut faults);
     if let Err(errors) = request.validate() {
         faults.extend_validated(&errors, &[]);
     }
     if !faults.is_empty() {
-        return Err(RequestFault::Shape(faults.into_faults()));
+        return Err(LeadError::Malformed(faults.into_faults()));
     }
     well_formed(request)
-        .ok_or_else(|| RequestFault::Shape(vec![ShapeFault::new::<&str>(&[], "is not a bid request")]))
+        .ok_or_else(|| LeadError::Malformed(vec![ShapeFault::new::<&str>(&[], "is not a bid request")]))
 }
 
 fn read(value: Value, faults: &mut FaultList) -> SubmitBidRequest {
@@ -127,7 +127,7 @@ mod tests {
 
     fn faults(body: &Value) -> Vec<String> {
         match parse(body.to_string().as_bytes()) {
-            Err(RequestFault::Shape(faults)) => faults.iter().map(|fault| fault.path.join(".")).collect(),
+            Err(LeadError::Malformed(faults)) => faults.iter().map(|fault| fault.path.join(".")).collect(),
             other => panic!("{other:?}"),
         }
     }

@@ -1,55 +1,73 @@
-//! Which failure is answered how: the one place that maps use-case errors to status and body (specification,
-//! Errors; decisions A2 and A3). What is internal goes to the log, never into a body.
+//! Which error is answered how: the one place that maps errors to status and body (specification, Errors; decisions A2
+//! and A3). The Activity record takes its statuses from here, too. Internal details go to the log, never into a body.
 
 use actix_web::HttpResponse;
 use actix_web::http::{StatusCode, header};
-use bidloop_domain::bidding::{QuotaUsage, ValidationFault};
+use bidloop_domain::bidding::ValidationFault;
 use bidloop_domain::model::ShapeFault;
 use bidloop_domain::port::{BlobError, StoreError};
-use bidloop_domain::use_case::{
-    AuthenticateError, ListLeadsError, LocateLeadError, RejectLeadError, RequestFault, SubmitBidError,
-    UploadError,
-};
+use bidloop_domain::use_case::{AuthenticateError, LeadError};
 use serde::Serialize;
 use tokio::task::JoinError;
 
 /// Seconds after which a caller may try again, sent with every 503.
 const RETRY_AFTER_SECONDS: &str = "5";
 
+/// The status with which a request on a lead is answered, for the Activity record.
+pub(crate) fn http_status(outcome: Result<(), &LeadError>) -> u16 {
+    let status = match outcome {
+        Ok(()) => StatusCode::OK,
+        Err(error) => Refusal::from(error.clone()).status,
+    };
+    status.as_u16()
+}
+
 /// An answer that is not the one asked for.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: StatusCode,
-    body: Body,
+    message: String,
+    details: Option<Details>,
     allow: Option<&'static str>,
     /// For the log.
     cause: Option<String>,
 }
 
-#[derive(Debug)]
-enum Body {
-    Standard {
-        message: String,
-        errors: Option<Vec<ShapeFault>>,
+/// What a body holds beside status and message.
+#[derive(Debug, Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+enum Details {
+    Malformed {
+        errors: Vec<ShapeFault>,
     },
-    Validation {
-        message: String,
+    Rules {
         errors: Vec<ValidationFault>,
     },
     Quota {
-        message: String,
-        usage: QuotaUsage,
+        code: &'static str,
+        current_usage: u64,
+        limit: u64,
+        current_period_end: i64,
     },
 }
 
+/// The Standard Error; with details a `ValidationError` or `QuotaError`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    status_code: u16,
+    error: &'static str,
+    message: String,
+    #[serde(flatten)]
+    details: Option<Details>,
+}
+
 impl Refusal {
-    fn standard(status: StatusCode, message: impl Into<String>) -> Self {
+    fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
-            body: Body::Standard {
-                message: message.into(),
-                errors: None,
-            },
+            message: message.into(),
+            details: None,
             allow: None,
             cause: None,
         }
@@ -57,12 +75,7 @@ impl Refusal {
 
     /// No such route.
     pub(crate) fn unknown_route() -> Self {
-        Self::standard(StatusCode::NOT_FOUND, "there is nothing at this address")
-    }
-
-    /// An id in the path that no campaign can have.
-    pub(crate) fn campaign_unknown() -> Self {
-        SubmitBidError::CampaignUnknown.into()
+        Self::new(StatusCode::NOT_FOUND, "there is nothing at this address")
     }
 
     /// A known address, but not with this method.
@@ -70,7 +83,7 @@ impl Refusal {
         let message = format!("the method {method} is not allowed here; allowed: {allow}");
         Self {
             allow: Some(allow),
-            ..Self::standard(StatusCode::METHOD_NOT_ALLOWED, message)
+            ..Self::new(StatusCode::METHOD_NOT_ALLOWED, message)
         }
     }
 
@@ -80,19 +93,17 @@ impl Refusal {
     }
 
     fn unavailable(cause: String) -> Self {
+        let message = "the service is temporarily unavailable; try again later";
         Self {
             cause: Some(cause),
-            ..Self::standard(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the service is temporarily unavailable; try again later",
-            )
+            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
         }
     }
 
     fn internal(cause: String) -> Self {
         Self {
             cause: Some(cause),
-            ..Self::standard(
+            ..Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "something went wrong on our side",
             )
@@ -114,55 +125,13 @@ impl Refusal {
         if let Some(methods) = self.allow {
             response.insert_header((header::ALLOW, methods));
         }
-        let status_code = self.status.as_u16();
-        let error = self.status.canonical_reason().unwrap_or_default();
-        match self.body {
-            Body::Standard { message, errors } => response.json(StandardError {
-                status_code,
-                error,
-                message,
-                errors,
-            }),
-            Body::Validation { message, errors } => response.json(StandardError {
-                status_code,
-                error,
-                message,
-                errors: Some(errors),
-            }),
-            Body::Quota { message, usage } => response.json(QuotaError {
-                status_code,
-                error,
-                message,
-                code: "proposal_limit_reached",
-                current_usage: usage.used,
-                limit: usage.limit,
-                current_period_end: usage.period_end.as_seconds(),
-            }),
-        }
+        response.json(Body {
+            status_code: self.status.as_u16(),
+            error: self.status.canonical_reason().unwrap_or_default(),
+            message: self.message,
+            details: self.details,
+        })
     }
-}
-
-/// The Standard Error, and with coded entries the `ValidationError`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct StandardError<E> {
-    status_code: u16,
-    error: &'static str,
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    errors: Option<Vec<E>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct QuotaError {
-    status_code: u16,
-    error: &'static str,
-    message: String,
-    code: &'static str,
-    current_usage: u64,
-    limit: u64,
-    current_period_end: i64,
 }
 
 impl From<JoinError> for Refusal {
@@ -196,112 +165,54 @@ impl From<BlobError> for Refusal {
 impl From<AuthenticateError> for Refusal {
     fn from(error: AuthenticateError) -> Self {
         match error {
-            AuthenticateError::Refused => Self::standard(StatusCode::UNAUTHORIZED, error.to_string()),
+            AuthenticateError::Refused => Self::new(StatusCode::UNAUTHORIZED, error.to_string()),
             AuthenticateError::Store(error) => error.into(),
         }
     }
 }
 
-impl From<RequestFault> for Refusal {
-    fn from(fault: RequestFault) -> Self {
-        let message = fault.to_string();
-        match fault {
-            RequestFault::TooLarge { .. } => Self::standard(StatusCode::PAYLOAD_TOO_LARGE, message),
-            RequestFault::UnsupportedMediaType { .. } => {
-                Self::standard(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
+impl From<LeadError> for Refusal {
+    fn from(error: LeadError) -> Self {
+        let mut message = error.to_string();
+        let mut details = None;
+        let status = match error {
+            LeadError::CampaignUnknown | LeadError::LeadUnknown => StatusCode::NOT_FOUND,
+            LeadError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            LeadError::UnsupportedMediaType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            LeadError::Malformed(errors) => {
+                // The message names the first fault, for those who read no further.
+                if let Some(first) = errors.first() {
+                    message = format!("{message}: {first}");
+                }
+                details = Some(Details::Malformed { errors });
+                StatusCode::BAD_REQUEST
             }
-            RequestFault::Shape(errors) => Self {
-                body: Body::Standard {
-                    message: shape_message(message, &errors),
-                    errors: Some(errors),
-                },
-                ..Self::standard(StatusCode::BAD_REQUEST, "")
-            },
-        }
-    }
-}
-
-/// Says the first fault in the message too, for those who read no further.
-fn shape_message(message: String, faults: &[ShapeFault]) -> String {
-    match faults.first() {
-        Some(first) => format!("{message}: {first}"),
-        None => message,
-    }
-}
-
-impl From<ListLeadsError> for Refusal {
-    fn from(error: ListLeadsError) -> Self {
-        match error {
-            ListLeadsError::CampaignUnknown => Self::standard(StatusCode::NOT_FOUND, error.to_string()),
-            ListLeadsError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<LocateLeadError> for Refusal {
-    fn from(error: LocateLeadError) -> Self {
-        match error {
-            LocateLeadError::CampaignUnknown | LocateLeadError::LeadUnknown => {
-                Self::standard(StatusCode::NOT_FOUND, error.to_string())
+            LeadError::Rules(errors) => {
+                details = Some(Details::Rules { errors });
+                StatusCode::BAD_REQUEST
             }
-            LocateLeadError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<SubmitBidError> for Refusal {
-    fn from(error: SubmitBidError) -> Self {
-        let message = error.to_string();
-        match error {
-            SubmitBidError::CampaignUnknown | SubmitBidError::LeadUnknown => {
-                Self::standard(StatusCode::NOT_FOUND, message)
+            LeadError::QuotaUsedUp(usage) => {
+                details = Some(Details::Quota {
+                    code: "proposal_limit_reached",
+                    current_usage: usage.used,
+                    limit: usage.limit,
+                    current_period_end: usage.period_end.as_seconds(),
+                });
+                StatusCode::PAYMENT_REQUIRED
             }
-            SubmitBidError::Request(fault) => fault.into(),
-            SubmitBidError::Rules(errors) => Self {
-                body: Body::Validation { message, errors },
-                ..Self::standard(StatusCode::BAD_REQUEST, "")
-            },
-            SubmitBidError::LeadNotNew(_) => Self::standard(StatusCode::CONFLICT, message),
-            SubmitBidError::NoConnectedAccount => Self::standard(StatusCode::BAD_REQUEST, message),
-            SubmitBidError::QuotaUsedUp(usage) => Self {
-                body: Body::Quota { message, usage },
-                ..Self::standard(StatusCode::PAYMENT_REQUIRED, "")
-            },
-            SubmitBidError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<RejectLeadError> for Refusal {
-    fn from(error: RejectLeadError) -> Self {
-        let message = error.to_string();
-        match error {
-            RejectLeadError::CampaignUnknown | RejectLeadError::LeadUnknown => {
-                Self::standard(StatusCode::NOT_FOUND, message)
-            }
-            RejectLeadError::Request(fault) => fault.into(),
-            RejectLeadError::LeadNotNew(_) => Self::standard(StatusCode::BAD_REQUEST, message),
-            RejectLeadError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<UploadError> for Refusal {
-    fn from(error: UploadError) -> Self {
-        let message = error.to_string();
-        match error {
-            UploadError::CampaignUnknown | UploadError::LeadUnknown => {
-                Self::standard(StatusCode::NOT_FOUND, message)
-            }
-            UploadError::Request(fault) => fault.into(),
-            UploadError::File(fault) if fault.is_too_large() => {
-                Self::standard(StatusCode::PAYLOAD_TOO_LARGE, message)
-            }
-            UploadError::LeadNotNew(_) | UploadError::UnexpectedPart { .. } | UploadError::File(_) => {
-                Self::standard(StatusCode::BAD_REQUEST, message)
-            }
-            UploadError::Blob(error) => error.into(),
-            UploadError::Store(error) => error.into(),
+            LeadError::BidTooLate(_) => StatusCode::CONFLICT,
+            LeadError::File(fault) if fault.is_too_large() => StatusCode::PAYLOAD_TOO_LARGE,
+            LeadError::NoConnectedAccount
+            | LeadError::RejectionTooLate(_)
+            | LeadError::UploadTooLate(_)
+            | LeadError::UnexpectedPart { .. }
+            | LeadError::File(_) => StatusCode::BAD_REQUEST,
+            LeadError::Blob(error) => return error.into(),
+            LeadError::Store(error) => return error.into(),
+        };
+        Self {
+            details,
+            ..Self::new(status, message)
         }
     }
 }

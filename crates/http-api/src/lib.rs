@@ -6,9 +6,9 @@
 //!
 //! | read | for |
 //! |---|---|
-//! | [`HttpApi`] | what the API is made of |
+//! | [`HttpApi`] | what the API consists of |
 //! | [`serve`] | listening, time limits, stopping |
-//! | `errors` | which failure is answered how |
+//! | `errors` | which error is answered how, with its status |
 //! | `operation` | the four operations, one file each |
 //! | `openapi` | the description that `bidloop openapi` prints |
 
@@ -22,6 +22,7 @@ mod observation;
 mod openapi;
 mod operability;
 mod operation;
+mod ports;
 mod reject_body;
 mod request_body;
 mod routes;
@@ -29,8 +30,7 @@ mod server;
 mod unread_body;
 
 pub use api::HttpApi;
-pub use observation::RequestMetrics;
 pub use openapi::openapi;
-pub use operability::Readiness;
+pub use ports::{Readiness, RequestMetrics};
 pub use routes::configure;
 pub use server::{Offer, RunningServer, ServerSettings, serve};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_web::http::header::{self, ContentDisposition, HeaderMap, HeaderValue};
 use bidloop_domain::model::FieldError;
-use bidloop_domain::use_case::{PartHead, RequestFault};
+use bidloop_domain::use_case::{LeadError, PartHead};
 use bytes::Bytes;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt, TryStreamExt};
@@ -19,7 +19,7 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 const SLICE_BYTES: usize = 16 * 1024;
 
 /// A body's pieces, or the fault that ended them. A closed channel ends the body, too.
-pub(crate) type Pieces = mpsc::Receiver<Result<Bytes, RequestFault>>;
+pub(crate) type Pieces = mpsc::Receiver<Result<Bytes, LeadError>>;
 
 /// The parts of a body.
 pub(crate) struct Parts {
@@ -40,7 +40,7 @@ impl Parts {
     /// The next part's head and content; `None` after the last part. A part is dropped before the next is asked for.
     pub(crate) async fn next(
         &mut self,
-    ) -> Result<Option<(PartHead, BoxStream<'static, Result<Bytes, RequestFault>>)>, RequestFault> {
+    ) -> Result<Option<(PartHead, BoxStream<'static, Result<Bytes, LeadError>>)>, LeadError> {
         let Some(field) = self.parser.next_field().await.map_err(fault_of)? else {
             return Ok(None);
         };
@@ -55,7 +55,7 @@ impl Parts {
 }
 
 /// The boundary that the request's Content-Type names.
-pub(crate) fn boundary_of(headers: &HeaderMap) -> Result<String, RequestFault> {
+pub(crate) fn boundary_of(headers: &HeaderMap) -> Result<String, LeadError> {
     let content_type = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
@@ -69,7 +69,7 @@ pub(crate) fn boundary_of(headers: &HeaderMap) -> Result<String, RequestFault> {
 
 /// Hands the body to the parser in small slices. The parser takes all that is ready before it looks at any of it, so
 /// each slice is followed by a pause in which it is parsed.
-fn sliced(pieces: Pieces, unparsed: Arc<AtomicUsize>) -> impl Stream<Item = Result<Bytes, RequestFault>> {
+fn sliced(pieces: Pieces, unparsed: Arc<AtomicUsize>) -> impl Stream<Item = Result<Bytes, LeadError>> {
     let rest = Bytes::new();
     stream::unfold(
         (pieces, rest, unparsed),
@@ -93,7 +93,7 @@ fn sliced(pieces: Pieces, unparsed: Arc<AtomicUsize>) -> impl Stream<Item = Resu
     )
 }
 
-fn head_of(part: &Field<'_>) -> Result<PartHead, RequestFault> {
+fn head_of(part: &Field<'_>) -> Result<PartHead, LeadError> {
     let header = |name: &str| part.headers().get(name).map(|value| value.as_bytes().to_vec());
     let names = header("content-disposition").and_then(|disposition| names_in(&disposition));
     let (name, file_name) = names.ok_or_else(|| {
@@ -122,7 +122,7 @@ fn names_in(disposition: &[u8]) -> Option<(String, Option<String>)> {
     Some((disposition.get_name()?.to_owned(), file_name))
 }
 
-fn fault_of(error: multer::Error) -> RequestFault {
+fn fault_of(error: multer::Error) -> LeadError {
     match error {
         multer::Error::StreamReadFailed(fault) => match fault.downcast() {
             Ok(fault) => *fault,
@@ -135,8 +135,8 @@ fn fault_of(error: multer::Error) -> RequestFault {
     }
 }
 
-fn malformed(message: &str) -> RequestFault {
-    RequestFault::Shape(vec![FieldError::new::<&str>(&[], message)])
+fn malformed(message: &str) -> LeadError {
+    LeadError::Malformed(vec![FieldError::new::<&str>(&[], message)])
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! What is seen of every request: its id, its span in the log, its place in the metrics.
+//! Every request's id, span in the log and place in the metrics.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -17,16 +17,6 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Longest request id that is taken over from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
-
-/// Counts requests and shows what was counted.
-pub trait RequestMetrics: Send + Sync + std::fmt::Debug {
-    /// A request was answered. `operation` is an operation's id of the interface description, `healthz`, `readyz`,
-    /// `metrics`, or `none` for what was routed nowhere; the body may still be on its way.
-    fn answered(&self, operation: &'static str, status: u16, duration: Duration);
-
-    /// Everything counted, in the `OpenMetrics` text format.
-    fn text(&self) -> String;
-}
 
 /// Surrounds every request: takes over or makes its `X-Request-Id`, opens its span, counts it.
 pub(crate) async fn observe<B: MessageBody + 'static>(
@@ -57,7 +47,7 @@ pub(crate) async fn observe<B: MessageBody + 'static>(
     Ok(response)
 }
 
-/// The caller's own id where it is fit for a log, else a fresh one.
+/// The caller's own id if it is fit for a log, else a fresh one.
 fn request_id(headers: &HeaderMap, api: &HttpApi) -> HeaderValue {
     let is_fit = |value: &&HeaderValue| {
         let bytes = value.as_bytes();
@@ -66,6 +56,6 @@ fn request_id(headers: &HeaderMap, api: &HttpApi) -> HeaderValue {
     if let Some(given) = headers.get(REQUEST_ID).filter(is_fit) {
         return given.clone();
     }
-    let fresh = api.ids.uuid().to_string();
+    let fresh = api.entropy.uuid().to_string();
     HeaderValue::from_str(&fresh).unwrap_or_else(|_| HeaderValue::from_static("-"))
 }

@@ -1,21 +1,12 @@
-//! What operators ask: whether the process lives, whether it is ready, and its metrics. No key is asked for.
+//! Whether the process lives, whether it is ready, and its metrics. No key is needed.
 
 use actix_web::http::header::ContentType;
 use actix_web::{HttpResponse, web};
-use async_trait::async_trait;
 
 use crate::HttpApi;
 
 /// The text format of metrics.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// Whether the service can do its work.
-#[async_trait]
-pub trait Readiness: Send + Sync + std::fmt::Debug {
-    /// True once the database is reachable and migrated, and as long as it is. Asked by `/readyz` and before every
-    /// answer that is given without asking the database: it should answer within a second or two.
-    async fn is_ready(&self) -> bool;
-}
 
 /// 200 while the process lives.
 pub(crate) async fn healthz() -> HttpResponse {

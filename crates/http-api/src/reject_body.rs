@@ -1,7 +1,7 @@
 //! The optional body of a rejection (specification, `RejectLeadRequest`).
 
 use bidloop_domain::model::read_json;
-use bidloop_domain::use_case::RequestFault;
+use bidloop_domain::use_case::LeadError;
 use validator::Validate;
 
 use crate::bid_body::storable;
@@ -17,11 +17,11 @@ struct RejectLeadRequest {
 }
 
 /// Reads a rejection's reason; no body at all is none.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Option<String>, RequestFault> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Option<String>, LeadError> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let value = read_json(bytes).map_err(RequestFault::Shape)?;
+    let value = read_json(bytes).map_err(LeadError::Malformed)?;
     let mut faults = FaultList::default();
     let mut request = RejectLeadRequest::default();
     if let Some(mut members) = Members::of(value, &[], &mut faults) {
@@ -34,7 +34,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<String>, RequestFault> {
     if faults.is_empty() {
         Ok(request.reason)
     } else {
-        Err(RequestFault::Shape(faults.into_faults()))
+        Err(LeadError::Malformed(faults.into_faults()))
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
 
     fn faults(body: &[u8]) -> Vec<String> {
         match parse(body) {
-            Err(RequestFault::Shape(faults)) => faults.iter().map(|fault| fault.path.join(".")).collect(),
+            Err(LeadError::Malformed(faults)) => faults.iter().map(|fault| fault.path.join(".")).collect(),
             other => panic!("{other:?}"),
         }
     }

@@ -12,7 +12,7 @@ use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
 use actix_web::http::header::{self, HeaderMap};
 use bidloop_domain::model::ShapeFault;
-use bidloop_domain::use_case::RequestFault;
+use bidloop_domain::use_case::LeadError;
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt};
 use tokio::time::{Instant, Sleep, sleep};
@@ -35,9 +35,9 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) const FORM_DATA: &str = "multipart/form-data";
 
 /// The request's head refuses a body that is declared larger than `limit_bytes`, before anything is read.
-pub(crate) fn check_declared_length(headers: &HeaderMap, limit_bytes: u64) -> Result<(), RequestFault> {
+pub(crate) fn check_declared_length(headers: &HeaderMap, limit_bytes: u64) -> Result<(), LeadError> {
     match declared_length(headers) {
-        Some(declared) if declared > limit_bytes => Err(RequestFault::TooLarge { limit_bytes }),
+        Some(declared) if declared > limit_bytes => Err(LeadError::TooLarge { limit_bytes }),
         _ => Ok(()),
     }
 }
@@ -61,8 +61,8 @@ fn declared_length(headers: &HeaderMap) -> Option<u64> {
 
 /// The media type is `expected`, whatever its parameters, and the body is sent as it is. An absent Content-Type is
 /// taken for the right one (decision A3).
-pub(crate) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), RequestFault> {
-    let refuse = |given: String| Err(RequestFault::UnsupportedMediaType { given, expected });
+pub(crate) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), LeadError> {
+    let refuse = |given: String| Err(LeadError::UnsupportedMediaType { given, expected });
     let shown = |value: &header::HeaderValue| {
         String::from_utf8_lossy(value.as_bytes())
             .chars()
@@ -111,7 +111,7 @@ impl RequestBody {
     }
 
     /// The whole JSON body, counted while it is read, once its head has passed.
-    pub(crate) async fn read_json(&self, request: &HttpRequest) -> Result<Bytes, RequestFault> {
+    pub(crate) async fn read_json(&self, request: &HttpRequest) -> Result<Bytes, LeadError> {
         check_declared_length(request.headers(), MAX_JSON_BYTES)?;
         check_media_type(request.headers(), JSON)?;
         let declared = declared_length(request.headers()).unwrap_or_default();
@@ -126,15 +126,15 @@ impl RequestBody {
 }
 
 /// The fault of a body that could not be read to its end.
-pub(crate) fn broken_body(error: &PayloadError, limit_bytes: u64) -> RequestFault {
+pub(crate) fn broken_body(error: &PayloadError, limit_bytes: u64) -> LeadError {
     let message = match error {
         PayloadError::Io(error) if error.kind() == ABOVE_LIMIT => {
-            return RequestFault::TooLarge { limit_bytes };
+            return LeadError::TooLarge { limit_bytes };
         }
         PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut => "did not arrive in time",
         _ => "broke off before its end",
     };
-    RequestFault::Shape(vec![ShapeFault::new::<&str>(&[], message)])
+    LeadError::Malformed(vec![ShapeFault::new::<&str>(&[], message)])
 }
 
 /// See [`RequestBody::stream`].

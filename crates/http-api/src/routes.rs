@@ -2,6 +2,7 @@
 
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, guard, web};
+use bidloop_domain::use_case::LeadError;
 
 use crate::HttpApi;
 use crate::errors::Refusal;
@@ -22,47 +23,23 @@ const BID: &str = "/v1/campaigns/{campaign_id}/leads/{lead_id}/bid";
 const REJECT: &str = "/v1/campaigns/{campaign_id}/leads/{lead_id}/reject";
 const ATTACHMENTS: &str = "/v1/campaigns/{campaign_id}/leads/{lead_id}/attachments";
 
-/// The operations that take a key.
+const fn operation(method: Method, path: &'static str, id: &'static str) -> Operation {
+    Operation { method, path, id }
+}
+
+/// The operations that need a key.
 pub(crate) const OPERATIONS: [Operation; 4] = [
-    Operation {
-        method: Method::GET,
-        path: LEADS,
-        id: "listCampaignLeads",
-    },
-    Operation {
-        method: Method::POST,
-        path: BID,
-        id: "submitBid",
-    },
-    Operation {
-        method: Method::POST,
-        path: REJECT,
-        id: "rejectLead",
-    },
-    Operation {
-        method: Method::POST,
-        path: ATTACHMENTS,
-        id: "uploadLeadAttachments",
-    },
+    operation(Method::GET, LEADS, "listCampaignLeads"),
+    operation(Method::POST, BID, "submitBid"),
+    operation(Method::POST, REJECT, "rejectLead"),
+    operation(Method::POST, ATTACHMENTS, "uploadLeadAttachments"),
 ];
 
-/// The endpoints that take none.
+/// The endpoints that need none.
 pub(crate) const OPERABILITY: [Operation; 3] = [
-    Operation {
-        method: Method::GET,
-        path: "/healthz",
-        id: "healthz",
-    },
-    Operation {
-        method: Method::GET,
-        path: "/readyz",
-        id: "readyz",
-    },
-    Operation {
-        method: Method::GET,
-        path: "/metrics",
-        id: "metrics",
-    },
+    operation(Method::GET, "/healthz", "healthz"),
+    operation(Method::GET, "/readyz", "readyz"),
+    operation(Method::GET, "/metrics", "metrics"),
 ];
 
 /// Adds the API's addresses to an application, which must carry [`HttpApi`] as its data.
@@ -128,67 +105,63 @@ pub(crate) fn operation_id(request: &HttpRequest) -> &'static str {
 }
 
 async fn only_get(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
-    let body = RequestBody::new(payload);
-    answer_holding(body, wrong_method(&request, &api, "GET").await.into_response())
+    answer_holding(
+        RequestBody::new(payload),
+        wrong_method(&request, &api, "GET").await,
+    )
 }
 
 async fn only_post(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
-    let body = RequestBody::new(payload);
-    answer_holding(body, wrong_method(&request, &api, "POST").await.into_response())
+    answer_holding(
+        RequestBody::new(payload),
+        wrong_method(&request, &api, "POST").await,
+    )
 }
 
 /// 405 comes after 401 and 404 (decision A1).
-async fn wrong_method(request: &HttpRequest, api: &HttpApi, allow: &'static str) -> Refusal {
-    let caller = match api.authenticate(request).await {
-        Ok(caller) => caller,
-        Err(refusal) => return refusal,
-    };
-    let Some(campaign) = path_ids::campaign(request) else {
-        return Refusal::campaign_unknown();
-    };
+async fn wrong_method(
+    request: &HttpRequest,
+    api: &HttpApi,
+    allow: &'static str,
+) -> Result<HttpResponse, Refusal> {
+    let caller = api.authenticate(request).await?;
+    let campaign = path_ids::campaign(request).ok_or(LeadError::CampaignUnknown)?;
     let lead = request
         .match_info()
         .get("lead_id")
         .map(|_| path_ids::lead(request));
     let locate = api.locate_lead.clone();
-    let located = api
-        .run(async move { locate.execute(&caller, &campaign, lead.as_ref()).await })
-        .await;
-    match located {
-        Ok(Ok(())) => Refusal::wrong_method(request.method().as_str(), allow),
-        Ok(Err(error)) => error.into(),
-        Err(refusal) => refusal,
-    }
+    api.run(async move {
+        locate
+            .execute(&caller.organization_id, &campaign, lead.as_ref())
+            .await
+    })
+    .await??;
+    Err(Refusal::wrong_method(request.method().as_str(), allow))
 }
 
 async fn only_probe(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
-    let refusal = match api.require_database().await {
-        Ok(()) => Refusal::wrong_method(request.method().as_str(), "GET, HEAD"),
-        Err(refusal) => refusal,
-    };
-    answer_holding(RequestBody::new(payload), refusal.into_response())
+    let ready = api.require_database().await;
+    let refusal = ready.and_then(|()| Err(Refusal::wrong_method(request.method().as_str(), "GET, HEAD")));
+    answer_holding(RequestBody::new(payload), refusal)
 }
 
-/// Under `/v1` even an address that leads nowhere asks for the key first.
+/// Under `/v1` even an address that leads nowhere needs the key first.
 async fn unknown_operation(
     request: HttpRequest,
     payload: web::Payload,
     api: web::Data<HttpApi>,
 ) -> HttpResponse {
-    let refusal = match api.authenticate(&request).await {
-        Ok(_) => Refusal::unknown_route(),
-        Err(refusal) => refusal,
-    };
-    answer_holding(RequestBody::new(payload), refusal.into_response())
+    let caller = api.authenticate(&request).await;
+    let refusal = caller.and_then(|_| Err(Refusal::unknown_route()));
+    answer_holding(RequestBody::new(payload), refusal)
 }
 
 /// Answers every address that nothing else in the application does.
 pub(crate) async fn unknown_route(payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
-    let refusal = match api.require_database().await {
-        Ok(()) => Refusal::unknown_route(),
-        Err(refusal) => refusal,
-    };
-    answer_holding(RequestBody::new(payload), refusal.into_response())
+    let ready = api.require_database().await;
+    let refusal = ready.and_then(|()| Err(Refusal::unknown_route()));
+    answer_holding(RequestBody::new(payload), refusal)
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub enum Offer {
     OperabilityOnly,
 }
 
-/// How wide to listen, and for what.
+/// What to serve, and with how many threads.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerSettings {
     /// What is served.
@@ -68,16 +68,8 @@ impl RunningServer {
     }
 }
 
-/// Serves the API on a bound listener, and beside it whatever `more` adds (the console). To be called within a tokio
-/// runtime.
-///
-/// Addresses are tried in this order: the API's, those of `more`, then a Standard Error 404.
-pub fn serve(
-    api: HttpApi,
-    listener: TcpListener,
-    settings: ServerSettings,
-    more: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
-) -> io::Result<RunningServer> {
+/// Serves the API on a bound listener. To be called within a tokio runtime.
+pub fn serve(api: HttpApi, listener: TcpListener, settings: ServerSettings) -> io::Result<RunningServer> {
     let address = listener.local_addr()?;
     let api = web::Data::new(api);
     let server = HttpServer::new(move || {
@@ -88,7 +80,6 @@ pub fn serve(
                 Offer::Operations => configure(config),
                 Offer::OperabilityOnly => configure_operability(config),
             })
-            .configure(more.clone())
             .default_service(web::to(unknown_route))
     })
     .workers(settings.workers.max(1))

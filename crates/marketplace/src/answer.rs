@@ -1,7 +1,8 @@
-//! What an answer amounts to: a success whose body is worth reading, or which error.
+//! What an answer means: a success whose body is worth reading, or which error. The one place that knows the protocol's
+//! statuses and codes.
 
-use bidloop_domain::model::Timestamp;
-use bidloop_domain::port::MarketplaceError;
+use bidloop_domain::model::{MarketplaceToken, Timestamp};
+use bidloop_domain::port::{MarketplaceError, MarketplaceRefusal};
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_ENCODING, LOCATION};
@@ -37,19 +38,21 @@ impl Answer {
         if passing {
             // The status says enough; a body that did not come whole changes nothing.
             let message = self.body.map(|body| RefusalBody::read(&body).message);
-            return Err(MarketplaceError::Passing {
-                status: status.as_u16(),
+            return Err(MarketplaceError::TryLater {
                 retry_after: retry_after(&self.headers, now),
-                message: message.unwrap_or_default(),
+                message: or_status(message.unwrap_or_default(), status),
             });
         }
         if status.is_client_error() {
-            let refusal = RefusalBody::read(&self.body?);
+            let body = RefusalBody::read(&self.body?);
+            tracing::debug!(
+                status = status.as_u16(),
+                code = body.code,
+                "the marketplace refused a call"
+            );
             return Err(MarketplaceError::Refused {
-                status: status.as_u16(),
-                code: refusal.code,
-                message: refusal.message,
-                proposal_id: refusal.proposal_id,
+                message: or_status(body.message, status),
+                refusal: meaning(status, &body.code, body.proposal_id),
             });
         }
         let destination = self.headers.get(LOCATION).and_then(|place| place.to_str().ok());
@@ -59,6 +62,32 @@ impl Answer {
             }
             _ => format!("unexpected status {status}"),
         }))
+    }
+}
+
+/// What a refusal for good means (contract section 5).
+fn meaning(status: StatusCode, code: &str, proposal_id: Option<String>) -> MarketplaceRefusal {
+    match (status, code) {
+        (StatusCode::CONFLICT, _) | (_, "already_applied") => {
+            MarketplaceRefusal::AlreadyApplied { proposal_id }
+        }
+        (StatusCode::PAYMENT_REQUIRED, _) | (_, "insufficient_connects") => {
+            MarketplaceRefusal::InsufficientConnects
+        }
+        (StatusCode::NOT_FOUND, _) => MarketplaceRefusal::NotFound,
+        (_, "job_warning") => MarketplaceRefusal::JobWarning,
+        (_, "job_closed") => MarketplaceRefusal::JobClosed,
+        (_, "not_eligible") => MarketplaceRefusal::NotEligible,
+        _ => MarketplaceRefusal::Invalid,
+    }
+}
+
+/// The message, or the status where there is none.
+fn or_status(message: String, status: StatusCode) -> String {
+    if message.trim().is_empty() {
+        format!("status {status} without a message")
+    } else {
+        message
     }
 }
 
@@ -73,35 +102,26 @@ pub(crate) fn shortened(text: &str) -> String {
 }
 
 /// The same error fit for the log: without the token, which the marketplace may have repeated, and in short texts.
-pub(crate) fn fit_for_log(error: MarketplaceError, token: Option<&str>) -> MarketplaceError {
+pub(crate) fn fit_for_log(error: MarketplaceError, token: Option<&MarketplaceToken>) -> MarketplaceError {
     // The token first: a text cut in the middle of it would still hold its beginning.
+    let token = token
+        .map(MarketplaceToken::expose)
+        .filter(|token| !token.is_empty());
     let fit = |text: String| match token {
-        Some(token) if !token.is_empty() => shortened(&text.replace(token, "[token]")),
-        _ => shortened(&text),
+        Some(token) => shortened(&text.replace(token, "[token]")),
+        None => shortened(&text),
     };
     match error {
         MarketplaceError::NoAnswer(message) => MarketplaceError::NoAnswer(fit(message)),
         MarketplaceError::Unreachable(message) => MarketplaceError::Unreachable(fit(message)),
         MarketplaceError::Malformed(message) => MarketplaceError::Malformed(fit(message)),
-        MarketplaceError::Passing {
-            status,
-            retry_after,
-            message,
-        } => MarketplaceError::Passing {
-            status,
+        MarketplaceError::TryLater { retry_after, message } => MarketplaceError::TryLater {
             retry_after,
             message: fit(message),
         },
-        MarketplaceError::Refused {
-            status,
-            code,
-            message,
-            proposal_id,
-        } => MarketplaceError::Refused {
-            status,
-            code: fit(code),
+        MarketplaceError::Refused { refusal, message } => MarketplaceError::Refused {
+            refusal,
             message: fit(message),
-            proposal_id,
         },
         MarketplaceError::InvalidToken => MarketplaceError::InvalidToken,
     }
@@ -126,19 +146,19 @@ mod tests {
             MarketplaceError::NoAnswer(text()),
             MarketplaceError::Unreachable(text()),
             MarketplaceError::Malformed(text()),
-            MarketplaceError::Passing {
-                status: 503,
+            MarketplaceError::TryLater {
                 retry_after: None,
                 message: text(),
             },
             MarketplaceError::Refused {
-                status: 403,
-                code: text(),
+                refusal: MarketplaceRefusal::Invalid,
                 message: text(),
-                proposal_id: None,
             },
         ] {
-            let fit = format!("{:?}", fit_for_log(error, Some("tk_secret")));
+            let fit = format!(
+                "{:?}",
+                fit_for_log(error, MarketplaceToken::parse("tk_secret").ok().as_ref())
+            );
             assert!(!fit.contains("tk_"), "{fit}");
             assert!(fit.contains("[tok…"), "{fit}");
         }

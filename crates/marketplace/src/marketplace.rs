@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{BidId, JobId, Proposal};
+use bidloop_domain::model::{BidId, JobId, MarketplaceToken, Proposal};
 use bidloop_domain::port::{
-    Clock, FeedPage, FileUpload, Ids, LiveAccount, LiveJob, Marketplace, MarketplaceError, SubmittedProposal,
+    Clock, Entropy, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError,
+    SubmittedProposal,
 };
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
@@ -36,27 +37,16 @@ const MAX_PAGE_LIMIT: u32 = 500;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// What a [`HyperMarketplace`] needs to know.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct MarketplaceSettings {
     /// `marketplace.base_url`: http or https, perhaps with a path; a slash at its end makes no difference.
     pub base_url: String,
     /// `marketplace.token`: the watcher's own, for the feed; without it the feed is read without a token.
-    pub feed_token: Option<String>,
+    pub feed_token: Option<MarketplaceToken>,
     /// `marketplace.timeout_ms`: one call, from connect to the answer's end.
     pub timeout: Duration,
     /// PEM certificates trusted beside the bundled roots.
     pub extra_roots_pem: Option<Vec<u8>>,
-}
-
-impl fmt::Debug for MarketplaceSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MarketplaceSettings")
-            .field("base_url", &self.base_url)
-            .field("feed_token", &self.feed_token.as_ref().map(|_| "[token]"))
-            .field("timeout", &self.timeout)
-            .field("extra_roots_pem", &self.extra_roots_pem.as_ref().map(Vec::len))
-            .finish()
-    }
 }
 
 /// Which setting cannot be used, and why. Never repeats a token.
@@ -76,10 +66,10 @@ pub enum MarketplaceSettingsError {
 /// The marketplace, over HTTP/1.1.
 pub struct HyperMarketplace {
     base_url: BaseUrl,
-    feed_token: Option<String>,
+    feed_token: Option<MarketplaceToken>,
     exchange: Exchange,
     clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
+    entropy: Arc<dyn Entropy>,
 }
 
 impl fmt::Debug for HyperMarketplace {
@@ -91,12 +81,12 @@ impl fmt::Debug for HyperMarketplace {
 }
 
 impl HyperMarketplace {
-    /// Checks the settings; connects only when it is called. `clock` is asked for what a `Retry-After` date means,
-    /// `ids` for the boundaries of uploads.
+    /// Checks the settings; connects only when a method is called. `clock` gives a `Retry-After` date its meaning,
+    /// `entropy` the boundaries of uploads.
     pub fn new(
         settings: &MarketplaceSettings,
         clock: Arc<dyn Clock>,
-        ids: Arc<dyn Ids>,
+        entropy: Arc<dyn Entropy>,
     ) -> Result<Self, MarketplaceSettingsError> {
         let base_url = BaseUrl::parse(&settings.base_url)?;
         if let Some(token) = &settings.feed_token {
@@ -109,7 +99,7 @@ impl HyperMarketplace {
             feed_token: settings.feed_token.clone(),
             exchange: Exchange::new(connections, settings.timeout),
             clock,
-            ids,
+            entropy,
         })
     }
 
@@ -118,7 +108,7 @@ impl HyperMarketplace {
         &self,
         method: Method,
         path: &str,
-        token: Option<&str>,
+        token: Option<&MarketplaceToken>,
     ) -> Result<Request<RequestBody>, MarketplaceError> {
         let target: Uri = self.base_url.target(path).parse().map_err(|_| {
             MarketplaceError::Unreachable("the request cannot be written: its path is too long".to_owned())
@@ -166,7 +156,7 @@ impl Marketplace for HyperMarketplace {
             Some(cursor) => format!("/api/jobs?after={}&limit={limit}", percent_encode(cursor)),
             None => format!("/api/jobs?limit={limit}"),
         };
-        let token = self.feed_token.as_deref();
+        let token = self.feed_token.as_ref();
         let page = async {
             let request = self.request(Method::GET, &path, token)?;
             let body = self.call(request, &[StatusCode::OK], MAX_PAGE_BYTES).await?;
@@ -175,7 +165,7 @@ impl Marketplace for HyperMarketplace {
         page.await.map_err(|error| fit_for_log(error, token))
     }
 
-    async fn job(&self, token: &str, id: &JobId) -> Result<LiveJob, MarketplaceError> {
+    async fn job(&self, token: &MarketplaceToken, id: &JobId) -> Result<LiveJob, MarketplaceError> {
         let path = format!("/api/jobs/{}", percent_encode(id.as_str()));
         let job = async {
             let request = self.request(Method::GET, &path, Some(token))?;
@@ -185,7 +175,7 @@ impl Marketplace for HyperMarketplace {
         job.await.map_err(|error| fit_for_log(error, Some(token)))
     }
 
-    async fn account(&self, token: &str) -> Result<LiveAccount, MarketplaceError> {
+    async fn account(&self, token: &MarketplaceToken) -> Result<LiveAccount, MarketplaceError> {
         let account = async {
             let request = self.request(Method::GET, "/api/account", Some(token))?;
             let body = self.call(request, &[StatusCode::OK], MAX_ANSWER_BYTES).await?;
@@ -194,11 +184,11 @@ impl Marketplace for HyperMarketplace {
         account.await.map_err(|error| fit_for_log(error, Some(token)))
     }
 
-    async fn upload(&self, token: &str, file: FileUpload) -> Result<String, MarketplaceError> {
+    async fn upload(&self, token: &MarketplaceToken, file: FileUpload) -> Result<String, MarketplaceError> {
         let uploaded = async {
             let mut request = self.request(Method::POST, "/api/attachments", Some(token))?;
             let mut random = [0; 16];
-            self.ids.fill_random(&mut random);
+            self.entropy.fill_random(&mut random);
             let boundary = format!("bidloop-{}", hex::encode(random));
             let content_type = format!("multipart/form-data; boundary={boundary}");
             if let Ok(content_type) = HeaderValue::try_from(content_type) {
@@ -215,7 +205,7 @@ impl Marketplace for HyperMarketplace {
 
     async fn submit(
         &self,
-        token: &str,
+        token: &MarketplaceToken,
         key: BidId,
         proposal: &Proposal,
     ) -> Result<SubmittedProposal, MarketplaceError> {
@@ -238,8 +228,8 @@ impl Marketplace for HyperMarketplace {
 }
 
 /// The header that carries the token; `None` if none can.
-fn authorization(token: &str) -> Option<HeaderValue> {
-    let mut value = HeaderValue::try_from(format!("Bearer {token}")).ok()?;
+fn authorization(token: &MarketplaceToken) -> Option<HeaderValue> {
+    let mut value = HeaderValue::try_from(format!("Bearer {}", token.expose())).ok()?;
     value.set_sensitive(true);
     Some(value)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bidloop_domain::model::{Activity, ActivityKind, LeadId};
-use bidloop_domain::port::AutomaticBid;
+use bidloop_domain::port::{AutomaticBidIntent, LeaseOwner};
 
 use crate::Stores;
 use crate::fixture::{World, activities, activity, at, at_once, campaign, organization};
@@ -36,16 +36,16 @@ async fn automatic_world(stores: Stores) -> World {
     .await
 }
 
-async fn claim(world: &World, second: i64, limit: u32) -> Vec<AutomaticBid> {
+async fn claim(world: &World, second: i64, limit: u32) -> Vec<AutomaticBidIntent> {
     world
         .stores
         .automatic_bids
-        .claim_automatic("me", at(second), at(second + 60), limit)
+        .claim(&LeaseOwner::new("me"), at(second), at(second + 60), limit)
         .await
         .unwrap()
 }
 
-fn leads(claimed: &[AutomaticBid]) -> Vec<LeadId> {
+fn leads(claimed: &[AutomaticBidIntent]) -> Vec<LeadId> {
     claimed.iter().map(|intent| intent.lead_id.clone()).collect()
 }
 
@@ -78,8 +78,8 @@ pub async fn an_intent_is_claimed_again_once_its_lease_has_ended(stores: Stores)
     assert_eq!(leads(&claim(&world, 71, 5).await), [lead.id]);
 }
 
-async fn settle(world: &World, intent: &AutomaticBid, parked: Option<&Activity>) {
-    let settled = world.stores.automatic_bids.settle_automatic(intent, parked).await;
+async fn settle(world: &World, intent: &AutomaticBidIntent, parked: Option<&Activity>) {
+    let settled = world.stores.automatic_bids.complete(intent, parked).await;
     settled.unwrap();
 }
 
@@ -115,7 +115,7 @@ pub async fn claims_at_once_never_give_one_intent_twice(stores: Stores) {
             let claimed = world
                 .stores
                 .automatic_bids
-                .claim_automatic(&owner, at(100), at(160), 3)
+                .claim(&LeaseOwner::new(owner), at(100), at(160), 3)
                 .await;
             leads(&claimed.unwrap())
         }

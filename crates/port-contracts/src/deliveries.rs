@@ -1,11 +1,15 @@
 //! The rules of `DeliveryStore`: each delivery is sent at most once (decisions C2, C3, C5, C7 and C8).
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, DeliveryId, EventKind, EventPayload, WebhookSecret,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, DeliveryId, EventKind, EventPayload, WebhookSecret,
 };
-use bidloop_domain::port::{BegunDelivery, DeliveryEnd, PendingDelivery, ProvisioningChange, WebhookRecord};
+use bidloop_domain::port::{
+    ClaimedDelivery, DeliveryFacts, DeliveryOutcome, LeaseOwner, PendingDelivery, ProvisioningChange,
+    WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookRecord,
+};
 
 use crate::Stores;
 use crate::fixture::{
@@ -46,11 +50,11 @@ macro_rules! delivery_store_contracts {
 
 const BOTH: [EventKind; 2] = [EventKind::JobNew, EventKind::BidComplete];
 
-async fn begin(world: &World, deliveries: &[PendingDelivery], owner: &str) -> Vec<BegunDelivery> {
+async fn begin(world: &World, deliveries: &[PendingDelivery], owner: &str) -> Vec<ClaimedDelivery> {
     world
         .stores
         .deliveries
-        .begin(deliveries, owner, at(100), at(120))
+        .claim(deliveries, &LeaseOwner::new(owner), at(100), at(120))
         .await
         .unwrap()
 }
@@ -63,19 +67,20 @@ async fn one_pending(stores: Stores) -> (World, Vec<PendingDelivery>) {
     (world, pending)
 }
 
-fn end_of(begun: &BegunDelivery, delivered: bool) -> DeliveryEnd {
-    DeliveryEnd {
-        organization_id: begun.organization_id.clone(),
-        id: begun.id,
-        delivered,
-        reason: (!delivered).then(|| "unexpected_status".to_owned()),
+fn outcome(delivered: bool) -> DeliveryOutcome {
+    let failure = WebhookFailure {
+        kind: WebhookFailureKind::Status,
+        message: "500".to_owned(),
+    };
+    DeliveryOutcome::Attempted(WebhookAttempt {
+        failure: (!delivered).then_some(failure),
         response_status: Some(if delivered { 200 } else { 500 }),
-        duration_ms: Some(12),
+        duration: Duration::from_millis(12),
         response_body: "ok".to_owned(),
-    }
+    })
 }
 
-fn entry_of(begun: &BegunDelivery, delivered: bool) -> Activity {
+fn entry_of(begun: &ClaimedDelivery, delivered: bool) -> Activity {
     let outcome = if delivered { "delivered" } else { "failed" };
     let entry = activity(&begun.organization_id, ActivityKind::Delivery, outcome, at(101));
     Activity {
@@ -84,27 +89,32 @@ fn entry_of(begun: &BegunDelivery, delivered: bool) -> Activity {
     }
 }
 
-async fn finish(world: &World, begun: &BegunDelivery, delivered: bool, owner: &str) -> bool {
-    let (end, entry) = (end_of(begun, delivered), entry_of(begun, delivered));
-    world.stores.deliveries.finish(&end, owner, &entry).await.unwrap()
+async fn finish(world: &World, begun: &ClaimedDelivery, delivered: bool, owner: &str) -> bool {
+    let (outcome, entry) = (outcome(delivered), entry_of(begun, delivered));
+    let (organization, owner) = (&begun.organization_id, LeaseOwner::new(owner));
+    let deliveries = &world.stores.deliveries;
+    deliveries
+        .finish(organization, begun.id, &outcome, &owner, &entry)
+        .await
+        .unwrap()
 }
 
 /// That the Activity record consists of this delivery's failure for this reason.
-async fn assert_failed(world: &World, delivery: DeliveryId, reason: &str) {
+async fn assert_failed(world: &World, delivery: DeliveryId, outcome: DeliveryOutcome) {
     let entries = activities(&world.stores, &world.organization).await;
     assert_eq!(entries.len(), 1);
-    let entry = &entries[0];
-    assert_eq!(entry.id, ActivityId::of_delivery(delivery));
-    assert_eq!(
-        (entry.kind, entry.outcome.as_str()),
-        (ActivityKind::Delivery, "failed")
-    );
-    assert_eq!(entry.campaign_id.as_ref(), Some(&world.campaign));
-    assert!(entry.lead_id.is_some());
-    assert_eq!(entry.details["reason"], reason);
-    assert_eq!(entry.details["deliveryId"], delivery.to_string());
-    assert_eq!(entry.details["event"], "job.new");
-    assert_eq!(entry.details["endpointId"], "wh_all");
+    let lead_id = entries[0].lead_id.clone().unwrap();
+    let facts = DeliveryFacts {
+        organization_id: &world.organization,
+        campaign_id: &world.campaign,
+        lead_id: &lead_id,
+        id: delivery,
+        event: EventKind::JobNew,
+        dry_run: false,
+        endpoint_id: &webhook("wh_all", None, World::URL, &BOTH).endpoint.id,
+        url: World::URL,
+    };
+    assert_eq!(entries[0], facts.activity(&outcome, entries[0].at));
 }
 
 pub async fn pending_deliveries_are_listed_oldest_first(stores: Stores) {
@@ -238,7 +248,7 @@ pub async fn a_begun_bid_complete_carries_its_data_as_it_was(stores: Stores) {
     let lead = world.new_lead("1", at(0)).await;
     let bid = world.bid_to_the_end(&lead, submitted("p_1", at(4)), at(5)).await;
     let begun = begin(&world, &world.pending().await, "me").await.remove(0);
-    assert_eq!(begun.payload, EventPayload::BidComplete(ended(bid)));
+    assert_eq!(begun.payload, ended(bid));
     assert_eq!((begun.created_at, begun.lead_id), (at(5), lead.id));
     assert_eq!(begun.lead, None);
     assert_eq!(begun.campaign_name.as_deref(), Some("Campaign camp"));
@@ -273,7 +283,7 @@ pub async fn a_delivery_goes_to_the_endpoints_current_url_signed_with_all_secret
     let late = world
         .stores
         .deliveries
-        .begin(&pending[1..], "me", at(111), at(130))
+        .claim(&pending[1..], &LeaseOwner::new("me"), at(111), at(130))
         .await
         .unwrap()
         .remove(0);
@@ -286,7 +296,7 @@ pub async fn a_delivery_to_a_removed_or_inactive_endpoint_fails_when_it_is_begun
     off.endpoint.active = false;
     put_webhook(&world, off).await;
     assert!(begin(&world, &pending, "me").await.is_empty());
-    assert_failed(&world, pending[0].id, "endpoint_removed").await;
+    assert_failed(&world, pending[0].id, DeliveryOutcome::EndpointRemoved).await;
     put_webhook(&world, webhook("wh_all", None, World::URL, &BOTH)).await;
     assert_eq!(world.pending().await, []);
     assert!(begin(&world, &pending, "me").await.is_empty());
@@ -299,11 +309,9 @@ pub async fn a_delivery_to_a_removed_or_inactive_endpoint_fails_when_it_is_begun
     assert!(begin(&world, &second, "me").await.is_empty());
     assert_eq!(world.stores.deliveries.pending_count().await, Ok(0));
     let entries = activities(&world.stores, &world.organization).await;
-    assert!(
-        entries
-            .iter()
-            .any(|entry| entry.id == ActivityId::of_delivery(second[0].id))
-    );
+    let of_second = ActivityId::of_delivery(second[0].id);
+    let entry = entries.iter().find(|entry| entry.id == of_second).unwrap();
+    assert_eq!(entry.details["url"], "", "no endpoint, no address");
 }
 
 pub async fn a_delivery_of_a_removed_campaign_has_no_campaign_name(stores: Stores) {
@@ -334,12 +342,12 @@ pub async fn what_is_sending_beyond_its_deadline_is_interrupted_and_never_sent_a
     let (world, pending) = one_pending(stores).await;
     let begun = begin(&world, &pending, "me").await.remove(0);
     assert_eq!(world.stores.deliveries.interrupt_overdue(at(121)).await, Ok(1));
-    assert_failed(&world, begun.id, "interrupted").await;
+    assert_failed(&world, begun.id, DeliveryOutcome::Interrupted).await;
     assert!(
         !finish(&world, &begun, true, "me").await,
         "it is not the owner's any more"
     );
-    assert_failed(&world, begun.id, "interrupted").await;
+    assert_failed(&world, begun.id, DeliveryOutcome::Interrupted).await;
     assert_eq!(world.stores.deliveries.interrupt_overdue(at(122)).await, Ok(0));
     assert_eq!(world.pending().await, []);
     assert!(begin(&world, &pending, "me").await.is_empty());
@@ -405,7 +413,7 @@ pub async fn of_an_end_and_an_interruption_at_once_one_counts(stores: Stores) {
     assert_eq!(
         entries
             .iter()
-            .filter(|entry| entry.outcome == "delivered")
+            .filter(|entry| entry.outcome == ActivityOutcome::Delivered)
             .count(),
         finished
     );

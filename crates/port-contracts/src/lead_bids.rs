@@ -11,7 +11,7 @@ use bidloop_domain::port::{AcceptBid, ProvisioningChange, ReopenLead};
 use crate::Stores;
 use crate::fixture::{
     World, account, activities, activity, at, at_once, bid, campaign, commit, how_many, job_json,
-    organization, organization_id, refused_bid, submitted,
+    organization, organization_id, refused_bid, submitted, token,
 };
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
@@ -116,7 +116,7 @@ pub async fn an_accepted_bid_is_frozen_as_it_was_asked_for(stores: Stores) {
         (queued.attempts, &queued.proposal, queued.answer_outstanding),
         (0, &None, false)
     );
-    assert_eq!(claimed.token.as_deref(), Some("token_acct_1"));
+    assert_eq!(claimed.token, Some(token("token_acct_1")));
     assert_eq!((claimed.owner.as_str(), claimed.job_taken), ("me", false));
     assert_eq!(claimed.job_json, job_json("1", at(0), "Rust service"));
     assert_eq!(world.context(&lead).await.bid.unwrap().config, asked.config);
@@ -166,13 +166,16 @@ pub async fn a_bid_without_a_connected_account_is_refused_and_changes_nothing(st
     let trigger = cut_off.new_lead("3", at(1)).await;
     cut_off.bid(&trigger, at(2)).await;
     let claimed = cut_off.claim_one("me", at(2)).await;
-    let disconnected = cut_off.stores.submissions.disconnect_account(
-        &world.organization,
-        claimed.bid.id,
-        "me",
-        "token_acct_1",
-    );
-    assert_eq!(disconnected.await, Ok(true));
+    let submissions = &cut_off.stores.submissions;
+    let disconnected = submissions
+        .disconnect_account(
+            &world.organization,
+            claimed.bid.id,
+            &claimed.owner,
+            &token("token_acct_1"),
+        )
+        .await;
+    assert_eq!(disconnected, Ok(true));
     for (world, lead) in [(&world, &without), (&cut_off, &waiting)] {
         let before = activities(&world.stores, &world.organization).await;
         assert_eq!(world.try_bid(lead, at(3)).await, AcceptBid::NoConnectedAccount);
@@ -261,7 +264,7 @@ pub async fn the_account_is_frozen_with_the_bid(stores: Stores) {
     .await;
     let claimed = world.claim_one("me", at(2)).await;
     assert_eq!(claimed.bid.account_id.as_str(), "acct_1");
-    assert_eq!(claimed.token.as_deref(), Some("token_acct_1"));
+    assert_eq!(claimed.token, Some(token("token_acct_1")));
     assert_eq!(
         world.context(&lead).await.bid.unwrap().account_id.as_str(),
         "acct_1"

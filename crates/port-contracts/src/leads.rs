@@ -5,7 +5,7 @@ use bidloop_domain::model::{
     ActivityKind, BiddingConfig, CampaignMode, CampaignState, Connects, EventId, EventPayload, Lead, LeadId,
     LeadStatus, NewEvent,
 };
-use bidloop_domain::port::{AcceptBid, AccountReading, LeadLookup, RejectLead};
+use bidloop_domain::port::{AcceptBid, AccountReading, LeadLookup, LeaseOwner, RejectLead};
 
 use crate::Stores;
 use crate::fixture::{
@@ -425,7 +425,10 @@ pub(crate) fn dry_run_of(lead: &Lead) -> NewEvent {
         organization_id: lead.organization_id.clone(),
         campaign_id: lead.campaign_id.clone(),
         lead_id: lead.id.clone(),
-        payload: EventPayload::BidComplete(r#"{"dryRun": true, "amount": null}"#.to_owned()),
+        payload: EventPayload::BidComplete {
+            dry_run: true,
+            data: r#"{"dryRun": true, "amount": null}"#.to_owned(),
+        },
     }
 }
 
@@ -447,7 +450,7 @@ pub async fn a_dry_run_records_activity_and_bid_complete_and_nothing_else(stores
     let begun = world
         .stores
         .deliveries
-        .begin(&pending, "me", at(8), at(18))
+        .claim(&pending, &LeaseOwner::new("me"), at(8), at(18))
         .await
         .unwrap();
     assert_eq!(begun.len(), 1);

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Stores;
 use crate::fixture::{
     OrganizationBuilder, World, account, all_filters, at, at_once, campaign, campaign_id, commit, key,
-    organization, organization_id, revision, webhook,
+    organization, organization_id, revision, token, webhook,
 };
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
@@ -402,7 +402,12 @@ async fn disconnected(stores: Stores) -> (World, AccountRecord) {
     let submissions = &world.stores.submissions;
     assert_eq!(
         submissions
-            .disconnect_account(&world.organization, claimed.bid.id, "me", "token_acct_1")
+            .disconnect_account(
+                &world.organization,
+                claimed.bid.id,
+                &claimed.owner,
+                &token("token_acct_1")
+            )
             .await,
         Ok(true)
     );

@@ -1,7 +1,7 @@
 //! The rules of `ProvisioningStore` for removing: what goes with an entity, and what stays.
 
-use bidloop_domain::model::{EventKind, FilterId, LeadStatus};
-use bidloop_domain::port::{AcceptBid, LeadLookup, ProvisioningChange, SwitchMatches};
+use bidloop_domain::model::{EventKind, FilterId, LeadStatus, MarketplaceToken};
+use bidloop_domain::port::{AcceptBid, LeadLookup, LeaseOwner, ProvisioningChange, SwitchMatches};
 
 use crate::Stores;
 use crate::fixture::{
@@ -203,7 +203,7 @@ pub async fn a_removed_campaign_takes_its_filters_endpoints_and_intents_along(st
     let left = world
         .stores
         .automatic_bids
-        .claim_automatic("me", at(9), at(99), 10)
+        .claim(&LeaseOwner::new("me"), at(9), at(99), 10)
         .await
         .unwrap();
     let campaigns: Vec<_> = left
@@ -225,11 +225,21 @@ pub async fn the_leads_and_bids_of_a_removed_campaign_stay(stores: Stores) {
     assert_eq!(context.bid.unwrap().id, id);
     let claimed = world.claim_one("me", at(2)).await;
     assert_eq!(
-        (claimed.bid.id, claimed.token.as_deref()),
+        (
+            claimed.bid.id,
+            claimed.token.as_ref().map(MarketplaceToken::expose)
+        ),
         (id, Some("token_acct_1"))
     );
     let end = finish(&claimed.bid, submitted("p_1", at(3)), at(3));
-    assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
+    assert_eq!(
+        world
+            .stores
+            .submissions
+            .finish(&end, &LeaseOwner::new("me"))
+            .await,
+        Ok(true)
+    );
     let context = world.stores.leads.find_anywhere(&lead.id).await.unwrap().unwrap();
     assert_eq!(context.lead.lead.status, LeadStatus::Submitted);
     assert_eq!(

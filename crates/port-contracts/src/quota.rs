@@ -2,7 +2,7 @@
 
 use bidloop_domain::bidding::{QuotaUsage, ReasonCode};
 use bidloop_domain::model::{LeadStatus, Timestamp};
-use bidloop_domain::port::AcceptBid;
+use bidloop_domain::port::{AcceptBid, LeaseOwner};
 
 use crate::Stores;
 use crate::fixture::{
@@ -165,7 +165,14 @@ pub async fn a_unit_goes_back_to_the_period_it_was_taken_from(stores: Stores) {
         .find(|claimed| claimed.bid.lead_id == late.id)
         .unwrap();
     let end = finish(&ending.bid, refused_bid(ReasonCode::JobClosed), at(1200));
-    assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
+    assert_eq!(
+        world
+            .stores
+            .submissions
+            .finish(&end, &LeaseOwner::new("me"))
+            .await,
+        Ok(true)
+    );
     assert_eq!(other.try_bid(&leads[1], at(1300)).await, used_up(1, 1, at(2000)));
 }
 
@@ -223,7 +230,14 @@ pub async fn units_given_back_while_bids_come_in_are_used_once(stores: Stores) {
         async move {
             if let Some(bid) = ending {
                 let end = finish(&bid, refused_bid(ReasonCode::JobClosed), at(3));
-                assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
+                assert_eq!(
+                    world
+                        .stores
+                        .submissions
+                        .finish(&end, &LeaseOwner::new("me"))
+                        .await,
+                    Ok(true)
+                );
                 return false;
             }
             world.try_bid(&lead.unwrap(), at(3)).await == AcceptBid::Accepted

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use bidloop_domain::bidding::ReasonCode;
 use bidloop_domain::model::{BidId, Lead, LeadStatus};
-use bidloop_domain::port::ClaimedBid;
+use bidloop_domain::port::{ClaimedBid, LeaseOwner};
 
 use crate::Stores;
 use crate::fixture::{
     World, activities, at, at_once, campaign, finish, organization, organization_id, proposal, refused_bid,
-    submitted,
+    submitted, token,
 };
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
@@ -62,7 +62,7 @@ pub async fn a_renewed_lease_lasts_longer(stores: Stores) {
     let (world, _, claimed) = queued(stores).await;
     let submissions = &world.stores.submissions;
     let renewed = submissions
-        .renew(&world.organization, claimed.bid.id, "me", at(800))
+        .renew(&world.organization, claimed.bid.id, &claimed.owner, at(800))
         .await;
     assert_eq!(renewed, Ok(true));
     assert!(world.claim("other", at(799)).await.is_empty());
@@ -81,7 +81,14 @@ pub async fn one_account_submits_one_bid_after_the_other(stores: Stores) {
         assert_eq!(claimed.bid.id, id);
         assert!(world.claim("other", at(10)).await.is_empty());
         let end = finish(&claimed.bid, submitted(&id.to_string(), at(11)), at(11));
-        assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
+        assert_eq!(
+            world
+                .stores
+                .submissions
+                .finish(&end, &LeaseOwner::new("me"))
+                .await,
+            Ok(true)
+        );
     }
     assert!(world.claim("me", at(12)).await.is_empty());
 }
@@ -97,7 +104,7 @@ pub async fn an_account_of_another_organization_is_another_account(stores: Store
 }
 
 /// That `owner` cannot touch the bid.
-async fn assert_powerless(world: &World, lead: &Lead, claimed: &ClaimedBid, owner: &str) {
+async fn assert_powerless(world: &World, lead: &Lead, claimed: &ClaimedBid, owner: &LeaseOwner) {
     let (submissions, organization, id) = (&world.stores.submissions, &world.organization, claimed.bid.id);
     let before = (
         world.context(lead).await,
@@ -120,12 +127,12 @@ async fn assert_powerless(world: &World, lead: &Lead, claimed: &ClaimedBid, owne
     );
     assert_eq!(
         submissions
-            .disconnect_account(organization, id, owner, "token_acct_1")
+            .disconnect_account(organization, id, owner, &token("token_acct_1"))
             .await,
         Ok(false)
     );
     let mut end = finish(&claimed.bid, refused_bid(ReasonCode::InvalidToken), at(700));
-    end.refused_token = Some("token_acct_1".to_owned());
+    end.refused_token = Some(token("token_acct_1"));
     assert_eq!(submissions.finish(&end, owner).await, Ok(false));
     let after = world.context(lead).await;
     assert_eq!((after.lead, after.bid), (before.0.lead, before.0.bid));
@@ -140,34 +147,39 @@ pub async fn a_stale_owner_can_do_nothing(stores: Stores) {
     let (world, lead, claimed) = queued(stores).await;
     let taken_over = world.claim_one("other", at(603)).await;
     let deliveries = world.stores.deliveries.pending_count().await;
-    assert_powerless(&world, &lead, &claimed, "me").await;
+    assert_powerless(&world, &lead, &claimed, &claimed.owner).await;
     assert_eq!(world.stores.deliveries.pending_count().await, deliveries);
     let end = finish(&taken_over.bid, submitted("p_1", at(604)), at(604));
     assert_eq!(
-        world.stores.submissions.finish(&end, "other").await,
+        world.stores.submissions.finish(&end, &taken_over.owner).await,
         Ok(true),
         "the lease is untouched"
     );
-    assert_powerless(&world, &lead, &claimed, "me").await;
-    assert_powerless(&world, &lead, &claimed, "other").await;
+    assert_powerless(&world, &lead, &claimed, &claimed.owner).await;
+    assert_powerless(&world, &lead, &claimed, &taken_over.owner).await;
 }
 
 pub async fn an_owner_that_gave_its_lease_up_can_do_nothing(stores: Stores) {
     let (world, lead, claimed) = queued(stores).await;
     let submissions = &world.stores.submissions;
     let postponed = submissions
-        .postpone(&world.organization, claimed.bid.id, "me", at(20), false)
+        .postpone(&world.organization, claimed.bid.id, &claimed.owner, at(20), false)
         .await;
     assert_eq!(postponed, Ok(true));
-    assert_powerless(&world, &lead, &claimed, "me").await;
+    assert_powerless(&world, &lead, &claimed, &claimed.owner).await;
     let again = world.claim_one("me", at(20)).await;
     assert_eq!(
         submissions
-            .disconnect_account(&world.organization, again.bid.id, "me", "token_acct_1")
+            .disconnect_account(
+                &world.organization,
+                again.bid.id,
+                &again.owner,
+                &token("token_acct_1")
+            )
             .await,
         Ok(true)
     );
-    assert_powerless(&world, &lead, &claimed, "me").await;
+    assert_powerless(&world, &lead, &claimed, &claimed.owner).await;
     assert_eq!(world.status(&lead).await, LeadStatus::Queued);
 }
 
@@ -177,18 +189,20 @@ pub async fn a_bid_of_another_organization_is_not_the_owners(stores: Stores) {
     let two = organization_id("org_two");
     let submissions = &world.stores.submissions;
     assert_eq!(
-        submissions.renew(&two, claimed.bid.id, "me", at(9000)).await,
-        Ok(false)
-    );
-    assert_eq!(
         submissions
-            .postpone(&two, claimed.bid.id, "me", at(9000), false)
+            .renew(&two, claimed.bid.id, &claimed.owner, at(9000))
             .await,
         Ok(false)
     );
     assert_eq!(
         submissions
-            .renew(&world.organization, claimed.bid.id, "me", at(9000))
+            .postpone(&two, claimed.bid.id, &claimed.owner, at(9000), false)
+            .await,
+        Ok(false)
+    );
+    assert_eq!(
+        submissions
+            .renew(&world.organization, claimed.bid.id, &claimed.owner, at(9000))
             .await,
         Ok(true)
     );
@@ -218,7 +232,7 @@ async fn claim_at_once(world: &World, claims: usize, limit: u32) -> Vec<ClaimedB
     let claimed = at_once(claims, |number| {
         let world = world.clone();
         async move {
-            let owner = format!("owner-{number}");
+            let owner = LeaseOwner::new(format!("owner-{number}"));
             world
                 .stores
                 .submissions
@@ -258,7 +272,12 @@ pub async fn of_many_ends_at_once_one_counts(stores: Stores) {
         let (world, bid) = (world.clone(), claimed.bid.clone());
         async move {
             let end = finish(&bid, submitted(&format!("p_{number}"), at(3)), at(3));
-            world.stores.submissions.finish(&end, "me").await.unwrap()
+            world
+                .stores
+                .submissions
+                .finish(&end, &LeaseOwner::new("me"))
+                .await
+                .unwrap()
         }
     })
     .await;

@@ -2,13 +2,13 @@
 //! submitters do at once have a file of their own.
 
 use bidloop_domain::bidding::{Reason, ReasonCode};
-use bidloop_domain::model::{BidEnd, BidId, Connects, Lead, LeadStatus, Proposal, VariantArray};
-use bidloop_domain::port::{AccountReading, ClaimedBid, ProvisioningChange};
+use bidloop_domain::model::{BidId, BidOutcome, Connects, Lead, LeadStatus, Proposal, VariantArray};
+use bidloop_domain::port::{AccountReading, ClaimedBid, LeaseOwner, ProvisioningChange};
 
 use crate::Stores;
 use crate::fixture::{
     World, account, activities, at, campaign, commit, finish, job, organization, proposal, reason,
-    refused_bid, submitted,
+    refused_bid, submitted, token,
 };
 
 /// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
@@ -32,6 +32,7 @@ macro_rules! submission_store_contracts {
                 bids_of_a_disconnected_account_are_claimed_once_their_deadline_has_passed,
                 bids_of_a_removed_account_are_claimed_once_their_deadline_has_passed,
                 a_bid_beyond_its_deadline_is_claimed_so_that_it_can_be_ended,
+                a_bid_beyond_its_deadline_does_not_wait_for_its_next_attempt,
                 an_outstanding_answer_is_waited_for_beyond_the_deadline,
                 a_submitted_bid_leaves_its_proposal_on_the_lead_and_tells_the_receivers,
                 a_refused_bid_leaves_its_reason_on_the_lead,
@@ -39,6 +40,7 @@ macro_rules! submission_store_contracts {
                 an_end_may_disconnect_the_account,
                 an_account_that_was_given_another_token_stays_connected,
                 what_the_marketplace_says_of_an_account_is_noted,
+                a_reading_of_an_account_never_replaces_a_later_one,
             ]
         );
     };
@@ -51,7 +53,7 @@ async fn begin(world: &World, claimed: &ClaimedBid, proposal: &Proposal) -> bool
     let begun = world
         .stores
         .submissions
-        .begin_attempt(&world.organization, claimed.bid.id, "me", proposal)
+        .begin_attempt(&world.organization, claimed.bid.id, &claimed.owner, proposal)
         .await;
     begun.unwrap()
 }
@@ -59,7 +61,13 @@ async fn begin(world: &World, claimed: &ClaimedBid, proposal: &Proposal) -> bool
 async fn postpone(world: &World, claimed: &ClaimedBid, until: i64, outstanding: bool) {
     let submissions = &world.stores.submissions;
     let postponed = submissions
-        .postpone(&world.organization, claimed.bid.id, "me", at(until), outstanding)
+        .postpone(
+            &world.organization,
+            claimed.bid.id,
+            &claimed.owner,
+            at(until),
+            outstanding,
+        )
         .await;
     assert_eq!(postponed, Ok(true));
 }
@@ -68,7 +76,7 @@ async fn disconnect(world: &World, claimed: &ClaimedBid) {
     let disconnected = world
         .stores
         .submissions
-        .disconnect_account(&world.organization, claimed.bid.id, "me", TOKEN)
+        .disconnect_account(&world.organization, claimed.bid.id, &claimed.owner, &token(TOKEN))
         .await;
     assert_eq!(disconnected, Ok(true));
 }
@@ -94,16 +102,16 @@ pub async fn bids_are_claimed_earliest_due_first_and_no_more_than_asked_for(stor
         let lead = world.new_lead(&second.to_string(), at(0)).await;
         accepted.push(world.bid(&lead, at(second)).await);
     }
-    let submissions = &worlds[0].stores.submissions;
-    let early = submissions.claim("me", at(9), at(99), 10).await.unwrap();
+    let (submissions, me) = (&worlds[0].stores.submissions, LeaseOwner::new("me"));
+    let early = submissions.claim(&me, at(9), at(99), 10).await.unwrap();
     assert!(early.is_empty(), "none is due");
     // The first to be accepted becomes the last to be due.
-    let first = submissions.claim("me", at(31), at(99), 1).await.unwrap();
+    let first = submissions.claim(&me, at(31), at(99), 1).await.unwrap();
     assert_eq!(ids(&first), accepted[..1]);
     postpone(&worlds[0], &first[0], 35, false).await;
-    let first_two = submissions.claim("me", at(40), at(99), 2).await.unwrap();
+    let first_two = submissions.claim(&me, at(40), at(99), 2).await.unwrap();
     assert_eq!(ids(&first_two), accepted[1..]);
-    let last = submissions.claim("me", at(40), at(99), 2).await.unwrap();
+    let last = submissions.claim(&me, at(40), at(99), 2).await.unwrap();
     assert_eq!(ids(&last), accepted[..1]);
 }
 
@@ -200,7 +208,10 @@ pub async fn a_job_is_taken_by_a_submitted_bid_and_not_by_one_that_ended_otherwi
     let claimed = one.claim_one("me", at(3)).await;
     assert!(!claimed.job_taken);
     let end = finish(&claimed.bid, submitted("p_1", at(3)), at(3));
-    assert_eq!(one.stores.submissions.finish(&end, "me").await, Ok(true));
+    assert_eq!(
+        one.stores.submissions.finish(&end, &LeaseOwner::new("me")).await,
+        Ok(true)
+    );
     let entry = crate::fixture::activity(
         &two.organization,
         bidloop_domain::model::ActivityKind::Submission,
@@ -236,7 +247,7 @@ pub async fn bids_of_a_disconnected_account_wait_until_it_is_connected_again(sto
     (renewed.token, renewed.connected) = ("another".to_owned(), false);
     world.put_account(renewed).await;
     let again = world.claim_one("me", at(701)).await;
-    assert_eq!(again.token.as_deref(), Some("another"));
+    assert_eq!(again.token, Some(token("another")));
 }
 
 pub async fn bids_of_a_disconnected_account_are_claimed_once_their_deadline_has_passed(stores: Stores) {
@@ -264,6 +275,23 @@ pub async fn a_bid_beyond_its_deadline_is_claimed_so_that_it_can_be_ended(stores
     let id = world.bid(&lead, at(1)).await;
     let overdue = world.claim_one("me", at(5000)).await;
     assert_eq!((overdue.bid.id, overdue.owner.as_str()), (id, "me"));
+}
+
+pub async fn a_bid_beyond_its_deadline_does_not_wait_for_its_next_attempt(stores: Stores) {
+    let world = World::new(stores).await;
+    for (number, lead) in world.new_leads(2, at(0)).await.iter().enumerate() {
+        world.bid(lead, at(1)).await;
+        let claimed = world.claim_one("me", at(2)).await;
+        begin(&world, &claimed, &proposal(&lead.job_id, "As decided")).await;
+        // The second one's answer is outstanding.
+        postpone(&world, &claimed, 5000, number == 1).await;
+        assert!(world.claim("me", at(900)).await.is_empty());
+        let due: Vec<_> = ids(&world.claim("me", at(902)).await);
+        assert_eq!(due, if number == 0 { vec![claimed.bid.id] } else { vec![] });
+        let end = finish(&claimed.bid, refused_bid(ReasonCode::DeadlineExceeded), at(903));
+        let ended = world.stores.submissions.finish(&end, &claimed.owner).await;
+        assert_eq!(ended, Ok(number == 0));
+    }
 }
 
 pub async fn an_outstanding_answer_is_waited_for_beyond_the_deadline(stores: Stores) {
@@ -294,7 +322,14 @@ pub async fn a_submitted_bid_leaves_its_proposal_on_the_lead_and_tells_the_recei
     let id = world.bid(&lead, at(1)).await;
     let claimed = world.claim_one("me", at(2)).await;
     let end = finish(&claimed.bid, submitted("p_1", at(3)), at(4));
-    assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
+    assert_eq!(
+        world
+            .stores
+            .submissions
+            .finish(&end, &LeaseOwner::new("me"))
+            .await,
+        Ok(true)
+    );
     let context = world.context(&lead).await;
     assert_eq!(context.lead.lead.status, LeadStatus::Submitted);
     assert_eq!(context.lead.lead.proposal_id.as_deref(), Some("p_1"));
@@ -337,10 +372,11 @@ pub async fn a_refused_bid_leaves_its_reason_on_the_lead(stores: Stores) {
 
 pub async fn an_account_that_had_applied_leaves_its_proposal_id_on_the_lead(stores: Stores) {
     let (world, lead) = World::with_lead(stores).await;
-    let end = BidEnd {
-        reason: Some(Reason::new(ReasonCode::AlreadyApplied, "It had.")),
-        proposal_id: Some("p_earlier".to_owned()),
-        ..refused_bid(ReasonCode::AlreadyApplied)
+    let end = BidOutcome::NotSubmitted {
+        reason: Reason::new(ReasonCode::AlreadyApplied, "It had."),
+        terms: None,
+        boost_connects: Connects::ZERO,
+        existing_proposal_id: Some("p_earlier".to_owned()),
     };
     world.bid_to_the_end(&lead, end, at(1)).await;
     let ended = world.context(&lead).await.lead.lead;
@@ -358,8 +394,15 @@ pub async fn an_end_may_disconnect_the_account(stores: Stores) {
     }
     let claimed = world.claim_one("me", at(2)).await;
     let mut end = finish(&claimed.bid, refused_bid(ReasonCode::InvalidToken), at(3));
-    end.refused_token = Some(TOKEN.to_owned());
-    assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
+    end.refused_token = Some(token(TOKEN));
+    assert_eq!(
+        world
+            .stores
+            .submissions
+            .finish(&end, &LeaseOwner::new("me"))
+            .await,
+        Ok(true)
+    );
     let campaign = world.context(&leads[0]).await.campaign.unwrap();
     assert!(!campaign.account.unwrap().connected);
     assert!(
@@ -378,17 +421,21 @@ pub async fn an_account_that_was_given_another_token_stays_connected(stores: Sto
     world.renew_token("another").await;
     disconnect(&world, &claimed).await;
     let claimed = world.claim_one("me", at(3)).await;
-    assert_eq!(claimed.token.as_deref(), Some("another"));
+    assert_eq!(claimed.token, Some(token("another")));
     world.renew_token("a third").await;
     let mut end = finish(&claimed.bid, refused_bid(ReasonCode::InvalidToken), at(4));
     end.refused_token = claimed.token;
-    assert_eq!(world.stores.submissions.finish(&end, "me").await, Ok(true));
+    assert_eq!(
+        world
+            .stores
+            .submissions
+            .finish(&end, &LeaseOwner::new("me"))
+            .await,
+        Ok(true)
+    );
     let campaign = world.context(&leads[0]).await.campaign.unwrap();
     assert!(campaign.account.unwrap().connected);
-    assert_eq!(
-        world.claim_one("me", at(5)).await.token.as_deref(),
-        Some("a third")
-    );
+    assert_eq!(world.claim_one("me", at(5)).await.token, Some(token("a third")));
 }
 
 pub async fn what_the_marketplace_says_of_an_account_is_noted(stores: Stores) {
@@ -426,4 +473,24 @@ pub async fn what_the_marketplace_says_of_an_account_is_noted(stores: Stores) {
         .await
         .unwrap();
     assert_eq!(rate().await, Some(0.1));
+}
+
+pub async fn a_reading_of_an_account_never_replaces_a_later_one(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    for (second, rate) in [(5, 50.0), (4, 40.0), (5, 55.0)] {
+        let reading = AccountReading {
+            profile_hourly_rate: Some(rate),
+            connects_balance: Connects::ZERO,
+            at: at(second),
+        };
+        let recorded = world
+            .stores
+            .submissions
+            .record_account(&world.organization, &account("acct_1").id, &reading)
+            .await;
+        assert_eq!(recorded, Ok(()));
+        let summary = world.context(&lead).await.campaign.unwrap().account.unwrap();
+        let expected = if second == 4 { 50.0 } else { rate };
+        assert_eq!(summary.profile_hourly_rate, Some(expected));
+    }
 }

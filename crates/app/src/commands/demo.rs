@@ -23,7 +23,7 @@ use crate::cli::DemoArgs;
 use crate::service::Operations;
 use crate::settings::{MarketplaceSettings, Settings};
 use crate::shutdown;
-use crate::system::{SystemClock, SystemIds};
+use crate::system::{SystemClock, SystemEntropy};
 
 /// Short, so that new jobs show at once.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -40,7 +40,7 @@ pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
         seed: args.seed,
         auto_reply: args.auto_reply,
     };
-    let mut demo = Demo::start(options, Arc::new(SystemClock), &SystemIds).await?;
+    let mut demo = Demo::start(options, Arc::new(SystemClock), &SystemEntropy).await?;
     let settings = demo_settings(settings, listen, &data_dir, demo.market_url());
     let database = database::open_migrated(&settings).await?;
     provision(&settings, &database, &demo.provisioning()).await?;

@@ -17,7 +17,7 @@ use crate::metrics::Metrics;
 use crate::service::{Service, Stores};
 use crate::settings::Settings;
 use crate::shutdown::StopSignals;
-use crate::system::SystemIds;
+use crate::system::SystemEntropy;
 use crate::workers::{Role, Workers};
 
 /// How long requests and deliveries in flight may take to finish at a stop (contract section 1).
@@ -161,7 +161,7 @@ fn start_http(
         submit_bid: Arc::clone(&service.submit_bid),
         reject_lead: Arc::clone(&service.reject_lead),
         upload_attachments: Arc::clone(&service.upload_attachments),
-        ids: Arc::new(SystemIds),
+        entropy: Arc::new(SystemEntropy),
         readiness: Arc::new(DatabaseReadiness {
             database: database.clone(),
         }),
@@ -172,7 +172,7 @@ fn start_http(
         offer,
         workers: HTTP_THREADS,
     };
-    bidloop_http_api::serve(api, listener, settings, |_| {})
+    bidloop_http_api::serve(api, listener, settings)
         .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))
 }
 

@@ -6,12 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bidloop_attachments::StorageSettings;
+use bidloop_domain::model::MarketplaceToken;
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings, MarketplaceSettingsError};
 use bidloop_persistence::DatabaseSettings;
 use rustls::ClientConfig;
 
 use super::reader::Reader;
-use crate::system::{SystemClock, SystemIds};
+use crate::system::{SystemClock, SystemEntropy};
 use crate::trust_roots::{bundled_roots, client_config, with_extra_roots};
 
 /// Stands for any address, where only the token is asked about.
@@ -50,7 +51,7 @@ pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> 
     let timeout = read.milliseconds("marketplace.timeout_ms", 10_000, 1);
     let settings = |base_url: &str, feed_token: Option<&str>| MarketplaceSettings {
         base_url: base_url.to_owned(),
-        feed_token: feed_token.map(str::to_owned),
+        feed_token: feed_token.map(|token| MarketplaceToken::unchecked(token.to_owned())),
         timeout,
         extra_roots_pem: None,
     };
@@ -64,7 +65,7 @@ pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> 
 }
 
 fn accepted(settings: &MarketplaceSettings) -> Result<(), String> {
-    match HyperMarketplace::new(settings, Arc::new(SystemClock), Arc::new(SystemIds)) {
+    match HyperMarketplace::new(settings, Arc::new(SystemClock), Arc::new(SystemEntropy)) {
         Ok(_) => Ok(()),
         Err(MarketplaceSettingsError::BaseUrl(error)) => Err(error.to_string()),
         Err(MarketplaceSettingsError::Token) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bidloop_domain::port::{BegunDelivery, WorkKind};
+use bidloop_domain::port::{ClaimedDelivery, WorkKind};
 use bidloop_domain::use_case::SentDelivery;
 use tracing::Instrument;
 
@@ -32,17 +32,17 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
                 }
                 swept = Some(Instant::now());
             }
-            service.deliver_webhooks.begin().await
+            service.deliver_webhooks.claim().await
         };
         match pass.await {
-            Ok(begun) if begun.is_empty() => {
+            Ok(claimed) if claimed.is_empty() => {
                 if !rest.idle(service.wakes.of(WorkKind::Deliveries), PAUSE).await {
                     return;
                 }
             }
-            Ok(begun) => {
+            Ok(claimed) => {
                 rest.succeeded();
-                for delivery in begun {
+                for delivery in claimed {
                     workers.tasks.spawn(deliver(Arc::clone(&service), delivery));
                 }
             }
@@ -55,7 +55,7 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     }
 }
 
-async fn deliver(service: Arc<Service>, delivery: BegunDelivery) {
+async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery) {
     let span = tracing::info_span!(
         "delivery",
         organization = %delivery.organization_id,
@@ -67,11 +67,7 @@ async fn deliver(service: Arc<Service>, delivery: BegunDelivery) {
         let sent = service.deliver_webhooks.send(&delivery).await;
         // Room for another: the loop need not wait for its pause.
         service.wakes.of(WorkKind::Deliveries).notify_one();
-        let outcome = if sent.delivered() {
-            "delivered"
-        } else {
-            sent.reason().unwrap_or("failed")
-        };
+        let outcome = sent.outcome.reason().unwrap_or("delivered");
         service
             .metrics
             .delivery(sent.event.as_str(), outcome, sent.since_posting);

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use strum::{Display, EnumString, IntoStaticStr};
 
-use super::{ActivityId, ApiKeyId, CampaignId, LeadId, OrganizationId, Timestamp};
+use super::{ActivityId, ApiKeyId, BidOutcome, CampaignId, EndStatus, LeadId, OrganizationId, Timestamp};
 
 /// The subject of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
@@ -21,6 +21,40 @@ pub enum ActivityKind {
     Delivery,
     /// The end of a queued bid.
     Submission,
+}
+
+/// How the matter of an entry ended: requests are accepted or refused, deliveries delivered or failed, submissions have
+/// a status of decision B1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum ActivityOutcome {
+    /// The request was accepted.
+    Accepted,
+    /// The request was refused.
+    Refused,
+    /// The event was delivered.
+    Delivered,
+    /// The lead was reopened.
+    New,
+    /// The marketplace took the proposal.
+    Submitted,
+    /// The configuration said not to bid.
+    Skipped,
+    /// The delivery or the bid failed.
+    Failed,
+}
+
+impl From<&BidOutcome> for ActivityOutcome {
+    fn from(outcome: &BidOutcome) -> Self {
+        match outcome {
+            BidOutcome::Submitted { .. } => Self::Submitted,
+            BidOutcome::NotSubmitted { reason, .. } => match reason.code.status() {
+                EndStatus::Skipped => Self::Skipped,
+                EndStatus::Failed => Self::Failed,
+            },
+        }
+    }
 }
 
 /// Who acted.
@@ -97,9 +131,8 @@ pub struct Activity {
     pub kind: ActivityKind,
     /// Who acted.
     pub actor: Actor,
-    /// Requests: `accepted` or `refused`; deliveries: `delivered` or `failed`; submissions: a status of
-    /// decision B1.
-    pub outcome: String,
+    /// How it ended.
+    pub outcome: ActivityOutcome,
     /// The status of the answer; `None` unless the entry is a request over HTTP.
     pub http_status: Option<u16>,
     /// Whether the bid was a dry run, or the delivery reports one.

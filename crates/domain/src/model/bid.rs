@@ -134,21 +134,92 @@ pub struct QueuedBid {
 
 /// How a bid ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BidEnd {
+pub enum BidOutcome {
+    /// The marketplace took the proposal.
+    Submitted {
+        /// The marketplace's id of the proposal.
+        proposal_id: String,
+        /// When the marketplace took it.
+        submitted_at: Timestamp,
+        /// What it asks for.
+        terms: Terms,
+        /// The boost; 0 without one.
+        boost_connects: Connects,
+        /// Connects that the marketplace took.
+        connects_spent: Connects,
+    },
+    /// No proposal was taken. The reason's code says whether the bid is skipped or failed.
+    NotSubmitted {
+        /// Why.
+        reason: Reason,
+        /// What the proposal would have asked for, if that was decided.
+        terms: Option<Terms>,
+        /// The boost that was decided; 0 without one.
+        boost_connects: Connects,
+        /// The marketplace's id of the proposal that the account already had.
+        existing_proposal_id: Option<String>,
+    },
+}
+
+impl BidOutcome {
     /// `submitted`, `skipped` or `failed`.
-    pub status: LeadStatus,
+    pub fn status(&self) -> LeadStatus {
+        match self {
+            Self::Submitted { .. } => LeadStatus::Submitted,
+            Self::NotSubmitted { reason, .. } => reason.code.status().into(),
+        }
+    }
+
     /// Why, unless submitted.
-    pub reason: Option<Reason>,
-    /// The marketplace's id of the account's proposal: the submitted one, or the one it already had.
-    pub proposal_id: Option<String>,
-    /// When the marketplace took it.
-    pub submitted_at: Option<Timestamp>,
-    /// What was asked for, if it came to a decision.
-    pub terms: Option<Terms>,
-    /// The boost decided on; 0 without one.
-    pub boost_connects: Connects,
+    pub const fn reason(&self) -> Option<&Reason> {
+        match self {
+            Self::Submitted { .. } => None,
+            Self::NotSubmitted { reason, .. } => Some(reason),
+        }
+    }
+
+    /// The marketplace's id of the account's proposal on the job: the submitted one, or the one it already had.
+    pub fn proposal_id(&self) -> Option<&str> {
+        match self {
+            Self::Submitted { proposal_id, .. } => Some(proposal_id),
+            Self::NotSubmitted {
+                existing_proposal_id, ..
+            } => existing_proposal_id.as_deref(),
+        }
+    }
+
+    /// When the marketplace took the proposal.
+    pub const fn submitted_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Submitted { submitted_at, .. } => Some(*submitted_at),
+            Self::NotSubmitted { .. } => None,
+        }
+    }
+
+    /// What the proposal asks for, if that was decided.
+    pub const fn terms(&self) -> Option<Terms> {
+        match self {
+            Self::Submitted { terms, .. } => Some(*terms),
+            Self::NotSubmitted { terms, .. } => *terms,
+        }
+    }
+
+    /// The boost that was decided; 0 without one.
+    pub const fn boost_connects(&self) -> Connects {
+        match self {
+            Self::Submitted { boost_connects, .. } | Self::NotSubmitted { boost_connects, .. } => {
+                *boost_connects
+            }
+        }
+    }
+
     /// Connects that the marketplace took.
-    pub connects_spent: Connects,
+    pub const fn connects_spent(&self) -> Connects {
+        match self {
+            Self::Submitted { connects_spent, .. } => *connects_spent,
+            Self::NotSubmitted { .. } => Connects::ZERO,
+        }
+    }
 }
 
 /// A bid as an operator sees it: `bidloop leads show`.

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    BidEnd, CampaignId, Connects, Lead, LeadId, LeadStatus, OrganizationId, Reason, TermsJson, Timestamp,
+    BidOutcome, CampaignId, Connects, EventPayload, Lead, LeadId, LeadStatus, OrganizationId, Reason,
+    TermsJson, Timestamp,
 };
 
 /// The outcome of a bid or a dry run.
@@ -35,22 +36,25 @@ impl<'a> BidCompleteData<'a> {
         lead_id: &'a LeadId,
         job_url: &'a str,
         title: &'a str,
-        end: &'a BidEnd,
+        outcome: &'a BidOutcome,
     ) -> Self {
-        let submitted = end.status == LeadStatus::Submitted;
+        let spent = outcome.connects_spent();
         Self {
             organization_id,
             campaign_id,
             lead_id,
             dry_run: false,
-            outcome: end.status,
-            reason: end.reason.as_ref(),
-            proposal_id: end.proposal_id.as_deref().filter(|_| submitted),
-            submitted_at: end.submitted_at.filter(|_| submitted),
-            terms: end.terms.map(TermsJson::from),
-            boost_connects: Some(end.boost_connects),
-            connects_spent: end.connects_spent,
-            connects_cost_usd: end.connects_spent.cost().to_number(),
+            outcome: outcome.status(),
+            reason: outcome.reason(),
+            proposal_id: match outcome {
+                BidOutcome::Submitted { proposal_id, .. } => Some(proposal_id),
+                BidOutcome::NotSubmitted { .. } => None,
+            },
+            submitted_at: outcome.submitted_at(),
+            terms: outcome.terms().map(TermsJson::from),
+            boost_connects: Some(outcome.boost_connects()),
+            connects_spent: spent,
+            connects_cost_usd: spent.cost().to_number(),
             job_url,
             title,
         }
@@ -82,8 +86,11 @@ impl<'a> BidCompleteData<'a> {
         }
     }
 
-    /// The JSON object.
-    pub fn to_json(&self) -> String {
-        serde_json::json!(self).to_string()
+    /// The event's payload.
+    pub fn payload(&self) -> EventPayload {
+        EventPayload::BidComplete {
+            dry_run: self.dry_run,
+            data: serde_json::json!(self).to_string(),
+        }
     }
 }

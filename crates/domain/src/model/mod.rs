@@ -39,10 +39,12 @@ pub mod webhook_signature;
 mod words;
 
 pub(crate) use activity::details;
-pub use activity::{Activity, ActivityKind, ActivityQuery, Actor, ActorKind};
+pub use activity::{Activity, ActivityKind, ActivityOutcome, ActivityQuery, Actor, ActorKind};
 pub use api_key::{ApiKey, ApiKeyHash, ApiKeyRecord, FoundApiKey, InvalidApiKey};
 pub use attachment::{BlobRef, FrozenAttachment, LeadAttachment};
-pub use bid::{BidEnd, BidRecord, BidRequest, CoverLetter, NewBid, Proposal, QuestionAnswerPair, QueuedBid};
+pub use bid::{
+    BidOutcome, BidRecord, BidRequest, CoverLetter, NewBid, Proposal, QuestionAnswerPair, QueuedBid,
+};
 pub use bid_complete::BidCompleteData;
 pub use bidding_config::{BIDDING_CONFIG_FIELDS, BiddingConfig, ConfigSource, EffectiveConfig, effective};
 pub use bidding_values::{

@@ -100,30 +100,38 @@ pub struct NewEvent {
 pub enum EventPayload {
     /// The lead became due. `data` is written at the moment of sending, from the lead and its job.
     JobNew,
-    /// A bid ended. Holds `data`, a JSON object.
-    BidComplete(String),
+    /// A bid ended, or was simulated.
+    BidComplete {
+        /// Whether the event reports a dry run (decision C1).
+        dry_run: bool,
+        /// `data`: a JSON object.
+        data: String,
+    },
 }
 
 impl EventPayload {
-    /// The event's kind.
-    pub const fn kind(&self) -> EventKind {
-        match self {
-            Self::JobNew => EventKind::JobNew,
-            Self::BidComplete(_) => EventKind::BidComplete,
-        }
-    }
-
-    /// Whether it reports a dry run (decision C1).
-    pub fn is_dry_run(&self) -> bool {
-        #[derive(Deserialize)]
+    /// A `bid_complete` from its stored `data`.
+    pub fn stored_bid_complete(data: String) -> Self {
+        #[derive(Default, Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Data {
             dry_run: bool,
         }
+        let Data { dry_run } = serde_json::from_str(&data).unwrap_or_default();
+        Self::BidComplete { dry_run, data }
+    }
+
+    /// The event's kind.
+    pub const fn kind(&self) -> EventKind {
         match self {
-            Self::JobNew => false,
-            Self::BidComplete(data) => serde_json::from_str::<Data>(data).is_ok_and(|data| data.dry_run),
+            Self::JobNew => EventKind::JobNew,
+            Self::BidComplete { .. } => EventKind::BidComplete,
         }
+    }
+
+    /// Whether it reports a dry run.
+    pub const fn is_dry_run(&self) -> bool {
+        matches!(self, Self::BidComplete { dry_run: true, .. })
     }
 }
 

@@ -3,8 +3,8 @@
 //! strum derives the words from the variants' names; `text.parse()` reads them, and `VARIANTS` lists the variants.
 
 use super::{
-    ActivityKind, ActorKind, CampaignMode, CampaignState, DeliveryState, EventKind, HourlyRateStrategy,
-    LeadStatus, ReasonCode, SubscriptionStatus,
+    ActivityKind, ActivityOutcome, ActorKind, CampaignMode, CampaignState, DeliveryState, EventKind,
+    HourlyRateStrategy, LeadStatus, ReasonCode, SubscriptionStatus,
 };
 
 macro_rules! words {
@@ -20,6 +20,7 @@ macro_rules! words {
 
 words!(
     ActivityKind,
+    ActivityOutcome,
     ActorKind,
     CampaignMode,
     CampaignState,

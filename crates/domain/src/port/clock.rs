@@ -1,4 +1,4 @@
-//! Time, ids and randomness: what pure code may not take from its surroundings.
+//! Time and randomness: what pure code may not take from its surroundings.
 
 use uuid::Uuid;
 
@@ -10,8 +10,8 @@ pub trait Clock: Send + Sync + std::fmt::Debug {
     fn now(&self) -> Timestamp;
 }
 
-/// Fresh ids and random bytes.
-pub trait Ids: Send + Sync + std::fmt::Debug {
+/// Fresh ids, random bytes and jitter.
+pub trait Entropy: Send + Sync + std::fmt::Debug {
     /// A UUID never returned before; later ones sort after earlier ones where the adapter can manage it.
     fn uuid(&self) -> Uuid;
 

@@ -1,30 +1,31 @@
 //! Webhook deliveries in the store.
 
 use async_trait::async_trait;
+use serde_json::json;
 
-use super::StoreError;
+use super::{LeaseOwner, StoreError, WebhookAttempt};
 use crate::model::{
-    Activity, CampaignId, DeliveryId, DeliveryTarget, EndpointId, EventPayload, LeadId, LeadWithJob,
-    OrganizationId, Timestamp,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, CampaignId, DeliveryId, DeliveryTarget,
+    EndpointId, EventKind, EventPayload, LeadId, LeadWithJob, OrganizationId, Timestamp, details,
 };
 
 /// A delivery not yet tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingDelivery {
-    /// Whose.
+    /// The event's organization.
     pub organization_id: OrganizationId,
-    /// Its id.
+    /// The delivery.
     pub id: DeliveryId,
-    /// To which endpoint.
+    /// The receiver.
     pub endpoint_id: EndpointId,
 }
 
 /// A delivery that this process has marked as sending and must now send.
 #[derive(Debug, Clone)]
-pub struct BegunDelivery {
-    /// Whose.
+pub struct ClaimedDelivery {
+    /// The event's organization.
     pub organization_id: OrganizationId,
-    /// Its id.
+    /// The delivery.
     pub id: DeliveryId,
     /// The lead's campaign.
     pub campaign_id: CampaignId,
@@ -32,7 +33,7 @@ pub struct BegunDelivery {
     pub lead_id: LeadId,
     /// The campaign's name as it is now; `None` if the campaign was removed.
     pub campaign_name: Option<String>,
-    /// Where to, and what signs it.
+    /// The receiver's address and the secrets that sign.
     pub target: DeliveryTarget,
     /// What happened.
     pub payload: EventPayload,
@@ -44,29 +45,119 @@ pub struct BegunDelivery {
 
 /// How a delivery ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeliveryEnd {
-    /// Whose.
-    pub organization_id: OrganizationId,
-    /// Which.
+pub enum DeliveryOutcome {
+    /// The one attempt was made. It delivered the event unless it has a failure.
+    Attempted(WebhookAttempt),
+    /// The event could not be written, for this reason; nothing was sent.
+    CorruptPayload(String),
+    /// The endpoint was removed or is inactive; nothing was sent.
+    EndpointRemoved,
+    /// The process that marked the delivery as sending did not record an outcome in time.
+    Interrupted,
+}
+
+impl DeliveryOutcome {
+    /// Whether the receiver answered 200 in time.
+    pub const fn is_delivered(&self) -> bool {
+        matches!(self, Self::Attempted(WebhookAttempt { failure: None, .. }))
+    }
+
+    /// The code of the failure: of a [`WebhookFailureKind`](super::WebhookFailureKind), `corrupt_payload`,
+    /// `endpoint_removed` or `interrupted`. `None` if it was delivered.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Attempted(attempt) => attempt.failure.as_ref().map(|failure| failure.kind.as_str()),
+            Self::CorruptPayload(_) => Some("corrupt_payload"),
+            Self::EndpointRemoved => Some("endpoint_removed"),
+            Self::Interrupted => Some("interrupted"),
+        }
+    }
+
+    fn message(&self, event: EventKind) -> String {
+        match self {
+            Self::Attempted(WebhookAttempt { failure: None, .. }) => format!("{event} delivered."),
+            Self::Attempted(WebhookAttempt {
+                failure: Some(failure),
+                ..
+            }) => {
+                format!("{event} not delivered: {}.", failure.message)
+            }
+            Self::CorruptPayload(fault) => format!("{event} could not be written: {fault}."),
+            Self::EndpointRemoved => {
+                format!("{event} not delivered: its endpoint was removed or is inactive.")
+            }
+            Self::Interrupted => format!(
+                "{event} not delivered: the service stopped while it was being sent; it is not sent again."
+            ),
+        }
+    }
+}
+
+/// What the Activity entry of a delivery names.
+#[derive(Debug, Clone, Copy)]
+pub struct DeliveryFacts<'a> {
+    /// The event's organization.
+    pub organization_id: &'a OrganizationId,
+    /// The lead's campaign.
+    pub campaign_id: &'a CampaignId,
+    /// The lead.
+    pub lead_id: &'a LeadId,
+    /// The delivery.
     pub id: DeliveryId,
-    /// Whether it was answered 200.
-    pub delivered: bool,
-    /// `interrupted`, `endpoint_removed`, or the code of a
-    /// [`WebhookFailureKind`](super::WebhookFailureKind).
-    pub reason: Option<String>,
-    /// The status answered.
-    pub response_status: Option<u16>,
-    /// Milliseconds.
-    pub duration_ms: Option<u64>,
-    /// First 2 KiB of the answer.
-    pub response_body: String,
+    /// The event's kind.
+    pub event: EventKind,
+    /// Whether the event is about a dry run.
+    pub dry_run: bool,
+    /// The receiver.
+    pub endpoint_id: &'a EndpointId,
+    /// The receiver's address.
+    pub url: &'a str,
+}
+
+impl DeliveryFacts<'_> {
+    /// The Activity entry of the delivery's end (contract section 1, `bidloop activity`). Stores record it for the
+    /// ends that they bring about themselves.
+    pub fn activity(&self, outcome: &DeliveryOutcome, at: Timestamp) -> Activity {
+        let attempt = match outcome {
+            DeliveryOutcome::Attempted(attempt) => Some(attempt),
+            _ => None,
+        };
+        let duration = attempt.map(|attempt| attempt.duration.as_millis());
+        Activity {
+            id: ActivityId::of_delivery(self.id),
+            at,
+            organization_id: self.organization_id.clone(),
+            campaign_id: Some(self.campaign_id.clone()),
+            lead_id: Some(self.lead_id.clone()),
+            kind: ActivityKind::Delivery,
+            actor: Actor::service(),
+            outcome: if outcome.is_delivered() {
+                ActivityOutcome::Delivered
+            } else {
+                ActivityOutcome::Failed
+            },
+            http_status: None,
+            dry_run: self.dry_run,
+            message: outcome.message(self.event),
+            details: details(json!({
+                "deliveryId": self.id,
+                "event": self.event,
+                "endpointId": self.endpoint_id,
+                "url": self.url,
+                "responseStatus": attempt.and_then(|attempt| attempt.response_status),
+                "durationMs": duration.map(|millis| u64::try_from(millis).unwrap_or(u64::MAX)),
+                "responseBody": attempt.map_or("", |attempt| &attempt.response_body),
+                "reason": outcome.reason(),
+            })),
+        }
+    }
 }
 
 /// Deliveries, each sent at most once (decision C5).
 #[async_trait]
 pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// Up to `limit` pending deliveries, oldest first, at most `per_endpoint` to one endpoint and none to the
-    /// `busy` ones. A hint: [`begin`](Self::begin) decides.
+    /// `busy` ones. A hint: [`claim`](Self::claim) decides.
     async fn pending(
         &self,
         busy: &[(OrganizationId, EndpointId)],
@@ -76,24 +167,31 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
 
     /// Marks those of `deliveries` that are still pending as sending, durably, by `owner` until `deadline`, and
     /// returns them. To be called just before their connections are opened. One whose endpoint was removed or
-    /// is inactive ends as failed with the reason `endpoint_removed`, its Activity included, and is not
+    /// is inactive ends as [`EndpointRemoved`](DeliveryOutcome::EndpointRemoved), its Activity included, and is not
     /// returned.
-    async fn begin(
+    async fn claim(
         &self,
         deliveries: &[PendingDelivery],
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         deadline: Timestamp,
-    ) -> Result<Vec<BegunDelivery>, StoreError>;
+    ) -> Result<Vec<ClaimedDelivery>, StoreError>;
 
-    /// Records the end of a delivery that `owner` began, with its Activity; false (and nothing recorded) if it
-    /// is not `owner`'s any more.
-    async fn finish(&self, end: &DeliveryEnd, owner: &str, activity: &Activity) -> Result<bool, StoreError>;
+    /// Records the end of a delivery that `owner` claimed, with its Activity. Returns false, and records nothing, if
+    /// the delivery is no longer `owner`'s.
+    async fn finish(
+        &self,
+        organization: &OrganizationId,
+        delivery: DeliveryId,
+        outcome: &DeliveryOutcome,
+        owner: &LeaseOwner,
+        activity: &Activity,
+    ) -> Result<bool, StoreError>;
 
-    /// Fails, with the reason `interrupted` and an Activity entry each, what is marked as sending beyond its
-    /// deadline; returns how many.
+    /// Ends as [`Interrupted`](DeliveryOutcome::Interrupted), each with its Activity, the deliveries that are marked as
+    /// sending beyond their deadline; returns how many.
     async fn interrupt_overdue(&self, now: Timestamp) -> Result<u64, StoreError>;
 
-    /// How many are pending.
+    /// The number of pending deliveries.
     async fn pending_count(&self) -> Result<u64, StoreError>;
 }

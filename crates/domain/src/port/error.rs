@@ -1,4 +1,6 @@
-//! Why a store could not do what it was asked.
+//! Why a store command failed.
+
+use crate::model::CorruptJob;
 
 /// A store's failure. The texts are for the log, never for a caller's answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -12,4 +14,10 @@ pub enum StoreError {
     /// The database refused the statement, which is a fault of ours.
     #[error("the database refused a statement: {0}")]
     Backend(String),
+}
+
+impl From<CorruptJob> for StoreError {
+    fn from(fault: CorruptJob) -> Self {
+        Self::Corrupt(fault.to_string())
+    }
 }

@@ -125,6 +125,13 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
         limit: u32,
     ) -> Result<Option<LeadPage>, StoreError>;
 
+    /// Whether the organization has this campaign.
+    async fn campaign_exists(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError>;
+
     /// The lead under a campaign. A lead outlives the match it was made of.
     async fn find(
         &self,

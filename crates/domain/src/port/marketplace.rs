@@ -8,7 +8,7 @@ use futures::stream::BoxStream;
 
 use super::BlobError;
 use crate::bidding::LiveJobState;
-use crate::model::{BidId, Connects, JobId, JobPost, Proposal, Timestamp};
+use crate::model::{BidId, Connects, JobId, JobPost, MarketplaceToken, Proposal, Timestamp};
 
 /// A page of the feed.
 #[derive(Debug, Clone)]
@@ -73,41 +73,57 @@ pub struct SubmittedProposal {
     pub submitted_at: Timestamp,
 }
 
+/// Why the marketplace refused a call for good. A refused proposal was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MarketplaceRefusal {
+    /// The account cannot pay the proposal's connects.
+    InsufficientConnects,
+    /// The account has a proposal on the job already.
+    AlreadyApplied {
+        /// The id of that proposal, if the marketplace names it.
+        proposal_id: Option<String>,
+    },
+    /// The job takes no proposals any more.
+    JobClosed,
+    /// The job has a warning, and the proposal does not accept warnings.
+    JobWarning,
+    /// The bidder does not meet the job's demands.
+    NotEligible,
+    /// The marketplace does not know what the call asks for.
+    NotFound,
+    /// The request is not valid, or is refused for another reason.
+    Invalid,
+}
+
 /// Why a call did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarketplaceError {
-    /// No answer is known: time-out, or the connection broke after the request may have been sent.
+    /// The fate of the call is unknown: time-out, or the connection broke after the request may have been sent.
     #[error("no answer from the marketplace: {0}")]
     NoAnswer(String),
-    /// The request was certainly not received: no connection came about.
+    /// The request was certainly not received: no connection was made.
     #[error("the marketplace cannot be reached: {0}")]
     Unreachable(String),
-    /// 408, 429 or 5xx: a passing fault.
-    #[error("the marketplace answered {status}: {message}")]
-    Passing {
-        /// The status.
-        status: u16,
-        /// From `Retry-After`.
+    /// The marketplace cannot carry the call out now.
+    #[error("the marketplace asks to try again later: {message}")]
+    TryLater {
+        /// How long the marketplace asks to wait.
         retry_after: Option<Duration>,
         /// The answer's message, shortened.
         message: String,
     },
-    /// 401.
+    /// The account's token is not valid.
     #[error("the marketplace refused the token")]
     InvalidToken,
-    /// Any other refusal, by its code.
-    #[error("the marketplace refused the call: {status} {code}: {message}")]
+    /// The marketplace refused the call for good.
+    #[error("the marketplace refused the call: {message}")]
     Refused {
-        /// The status.
-        status: u16,
-        /// The answer's `code`; empty if it had none.
-        code: String,
-        /// The answer's message, shortened.
+        /// The reason.
+        refusal: MarketplaceRefusal,
+        /// The answer's message, shortened. Never empty.
         message: String,
-        /// With 409 `already_applied`: the id of the account's proposal.
-        proposal_id: Option<String>,
     },
-    /// An answer that departs from the protocol. Of a call that changes something, its effect is unknown.
+    /// An answer that departs from the protocol. The effect of a call that changes something is unknown.
     #[error("the marketplace's answer departs from the protocol: {0}")]
     Malformed(String),
 }
@@ -135,25 +151,27 @@ impl std::fmt::Debug for FileUpload {
 }
 
 /// The marketplace. Each method is one call; nothing is retried.
+///
+/// Which statuses and codes of the protocol mean which [`MarketplaceError`] is the adapter's knowledge.
 #[async_trait]
 pub trait Marketplace: Send + Sync + std::fmt::Debug {
     /// The page of the feed after `cursor`, with the watcher's own token.
     async fn feed(&self, cursor: Option<&str>, limit: u32) -> Result<FeedPage, MarketplaceError>;
 
     /// A job's live state, as the account with `token` sees it.
-    async fn job(&self, token: &str, id: &JobId) -> Result<LiveJob, MarketplaceError>;
+    async fn job(&self, token: &MarketplaceToken, id: &JobId) -> Result<LiveJob, MarketplaceError>;
 
     /// The live state of the account with `token`.
-    async fn account(&self, token: &str) -> Result<LiveAccount, MarketplaceError>;
+    async fn account(&self, token: &MarketplaceToken) -> Result<LiveAccount, MarketplaceError>;
 
-    /// Uploads a file for a proposal; answers its id.
-    async fn upload(&self, token: &str, file: FileUpload) -> Result<String, MarketplaceError>;
+    /// Uploads a file for a proposal and returns its id.
+    async fn upload(&self, token: &MarketplaceToken, file: FileUpload) -> Result<String, MarketplaceError>;
 
     /// Sends a proposal under the bid's idempotency key. Sending it again under the same key has no further
     /// effect and gives the same answer.
     async fn submit(
         &self,
-        token: &str,
+        token: &MarketplaceToken,
         key: BidId,
         proposal: &Proposal,
     ) -> Result<SubmittedProposal, MarketplaceError>;

@@ -1,11 +1,13 @@
 //! What the domain needs from the outside, one trait a need.
 //!
 //! A port method is one atomic step: no transaction, connection or lock crosses it. A command re-checks the
-//! preconditions it was decided on, so a use case may read, decide and command without holding anything.
+//! preconditions it was decided on, so a use case reads, decides and commands without holding a lock. A command's result
+//! is a typed outcome; an error says that the adapter failed, and knows no SQL and no HTTP. What every implementation
+//! must do beyond the types is tested by the crate `bidloop-port-contracts`.
 //!
 //! | need | port |
 //! |---|---|
-//! | time, ids, randomness | [`Clock`], [`Ids`] |
+//! | time, randomness | [`Clock`], [`Entropy`] |
 //! | the marketplace | [`Marketplace`] |
 //! | sending webhooks | [`WebhookSender`] |
 //! | attachments' bytes | [`BlobStore`] |
@@ -24,6 +26,7 @@ mod deliveries;
 mod error;
 mod jobs;
 mod leads;
+mod lease;
 mod marketplace;
 mod matches;
 mod password_hasher;
@@ -41,8 +44,8 @@ pub use activities::ActivityStore;
 pub use api_keys::{ApiKeyStore, CreateApiKey, RevokeApiKey};
 pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
 pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
-pub use clock::{Clock, Ids};
-pub use deliveries::{BegunDelivery, DeliveryEnd, DeliveryStore, PendingDelivery};
+pub use clock::{Clock, Entropy};
+pub use deliveries::{ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, PendingDelivery};
 pub use error::StoreError;
 pub use jobs::{
     FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
@@ -51,15 +54,17 @@ pub use leads::{
     AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,
     ReopenLead,
 };
+pub use lease::LeaseOwner;
 pub use marketplace::{
-    FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, SubmittedProposal,
+    FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, MarketplaceRefusal,
+    SubmittedProposal,
 };
 pub use matches::{Backfill, DueBackfills, MatchStore, StoredJob, StoredSignature, SwitchMatches};
 pub use password_hasher::PasswordHasher;
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{CommitProvisioning, ProvisioningSnapshot, ProvisioningStore};
 pub use submissions::{
-    AccountReading, AutomaticBid, AutomaticBidStore, ClaimedBid, FinishBid, SubmissionStore,
+    AccountReading, AutomaticBidIntent, AutomaticBidStore, ClaimedBid, FinishBid, SubmissionStore,
 };
 pub use webhook_sender::{
     OutgoingWebhook, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookSender,

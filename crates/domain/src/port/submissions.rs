@@ -1,11 +1,11 @@
-//! Queued bids in the store: claimed under a lease, recorded by whoever holds it.
+//! Queued bids in the store: claimed under a lease, recorded by its holder.
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{LeaseOwner, StoreError};
 use crate::model::{
-    AccountId, Activity, BidEnd, BidId, CampaignId, Connects, LeadId, NewEvent, OrganizationId, Proposal,
-    QueuedBid, Timestamp,
+    AccountId, Activity, BidId, BidOutcome, CampaignId, Connects, LeadId, MarketplaceToken, NewEvent,
+    OrganizationId, Proposal, QueuedBid, Timestamp,
 };
 
 /// A bid that this process may work on until its lease ends.
@@ -13,10 +13,10 @@ use crate::model::{
 pub struct ClaimedBid {
     /// The bid.
     pub bid: QueuedBid,
-    /// Who holds the lease: to be named in every command on the bid.
-    pub owner: String,
+    /// The holder of the lease, named in every command on the bid.
+    pub owner: LeaseOwner,
     /// The account's marketplace token; `None` once the account was removed.
-    pub token: Option<String>,
+    pub token: Option<MarketplaceToken>,
     /// The account has another queued bid accepted earlier, or a submitted one, on the same job (decision B4).
     pub job_taken: bool,
     /// The job's stored JSON, to write `bid_complete` with.
@@ -30,24 +30,24 @@ pub struct AccountReading {
     pub profile_hourly_rate: Option<f64>,
     /// Connects left.
     pub connects_balance: Connects,
-    /// When.
+    /// When it was read.
     pub at: Timestamp,
 }
 
 /// The end of a bid with all that is recorded beside it.
 #[derive(Debug, Clone)]
 pub struct FinishBid {
-    /// Whose.
+    /// The bid's organization.
     pub organization_id: OrganizationId,
-    /// Which.
+    /// The bid.
     pub bid_id: BidId,
     /// How it ended.
-    pub end: BidEnd,
+    pub outcome: BidOutcome,
     /// Now.
     pub at: Timestamp,
     /// The token that the marketplace refused (decision B4, 401): the account is marked as disconnected, unless it
     /// was given another one meanwhile.
-    pub refused_token: Option<String>,
+    pub refused_token: Option<MarketplaceToken>,
     /// The entry of the Activity record.
     pub activity: Activity,
     /// `bid_complete`.
@@ -56,16 +56,18 @@ pub struct FinishBid {
 
 /// The queue of accepted bids.
 ///
-/// Every method that takes `owner` does nothing and answers false if the owner's lease on the bid is gone.
+/// The commands on a claimed bid ([`renew`](Self::renew) to [`finish`](Self::finish)) change nothing and return false
+/// if `owner` no longer holds the lease.
 #[async_trait]
 pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
-    /// Claims up to `limit` due bids for `owner` until `lease_until`, earliest due first: queued, not before
-    /// their next attempt, without a live lease, at most one an account, and none of an account that has a bid
-    /// under a live lease. A bid whose account is disconnected or removed is claimed only once its deadline has
-    /// passed and no answer is outstanding.
+    /// Claims up to `limit` due bids for `owner` until `lease_until`, earliest due first: queued, without a live
+    /// lease, at most one an account, and none of an account that has a bid under a live lease.
+    ///
+    /// A bid is due when its account is connected and the time of its next attempt has come. A bid without an
+    /// outstanding answer is also due once its deadline has passed, whatever its next attempt and its account.
     async fn claim(
         &self,
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         lease_until: Timestamp,
         limit: u32,
@@ -76,7 +78,7 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         lease_until: Timestamp,
     ) -> Result<bool, StoreError>;
 
@@ -86,17 +88,17 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         proposal: &Proposal,
     ) -> Result<bool, StoreError>;
 
-    /// Puts the bid back until `next_attempt`, counting the attempt and giving up the lease. `answer_outstanding` says whether the fate
-    /// of any attempt so far is unknown.
+    /// Puts the bid back until `next_attempt`, counts the attempt and gives up the lease. `answer_outstanding` says
+    /// whether the fate of any attempt so far is unknown.
     async fn postpone(
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         next_attempt: Timestamp,
         answer_outstanding: bool,
     ) -> Result<bool, StoreError>;
@@ -107,15 +109,15 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
-        refused_token: &str,
+        owner: &LeaseOwner,
+        refused_token: &MarketplaceToken,
     ) -> Result<bool, StoreError>;
 
     /// Ends the bid in one transaction: bid and lead status, the quota's unit given back unless submitted
     /// (decision B3), Activity, `bid_complete` deliveries, the account's state.
-    async fn finish(&self, finish: &FinishBid, owner: &str) -> Result<bool, StoreError>;
+    async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError>;
 
-    /// Notes what the marketplace said of an account.
+    /// Stores what the marketplace said of an account, unless a later reading is stored.
     async fn record_account(
         &self,
         organization: &OrganizationId,
@@ -123,16 +125,16 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         reading: &AccountReading,
     ) -> Result<(), StoreError>;
 
-    /// How many bids are queued.
+    /// The number of queued bids.
     async fn queued_count(&self) -> Result<u64, StoreError>;
 }
 
 /// A lead for which an automatic campaign is to write a bid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AutomaticBid {
-    /// Whose.
+pub struct AutomaticBidIntent {
+    /// The lead's organization.
     pub organization_id: OrganizationId,
-    /// Whose.
+    /// The lead's campaign.
     pub campaign_id: CampaignId,
     /// The lead.
     pub lead_id: LeadId,
@@ -141,22 +143,22 @@ pub struct AutomaticBid {
 /// Intents to bid by template, recorded when the job came in (decision D3).
 #[async_trait]
 pub trait AutomaticBidStore: Send + Sync + std::fmt::Debug {
-    /// Claims up to `limit` intents without a live lease, oldest first.
-    async fn claim_automatic(
+    /// Claims up to `limit` intents without a live lease for `owner` until `lease_until`, oldest first.
+    async fn claim(
         &self,
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         lease_until: Timestamp,
         limit: u32,
-    ) -> Result<Vec<AutomaticBid>, StoreError>;
+    ) -> Result<Vec<AutomaticBidIntent>, StoreError>;
 
-    /// Removes an intent that was carried out or parked, recording why if there is something to say.
-    async fn settle_automatic(
+    /// Removes an intent that was carried out or parked, and records `activity` with it.
+    async fn complete(
         &self,
-        intent: &AutomaticBid,
+        intent: &AutomaticBidIntent,
         activity: Option<&Activity>,
     ) -> Result<(), StoreError>;
 
-    /// How many intents wait.
+    /// The number of waiting intents.
     async fn automatic_count(&self) -> Result<u64, StoreError>;
 }

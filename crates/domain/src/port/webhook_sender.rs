@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use strum::IntoStaticStr;
 
 /// One signed HTTP POST, ready to be sent.
 #[derive(Debug, Clone)]
@@ -38,37 +39,34 @@ pub struct WebhookFailure {
     pub message: String,
 }
 
-/// The kinds of failure of a webhook attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The kinds of failure of a webhook attempt. Their words are a delivery's `reason`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum WebhookFailureKind {
     /// The URL cannot be used: not a URL, no host, a scheme other than https (or http where permitted).
     InvalidTarget,
     /// The address connected to, or to be connected to, is not public (decision C6).
     ForbiddenTarget,
-    /// The name did not resolve, or no connection came about.
+    /// The name did not resolve, or no connection was made.
+    #[strum(serialize = "connect_failed")]
     Connect,
     /// The TLS handshake failed.
+    #[strum(serialize = "tls_failed")]
     Tls,
     /// No status line within 10 seconds of the start of the connect.
     Timeout,
     /// The connection broke before a status line, or what came was not HTTP.
+    #[strum(serialize = "protocol_error")]
     Protocol,
     /// An answer with a status other than 200.
+    #[strum(serialize = "unexpected_status")]
     Status,
 }
 
 impl WebhookFailureKind {
-    /// The code shown as a delivery's `reason`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidTarget => "invalid_target",
-            Self::ForbiddenTarget => "forbidden_target",
-            Self::Connect => "connect_failed",
-            Self::Tls => "tls_failed",
-            Self::Timeout => "timeout",
-            Self::Protocol => "protocol_error",
-            Self::Status => "unexpected_status",
-        }
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

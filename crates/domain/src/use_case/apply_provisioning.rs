@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::model::{FieldError, OrganizationId};
 use crate::port::{
-    AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Ids, PasswordHasher, ProposalWriter,
-    ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
+    AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Entropy, PasswordHasher,
+    ProposalWriter, ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
 };
 use crate::provisioning::{
     GivenPassword, Lookups, OrganizationRecord, Path, Provided, ProvisioningReport, plan,
@@ -68,7 +68,7 @@ pub struct ApplyProvisioning {
     /// Dates new entities.
     pub clock: Arc<dyn Clock>,
     /// Draws keys and secrets.
-    pub ids: Arc<dyn Ids>,
+    pub ids: Arc<dyn Entropy>,
     /// Woken when filters may have changed.
     pub signal: Arc<dyn WorkSignal>,
 }

@@ -1,7 +1,7 @@
-//! Who is calling: from a bearer credential to a [`Caller`].
+//! Authenticate: from a bearer credential to a [`Caller`]. Tests: `tests/use_case/authenticate.rs`.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::model::{Actor, ApiKey, ApiKeyId, OrganizationId, Timestamp};
 use crate::port::{ApiKeyStore, Clock, StoreError};
@@ -40,21 +40,25 @@ pub enum AuthenticateError {
 /// at once.
 #[derive(Debug)]
 pub struct Authenticate {
-    keys: Arc<dyn ApiKeyStore>,
-    clock: Arc<dyn Clock>,
-    uses: Mutex<HashMap<(OrganizationId, ApiKeyId), Timestamp>>,
+    /// API keys.
+    pub keys: Arc<dyn ApiKeyStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Uses that are not stored yet; none at first.
+    pub uses: KeyUses,
+}
+
+/// When keys were used since the last [`flush_uses`](Authenticate::flush_uses).
+#[derive(Debug, Default)]
+pub struct KeyUses(Mutex<HashMap<(OrganizationId, ApiKeyId), Timestamp>>);
+
+impl KeyUses {
+    fn locked(&self) -> MutexGuard<'_, HashMap<(OrganizationId, ApiKeyId), Timestamp>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Authenticate {
-    /// Over a store and a clock.
-    pub fn new(keys: Arc<dyn ApiKeyStore>, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            keys,
-            clock,
-            uses: Mutex::default(),
-        }
-    }
-
     /// Lets the key's holder in. `presented` is what followed `Bearer `; `None` if there was no such header.
     pub async fn execute(&self, presented: Option<&str>) -> Result<Caller, AuthenticateError> {
         let key = presented
@@ -70,10 +74,8 @@ impl Authenticate {
             return Err(AuthenticateError::Refused);
         }
         let record = found.record;
-        self.uses
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert((record.organization_id.clone(), record.id.clone()), now);
+        let key = (record.organization_id.clone(), record.id.clone());
+        self.uses.locked().insert(key, now);
         Ok(Caller {
             organization_id: record.organization_id,
             key_id: record.id,
@@ -84,7 +86,7 @@ impl Authenticate {
     /// Stores when keys were last used; called every few seconds and at the stop. What cannot be stored now is
     /// kept for the next call.
     pub async fn flush_uses(&self) -> Result<(), StoreError> {
-        let taken = std::mem::take(&mut *self.uses.lock().unwrap_or_else(PoisonError::into_inner));
+        let taken = std::mem::take(&mut *self.uses.locked());
         if taken.is_empty() {
             return Ok(());
         }
@@ -94,7 +96,7 @@ impl Authenticate {
             .collect();
         let stored = self.keys.record_uses(&uses).await;
         if stored.is_err() {
-            let mut waiting = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = self.uses.locked();
             for (key, at) in taken {
                 waiting.entry(key).or_insert(at);
             }

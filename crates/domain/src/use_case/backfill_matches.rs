@@ -1,7 +1,8 @@
 //! Backfill matches: after a filter change, runs the campaign's filters over all stored jobs, newest first, while
-//! the previous matches keep serving; then switches atomically (decision A5).
+//! the previous matches keep serving; then switches atomically (decision A5). Tests:
+//! `tests/use_case/backfill_matches.rs`.
 //!
-//! How the jobs are gone through is [`JobScan`]'s. What a crash interrupts is due still, and begins anew.
+//! [`JobScan`] reads and matches the jobs. A backfill that a crash interrupts is still due, and begins again.
 
 use std::sync::Arc;
 
@@ -11,40 +12,37 @@ use super::scan_stored_jobs::JobScan;
 use crate::model::{CampaignId, OrganizationId};
 use crate::port::{Backfill, Clock, MatchStore, StoreError, SwitchMatches};
 
-/// Campaigns that are switched at once. A switch ends with a transaction that waits for the disk; a store that commits
-/// together what waits together then waits once for some of them.
+/// Campaigns that are switched at once. Each switch ends with a transaction that waits for the disk; a store that
+/// commits waiting transactions together then waits once for several of them.
 const SWITCHES_AT_ONCE: usize = 16;
-/// Matches of the campaigns that are switched at once; one with more is switched alone, since a store has the new list
-/// in memory.
+/// Matches of the campaigns that are switched at once. A campaign with more is switched alone, since a store holds the
+/// new list in memory.
 const MATCHES_AT_ONCE: usize = 5_000;
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BackfillReport {
-    /// Stored jobs looked at.
+    /// Stored jobs that were examined.
     pub jobs: u64,
     /// Campaigns whose new result is served now, with their totals.
     pub switched: Vec<(OrganizationId, CampaignId, u64)>,
-    /// Campaigns that were not switched, mostly since their filters changed again meanwhile: they are due still.
+    /// Campaigns that were not switched, mostly because their filters changed again meanwhile. They are still due.
     pub superseded: u64,
 }
 
-/// Computes matches anew. Clones share their ports.
+/// Computes the matches of changed filters. Clones share their ports.
 #[derive(Debug, Clone)]
 pub struct BackfillMatches {
-    matches: Arc<dyn MatchStore>,
-    clock: Arc<dyn Clock>,
+    /// Stored jobs and matches.
+    pub matches: Arc<dyn MatchStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl BackfillMatches {
-    /// Over its ports.
-    pub fn new(matches: Arc<dyn MatchStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { matches, clock }
-    }
-
     /// Begins what is due, if anything is: one pass over the stored jobs serves all campaigns.
     ///
-    /// Many changed filters are compiled here, which takes a thread's time.
+    /// Compiles the changed filters, which takes a while if there are many.
     pub async fn begin(&self) -> Result<Option<BackfillRun>, StoreError> {
         let due = self.matches.due_backfills().await?;
         if due.campaigns.is_empty() {
@@ -91,12 +89,12 @@ impl BackfillRun {
         &self.scan
     }
 
-    /// For how many campaigns.
+    /// The number of campaigns.
     pub fn campaigns(&self) -> usize {
         self.campaigns.len()
     }
 
-    /// Serves the new results. If the scan did not come to its end, nothing changes, and all stays due.
+    /// Serves the new results. If the scan did not complete, nothing changes, and all campaigns stay due.
     pub async fn finish(self) -> Result<BackfillReport, StoreError> {
         let (jobs, _) = self.scan.progress();
         let mut report = BackfillReport {

@@ -1,8 +1,7 @@
-//! The filters as they are now, whoever changes them: loaded once, then kept up with the changes that are committed.
+//! The current filters of all campaigns: loaded once, then kept up to date with committed changes.
 //!
 //! Owns when the index is loaded and how it catches up. The index itself is [`campaign_filters`](super::campaign_filters).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::campaign_filters::CampaignFilters;
@@ -11,61 +10,57 @@ use crate::matching::{MatchScratch, PreparedJob};
 use crate::model::{CampaignId, JobPost, OrganizationId};
 use crate::port::{Clock, JobStore, Revision, StoreError};
 
-/// Filters read and indexed at a stretch: some 100 ms of work.
+/// Filters read and indexed without a pause: some 100 ms of work.
 const AT_ONCE: u32 = 20_000;
 /// Jobs from which the index learns what is rare before filters are put into it.
 const LEARN_FROM: u32 = 500;
-/// Loading is told of as often.
-const TELL_EVERY: Duration = Duration::from_secs(1);
-/// How often loading begins anew because more changed meanwhile than the store remembers.
+/// Interval between progress logs.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+/// Attempts to load, each again because more changed meanwhile than the store remembers.
 const LOAD_ATTEMPTS: u32 = 3;
 
-/// All campaigns' filters at the newest revision known.
-#[derive(Debug)]
-pub(super) struct CurrentFilters {
-    jobs: Arc<dyn JobStore>,
-    clock: Arc<dyn Clock>,
+/// All campaigns' filters at the newest revision known; nothing is loaded at first.
+#[derive(Debug, Default)]
+pub struct CurrentFilters {
     /// Applying changes again that were applied in part leads to the same, so a failure leaves the old revision.
     loaded: Option<(Revision, CampaignFilters)>,
     scratch: MatchScratch,
 }
 
 impl CurrentFilters {
-    /// Over its ports; nothing is loaded yet.
-    pub(super) fn new(jobs: Arc<dyn JobStore>, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            jobs,
-            clock,
-            loaded: None,
-            scratch: MatchScratch::default(),
-        }
-    }
-
     /// Whether there is an index to catch up with: otherwise the next [`catch_up`](Self::catch_up) reads all filters.
     pub(super) fn are_loaded(&self) -> bool {
         self.loaded.is_some()
     }
 
-    /// Takes over what was committed since the last call; loads everything the first time, or if the store no longer
-    /// tells what changed. Tells the revision of the filters, and whether one of them may have changed. `typical` are
+    /// Applies what was committed since the last call; loads everything the first time, or if the store no longer
+    /// knows what changed. Returns the revision of the filters, and whether one of them may have changed. `typical` are
     /// jobs to learn from if the store holds none.
-    pub(super) async fn catch_up(&mut self, typical: &[PreparedJob]) -> Result<(Revision, bool), StoreError> {
+    pub(super) async fn catch_up(
+        &mut self,
+        jobs: &dyn JobStore,
+        clock: &dyn Clock,
+        typical: &[PreparedJob],
+    ) -> Result<(Revision, bool), StoreError> {
         let Some((known, filters)) = &mut self.loaded else {
-            let frequencies = self.learn(typical).await?;
-            return Ok((self.load(frequencies).await?, true));
+            let frequencies = learn(jobs, typical).await?;
+            return Ok((self.load(jobs, clock, frequencies).await?, true));
         };
-        if self.jobs.revision().await? == *known {
+        if jobs.revision().await? == *known {
             return Ok((*known, false));
         }
-        let changes = self.jobs.filters_since(*known).await?;
+        let changes = jobs.filters_since(*known).await?;
         if let Some((revision, any)) = filters.apply(changes)? {
             *known = revision;
             return Ok((revision, any));
         }
-        tracing::info!("more filters changed than the log of changes holds: all are read anew");
+        tracing::info!("more filters changed than the log of changes holds: reading all filters again");
         let outdated = self.loaded.take();
         let frequencies = outdated.map(|(_, filters)| filters.into_frequencies());
-        Ok((self.load(frequencies.unwrap_or_default()).await?, true))
+        Ok((
+            self.load(jobs, clock, frequencies.unwrap_or_default()).await?,
+            true,
+        ))
     }
 
     /// The campaigns that each of the jobs matches, each once.
@@ -89,25 +84,15 @@ impl CurrentFilters {
         }
     }
 
-    /// What is rare in the jobs stored last; in `typical` ones, if there are none.
-    async fn learn(&self, typical: &[PreparedJob]) -> Result<Frequencies, StoreError> {
-        let mut frequencies = Frequencies::new();
-        let stored = self.jobs.latest_jobs(LEARN_FROM).await?;
-        for post in stored.iter().filter_map(|json| JobPost::parse(json).ok()) {
-            frequencies.observe(&PreparedJob::new(&post.facts()));
-        }
-        if stored.is_empty() {
-            for job in typical {
-                frequencies.observe(job);
-            }
-        }
-        Ok(frequencies)
-    }
-
-    async fn load(&mut self, mut frequencies: Frequencies) -> Result<Revision, StoreError> {
+    async fn load(
+        &mut self,
+        jobs: &dyn JobStore,
+        clock: &dyn Clock,
+        mut frequencies: Frequencies,
+    ) -> Result<Revision, StoreError> {
         for _ in 0..LOAD_ATTEMPTS {
-            let (since, mut filters) = self.read_all(frequencies).await?;
-            let meanwhile = self.jobs.filters_since(since).await?;
+            let (since, mut filters) = read_all(jobs, clock, frequencies).await?;
+            let meanwhile = jobs.filters_since(since).await?;
             if let Some((revision, _)) = filters.apply(meanwhile)? {
                 self.loaded = Some((revision, filters));
                 return Ok(revision);
@@ -118,39 +103,58 @@ impl CurrentFilters {
             "the filters change faster than they are read".to_owned(),
         ))
     }
+}
 
-    /// All filters, in short reads: what is committed meanwhile may be among them or not. Tells the revision before the
-    /// first read.
-    async fn read_all(&self, frequencies: Frequencies) -> Result<(Revision, CampaignFilters), StoreError> {
-        let revision = self.jobs.revision().await?;
-        let mut filters = CampaignFilters::new(frequencies);
-        let begun = self.clock.now();
-        let mut told = begun;
-        // The reads go on in one order, so no filter comes twice.
-        let mut last = None;
-        loop {
-            let read = self.jobs.filters(last.as_ref(), AT_ONCE).await?;
-            filters.add(&read)?;
-            let now = self.clock.now();
-            if now.since(told) >= TELL_EVERY {
-                told = now;
-                tracing::info!(loaded = filters.len(), "loading the saved filters");
-            }
-            if read.len() < AT_ONCE as usize {
-                break;
-            }
-            last = read
-                .last()
-                .map(|filter| (filter.organization_id.clone(), filter.id.clone()));
-        }
-        let took = self.clock.now().since(begun);
-        tracing::info!(
-            filters = filters.len(),
-            took_ms = took.as_millis(),
-            "the saved filters are loaded"
-        );
-        Ok((revision, filters))
+/// What is rare in the jobs stored last; in `typical` ones, if there are none.
+async fn learn(jobs: &dyn JobStore, typical: &[PreparedJob]) -> Result<Frequencies, StoreError> {
+    let mut frequencies = Frequencies::new();
+    let stored = jobs.latest_jobs(LEARN_FROM).await?;
+    for post in stored.iter().filter_map(|json| JobPost::parse(json).ok()) {
+        frequencies.observe(&PreparedJob::new(&post.facts()));
     }
+    if stored.is_empty() {
+        for job in typical {
+            frequencies.observe(job);
+        }
+    }
+    Ok(frequencies)
+}
+
+/// All filters, in short reads: what is committed meanwhile may be among them or not. Returns the revision before the
+/// first read.
+async fn read_all(
+    jobs: &dyn JobStore,
+    clock: &dyn Clock,
+    frequencies: Frequencies,
+) -> Result<(Revision, CampaignFilters), StoreError> {
+    let revision = jobs.revision().await?;
+    let mut filters = CampaignFilters::new(frequencies);
+    let begun = clock.now();
+    let mut reported = begun;
+    // The reads go on in one order, so no filter comes twice.
+    let mut last = None;
+    loop {
+        let read = jobs.filters(last.as_ref(), AT_ONCE).await?;
+        filters.add(&read)?;
+        let now = clock.now();
+        if now.since(reported) >= PROGRESS_INTERVAL {
+            reported = now;
+            tracing::info!(loaded = filters.len(), "loading the saved filters");
+        }
+        if read.len() < AT_ONCE as usize {
+            break;
+        }
+        last = read
+            .last()
+            .map(|filter| (filter.organization_id.clone(), filter.id.clone()));
+    }
+    let took = clock.now().since(begun);
+    tracing::info!(
+        filters = filters.len(),
+        took_ms = took.as_millis(),
+        "the saved filters are loaded"
+    );
+    Ok((revision, filters))
 }
 
 #[cfg(test)]

@@ -1,26 +1,26 @@
-//! Deliver webhooks: each event to each receiver, at most once (decisions C2 to C7).
+//! Deliver webhooks: each event to each receiver, at most once (decisions C2 to C7). Tests:
+//! `tests/use_case/deliver_webhooks.rs`.
 //!
-//! The caller runs [`begin`](DeliverWebhooks::begin), then [`send`](DeliverWebhooks::send) of each delivery side
+//! The caller runs [`claim`](DeliverWebhooks::claim), then [`send`](DeliverWebhooks::send) for each delivery side
 //! by side, then [`record`](DeliverWebhooks::record), which may be repeated until the store takes it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    Activity, ActivityId, ActivityKind, Actor, CampaignId, DeliveryId, EndpointId, EventKind, EventPayload,
-    JobPost, LeadForm, LeadId, Links, OrganizationId, Timestamp, details, envelope, lead_document, sign,
+    Activity, CampaignId, DeliveryId, EndpointId, EventKind, EventPayload, JobPost, LeadForm, LeadId, Links,
+    OrganizationId, Timestamp, envelope, lead_document, sign,
 };
 use crate::port::{
-    BegunDelivery, Clock, DeliveryEnd, DeliveryStore, OutgoingWebhook, StoreError, WebhookAttempt,
-    WebhookSender,
+    ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
+    StoreError, WebhookSender,
 };
 
-/// How many deliveries are under way at most.
+/// The most deliveries under way at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryLimits {
     /// In this process.
@@ -41,74 +41,58 @@ impl Default for DeliveryLimits {
 /// A delivery that was sent and must be recorded.
 #[derive(Debug, Clone)]
 pub struct SentDelivery {
-    end: DeliveryEnd,
+    organization_id: OrganizationId,
+    id: DeliveryId,
     activity: Activity,
-    /// What was sent.
+    /// How it ended.
+    pub outcome: DeliveryOutcome,
+    /// The event's kind.
     pub event: EventKind,
     /// From the job's posting to the delivery of its `job.new`.
     pub since_posting: Option<Duration>,
 }
 
-impl SentDelivery {
-    /// Whether it was answered 200.
-    pub fn delivered(&self) -> bool {
-        self.end.delivered
-    }
-
-    /// The code of the failure, if it failed.
-    pub fn reason(&self) -> Option<&str> {
-        self.end.reason.as_deref()
-    }
-}
-
 /// Sends what is pending.
 #[derive(Debug)]
 pub struct DeliverWebhooks {
-    store: Arc<dyn DeliveryStore>,
-    sender: Arc<dyn WebhookSender>,
-    clock: Arc<dyn Clock>,
-    links: Links,
-    owner: String,
-    limits: DeliveryLimits,
-    in_flight: Mutex<HashMap<(OrganizationId, EndpointId), u32>>,
+    /// Deliveries.
+    pub store: Arc<dyn DeliveryStore>,
+    /// Makes the attempts.
+    pub sender: Arc<dyn WebhookSender>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Addresses of operations and jobs.
+    pub links: Links,
+    /// This process and no other.
+    pub owner: LeaseOwner,
+    /// How much is sent at once.
+    pub limits: DeliveryLimits,
+    /// What is being sent; nothing at first.
+    pub in_flight: InFlight,
 }
 
-/// One endpoint gets at most this part of the room that is left, but one delivery in any case (decision C5): the more
-/// receivers are slow, the less each of them holds, so that there is room for one that is not.
+/// How many deliveries are under way to each endpoint.
+#[derive(Debug, Default)]
+pub struct InFlight(Mutex<HashMap<(OrganizationId, EndpointId), u32>>);
+
+impl InFlight {
+    fn locked(&self) -> MutexGuard<'_, HashMap<(OrganizationId, EndpointId), u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One endpoint gets at most this part of the remaining room, but at least one delivery (decision C5). The more
+/// receivers are slow, the less each of them holds, so that a fast receiver finds room.
 const SHARE_OF_ROOM: u32 = 16;
 
-/// How long a mark as sending lasts: the 10 seconds of decision C4 and time to record the outcome. Not
-/// longer, since it is how long a delivery that a crash interrupted looks as if it were under way.
+/// How long a mark as sending lasts: the 10 seconds of decision C4 and time to record the outcome. Not longer, since
+/// a delivery that a crash interrupted looks as if it were under way for that long.
 const SENDING_LASTS: Duration = Duration::from_secs(14);
 
 impl DeliverWebhooks {
-    /// Over its ports. `owner` names this process and no other.
-    pub fn new(
-        store: Arc<dyn DeliveryStore>,
-        sender: Arc<dyn WebhookSender>,
-        clock: Arc<dyn Clock>,
-        links: Links,
-        owner: String,
-        limits: DeliveryLimits,
-    ) -> Self {
-        Self {
-            store,
-            sender,
-            clock,
-            links,
-            owner,
-            limits,
-            in_flight: Mutex::default(),
-        }
-    }
-
     /// Marks as many pending deliveries as there is room for; each must now be [sent](Self::send).
-    pub async fn begin(&self) -> Result<Vec<BegunDelivery>, StoreError> {
-        let mut taken = self
-            .in_flight
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+    pub async fn claim(&self) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        let mut taken = self.in_flight.locked().clone();
         let mut room = self.limits.in_flight.saturating_sub(taken.values().sum());
         if room == 0 {
             return Ok(Vec::new());
@@ -135,47 +119,58 @@ impl DeliverWebhooks {
             return Ok(Vec::new());
         }
         let now = self.clock.now();
-        let begun = self
+        let claimed = self
             .store
-            .begin(&chosen, &self.owner, now, now.plus(SENDING_LASTS))
+            .claim(&chosen, &self.owner, now, now.plus(SENDING_LASTS))
             .await?;
-        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
-        for delivery in &begun {
+        let mut in_flight = self.in_flight.locked();
+        for delivery in &claimed {
             *in_flight.entry(endpoint_of(delivery)).or_default() += 1;
         }
-        Ok(begun)
+        drop(in_flight);
+        Ok(claimed)
     }
 
     /// Makes the one attempt.
-    pub async fn send(&self, delivery: &BegunDelivery) -> SentDelivery {
-        let (attempt, since_posting) = match self.write(delivery) {
+    pub async fn send(&self, delivery: &ClaimedDelivery) -> SentDelivery {
+        let (outcome, posted_at) = match self.write(delivery) {
             Ok((webhook, posted_at)) => {
                 let attempt = self.sender.send(webhook).await;
-                let delivered = attempt.failure.is_none();
-                (
-                    Ok(attempt),
-                    posted_at
-                        .filter(|_| delivered)
-                        .map(|posted| self.clock.now().since(posted)),
-                )
+                (DeliveryOutcome::Attempted(attempt), posted_at)
             }
-            Err(fault) => (Err(fault), None),
+            Err(fault) => (DeliveryOutcome::CorruptPayload(fault), None),
         };
         self.release(delivery);
+        let now = self.clock.now();
         let event = delivery.payload.kind();
-        let end = end_of(delivery, &attempt);
-        let activity = activity_of(delivery, event, &end, &attempt, self.clock.now());
-        SentDelivery {
-            end,
-            activity,
+        let facts = DeliveryFacts {
+            organization_id: &delivery.organization_id,
+            campaign_id: &delivery.campaign_id,
+            lead_id: &delivery.lead_id,
+            id: delivery.id,
             event,
-            since_posting,
+            dry_run: delivery.payload.is_dry_run(),
+            endpoint_id: &delivery.target.endpoint_id,
+            url: &delivery.target.url,
+        };
+        SentDelivery {
+            organization_id: delivery.organization_id.clone(),
+            id: delivery.id,
+            activity: facts.activity(&outcome, now),
+            since_posting: posted_at
+                .filter(|_| outcome.is_delivered())
+                .map(|posted| now.since(posted)),
+            outcome,
+            event,
         }
     }
 
-    /// Records the outcome; false if the mark had passed its deadline and was failed as interrupted.
+    /// Records the outcome. Returns false if the mark had passed its deadline and was failed as interrupted.
     pub async fn record(&self, sent: &SentDelivery) -> Result<bool, StoreError> {
-        self.store.finish(&sent.end, &self.owner, &sent.activity).await
+        let (organization, outcome) = (&sent.organization_id, &sent.outcome);
+        self.store
+            .finish(organization, sent.id, outcome, &self.owner, &sent.activity)
+            .await
     }
 
     /// Fails what a crash left marked as sending, once its deadline has passed (decision C5).
@@ -183,13 +178,13 @@ impl DeliverWebhooks {
         self.store.interrupt_overdue(self.clock.now()).await
     }
 
-    /// How many deliveries may be under way to one endpoint while there is `room` for so many.
+    /// The most deliveries under way to one endpoint while there is `room` for so many more in all.
     fn per_endpoint(&self, room: u32) -> u32 {
         (room / SHARE_OF_ROOM).clamp(1, self.limits.per_endpoint)
     }
 
-    fn release(&self, delivery: &BegunDelivery) {
-        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+    fn release(&self, delivery: &ClaimedDelivery) {
+        let mut in_flight = self.in_flight.locked();
         let endpoint = endpoint_of(delivery);
         if let Some(count) = in_flight.get_mut(&endpoint) {
             *count = count.saturating_sub(1);
@@ -199,11 +194,11 @@ impl DeliverWebhooks {
         }
     }
 
-    fn write(&self, delivery: &BegunDelivery) -> Result<(OutgoingWebhook, Option<Timestamp>), String> {
+    fn write(&self, delivery: &ClaimedDelivery) -> Result<(OutgoingWebhook, Option<Timestamp>), String> {
         let now = self.clock.now();
         let (data, posted_at) = match &delivery.payload {
             EventPayload::JobNew => self.job_new(delivery)?,
-            EventPayload::BidComplete(data) => (
+            EventPayload::BidComplete { data, .. } => (
                 RawValue::from_string(data.clone()).map_err(|error| error.to_string())?,
                 None,
             ),
@@ -237,7 +232,7 @@ impl DeliverWebhooks {
         ))
     }
 
-    fn job_new(&self, delivery: &BegunDelivery) -> Result<(Box<RawValue>, Option<Timestamp>), String> {
+    fn job_new(&self, delivery: &ClaimedDelivery) -> Result<(Box<RawValue>, Option<Timestamp>), String> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct JobNew<'a> {
@@ -275,124 +270,9 @@ impl DeliverWebhooks {
     }
 }
 
-fn endpoint_of(delivery: &BegunDelivery) -> (OrganizationId, EndpointId) {
+fn endpoint_of(delivery: &ClaimedDelivery) -> (OrganizationId, EndpointId) {
     (
         delivery.organization_id.clone(),
         delivery.target.endpoint_id.clone(),
     )
-}
-
-fn end_of(delivery: &BegunDelivery, attempt: &Result<WebhookAttempt, String>) -> DeliveryEnd {
-    let (organization_id, id) = (delivery.organization_id.clone(), delivery.id);
-    match attempt {
-        Ok(attempt) => DeliveryEnd {
-            organization_id,
-            id,
-            delivered: attempt.failure.is_none(),
-            reason: attempt
-                .failure
-                .as_ref()
-                .map(|failure| failure.kind.as_str().to_owned()),
-            response_status: attempt.response_status,
-            duration_ms: Some(u64::try_from(attempt.duration.as_millis()).unwrap_or(u64::MAX)),
-            response_body: attempt.response_body.clone(),
-        },
-        Err(_) => DeliveryEnd {
-            organization_id,
-            id,
-            delivered: false,
-            reason: Some("corrupt_payload".to_owned()),
-            response_status: None,
-            duration_ms: None,
-            response_body: String::new(),
-        },
-    }
-}
-
-fn activity_of(
-    delivery: &BegunDelivery,
-    event: EventKind,
-    end: &DeliveryEnd,
-    attempt: &Result<WebhookAttempt, String>,
-    at: Timestamp,
-) -> Activity {
-    let message = match attempt {
-        Ok(WebhookAttempt { failure: None, .. }) => format!("{event} delivered."),
-        Ok(WebhookAttempt {
-            failure: Some(failure),
-            ..
-        }) => {
-            format!("{event} not delivered: {}.", failure.message)
-        }
-        Err(fault) => format!("{event} could not be written: {fault}."),
-    };
-    delivery_activity(
-        &DeliveryFacts {
-            organization_id: &delivery.organization_id,
-            campaign_id: &delivery.campaign_id,
-            lead_id: &delivery.lead_id,
-            id: delivery.id,
-            event,
-            dry_run: delivery.payload.is_dry_run(),
-            endpoint_id: &delivery.target.endpoint_id,
-            url: &delivery.target.url,
-        },
-        end,
-        message,
-        at,
-    )
-}
-
-/// What the Activity entry of a delivery names, whoever writes it.
-#[derive(Debug, Clone, Copy)]
-pub struct DeliveryFacts<'a> {
-    /// Whose.
-    pub organization_id: &'a OrganizationId,
-    /// The lead's campaign.
-    pub campaign_id: &'a CampaignId,
-    /// The lead.
-    pub lead_id: &'a LeadId,
-    /// The delivery.
-    pub id: DeliveryId,
-    /// What was, or was not, sent.
-    pub event: EventKind,
-    /// Whether that tells of a dry run.
-    pub dry_run: bool,
-    /// To which endpoint.
-    pub endpoint_id: &'a EndpointId,
-    /// Where to.
-    pub url: &'a str,
-}
-
-/// The Activity entry of a delivery's end (contract section 1, `bidloop activity`). Stores use it for the ends
-/// that they bring about themselves: `interrupted` and `endpoint_removed`.
-pub fn delivery_activity(
-    facts: &DeliveryFacts<'_>,
-    end: &DeliveryEnd,
-    message: String,
-    at: Timestamp,
-) -> Activity {
-    Activity {
-        id: ActivityId::of_delivery(facts.id),
-        at,
-        organization_id: facts.organization_id.clone(),
-        campaign_id: Some(facts.campaign_id.clone()),
-        lead_id: Some(facts.lead_id.clone()),
-        kind: ActivityKind::Delivery,
-        actor: Actor::service(),
-        outcome: if end.delivered { "delivered" } else { "failed" }.to_owned(),
-        http_status: None,
-        dry_run: facts.dry_run,
-        message,
-        details: details(json!({
-            "deliveryId": facts.id,
-            "event": facts.event,
-            "endpointId": facts.endpoint_id,
-            "url": facts.url,
-            "responseStatus": end.response_status,
-            "durationMs": end.duration_ms,
-            "responseBody": end.response_body,
-            "reason": end.reason,
-        })),
-    }
 }

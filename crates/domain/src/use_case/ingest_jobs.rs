@@ -1,5 +1,5 @@
 //! Ingest jobs: reads the marketplace's feed from the durable position on, matches each job against every saved
-//! filter and records page by page (decisions D2 and D4).
+//! filter and records page by page (decisions D2 and D4). Tests: `tests/use_case/ingest_jobs.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,34 +47,21 @@ pub enum IngestError {
 /// a runtime that serves other tasks, give an instance a thread of its own.
 #[derive(Debug)]
 pub struct IngestJobs {
-    marketplace: Arc<dyn Marketplace>,
-    jobs: Arc<dyn JobStore>,
-    clock: Arc<dyn Clock>,
-    signal: Arc<dyn WorkSignal>,
-    act_within: Option<Duration>,
-    filters: CurrentFilters,
+    /// Serves the feed.
+    pub marketplace: Arc<dyn Marketplace>,
+    /// Jobs, filters and the feed's position.
+    pub jobs: Arc<dyn JobStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Wakes the workers of what a page queues.
+    pub signal: Arc<dyn WorkSignal>,
+    /// `watch.act_within_minutes`; `None` for any age.
+    pub act_within: Option<Duration>,
+    /// The filters' index; empty at first.
+    pub filters: CurrentFilters,
 }
 
 impl IngestJobs {
-    /// Over its ports; `act_within` is `watch.act_within_minutes`, `None` for any age.
-    pub fn new(
-        marketplace: Arc<dyn Marketplace>,
-        jobs: Arc<dyn JobStore>,
-        clock: Arc<dyn Clock>,
-        signal: Arc<dyn WorkSignal>,
-        act_within: Option<Duration>,
-    ) -> Self {
-        let filters = CurrentFilters::new(Arc::clone(&jobs), Arc::clone(&clock));
-        Self {
-            marketplace,
-            jobs,
-            clock,
-            signal,
-            act_within,
-            filters,
-        }
-    }
-
     /// Whether the filters are loaded: otherwise the next page waits for that.
     pub fn has_filters(&self) -> bool {
         self.filters.are_loaded()
@@ -112,7 +99,10 @@ impl IngestJobs {
             let newest = jobs.iter().map(|job| job.posted_at).max();
             outcome.behind = newest.map(|posted_at| self.clock.now().since(posted_at));
         }
-        let (revision, _) = self.filters.catch_up(&prepared).await?;
+        let (revision, _) = self
+            .filters
+            .catch_up(&*self.jobs, &*self.clock, &prepared)
+            .await?;
         if jobs.is_empty() && position.as_deref() == Some(page.cursor.as_str()) {
             return Ok(outcome);
         }
@@ -139,8 +129,8 @@ impl IngestJobs {
         Ok(outcome)
     }
 
-    /// Matches the page's jobs and records them, again if something was provisioned meanwhile; `None` if somebody else
-    /// moved the position.
+    /// Matches the page's jobs and records them, again if something was provisioned meanwhile; `None` if another
+    /// process moved the position.
     async fn record(
         &mut self,
         page: &mut MatchedPage,
@@ -159,7 +149,8 @@ impl IngestJobs {
                 RecordPage::Recorded(counts) => return Ok(Some(counts)),
                 RecordPage::PositionMoved => return Ok(None),
                 RecordPage::RevisionMoved => {
-                    let (revision, changed) = self.filters.catch_up(prepared).await?;
+                    let (revision, changed) =
+                        self.filters.catch_up(&*self.jobs, &*self.clock, prepared).await?;
                     page.revision = revision;
                     // What else is provisioned does not concern what matches.
                     is_matched = !changed;

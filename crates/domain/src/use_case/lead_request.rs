@@ -1,98 +1,120 @@
-//! Requests on one lead: what submit bid, reject lead and upload attachments share. Each finds its lead before it
-//! judges, and each leaves one entry in the Activity record once there is a lead, refused or not (decision C8).
+//! Requests on one lead: what submit bid, reject lead and upload attachments share.
 //!
-//! Does not judge: what is refused and why is each operation's own.
+//! Each use case finds its lead before it judges the request, and leaves one entry in the Activity record once there
+//! is a lead, refused or not (decision C8). What is refused and why is each use case's own.
 
-use std::fmt::Display;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
-use super::RequestFault;
+use super::LeadError;
 use crate::model::{
-    Activity, ActivityId, ActivityKind, Actor, CampaignId, Lead, LeadId, OrganizationId, details,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, CampaignId, Lead, LeadId, OrganizationId,
 };
-use crate::port::{ActivityStore, Clock, Ids, LeadContext, LeadLookup, LeadStore, StoreError};
+use crate::port::{ActivityStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore};
 
-/// Why an operation on a lead refuses a request, or fails.
-pub(super) trait LeadRefusal: Display + From<RequestFault> + From<StoreError> {
-    const CAMPAIGN_UNKNOWN: Self;
-    const LEAD_UNKNOWN: Self;
+/// The HTTP status with which the driving side answers a request that succeeded, or failed with this error.
+pub type HttpStatusOf = fn(Result<(), &LeadError>) -> u16;
 
-    /// The status it is answered with; `None` for a failure of the service, which is no refusal.
-    fn answered_with(&self) -> Option<u16>;
-
-    /// What its entry tells machines, beside what the request had told.
-    fn details(&self) -> Map<String, Value>;
+/// Who makes a request on a lead.
+#[derive(Debug, Clone)]
+pub struct Requester {
+    /// The organization whose leads the requester may act on.
+    pub organization_id: OrganizationId,
+    /// The requester in the Activity record.
+    pub actor: Actor,
+    /// The driving side's table of statuses, so that the recorded status is the answered one. `None` for a request
+    /// that is not made over HTTP.
+    pub http_status: Option<HttpStatusOf>,
 }
 
-/// The details of an entry about a refused request's wrapping or shape.
-pub(super) fn fault_details(fault: &RequestFault) -> Map<String, Value> {
-    match fault {
-        RequestFault::Shape(faults) => details(json!({ "errors": faults })),
-        RequestFault::TooLarge { .. } | RequestFault::UnsupportedMediaType { .. } => Map::new(),
+impl Requester {
+    /// The service itself, for an automatic campaign.
+    pub fn service(organization_id: OrganizationId) -> Self {
+        Self {
+            organization_id,
+            actor: Actor::service(),
+            http_status: None,
+        }
     }
 }
 
-/// Finds the leads of requests and records what became of each.
+/// Finds the leads of requests and records how each request ended.
 #[derive(Debug, Clone)]
-pub(super) struct LeadRequests {
-    pub(super) leads: Arc<dyn LeadStore>,
-    pub(super) activities: Arc<dyn ActivityStore>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) ids: Arc<dyn Ids>,
+pub struct LeadRequests {
+    /// Leads.
+    pub leads: Arc<dyn LeadStore>,
+    /// The Activity record.
+    pub activities: Arc<dyn ActivityStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids.
+    pub entropy: Arc<dyn Entropy>,
 }
 
 impl LeadRequests {
-    /// The request's lead. Where there is none nothing is recorded, and of the request's own faults only one is told
-    /// before that: a body that is too large (decision A1).
-    pub(super) async fn find<E: LeadRefusal, T>(
+    /// The request's lead. An unknown campaign or lead is reported before every fault of the request itself but one: a
+    /// body that is too large (decision A1). Nothing is recorded then.
+    pub(super) async fn find<T>(
         &self,
-        organization: &OrganizationId,
+        requester: &Requester,
         campaign: &CampaignId,
         lead: &LeadId,
-        request: &Result<T, RequestFault>,
-    ) -> Result<LeadContext, E> {
-        let lookup = self.leads.find(organization, campaign, lead).await?;
+        request: &Result<T, LeadError>,
+    ) -> Result<LeadContext, LeadError> {
+        let lookup = self
+            .leads
+            .find(&requester.organization_id, campaign, lead)
+            .await?;
         match (lookup, request) {
             (LeadLookup::Found(found), _) => Ok(*found),
-            (_, Err(fault @ RequestFault::TooLarge { .. })) => Err(fault.clone().into()),
-            (LeadLookup::CampaignUnknown, _) => Err(E::CAMPAIGN_UNKNOWN),
-            (LeadLookup::LeadUnknown, _) => Err(E::LEAD_UNKNOWN),
+            (_, Err(fault @ LeadError::TooLarge { .. })) => Err(fault.clone()),
+            (LeadLookup::CampaignUnknown, _) => Err(LeadError::CampaignUnknown),
+            (LeadLookup::LeadUnknown, _) => Err(LeadError::LeadUnknown),
         }
     }
 
-    /// The entry of a request over HTTP that is accepted.
-    pub(super) fn entry(&self, kind: ActivityKind, actor: Actor, lead: &Lead, message: &str) -> Activity {
+    /// The Activity entry of an accepted request.
+    pub(super) fn accepted(
+        &self,
+        requester: &Requester,
+        lead: &Lead,
+        kind: ActivityKind,
+        message: &str,
+    ) -> Activity {
         Activity {
-            id: ActivityId(self.ids.uuid()),
+            id: ActivityId(self.entropy.uuid()),
             at: self.clock.now(),
             organization_id: lead.organization_id.clone(),
             campaign_id: Some(lead.campaign_id.clone()),
             lead_id: Some(lead.id.clone()),
             kind,
-            actor,
-            outcome: "accepted".to_owned(),
-            http_status: Some(200),
+            actor: requester.actor.clone(),
+            outcome: ActivityOutcome::Accepted,
+            http_status: requester.http_status.map(|status| status(Ok(()))),
             dry_run: false,
             message: message.to_owned(),
             details: Map::new(),
         }
     }
 
-    /// Records that the request of the entry is refused, and answers the error to report. A failure of the service is
-    /// no refusal, and is not recorded.
-    pub(super) async fn refuse<E: LeadRefusal>(&self, mut entry: Activity, refusal: E) -> E {
-        let Some(status) = refusal.answered_with() else {
-            return refusal;
-        };
-        "refused".clone_into(&mut entry.outcome);
-        // The service's own bids came over no HTTP, and are answered with no status.
-        entry.http_status = entry.http_status.and(Some(status));
-        entry.message = refusal.to_string();
-        entry.details.extend(refusal.details());
+    /// Records `entry` as refused with `error`, and returns the error to report. A failure of the service is not
+    /// recorded.
+    pub(super) async fn refuse(
+        &self,
+        requester: &Requester,
+        mut entry: Activity,
+        error: LeadError,
+    ) -> LeadError {
+        if !error.is_refusal() {
+            return error;
+        }
+        entry.outcome = ActivityOutcome::Refused;
+        entry.http_status = requester.http_status.map(|status| status(Err(&error)));
+        entry.message = error.to_string();
+        entry.details.extend(error.details());
         match self.activities.record(&entry).await {
-            Ok(()) => refusal,
+            Ok(()) => error,
             Err(failure) => failure.into(),
         }
     }

@@ -11,15 +11,11 @@ pub const DEFAULT_ACTIVITY_LIMIT: u32 = 100;
 /// Lists entries of the Activity record.
 #[derive(Debug)]
 pub struct ListActivity {
-    activities: Arc<dyn ActivityStore>,
+    /// The Activity record.
+    pub activities: Arc<dyn ActivityStore>,
 }
 
 impl ListActivity {
-    /// Over a store.
-    pub fn new(activities: Arc<dyn ActivityStore>) -> Self {
-        Self { activities }
-    }
-
     /// The entries that match, newest first; each one's JSON is a line of the command's output. An id that
     /// nothing has been recorded for gives none.
     pub async fn execute(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
@@ -37,7 +33,7 @@ mod tests {
 
     use super::*;
 
-    /// Refuses to be asked.
+    /// A store that is not available.
     #[derive(Debug)]
     struct Away;
 
@@ -54,7 +50,9 @@ mod tests {
 
     #[test]
     fn asking_for_no_entry_needs_no_store() {
-        let list = ListActivity::new(Arc::new(Away));
+        let list = ListActivity {
+            activities: Arc::new(Away),
+        };
         assert_eq!(block_on(list.execute(&ActivityQuery::default())), Ok(Vec::new()));
         let one = ActivityQuery {
             limit: 1,

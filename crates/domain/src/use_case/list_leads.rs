@@ -1,75 +1,15 @@
-//! List leads: a page of the campaign's matches.
+//! List leads: a page of the campaign's matches. Tests: `tests/use_case/list_leads.rs`.
 
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::Caller;
-use crate::model::{CampaignId, CorruptJob, LeadForm, LeadWithJob, Links, lead_document};
+use super::LeadError;
+use crate::model::{CampaignId, LeadForm, LeadWithJob, Links, OrganizationId, lead_document};
 use crate::port::{LeadStore, StoreError};
 
 /// The largest page, and the default (specification, Limits).
 pub const MAX_PAGE: u32 = 100;
-
-/// The largest offset that is used; beyond any list.
-const MAX_OFFSET: u64 = i64::MAX as u64;
-
-/// Which page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageRequest {
-    offset: u64,
-    limit: u32,
-}
-
-impl PageRequest {
-    /// From the query's texts as they came (decision A4): below the minimum raised to it, above the maximum
-    /// lowered to it, no integer replaced by the default.
-    ///
-    /// ```
-    /// use bidloop_domain::use_case::PageRequest;
-    ///
-    /// let page = PageRequest::from_query(Some("-3"), Some("1000"));
-    /// assert_eq!((page.offset(), page.limit()), (0, 100));
-    /// let page = PageRequest::from_query(Some("seven"), Some("0"));
-    /// assert_eq!((page.offset(), page.limit()), (0, 1));
-    /// ```
-    pub fn from_query(offset: Option<&str>, limit: Option<&str>) -> Self {
-        let offset = offset
-            .and_then(integer)
-            .map_or(0, |n| n.clamp(0, i128::from(MAX_OFFSET)));
-        let limit = limit
-            .and_then(integer)
-            .map_or(i128::from(MAX_PAGE), |n| n.clamp(1, i128::from(MAX_PAGE)));
-        Self {
-            offset: u64::try_from(offset).unwrap_or(0),
-            limit: u32::try_from(limit).unwrap_or(MAX_PAGE),
-        }
-    }
-
-    /// Leads to skip.
-    pub const fn offset(self) -> u64 {
-        self.offset
-    }
-
-    /// Leads to return at most.
-    pub const fn limit(self) -> u32 {
-        self.limit
-    }
-}
-
-/// An integer of any length; beyond `i128` it saturates.
-fn integer(text: &str) -> Option<i128> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let bound = if text.starts_with('-') {
-        i128::MIN
-    } else {
-        i128::MAX
-    };
-    Some(text.parse().unwrap_or(bound))
-}
 
 /// A page, its leads written as JSON.
 #[derive(Debug)]
@@ -91,58 +31,36 @@ impl ListedLeads {
     }
 }
 
-/// Why no page was returned.
-#[derive(Debug, thiserror::Error)]
-pub enum ListLeadsError {
-    /// The organization has no such campaign.
-    #[error("campaign not found")]
-    CampaignUnknown,
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<CorruptJob> for ListLeadsError {
-    fn from(error: CorruptJob) -> Self {
-        Self::Store(StoreError::Corrupt(error.to_string()))
-    }
-}
-
 /// Lists a campaign's matches (specification, listCampaignLeads).
 #[derive(Debug)]
 pub struct ListLeads {
-    leads: Arc<dyn LeadStore>,
-    links: Links,
+    /// Leads.
+    pub leads: Arc<dyn LeadStore>,
+    /// Addresses of operations and jobs.
+    pub links: Links,
 }
 
 impl ListLeads {
-    /// Over a store.
-    pub fn new(leads: Arc<dyn LeadStore>, links: Links) -> Self {
-        Self { leads, links }
-    }
-
-    /// The page. Every job on it is from then on a stored lead.
+    /// The page of up to `limit` leads, `offset` leads behind the newest. Every job on it is from then on a stored lead.
     pub async fn execute(
         &self,
-        caller: &Caller,
+        organization: &OrganizationId,
         campaign: &CampaignId,
-        page: PageRequest,
-    ) -> Result<ListedLeads, ListLeadsError> {
-        let found = self
-            .leads
-            .page(&caller.organization_id, campaign, page.offset, page.limit)
-            .await?
-            .ok_or(ListLeadsError::CampaignUnknown)?;
-        let name = Some(found.campaign_name.as_str());
+        offset: u64,
+        limit: u32,
+    ) -> Result<ListedLeads, LeadError> {
+        let page = self.leads.page(organization, campaign, offset, limit).await?;
+        let page = page.ok_or(LeadError::CampaignUnknown)?;
+        let name = Some(page.campaign_name.as_str());
         let write = |lead: &LeadWithJob| {
             lead_document(&lead.lead, name, &lead.job_json, &self.links, LeadForm::Listed)
         };
-        let data = found.leads.iter().map(write).collect::<Result<_, _>>()?;
+        let data: Result<_, _> = page.leads.iter().map(write).collect();
         Ok(ListedLeads {
-            data,
-            total: found.total,
-            offset: page.offset,
-            limit: page.limit,
+            data: data.map_err(StoreError::from)?,
+            total: page.total,
+            offset,
+            limit,
         })
     }
 }

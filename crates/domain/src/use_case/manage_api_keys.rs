@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::model::{ApiKey, ApiKeyId, ApiKeyRecord, OrganizationId, Timestamp};
-use crate::port::{ApiKeyStore, Clock, CreateApiKey, Ids, ProvisioningStore, RevokeApiKey, StoreError};
+use crate::port::{ApiKeyStore, Clock, CreateApiKey, Entropy, ProvisioningStore, RevokeApiKey, StoreError};
 
 /// How often an id is drawn before the organization has no key with it.
 const ID_ATTEMPTS: u32 = 4;
@@ -93,7 +93,7 @@ pub struct ManageApiKeys {
     /// Dates keys and revocations.
     pub clock: Arc<dyn Clock>,
     /// Draws keys and ids.
-    pub entropy: Arc<dyn Ids>,
+    pub entropy: Arc<dyn Entropy>,
 }
 
 impl ManageApiKeys {

@@ -1,4 +1,28 @@
 //! What Bidloop does, one file a use case.
+//!
+//! A use case is a struct of its ports, all of them public: build it as a literal. It decides with the pure code of
+//! [`bidding`](crate::bidding) and [`provisioning`](crate::provisioning), and changes the world through one command of a
+//! port at a time. Its tests run over the fakes and stand under the same name in `tests/use_case/`, or beside it.
+//!
+//! | who | use case | does |
+//! |---|---|---|
+//! | an API caller | [`Authenticate`] | turns a key into a [`Caller`] |
+//! | | [`ListLeads`] | returns a page of a campaign's matches |
+//! | | [`SubmitBid`] | validates and queues a bid, or simulates it |
+//! | | [`RejectLead`] | rejects a lead for good |
+//! | | [`UploadAttachments`] | takes files for a lead's proposal |
+//! | | [`LocateLead`] | says whether a campaign or lead exists |
+//! | the workers | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |
+//! | | [`BackfillMatches`] | matches stored jobs again after a filter changed |
+//! | | [`DeliverWebhooks`] | sends each event once |
+//! | | [`WriteAutomaticBids`] | bids by template for automatic campaigns |
+//! | | [`SubmitProposals`] | sends queued bids to the marketplace, exactly once |
+//! | an operator | [`ApplyProvisioning`] | makes the store agree with a provisioning file |
+//! | | [`ManageApiKeys`] | creates, lists and revokes keys |
+//! | | [`OperateLeads`] | shows, configures and reopens a lead |
+//! | | [`ListActivity`] | lists the Activity record |
+//!
+//! All requests on leads fail with one [`LeadError`], and leave one entry in the Activity record ([`LeadRequests`]).
 
 pub(crate) mod apply_provisioning;
 mod authenticate;
@@ -7,6 +31,7 @@ mod campaign_filters;
 mod current_filters;
 mod deliver_webhooks;
 mod ingest_jobs;
+mod lead_error;
 mod lead_request;
 mod list_activity;
 mod list_leads;
@@ -15,7 +40,6 @@ mod locate_lead;
 mod manage_api_keys;
 mod operate_leads;
 mod reject_lead;
-mod request_fault;
 mod scan_stored_jobs;
 mod submit_bid;
 mod submit_proposals;
@@ -23,19 +47,21 @@ mod upload_attachments;
 mod write_automatic_bids;
 
 pub use apply_provisioning::{ApplyProvisioning, ApplyProvisioningError};
-pub use authenticate::{Authenticate, AuthenticateError, Caller};
+pub use authenticate::{Authenticate, AuthenticateError, Caller, KeyUses};
 pub use backfill_matches::{BackfillMatches, BackfillReport, BackfillRun};
-pub use deliver_webhooks::{DeliverWebhooks, DeliveryFacts, DeliveryLimits, SentDelivery, delivery_activity};
+pub use current_filters::CurrentFilters;
+pub use deliver_webhooks::{DeliverWebhooks, DeliveryLimits, InFlight, SentDelivery};
 pub use ingest_jobs::{IngestError, IngestJobs, IngestedPage};
+pub use lead_error::LeadError;
+pub use lead_request::{HttpStatusOf, LeadRequests, Requester};
 pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
-pub use list_leads::{ListLeads, ListLeadsError, ListedLeads, MAX_PAGE, PageRequest};
-pub use locate_lead::{LocateLead, LocateLeadError};
+pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
+pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
-pub use reject_lead::{MAX_REASON_CHARS, RejectLead, RejectLeadError};
-pub use request_fault::RequestFault;
+pub use reject_lead::{MAX_REASON_CHARS, RejectLead};
 pub use scan_stored_jobs::JobScan;
-pub use submit_bid::{BidAccepted, Bidder, SubmitBid, SubmitBidError};
+pub use submit_bid::{BidAccepted, SubmitBid};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
-pub use upload_attachments::{PartHead, UploadAttachments, UploadError, UploadSession};
+pub use upload_attachments::{PartHead, UploadAttachments, UploadSession};
 pub use write_automatic_bids::{AutomaticBidOutcome, WriteAutomaticBids};

@@ -1,4 +1,5 @@
 //! Operate leads: what an operator can see and set on one lead, by its id alone (contract section 1).
+//! Tests: `tests/use_case/operate_leads.rs`.
 
 use std::sync::Arc;
 
@@ -7,10 +8,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::model::{
-    Activity, ActivityId, ActivityKind, Actor, BidRecord, BiddingConfig, ConfigSource, EffectiveConfig,
-    LeadForm, LeadId, LeadStatus, Links, ShapeFault, effective, lead_document,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, BidRecord, BiddingConfig, ConfigSource,
+    EffectiveConfig, LeadForm, LeadId, LeadStatus, Links, ShapeFault, effective, lead_document,
 };
-use crate::port::{Clock, Ids, LeadContext, LeadStore, ReopenLead, StoreError};
+use crate::port::{Clock, Entropy, LeadContext, LeadStore, ReopenLead, StoreError};
 
 /// What `bidloop leads show` prints.
 #[derive(Debug, Serialize)]
@@ -18,7 +19,7 @@ use crate::port::{Clock, Ids, LeadContext, LeadStore, ReopenLead, StoreError};
 pub struct ShownLead {
     /// The Lead object, as List leads writes it.
     pub lead: Box<RawValue>,
-    /// Where it stands.
+    /// Its status.
     pub status: LeadStatus,
     /// The lead's own configuration.
     pub bidding_config: BiddingConfig,
@@ -40,9 +41,9 @@ pub enum OperateLeadsError {
     /// Only skipped and failed leads can be reopened (decision B1).
     #[error("lead \"{lead}\" is {status}: only a skipped or failed lead can be reopened")]
     NotReopenable {
-        /// Which.
+        /// The lead.
         lead: LeadId,
-        /// Where it stands.
+        /// Its status.
         status: LeadStatus,
     },
     /// The store failed.
@@ -53,23 +54,17 @@ pub enum OperateLeadsError {
 /// Shows, configures and reopens leads.
 #[derive(Debug)]
 pub struct OperateLeads {
-    leads: Arc<dyn LeadStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
-    links: Links,
+    /// Leads.
+    pub leads: Arc<dyn LeadStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// Addresses of operations and jobs.
+    pub links: Links,
 }
 
 impl OperateLeads {
-    /// Over its ports.
-    pub fn new(leads: Arc<dyn LeadStore>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>, links: Links) -> Self {
-        Self {
-            leads,
-            clock,
-            ids,
-            links,
-        }
-    }
-
     /// The lead as it stands.
     pub async fn show(&self, lead: &LeadId) -> Result<ShownLead, OperateLeadsError> {
         let context = self.find(lead).await?;
@@ -82,7 +77,7 @@ impl OperateLeads {
             &self.links,
             LeadForm::Listed,
         )
-        .map_err(|fault| StoreError::Corrupt(fault.to_string()))?;
+        .map_err(StoreError::from)?;
         Ok(ShownLead {
             lead: document,
             status: known.status,
@@ -104,7 +99,7 @@ impl OperateLeads {
         let amounts_to = effective_on(&config, &context);
         let in_file = |field: &str| amounts_to.source_of(field) == ConfigSource::Lead;
         if let Some(mut fault) = amounts_to.shape_fault(in_file) {
-            // The fault is told of a request's `biddingConfig`; the file is one itself.
+            // The path begins at a request's `biddingConfig`; this file is the configuration itself.
             fault.path.remove(0);
             return Err(OperateLeadsError::Faulty(vec![fault]));
         }
@@ -122,14 +117,14 @@ impl OperateLeads {
         let known = &context.lead.lead;
         let was = known.status;
         let entry = Activity {
-            id: ActivityId(self.ids.uuid()),
+            id: ActivityId(self.entropy.uuid()),
             at: self.clock.now(),
             organization_id: known.organization_id.clone(),
             campaign_id: Some(known.campaign_id.clone()),
             lead_id: Some(lead.clone()),
             kind: ActivityKind::Submission,
             actor,
-            outcome: LeadStatus::New.to_string(),
+            outcome: ActivityOutcome::New,
             http_status: None,
             dry_run: false,
             message: format!("Lead reopened; it was {was}."),
@@ -160,7 +155,3 @@ fn effective_on(own: &BiddingConfig, context: &LeadContext) -> EffectiveConfig {
         .map_or(&unset, |campaign| &campaign.bidding_config);
     effective(&BiddingConfig::default(), own, campaign)
 }
-
-#[cfg(test)]
-#[path = "operate_leads_tests.rs"]
-mod tests;

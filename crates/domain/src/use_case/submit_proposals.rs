@@ -1,24 +1,26 @@
-//! Submit proposals: takes a queued bid to the marketplace, exactly once (decision B4).
+//! Submit proposals: takes a queued bid to the marketplace, exactly once (decision B4). Tests:
+//! `tests/use_case/submit_proposals.rs`.
 //!
 //! The caller [claims](SubmitProposals::claim) bids, [works](SubmitProposals::work) on each while
 //! [renewing](SubmitProposals::renew) its lease. What may have been sent is stored before it is sent, and sent
 //! again unchanged until the marketplace has answered: so a crash at any point leads to exactly one proposal.
 
 mod ending;
-mod verdict;
+mod next_step;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use verdict::{Verdict, refusal_code};
+use next_step::NextStep;
 
-use crate::bidding::{
-    ConnectsRefusals, Decision, DecisionInput, ExplanationStep, JobTerms, Reason, ReasonCode, decide,
+use crate::bidding::{ConnectsRefusals, Decision, DecisionInput, JobTerms, decide};
+use crate::model::{
+    ExplanationStep, LeadStatus, Links, MarketplaceToken, Proposal, Reason, ReasonCode, Timestamp,
 };
-use crate::model::{LeadStatus, Links, Proposal, Timestamp};
 use crate::port::{
-    AccountReading, BlobPath, BlobStore, ClaimedBid, Clock, FileUpload, Ids, Marketplace, MarketplaceError,
-    StoreError, SubmissionStore, SubmittedProposal, WorkKind, WorkSignal,
+    AccountReading, BlobPath, BlobStore, ClaimedBid, Clock, Entropy, FileUpload, LeaseOwner, Marketplace,
+    MarketplaceError, MarketplaceRefusal, StoreError, SubmissionStore, SubmittedProposal, WorkKind,
+    WorkSignal,
 };
 
 /// How long a claim lasts unless renewed: short, so that a crash delays a bid by seconds.
@@ -44,49 +46,30 @@ pub enum SubmissionOutcome {
 /// Submits queued bids.
 #[derive(Debug)]
 pub struct SubmitProposals {
-    store: Arc<dyn SubmissionStore>,
-    marketplace: Arc<dyn Marketplace>,
-    blobs: Arc<dyn BlobStore>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
-    signal: Arc<dyn WorkSignal>,
-    links: Links,
-    owner: String,
+    /// Queued bids.
+    pub store: Arc<dyn SubmissionStore>,
+    /// Takes the proposals.
+    pub marketplace: Arc<dyn Marketplace>,
+    /// The bids' attachments.
+    pub blobs: Arc<dyn BlobStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids and jitter.
+    pub entropy: Arc<dyn Entropy>,
+    /// Wakes the workers that go on after the end of a bid.
+    pub signal: Arc<dyn WorkSignal>,
+    /// Addresses of jobs.
+    pub links: Links,
+    /// This process and no other.
+    pub owner: LeaseOwner,
 }
 
-/// A proposal ready to be sent, or the verdict that there is none.
-type Prepared = Result<Proposal, Verdict>;
-
 impl SubmitProposals {
-    /// Over its ports. `owner` names this process and no other.
-    #[expect(clippy::too_many_arguments, reason = "one argument a port; wired once")]
-    pub fn new(
-        store: Arc<dyn SubmissionStore>,
-        marketplace: Arc<dyn Marketplace>,
-        blobs: Arc<dyn BlobStore>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn Ids>,
-        signal: Arc<dyn WorkSignal>,
-        links: Links,
-        owner: String,
-    ) -> Self {
-        Self {
-            store,
-            marketplace,
-            blobs,
-            clock,
-            ids,
-            signal,
-            links,
-            owner,
-        }
-    }
-
     /// Claims up to `limit` due bids; each must now be [worked](Self::work) on.
     pub async fn claim(&self, limit: u32) -> Result<Vec<ClaimedBid>, StoreError> {
         let now = self.clock.now();
         // A name for this claim alone: work that outlived its lease must not pass for the process's next claim.
-        let owner = format!("{}/{}", self.owner, self.ids.uuid());
+        let owner = LeaseOwner::new(format!("{}/{}", self.owner, self.entropy.uuid()));
         self.store.claim(&owner, now, now.plus(LEASE), limit).await
     }
 
@@ -104,10 +87,13 @@ impl SubmitProposals {
         let mut steps = Vec::new();
         let (bid, owner) = (&claimed.bid, &claimed.owner);
         let (held, outcome) = match self.advance(claimed, &mut steps).await? {
-            Verdict::LeaseLost => (false, SubmissionOutcome::LeaseLost),
-            Verdict::End { end, refused_token } => {
-                let ended = SubmissionOutcome::Ended(end.status);
-                let finish = self.ending(claimed, *end, refused_token, &steps)?;
+            NextStep::LeaseLost => (false, SubmissionOutcome::LeaseLost),
+            NextStep::End {
+                outcome,
+                refused_token,
+            } => {
+                let ended = SubmissionOutcome::Ended(outcome.status());
+                let finish = self.ending(claimed, *outcome, refused_token, &steps)?;
                 let held = self.store.finish(&finish, owner).await?;
                 if held {
                     self.signal.wake(WorkKind::Deliveries);
@@ -115,7 +101,7 @@ impl SubmitProposals {
                 }
                 (held, ended)
             }
-            Verdict::Postpone {
+            NextStep::Postpone {
                 why,
                 retry_after,
                 outstanding,
@@ -126,7 +112,7 @@ impl SubmitProposals {
                     .postpone(&bid.organization_id, bid.id, owner, next, outstanding);
                 (postponed.await?, SubmissionOutcome::Postponed(why))
             }
-            Verdict::WaitForToken { refused } => {
+            NextStep::WaitForToken { refused } => {
                 let disconnected =
                     self.store
                         .disconnect_account(&bid.organization_id, bid.id, owner, &refused);
@@ -145,7 +131,7 @@ impl SubmitProposals {
         &self,
         claimed: &ClaimedBid,
         steps: &mut Vec<ExplanationStep>,
-    ) -> Result<Verdict, StoreError> {
+    ) -> Result<NextStep, StoreError> {
         let bid = &claimed.bid;
         let stored = bid.proposal.as_ref();
         if let Some(stored) = stored {
@@ -154,10 +140,10 @@ impl SubmitProposals {
         if !bid.answer_outstanding && self.clock.now() >= bid.deadline {
             let message = "The deadline passed before the marketplace took the proposal.";
             let reason = Reason::new(ReasonCode::DeadlineExceeded, message);
-            return Ok(Verdict::ended(reason, stored));
+            return Ok(NextStep::ended(reason, stored));
         }
-        let Some(token) = claimed.token.as_deref() else {
-            return Ok(Verdict::Postpone {
+        let Some(token) = claimed.token.as_ref() else {
+            return Ok(NextStep::Postpone {
                 why: "the bidder account was removed".to_owned(),
                 retry_after: None,
                 outstanding: bid.answer_outstanding,
@@ -172,7 +158,7 @@ impl SubmitProposals {
         }
         if claimed.job_taken {
             let message = "The account has another bid on the same job, through another lead.";
-            return Ok(Verdict::ended(
+            return Ok(NextStep::ended(
                 Reason::new(ReasonCode::AlreadyApplied, message),
                 None,
             ));
@@ -182,7 +168,7 @@ impl SubmitProposals {
             .await?
         {
             Ok(proposal) => self.send(claimed, token, proposal, steps).await,
-            Err(verdict) => Ok(verdict),
+            Err(next) => Ok(next),
         }
     }
 
@@ -190,10 +176,10 @@ impl SubmitProposals {
     async fn send(
         &self,
         claimed: &ClaimedBid,
-        token: &str,
+        token: &MarketplaceToken,
         mut proposal: Proposal,
         steps: &mut Vec<ExplanationStep>,
-    ) -> Result<Verdict, StoreError> {
+    ) -> Result<NextStep, StoreError> {
         let bid = &claimed.bid;
         let mut outstanding = bid.answer_outstanding;
         let mut refusals = ConnectsRefusals::default();
@@ -202,53 +188,51 @@ impl SubmitProposals {
                 .store
                 .begin_attempt(&bid.organization_id, bid.id, &claimed.owner, &proposal);
             if !begun.await? {
-                return Ok(Verdict::LeaseLost);
+                return Ok(NextStep::LeaseLost);
             }
             let error = match self.marketplace.submit(token, bid.id, &proposal).await {
-                Ok(submitted) => return Ok(Verdict::submitted(&proposal, submitted)),
+                Ok(submitted) => return Ok(NextStep::submitted(&proposal, submitted)),
                 Err(error) => error,
             };
-            let (status, code, message, proposal_id) = match error {
+            match error {
                 MarketplaceError::NoAnswer(_) | MarketplaceError::Malformed(_) => {
-                    return Ok(Verdict::postponed(&error, true));
+                    return Ok(NextStep::postponed(&error, true));
                 }
-                MarketplaceError::Unreachable(_) | MarketplaceError::Passing { .. } => {
-                    return Ok(Verdict::postponed(&error, outstanding));
+                MarketplaceError::Unreachable(_) | MarketplaceError::TryLater { .. } => {
+                    return Ok(NextStep::postponed(&error, outstanding));
                 }
-                // What was sent before may have been taken: the bid waits for a token that can tell.
+                // What was sent before may have been taken: only another token can show that.
                 MarketplaceError::InvalidToken if outstanding => {
-                    return Ok(Verdict::WaitForToken {
-                        refused: token.to_owned(),
-                    });
+                    let refused = token.clone();
+                    return Ok(NextStep::WaitForToken { refused });
                 }
-                MarketplaceError::InvalidToken => return Ok(Verdict::invalid_token(token, Some(&proposal))),
+                MarketplaceError::InvalidToken => return Ok(NextStep::invalid_token(token, Some(&proposal))),
                 MarketplaceError::Refused {
-                    status,
-                    code,
-                    message,
-                    proposal_id,
-                } => (status, code, message, proposal_id),
-            };
-            if status == 402 || code == "insufficient_connects" {
-                // The marketplace has answered: nothing was taken under this key.
-                outstanding = false;
-                refusals = refusals.after(proposal.required_connects.plus(proposal.boost_connects));
-                steps.push(ExplanationStep::new(
-                    "connects_refused",
-                    "The marketplace refused the proposal for want of connects: it is decided anew.",
-                ));
-                match self
-                    .decide_anew(claimed, token, refusals, Some(&proposal), steps)
-                    .await?
-                {
-                    Ok(anew) => proposal = anew,
-                    Err(verdict) => return Ok(verdict),
+                    refusal: MarketplaceRefusal::InsufficientConnects,
+                    ..
+                } => {
+                    // The marketplace has answered: nothing was taken under this key.
+                    outstanding = false;
+                    refusals = refusals.after(proposal.required_connects.plus(proposal.boost_connects));
+                    steps.push(ExplanationStep::new(
+                        "connects_refused",
+                        "The marketplace refused the proposal for want of connects: it is decided anew.",
+                    ));
+                    match self
+                        .decide_anew(claimed, token, refusals, Some(&proposal), steps)
+                        .await?
+                    {
+                        Ok(anew) => proposal = anew,
+                        Err(next) => return Ok(next),
+                    }
                 }
-                continue;
-            }
-            let code = refusal_code(status, &code);
-            return Ok(match proposal_id {
-                Some(proposal_id) if code == ReasonCode::AlreadyApplied && outstanding => {
+                MarketplaceError::Refused {
+                    refusal:
+                        MarketplaceRefusal::AlreadyApplied {
+                            proposal_id: Some(proposal_id),
+                        },
+                    ..
+                } if outstanding => {
                     steps.push(ExplanationStep::new(
                         "found_submitted",
                         "The marketplace already has the proposal: the earlier attempt, whose answer was lost, got through.",
@@ -258,10 +242,12 @@ impl SubmitProposals {
                         connects_spent: proposal.required_connects.plus(proposal.boost_connects),
                         submitted_at: self.clock.now(),
                     };
-                    Verdict::submitted(&proposal, submitted)
+                    return Ok(NextStep::submitted(&proposal, submitted));
                 }
-                proposal_id => Verdict::refused(code, message, &proposal, proposal_id),
-            });
+                MarketplaceError::Refused { refusal, message } => {
+                    return Ok(NextStep::refused(refusal, message, &proposal));
+                }
+            }
         }
     }
 
@@ -270,11 +256,11 @@ impl SubmitProposals {
     async fn decide_anew(
         &self,
         claimed: &ClaimedBid,
-        token: &str,
+        token: &MarketplaceToken,
         refusals: ConnectsRefusals,
         previous: Option<&Proposal>,
         steps: &mut Vec<ExplanationStep>,
-    ) -> Result<Prepared, StoreError> {
+    ) -> Result<Result<Proposal, NextStep>, StoreError> {
         let bid = &claimed.bid;
         let (job, account) = futures::join!(
             self.marketplace.job(token, &bid.job_id),
@@ -282,15 +268,21 @@ impl SubmitProposals {
         );
         let (job, account) = match (job, account) {
             (Ok(job), Ok(account)) => (job, account),
-            (Err(MarketplaceError::Refused { status: 404, .. }), _) => {
+            (
+                Err(MarketplaceError::Refused {
+                    refusal: MarketplaceRefusal::NotFound,
+                    ..
+                }),
+                _,
+            ) => {
                 let message = "The marketplace does not know the job any more.";
                 let reason = Reason::new(ReasonCode::JobNotFound, message);
-                return Ok(Err(Verdict::ended(reason, previous)));
+                return Ok(Err(NextStep::ended(reason, previous)));
             }
             (Err(MarketplaceError::InvalidToken), _) | (_, Err(MarketplaceError::InvalidToken)) => {
-                return Ok(Err(Verdict::invalid_token(token, previous)));
+                return Ok(Err(NextStep::invalid_token(token, previous)));
             }
-            (Err(error), _) | (_, Err(error)) => return Ok(Err(Verdict::postponed(&error, false))),
+            (Err(error), _) | (_, Err(error)) => return Ok(Err(NextStep::postponed(&error, false))),
         };
         let reading = AccountReading {
             profile_hourly_rate: account.profile_hourly_rate,
@@ -312,25 +304,25 @@ impl SubmitProposals {
             Decision::End {
                 reason,
                 terms,
-                steps: told,
+                steps: decided,
                 ..
             } => {
-                steps.extend(told);
+                steps.extend(decided);
                 let terms = terms.or(previous.map(|previous| previous.terms));
-                Ok(Err(Verdict::not_sent(reason, terms)))
+                Ok(Err(NextStep::not_sent(reason, terms)))
             }
             Decision::Send {
                 terms,
                 boost,
                 accept_warnings,
-                steps: told,
+                steps: decided,
             } => {
-                steps.extend(told);
+                steps.extend(decided);
                 let attachments = match previous {
                     Some(previous) => previous.attachments.clone(),
                     None => match self.upload_attachments(claimed, token).await {
                         Ok(ids) => ids,
-                        Err(verdict) => return Ok(Err(verdict)),
+                        Err(next) => return Ok(Err(next)),
                     },
                 };
                 Ok(Ok(Proposal {
@@ -348,14 +340,18 @@ impl SubmitProposals {
         }
     }
 
-    async fn upload_attachments(&self, claimed: &ClaimedBid, token: &str) -> Result<Vec<String>, Verdict> {
+    async fn upload_attachments(
+        &self,
+        claimed: &ClaimedBid,
+        token: &MarketplaceToken,
+    ) -> Result<Vec<String>, NextStep> {
         let mut ids = Vec::with_capacity(claimed.bid.attachments.len());
         for file in &claimed.bid.attachments {
             let content = match BlobPath::parse(&file.blob.storage_path) {
                 Some(path) => self.blobs.read(&path).await.map_err(|error| error.to_string()),
                 None => Err(format!("`{}` is no storage path", file.blob.storage_path)),
             };
-            let content = content.map_err(|why| Verdict::Postpone {
+            let content = content.map_err(|why| NextStep::Postpone {
                 why: format!("attachment {}: {why}", file.name),
                 retry_after: None,
                 outstanding: false,
@@ -368,12 +364,12 @@ impl SubmitProposals {
             };
             match self.marketplace.upload(token, upload).await {
                 Ok(id) => ids.push(id),
-                Err(MarketplaceError::InvalidToken) => return Err(Verdict::invalid_token(token, None)),
+                Err(MarketplaceError::InvalidToken) => return Err(NextStep::invalid_token(token, None)),
                 Err(MarketplaceError::Refused { message, .. }) => {
                     let message = format!("The marketplace refused the file {}: {message}", file.name);
-                    return Err(Verdict::ended(Reason::new(ReasonCode::Invalid, message), None));
+                    return Err(NextStep::ended(Reason::new(ReasonCode::Invalid, message), None));
                 }
-                Err(error) => return Err(Verdict::postponed(&error, false)),
+                Err(error) => return Err(NextStep::postponed(&error, false)),
             }
         }
         Ok(ids)
@@ -388,7 +384,9 @@ impl SubmitProposals {
         outstanding: bool,
     ) -> Timestamp {
         let doubled = FIRST_BACKOFF.saturating_mul(1 << claimed.bid.attempts.min(10));
-        let backoff = doubled.min(MAX_BACKOFF).mul_f64(0.5 + self.ids.fraction() / 2.0);
+        let backoff = doubled
+            .min(MAX_BACKOFF)
+            .mul_f64(0.5 + self.entropy.fraction() / 2.0);
         let next = self
             .clock
             .now()

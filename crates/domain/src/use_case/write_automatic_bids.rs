@@ -1,20 +1,20 @@
-//! Write automatic bids: for a lead of an automatic campaign, writes the letter and the answers from the
-//! campaign's templates and takes the ordinary way through [`SubmitBid`] (decision D3).
+//! Write automatic bids: for a lead of an automatic campaign, writes the letter and the answers from the campaign's
+//! templates and submits them with [`SubmitBid`] (decision D3). Tests: `tests/use_case/write_automatic_bids.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Bidder, SubmitBid, SubmitBidError};
+use super::{LeadError, Requester, SubmitBid};
 use crate::bidding::QuestionAnswerPair;
 use crate::model::{
-    Activity, ActivityId, ActivityKind, Actor, BidRequest, BiddingConfig, CampaignMode, CampaignState,
-    CoverLetter, JobPost, LeadForm, Links, lead_document,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, BidRequest, BiddingConfig, CampaignMode,
+    CampaignState, CoverLetter, JobPost, LeadForm, Links, lead_document,
 };
 use crate::port::{
-    AutomaticBid, AutomaticBidStore, Clock, Ids, LeadContext, LeadLookup, LeadStore, ProposalWriter,
-    StoreError,
+    AutomaticBidIntent, AutomaticBidStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore, LeaseOwner,
+    ProposalWriter, StoreError,
 };
 
 /// How long an intent stays with the process that claimed it.
@@ -34,91 +34,68 @@ pub enum AutomaticBidOutcome {
 /// Bids by template.
 #[derive(Debug)]
 pub struct WriteAutomaticBids {
-    intents: Arc<dyn AutomaticBidStore>,
-    leads: Arc<dyn LeadStore>,
-    writer: Arc<dyn ProposalWriter>,
-    submit_bid: Arc<SubmitBid>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn Ids>,
-    links: Links,
-    owner: String,
+    /// Intents to bid.
+    pub intents: Arc<dyn AutomaticBidStore>,
+    /// Leads.
+    pub leads: Arc<dyn LeadStore>,
+    /// Renders templates.
+    pub writer: Arc<dyn ProposalWriter>,
+    /// Takes the bids.
+    pub submit_bid: Arc<SubmitBid>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// Addresses of operations and jobs.
+    pub links: Links,
+    /// This process and no other.
+    pub owner: LeaseOwner,
 }
 
 impl WriteAutomaticBids {
-    /// Over its ports. `owner` names this process and no other.
-    #[expect(clippy::too_many_arguments, reason = "one argument a port; wired once")]
-    pub fn new(
-        intents: Arc<dyn AutomaticBidStore>,
-        leads: Arc<dyn LeadStore>,
-        writer: Arc<dyn ProposalWriter>,
-        submit_bid: Arc<SubmitBid>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn Ids>,
-        links: Links,
-        owner: String,
-    ) -> Self {
-        Self {
-            intents,
-            leads,
-            writer,
-            submit_bid,
-            clock,
-            ids,
-            links,
-            owner,
-        }
-    }
-
     /// Claims up to `limit` intents; each must now be [carried out](Self::execute).
-    pub async fn claim(&self, limit: u32) -> Result<Vec<AutomaticBid>, StoreError> {
+    pub async fn claim(&self, limit: u32) -> Result<Vec<AutomaticBidIntent>, StoreError> {
         let now = self.clock.now();
-        self.intents
-            .claim_automatic(&self.owner, now, now.plus(LEASE), limit)
-            .await
+        self.intents.claim(&self.owner, now, now.plus(LEASE), limit).await
     }
 
     /// Writes and queues the bid, or parks the lead with the reason in Activity. After a crash in between, the
     /// intent is claimed again and finds the lead queued.
-    pub async fn execute(&self, intent: &AutomaticBid) -> Result<AutomaticBidOutcome, StoreError> {
+    pub async fn execute(&self, intent: &AutomaticBidIntent) -> Result<AutomaticBidOutcome, StoreError> {
         let lookup = self
             .leads
             .find(&intent.organization_id, &intent.campaign_id, &intent.lead_id)
             .await?;
-        let LeadLookup::Found(found) = lookup else {
-            self.intents.settle_automatic(intent, None).await?;
-            return Ok(AutomaticBidOutcome::Superseded);
+        let found = match lookup {
+            LeadLookup::Found(found) if found.lead.lead.status.is_open() => found,
+            _ => {
+                self.intents.complete(intent, None).await?;
+                return Ok(AutomaticBidOutcome::Superseded);
+            }
         };
-        if !found.lead.lead.status.is_open() {
-            self.intents.settle_automatic(intent, None).await?;
-            return Ok(AutomaticBidOutcome::Superseded);
-        }
         let request = match self.write(&found) {
             Ok(request) => request,
             Err(why) => {
                 let entry = self.parked(intent, &why);
-                self.intents.settle_automatic(intent, Some(&entry)).await?;
+                self.intents.complete(intent, Some(&entry)).await?;
                 return Ok(AutomaticBidOutcome::Parked);
             }
         };
-        let bidder = Bidder {
-            organization_id: intent.organization_id.clone(),
-            actor: Actor::service(),
-            over_http: false,
-        };
+        let service = Requester::service(intent.organization_id.clone());
         let bid = self
             .submit_bid
-            .execute(&bidder, &intent.campaign_id, &intent.lead_id, Ok(request))
+            .execute(&service, &intent.campaign_id, &intent.lead_id, Ok(request))
             .await;
         let outcome = match bid {
             Ok(_) => AutomaticBidOutcome::Queued,
-            Err(SubmitBidError::Store(error)) => return Err(error),
-            Err(
-                SubmitBidError::LeadNotNew(_) | SubmitBidError::LeadUnknown | SubmitBidError::CampaignUnknown,
-            ) => AutomaticBidOutcome::Superseded,
+            Err(LeadError::Store(error)) => return Err(error),
+            Err(LeadError::BidTooLate(_) | LeadError::LeadUnknown | LeadError::CampaignUnknown) => {
+                AutomaticBidOutcome::Superseded
+            }
             // The refusal's Activity entry, written by the use case, says why.
             Err(_) => AutomaticBidOutcome::Parked,
         };
-        self.intents.settle_automatic(intent, None).await?;
+        self.intents.complete(intent, None).await?;
         Ok(outcome)
     }
 
@@ -176,16 +153,16 @@ impl WriteAutomaticBids {
         })
     }
 
-    fn parked(&self, intent: &AutomaticBid, why: &str) -> Activity {
+    fn parked(&self, intent: &AutomaticBidIntent, why: &str) -> Activity {
         Activity {
-            id: ActivityId(self.ids.uuid()),
+            id: ActivityId(self.entropy.uuid()),
             at: self.clock.now(),
             organization_id: intent.organization_id.clone(),
             campaign_id: Some(intent.campaign_id.clone()),
             lead_id: Some(intent.lead_id.clone()),
             kind: ActivityKind::Bid,
             actor: Actor::service(),
-            outcome: "refused".to_owned(),
+            outcome: ActivityOutcome::Refused,
             http_status: None,
             dry_run: false,
             message: format!("The lead stays parked: {why}."),

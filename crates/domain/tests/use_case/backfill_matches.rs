@@ -323,7 +323,8 @@ fn watched(service: &Service) -> (Arc<Watched>, BackfillMatches) {
         switching: Mutex::default(),
     });
     let matches = Arc::clone(&store);
-    (store, BackfillMatches::new(matches, service.clock.clone()))
+    let clock = service.clock.clone();
+    (store, BackfillMatches { matches, clock })
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus};
 use bidloop_domain::model::Connects;
+use bidloop_domain::port::MarketplaceRefusal;
 use bidloop_fakes::{Call, FakeAccount, FakeMarketplace, Fault};
 use bidloop_port_contracts::fixture::{at, job_id};
 use serde_json::{Value, json};
@@ -102,7 +103,7 @@ async fn a_bid_that_the_marketplace_refused() {
     let (service, _) = Service::with_bid(request_with(boosted())).await;
     service
         .marketplace
-        .script(Call::Submit, Fault::refused(422, "not_eligible"));
+        .script(Call::Submit, Fault::refused(MarketplaceRefusal::NotEligible));
     service.submit().await;
     let expected = json!({
         "outcome": "failed", "reason": {"code": "not_eligible"}, "terms": hourly(json!(50)), "boostConnects": 5,
@@ -137,9 +138,10 @@ async fn a_bid_that_ended_at_its_deadline_tells_the_terms_if_they_were_decided()
 async fn a_job_that_closed_after_a_refusal_for_want_of_connects() {
     let (service, _) = Service::with_bid(request()).await;
     let submitter = crate::stepping::stepping_submitter(&service, "one");
-    service
-        .marketplace
-        .script(Call::Submit, Fault::refused(402, "insufficient_connects"));
+    service.marketplace.script(
+        Call::Submit,
+        Fault::refused(MarketplaceRefusal::InsufficientConnects),
+    );
     let mut pass = crate::stepping::pass(&submitter);
     while service.marketplace.calls(Call::Submit) == 0 {
         assert!(pass.step().is_none());
@@ -155,13 +157,10 @@ async fn a_job_that_closed_after_a_refusal_for_want_of_connects() {
 #[tokio::test]
 async fn an_account_that_had_applied_before_tells_no_proposal() {
     let (service, lead) = Service::with_bid(request()).await;
-    let refusal = bidloop_domain::port::MarketplaceError::Refused {
-        status: 409,
-        code: "already_applied".to_owned(),
-        message: "You applied.".to_owned(),
+    let refusal = MarketplaceRefusal::AlreadyApplied {
         proposal_id: Some("p_earlier".to_owned()),
     };
-    service.marketplace.script(Call::Submit, Fault::Before(refusal));
+    service.marketplace.script(Call::Submit, Fault::refused(refusal));
     service.submit().await;
     let expected =
         json!({"outcome": "failed", "reason": {"code": "already_applied"}, "terms": hourly(json!(50))});

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::model::webhook_signature::{DEFAULT_TOLERANCE, SignatureHeaders, verify};
-use bidloop_domain::model::{ActivityKind, EventKind, WebhookSecret};
+use bidloop_domain::model::{ActivityKind, ActivityOutcome, EventKind, WebhookSecret};
 use bidloop_domain::port::{OutgoingWebhook, ProvisioningChange, WebhookFailureKind, WebhookRecord};
 use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, SentDelivery};
 use bidloop_port_contracts::fixture::{at, campaign, organization, webhook};
@@ -286,7 +286,7 @@ async fn slow_and_prompt() -> (Service, &'static str) {
 async fn begin_all(deliver: &Arc<DeliverWebhooks>) -> (Vec<Pass<SentDelivery>>, usize) {
     let (mut sending, mut ended) = (Vec::new(), 0);
     loop {
-        let begun = deliver.begin().await.unwrap();
+        let begun = deliver.claim().await.unwrap();
         if begun.is_empty() {
             return (sending, ended);
         }
@@ -320,9 +320,9 @@ async fn a_slow_receiver_delays_no_other() {
     );
     drop(held);
     for send in &mut sending {
-        assert!(send.step().unwrap().delivered());
+        assert!(send.step().unwrap().outcome.is_delivered());
     }
-    assert!(!deliver.begin().await.unwrap().is_empty(), "room again");
+    assert!(!deliver.claim().await.unwrap().is_empty(), "room again");
 }
 
 #[tokio::test]
@@ -351,7 +351,7 @@ async fn forty_slow_receivers_leave_room_for_a_prompt_one() {
     service.commit(put(hook())).await;
     service.publish(&job("prompt"));
     service.ingest().await;
-    let begun = deliver.begin().await.unwrap();
+    let begun = deliver.claim().await.unwrap();
     assert!(
         begun.iter().any(|delivery| delivery.target.url == HOOK),
         "{} are in flight",
@@ -410,7 +410,7 @@ async fn a_lead_is_told_as_it_stands_at_dispatch_and_a_removed_campaigns_name_is
 /// A dispatcher's whole pass over one delivery, stopping where the answer is awaited.
 fn dispatch(deliver: DeliverWebhooks) -> Pass<()> {
     Pass::new(async move {
-        for delivery in deliver.begin().await.unwrap() {
+        for delivery in deliver.claim().await.unwrap() {
             let sent = deliver.send(&delivery).await;
             assert!(deliver.record(&sent).await.unwrap());
         }
@@ -464,7 +464,7 @@ async fn a_delivery_that_a_crash_interrupted_is_never_sent_again_and_the_backlog
 async fn an_outcome_that_comes_after_the_interruption_is_not_recorded() {
     let (service, _) = Service::with_lead().await;
     let deliver = service.deliver_webhooks(DeliveryLimits::default());
-    let begun = deliver.begin().await.unwrap();
+    let begun = deliver.claim().await.unwrap();
     let sent = deliver.send(&begun[0]).await;
     service.clock.advance(Duration::from_secs(21));
     assert_eq!(deliver.interrupt_overdue().await, Ok(1));
@@ -480,7 +480,7 @@ async fn an_outcome_that_comes_after_the_interruption_is_not_recorded() {
 async fn an_outcome_waits_for_a_store_that_is_away_and_the_mark_outlasts_the_attempt() {
     let (service, _) = Service::with_lead().await;
     let deliver = service.deliver_webhooks(DeliveryLimits::default());
-    let begun = deliver.begin().await.unwrap();
+    let begun = deliver.claim().await.unwrap();
     let sent = deliver.send(&begun[0]).await;
     service.store.set_available(false);
     assert!(deliver.record(&sent).await.is_err());
@@ -490,7 +490,7 @@ async fn an_outcome_waits_for_a_store_that_is_away_and_the_mark_outlasts_the_att
     assert_eq!(deliver.record(&sent).await, Ok(true));
     assert_eq!(
         service.activities(ActivityKind::Delivery).await[0].outcome,
-        "delivered"
+        ActivityOutcome::Delivered
     );
 }
 
@@ -501,9 +501,9 @@ async fn of_two_dispatchers_one_sends_a_delivery() {
         service.deliver_webhooks(DeliveryLimits::default()),
         service.deliver_webhooks(DeliveryLimits::default()),
     );
-    let begun = one.begin().await.unwrap();
+    let begun = one.claim().await.unwrap();
     assert_eq!(begun.len(), 1);
-    assert!(other.begin().await.unwrap().is_empty());
+    assert!(other.claim().await.unwrap().is_empty());
     one.send(&begun[0]).await;
     assert_eq!(service.sender.sent().len(), 1);
 }
@@ -514,11 +514,11 @@ async fn a_delivered_job_new_tells_how_long_its_posting_took() {
     service.lead(&job("1")).await;
     service.clock.set(at(4));
     let deliver = service.deliver_webhooks(DeliveryLimits::default());
-    let begun = deliver.begin().await.unwrap();
+    let begun = deliver.claim().await.unwrap();
     let sent = deliver.send(&begun[0]).await;
     assert_eq!(
         (sent.event, sent.since_posting),
         (EventKind::JobNew, Some(Duration::from_secs(4)))
     );
-    assert_eq!((sent.delivered(), sent.reason()), (true, None));
+    assert!(sent.outcome.is_delivered());
 }

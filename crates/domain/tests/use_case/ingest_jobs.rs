@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bidloop_domain::model::SubscriptionStatus;
-use bidloop_domain::port::{JobStore as _, LeadStore as _, MarketplaceError, WorkKind};
+use bidloop_domain::port::{JobStore as _, LeadStore as _, MarketplaceError, MarketplaceRefusal, WorkKind};
 use bidloop_domain::use_case::{IngestError, IngestJobs};
 use bidloop_fakes::{Call, Fault};
 use bidloop_port_contracts::fixture::{at, campaign, campaign_id};
@@ -74,20 +74,20 @@ async fn while_there_is_more_it_is_told_how_far_behind_the_reading_is() {
 
 #[tokio::test]
 async fn a_refused_position_starts_again_at_the_oldest_and_known_jobs_are_recognized() {
-    for status in [400, 404, 410, 422] {
+    for refusal in [MarketplaceRefusal::Invalid, MarketplaceRefusal::NotFound] {
         let service = Service::new().await;
         service.publish(&job("1"));
         service.ingest().await;
         service.publish(&job("2"));
         service
             .marketplace
-            .script(Call::Feed, Fault::refused(status, "invalid_cursor"));
+            .script(Call::Feed, Fault::refused(refusal.clone()));
         let pages = service.ingest().await;
         assert!(pages[0].position_refused);
         assert_eq!(
             (pages[0].counts.new_jobs, pages[0].counts.deliveries),
             (1, 1),
-            "{status}"
+            "{refusal:?}"
         );
         assert_eq!(listed(&service, "camp").await.len(), 2);
         assert_eq!(queued(&service).await.0, 2, "nothing is sent twice");
@@ -100,7 +100,7 @@ async fn a_passing_fault_a_refused_token_and_a_refused_start_leave_the_position_
     let service = Service::new().await;
     service
         .marketplace
-        .script(Call::Feed, Fault::refused(400, "nonsense"));
+        .script(Call::Feed, Fault::refused(MarketplaceRefusal::Invalid));
     let refused = service.ingest_jobs().next_page().await;
     assert!(matches!(
         refused,
@@ -115,8 +115,6 @@ async fn a_passing_fault_a_refused_token_and_a_refused_start_leave_the_position_
     service.ingest().await;
     let position = service.store.feed_position().await.unwrap();
     for fault in [
-        Fault::passing(408, None),
-        Fault::passing(429, None),
         Fault::unavailable(),
         Fault::no_answer(),
         Fault::invalid_token(),
@@ -221,13 +219,10 @@ async fn a_stale_backlog_is_only_listed() {
     assert_eq!(queued(&service).await, (1, 1));
     assert_eq!(listed(&service, "camp").await, ["just", "old"]);
 
-    let mut any_age = IngestJobs::new(
-        service.marketplace.clone(),
-        service.store.clone(),
-        service.clock.clone(),
-        service.signal.clone(),
-        None,
-    );
+    let mut any_age = IngestJobs {
+        act_within: None,
+        ..service.ingest_jobs()
+    };
     service.publish(&job_with("ancient", posted(ACT_WITHIN * 1_000)));
     any_age.next_page().await.unwrap();
     assert_eq!(queued(&service).await, (2, 2));
@@ -257,13 +252,10 @@ async fn a_changed_post_is_matched_again_and_sends_nothing() {
 
 /// A watcher's reading of one page, stopping at the feed.
 fn watcher(service: &Service) -> Pass<bidloop_domain::use_case::IngestedPage> {
-    let mut ingest = IngestJobs::new(
-        stepping_marketplace(service),
-        service.store.clone(),
-        service.clock.clone(),
-        service.signal.clone(),
-        Some(ACT_WITHIN),
-    );
+    let mut ingest = IngestJobs {
+        marketplace: stepping_marketplace(service),
+        ..service.ingest_jobs()
+    };
     Pass::new(async move { ingest.next_page().await.unwrap() })
 }
 
@@ -319,13 +311,10 @@ async fn a_page_that_was_matched_with_older_filters_is_matched_again() {
         &service,
         json!({"keywords": "cobol"}),
     ));
-    let mut ingest = IngestJobs::new(
-        service.marketplace.clone(),
-        store.clone(),
-        service.clock.clone(),
-        service.signal.clone(),
-        Some(ACT_WITHIN),
-    );
+    let mut ingest = IngestJobs {
+        jobs: store.clone(),
+        ..service.ingest_jobs()
+    };
     let page = ingest.next_page().await.unwrap();
     assert_eq!(store.recordings(), 2);
     assert_eq!(

@@ -3,17 +3,16 @@
 use std::time::Duration;
 
 use bidloop_domain::model::LeadStatus;
-use bidloop_domain::use_case::{ListLeadsError, ListedLeads, PageRequest};
+use bidloop_domain::use_case::{LeadError, ListedLeads, MAX_PAGE};
 use bidloop_port_contracts::fixture::{at, campaign, campaign_id, organization};
 use serde_json::{Value, json};
 
 use crate::service::{Service, bare_acme, job, job_with};
 
-async fn list(service: &Service, offset: &str, limit: &str) -> ListedLeads {
-    let page = PageRequest::from_query(Some(offset), Some(limit));
+async fn list(service: &Service, offset: u64, limit: u32) -> ListedLeads {
     service
         .list_leads()
-        .execute(&Service::caller(), &Service::campaign(), page)
+        .execute(&Service::organization(), &Service::campaign(), offset, limit)
         .await
         .unwrap()
 }
@@ -33,7 +32,7 @@ async fn leads_come_newest_first_and_paging_stops_at_the_last() {
         service.ingest().await;
         service.clock.advance(Duration::from_secs(1));
     }
-    let first = list(&service, "0", "2").await;
+    let first = list(&service, 0, 2).await;
     let titles: Vec<Value> = objects(&first)
         .iter()
         .map(|lead| lead["ciphertext"].clone())
@@ -43,9 +42,9 @@ async fn leads_come_newest_first_and_paging_stops_at_the_last() {
         (first.total, first.offset, first.limit, first.has_more()),
         (3, 0, 2, true)
     );
-    let last = list(&service, "2", "2").await;
+    let last = list(&service, 2, 2).await;
     assert_eq!((last.data.len(), last.has_more()), (1, false));
-    let beyond = list(&service, "3", "2").await;
+    let beyond = list(&service, 3, 2).await;
     assert_eq!(
         (beyond.data.len(), beyond.total, beyond.has_more()),
         (0, 3, false)
@@ -60,7 +59,7 @@ async fn a_listed_lead_is_the_specifications_object() {
         json!({"questions": ["Why?"], "region": "UKOnly", "isFeatured": true}),
     );
     let lead = service.lead(&job).await;
-    let page = list(&service, "0", "100").await;
+    let page = list(&service, 0, 100).await;
     let url = |operation: &str| format!("https://bids.test/v1/campaigns/camp/leads/{lead}/{operation}");
     assert_eq!(
         objects(&page),
@@ -86,7 +85,7 @@ async fn every_job_of_a_page_and_no_other_becomes_a_lead() {
         service.clock.advance(Duration::from_secs(1));
     }
     assert!(!service.is_a_lead("1").await && !service.is_a_lead("2").await);
-    let page = list(&service, "0", "1").await;
+    let page = list(&service, 0, 1).await;
     assert_eq!(objects(&page)[0]["id"], json!(Service::lead_of("2")));
     assert!(!service.is_a_lead("1").await && service.is_a_lead("2").await);
     assert_eq!(
@@ -99,10 +98,10 @@ async fn every_job_of_a_page_and_no_other_becomes_a_lead() {
 #[tokio::test]
 async fn a_lead_tells_where_it_stands() {
     let (service, lead) = Service::with_bid(crate::service::request()).await;
-    assert_eq!(objects(&list(&service, "0", "1").await)[0]["status"], "queued");
+    assert_eq!(objects(&list(&service, 0, 1).await)[0]["status"], "queued");
     service.submit().await;
     assert_eq!(service.status(&lead).await, LeadStatus::Submitted);
-    let listed = objects(&list(&service, "0", "1").await).remove(0);
+    let listed = objects(&list(&service, 0, 1).await).remove(0);
     assert_eq!(
         (&listed["status"], &listed["proposalId"]),
         (&json!("submitted"), &json!("proposal_1"))
@@ -119,15 +118,8 @@ async fn another_organizations_campaign_is_unknown() {
     for unknown in ["theirs", "nobodys"] {
         let answer = service
             .list_leads()
-            .execute(
-                &Service::caller(),
-                &campaign_id(unknown),
-                PageRequest::from_query(None, None),
-            )
+            .execute(&Service::organization(), &campaign_id(unknown), 0, MAX_PAGE)
             .await;
-        assert!(
-            matches!(answer, Err(ListLeadsError::CampaignUnknown)),
-            "{unknown}"
-        );
+        assert!(matches!(answer, Err(LeadError::CampaignUnknown)), "{unknown}");
     }
 }

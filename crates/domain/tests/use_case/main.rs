@@ -12,6 +12,7 @@ mod bid_complete;
 mod deliver_webhooks;
 mod ingest_jobs;
 mod list_leads;
+mod operate_leads;
 mod reject_lead;
 mod service;
 mod simulation;

@@ -1,20 +1,20 @@
 //! Reject lead of the specification; decisions A1, B1, C8.
 
 use bidloop_domain::model::{ActivityKind, LeadId, LeadStatus, ShapeFault};
-use bidloop_domain::use_case::{RejectLeadError, RequestFault};
+use bidloop_domain::use_case::LeadError;
 use bidloop_port_contracts::fixture::campaign_id;
 use serde_json::json;
 
-use crate::service::{Service, request};
+use crate::service::{Answered as _, Service, request};
 
 async fn reject(
     service: &Service,
     lead: &LeadId,
-    reason: Result<Option<String>, RequestFault>,
-) -> Result<(), RejectLeadError> {
+    reason: Result<Option<String>, LeadError>,
+) -> Result<(), LeadError> {
     service
         .reject_lead()
-        .execute(&Service::caller(), &Service::campaign(), lead, reason)
+        .execute(&Service::requester(), &Service::campaign(), lead, reason)
         .await
 }
 
@@ -73,8 +73,8 @@ async fn only_a_new_lead_can_be_rejected_and_the_message_names_its_status() {
 #[tokio::test]
 async fn the_size_is_judged_before_the_lead_and_the_shape_after_it() {
     let (service, lead) = Service::with_lead().await;
-    let too_large = RequestFault::TooLarge { limit_bytes: 1 };
-    let shape = RequestFault::Shape(vec![ShapeFault::new(&["reason"], "is too long")]);
+    let too_large = LeadError::TooLarge { limit_bytes: 1 };
+    let shape = LeadError::Malformed(vec![ShapeFault::new(&["reason"], "is too long")]);
     let unknown = LeadId::from_caller("ld_unknown");
     let refusals = [
         (reject(&service, &unknown, Err(too_large.clone())).await, 413),
@@ -90,9 +90,9 @@ async fn the_size_is_judged_before_the_lead_and_the_shape_after_it() {
     );
     let elsewhere = service
         .reject_lead()
-        .execute(&Service::caller(), &campaign_id("elsewhere"), &lead, Ok(None))
+        .execute(&Service::requester(), &campaign_id("elsewhere"), &lead, Ok(None))
         .await;
-    assert_eq!(elsewhere, Err(RejectLeadError::CampaignUnknown));
+    assert_eq!(elsewhere, Err(LeadError::CampaignUnknown));
     for (fault, status) in [(too_large, 413), (shape, 400)] {
         assert_eq!(
             reject(&service, &lead, Err(fault))

@@ -7,17 +7,19 @@ use std::time::Duration;
 use bidloop_domain::bidding::QuestionAnswerPair;
 use bidloop_domain::model::{
     Activity, ActivityKind, BidId, BidRequest, BiddingConfig, CampaignId, CoverLetter, EventKind, FilterId,
-    LeadId, LeadStatus, Links, OrganizationId,
+    LeadId, LeadStatus, Links, MarketplaceToken, OrganizationId,
 };
-use bidloop_domain::port::{Clock, FilterRecord, LeadContext, LeadLookup, LeadStore, ProvisioningChange};
+use bidloop_domain::port::{
+    Clock, FilterRecord, LeadContext, LeadLookup, LeadStore, LeaseOwner, ProvisioningChange,
+};
 use bidloop_domain::use_case::{
-    Authenticate, BackfillMatches, Bidder, Caller, DeliverWebhooks, DeliveryLimits, IngestJobs, IngestedPage,
-    ListLeads, RejectLead, SubmissionOutcome, SubmitBid, SubmitProposals, UploadAttachments,
-    WriteAutomaticBids,
+    Authenticate, BackfillMatches, Caller, CurrentFilters, DeliverWebhooks, DeliveryLimits, InFlight,
+    IngestJobs, IngestedPage, KeyUses, LeadError, LeadRequests, ListLeads, OperateLeads, RejectLead,
+    Requester, SubmissionOutcome, SubmitBid, SubmitProposals, UploadAttachments, WriteAutomaticBids,
 };
 use bidloop_fakes::{
     FakeAccount, FakeMarketplace, FakeWebhookSender, MemoryBlobStore, MemoryStore, PlaceholderProposalWriter,
-    RecordingWorkSignal, SequentialIds, SimulatedClock,
+    RecordingWorkSignal, SequentialEntropy, SimulatedClock,
 };
 use bidloop_port_contracts::Stores;
 use bidloop_port_contracts::fixture::{
@@ -35,11 +37,35 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(900);
 /// `watch.act_within_minutes`.
 pub(crate) const ACT_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The account's token.
+pub(crate) fn token() -> MarketplaceToken {
+    MarketplaceToken::parse(TOKEN).unwrap()
+}
+
+/// How the tests' driving side answers an error; `None` for a failure of the service.
+pub(crate) trait Answered {
+    fn http_status(&self) -> Option<u16>;
+}
+
+impl Answered for LeadError {
+    fn http_status(&self) -> Option<u16> {
+        match self {
+            Self::CampaignUnknown | Self::LeadUnknown => Some(404),
+            Self::TooLarge { .. } => Some(413),
+            Self::UnsupportedMediaType { .. } => Some(415),
+            Self::BidTooLate(_) => Some(409),
+            Self::QuotaUsedUp(_) => Some(402),
+            Self::Store(_) | Self::Blob(_) => None,
+            _ => Some(400),
+        }
+    }
+}
+
 pub(crate) struct Service {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) stores: Stores,
     pub(crate) clock: Arc<SimulatedClock>,
-    pub(crate) ids: Arc<SequentialIds>,
+    pub(crate) entropy: Arc<SequentialEntropy>,
     pub(crate) marketplace: Arc<FakeMarketplace>,
     pub(crate) sender: Arc<FakeWebhookSender>,
     pub(crate) blobs: Arc<MemoryBlobStore>,
@@ -149,7 +175,7 @@ impl Service {
             stores: Stores::of(&store),
             store,
             clock,
-            ids: Arc::new(SequentialIds::new()),
+            entropy: Arc::new(SequentialEntropy::new()),
             marketplace,
             sender: Arc::new(FakeWebhookSender::new()),
             blobs: Arc::new(MemoryBlobStore::new()),
@@ -189,94 +215,127 @@ impl Service {
         }
     }
 
+    /// The holder of the key, answered as [`Answered`] says.
+    pub(crate) fn requester() -> Requester {
+        Requester {
+            organization_id: Self::organization(),
+            actor: Self::caller().actor(),
+            http_status: Some(|outcome| match outcome {
+                Ok(()) => 200,
+                Err(error) => error.http_status().unwrap(),
+            }),
+        }
+    }
+
     pub(crate) fn authenticate(&self) -> Authenticate {
-        Authenticate::new(self.store.clone(), self.clock.clone())
+        Authenticate {
+            keys: self.store.clone(),
+            clock: self.clock.clone(),
+            uses: KeyUses::default(),
+        }
     }
 
     pub(crate) fn list_leads(&self) -> ListLeads {
-        ListLeads::new(self.store.clone(), links())
+        ListLeads {
+            leads: self.store.clone(),
+            links: links(),
+        }
+    }
+
+    fn lead_requests(&self) -> LeadRequests {
+        LeadRequests {
+            leads: self.store.clone(),
+            activities: self.store.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+        }
     }
 
     pub(crate) fn submit_bid(&self) -> SubmitBid {
-        SubmitBid::new(
-            self.store.clone(),
-            self.store.clone(),
-            self.clock.clone(),
-            self.ids.clone(),
-            self.signal.clone(),
-            links(),
-            DEADLINE,
-        )
+        SubmitBid {
+            requests: self.lead_requests(),
+            signal: self.signal.clone(),
+            links: links(),
+            deadline: DEADLINE,
+        }
     }
 
     pub(crate) fn reject_lead(&self) -> RejectLead {
-        RejectLead::new(
-            self.store.clone(),
-            self.store.clone(),
-            self.clock.clone(),
-            self.ids.clone(),
-        )
+        RejectLead {
+            requests: self.lead_requests(),
+        }
     }
 
     pub(crate) fn upload_attachments(&self) -> UploadAttachments {
-        UploadAttachments::new(
-            self.blobs.clone(),
-            self.store.clone(),
-            self.store.clone(),
-            self.clock.clone(),
-            self.ids.clone(),
-        )
+        UploadAttachments {
+            blobs: self.blobs.clone(),
+            requests: self.lead_requests(),
+        }
+    }
+
+    pub(crate) fn operate_leads(&self) -> OperateLeads {
+        OperateLeads {
+            leads: self.store.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            links: links(),
+        }
     }
 
     pub(crate) fn ingest_jobs(&self) -> IngestJobs {
-        IngestJobs::new(
-            self.marketplace.clone(),
-            self.store.clone(),
-            self.clock.clone(),
-            self.signal.clone(),
-            Some(ACT_WITHIN),
-        )
+        IngestJobs {
+            marketplace: self.marketplace.clone(),
+            jobs: self.store.clone(),
+            clock: self.clock.clone(),
+            signal: self.signal.clone(),
+            act_within: Some(ACT_WITHIN),
+            filters: CurrentFilters::default(),
+        }
     }
 
     pub(crate) fn backfill_matches(&self) -> BackfillMatches {
-        BackfillMatches::new(self.store.clone(), self.clock.clone())
+        BackfillMatches {
+            matches: self.store.clone(),
+            clock: self.clock.clone(),
+        }
     }
 
     pub(crate) fn deliver_webhooks(&self, limits: DeliveryLimits) -> DeliverWebhooks {
-        DeliverWebhooks::new(
-            self.store.clone(),
-            self.sender.clone(),
-            self.clock.clone(),
-            links(),
-            "dispatcher".to_owned(),
+        DeliverWebhooks {
+            store: self.store.clone(),
+            sender: self.sender.clone(),
+            clock: self.clock.clone(),
+            links: links(),
+            owner: LeaseOwner::new("dispatcher"),
             limits,
-        )
+            in_flight: InFlight::default(),
+        }
     }
 
     pub(crate) fn write_automatic_bids(&self) -> WriteAutomaticBids {
-        WriteAutomaticBids::new(
-            self.store.clone(),
-            self.store.clone(),
-            Arc::new(PlaceholderProposalWriter),
-            Arc::new(self.submit_bid()),
-            self.clock.clone(),
-            self.ids.clone(),
-            links(),
-            "writer".to_owned(),
-        )
+        WriteAutomaticBids {
+            intents: self.store.clone(),
+            leads: self.store.clone(),
+            writer: Arc::new(PlaceholderProposalWriter),
+            submit_bid: Arc::new(self.submit_bid()),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            links: links(),
+            owner: LeaseOwner::new("writer"),
+        }
     }
 
     pub(crate) fn submit_proposals(&self) -> SubmitProposals {
-        SubmitProposals::new(
-            self.store.clone(),
-            self.marketplace.clone(),
-            self.blobs.clone(),
-            self.clock.clone(),
-            self.ids.clone(),
-            self.signal.clone(),
-            links(),
-            "submitter".to_owned(),
-        )
+        SubmitProposals {
+            store: self.store.clone(),
+            marketplace: self.marketplace.clone(),
+            blobs: self.blobs.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            signal: self.signal.clone(),
+            links: links(),
+            owner: LeaseOwner::new("submitter"),
+        }
     }
 
     /// Reads the feed to its end.
@@ -331,7 +390,7 @@ impl Service {
     /// Rejects a lead, which must be accepted.
     pub(crate) async fn reject(&self, lead: &LeadId) {
         self.reject_lead()
-            .execute(&Self::caller(), &Self::campaign(), lead, Ok(None))
+            .execute(&Self::requester(), &Self::campaign(), lead, Ok(None))
             .await
             .unwrap();
     }
@@ -339,12 +398,7 @@ impl Service {
     /// Queues a bid, which must be accepted.
     pub(crate) async fn bid(&self, lead: &LeadId, request: BidRequest) -> BidId {
         self.submit_bid()
-            .execute(
-                &Bidder::from(&Self::caller()),
-                &Self::campaign(),
-                lead,
-                Ok(request),
-            )
+            .execute(&Self::requester(), &Self::campaign(), lead, Ok(request))
             .await
             .unwrap();
         self.context(lead).await.bid.unwrap().id
@@ -376,7 +430,7 @@ impl Service {
     pub(crate) async fn deliver(&self) {
         let deliver = self.deliver_webhooks(DeliveryLimits::default());
         loop {
-            let begun = deliver.begin().await.unwrap();
+            let begun = deliver.claim().await.unwrap();
             if begun.is_empty() {
                 return;
             }

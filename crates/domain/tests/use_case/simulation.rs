@@ -10,7 +10,7 @@ use std::time::Duration;
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus};
 use bidloop_domain::model::{Connects, EventKind, LeadId, LeadStatus, ProposalTemplate};
 use bidloop_domain::use_case::{
-    DeliverWebhooks, DeliveryLimits, SubmissionOutcome, SubmitBidError, SubmitProposals,
+    DeliverWebhooks, DeliveryLimits, LeadError, SubmissionOutcome, SubmitProposals,
 };
 use bidloop_fakes::{Call, FakeAccount, Fault, HeldAnswer};
 use bidloop_port_contracts::fixture::{account, campaign, job_id, lead_id, webhook};
@@ -177,7 +177,7 @@ impl Loop {
             0 => {
                 let reject = self.service.reject_lead();
                 let _ = reject
-                    .execute(&Service::caller(), &Service::campaign(), &lead, Ok(None))
+                    .execute(&Service::requester(), &Service::campaign(), &lead, Ok(None))
                     .await;
             }
             1 => {
@@ -185,7 +185,7 @@ impl Loop {
             }
             _ => match crate::submit_bid::bid(&self.service, &lead, Ok(asked)).await {
                 Ok(_) => assert!(self.accepted.insert(lead), "a lead is queued at most once"),
-                Err(SubmitBidError::LeadNotNew(_)) => {
+                Err(LeadError::BidTooLate(_)) => {
                     self.pushed.swap_remove(place);
                 }
                 Err(_) => {}
@@ -238,7 +238,7 @@ impl Loop {
         if self.chance.once_in(2) {
             self.held.push(self.service.sender.hold(SLOW));
         }
-        for delivery in self.dispatcher.begin().await.unwrap_or_default() {
+        for delivery in self.dispatcher.claim().await.unwrap_or_default() {
             let dispatcher = self.dispatcher.clone();
             self.sending.push(Pass::new(async move {
                 crate::stepping::pause().await;
@@ -270,7 +270,7 @@ impl Loop {
             1 | 2 => Fault::no_answer_after_commit(),
             3 => Fault::malformed_after_commit(),
             4 => Fault::unreachable(),
-            5 => Fault::passing(429, Some(Duration::from_secs(self.chance.below(40)))),
+            5 => Fault::try_later(Some(Duration::from_secs(self.chance.below(40)))),
             _ => Fault::unavailable(),
         };
         self.service.marketplace.script(call, fault);

@@ -7,16 +7,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use async_trait::async_trait;
-use bidloop_domain::model::{AccountId, BidId, JobId, OrganizationId, Proposal, Timestamp};
+use bidloop_domain::model::{AccountId, BidId, JobId, MarketplaceToken, OrganizationId, Proposal, Timestamp};
 use bidloop_domain::port::{
-    AccountReading, BlobError, BlobPath, BlobStore, ClaimedBid, FeedPage, FileUpload, FinishBid, LiveAccount,
-    LiveJob, Marketplace, MarketplaceError, StagedBlob, StoreError, SubmissionStore, SubmittedProposal,
+    AccountReading, BlobError, BlobPath, BlobStore, ClaimedBid, FeedPage, FileUpload, FinishBid, LeaseOwner,
+    LiveAccount, LiveJob, Marketplace, MarketplaceError, StagedBlob, StoreError, SubmissionStore,
+    SubmittedProposal,
 };
 use bidloop_domain::use_case::{SubmissionOutcome, SubmitProposals};
 use bytes::Bytes;
 use futures::stream::BoxStream;
 
-use crate::service::{Service, links};
+use crate::service::Service;
 
 #[derive(Debug)]
 struct Stepping<T>(Arc<T>);
@@ -45,7 +46,7 @@ async fn stepped<T>(call: impl Future<Output = T>) -> T {
 impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
     async fn claim(
         &self,
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         lease_until: Timestamp,
         limit: u32,
@@ -57,7 +58,7 @@ impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         lease_until: Timestamp,
     ) -> Result<bool, StoreError> {
         stepped(self.0.renew(organization, bid, owner, lease_until)).await
@@ -67,7 +68,7 @@ impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         proposal: &Proposal,
     ) -> Result<bool, StoreError> {
         stepped(self.0.begin_attempt(organization, bid, owner, proposal)).await
@@ -77,7 +78,7 @@ impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         next_attempt: Timestamp,
         outstanding: bool,
     ) -> Result<bool, StoreError> {
@@ -92,13 +93,13 @@ impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
-        refused_token: &str,
+        owner: &LeaseOwner,
+        refused_token: &MarketplaceToken,
     ) -> Result<bool, StoreError> {
         stepped(self.0.disconnect_account(organization, bid, owner, refused_token)).await
     }
 
-    async fn finish(&self, finish: &FinishBid, owner: &str) -> Result<bool, StoreError> {
+    async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
         stepped(self.0.finish(finish, owner)).await
     }
 
@@ -122,21 +123,21 @@ impl<M: Marketplace> Marketplace for Stepping<M> {
         stepped(self.0.feed(cursor, limit)).await
     }
 
-    async fn job(&self, token: &str, id: &JobId) -> Result<LiveJob, MarketplaceError> {
+    async fn job(&self, token: &MarketplaceToken, id: &JobId) -> Result<LiveJob, MarketplaceError> {
         stepped(self.0.job(token, id)).await
     }
 
-    async fn account(&self, token: &str) -> Result<LiveAccount, MarketplaceError> {
+    async fn account(&self, token: &MarketplaceToken) -> Result<LiveAccount, MarketplaceError> {
         stepped(self.0.account(token)).await
     }
 
-    async fn upload(&self, token: &str, file: FileUpload) -> Result<String, MarketplaceError> {
+    async fn upload(&self, token: &MarketplaceToken, file: FileUpload) -> Result<String, MarketplaceError> {
         stepped(self.0.upload(token, file)).await
     }
 
     async fn submit(
         &self,
-        token: &str,
+        token: &MarketplaceToken,
         key: BidId,
         proposal: &Proposal,
     ) -> Result<SubmittedProposal, MarketplaceError> {
@@ -161,16 +162,13 @@ impl<B: BlobStore> BlobStore for Stepping<B> {
 
 /// A process that submits, stopping at every call.
 pub(crate) fn stepping_submitter(service: &Service, owner: &str) -> Arc<SubmitProposals> {
-    Arc::new(SubmitProposals::new(
-        Arc::new(Stepping(service.store.clone())),
-        Arc::new(Stepping(service.marketplace.clone())),
-        Arc::new(Stepping(service.blobs.clone())),
-        service.clock.clone(),
-        service.ids.clone(),
-        service.signal.clone(),
-        links(),
-        owner.to_owned(),
-    ))
+    Arc::new(SubmitProposals {
+        store: Arc::new(Stepping(service.store.clone())),
+        marketplace: Arc::new(Stepping(service.marketplace.clone())),
+        blobs: Arc::new(Stepping(service.blobs.clone())),
+        owner: LeaseOwner::new(owner),
+        ..service.submit_proposals()
+    })
 }
 
 /// A marketplace that stops at every call.

@@ -4,37 +4,33 @@ use std::sync::Arc;
 
 use bidloop_domain::model::{ActivityKind, BidRequest, LeadId, LeadStatus, ShapeFault};
 use bidloop_domain::port::{Marketplace as _, ProvisioningChange, WorkKind};
-use bidloop_domain::use_case::{BidAccepted, Bidder, RequestFault, SubmitBidError};
+use bidloop_domain::use_case::{BidAccepted, LeadError, Requester};
 use bidloop_fakes::Call;
 use bidloop_port_contracts::fixture::{account, at, at_once, campaign, campaign_id, commit, organization_id};
 use serde_json::{Value, json};
 
 use crate::service::{
-    DEADLINE, Service, TOKEN, acme, answer, bare_acme, config, dry_run, job, job_with, request, request_with,
+    Answered as _, DEADLINE, Service, TOKEN, acme, answer, bare_acme, config, dry_run, job, job_with,
+    request, request_with, token,
 };
 
 pub(crate) async fn bid(
     service: &Service,
     lead: &LeadId,
-    request: Result<BidRequest, RequestFault>,
-) -> Result<BidAccepted, SubmitBidError> {
+    request: Result<BidRequest, LeadError>,
+) -> Result<BidAccepted, LeadError> {
     service
         .submit_bid()
-        .execute(
-            &Bidder::from(&Service::caller()),
-            &Service::campaign(),
-            lead,
-            request,
-        )
+        .execute(&Service::requester(), &Service::campaign(), lead, request)
         .await
 }
 
-fn shape() -> RequestFault {
-    RequestFault::Shape(vec![ShapeFault::new(&["coverLetter"], "must not be blank")])
+fn shape() -> LeadError {
+    LeadError::Malformed(vec![ShapeFault::new(&["coverLetter"], "must not be blank")])
 }
 
-fn too_large() -> RequestFault {
-    RequestFault::TooLarge {
+fn too_large() -> LeadError {
+    LeadError::TooLarge {
         limit_bytes: 3_145_728,
     }
 }
@@ -78,7 +74,7 @@ async fn checks_come_in_the_order_of_decision_a1() {
     // Everything is wrong at once: each check is seen once the ones before it are passed.
     let service = Service::with(acme().limit(0).campaign(campaign("other"))).await;
     let lead = service.lead(&job("1")).await;
-    let bidder = Bidder::from(&Service::caller());
+    let bidder = Service::requester();
     let unknown = LeadId::from_caller("ld_unknown");
     let at_campaign = async |campaign: &str, lead: &LeadId, request| {
         let answer = service
@@ -110,21 +106,18 @@ async fn checks_come_in_the_order_of_decision_a1() {
         ..against_the_rules()
     };
     let answer = bid(&service, &lead, Ok(mismatched)).await;
-    assert!(
-        matches!(answer, Err(SubmitBidError::Request(RequestFault::Shape(_)))),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, Err(LeadError::Malformed(_))), "{answer:?}");
     let answer = bid(&service, &lead, Ok(against_the_rules())).await;
-    assert!(matches!(answer, Err(SubmitBidError::Rules(_))), "{answer:?}");
+    assert!(matches!(answer, Err(LeadError::Rules(_))), "{answer:?}");
     let answer = bid(&service, &lead, Ok(request())).await;
-    assert_eq!(answer, Err(SubmitBidError::LeadNotNew(LeadStatus::Rejected)));
+    assert_eq!(answer, Err(LeadError::BidTooLate(LeadStatus::Rejected)));
 
     let other = service.lead(&job("2")).await;
     let answer = bid(&service, &other, Ok(request())).await;
-    assert_eq!(answer, Err(SubmitBidError::NoConnectedAccount));
+    assert_eq!(answer, Err(LeadError::NoConnectedAccount));
     commit(&service.stores, &acme().limit(0).changes()).await;
     let answer = bid(&service, &other, Ok(request())).await;
-    let Err(SubmitBidError::QuotaUsedUp(usage)) = answer else {
+    let Err(LeadError::QuotaUsedUp(usage)) = answer else {
         panic!("{answer:?}")
     };
     assert_eq!((usage.used, usage.limit), (0, 0));
@@ -136,7 +129,7 @@ async fn every_refusal_on_an_existing_lead_is_recorded_with_its_status_and_chang
     let service = Service::with(acme().limit(1)).await;
     let (lead, other) = (service.lead(&job("1")).await, service.lead(&job("2")).await);
     bid(&service, &other, Ok(request())).await.unwrap();
-    let media_type = RequestFault::UnsupportedMediaType {
+    let media_type = LeadError::UnsupportedMediaType {
         given: "text/plain".to_owned(),
         expected: "application/json",
     };
@@ -242,7 +235,7 @@ async fn each_question_is_answered_once_and_answers_follow_the_leads_order() {
         ),
         (request(), vec!["A?", "B?", "A?"]),
     ] {
-        let Err(SubmitBidError::Rules(faults)) = bid(&service, &lead, Ok(asked)).await else {
+        let Err(LeadError::Rules(faults)) = bid(&service, &lead, Ok(asked)).await else {
             panic!("the answers do not fit")
         };
         assert_eq!(json!(faults[0].code), "question_mismatch");
@@ -288,7 +281,7 @@ async fn a_strategys_missing_figure_is_refused_unless_a_layer_sets_it() {
         let asked = || request_with(json!({"biddingHourlyRateStrategy": strategy}));
         let (service, lead) = Service::with_lead().await;
         for asked in [asked(), dry_run(asked())] {
-            let Err(SubmitBidError::Rules(faults)) = bid(&service, &lead, Ok(asked)).await else {
+            let Err(LeadError::Rules(faults)) = bid(&service, &lead, Ok(asked)).await else {
                 panic!("{strategy} lacks its figure")
             };
             assert_eq!(json!(faults[0].code), code);
@@ -352,7 +345,7 @@ async fn a_campaign_without_a_connected_account_takes_dry_runs_alone() {
         let refused = bid(&service, &lead, Ok(request())).await.unwrap_err();
         assert_eq!(
             (refused.http_status(), &refused),
-            (Some(400), &SubmitBidError::NoConnectedAccount)
+            (Some(400), &LeadError::NoConnectedAccount)
         );
         assert!(bid(&service, &lead, Ok(dry_run(request()))).await.is_ok());
     }
@@ -363,10 +356,9 @@ async fn a_paused_campaign_does_what_it_is_told() {
     let service = Service::with(bare_acme().campaign(campaign("camp").paused())).await;
     service.publish(&job("1"));
     service.ingest().await;
-    let page = bidloop_domain::use_case::PageRequest::from_query(None, None);
     service
         .list_leads()
-        .execute(&Service::caller(), &Service::campaign(), page)
+        .execute(&Service::organization(), &Service::campaign(), 0, 1)
         .await
         .unwrap();
     let lead = Service::lead_of("1");
@@ -400,7 +392,12 @@ async fn a_dry_run_looks_at_neither_quota_nor_status_and_changes_nothing_but_the
         (entry.outcome.as_str(), entry.http_status, entry.dry_run),
         ("accepted", Some(200), true)
     );
-    let balance = service.marketplace.account(TOKEN).await.unwrap().connects_balance;
+    let balance = service
+        .marketplace
+        .account(&token())
+        .await
+        .unwrap()
+        .connects_balance;
     assert_eq!(balance.get(), 100, "no connects are spent");
     assert_eq!(service.bid_complete().await["dryRun"], true);
     let refused = bid(&service, &lead, Ok(dry_run(against_the_rules())))
@@ -431,7 +428,7 @@ async fn of_64_bids_at_once_under_a_quota_of_10_ten_are_queued() {
     .await;
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 10);
     for refused in answers.iter().filter_map(|answer| answer.as_ref().err()) {
-        let SubmitBidError::QuotaUsedUp(usage) = refused else {
+        let LeadError::QuotaUsedUp(usage) = refused else {
             panic!("{refused}")
         };
         assert_eq!((usage.used, usage.limit), (10, 10));
@@ -451,7 +448,7 @@ async fn of_32_bids_at_once_on_one_lead_one_is_queued() {
     })
     .await;
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
-    let conflict = Err(SubmitBidError::LeadNotNew(LeadStatus::Queued));
+    let conflict = Err(LeadError::BidTooLate(LeadStatus::Queued));
     assert_eq!(answers.iter().filter(|answer| **answer == conflict).count(), 31);
     assert_eq!(service.stores.submissions.queued_count().await, Ok(1));
 }
@@ -507,15 +504,15 @@ async fn another_organizations_lead_does_not_exist() {
         .campaign(campaign("camp"))
         .provision(&service.stores)
         .await;
-    let stranger = Bidder {
+    let stranger = Requester {
         organization_id: organization_id("org_other"),
-        ..Bidder::from(&Service::caller())
+        ..Service::requester()
     };
     let answer = service
         .submit_bid()
         .execute(&stranger, &Service::campaign(), &lead, Ok(request()))
         .await;
-    assert_eq!(answer, Err(SubmitBidError::LeadUnknown));
+    assert_eq!(answer, Err(LeadError::LeadUnknown));
     assert!(service.activities(ActivityKind::Bid).await.is_empty());
 }
 

@@ -1,24 +1,24 @@
 //! Upload attachments of the specification; decisions A9, A10 and C8 as far as the use case answers for them. The
 //! rules of single files have tests beside them.
 
-use bidloop_domain::model::{ActivityKind, LeadAttachment, LeadId};
+use bidloop_domain::model::{ActivityKind, ActivityOutcome, LeadAttachment, LeadId};
 use bidloop_domain::port::BlobPath;
-use bidloop_domain::use_case::{PartHead, RequestFault, UploadError, UploadSession};
+use bidloop_domain::use_case::{LeadError, PartHead, UploadSession};
 use bidloop_port_contracts::fixture::campaign_id;
 use bytes::Bytes;
 use futures::stream;
 use serde_json::json;
 
-use crate::service::{Service, request};
+use crate::service::{Answered as _, Service, request};
 
 async fn upload(
     service: &Service,
     lead: &LeadId,
     files: &[(&str, &str)],
-) -> Result<Vec<LeadAttachment>, UploadError> {
+) -> Result<Vec<LeadAttachment>, LeadError> {
     let upload = service.upload_attachments();
     let mut session = upload
-        .begin(&Service::caller(), &Service::campaign(), lead, Ok(()))
+        .begin(&Service::requester(), &Service::campaign(), lead, Ok(()))
         .await?;
     for (name, content) in files {
         let piece = Ok(Bytes::copy_from_slice(content.as_bytes()));
@@ -41,7 +41,7 @@ fn part(file_name: &str) -> PartHead {
 async fn under_way(service: &Service, lead: &LeadId) -> UploadSession {
     let upload = service.upload_attachments();
     let mut session = upload
-        .begin(&Service::caller(), &Service::campaign(), lead, Ok(()))
+        .begin(&Service::requester(), &Service::campaign(), lead, Ok(()))
         .await
         .unwrap();
     let piece = Ok(Bytes::from_static(b"A piece"));
@@ -75,7 +75,7 @@ async fn uploads_add_up_and_each_answer_is_the_leads_full_list() {
     assert!(
         entries
             .iter()
-            .all(|entry| entry.outcome == "accepted" && entry.http_status == Some(200))
+            .all(|entry| entry.outcome == ActivityOutcome::Accepted && entry.http_status == Some(200))
     );
     assert_eq!(entries[0].actor, Service::caller().actor());
 }
@@ -175,7 +175,7 @@ async fn a_bid_accepted_while_files_come_in_wins() {
 async fn the_declared_length_campaign_and_lead_are_judged_before_the_body() {
     let (service, lead) = Service::with_lead().await;
     let unknown = LeadId::from_caller("ld_unknown");
-    let too_large = || Err(RequestFault::TooLarge { limit_bytes: 1 });
+    let too_large = || Err(LeadError::TooLarge { limit_bytes: 1 });
     let upload = service.upload_attachments();
     for (campaign, lead, envelope, status) in [
         ("nowhere", &unknown, too_large(), 413),
@@ -184,7 +184,7 @@ async fn the_declared_length_campaign_and_lead_are_judged_before_the_body() {
         ("camp", &lead, too_large(), 413),
     ] {
         let refused = upload
-            .begin(&Service::caller(), &campaign_id(campaign), lead, envelope)
+            .begin(&Service::requester(), &campaign_id(campaign), lead, envelope)
             .await;
         assert_eq!(refused.unwrap_err().http_status(), Some(status));
     }
@@ -197,11 +197,11 @@ async fn the_declared_length_campaign_and_lead_are_judged_before_the_body() {
 async fn a_file_that_breaks_off_is_recorded_with_what_came_of_it() {
     let (service, lead) = Service::with_lead().await;
     let mut session = under_way(&service, &lead).await;
-    let broken_off = RequestFault::Shape(Vec::new());
+    let broken_off = LeadError::Malformed(Vec::new());
     let pieces = stream::iter([Ok(Bytes::from_static(b"half")), Err(broken_off)]);
     let fault = session.add_file(part("b.txt"), pieces).await.unwrap_err();
     let refused = session.refuse(fault).await;
-    assert!(matches!(refused, UploadError::Request(_)), "{refused}");
+    assert!(matches!(refused, LeadError::Malformed(_)), "{refused}");
     let entry = service.activities(ActivityKind::Upload).await.remove(0);
     assert_eq!(entry.details["files"][0]["sizeBytes"], 7);
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bidloop_domain::port::MarketplaceError;
+use bidloop_domain::port::{MarketplaceError, MarketplaceRefusal};
 
 /// A method of the `Marketplace` port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,35 +41,34 @@ impl Fault {
         ))
     }
 
-    /// No connection comes about.
+    /// No connection is made.
     pub fn unreachable() -> Self {
         Self::Before(MarketplaceError::Unreachable(
             "scripted: no connection".to_owned(),
         ))
     }
 
-    /// A passing 503 without `Retry-After`.
+    /// The marketplace cannot carry the call out now, and does not say for how long.
     pub fn unavailable() -> Self {
-        Self::passing(503, None)
+        Self::try_later(None)
     }
 
-    /// A passing fault.
-    pub fn passing(status: u16, retry_after: Option<Duration>) -> Self {
-        Self::Before(MarketplaceError::Passing {
-            status,
+    /// The marketplace cannot carry the call out now.
+    pub fn try_later(retry_after: Option<Duration>) -> Self {
+        Self::Before(MarketplaceError::TryLater {
             retry_after,
             message: "scripted".to_owned(),
         })
     }
 
-    /// 401.
+    /// The token is not valid.
     pub fn invalid_token() -> Self {
         Self::Before(MarketplaceError::InvalidToken)
     }
 
     /// A refusal for good.
-    pub fn refused(status: u16, code: &str) -> Self {
-        Self::Before(refusal(status, code, None))
+    pub fn refused(refusal: MarketplaceRefusal) -> Self {
+        Self::Before(refused(refusal))
     }
 
     /// An answer that departs from the protocol, and the call was not carried out.
@@ -83,12 +82,7 @@ impl Fault {
     }
 }
 
-pub(super) fn refusal(status: u16, code: &str, proposal_id: Option<String>) -> MarketplaceError {
-    let message = format!("the marketplace says {code}");
-    MarketplaceError::Refused {
-        status,
-        code: code.to_owned(),
-        message,
-        proposal_id,
-    }
+pub(super) fn refused(refusal: MarketplaceRefusal) -> MarketplaceError {
+    let message = format!("the marketplace says {refusal:?}");
+    MarketplaceError::Refused { refusal, message }
 }

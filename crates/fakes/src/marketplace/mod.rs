@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use bidloop_domain::bidding::{LiveJobState, LiveJobStatus};
-use bidloop_domain::model::{BidId, Connects, JobId, JobPost, Proposal};
+use bidloop_domain::model::{BidId, Connects, JobId, JobPost, MarketplaceToken, Proposal};
 use bidloop_domain::port::{Clock, FeedEntry, LiveAccount, LiveJob, MarketplaceError, SubmittedProposal};
 use bytes::Bytes;
 
@@ -27,8 +27,9 @@ use crate::locked;
 /// Scripted faults are used up in order, one a call.
 ///
 /// ```
-/// use bidloop_domain::bidding::{Terms, TermsKind};
-/// use bidloop_domain::model::{BidId, Connects, CoverLetter, Proposal, Timestamp, UsdCents};
+/// use bidloop_domain::model::{
+///     BidId, Connects, CoverLetter, MarketplaceToken, Proposal, Terms, PaymentKind, Timestamp, UsdCents,
+/// };
 /// use bidloop_domain::port::{Marketplace, MarketplaceError};
 /// use bidloop_fakes::{Call, FakeAccount, FakeMarketplace, Fault, SimulatedClock};
 /// use std::sync::Arc;
@@ -45,7 +46,7 @@ use crate::locked;
 ///     job_id,
 ///     cover_letter: CoverLetter::parse("Hello".to_owned()).unwrap(),
 ///     answers: Vec::new(),
-///     terms: Terms { kind: TermsKind::Hourly, amount: UsdCents::from_cents(5_000) },
+///     terms: Terms { kind: PaymentKind::Hourly, amount: UsdCents::from_cents(5_000) },
 ///     boost_connects: Connects::ZERO,
 ///     required_connects: FakeMarketplace::REQUIRED_CONNECTS,
 ///     attachments: Vec::new(),
@@ -55,12 +56,13 @@ use crate::locked;
 /// let key = BidId(uuid::Uuid::from_u128(1));
 ///
 /// marketplace.script(Call::Submit, Fault::no_answer_after_commit());
-/// let lost = marketplace.submit("token_1", key, &proposal).await;
+/// let token = MarketplaceToken::parse("token_1").unwrap();
+/// let lost = marketplace.submit(&token, key, &proposal).await;
 /// assert!(matches!(lost, Err(MarketplaceError::NoAnswer(_))));
-/// marketplace.submit("token_1", key, &proposal).await.unwrap();
+/// marketplace.submit(&token, key, &proposal).await.unwrap();
 ///
 /// assert_eq!(marketplace.proposals().len(), 1);
-/// assert_eq!(marketplace.account("token_1").await.unwrap().connects_balance, Connects::new(8));
+/// assert_eq!(marketplace.account(&token).await.unwrap().connects_balance, Connects::new(8));
 /// # });
 /// ```
 #[derive(Debug)]
@@ -245,7 +247,9 @@ impl FakeMarketplace {
 }
 
 impl Market {
-    fn account(&mut self, token: &str) -> Result<&mut FakeAccount, MarketplaceError> {
-        self.accounts.get_mut(token).ok_or(MarketplaceError::InvalidToken)
+    fn account(&mut self, token: &MarketplaceToken) -> Result<&mut FakeAccount, MarketplaceError> {
+        self.accounts
+            .get_mut(token.expose())
+            .ok_or(MarketplaceError::InvalidToken)
     }
 }

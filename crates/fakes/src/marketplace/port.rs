@@ -2,14 +2,15 @@
 
 use async_trait::async_trait;
 use bidloop_domain::bidding::LiveJobStatus;
-use bidloop_domain::model::{BidId, Connects, JobId, Proposal, Timestamp};
+use bidloop_domain::model::{BidId, Connects, JobId, MarketplaceToken, Proposal, Timestamp};
 use bidloop_domain::port::{
-    FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, SubmittedProposal,
+    FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, MarketplaceRefusal,
+    SubmittedProposal,
 };
 use bytes::BytesMut;
 use futures::TryStreamExt;
 
-use super::fault::refusal;
+use super::fault::refused;
 use super::{Call, FakeMarketplace, Fault, Market, ReceivedFile, ReceivedProposal};
 use crate::locked;
 
@@ -22,22 +23,22 @@ impl Marketplace for FakeMarketplace {
         self.call(Call::Feed, |market| market.page(cursor, limit))
     }
 
-    async fn job(&self, token: &str, id: &JobId) -> Result<LiveJob, MarketplaceError> {
+    async fn job(&self, token: &MarketplaceToken, id: &JobId) -> Result<LiveJob, MarketplaceError> {
         self.call(Call::Job, |market| {
             market.account(token)?;
             market
                 .jobs
                 .get(id)
                 .cloned()
-                .ok_or_else(|| refusal(404, "not_found", None))
+                .ok_or_else(|| refused(MarketplaceRefusal::NotFound))
         })
     }
 
-    async fn account(&self, token: &str) -> Result<LiveAccount, MarketplaceError> {
+    async fn account(&self, token: &MarketplaceToken) -> Result<LiveAccount, MarketplaceError> {
         self.call(Call::Account, |market| Ok(market.account(token)?.live()))
     }
 
-    async fn upload(&self, token: &str, file: FileUpload) -> Result<String, MarketplaceError> {
+    async fn upload(&self, token: &MarketplaceToken, file: FileUpload) -> Result<String, MarketplaceError> {
         let content: BytesMut = file
             .content
             .try_collect()
@@ -59,7 +60,7 @@ impl Marketplace for FakeMarketplace {
 
     async fn submit(
         &self,
-        token: &str,
+        token: &MarketplaceToken,
         key: BidId,
         proposal: &Proposal,
     ) -> Result<SubmittedProposal, MarketplaceError> {
@@ -97,7 +98,7 @@ impl Market {
                 .parse::<usize>()
                 .ok()
                 .filter(|place| *place <= self.feed.len())
-                .ok_or_else(|| refusal(400, "invalid_cursor", None))?,
+                .ok_or_else(|| refused(MarketplaceRefusal::Invalid))?,
         };
         let end = self
             .feed
@@ -112,7 +113,7 @@ impl Market {
 
     fn submit(
         &mut self,
-        token: &str,
+        token: &MarketplaceToken,
         key: BidId,
         proposal: &Proposal,
         now: Timestamp,
@@ -152,7 +153,7 @@ impl Market {
     /// What the proposal costs, if the marketplace takes it.
     fn price(
         &mut self,
-        token: &str,
+        token: &MarketplaceToken,
         account_id: &str,
         proposal: &Proposal,
     ) -> Result<Connects, MarketplaceError> {
@@ -161,25 +162,23 @@ impl Market {
             .iter()
             .find(|known| known.account_id == account_id && known.proposal.job_id == proposal.job_id);
         if let Some(known) = applied {
-            return Err(refusal(
-                409,
-                "already_applied",
-                Some(known.answer.proposal_id.clone()),
-            ));
+            return Err(refused(MarketplaceRefusal::AlreadyApplied {
+                proposal_id: Some(known.answer.proposal_id.clone()),
+            }));
         }
         let job = self
             .jobs
             .get(&proposal.job_id)
-            .ok_or_else(|| refusal(422, "job_closed", None))?;
+            .ok_or_else(|| refused(MarketplaceRefusal::JobClosed))?;
         if job.state.status == LiveJobStatus::Closed {
-            return Err(refusal(422, "job_closed", None));
+            return Err(refused(MarketplaceRefusal::JobClosed));
         }
         if !job.state.warnings.is_empty() && !proposal.accept_warnings {
-            return Err(refusal(422, "job_warning", None));
+            return Err(refused(MarketplaceRefusal::JobWarning));
         }
         let price = job.state.required_connects.plus(proposal.boost_connects);
         if self.account(token)?.connects_balance < price {
-            return Err(refusal(402, "insufficient_connects", None));
+            return Err(refused(MarketplaceRefusal::InsufficientConnects));
         }
         Ok(price)
     }

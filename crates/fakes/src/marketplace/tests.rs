@@ -2,18 +2,20 @@
 
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus, Terms, TermsKind};
 use bidloop_domain::model::{CoverLetter, Timestamp, UsdCents};
-use bidloop_domain::port::Marketplace;
+use bidloop_domain::port::{Marketplace, MarketplaceRefusal};
 use futures::executor::block_on;
 use uuid::Uuid;
 
 use super::*;
 use crate::SimulatedClock;
 
-const TOKEN: &str = "token_1";
+fn token() -> MarketplaceToken {
+    MarketplaceToken::parse("token_1").unwrap()
+}
 
 fn marketplace() -> (FakeMarketplace, JobId) {
     let marketplace = FakeMarketplace::new(Arc::new(SimulatedClock::at(Timestamp::from_seconds(9))));
-    marketplace.put_account(TOKEN, FakeAccount::new("jane"));
+    marketplace.put_account(token().expose(), FakeAccount::new("jane"));
     let job = publish(&marketplace, "1");
     (marketplace, job)
 }
@@ -46,12 +48,12 @@ fn submit(
     key: u128,
     proposal: &Proposal,
 ) -> Result<SubmittedProposal, MarketplaceError> {
-    block_on(marketplace.submit(TOKEN, BidId(Uuid::from_u128(key)), proposal))
+    block_on(marketplace.submit(&token(), BidId(Uuid::from_u128(key)), proposal))
 }
 
-fn code(answer: Result<SubmittedProposal, MarketplaceError>) -> String {
+fn refusal(answer: Result<SubmittedProposal, MarketplaceError>) -> MarketplaceRefusal {
     match answer {
-        Err(MarketplaceError::Refused { code, .. }) => code,
+        Err(MarketplaceError::Refused { refusal, .. }) => refusal,
         other => panic!("not refused: {other:?}"),
     }
 }
@@ -70,7 +72,7 @@ fn a_repeated_key_gives_the_same_answer_and_has_no_further_effect() {
     submit(&marketplace, 1, &proposal(&job, 4)).unwrap();
     assert!(marketplace.proposals()[0].repeated_with_changes);
     assert_eq!(
-        block_on(marketplace.account(TOKEN)).unwrap().connects_balance,
+        block_on(marketplace.account(&token())).unwrap().connects_balance,
         Connects::new(98)
     );
 }
@@ -80,10 +82,11 @@ fn an_account_has_one_proposal_a_job() {
     let (marketplace, job) = marketplace();
     let first = submit(&marketplace, 1, &proposal(&job, 0)).unwrap();
     let second = submit(&marketplace, 2, &proposal(&job, 0));
-    assert!(matches!(
-        second,
-        Err(MarketplaceError::Refused { status: 409, proposal_id: Some(id), .. }) if id == first.proposal_id
-    ));
+    let proposal_id = Some(first.proposal_id);
+    assert_eq!(
+        refusal(second),
+        MarketplaceRefusal::AlreadyApplied { proposal_id }
+    );
 }
 
 #[test]
@@ -94,7 +97,7 @@ fn a_boost_costs_connects_and_stands_on_the_job_among_the_best_four() {
     });
     let taken = submit(&marketplace, 1, &proposal(&job, 6)).unwrap();
     assert_eq!(taken.connects_spent, Connects::new(8));
-    let live = block_on(marketplace.job(TOKEN, &job)).unwrap();
+    let live = block_on(marketplace.job(&token(), &job)).unwrap();
     assert_eq!(live.state.boosts, [9, 7, 6, 5].map(Connects::new));
 }
 
@@ -102,18 +105,20 @@ fn a_boost_costs_connects_and_stands_on_the_job_among_the_best_four() {
 fn closed_jobs_warnings_and_empty_accounts_refuse_a_proposal() {
     let (marketplace, job) = marketplace();
     assert_eq!(
-        code(submit(&marketplace, 1, &proposal(&job, 99))),
-        "insufficient_connects"
+        refusal(submit(&marketplace, 1, &proposal(&job, 99))),
+        MarketplaceRefusal::InsufficientConnects
     );
     let warning = JobWarning {
         code: "odd".to_owned(),
         message: "Odd.".to_owned(),
     };
     marketplace.edit_job(&job, |live| live.state.warnings.push(warning));
-    assert_eq!(code(submit(&marketplace, 1, &proposal(&job, 0))), "job_warning");
+    let refused = refusal(submit(&marketplace, 1, &proposal(&job, 0)));
+    assert_eq!(refused, MarketplaceRefusal::JobWarning);
     marketplace.edit_job(&job, |live| live.state.status = LiveJobStatus::Closed);
-    assert_eq!(code(submit(&marketplace, 1, &proposal(&job, 0))), "job_closed");
-    marketplace.revoke_token(TOKEN);
+    let refused = refusal(submit(&marketplace, 1, &proposal(&job, 0)));
+    assert_eq!(refused, MarketplaceRefusal::JobClosed);
+    marketplace.revoke_token(token().expose());
     assert_eq!(
         submit(&marketplace, 1, &proposal(&job, 0)),
         Err(MarketplaceError::InvalidToken)
@@ -153,6 +158,9 @@ fn the_feed_is_read_page_by_page_strictly_after_the_cursor() {
     let refused = block_on(marketplace.feed(Some("elsewhere"), 2));
     assert!(matches!(
         refused,
-        Err(MarketplaceError::Refused { status: 400, .. })
+        Err(MarketplaceError::Refused {
+            refusal: MarketplaceRefusal::Invalid,
+            ..
+        })
     ));
 }

@@ -2,19 +2,19 @@
 
 use async_trait::async_trait;
 use bidloop_domain::model::{Activity, Timestamp};
-use bidloop_domain::port::{AutomaticBid, AutomaticBidStore, StoreError};
+use bidloop_domain::port::{AutomaticBidIntent, AutomaticBidStore, LeaseOwner, StoreError};
 
 use super::{Lease, MemoryStore, count, length};
 
 #[async_trait]
 impl AutomaticBidStore for MemoryStore {
-    async fn claim_automatic(
+    async fn claim(
         &self,
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         lease_until: Timestamp,
         limit: u32,
-    ) -> Result<Vec<AutomaticBid>, StoreError> {
+    ) -> Result<Vec<AutomaticBidIntent>, StoreError> {
         let mut state = self.state()?;
         Ok(state
             .intents
@@ -28,9 +28,9 @@ impl AutomaticBidStore for MemoryStore {
             .collect())
     }
 
-    async fn settle_automatic(
+    async fn complete(
         &self,
-        intent: &AutomaticBid,
+        intent: &AutomaticBidIntent,
         activity: Option<&Activity>,
     ) -> Result<(), StoreError> {
         let mut state = self.state()?;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, Actor, DeliveryState, DeliveryTarget, EndpointId, EventKind,
-    OrganizationId, Timestamp,
+    Activity, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, OrganizationId, Timestamp,
 };
-use bidloop_domain::port::{BegunDelivery, DeliveryEnd, DeliveryStore, PendingDelivery, StoreError};
-use serde_json::json;
+use bidloop_domain::port::{
+    ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery, StoreError,
+};
 
 use super::{Delivery, Lease, MemoryStore, State, count, length};
 
@@ -51,52 +51,50 @@ impl DeliveryStore for MemoryStore {
             .collect())
     }
 
-    async fn begin(
+    async fn claim(
         &self,
         deliveries: &[PendingDelivery],
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         deadline: Timestamp,
-    ) -> Result<Vec<BegunDelivery>, StoreError> {
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let mut state = self.state()?;
-        let mut begun = Vec::new();
+        let mut claimed = Vec::new();
         for asked in deliveries {
             let Some(place) = state.pending_place(asked) else {
                 continue;
             };
             match state.target(place, now) {
                 Some(target) => {
-                    begun.push(state.begun(place, target)?);
+                    claimed.push(state.claimed_delivery(place, target)?);
                     let delivery = &mut state.deliveries[place];
                     delivery.state = DeliveryState::Sending;
                     delivery.sender = Some(Lease::new(owner, deadline));
                 }
-                None => state.fail(
-                    place,
-                    "endpoint_removed",
-                    "The endpoint was removed or switched off.",
-                    now,
-                ),
+                None => state.fail(place, &DeliveryOutcome::EndpointRemoved, now),
             }
         }
-        Ok(begun)
+        Ok(claimed)
     }
 
-    async fn finish(&self, end: &DeliveryEnd, owner: &str, activity: &Activity) -> Result<bool, StoreError> {
+    async fn finish(
+        &self,
+        organization: &OrganizationId,
+        delivery: DeliveryId,
+        outcome: &DeliveryOutcome,
+        owner: &LeaseOwner,
+        activity: &Activity,
+    ) -> Result<bool, StoreError> {
         let mut state = self.state()?;
-        let Some(place) = state.delivery_index.get(&end.id).copied() else {
+        let Some(place) = state.delivery_index.get(&delivery).copied() else {
             return Ok(false);
         };
         let delivery = &mut state.deliveries[place];
-        let is_owners = delivery.organization_id == end.organization_id
-            && delivery
-                .sender
-                .as_ref()
-                .is_some_and(|sender| sender.owner == owner);
-        if !is_owners {
+        let sender = delivery.sender.as_ref();
+        if delivery.organization_id != *organization || sender.is_none_or(|sender| sender.owner != *owner) {
             return Ok(false);
         }
-        delivery.state = if end.delivered {
+        delivery.state = if outcome.is_delivered() {
             DeliveryState::Delivered
         } else {
             DeliveryState::Failed
@@ -116,12 +114,7 @@ impl DeliveryStore for MemoryStore {
             .map(|(place, _)| place)
             .collect();
         for place in &overdue {
-            state.fail(
-                *place,
-                "interrupted",
-                "The service stopped while it was sending.",
-                now,
-            );
+            state.fail(*place, &DeliveryOutcome::Interrupted, now);
         }
         Ok(count(overdue.len()))
     }
@@ -166,14 +159,14 @@ impl State {
         })
     }
 
-    fn begun(&self, place: usize, target: DeliveryTarget) -> Result<BegunDelivery, StoreError> {
+    fn claimed_delivery(&self, place: usize, target: DeliveryTarget) -> Result<ClaimedDelivery, StoreError> {
         let delivery = &self.deliveries[place];
         let campaign = self.campaign(&delivery.organization_id, &delivery.campaign_id);
         let lead = match delivery.payload.kind() {
             EventKind::JobNew => self.leads.get(&delivery.lead_id),
             EventKind::BidComplete => None,
         };
-        Ok(BegunDelivery {
+        Ok(ClaimedDelivery {
             organization_id: delivery.organization_id.clone(),
             id: delivery.id,
             campaign_id: delivery.campaign_id.clone(),
@@ -186,35 +179,24 @@ impl State {
         })
     }
 
-    /// Fails a delivery that was not answered, with its Activity.
-    fn fail(&mut self, place: usize, reason: &str, message: &str, at: Timestamp) {
+    /// Ends a delivery that was not sent or not answered, with its Activity.
+    fn fail(&mut self, place: usize, outcome: &DeliveryOutcome, at: Timestamp) {
         let delivery = &mut self.deliveries[place];
         delivery.state = DeliveryState::Failed;
         delivery.sender = None;
-        let details = json!({
-            "deliveryId": delivery.id,
-            "event": delivery.payload.kind(),
-            "endpointId": delivery.endpoint_id,
-            "url": delivery.url,
-            "responseStatus": null,
-            "durationMs": null,
-            "responseBody": "",
-            "reason": reason,
-        });
-        let activity = Activity {
-            id: ActivityId::of_delivery(delivery.id),
-            at,
-            organization_id: delivery.organization_id.clone(),
-            campaign_id: Some(delivery.campaign_id.clone()),
-            lead_id: Some(delivery.lead_id.clone()),
-            kind: ActivityKind::Delivery,
-            actor: Actor::service(),
-            outcome: "failed".to_owned(),
-            http_status: None,
+        let organization = self.organizations.get(&delivery.organization_id);
+        let webhook = organization.and_then(|organization| organization.webhooks.get(&delivery.endpoint_id));
+        let facts = DeliveryFacts {
+            organization_id: &delivery.organization_id,
+            campaign_id: &delivery.campaign_id,
+            lead_id: &delivery.lead_id,
+            id: delivery.id,
+            event: delivery.payload.kind(),
             dry_run: delivery.payload.is_dry_run(),
-            message: message.to_owned(),
-            details: details.as_object().cloned().unwrap_or_default(),
+            endpoint_id: &delivery.endpoint_id,
+            url: webhook.map_or("", |webhook| &webhook.endpoint.url),
         };
+        let activity = facts.activity(outcome, at);
         self.record_activity(&activity);
     }
 }

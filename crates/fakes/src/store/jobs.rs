@@ -8,7 +8,7 @@ use bidloop_domain::model::{
     Timestamp, action_on_match,
 };
 use bidloop_domain::port::{
-    AutomaticBid, FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision,
+    AutomaticBidIntent, FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision,
     StoreError, StoredFilter,
 };
 
@@ -210,7 +210,7 @@ impl State {
             }
             CampaignAction::BidByTemplate => {
                 let lead_id = self.materialize(organization_id, campaign_id, &job.id, created_at);
-                let intent = AutomaticBid {
+                let intent = AutomaticBidIntent {
                     organization_id: organization_id.clone(),
                     campaign_id: campaign_id.clone(),
                     lead_id,

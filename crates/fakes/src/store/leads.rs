@@ -4,8 +4,9 @@ use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{
-    AccountSummary, Activity, BidRecord, BiddingConfig, Campaign, CampaignId, Connects, FrozenAttachment,
-    LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, QueuedBid, Subscription, Timestamp,
+    AccountSummary, Activity, BidOutcome, BidRecord, BiddingConfig, Campaign, CampaignId, Connects,
+    FrozenAttachment, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, QueuedBid,
+    Subscription, Timestamp,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,
@@ -50,6 +51,14 @@ impl LeadStore for MemoryStore {
             campaign_name,
             leads,
         }))
+    }
+
+    async fn campaign_exists(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError> {
+        Ok(self.state()?.campaign(organization, campaign).is_some())
     }
 
     async fn find(
@@ -150,7 +159,7 @@ impl LeadStore for MemoryStore {
             period_start: period.start,
             next_attempt: bid.queued_at,
             lease: None,
-            end: None,
+            outcome: None,
         };
         let place = state.bids.len();
         state.bids.push(accepted);
@@ -338,7 +347,7 @@ fn frozen_of_campaign(file: &bidloop_domain::model::CampaignAttachment) -> Froze
 }
 
 fn bid_record(bid: &Bid) -> BidRecord {
-    let end = bid.end.as_ref();
+    let outcome = bid.outcome.as_ref();
     BidRecord {
         id: bid.queued.id,
         account_id: bid.queued.account_id.clone(),
@@ -350,9 +359,9 @@ fn bid_record(bid: &Bid) -> BidRecord {
         proposal: bid.queued.proposal.clone(),
         config: bid.queued.config.clone(),
         attachments: bid.queued.attachments.clone(),
-        reason: end.and_then(|end| end.reason.clone()),
-        proposal_id: end.and_then(|end| end.proposal_id.clone()),
-        submitted_at: end.and_then(|end| end.submitted_at),
-        connects_spent: end.map_or(Connects::ZERO, |end| end.connects_spent),
+        reason: outcome.and_then(BidOutcome::reason).cloned(),
+        proposal_id: outcome.and_then(BidOutcome::proposal_id).map(str::to_owned),
+        submitted_at: outcome.and_then(BidOutcome::submitted_at),
+        connects_spent: outcome.map_or(Connects::ZERO, BidOutcome::connects_spent),
     }
 }

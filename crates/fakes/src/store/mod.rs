@@ -19,13 +19,13 @@ use std::sync::{Mutex, MutexGuard};
 
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
-    AccountId, Activity, ActivityId, BidEnd, BidId, CampaignId, DeliveryId, DeliveryState, EndpointId,
+    AccountId, Activity, ActivityId, BidId, BidOutcome, CampaignId, DeliveryId, DeliveryState, EndpointId,
     EventPayload, FilterId, JobId, Lead, LeadId, LeadStatus, LeadWithJob, NewEvent, OrganizationId,
     QueuedBid, Timestamp, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
-    AccountReading, AccountRecord, AutomaticBid, CampaignRecord, NewAttachment, OrganizationRecord,
-    StoreError, WebhookRecord,
+    AccountReading, AccountRecord, AutomaticBidIntent, CampaignRecord, LeaseOwner, NewAttachment,
+    OrganizationRecord, StoreError, WebhookRecord,
 };
 
 /// All store ports in memory, held to the contracts that the databases are held to.
@@ -169,19 +169,19 @@ struct Bid {
     period_start: Timestamp,
     next_attempt: Timestamp,
     lease: Option<Lease>,
-    end: Option<BidEnd>,
+    outcome: Option<BidOutcome>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Lease {
-    owner: String,
+    owner: LeaseOwner,
     until: Timestamp,
 }
 
 impl Lease {
-    fn new(owner: &str, until: Timestamp) -> Self {
+    fn new(owner: &LeaseOwner, until: Timestamp) -> Self {
         Self {
-            owner: owner.to_owned(),
+            owner: owner.clone(),
             until,
         }
     }
@@ -196,7 +196,6 @@ struct Delivery {
     organization_id: OrganizationId,
     id: DeliveryId,
     endpoint_id: EndpointId,
-    url: String,
     campaign_id: CampaignId,
     lead_id: LeadId,
     payload: EventPayload,
@@ -208,7 +207,7 @@ struct Delivery {
 
 #[derive(Debug, Clone)]
 struct Intent {
-    intent: AutomaticBid,
+    intent: AutomaticBidIntent,
     lease: Option<Lease>,
 }
 
@@ -287,7 +286,7 @@ impl State {
         }
     }
 
-    /// Queues the event's deliveries, one a receiver; those that are known already are passed over. Answers how
+    /// Queues the event's deliveries, one a receiver; those that are known already are passed over. Returns how
     /// many are new.
     fn queue_event(&mut self, event: &NewEvent, at: Timestamp) -> u64 {
         let Some(organization) = self.organizations.get(&event.organization_id) else {
@@ -309,7 +308,6 @@ impl State {
                 organization_id: event.organization_id.clone(),
                 id,
                 endpoint_id: endpoint.id.clone(),
-                url: endpoint.url.clone(),
                 campaign_id: event.campaign_id.clone(),
                 lead_id: event.lead_id.clone(),
                 payload: event.payload.clone(),

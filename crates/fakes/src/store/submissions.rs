@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{AccountId, BidId, LeadStatus, OrganizationId, Proposal, Timestamp};
-use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, StoreError, SubmissionStore};
+use bidloop_domain::model::{
+    AccountId, BidId, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Timestamp,
+};
+use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore};
 
 use super::{Bid, Lease, MemoryStore, State, count, length};
 
@@ -12,7 +14,7 @@ use super::{Bid, Lease, MemoryStore, State, count, length};
 impl SubmissionStore for MemoryStore {
     async fn claim(
         &self,
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         lease_until: Timestamp,
         limit: u32,
@@ -30,7 +32,7 @@ impl SubmissionStore for MemoryStore {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         lease_until: Timestamp,
     ) -> Result<bool, StoreError> {
         let mut state = self.state()?;
@@ -45,7 +47,7 @@ impl SubmissionStore for MemoryStore {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         proposal: &Proposal,
     ) -> Result<bool, StoreError> {
         let mut state = self.state()?;
@@ -61,7 +63,7 @@ impl SubmissionStore for MemoryStore {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         next_attempt: Timestamp,
         answer_outstanding: bool,
     ) -> Result<bool, StoreError> {
@@ -80,8 +82,8 @@ impl SubmissionStore for MemoryStore {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
-        refused_token: &str,
+        owner: &LeaseOwner,
+        refused_token: &MarketplaceToken,
     ) -> Result<bool, StoreError> {
         let mut state = self.state()?;
         let Some(held) = state.held(organization, bid, owner) else {
@@ -93,21 +95,21 @@ impl SubmissionStore for MemoryStore {
         Ok(true)
     }
 
-    async fn finish(&self, finish: &FinishBid, owner: &str) -> Result<bool, StoreError> {
+    async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
         let mut state = self.state()?;
         let Some(held) = state.held(&finish.organization_id, finish.bid_id, owner) else {
             return Ok(false);
         };
-        held.status = finish.end.status;
-        held.end = Some(finish.end.clone());
+        held.status = finish.outcome.status();
+        held.outcome = Some(finish.outcome.clone());
         held.queued.answer_outstanding = false;
         held.lease = None;
         let (lead, account) = (held.queued.lead_id.clone(), held.queued.account_id.clone());
         if let Some(entry) = state.leads.get_mut(&lead) {
-            entry.lead.status = finish.end.status;
-            entry.lead.reason.clone_from(&finish.end.reason);
-            if finish.end.proposal_id.is_some() {
-                entry.lead.proposal_id.clone_from(&finish.end.proposal_id);
+            entry.lead.status = finish.outcome.status();
+            entry.lead.reason = finish.outcome.reason().cloned();
+            if let Some(proposal_id) = finish.outcome.proposal_id() {
+                entry.lead.proposal_id = Some(proposal_id.to_owned());
             }
         }
         if let Some(refused_token) = &finish.refused_token {
@@ -126,7 +128,13 @@ impl SubmissionStore for MemoryStore {
     ) -> Result<(), StoreError> {
         let mut state = self.state()?;
         let organization = state.organizations.get_mut(organization);
-        if let Some(account) = organization.and_then(|organization| organization.accounts.get_mut(account)) {
+        let account = organization.and_then(|organization| organization.accounts.get_mut(account));
+        if let Some(account) = account
+            && account
+                .reading
+                .as_ref()
+                .is_none_or(|known| known.at <= reading.at)
+        {
             account.reading = Some(reading.clone());
         }
         Ok(())
@@ -159,7 +167,7 @@ impl State {
             .map(|(_, bid)| account_of(bid))
             .collect();
         let mut due: Vec<(Timestamp, usize)> = queued()
-            .filter(|(_, bid)| bid.next_attempt <= now && self.may_be_worked_on(bid, now))
+            .filter(|(_, bid)| self.is_due(bid, now))
             .map(|(place, bid)| (bid.next_attempt, place))
             .collect();
         due.sort_unstable();
@@ -169,20 +177,21 @@ impl State {
             .collect()
     }
 
-    /// Whether the bid's account is connected, or the bid can be ended without it.
-    fn may_be_worked_on(&self, bid: &Bid, now: Timestamp) -> bool {
+    /// Whether the bid can be tried, or be ended without its account.
+    fn is_due(&self, bid: &Bid, now: Timestamp) -> bool {
         let account = self.account(&bid.queued.organization_id, &bid.queued.account_id);
-        account.is_some_and(|account| account.record.connected)
+        let connected = account.is_some_and(|account| account.record.connected);
+        (bid.next_attempt <= now && connected)
             || (bid.queued.deadline <= now && !bid.queued.answer_outstanding)
     }
 
-    fn claimed(&self, place: usize, owner: &str) -> Result<ClaimedBid, StoreError> {
+    fn claimed(&self, place: usize, owner: &LeaseOwner) -> Result<ClaimedBid, StoreError> {
         let bid = &self.bids[place];
         let account = self.account(&bid.queued.organization_id, &bid.queued.account_id);
         Ok(ClaimedBid {
             bid: bid.queued.clone(),
-            owner: owner.to_owned(),
-            token: account.map(|account| account.record.token.clone()),
+            owner: owner.clone(),
+            token: account.map(|account| MarketplaceToken::unchecked(account.record.token.clone())),
             job_taken: self.job_is_taken(place),
             job_json: self.job_json(&bid.queued.job_id)?,
         })
@@ -204,19 +213,24 @@ impl State {
     }
 
     /// The bid, if it is queued and under `owner`'s lease.
-    fn held(&mut self, organization: &OrganizationId, bid: BidId, owner: &str) -> Option<&mut Bid> {
+    fn held(&mut self, organization: &OrganizationId, bid: BidId, owner: &LeaseOwner) -> Option<&mut Bid> {
         let place = *self.bid_index.get(&bid)?;
         self.bids.get_mut(place).filter(|bid| {
             &bid.queued.organization_id == organization
                 && bid.status == LeadStatus::Queued
-                && bid.lease.as_ref().is_some_and(|lease| lease.owner == owner)
+                && bid.lease.as_ref().is_some_and(|lease| lease.owner == *owner)
         })
     }
 
-    fn disconnect(&mut self, organization: &OrganizationId, account: &AccountId, refused_token: &str) {
+    fn disconnect(
+        &mut self,
+        organization: &OrganizationId,
+        account: &AccountId,
+        refused_token: &MarketplaceToken,
+    ) {
         let organization = self.organizations.get_mut(organization);
         if let Some(account) = organization.and_then(|organization| organization.accounts.get_mut(account))
-            && account.record.token == refused_token
+            && account.record.token == refused_token.expose()
         {
             account.record.connected = false;
         }

@@ -3,7 +3,7 @@
 use actix_web::body::SizedStream;
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
-use bidloop_domain::use_case::{ListedLeads, PageRequest};
+use bidloop_domain::use_case::{LeadError, ListedLeads, MAX_PAGE};
 use bytes::Bytes;
 use futures::stream;
 use url::form_urlencoded;
@@ -12,6 +12,9 @@ use super::path_ids;
 use crate::HttpApi;
 use crate::errors::Refusal;
 use crate::openapi::schemas;
+
+/// The largest offset that is used; beyond any list.
+const MAX_OFFSET: i128 = i64::MAX as i128;
 
 /// List a campaign's leads, newest first.
 ///
@@ -41,23 +44,47 @@ pub(crate) async fn list_leads(request: HttpRequest, api: web::Data<HttpApi>) ->
 
 async fn page(request: &HttpRequest, api: &HttpApi) -> Result<ListedLeads, Refusal> {
     let caller = api.authenticate(request).await?;
-    let campaign = path_ids::campaign(request).ok_or_else(Refusal::campaign_unknown)?;
-    let page = page_request(request.query_string());
+    let campaign = path_ids::campaign(request).ok_or(LeadError::CampaignUnknown)?;
+    let (offset, limit) = offset_and_limit(request.query_string());
     let list = api.list_leads.clone();
     let listed = api
-        .run(async move { list.execute(&caller, &campaign, page).await })
+        .run(async move {
+            list.execute(&caller.organization_id, &campaign, offset, limit)
+                .await
+        })
         .await?;
     Ok(listed?)
 }
 
-/// Reads the query without ever failing (decision A4); of a parameter that is repeated, the first counts.
-fn page_request(query: &str) -> PageRequest {
+/// Reads the query without ever failing (decision A4): a value below the minimum is raised to it, one above the maximum
+/// lowered to it, one that is no integer replaced by the default. Of a parameter that is repeated, the first counts.
+fn offset_and_limit(query: &str) -> (u64, u32) {
     let parameter = |wanted: &str| {
         form_urlencoded::parse(query.as_bytes())
             .find(|(name, _)| name == wanted)
-            .map(|(_, value)| value)
+            .and_then(|(_, value)| integer(&value))
     };
-    PageRequest::from_query(parameter("offset").as_deref(), parameter("limit").as_deref())
+    let offset = parameter("offset").map_or(0, |offset| offset.clamp(0, MAX_OFFSET));
+    let max = i128::from(MAX_PAGE);
+    let limit = parameter("limit").map_or(max, |limit| limit.clamp(1, max));
+    (
+        u64::try_from(offset).unwrap_or(0),
+        u32::try_from(limit).unwrap_or(MAX_PAGE),
+    )
+}
+
+/// An integer of any length; beyond `i128` it saturates.
+fn integer(text: &str) -> Option<i128> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let bound = if text.starts_with('-') {
+        i128::MIN
+    } else {
+        i128::MAX
+    };
+    Some(text.parse().unwrap_or(bound))
 }
 
 /// `LeadPage`: the leads' bytes as they are, one after the other, without a copy of the page as a whole.
@@ -88,20 +115,23 @@ fn page_body(
 mod tests {
     use super::*;
 
-    fn used(query: &str) -> (u64, u32) {
-        let page = page_request(query);
-        (page.offset(), page.limit())
-    }
-
     #[test]
     fn no_query_is_an_error() {
-        assert_eq!(used(""), (0, 100));
-        assert_eq!(used("offset=20&limit=10"), (20, 10));
-        assert_eq!(used("offset=1&offset=2"), (1, 100), "the first counts");
-        assert_eq!(used("offset=%zz&limit=%ff"), (0, 100));
-        assert_eq!(used("&&==&offset&limit="), (0, 100));
-        assert_eq!(used("limit=0&offset=-1"), (0, 1));
-        assert_eq!(used("limit=1e2&offset=2.0"), (0, 100));
-        assert_eq!(used("%6Fffset=%35"), (5, 100), "percent-encoded is as good");
+        assert_eq!(offset_and_limit(""), (0, 100));
+        assert_eq!(offset_and_limit("offset=20&limit=10"), (20, 10));
+        assert_eq!(
+            offset_and_limit("offset=1&offset=2"),
+            (1, 100),
+            "the first counts"
+        );
+        assert_eq!(offset_and_limit("offset=%zz&limit=%ff"), (0, 100));
+        assert_eq!(offset_and_limit("&&==&offset&limit="), (0, 100));
+        assert_eq!(offset_and_limit("limit=0&offset=-1"), (0, 1));
+        assert_eq!(offset_and_limit("limit=1e2&offset=2.0"), (0, 100));
+        assert_eq!(
+            offset_and_limit("%6Fffset=%35"),
+            (5, 100),
+            "percent-encoded is as good"
+        );
     }
 }

@@ -16,11 +16,54 @@ pub(crate) use reject_lead::__path_reject_lead;
 pub(crate) use submit_bid::__path_submit_bid;
 pub(crate) use upload_attachments::__path_upload_attachments;
 
+use actix_web::HttpRequest;
 use bidloop_domain::model::{CampaignId, LeadId};
-use bidloop_domain::use_case::Caller;
+use bidloop_domain::use_case::{LeadError, Requester};
 use serde::Serialize;
 
-/// `LeadActionAck`: what a bid and a rejection are answered with.
+use crate::HttpApi;
+use crate::errors::{Refusal, http_status};
+use crate::request_body::check_declared_length;
+
+/// Who makes a request on which lead.
+struct LeadRequest {
+    requester: Requester,
+    campaign: CampaignId,
+    lead: LeadId,
+}
+
+impl LeadRequest {
+    /// Lets the caller in and reads the ids in the path. `limit_bytes`: the most bytes that the body may have.
+    async fn authenticate(request: &HttpRequest, api: &HttpApi, limit_bytes: u64) -> Result<Self, Refusal> {
+        let caller = api.authenticate(request).await?;
+        let Some(campaign) = path_ids::campaign(request) else {
+            check_declared_length(request.headers(), limit_bytes)?;
+            return Err(LeadError::CampaignUnknown.into());
+        };
+        Ok(Self {
+            requester: Requester {
+                actor: caller.actor(),
+                organization_id: caller.organization_id,
+                http_status: Some(http_status),
+            },
+            campaign,
+            lead: path_ids::lead(request),
+        })
+    }
+
+    /// What an accepted bid or rejection is answered with.
+    fn acknowledged(&self, dry_run: bool) -> LeadActionAck<'_> {
+        LeadActionAck {
+            success: true,
+            lead_id: &self.lead,
+            campaign_id: &self.campaign,
+            organization_id: self.requester.organization_id.as_str(),
+            dry_run: dry_run.then_some(true),
+        }
+    }
+}
+
+/// `LeadActionAck` of the specification.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LeadActionAck<'a> {
@@ -31,16 +74,4 @@ struct LeadActionAck<'a> {
     /// Present and true only for a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     dry_run: Option<bool>,
-}
-
-impl<'a> LeadActionAck<'a> {
-    fn new(caller: &'a Caller, campaign: &'a CampaignId, lead: &'a LeadId) -> Self {
-        Self {
-            success: true,
-            lead_id: lead,
-            campaign_id: campaign,
-            organization_id: caller.organization_id.as_str(),
-            dry_run: None,
-        }
-    }
 }

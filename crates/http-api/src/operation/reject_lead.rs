@@ -1,15 +1,15 @@
 //! `POST /v1/campaigns/{campaign_id}/leads/{lead_id}/reject` (specification, rejectLead).
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use bidloop_domain::use_case::RequestFault;
+use bidloop_domain::use_case::LeadError;
 use bytes::Bytes;
 
-use super::{LeadActionAck, path_ids};
+use super::LeadRequest;
 use crate::HttpApi;
 use crate::errors::Refusal;
 use crate::openapi::schemas;
 use crate::reject_body;
-use crate::request_body::{MAX_JSON_BYTES, RequestBody, check_declared_length, declares_no_body};
+use crate::request_body::{MAX_JSON_BYTES, RequestBody, declares_no_body};
 use crate::unread_body::answer_holding;
 
 /// Reject a lead, so that the service never bids on it.
@@ -38,36 +38,27 @@ pub(crate) async fn reject_lead(
     api: web::Data<HttpApi>,
 ) -> HttpResponse {
     let body = RequestBody::new(payload);
-    let response = match reject(&request, &body, &api).await {
-        Ok(response) => response,
-        Err(refusal) => refusal.into_response(),
-    };
-    answer_holding(body, response)
+    let answer = reject(&request, &body, &api).await;
+    answer_holding(body, answer)
 }
 
 async fn reject(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Result<HttpResponse, Refusal> {
-    let caller = api.authenticate(request).await?;
-    let Some(campaign) = path_ids::campaign(request) else {
-        check_declared_length(request.headers(), MAX_JSON_BYTES)?;
-        return Err(Refusal::campaign_unknown());
-    };
-    let lead = path_ids::lead(request);
+    let rejection = LeadRequest::authenticate(request, api, MAX_JSON_BYTES).await?;
     let read = read_body(request, body).await;
-    let rejecter = caller.clone();
     let reject = api.reject_lead.clone();
-    let (outcome, campaign, lead) = api
+    let (rejected, rejection) = api
         .run(async move {
             let reason = read.and_then(|bytes| reject_body::parse(&bytes));
-            let outcome = reject.execute(&rejecter, &campaign, &lead, reason).await;
-            (outcome, campaign, lead)
+            let rejected = reject.execute(&rejection.requester, &rejection.campaign, &rejection.lead, reason);
+            (rejected.await, rejection)
         })
         .await?;
-    outcome?;
-    Ok(HttpResponse::Ok().json(LeadActionAck::new(&caller, &campaign, &lead)))
+    rejected?;
+    Ok(HttpResponse::Ok().json(rejection.acknowledged(false)))
 }
 
 /// No body has no media type, whatever the head says of it.
-async fn read_body(request: &HttpRequest, body: &RequestBody) -> Result<Bytes, RequestFault> {
+async fn read_body(request: &HttpRequest, body: &RequestBody) -> Result<Bytes, LeadError> {
     if declares_no_body(request.headers()) {
         return Ok(Bytes::new());
     }

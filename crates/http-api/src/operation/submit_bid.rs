@@ -1,14 +1,13 @@
 //! `POST /v1/campaigns/{campaign_id}/leads/{lead_id}/bid` (specification, submitBid).
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use bidloop_domain::use_case::Bidder;
 
-use super::{LeadActionAck, path_ids};
+use super::LeadRequest;
 use crate::HttpApi;
 use crate::bid_body;
 use crate::errors::Refusal;
 use crate::openapi::schemas;
-use crate::request_body::{MAX_JSON_BYTES, RequestBody, check_declared_length};
+use crate::request_body::{MAX_JSON_BYTES, RequestBody};
 use crate::unread_body::answer_holding;
 
 /// Submit a bid on a lead, or try one as a dry run.
@@ -43,32 +42,20 @@ pub(crate) async fn submit_bid(
     api: web::Data<HttpApi>,
 ) -> HttpResponse {
     let body = RequestBody::new(payload);
-    let response = match submit(&request, &body, &api).await {
-        Ok(response) => response,
-        Err(refusal) => refusal.into_response(),
-    };
-    answer_holding(body, response)
+    let answer = submit(&request, &body, &api).await;
+    answer_holding(body, answer)
 }
 
 async fn submit(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Result<HttpResponse, Refusal> {
-    let caller = api.authenticate(request).await?;
-    let Some(campaign) = path_ids::campaign(request) else {
-        check_declared_length(request.headers(), MAX_JSON_BYTES)?;
-        return Err(Refusal::campaign_unknown());
-    };
-    let lead = path_ids::lead(request);
+    let bid = LeadRequest::authenticate(request, api, MAX_JSON_BYTES).await?;
     let read = body.read_json(request).await;
-    let bidder = Bidder::from(&caller);
     let submit = api.submit_bid.clone();
-    let (outcome, campaign, lead) = api
+    let (accepted, bid) = api
         .run(async move {
             let parsed = read.and_then(|bytes| bid_body::parse(&bytes));
-            let outcome = submit.execute(&bidder, &campaign, &lead, parsed).await;
-            (outcome, campaign, lead)
+            let accepted = submit.execute(&bid.requester, &bid.campaign, &bid.lead, parsed);
+            (accepted.await, bid)
         })
         .await?;
-    let accepted = outcome?;
-    let mut ack = LeadActionAck::new(&caller, &campaign, &lead);
-    ack.dry_run = accepted.dry_run.then_some(true);
-    Ok(HttpResponse::Ok().json(ack))
+    Ok(HttpResponse::Ok().json(bid.acknowledged(accepted?.dry_run)))
 }

@@ -7,12 +7,12 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::attachment_rules::{MAX_FILE_BYTES, MAX_FILES};
 use bidloop_domain::model::LeadAttachment;
-use bidloop_domain::use_case::{RequestFault, UploadError, UploadSession};
+use bidloop_domain::use_case::{LeadError, UploadSession};
 use bytes::Bytes;
 use futures::StreamExt;
 use tokio::sync::mpsc;
 
-use super::path_ids;
+use super::LeadRequest;
 use crate::HttpApi;
 use crate::errors::Refusal;
 use crate::multipart::{Parts, Pieces, boundary_of};
@@ -59,11 +59,8 @@ pub(crate) async fn upload_attachments(
     api: web::Data<HttpApi>,
 ) -> HttpResponse {
     let body = RequestBody::new(payload);
-    let response = match upload(&request, &body, &api).await {
-        Ok(list) => HttpResponse::Ok().json(list),
-        Err(refusal) => refusal.into_response(),
-    };
-    answer_holding(body, response)
+    let list = upload(&request, &body, &api).await;
+    answer_holding(body, list.map(|list| HttpResponse::Ok().json(list)))
 }
 
 async fn upload(
@@ -71,19 +68,17 @@ async fn upload(
     body: &RequestBody,
     api: &HttpApi,
 ) -> Result<Vec<LeadAttachment>, Refusal> {
-    let caller = api.authenticate(request).await?;
+    let asked = LeadRequest::authenticate(request, api, MAX_UPLOAD_BYTES).await?;
     let declared = check_declared_length(request.headers(), MAX_UPLOAD_BYTES);
-    let Some(campaign) = path_ids::campaign(request) else {
-        declared?;
-        return Err(Refusal::campaign_unknown());
-    };
-    let lead = path_ids::lead(request);
     let envelope = declared.and_then(|()| check_media_type(request.headers(), FORM_DATA));
     let upload = api.upload_attachments.clone();
-    let begun = api
-        .run(async move { upload.begin(&caller, &campaign, &lead, envelope).await })
-        .await?;
-    let session = begun?;
+    let session = api
+        .run(async move {
+            upload
+                .begin(&asked.requester, &asked.campaign, &asked.lead, envelope)
+                .await
+        })
+        .await??;
 
     let boundary = boundary_of(request.headers());
     let (sender, pieces) = mpsc::channel(PIECES_IN_FLIGHT);
@@ -93,7 +88,7 @@ async fn upload(
 }
 
 /// Hands the body's pieces on until it ends, cannot be read further, or is no longer wanted because of a fault.
-async fn forward(body: &RequestBody, pieces: mpsc::Sender<Result<Bytes, RequestFault>>) {
+async fn forward(body: &RequestBody, pieces: mpsc::Sender<Result<Bytes, LeadError>>) {
     let mut stream = body.stream(MAX_UPLOAD_BYTES);
     while let Some(piece) = stream.next().await {
         let piece = piece.map_err(|error| broken_body(&error, MAX_UPLOAD_BYTES));
@@ -106,9 +101,9 @@ async fn forward(body: &RequestBody, pieces: mpsc::Sender<Result<Bytes, RequestF
 
 async fn receive(
     mut session: UploadSession,
-    boundary: Result<String, RequestFault>,
+    boundary: Result<String, LeadError>,
     pieces: Pieces,
-) -> Result<Vec<LeadAttachment>, UploadError> {
+) -> Result<Vec<LeadAttachment>, LeadError> {
     match add_files(&mut session, boundary, pieces).await {
         Ok(()) => session.finish().await,
         Err(fault) => Err(session.refuse(fault).await),
@@ -117,9 +112,9 @@ async fn receive(
 
 async fn add_files(
     session: &mut UploadSession,
-    boundary: Result<String, RequestFault>,
+    boundary: Result<String, LeadError>,
     pieces: Pieces,
-) -> Result<(), UploadError> {
+) -> Result<(), LeadError> {
     let mut parts = Parts::new(boundary?, pieces);
     while let Some((head, content)) = parts.next().await? {
         session.add_file(head, content).await?;

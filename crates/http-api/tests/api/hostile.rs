@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use bidloop_domain::model::Timestamp;
+use bidloop_domain::model::{ActivityOutcome, Timestamp};
 use serde_json::json;
 
 use crate::client::{Request, connect, exchange, exchange_half_closed, read_answer};
@@ -212,7 +212,7 @@ fn a_sender_that_leaves_at_once_stops_nothing_half_way() {
         world
             .activities()
             .iter()
-            .filter(|entry| entry.outcome == "accepted")
+            .filter(|entry| entry.outcome == ActivityOutcome::Accepted)
             .count(),
         1
     );

@@ -16,9 +16,9 @@ use bidloop_domain::port::{
     MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, RecordPage,
 };
 use bidloop_domain::use_case::{
-    Authenticate, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
+    Authenticate, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
 };
-use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialIds, SimulatedClock};
+use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::{HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings, serve};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -108,7 +108,7 @@ impl World {
         let settings = ServerSettings { offer, workers: 1 };
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let server = runtime
-            .block_on(async { serve(api, listener, settings, |_| {}) })
+            .block_on(async { serve(api, listener, settings) })
             .unwrap();
         Self {
             address: server.address(),
@@ -182,36 +182,37 @@ fn api(
     metrics: &Arc<RecordedMetrics>,
     runtime: &Runtime,
 ) -> HttpApi {
-    let ids = Arc::new(SequentialIds::new());
+    let entropy = Arc::new(SequentialEntropy::new());
     let links = Links::new("http://api.test", Some("http://market.test"));
     let (store, clock) = (store.clone(), clock.clone());
+    let requests = LeadRequests {
+        leads: store.clone(),
+        activities: store.clone(),
+        clock: clock.clone(),
+        entropy: entropy.clone(),
+    };
     HttpApi {
-        authenticate: Arc::new(Authenticate::new(store.clone(), clock.clone())),
-        locate_lead: Arc::new(LocateLead::new(store.clone())),
-        list_leads: Arc::new(ListLeads::new(store.clone(), links.clone())),
-        submit_bid: Arc::new(SubmitBid::new(
-            store.clone(),
-            store.clone(),
-            clock.clone(),
-            ids.clone(),
-            Arc::new(RecordingWorkSignal::new()),
-            links,
-            Duration::from_secs(900),
-        )),
-        reject_lead: Arc::new(RejectLead::new(
-            store.clone(),
-            store.clone(),
-            clock.clone(),
-            ids.clone(),
-        )),
-        upload_attachments: Arc::new(UploadAttachments::new(
-            blobs,
-            store.clone(),
-            store.clone(),
+        authenticate: Arc::new(Authenticate {
+            keys: store.clone(),
             clock,
-            ids.clone(),
-        )),
-        ids,
+            uses: KeyUses::default(),
+        }),
+        locate_lead: Arc::new(LocateLead { leads: store.clone() }),
+        list_leads: Arc::new(ListLeads {
+            leads: store.clone(),
+            links: links.clone(),
+        }),
+        submit_bid: Arc::new(SubmitBid {
+            requests: requests.clone(),
+            signal: Arc::new(RecordingWorkSignal::new()),
+            links,
+            deadline: Duration::from_secs(900),
+        }),
+        reject_lead: Arc::new(RejectLead {
+            requests: requests.clone(),
+        }),
+        upload_attachments: Arc::new(UploadAttachments { blobs, requests }),
+        entropy,
         readiness: Arc::new(StoreReadiness(store)),
         metrics: metrics.clone(),
         runtime: runtime.handle().clone(),

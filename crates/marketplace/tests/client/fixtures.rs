@@ -1,18 +1,24 @@
 //! What every test needs: a client, a clock, ids, a proposal, a file.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use bidloop_domain::bidding::{QuestionAnswerPair, Terms, TermsKind};
-use bidloop_domain::model::{BidId, Connects, CoverLetter, JobId, Proposal, Timestamp, UsdCents};
-use bidloop_domain::port::{BlobError, Clock, FileUpload, Ids};
+use bidloop_domain::model::{
+    BidId, Connects, CoverLetter, JobId, MarketplaceToken, PaymentKind, Proposal, QuestionAnswerPair, Terms,
+    Timestamp, UsdCents,
+};
+use bidloop_domain::port::{BlobError, Clock, Entropy, FileUpload};
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream;
 use uuid::Uuid;
 
-pub(crate) const TOKEN: &str = "tk_secret";
+pub(crate) static TOKEN: LazyLock<MarketplaceToken> = LazyLock::new(|| token("tk_secret"));
+
+pub(crate) fn token(text: &str) -> MarketplaceToken {
+    MarketplaceToken::unchecked(text.to_owned())
+}
 
 /// Sun, 06 Nov 1994 08:49:37 GMT
 const NOW: Timestamp = Timestamp::from_seconds(784_111_777);
@@ -26,7 +32,7 @@ impl Clock for FixedSurroundings {
     }
 }
 
-impl Ids for FixedSurroundings {
+impl Entropy for FixedSurroundings {
     fn uuid(&self) -> Uuid {
         Uuid::nil()
     }
@@ -43,7 +49,7 @@ impl Ids for FixedSurroundings {
 pub(crate) fn settings(base_url: &str) -> MarketplaceSettings {
     MarketplaceSettings {
         base_url: base_url.to_owned(),
-        feed_token: Some("tk_feed".to_owned()),
+        feed_token: Some(token("tk_feed")),
         // Far beyond what any of these calls takes: only tests of time-outs wait for it, with less.
         timeout: Duration::from_secs(30),
         extra_roots_pem: None,
@@ -83,7 +89,7 @@ pub(crate) fn proposal(job: &str) -> Proposal {
             answer: "Because.".to_owned(),
         }],
         terms: Terms {
-            kind: TermsKind::Hourly,
+            kind: PaymentKind::Hourly,
             amount: UsdCents::from_f64(45.5).unwrap(),
         },
         boost_connects: Connects::new(3),

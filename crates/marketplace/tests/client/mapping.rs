@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use bidloop_domain::model::Connects;
-use bidloop_domain::port::{FeedEntry, Marketplace as _, MarketplaceError};
+use bidloop_domain::port::{FeedEntry, Marketplace as _, MarketplaceError, MarketplaceRefusal};
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use serde_json::{Value, json};
 
 use crate::fixtures::{
     ACCOUNT_JSON, FixedSurroundings, SUBMITTED_JSON, TOKEN, client, client_with, job_id, key, post_json,
-    proposal, settings,
+    proposal, settings, token,
 };
 use crate::scripted_server::{ScriptedServer, Step, answer, ok};
 
@@ -17,7 +17,7 @@ use crate::scripted_server::{ScriptedServer, Step, answer, ok};
 async fn submit_answered(step: Step) -> Result<String, MarketplaceError> {
     let server = ScriptedServer::start(vec![step]).await;
     let submitted = client(&server.base_url)
-        .submit(TOKEN, key(), &proposal("7"))
+        .submit(&TOKEN, key(), &proposal("7"))
         .await;
     server.only();
     submitted.map(|submitted| submitted.proposal_id)
@@ -27,7 +27,7 @@ async fn submit_answered(step: Step) -> Result<String, MarketplaceError> {
 async fn a_proposal_is_sent_in_the_protocols_words_under_its_key() {
     let server = ScriptedServer::start(vec![answer(201, "", SUBMITTED_JSON)]).await;
     let submitted = client(&server.base_url)
-        .submit(TOKEN, key(), &proposal("7"))
+        .submit(&TOKEN, key(), &proposal("7"))
         .await
         .unwrap();
     assert_eq!(submitted.proposal_id, "p1");
@@ -124,8 +124,7 @@ async fn passing_faults_say_how_long_to_wait() {
     ] {
         let submitted =
             submit_answered(answer(status, headers, r#"{"code":"busy","message":"Not now"}"#)).await;
-        let expected = MarketplaceError::Passing {
-            status,
+        let expected = MarketplaceError::TryLater {
             retry_after: wait.map(Duration::from_secs),
             message: "Not now".to_owned(),
         };
@@ -138,35 +137,42 @@ async fn a_passing_fault_is_one_even_if_its_body_breaks_off() {
     let half = b"HTTP/1.1 503 Scripted\r\nContent-Length: 100\r\n\r\n{".to_vec();
     let submitted = submit_answered(Step::WriteAndClose(half)).await;
     assert!(
-        matches!(submitted, Err(MarketplaceError::Passing { status: 503, .. })),
+        matches!(submitted, Err(MarketplaceError::TryLater { .. })),
         "{submitted:?}"
     );
 }
 
 #[tokio::test]
-async fn refusals_carry_code_message_and_proposal() {
-    for (status, code) in [
-        (400, "bad_request"),
-        (402, "insufficient_connects"),
-        (403, "forbidden"),
-        (404, "not_found"),
-        (422, "job_warning"),
+async fn refusals_carry_their_meaning_message_and_proposal() {
+    let already_applied = |proposal_id| MarketplaceRefusal::AlreadyApplied { proposal_id };
+    for (status, code, refusal) in [
+        (400, "bad_request", MarketplaceRefusal::Invalid),
+        (
+            402,
+            "insufficient_connects",
+            MarketplaceRefusal::InsufficientConnects,
+        ),
+        (402, "", MarketplaceRefusal::InsufficientConnects),
+        (403, "forbidden", MarketplaceRefusal::Invalid),
+        (404, "not_found", MarketplaceRefusal::NotFound),
+        (409, "conflict", already_applied(None)),
+        (422, "already_applied", already_applied(None)),
+        (422, "job_closed", MarketplaceRefusal::JobClosed),
+        (422, "job_warning", MarketplaceRefusal::JobWarning),
+        (422, "not_eligible", MarketplaceRefusal::NotEligible),
+        (422, "invalid", MarketplaceRefusal::Invalid),
     ] {
         let body = json!({"code": code, "message": "No."}).to_string();
         let refused = MarketplaceError::Refused {
-            status,
-            code: code.to_owned(),
+            refusal,
             message: "No.".to_owned(),
-            proposal_id: None,
         };
         assert_eq!(submit_answered(answer(status, "", &body)).await, Err(refused));
     }
     let body = r#"{"code":"already_applied","message":"Twice.","proposalId":"p9"}"#;
     let refused = MarketplaceError::Refused {
-        status: 409,
-        code: "already_applied".to_owned(),
+        refusal: already_applied(Some("p9".to_owned())),
         message: "Twice.".to_owned(),
-        proposal_id: Some("p9".to_owned()),
     };
     assert_eq!(submit_answered(answer(409, "", body)).await, Err(refused));
 }
@@ -202,13 +208,16 @@ async fn no_error_repeats_the_token() {
     let malformed = submit_answered(answer(201, "", "\"tk_secret\""))
         .await
         .unwrap_err();
-    assert!(!format!("{malformed:?}").contains(TOKEN), "{malformed:?}");
+    assert!(
+        !format!("{malformed:?}").contains(TOKEN.expose()),
+        "{malformed:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_token_that_no_header_can_carry_is_invalid_and_nothing_is_sent() {
     let server = ScriptedServer::start(vec![]).await;
-    let account = client(&server.base_url).account("tk_\r\nevil: 1").await;
+    let account = client(&server.base_url).account(&token("tk_\r\nevil: 1")).await;
     assert_eq!(account, Err(MarketplaceError::InvalidToken));
     assert!(server.received().is_empty());
 }
@@ -230,7 +239,7 @@ fn settings_that_cannot_work_are_refused_without_the_token() {
     );
     assert_eq!(
         problem(MarketplaceSettings {
-            feed_token: Some("tk_ü\n".to_owned()),
+            feed_token: Some(token("tk_ü\n")),
             ..settings("http://x.test")
         }),
         "marketplace.token holds characters that a header cannot carry (only visible ASCII can)"
@@ -313,7 +322,7 @@ async fn an_entry_that_lists_a_posts_values_is_malformed() {
 async fn an_answer_that_lists_values_is_malformed() {
     let server = ScriptedServer::start(vec![ok(r#"["a", "A", 1000, 50]"#), ok(r#"[[], "c", false]"#)]).await;
     let client = client(&server.base_url);
-    let account = client.account(TOKEN).await;
+    let account = client.account(&TOKEN).await;
     assert!(
         matches!(account, Err(MarketplaceError::Malformed(_))),
         "{account:?}"
@@ -332,9 +341,7 @@ async fn a_refused_cursor_is_told_from_a_passing_fault() {
     let body = r#"{"code":"invalid_cursor","message":"Too old."}"#;
     let server = ScriptedServer::start(vec![answer(410, "", body)]).await;
     let feed = client(&server.base_url).feed(Some("old"), 100).await;
-    assert!(
-        matches!(&feed, Err(MarketplaceError::Refused { status: 410, code, .. }) if code == "invalid_cursor")
-    );
+    assert!(matches!(&feed, Err(MarketplaceError::Refused { message, .. }) if message == "Too old."));
 }
 
 #[tokio::test]
@@ -343,7 +350,10 @@ async fn a_job_is_read_with_its_state() {
         "boosts":[3,9,5],"requiredConnects":16}"#;
     let body = format!(r#"{{"job":{},"state":{state}}}"#, post_json("a/b"));
     let server = ScriptedServer::start(vec![ok(&body)]).await;
-    let live = client(&server.base_url).job(TOKEN, &job_id("a/b")).await.unwrap();
+    let live = client(&server.base_url)
+        .job(&TOKEN, &job_id("a/b"))
+        .await
+        .unwrap();
     assert_eq!(server.only().line(), "GET /api/jobs/a%2Fb HTTP/1.1");
     assert_eq!(live.post.id, job_id("a/b"));
     assert_eq!(live.state.boosts, [9, 5, 3].map(Connects::new), "highest first");
@@ -381,21 +391,21 @@ async fn a_job_whose_answer_lacks_something_is_malformed() {
     bodies.push(listed_warning);
     for body in bodies {
         let server = ScriptedServer::start(vec![ok(&body.to_string())]).await;
-        let job = client(&server.base_url).job(TOKEN, &job_id("7")).await;
+        let job = client(&server.base_url).job(&TOKEN, &job_id("7")).await;
         assert!(
             matches!(job, Err(MarketplaceError::Malformed(_))),
             "{body}: {job:?}"
         );
     }
     let server = ScriptedServer::start(vec![ok(&complete.to_string())]).await;
-    assert!(client(&server.base_url).job(TOKEN, &job_id("7")).await.is_ok());
+    assert!(client(&server.base_url).job(&TOKEN, &job_id("7")).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_path_before_the_protocols_is_kept() {
     let server = ScriptedServer::start(vec![ok(ACCOUNT_JSON)]).await;
     let account = client(&format!("{}/eu/v2/", server.base_url))
-        .account(TOKEN)
+        .account(&TOKEN)
         .await
         .unwrap();
     assert_eq!((account.id.as_str(), account.name.as_str()), ("a1", "Jane"));

@@ -2,17 +2,17 @@
 
 use bidloop_domain::bidding::{LiveJobStatus, TermsKind};
 use bidloop_domain::model::Connects;
-use bidloop_domain::port::{FeedEntry, Marketplace as _, MarketplaceError};
+use bidloop_domain::port::{FeedEntry, Marketplace as _, MarketplaceError, MarketplaceRefusal};
 use bidloop_simulator::{Options, Simulator};
 use serde_json::json;
 
-use crate::fixtures::{TOKEN, client, file, hasty_client, job_id, key, proposal};
+use crate::fixtures::{TOKEN, client, file, hasty_client, job_id, key, proposal, token};
 
 async fn simulator() -> Simulator {
     let simulator = Simulator::start("127.0.0.1:0", Options::default()).await.unwrap();
     simulator
         .put_account(
-            TOKEN,
+            TOKEN.expose(),
             json!({"id": "acct_1", "name": "Jane", "connectsBalance": 80, "profileHourlyRate": 45.5}),
         )
         .unwrap();
@@ -67,22 +67,22 @@ async fn the_feed_is_read_page_by_page() {
 async fn a_bid_goes_its_whole_way() {
     let simulator = simulator().await;
     let client = client(simulator.base_url());
-    let live = client.job(TOKEN, &job_id("7")).await.unwrap();
+    let live = client.job(&TOKEN, &job_id("7")).await.unwrap();
     assert_eq!(live.state.status, LiveJobStatus::Open);
-    let account = client.account(TOKEN).await.unwrap();
+    let account = client.account(&TOKEN).await.unwrap();
     assert_eq!(
         (account.connects_balance, account.profile_hourly_rate),
         (Connects::new(80), Some(45.5))
     );
 
     let attachment = client
-        .upload(TOKEN, file("Angebot \"für\" uns.txt", vec![Ok("hello".into())]))
+        .upload(&TOKEN, file("Angebot \"für\" uns.txt", vec![Ok("hello".into())]))
         .await
         .unwrap();
     let mut sent = proposal("7");
     sent.attachments = vec![attachment.clone()];
-    let submitted = client.submit(TOKEN, key(), &sent).await.unwrap();
-    let again = client.submit(TOKEN, key(), &sent).await.unwrap();
+    let submitted = client.submit(&TOKEN, key(), &sent).await.unwrap();
+    let again = client.submit(&TOKEN, key(), &sent).await.unwrap();
     assert_eq!(submitted, again, "the same key has no further effect");
 
     let proposals = simulator.proposals();
@@ -90,7 +90,7 @@ async fn a_bid_goes_its_whole_way() {
     assert_eq!(proposals[0]["idempotencyKey"], key().to_string());
     assert_eq!(proposals[0]["repeats"], 1);
     assert_eq!(proposals[0]["body"]["attachments"], json!([attachment]));
-    let left = client.account(TOKEN).await.unwrap().connects_balance;
+    let left = client.account(&TOKEN).await.unwrap().connects_balance;
     assert_eq!(left, Connects::new(80).minus(submitted.connects_spent));
 }
 
@@ -98,26 +98,26 @@ async fn a_bid_goes_its_whole_way() {
 async fn refusals_are_told_apart() {
     let simulator = simulator().await;
     let client = client(simulator.base_url());
-    let code = |result: Result<_, MarketplaceError>| match result.unwrap_err() {
-        MarketplaceError::Refused { status, code, .. } => (status, code),
+    let refusal = |result: Result<_, MarketplaceError>| match result.unwrap_err() {
+        MarketplaceError::Refused { refusal, .. } => refusal,
         other => panic!("{other:?}"),
     };
-    let unknown = client.job(TOKEN, &job_id("../account")).await.map(drop);
-    assert_eq!(code(unknown).0, 404);
+    let unknown = client.job(&TOKEN, &job_id("../account")).await.map(drop);
+    assert_eq!(refusal(unknown), MarketplaceRefusal::NotFound);
     assert_eq!(
-        client.account("tk_unknown").await,
+        client.account(&token("tk_unknown")).await,
         Err(MarketplaceError::InvalidToken)
     );
 
     let mut fixed = proposal("8");
     fixed.answers.clear();
     fixed.attachments.clear();
-    let wrong_kind = client.submit(TOKEN, key(), &fixed).await.map(drop);
-    assert_eq!(code(wrong_kind), (422, "invalid".to_owned()));
+    let wrong_kind = client.submit(&TOKEN, key(), &fixed).await.map(drop);
+    assert_eq!(refusal(wrong_kind), MarketplaceRefusal::Invalid);
     fixed.terms.kind = TermsKind::Fixed;
     fixed.boost_connects = Connects::new(1000);
-    let dear = client.submit(TOKEN, key(), &fixed).await.map(drop);
-    assert_eq!(code(dear), (402, "insufficient_connects".to_owned()));
+    let dear = client.submit(&TOKEN, key(), &fixed).await.map(drop);
+    assert_eq!(refusal(dear), MarketplaceRefusal::InsufficientConnects);
 }
 
 #[tokio::test]
@@ -129,9 +129,9 @@ async fn a_proposal_whose_answer_was_lost_is_found_again_under_its_key() {
     let client = client(simulator.base_url());
     let mut sent = proposal("7");
     sent.attachments.clear();
-    let lost = client.submit(TOKEN, key(), &sent).await;
+    let lost = client.submit(&TOKEN, key(), &sent).await;
     assert!(matches!(lost, Err(MarketplaceError::NoAnswer(_))), "{lost:?}");
-    client.submit(TOKEN, key(), &sent).await.unwrap();
+    client.submit(&TOKEN, key(), &sent).await.unwrap();
     assert_eq!(simulator.proposals().len(), 1);
 }
 
@@ -146,16 +146,16 @@ async fn faults_of_the_marketplace_are_told_apart() {
         ]))
         .unwrap();
     let client = hasty_client(simulator.base_url());
-    let passing = client.account(TOKEN).await;
+    let passing = client.account(&TOKEN).await;
     assert!(
-        matches!(passing, Err(MarketplaceError::Passing { status: 503, .. })),
+        matches!(passing, Err(MarketplaceError::TryLater { .. })),
         "{passing:?}"
     );
-    let malformed = client.account(TOKEN).await;
+    let malformed = client.account(&TOKEN).await;
     assert!(
         matches!(malformed, Err(MarketplaceError::Malformed(_))),
         "{malformed:?}"
     );
-    let silent = client.account(TOKEN).await;
+    let silent = client.account(&TOKEN).await;
     assert!(matches!(silent, Err(MarketplaceError::NoAnswer(_))), "{silent:?}");
 }

@@ -17,7 +17,7 @@ async fn a_refused_connection_is_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let submitted = client(&base_url).submit(TOKEN, key(), &proposal("7")).await;
+    let submitted = client(&base_url).submit(&TOKEN, key(), &proposal("7")).await;
     assert!(
         matches!(submitted, Err(MarketplaceError::Unreachable(_))),
         "{submitted:?}"
@@ -29,7 +29,9 @@ async fn a_tls_handshake_that_does_not_end_is_unreachable() {
     // Nobody accepts, so the connection stands, but no TLS record ever comes.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("https://{}", listener.local_addr().unwrap());
-    let submitted = hasty_client(&base_url).submit(TOKEN, key(), &proposal("7")).await;
+    let submitted = hasty_client(&base_url)
+        .submit(&TOKEN, key(), &proposal("7"))
+        .await;
     assert!(
         matches!(submitted, Err(MarketplaceError::Unreachable(_))),
         "{submitted:?}"
@@ -47,7 +49,7 @@ async fn an_answer_that_does_not_come_or_does_not_end_is_no_answer_after_the_tim
         let server = ScriptedServer::start(vec![step.clone()]).await;
         let begun = Instant::now();
         let submitted = hasty_client(&server.base_url)
-            .submit(TOKEN, key(), &proposal("7"))
+            .submit(&TOKEN, key(), &proposal("7"))
             .await;
         let Err(MarketplaceError::NoAnswer(message)) = submitted else {
             panic!("{step:?}: {submitted:?}")
@@ -65,7 +67,7 @@ async fn a_connection_cut_after_the_request_is_no_answer() {
     for bytes in [Vec::new(), half_head, half_body] {
         let server = ScriptedServer::start(vec![Step::WriteAndClose(bytes.clone())]).await;
         let submitted = client(&server.base_url)
-            .submit(TOKEN, key(), &proposal("7"))
+            .submit(&TOKEN, key(), &proposal("7"))
             .await;
         assert!(
             matches!(submitted, Err(MarketplaceError::NoAnswer(_))),
@@ -83,7 +85,7 @@ async fn an_answer_that_is_no_http_is_malformed() {
     ] {
         let server = ScriptedServer::start(vec![Step::WriteAndClose(bytes.to_vec())]).await;
         let submitted = client(&server.base_url)
-            .submit(TOKEN, key(), &proposal("7"))
+            .submit(&TOKEN, key(), &proposal("7"))
             .await;
         assert!(
             matches!(submitted, Err(MarketplaceError::Malformed(_))),
@@ -99,7 +101,7 @@ async fn an_answer_larger_than_its_bound_is_malformed() {
     chunked.resize(chunked.len() + 0x10_0001, b' ');
     for bytes in [announced, chunked] {
         let server = ScriptedServer::start(vec![Step::WriteAndHang(bytes)]).await;
-        let account = client(&server.base_url).account(TOKEN).await;
+        let account = client(&server.base_url).account(&TOKEN).await;
         let expected = MarketplaceError::Malformed("the body is larger than 1048576 bytes".to_owned());
         assert_eq!(account, Err(expected));
     }
@@ -121,12 +123,12 @@ async fn calls_one_after_the_other_share_a_connection() {
     ])
     .await;
     let client = client(&server.base_url);
-    client.account(TOKEN).await.unwrap();
-    client.submit(TOKEN, key(), &proposal("7")).await.unwrap();
-    client.account(TOKEN).await.unwrap_err();
-    client.account(TOKEN).await.unwrap_err();
-    client.submit(TOKEN, key(), &proposal("7")).await.unwrap_err();
-    client.account(TOKEN).await.unwrap();
+    client.account(&TOKEN).await.unwrap();
+    client.submit(&TOKEN, key(), &proposal("7")).await.unwrap();
+    client.account(&TOKEN).await.unwrap_err();
+    client.account(&TOKEN).await.unwrap_err();
+    client.submit(&TOKEN, key(), &proposal("7")).await.unwrap_err();
+    client.account(&TOKEN).await.unwrap();
     assert_eq!(server.connections(), [0; 6]);
 }
 
@@ -134,7 +136,7 @@ async fn calls_one_after_the_other_share_a_connection() {
 async fn calls_side_by_side_have_a_connection_each() {
     let server = ScriptedServer::start(vec![ok(ACCOUNT_JSON), ok(ACCOUNT_JSON)]).await;
     let client = client(&server.base_url);
-    let (one, other) = tokio::join!(client.account(TOKEN), client.account(TOKEN));
+    let (one, other) = tokio::join!(client.account(&TOKEN), client.account(&TOKEN));
     one.unwrap();
     other.unwrap();
     let mut connections = server.connections();
@@ -150,8 +152,8 @@ async fn a_connection_that_the_marketplace_announced_to_close_is_not_used_again(
     ])
     .await;
     let client = client(&server.base_url);
-    client.account(TOKEN).await.unwrap();
-    client.submit(TOKEN, key(), &proposal("7")).await.unwrap();
+    client.account(&TOKEN).await.unwrap();
+    client.submit(&TOKEN, key(), &proposal("7")).await.unwrap();
     assert_eq!(server.connections(), [0, 1]);
 }
 
@@ -164,8 +166,8 @@ async fn a_read_on_a_kept_connection_that_closes_is_made_again_on_a_fresh_one() 
     ])
     .await;
     let client = client(&server.base_url);
-    client.account(TOKEN).await.unwrap();
-    client.account(TOKEN).await.unwrap();
+    client.account(&TOKEN).await.unwrap();
+    client.account(&TOKEN).await.unwrap();
     assert_eq!(server.connections(), [0, 0, 1]);
     let [_, cut, again] = &server.received()[..] else {
         panic!("{:?}", server.received())
@@ -176,7 +178,7 @@ async fn a_read_on_a_kept_connection_that_closes_is_made_again_on_a_fresh_one() 
 #[tokio::test]
 async fn a_read_on_a_fresh_connection_is_made_once() {
     let server = ScriptedServer::start(vec![Step::WriteAndClose(Vec::new())]).await;
-    let account = client(&server.base_url).account(TOKEN).await;
+    let account = client(&server.base_url).account(&TOKEN).await;
     assert!(
         matches!(account, Err(MarketplaceError::NoAnswer(_))),
         "{account:?}"
@@ -188,8 +190,8 @@ async fn a_read_on_a_fresh_connection_is_made_once() {
 async fn a_proposal_on_a_kept_connection_that_closes_is_no_answer_and_not_sent_twice() {
     let server = ScriptedServer::start(vec![ok(ACCOUNT_JSON), Step::WriteAndClose(Vec::new())]).await;
     let client = client(&server.base_url);
-    client.account(TOKEN).await.unwrap();
-    let submitted = client.submit(TOKEN, key(), &proposal("7")).await;
+    client.account(&TOKEN).await.unwrap();
+    let submitted = client.submit(&TOKEN, key(), &proposal("7")).await;
     assert!(
         matches!(submitted, Err(MarketplaceError::NoAnswer(_))),
         "{submitted:?}"
@@ -201,9 +203,9 @@ async fn a_proposal_on_a_kept_connection_that_closes_is_no_answer_and_not_sent_t
 async fn a_call_that_is_given_up_leaves_no_connection_behind_that_would_get_its_answer() {
     let server = ScriptedServer::start(vec![Step::WriteAndHang(Vec::new()), ok(ACCOUNT_JSON)]).await;
     let client = client(&server.base_url);
-    let given_up = tokio::time::timeout(Duration::from_millis(100), client.account(TOKEN)).await;
+    let given_up = tokio::time::timeout(Duration::from_millis(100), client.account(&TOKEN)).await;
     assert!(given_up.is_err());
-    client.account(TOKEN).await.unwrap();
+    client.account(&TOKEN).await.unwrap();
     assert_eq!(server.connections().last(), Some(&1));
 }
 
@@ -221,7 +223,7 @@ async fn https_works_with_an_extra_root_and_not_without() {
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
     let server = ScriptedServer::start_with(vec![ok(ACCOUNT_JSON), ok(ACCOUNT_JSON)], Some(acceptor)).await;
 
-    let distrustful = client(&server.base_url).account(TOKEN).await;
+    let distrustful = client(&server.base_url).account(&TOKEN).await;
     assert!(
         matches!(distrustful, Err(MarketplaceError::Unreachable(_))),
         "{distrustful:?}"
@@ -231,7 +233,7 @@ async fn https_works_with_an_extra_root_and_not_without() {
         extra_roots_pem: Some(certified.cert.pem().into_bytes()),
         ..settings(&server.base_url)
     });
-    trusting.account(TOKEN).await.unwrap();
-    trusting.account(TOKEN).await.unwrap();
+    trusting.account(&TOKEN).await.unwrap();
+    trusting.account(&TOKEN).await.unwrap();
     assert_eq!(server.connections(), [1, 1]);
 }

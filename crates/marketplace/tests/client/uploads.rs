@@ -18,7 +18,7 @@ async fn a_file_is_one_part_with_its_name_escaped_and_its_length_announced() {
         vec![Ok("hel".into()), Ok("lo".into())],
     );
     assert_eq!(
-        client(&server.base_url).upload(TOKEN, offer).await,
+        client(&server.base_url).upload(&TOKEN, offer).await,
         Ok("att_1".to_owned())
     );
 
@@ -48,7 +48,7 @@ async fn a_file_of_25_mb_arrives_whole() {
     let piece = Bytes::from(vec![b'x'; 64 * 1024]);
     let pieces: Vec<_> = std::iter::repeat_n(Ok(piece), 400).collect();
     client(&server.base_url)
-        .upload(TOKEN, file("large.txt", pieces))
+        .upload(&TOKEN, file("large.txt", pieces))
         .await
         .unwrap();
     let body = server.only().body;
@@ -62,7 +62,7 @@ async fn a_file_of_25_mb_arrives_whole() {
 async fn an_empty_id_is_malformed() {
     let server = ScriptedServer::start(vec![answer(201, "", r#"{"id":""}"#)]).await;
     let uploaded = client(&server.base_url)
-        .upload(TOKEN, file("a.txt", vec![Ok("a".into())]))
+        .upload(&TOKEN, file("a.txt", vec![Ok("a".into())]))
         .await;
     assert!(
         matches!(uploaded, Err(MarketplaceError::Malformed(_))),
@@ -86,7 +86,7 @@ async fn a_file_that_cannot_be_read_to_its_end_breaks_the_request_off_and_says_w
         (gone, "reading the file failed: no such blob"),
     ] {
         let server = ScriptedServer::start(vec![]).await;
-        let uploaded = client(&server.base_url).upload(TOKEN, upload).await;
+        let uploaded = client(&server.base_url).upload(&TOKEN, upload).await;
         assert_eq!(uploaded, Err(MarketplaceError::NoAnswer(why.to_owned())));
         assert!(server.received().is_empty(), "no whole request arrived");
     }

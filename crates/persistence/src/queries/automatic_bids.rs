@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use bidloop_domain::model::{Activity, CampaignId, LeadId, OrganizationId, Timestamp};
-use bidloop_domain::port::{AutomaticBid, AutomaticBidStore, StoreError};
+use bidloop_domain::port::{AutomaticBidIntent, AutomaticBidStore, LeaseOwner, StoreError};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
@@ -14,27 +14,27 @@ use crate::schema::automatic_bids;
 
 #[async_trait]
 impl AutomaticBidStore for Store {
-    async fn claim_automatic(
+    async fn claim(
         &self,
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         lease_until: Timestamp,
         limit: u32,
-    ) -> Result<Vec<AutomaticBid>, StoreError> {
+    ) -> Result<Vec<AutomaticBidIntent>, StoreError> {
         let free = self
             .read(async move |conn: &mut Conn| free(conn, now, limit).await)
             .await?;
         if free.is_empty() {
             return Ok(Vec::new());
         }
-        let owner = owner.to_owned();
+        let owner = owner.clone();
         self.write(async move |conn: &mut Conn| claim(conn, &free, &owner, now, lease_until).await)
             .await
     }
 
-    async fn settle_automatic(
+    async fn complete(
         &self,
-        intent: &AutomaticBid,
+        intent: &AutomaticBidIntent,
         activity: Option<&Activity>,
     ) -> Result<(), StoreError> {
         let (intent, activity) = (intent.clone(), activity.cloned());
@@ -88,10 +88,10 @@ async fn free(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<Intent>
 async fn claim(
     conn: &mut Conn,
     free: &[Intent],
-    owner: &str,
+    owner: &LeaseOwner,
     now: Timestamp,
     lease_until: Timestamp,
-) -> Result<Vec<AutomaticBid>, Failure> {
+) -> Result<Vec<AutomaticBidIntent>, Failure> {
     let mut in_lock_order: Vec<&Intent> = free.iter().collect();
     in_lock_order.sort_unstable();
     let mut claimed = Vec::with_capacity(free.len());
@@ -103,7 +103,7 @@ async fn claim(
         let leased = diesel::update(automatic_bids::table.find((organization.as_str(), lead.as_str())))
             .filter(without_lease)
             .set((
-                automatic_bids::lease_owner.eq(owner),
+                automatic_bids::lease_owner.eq(owner.as_str()),
                 automatic_bids::lease_until.eq(lease_until.as_millis()),
             ))
             .execute(conn)
@@ -116,8 +116,8 @@ async fn claim(
     claimed.into_iter().map(into_automatic_bid).collect()
 }
 
-fn into_automatic_bid((organization, lead, campaign): &Intent) -> Result<AutomaticBid, Failure> {
-    Ok(AutomaticBid {
+fn into_automatic_bid((organization, lead, campaign): &Intent) -> Result<AutomaticBidIntent, Failure> {
+    Ok(AutomaticBidIntent {
         organization_id: read(
             "automatic_bids.organization_id",
             organization,

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
-use bidloop_domain::model::{Activity, DeliveryState, EndpointId, LeadWithJob, OrganizationId, Timestamp};
-use bidloop_domain::port::{BegunDelivery, DeliveryEnd, DeliveryStore, PendingDelivery, StoreError};
-use bidloop_domain::use_case::{DeliveryFacts, delivery_activity};
+use bidloop_domain::model::{
+    Activity, DeliveryId, DeliveryState, EndpointId, LeadWithJob, OrganizationId, Timestamp,
+};
+use bidloop_domain::port::{
+    ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery, StoreError,
+};
 use diesel::dsl::{not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -34,21 +37,29 @@ impl DeliveryStore for Store {
             .await
     }
 
-    async fn begin(
+    async fn claim(
         &self,
         deliveries: &[PendingDelivery],
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         deadline: Timestamp,
-    ) -> Result<Vec<BegunDelivery>, StoreError> {
-        let (deliveries, owner) = (deliveries.to_vec(), owner.to_owned());
-        self.write(async move |conn: &mut Conn| begin(conn, &deliveries, &owner, now, deadline).await)
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        let (deliveries, owner) = (deliveries.to_vec(), owner.clone());
+        self.write(async move |conn: &mut Conn| claim(conn, &deliveries, &owner, now, deadline).await)
             .await
     }
 
-    async fn finish(&self, end: &DeliveryEnd, owner: &str, activity: &Activity) -> Result<bool, StoreError> {
-        let (end, owner, activity) = (end.clone(), owner.to_owned(), activity.clone());
-        self.write(async move |conn: &mut Conn| finish(conn, &end, &owner, &activity).await)
+    async fn finish(
+        &self,
+        organization: &OrganizationId,
+        delivery: DeliveryId,
+        outcome: &DeliveryOutcome,
+        owner: &LeaseOwner,
+        activity: &Activity,
+    ) -> Result<bool, StoreError> {
+        let key = (organization.to_string(), delivery.to_string());
+        let (outcome, owner, activity) = (outcome.clone(), owner.clone(), activity.clone());
+        self.write(async move |conn: &mut Conn| finish(conn, &key, &outcome, &owner, &activity).await)
             .await
     }
 
@@ -137,13 +148,13 @@ async fn pending(
     Ok(chosen)
 }
 
-async fn begin(
+async fn claim(
     conn: &mut Conn,
     asked: &[PendingDelivery],
-    owner: &str,
+    owner: &LeaseOwner,
     now: Timestamp,
     deadline: Timestamp,
-) -> Result<Vec<BegunDelivery>, Failure> {
+) -> Result<Vec<ClaimedDelivery>, Failure> {
     let mut by_organization: BTreeMap<&OrganizationId, Vec<String>> = BTreeMap::new();
     for delivery in asked {
         by_organization
@@ -151,7 +162,7 @@ async fn begin(
             .or_default()
             .push(delivery.id.to_string());
     }
-    let mut begun = Vec::with_capacity(asked.len());
+    let mut claimed = Vec::with_capacity(asked.len());
     for (organization, ids) in by_organization {
         let waiting = deliveries::table
             .filter(deliveries::organization_id.eq(organization.as_str()))
@@ -163,16 +174,13 @@ async fn begin(
         let surroundings = Surroundings::load(conn, organization, &waiting).await?;
         let mut sending: Vec<&str> = Vec::with_capacity(waiting.len());
         for row in &waiting {
-            match surroundings
-                .targets
-                .get(&row.endpoint_id)
-                .filter(|target| target.active)
-            {
-                Some(target) => {
-                    begun.push(surroundings.begun(row, target, now)?);
-                    sending.push(&row.id);
-                }
-                None => fail(conn, row, Ending::EndpointRemoved, surroundings.url(row), now).await?,
+            let target = surroundings.targets.get(&row.endpoint_id);
+            if let Some(target) = target.filter(|target| target.active) {
+                claimed.push(surroundings.claimed(row, target, now)?);
+                sending.push(&row.id);
+            } else {
+                let url = surroundings.url(row);
+                fail(conn, row, &DeliveryOutcome::EndpointRemoved, url, now).await?;
             }
         }
         diesel::update(deliveries::table)
@@ -180,18 +188,18 @@ async fn begin(
             .filter(deliveries::id.eq_any(sending))
             .set((
                 deliveries::state.eq(DeliveryState::Sending.as_str()),
-                deliveries::owner.eq(owner),
+                deliveries::owner.eq(owner.as_str()),
                 deliveries::owner_until.eq(deadline.as_millis()),
             ))
             .execute(conn)
             .await?;
     }
-    begun.sort_by_key(|delivery: &BegunDelivery| {
+    claimed.sort_by_key(|delivery: &ClaimedDelivery| {
         asked
             .iter()
             .position(|one| one.id == delivery.id && one.organization_id == delivery.organization_id)
     });
-    Ok(begun)
+    Ok(claimed)
 }
 
 /// What deliveries of one organization refer to.
@@ -253,7 +261,12 @@ impl Surroundings {
             .map_or("", |target| &target.url.0)
     }
 
-    fn begun(&self, row: &DeliveryRow, target: &TargetRow, now: Timestamp) -> Result<BegunDelivery, Failure> {
+    fn claimed(
+        &self,
+        row: &DeliveryRow,
+        target: &TargetRow,
+        now: Timestamp,
+    ) -> Result<ClaimedDelivery, Failure> {
         let lead = match self.leads.get(&row.lead_id) {
             Some((lead, json)) => Some(LeadWithJob {
                 lead: lead.clone().into_lead()?,
@@ -261,7 +274,7 @@ impl Surroundings {
             }),
             None => None,
         };
-        Ok(BegunDelivery {
+        Ok(ClaimedDelivery {
             organization_id: row.organization()?,
             id: row.delivery()?,
             campaign_id: row.campaign()?,
@@ -277,21 +290,22 @@ impl Surroundings {
 
 async fn finish(
     conn: &mut Conn,
-    end: &DeliveryEnd,
-    owner: &str,
+    (organization, id): &(String, String),
+    outcome: &DeliveryOutcome,
+    owner: &LeaseOwner,
     activity: &Activity,
 ) -> Result<bool, Failure> {
-    let state = if end.delivered {
+    let state = if outcome.is_delivered() {
         DeliveryState::Delivered
     } else {
         DeliveryState::Failed
     };
-    let ended = diesel::update(deliveries::table.find((end.organization_id.as_str(), end.id.to_string())))
+    let ended = diesel::update(deliveries::table.find((organization, id)))
         .filter(deliveries::state.eq(DeliveryState::Sending.as_str()))
-        .filter(deliveries::owner.eq(owner))
+        .filter(deliveries::owner.eq(owner.as_str()))
         .set((
             deliveries::state.eq(state.as_str()),
-            deliveries::reason.eq(end.reason.as_deref()),
+            deliveries::reason.eq(outcome.reason()),
             deliveries::ended_at.eq(activity.at.as_millis()),
         ))
         .execute(conn)
@@ -303,63 +317,29 @@ async fn finish(
     Ok(true)
 }
 
-/// Why the store ends a delivery by itself.
-#[derive(Debug, Clone, Copy)]
-enum Ending {
-    EndpointRemoved,
-    Interrupted,
-}
-
-impl Ending {
-    const fn reason(self) -> &'static str {
-        match self {
-            Self::EndpointRemoved => "endpoint_removed",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    const fn says(self) -> &'static str {
-        match self {
-            Self::EndpointRemoved => "its endpoint was removed or is inactive",
-            Self::Interrupted => "the service stopped while it was being sent; it is not sent again",
-        }
-    }
-}
-
+/// Ends a delivery that was not sent or not answered, with its Activity.
 async fn fail(
     conn: &mut Conn,
     row: &DeliveryRow,
-    ending: Ending,
+    outcome: &DeliveryOutcome,
     url: &str,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let (organization, id, event) = (row.organization()?, row.delivery()?, row.event()?);
-    let end = DeliveryEnd {
-        organization_id: organization.clone(),
-        id,
-        delivered: false,
-        reason: Some(ending.reason().to_owned()),
-        response_status: None,
-        duration_ms: None,
-        response_body: String::new(),
-    };
-    let (campaign, lead, endpoint) = (row.campaign()?, row.lead(), row.endpoint()?);
     let facts = DeliveryFacts {
-        organization_id: &organization,
-        campaign_id: &campaign,
-        lead_id: &lead,
-        id,
-        event,
+        organization_id: &row.organization()?,
+        campaign_id: &row.campaign()?,
+        lead_id: &row.lead(),
+        id: row.delivery()?,
+        event: row.event()?,
         dry_run: row.payload().is_ok_and(|payload| payload.is_dry_run()),
-        endpoint_id: &endpoint,
+        endpoint_id: &row.endpoint()?,
         url,
     };
-    let message = format!("{event} not delivered: {}.", ending.says());
-    let activity = delivery_activity(&facts, &end, message, now);
+    let activity = facts.activity(outcome, now);
     diesel::update(deliveries::table.find((row.organization_id.as_str(), row.id.as_str())))
         .set((
             deliveries::state.eq(DeliveryState::Failed.as_str()),
-            deliveries::reason.eq(ending.reason()),
+            deliveries::reason.eq(outcome.reason()),
             deliveries::ended_at.eq(now.as_millis()),
         ))
         .execute(conn)
@@ -393,14 +373,8 @@ async fn sweep(conn: &mut Conn, now: Timestamp) -> Result<u64, Failure> {
             .first(conn)
             .await
             .optional()?;
-        fail(
-            conn,
-            row,
-            Ending::Interrupted,
-            url.as_ref().map_or("", |url| &url.0),
-            now,
-        )
-        .await?;
+        let url = url.as_ref().map_or("", |url| &url.0);
+        fail(conn, row, &DeliveryOutcome::Interrupted, url, now).await?;
     }
     Ok(overdue.len() as u64)
 }

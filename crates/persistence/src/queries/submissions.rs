@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{AccountId, BidId, LeadStatus, OrganizationId, Proposal, Timestamp};
-use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, StoreError, SubmissionStore};
+use bidloop_domain::model::{
+    AccountId, BidId, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Timestamp,
+};
+use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore};
 use diesel::dsl::{exists, not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -27,7 +29,7 @@ const LOOKED_AT_PER_CLAIM: u32 = 8;
 impl SubmissionStore for Store {
     async fn claim(
         &self,
-        owner: &str,
+        owner: &LeaseOwner,
         now: Timestamp,
         lease_until: Timestamp,
         limit: u32,
@@ -38,7 +40,7 @@ impl SubmissionStore for Store {
         if chosen.is_empty() {
             return Ok(Vec::new());
         }
-        let owner = owner.to_owned();
+        let owner = owner.clone();
         self.write(async move |conn: &mut Conn| claim(conn, &chosen, &owner, now, lease_until).await)
             .await
     }
@@ -47,7 +49,7 @@ impl SubmissionStore for Store {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         lease_until: Timestamp,
     ) -> Result<bool, StoreError> {
         let held = Held::new(organization, bid, owner);
@@ -67,7 +69,7 @@ impl SubmissionStore for Store {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         proposal: &Proposal,
     ) -> Result<bool, StoreError> {
         let (held, proposal) = (Held::new(organization, bid, owner), Json(proposal.clone()));
@@ -87,7 +89,7 @@ impl SubmissionStore for Store {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
+        owner: &LeaseOwner,
         next_attempt: Timestamp,
         answer_outstanding: bool,
     ) -> Result<bool, StoreError> {
@@ -114,11 +116,11 @@ impl SubmissionStore for Store {
         &self,
         organization: &OrganizationId,
         bid: BidId,
-        owner: &str,
-        refused_token: &str,
+        owner: &LeaseOwner,
+        refused_token: &MarketplaceToken,
     ) -> Result<bool, StoreError> {
         let held = Held::new(organization, bid, owner);
-        let refused_token = refused_token.to_owned();
+        let refused_token = refused_token.clone();
         self.write(async move |conn: &mut Conn| {
             let Some(account) = held.account(conn).await? else {
                 return Ok(false);
@@ -142,7 +144,7 @@ impl SubmissionStore for Store {
         .await
     }
 
-    async fn finish(&self, finish: &FinishBid, owner: &str) -> Result<bool, StoreError> {
+    async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
         let held = Held::new(&finish.organization_id, finish.bid_id, owner);
         let finish = finish.clone();
         self.write(async move |conn: &mut Conn| end(conn, &finish, &held).await)
@@ -196,11 +198,11 @@ struct Held {
 }
 
 impl Held {
-    fn new(organization: &OrganizationId, bid: BidId, owner: &str) -> Self {
+    fn new(organization: &OrganizationId, bid: BidId, owner: &LeaseOwner) -> Self {
         Self {
             organization: organization.to_string(),
             bid: bid.to_string(),
-            owner: owner.to_owned(),
+            owner: owner.to_string(),
         }
     }
 
@@ -280,7 +282,7 @@ async fn due(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<DueBid>,
 async fn claim(
     conn: &mut Conn,
     chosen: &[DueBid],
-    owner: &str,
+    owner: &LeaseOwner,
     now: Timestamp,
     lease_until: Timestamp,
 ) -> Result<Vec<ClaimedBid>, Failure> {
@@ -313,7 +315,7 @@ async fn claim(
             .filter(bids::next_attempt_at.le(now.as_millis()).or(given_up))
             .filter(connected.into_sql::<Bool>().or(given_up))
             .set((
-                bids::lease_owner.eq(owner),
+                bids::lease_owner.eq(owner.as_str()),
                 bids::lease_until.eq(lease_until.as_millis()),
             ))
             .execute(conn)
@@ -334,7 +336,7 @@ async fn load_claimed(
     conn: &mut Conn,
     organization: &str,
     bid: &str,
-    owner: &str,
+    owner: &LeaseOwner,
     account: Option<(FreeText, bool)>,
 ) -> Result<ClaimedBid, Failure> {
     let (row, job_json): (QueuedBidRow, String) = bids::table
@@ -363,8 +365,8 @@ async fn load_claimed(
     .await?;
     Ok(ClaimedBid {
         bid: row.into_bid()?,
-        owner: owner.to_owned(),
-        token: account.map(|(token, _)| token.0),
+        owner: owner.clone(),
+        token: account.map(|(token, _)| MarketplaceToken::unchecked(token.0)),
         job_taken,
         job_json,
     })
@@ -396,8 +398,11 @@ async fn end(conn: &mut Conn, finish: &FinishBid, held: &Held) -> Result<bool, F
     if held.account(conn).await?.is_none() {
         return Ok(false);
     }
-    let end = &finish.end;
-    if end.status != LeadStatus::Submitted {
+    let outcome = &finish.outcome;
+    let status = outcome.status();
+    let reason = outcome.reason().cloned().map(Json);
+    let proposal_id = outcome.proposal_id().map(FreeText::from);
+    if status != LeadStatus::Submitted {
         let (queued_at, period_start) = (
             Timestamp::from_millis(queued_at),
             Timestamp::from_millis(period_start),
@@ -411,17 +416,17 @@ async fn end(conn: &mut Conn, finish: &FinishBid, held: &Held) -> Result<bool, F
         .filter(sql::<Bool>("bids.status = 'queued'"))
         .filter(bids::lease_owner.eq(&held.owner))
         .set((
-            bids::status.eq(end.status.as_str()),
+            bids::status.eq(status.as_str()),
             bids::answer_outstanding.eq(false),
             bids::attempts.eq(bids::attempts + 1),
             bids::lease_owner.eq(None::<String>),
             bids::lease_until.eq(None::<i64>),
-            bids::reason.eq(end.reason.clone().map(Json)),
-            bids::proposal_id.eq(end.proposal_id.clone().map(FreeText)),
-            bids::submitted_at.eq(end.submitted_at.map(Timestamp::as_millis)),
-            bids::terms.eq(end.terms.map(Json)),
-            bids::boost_connects.eq(end.boost_connects.as_i64()),
-            bids::connects_spent.eq(end.connects_spent.as_i64()),
+            bids::reason.eq(&reason),
+            bids::proposal_id.eq(&proposal_id),
+            bids::submitted_at.eq(outcome.submitted_at().map(Timestamp::as_millis)),
+            bids::terms.eq(outcome.terms().map(Json)),
+            bids::boost_connects.eq(outcome.boost_connects().as_i64()),
+            bids::connects_spent.eq(outcome.connects_spent().as_i64()),
             bids::ended_at.eq(finish.at.as_millis()),
         ))
         .execute(conn)
@@ -434,9 +439,9 @@ async fn end(conn: &mut Conn, finish: &FinishBid, held: &Held) -> Result<bool, F
     }
     diesel::update(leads::table.find((lead.organization_id.as_str(), lead.id.as_str())))
         .set((
-            leads::status.eq(end.status.as_str()),
-            leads::reason.eq(end.reason.clone().map(Json)),
-            leads::proposal_id.eq(end.proposal_id.clone().map(FreeText).or(lead.proposal_id)),
+            leads::status.eq(status.as_str()),
+            leads::reason.eq(reason),
+            leads::proposal_id.eq(proposal_id.or(lead.proposal_id)),
         ))
         .execute(conn)
         .await?;
@@ -462,10 +467,10 @@ async fn disconnect(
     conn: &mut Conn,
     organization: &str,
     account: &str,
-    refused_token: &str,
+    refused_token: &MarketplaceToken,
 ) -> Result<(), Failure> {
     diesel::update(bidder_accounts::table.find((organization, account)))
-        .filter(bidder_accounts::token.eq(FreeText::from(refused_token)))
+        .filter(bidder_accounts::token.eq(FreeText::from(refused_token.expose())))
         .set(bidder_accounts::connected.eq(false))
         .execute(conn)
         .await?;

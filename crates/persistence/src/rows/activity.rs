@@ -40,7 +40,7 @@ impl From<&Activity> for ActivityRow {
             actor_kind: activity.actor.kind.as_str().to_owned(),
             actor_id: activity.actor.id.as_deref().map(FreeText::from),
             actor_name: activity.actor.name.as_deref().map(FreeText::from),
-            outcome: activity.outcome.clone(),
+            outcome: activity.outcome.to_string(),
             http_status: activity.http_status.map(stored),
             dry_run: activity.dry_run,
             message: FreeText::from(activity.message.as_str()),
@@ -71,7 +71,7 @@ impl ActivityRow {
                 id: self.actor_id.map(|id| id.0),
                 name: self.actor_name.map(|name| name.0),
             },
-            outcome: self.outcome,
+            outcome: word("activities.outcome", &self.outcome)?,
             http_status: match self.http_status {
                 Some(status) => Some(number("activities.http_status", status)?),
                 None => None,

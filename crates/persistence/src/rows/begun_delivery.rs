@@ -76,7 +76,7 @@ impl DeliveryRow {
     pub(crate) fn payload(&self) -> Result<EventPayload, Failure> {
         Ok(match (self.event()?, &self.data) {
             (EventKind::JobNew, _) => EventPayload::JobNew,
-            (EventKind::BidComplete, Some(data)) => EventPayload::BidComplete(data.clone()),
+            (EventKind::BidComplete, Some(data)) => EventPayload::stored_bid_complete(data.clone()),
             (EventKind::BidComplete, None) => {
                 return Err(Failure::Corrupt(format!("delivery {} has no data", self.id)));
             }

@@ -31,7 +31,7 @@ impl NewDeliveryRow {
             event: event.payload.kind().as_str(),
             data: match &event.payload {
                 EventPayload::JobNew => None,
-                EventPayload::BidComplete(data) => Some(data.clone()),
+                EventPayload::BidComplete { data, .. } => Some(data.clone()),
             },
             created_at: at.as_millis(),
             state: DeliveryState::Pending.as_str(),

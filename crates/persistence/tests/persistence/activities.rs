@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, ActivityQuery, Actor, ApiKeyId, CampaignId, LeadId, OrganizationId,
-    Timestamp,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, ActivityQuery, Actor, ApiKeyId, CampaignId, LeadId,
+    OrganizationId, Timestamp,
 };
 use bidloop_port_contracts::fixture::{activity, at, organization_id};
 use serde_json::json;
@@ -51,7 +51,7 @@ async fn an_entry_is_listed_as_it_was_recorded(bed: TestDatabase) -> TestDatabas
         lead_id: Some(LeadId::from_caller("ld_1")),
         kind: ActivityKind::Delivery,
         actor: Actor::api_key(&ApiKeyId::parse("key_ci").unwrap(), "CI"),
-        outcome: "failed".to_owned(),
+        outcome: ActivityOutcome::Failed,
         http_status: Some(409),
         dry_run: true,
         message: "The lead is queued.".to_owned(),

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::model::{ApiKeyHash, BlobRef, OrganizationId, Timestamp};
 use crate::port::{
-    CampaignRecord, Ids, OrganizationRecord, PasswordHasher, ProposalWriter, ProvisioningChange,
+    CampaignRecord, Entropy, OrganizationRecord, PasswordHasher, ProposalWriter, ProvisioningChange,
     ProvisioningSnapshot, Revision, TemplateError,
 };
 use crate::provisioning::{Faults, Lookups, Provided, ProvisioningReport, plan};
@@ -17,7 +17,7 @@ use crate::use_case::apply_provisioning::password_hashes;
 #[derive(Debug, Default)]
 pub(crate) struct CountingIds(AtomicU8);
 
-impl Ids for CountingIds {
+impl Entropy for CountingIds {
     fn uuid(&self) -> Uuid {
         Uuid::from_u128(u128::from(self.0.fetch_add(1, Ordering::Relaxed)))
     }

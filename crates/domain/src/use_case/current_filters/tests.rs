@@ -130,10 +130,10 @@ fn filter(number: usize, keywords: &str) -> StoredFilter {
     }
 }
 
-fn world(filters: impl IntoIterator<Item = StoredFilter>) -> (Arc<ChangingStore>, CurrentFilters) {
-    let store = Arc::new(ChangingStore::default());
+fn world(filters: impl IntoIterator<Item = StoredFilter>) -> (ChangingStore, CurrentFilters) {
+    let store = ChangingStore::default();
     store.0.lock().unwrap().filters = filters.into_iter().collect();
-    (Arc::clone(&store), CurrentFilters::new(store, Arc::new(Still)))
+    (store, CurrentFilters::default())
 }
 
 /// The campaigns that a job with this title matches.
@@ -153,22 +153,37 @@ fn matched_by(filters: &mut CurrentFilters, title: &str) -> Vec<CampaignId> {
 #[test]
 fn what_changed_since_the_last_call_is_taken_over() {
     let (store, mut filters) = world([filter(1, "rust"), filter(2, "rust")]);
-    assert_eq!(block_on(filters.catch_up(&[])), Ok((Revision(0), true)));
-    assert_eq!(block_on(filters.catch_up(&[])), Ok((Revision(0), false)));
+    assert_eq!(
+        block_on(filters.catch_up(&store, &Still, &[])),
+        Ok((Revision(0), true))
+    );
+    assert_eq!(
+        block_on(filters.catch_up(&store, &Still, &[])),
+        Ok((Revision(0), false))
+    );
     store.0.lock().unwrap().remove(&id(1));
     store.0.lock().unwrap().put(filter(3, "rust"));
-    assert_eq!(block_on(filters.catch_up(&[])), Ok((Revision(2), true)));
+    assert_eq!(
+        block_on(filters.catch_up(&store, &Still, &[])),
+        Ok((Revision(2), true))
+    );
     assert_eq!(matched_by(&mut filters, "rust"), [campaign(2), campaign(3)]);
     // Something else was provisioned.
     store.0.lock().unwrap().revision += 1;
-    assert_eq!(block_on(filters.catch_up(&[])), Ok((Revision(3), false)));
+    assert_eq!(
+        block_on(filters.catch_up(&store, &Still, &[])),
+        Ok((Revision(3), false))
+    );
 }
 
 #[test]
 fn what_is_committed_while_filters_are_loaded_is_taken_over() {
     let (store, mut filters) = world([filter(1, "rust")]);
     store.0.lock().unwrap().meanwhile = Some(filter(1, "java"));
-    assert_eq!(block_on(filters.catch_up(&[])), Ok((Revision(1), true)));
+    assert_eq!(
+        block_on(filters.catch_up(&store, &Still, &[])),
+        Ok((Revision(1), true))
+    );
     assert_eq!(matched_by(&mut filters, "rust"), []);
     assert_eq!(matched_by(&mut filters, "java"), [campaign(1)]);
 }
@@ -176,8 +191,8 @@ fn what_is_committed_while_filters_are_loaded_is_taken_over() {
 #[test]
 fn more_filters_than_are_read_at_once_are_all_loaded() {
     let count = AT_ONCE as usize + 1;
-    let (_, mut filters) = world((0..count).map(|number| filter(number, &format!("w{number}"))));
-    block_on(filters.catch_up(&[])).unwrap();
+    let (store, mut filters) = world((0..count).map(|number| filter(number, &format!("w{number}"))));
+    block_on(filters.catch_up(&store, &Still, &[])).unwrap();
     for number in [0, count - 2, count - 1] {
         assert_eq!(
             matched_by(&mut filters, &format!("w{number}")),
@@ -189,14 +204,17 @@ fn more_filters_than_are_read_at_once_are_all_loaded() {
 #[test]
 fn all_filters_are_read_anew_once_the_store_no_longer_tells_what_changed() {
     let (store, mut filters) = world([filter(1, "rust"), filter(2, "rust")]);
-    block_on(filters.catch_up(&[])).unwrap();
+    block_on(filters.catch_up(&store, &Still, &[])).unwrap();
     {
         let mut stored = store.0.lock().unwrap();
         stored.remove(&id(1));
         stored.put(filter(3, "rust"));
         stored.forgets = 1;
     }
-    assert_eq!(block_on(filters.catch_up(&[])), Ok((Revision(2), true)));
+    assert_eq!(
+        block_on(filters.catch_up(&store, &Still, &[])),
+        Ok((Revision(2), true))
+    );
     assert_eq!(matched_by(&mut filters, "rust"), [campaign(2), campaign(3)]);
 }
 
@@ -204,23 +222,29 @@ fn all_filters_are_read_anew_once_the_store_no_longer_tells_what_changed() {
 fn loading_is_given_up_after_some_attempts_and_begins_anew_with_the_next_call() {
     let (store, mut filters) = world([filter(1, "rust")]);
     store.0.lock().unwrap().forgets = LOAD_ATTEMPTS;
-    let outcome = block_on(filters.catch_up(&[]));
+    let outcome = block_on(filters.catch_up(&store, &Still, &[]));
     assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
     assert!(!filters.are_loaded());
-    assert_eq!(block_on(filters.catch_up(&[])), Ok((Revision(0), true)));
+    assert_eq!(
+        block_on(filters.catch_up(&store, &Still, &[])),
+        Ok((Revision(0), true))
+    );
     assert_eq!(matched_by(&mut filters, "rust"), [campaign(1)]);
 }
 
 #[test]
 fn what_could_not_be_taken_over_is_taken_over_with_the_next_call() {
     let (store, mut filters) = world([filter(1, "rust"), filter(2, "rust")]);
-    block_on(filters.catch_up(&[])).unwrap();
+    block_on(filters.catch_up(&store, &Still, &[])).unwrap();
     store.0.lock().unwrap().put(filter(1, "java"));
     store.0.lock().unwrap().put(filter(2, "(unfinished"));
-    let outcome = block_on(filters.catch_up(&[]));
+    let outcome = block_on(filters.catch_up(&store, &Still, &[]));
     assert!(matches!(outcome, Err(StoreError::Corrupt(_))), "{outcome:?}");
     store.0.lock().unwrap().put(filter(2, "java"));
-    assert_eq!(block_on(filters.catch_up(&[])), Ok((Revision(3), true)));
+    assert_eq!(
+        block_on(filters.catch_up(&store, &Still, &[])),
+        Ok((Revision(3), true))
+    );
     assert_eq!(matched_by(&mut filters, "rust"), []);
     assert_eq!(matched_by(&mut filters, "java"), [campaign(1), campaign(2)]);
 }

@@ -1,12 +1,11 @@
 //! What is recorded when a bid ends: Activity with the decision step by step, and `bid_complete`.
 
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::SubmitProposals;
-use crate::bidding::ExplanationStep;
 use crate::model::{
-    Activity, ActivityId, ActivityKind, Actor, BidCompleteData, BidEnd, EventId, EventPayload, JobPost,
-    LeadStatus, NewEvent,
+    Activity, ActivityId, ActivityKind, Actor, BidCompleteData, BidOutcome, EventId, ExplanationStep,
+    JobPost, MarketplaceToken, NewEvent, details,
 };
 use crate::port::{ClaimedBid, FinishBid, StoreError};
 
@@ -14,8 +13,8 @@ impl SubmitProposals {
     pub(super) fn ending(
         &self,
         claimed: &ClaimedBid,
-        end: BidEnd,
-        refused_token: Option<String>,
+        outcome: BidOutcome,
+        refused_token: Option<MarketplaceToken>,
         steps: &[ExplanationStep],
     ) -> Result<FinishBid, StoreError> {
         let bid = &claimed.bid;
@@ -29,49 +28,45 @@ impl SubmitProposals {
             &bid.lead_id,
             &job_url,
             &post.title,
-            &end,
-        )
-        .to_json();
+            &outcome,
+        );
         let event = NewEvent {
             id: EventId::bid_complete(bid.id),
             organization_id: bid.organization_id.clone(),
             campaign_id: bid.campaign_id.clone(),
             lead_id: bid.lead_id.clone(),
-            payload: EventPayload::BidComplete(data),
+            payload: data.payload(),
         };
-        let mut details = Map::new();
-        for (name, value) in [
-            ("bidId", json!(bid.id)),
-            ("accountId", json!(bid.account_id)),
-            ("jobId", json!(bid.job_id)),
-            ("proposalId", json!(end.proposal_id)),
-            ("reason", json!(end.reason)),
-            ("terms", json!(end.terms)),
-            ("boostConnects", json!(end.boost_connects)),
-            ("connectsSpent", json!(end.connects_spent)),
-            ("attempts", json!(bid.attempts + 1)),
-            ("steps", json!(steps)),
-        ] {
-            details.insert(name.to_owned(), value);
-        }
+        let details = details(json!({
+            "bidId": bid.id,
+            "accountId": bid.account_id,
+            "jobId": bid.job_id,
+            "proposalId": outcome.proposal_id(),
+            "reason": outcome.reason(),
+            "terms": outcome.terms(),
+            "boostConnects": outcome.boost_connects(),
+            "connectsSpent": outcome.connects_spent(),
+            "attempts": bid.attempts + 1,
+            "steps": steps,
+        }));
         let activity = Activity {
-            id: ActivityId(self.ids.uuid()),
+            id: ActivityId(self.entropy.uuid()),
             at,
             organization_id: bid.organization_id.clone(),
             campaign_id: Some(bid.campaign_id.clone()),
             lead_id: Some(bid.lead_id.clone()),
             kind: ActivityKind::Submission,
             actor: Actor::service(),
-            outcome: end.status.to_string(),
+            outcome: (&outcome).into(),
             http_status: None,
             dry_run: false,
-            message: message(&end),
+            message: message(&outcome),
             details,
         };
         Ok(FinishBid {
             organization_id: bid.organization_id.clone(),
             bid_id: bid.id,
-            end,
+            outcome,
             at,
             refused_token,
             activity,
@@ -80,18 +75,21 @@ impl SubmitProposals {
     }
 }
 
-fn message(end: &BidEnd) -> String {
-    match (&end.status, &end.reason) {
-        (LeadStatus::Submitted, _) => match &end.terms {
-            Some(terms) => format!(
-                "Proposal submitted: USD {} {}, {} connects.",
-                terms.amount,
-                terms.kind.as_str(),
-                end.connects_spent
-            ),
-            None => "Proposal submitted.".to_owned(),
-        },
-        (status, Some(reason)) => format!("Bid {status}: {} ({})", reason.message, reason.code),
-        (status, None) => format!("Bid {status}."),
+fn message(outcome: &BidOutcome) -> String {
+    match outcome {
+        BidOutcome::Submitted {
+            terms,
+            connects_spent,
+            ..
+        } => {
+            let kind = terms.kind.as_str();
+            format!(
+                "Proposal submitted: USD {} {kind}, {connects_spent} connects.",
+                terms.amount
+            )
+        }
+        BidOutcome::NotSubmitted { reason, .. } => {
+            format!("Bid {}: {} ({})", outcome.status(), reason.message, reason.code)
+        }
     }
 }

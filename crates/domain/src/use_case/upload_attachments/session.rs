@@ -6,15 +6,12 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
 
-use super::{UploadAttachments, UploadError};
+use super::{LeadError, Requester, UploadAttachments};
 use crate::attachment_rules::{
     ContentInspector, ContentType, FileAdmission, FileFault, FileName, InspectedFile, MAX_FILES,
 };
-use crate::model::{
-    Activity, ActivityKind, Actor, AttachmentId, BlobRef, Lead, LeadAttachment, Timestamp, details,
-};
+use crate::model::{Activity, ActivityKind, AttachmentId, BlobRef, Lead, LeadAttachment, Timestamp, details};
 use crate::port::{AddAttachments, BlobError, BlobPath, BlobStore, NewAttachment, StagedBlob};
-use crate::use_case::RequestFault;
 
 /// The name of every part of an upload (specification, uploadLeadAttachments).
 const PART_NAME: &str = "files";
@@ -39,7 +36,7 @@ pub struct PartHead {
 #[derive(Debug)]
 pub struct UploadSession {
     upload: UploadAttachments,
-    actor: Actor,
+    requester: Requester,
     lead: Lead,
     admission: FileAdmission,
     staged: Vec<StagedFile>,
@@ -58,7 +55,7 @@ struct StagedFile {
 impl UploadSession {
     pub(super) fn new(
         upload: UploadAttachments,
-        actor: Actor,
+        requester: Requester,
         lead: Lead,
         attached: &[LeadAttachment],
     ) -> Self {
@@ -69,7 +66,7 @@ impl UploadSession {
             .collect();
         Self {
             upload,
-            actor,
+            requester,
             lead,
             admission: FileAdmission::beside(&names),
             staged: Vec::new(),
@@ -81,10 +78,10 @@ impl UploadSession {
     pub async fn add_file(
         &mut self,
         part: PartHead,
-        pieces: impl Stream<Item = Result<Bytes, RequestFault>>,
-    ) -> Result<(), UploadError> {
+        pieces: impl Stream<Item = Result<Bytes, LeadError>>,
+    ) -> Result<(), LeadError> {
         if part.name != PART_NAME {
-            return Err(UploadError::UnexpectedPart {
+            return Err(LeadError::UnexpectedPart {
                 part_name: part.name,
                 file_name: part.file_name,
             });
@@ -112,26 +109,26 @@ impl UploadSession {
 
     /// Publishes the files and gives them to the lead, once the request is whole. Returns the lead's full list,
     /// oldest first.
-    pub async fn finish(self) -> Result<Vec<LeadAttachment>, UploadError> {
+    pub async fn finish(self) -> Result<Vec<LeadAttachment>, LeadError> {
         if self.staged.is_empty() {
             return Err(self.refuse(FileFault::NoFile.into()).await);
         }
         let entry = self.entry();
-        let requests = self.upload.requests.clone();
+        let (requests, requester) = (self.upload.requests.clone(), self.requester.clone());
         match self.keep(&entry).await {
             Ok(list) => Ok(list),
-            Err(refusal) => Err(requests.refuse(entry, refusal).await),
+            Err(refusal) => Err(requests.refuse(&requester, entry, refusal).await),
         }
     }
 
-    async fn keep(self, entry: &Activity) -> Result<Vec<LeadAttachment>, UploadError> {
+    async fn keep(self, entry: &Activity) -> Result<Vec<LeadAttachment>, LeadError> {
         let Self {
             upload, lead, staged, ..
         } = self;
         let mut files = Vec::with_capacity(staged.len());
         let mut blobs = Vec::with_capacity(staged.len());
         for file in staged {
-            let id = AttachmentId(upload.requests.ids.uuid());
+            let id = AttachmentId(upload.requests.entropy.uuid());
             let path = blob_path(&lead, id, &file.name)?;
             files.push(new_attachment(id, &file, &path, entry.at));
             blobs.push((path, file.blob));
@@ -146,8 +143,8 @@ impl UploadSession {
             .await?;
         let refusal = match added {
             AddAttachments::Added(list) => return Ok(list),
-            AddAttachments::LeadUnknown => UploadError::LeadUnknown,
-            AddAttachments::LeadNotNew(status) => UploadError::LeadNotNew(status),
+            AddAttachments::LeadUnknown => LeadError::LeadUnknown,
+            AddAttachments::LeadNotNew(status) => LeadError::UploadTooLate(status),
             AddAttachments::TooMany { existing } => too_many(&files, existing).into(),
             AddAttachments::DuplicateName(name) => FileFault::DuplicateName { name }.into(),
         };
@@ -157,19 +154,19 @@ impl UploadSession {
 
     /// Ends the request without keeping a file: discards what was staged and records the refusal (decision C8).
     /// Returns the error to report.
-    pub async fn refuse(self, error: UploadError) -> UploadError {
+    pub async fn refuse(self, error: LeadError) -> LeadError {
         let entry = self.entry();
-        let requests = self.upload.requests.clone();
+        let (requests, requester) = (self.upload.requests.clone(), self.requester.clone());
         // The staging places are given up before anything is waited for.
         drop(self);
-        requests.refuse(entry, error).await
+        requests.refuse(&requester, entry, error).await
     }
 
     /// The entry of an accepted upload.
     fn entry(&self) -> Activity {
         let requests = &self.upload.requests;
-        let actor = self.actor.clone();
-        let mut entry = requests.entry(ActivityKind::Upload, actor, &self.lead, "Files uploaded.");
+        let kind = ActivityKind::Upload;
+        let mut entry = requests.accepted(&self.requester, &self.lead, kind, "Files uploaded.");
         entry.details = details(json!({ "files": self.described }));
         entry
     }
@@ -180,9 +177,9 @@ async fn stage(
     store: &dyn BlobStore,
     name: FileName,
     content_type: ContentType,
-    pieces: impl Stream<Item = Result<Bytes, RequestFault>>,
+    pieces: impl Stream<Item = Result<Bytes, LeadError>>,
     received: &mut usize,
-) -> Result<StagedFile, UploadError> {
+) -> Result<StagedFile, LeadError> {
     let mut blob = store.stage().await?;
     let mut inspector = ContentInspector::new(content_type, name.clone());
     let mut pieces = pin!(pieces);

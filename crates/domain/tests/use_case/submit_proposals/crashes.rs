@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus};
 use bidloop_domain::model::{BlobRef, CampaignAttachment, LeadId, LeadStatus};
-use bidloop_domain::port::{BlobPath, BlobStore as _};
+use bidloop_domain::port::{BlobPath, BlobStore as _, MarketplaceRefusal};
 use bidloop_domain::use_case::LEASE;
 use bidloop_fakes::{Call, FakeAccount, Fault};
 use bidloop_port_contracts::fixture::{at, campaign, job_id};
@@ -190,9 +190,10 @@ fn change_job(service: &Service, change: &str) {
 async fn a_crash_around_a_refusal_for_want_of_connects_leads_to_one_proposal() {
     at_every_crash_point(
         |service| {
-            service
-                .marketplace
-                .script(Call::Submit, Fault::refused(402, "insufficient_connects"));
+            service.marketplace.script(
+                Call::Submit,
+                Fault::refused(MarketplaceRefusal::InsufficientConnects),
+            );
         },
         async |service, lead, _| {
             service.clock.advance(LEASE);

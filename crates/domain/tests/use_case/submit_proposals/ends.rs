@@ -2,13 +2,13 @@
 
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus};
 use bidloop_domain::model::{ActivityKind, BlobRef, CampaignAttachment, Connects, LeadId, LeadStatus};
-use bidloop_domain::port::{BlobPath, BlobStore, Marketplace as _, WorkKind};
+use bidloop_domain::port::{BlobPath, BlobStore, Marketplace as _, MarketplaceRefusal, WorkKind};
 use bidloop_domain::use_case::SubmissionOutcome;
 use bidloop_fakes::{Call, FakeAccount, Fault};
 use bidloop_port_contracts::fixture::{at, campaign, job_id};
 use serde_json::{Value, json};
 
-use crate::service::{Service, TOKEN, acme, bare_acme, job, job_with, request, request_with};
+use crate::service::{Service, TOKEN, acme, bare_acme, job, job_with, request, request_with, token};
 
 fn warning() -> JobWarning {
     JobWarning {
@@ -29,7 +29,7 @@ async fn assert_ended(service: &Service, lead: &LeadId, status: LeadStatus, code
     let reason = stored.reason.map(|reason| reason.code.as_str());
     assert_eq!((stored.status, reason), (status, Some(code)));
     let entry = service.activities(ActivityKind::Submission).await.remove(0);
-    assert_eq!(entry.outcome, status.as_str());
+    assert_eq!(entry.outcome.as_str(), status.as_str());
     assert_eq!(entry.details["reason"]["code"], code);
     assert_eq!(service.bid_complete().await["reason"]["code"], code);
 }
@@ -178,20 +178,22 @@ async fn too_few_connects_for_the_boost_may_leave_it_out() {
 }
 
 #[tokio::test]
-async fn refusals_for_good_end_the_bid_by_their_code() {
-    for (status, code, end, reason) in [
-        (422, "job_closed", LeadStatus::Failed, "job_closed"),
-        (422, "job_warning", LeadStatus::Skipped, "job_warning"),
-        (422, "not_eligible", LeadStatus::Failed, "not_eligible"),
-        (422, "invalid", LeadStatus::Failed, "invalid"),
-        (400, "", LeadStatus::Failed, "invalid"),
-        (404, "not_found", LeadStatus::Failed, "job_not_found"),
-        (409, "already_applied", LeadStatus::Failed, "already_applied"),
+async fn refusals_for_good_end_the_bid_with_their_reason() {
+    let already_applied = MarketplaceRefusal::AlreadyApplied { proposal_id: None };
+    for (refusal, end, reason) in [
+        (MarketplaceRefusal::JobClosed, LeadStatus::Failed, "job_closed"),
+        (MarketplaceRefusal::JobWarning, LeadStatus::Skipped, "job_warning"),
+        (
+            MarketplaceRefusal::NotEligible,
+            LeadStatus::Failed,
+            "not_eligible",
+        ),
+        (MarketplaceRefusal::Invalid, LeadStatus::Failed, "invalid"),
+        (MarketplaceRefusal::NotFound, LeadStatus::Failed, "job_not_found"),
+        (already_applied, LeadStatus::Failed, "already_applied"),
     ] {
         let (service, lead) = Service::with_bid(request()).await;
-        service
-            .marketplace
-            .script(Call::Submit, Fault::refused(status, code));
+        service.marketplace.script(Call::Submit, Fault::refused(refusal));
         service.submit().await;
         assert_ended(&service, &lead, end, reason).await;
         assert_eq!(service.stores.submissions.queued_count().await, Ok(0));
@@ -214,7 +216,7 @@ async fn stored_by_other_means(service: &Service) -> String {
     let mut proposal = bidloop_port_contracts::fixture::proposal(&job_id("1"), "By hand");
     proposal.attachments.clear();
     let key = bidloop_domain::model::BidId(uuid::Uuid::from_u128(u128::MAX));
-    let taken = service.marketplace.submit(TOKEN, key, &proposal).await;
+    let taken = service.marketplace.submit(&token(), key, &proposal).await;
     taken.unwrap().proposal_id
 }
 
@@ -224,7 +226,7 @@ async fn a_job_taken_through_another_lead_ends_the_same_way_without_asking() {
     let first = service.lead(&job("1")).await;
     let second = bidloop_port_contracts::fixture::lead_id("org_acme", "second", "1");
     service.bid(&first, request()).await;
-    let bidder = bidloop_domain::use_case::Bidder::from(&Service::caller());
+    let bidder = Service::requester();
     let campaign = bidloop_port_contracts::fixture::campaign_id("second");
     let submit = service.submit_bid();
     submit
@@ -287,9 +289,10 @@ async fn deciding_anew_comes_to_an_end_though_the_marketplace_reports_a_balance(
     let boost = json!({"boostingEnabled": true, "minBoost": 3});
     let (service, lead) = Service::with_bid(request_with(boost)).await;
     for _ in 0..100 {
-        service
-            .marketplace
-            .script(Call::Submit, Fault::refused(402, "insufficient_connects"));
+        service.marketplace.script(
+            Call::Submit,
+            Fault::refused(MarketplaceRefusal::InsufficientConnects),
+        );
     }
     service.submit().await;
     assert_ended(&service, &lead, LeadStatus::Skipped, "insufficient_connects").await;
@@ -328,9 +331,10 @@ async fn attachments_are_uploaded_in_order_and_once_a_decision() {
     for fault in [Fault::unavailable(), Fault::no_answer()] {
         service.marketplace.script(Call::Submit, fault);
     }
-    service
-        .marketplace
-        .script(Call::Submit, Fault::refused(402, "insufficient_connects"));
+    service.marketplace.script(
+        Call::Submit,
+        Fault::refused(MarketplaceRefusal::InsufficientConnects),
+    );
     service.submit_all().await;
     let files = service.marketplace.files();
     let told: Vec<(&str, &str, &[u8])> = files
@@ -357,7 +361,7 @@ async fn a_file_that_the_marketplace_refuses_fails_the_bid_and_one_that_cannot_b
     service.blobs.set_available(true);
     service
         .marketplace
-        .script(Call::Upload, Fault::refused(415, "invalid"));
+        .script(Call::Upload, Fault::refused(MarketplaceRefusal::Invalid));
     service.submit_all().await;
     assert_ended(&service, &lead, LeadStatus::Failed, "invalid").await;
     assert_eq!(service.marketplace.calls(Call::Submit), 0);
@@ -369,7 +373,7 @@ async fn a_failed_bids_next_bid_is_a_new_one_with_a_new_key() {
     let first = service.context(&lead).await.bid.unwrap().id;
     service
         .marketplace
-        .script(Call::Submit, Fault::refused(422, "invalid"));
+        .script(Call::Submit, Fault::refused(MarketplaceRefusal::Invalid));
     service.submit().await;
     let entry = bidloop_port_contracts::fixture::activity(
         &Service::organization(),

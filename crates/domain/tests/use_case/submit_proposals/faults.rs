@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bidloop_domain::model::{LeadId, LeadStatus, Timestamp};
-use bidloop_domain::port::SubmissionStore as _;
+use bidloop_domain::port::{LeaseOwner, MarketplaceRefusal, SubmissionStore as _};
 use bidloop_domain::use_case::{LEASE, SubmissionOutcome};
 use bidloop_fakes::{Call, Fault};
 use bidloop_port_contracts::fixture::{at, job_id};
@@ -16,7 +16,7 @@ async fn wait_until_due(service: &Service) -> Duration {
     loop {
         let claimed = service
             .store
-            .claim("looking", service.now(), service.now(), 1)
+            .claim(&LeaseOwner::new("looking"), service.now(), service.now(), 1)
             .await
             .unwrap();
         if !claimed.is_empty() {
@@ -37,10 +37,7 @@ async fn every_passing_fault_of_every_call_is_tried_again() {
     let faults = [
         Fault::no_answer(),
         Fault::unreachable(),
-        Fault::passing(408, None),
-        Fault::passing(429, None),
-        Fault::passing(500, None),
-        Fault::passing(503, None),
+        Fault::unavailable(),
         Fault::malformed(),
     ];
     for call in [Call::Job, Call::Account, Call::Submit] {
@@ -68,7 +65,7 @@ async fn every_passing_fault_of_every_call_is_tried_again() {
 async fn pauses_double_up_to_30_seconds_with_jitter() {
     for (fraction, share) in [(0.0, 0.5), (0.999, 0.9995)] {
         let (service, _) = Service::with_bid(request()).await;
-        service.ids.set_fraction(fraction);
+        service.entropy.set_fraction(fraction);
         for _ in 0..9 {
             service.marketplace.script(Call::Submit, Fault::unavailable());
         }
@@ -90,7 +87,7 @@ async fn retry_after_is_honoured_beyond_the_longest_pause() {
         let (service, lead) = Service::with_bid(request()).await;
         service
             .marketplace
-            .script(call, Fault::passing(429, Some(Duration::from_secs(120))));
+            .script(call, Fault::try_later(Some(Duration::from_secs(120))));
         service.submit().await;
         assert_eq!(
             wait_until_due(&service).await,
@@ -107,7 +104,7 @@ async fn passing_faults_are_tried_again_until_the_deadline_and_no_longer() {
     for fault in [
         Fault::unavailable(),
         Fault::unreachable(),
-        Fault::passing(429, Some(Duration::from_secs(3_600))),
+        Fault::try_later(Some(Duration::from_secs(3_600))),
     ] {
         for call in [Call::Account, Call::Submit] {
             let (service, lead) = Service::with_bid(request()).await;
@@ -150,9 +147,10 @@ async fn an_answered_refusal_leaves_nothing_outstanding() {
         service.marketplace.script(Call::Submit, Fault::no_answer());
         service.submit().await;
         wait_until_due(&service).await;
-        service
-            .marketplace
-            .script(Call::Submit, Fault::refused(402, "insufficient_connects"));
+        service.marketplace.script(
+            Call::Submit,
+            Fault::refused(MarketplaceRefusal::InsufficientConnects),
+        );
         service.marketplace.script(call, Fault::unavailable());
         service.submit().await;
         let record = service.context(&lead).await.bid.unwrap();
@@ -227,13 +225,10 @@ async fn already_applied_under_a_repeated_attempt_means_that_it_was_ours() {
     service.marketplace.script(Call::Submit, Fault::no_answer());
     service.submit().await;
     wait_until_due(&service).await;
-    let taken = bidloop_domain::port::MarketplaceError::Refused {
-        status: 409,
-        code: "already_applied".to_owned(),
-        message: String::new(),
+    let taken = MarketplaceRefusal::AlreadyApplied {
         proposal_id: Some("p_ours".to_owned()),
     };
-    service.marketplace.script(Call::Submit, Fault::Before(taken));
+    service.marketplace.script(Call::Submit, Fault::refused(taken));
     service.submit().await;
     let stored = service.context(&lead).await.lead.lead;
     assert_eq!(

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bidloop_domain::bidding::LiveJobStatus;
 use bidloop_domain::model::{BidId, LeadId, LeadStatus};
-use bidloop_domain::use_case::{Bidder, SubmissionOutcome, SubmitProposals};
+use bidloop_domain::use_case::{SubmissionOutcome, SubmitProposals};
 use bidloop_fakes::{Call, FakeAccount, Fault};
 use bidloop_port_contracts::fixture::{campaign, campaign_id, job_id, lead_id};
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Fault::malformed_after_commit()),
         Just(Fault::unreachable()),
         Just(Fault::unavailable()),
-        Just(Fault::passing(429, Some(Duration::from_secs(20)))),
+        Just(Fault::try_later(Some(Duration::from_secs(20)))),
     ];
     prop_oneof![
         12 => (0..PROCESSES, 1..25_usize).prop_map(|(process, pauses)| Event::Go(process, pauses)),
@@ -71,7 +71,7 @@ impl Race {
         let mut bids = Vec::new();
         for (name, id) in [("camp", "1"), ("camp", "2"), ("camp", "3"), ("second", "3")] {
             let lead = lead_id("org_acme", name, id);
-            let bidder = Bidder::from(&Service::caller());
+            let bidder = Service::requester();
             let submit = service.submit_bid();
             submit
                 .execute(&bidder, &campaign_id(name), &lead, Ok(request()))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bidloop_domain::model::{LeadId, LeadStatus};
 use bidloop_domain::port::ProvisioningChange;
-use bidloop_domain::use_case::{LEASE, SubmitBidError};
+use bidloop_domain::use_case::{LEASE, LeadError};
 use bidloop_fakes::{Call, Fault};
 use bidloop_port_contracts::fixture::{account, at};
 
@@ -42,7 +42,7 @@ async fn a_refused_token_fails_the_bid_and_disconnects_the_account() {
         assert_eq!(service.bid_complete().await["reason"]["code"], "invalid_token");
         let other = service.lead(&job("2")).await;
         let answer = crate::submit_bid::bid(&service, &other, Ok(request())).await;
-        assert_eq!(answer, Err(SubmitBidError::NoConnectedAccount));
+        assert_eq!(answer, Err(LeadError::NoConnectedAccount));
     }
 }
 

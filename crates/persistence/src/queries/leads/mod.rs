@@ -46,6 +46,16 @@ impl LeadStore for Store {
         pages::page(self, organization, campaign, offset, limit).await
     }
 
+    async fn campaign_exists(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError> {
+        let (organization, campaign) = (organization.clone(), campaign.clone());
+        self.read(async move |conn: &mut Conn| campaign_exists(conn, &organization, &campaign).await)
+            .await
+    }
+
     async fn find(
         &self,
         organization: &OrganizationId,
@@ -133,15 +143,22 @@ async fn find(
     if let Some(found) = found.filter(of_campaign) {
         return Ok(LeadLookup::Found(Box::new(found)));
     }
-    let known = campaigns::table.find((organization.as_str(), campaign.as_str()));
-    let campaign_exists: bool = diesel::select(diesel::dsl::exists(known))
-        .get_result(conn)
-        .await?;
-    Ok(if campaign_exists {
+    Ok(if campaign_exists(conn, organization, campaign).await? {
         LeadLookup::LeadUnknown
     } else {
         LeadLookup::CampaignUnknown
     })
+}
+
+async fn campaign_exists(
+    conn: &mut Conn,
+    organization: &OrganizationId,
+    campaign: &CampaignId,
+) -> Result<bool, Failure> {
+    let known = campaigns::table.find((organization.as_str(), campaign.as_str()));
+    Ok(diesel::select(diesel::dsl::exists(known))
+        .get_result(conn)
+        .await?)
 }
 
 async fn find_anywhere(conn: &mut Conn, lead: &LeadId) -> Result<Option<LeadContext>, Failure> {

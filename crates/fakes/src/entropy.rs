@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bidloop_domain::port::Ids;
+use bidloop_domain::port::Entropy;
 use uuid::Uuid;
 
 use crate::locked;
@@ -12,21 +12,21 @@ use crate::locked;
 /// the same, and foreseeable.
 ///
 /// ```
-/// use bidloop_domain::port::Ids;
-/// use bidloop_fakes::SequentialIds;
+/// use bidloop_domain::port::Entropy;
+/// use bidloop_fakes::SequentialEntropy;
 ///
-/// let ids = SequentialIds::new();
-/// assert_eq!(ids.uuid().to_string(), "00000000-0000-0000-0000-000000000001");
-/// ids.set_fraction(0.25);
-/// assert_eq!(ids.fraction(), 0.25);
+/// let entropy = SequentialEntropy::new();
+/// assert_eq!(entropy.uuid().to_string(), "00000000-0000-0000-0000-000000000001");
+/// entropy.set_fraction(0.25);
+/// assert_eq!(entropy.fraction(), 0.25);
 /// ```
 #[derive(Debug)]
-pub struct SequentialIds {
+pub struct SequentialEntropy {
     last: AtomicU64,
     fraction: Mutex<f64>,
 }
 
-impl Default for SequentialIds {
+impl Default for SequentialEntropy {
     fn default() -> Self {
         Self {
             last: AtomicU64::new(0),
@@ -35,13 +35,13 @@ impl Default for SequentialIds {
     }
 }
 
-impl SequentialIds {
+impl SequentialEntropy {
     /// Begins at 1, with a fraction of one half.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What [`Ids::fraction`] answers from now on.
+    /// What [`Entropy::fraction`] answers from now on.
     pub fn set_fraction(&self, fraction: f64) {
         *locked(&self.fraction) = fraction;
     }
@@ -51,7 +51,7 @@ impl SequentialIds {
     }
 }
 
-impl Ids for SequentialIds {
+impl Entropy for SequentialEntropy {
     fn uuid(&self) -> Uuid {
         Uuid::from_u128(u128::from(self.next()))
     }

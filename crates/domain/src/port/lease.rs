@@ -1,0 +1,25 @@
+//! Who holds a claim.
+
+use std::fmt;
+
+/// The holder of a lease: a process, or one claim of a process. Two holders never have the same name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseOwner(String);
+
+impl LeaseOwner {
+    /// A holder with this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name, as stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for LeaseOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

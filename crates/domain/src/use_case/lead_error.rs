@@ -1,0 +1,98 @@
+//! Why a request on a lead is refused, or fails. How each error is answered is the driving side's knowledge.
+
+use serde_json::{Map, Value, json};
+
+use crate::attachment_rules::{FileFault, shown};
+use crate::bidding::{QuotaUsage, ValidationFault};
+use crate::model::{LeadStatus, ShapeFault, details};
+use crate::port::{BlobError, StoreError};
+
+/// Why a request on a lead is refused, or fails. A refusal changes nothing but the Activity record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LeadError {
+    /// The organization has no such campaign.
+    #[error("campaign not found")]
+    CampaignUnknown,
+    /// The campaign has no such lead.
+    #[error("lead not found")]
+    LeadUnknown,
+    /// The request's body is larger than the operation takes.
+    #[error("the request body is larger than {limit_bytes} bytes")]
+    TooLarge {
+        /// The operation's limit.
+        limit_bytes: u64,
+    },
+    /// The request's media type is not the operation's.
+    #[error("the media type `{given}` is not supported; send `{expected}`")]
+    UnsupportedMediaType {
+        /// The request's media type.
+        given: String,
+        /// The operation's media type.
+        expected: &'static str,
+    },
+    /// Malformed JSON, an unknown or missing field, a wrong type, a value out of bounds (decision A2).
+    #[error("the request body is not valid")]
+    Malformed(Vec<ShapeFault>),
+    /// The bid breaks the bidding rules (specification, submitBid, rules 1 to 3).
+    #[error("the bid breaks the bidding rules")]
+    Rules(Vec<ValidationFault>),
+    /// A bid on a lead that was bid on or rejected before.
+    #[error("the lead is already {0}: it takes no further bid")]
+    BidTooLate(LeadStatus),
+    /// A real bid without an account to make it with (decision A8).
+    #[error("the campaign has no connected bidder account: connect one, or send a dry run")]
+    NoConnectedAccount,
+    /// The plan's quota is used up.
+    #[error("the plan's proposal limit for this billing period is reached")]
+    QuotaUsedUp(QuotaUsage),
+    /// A rejection of a lead that was bid on or rejected before.
+    #[error("the lead is already {0}: it cannot be rejected")]
+    RejectionTooLate(LeadStatus),
+    /// An upload for a lead that was bid on or rejected: the files could no longer be used (decision A10).
+    #[error("the lead is already {0}: it takes no more files")]
+    UploadTooLate(LeadStatus),
+    /// An upload with a part that is not named `files`.
+    #[error("{} was sent in a part named \"{}\": every part must be named \"files\"",
+        file_in_words(.file_name.as_deref()), shown(.part_name))]
+    UnexpectedPart {
+        /// The part's name.
+        part_name: String,
+        /// Its file's name, if it has one.
+        file_name: Option<String>,
+    },
+    /// The first faulty file of an upload (decision A9).
+    #[error(transparent)]
+    File(#[from] FileFault),
+    /// The attachment storage failed.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl LeadError {
+    /// Whether the request was judged and refused, as opposed to a failure of the service.
+    pub(super) const fn is_refusal(&self) -> bool {
+        !matches!(self, Self::Blob(_) | Self::Store(_))
+    }
+
+    /// What the Activity entry of the refusal shows to programs.
+    pub(super) fn details(&self) -> Map<String, Value> {
+        match self {
+            Self::Malformed(faults) => details(json!({ "errors": faults })),
+            Self::Rules(faults) => details(json!({ "errors": faults })),
+            Self::QuotaUsedUp(usage) => details(json!({
+                "code": "proposal_limit_reached",
+                "currentUsage": usage.used,
+                "limit": usage.limit,
+                "currentPeriodEnd": usage.period_end.as_seconds(),
+            })),
+            _ => Map::new(),
+        }
+    }
+}
+
+fn file_in_words(name: Option<&str>) -> String {
+    name.map_or_else(|| "a value".to_owned(), |name| format!("\"{}\"", shown(name)))
+}
