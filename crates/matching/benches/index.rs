@@ -97,7 +97,7 @@ fn frequencies() -> Frequencies {
 fn index_of(filters: Filters<'_>, count: usize) -> FilterIndex<u32> {
     let mut index = FilterIndex::with_frequencies(frequencies());
     for (key, filter) in (0..).zip(filters.take(count)) {
-        let compiled = SavedFilter::compile_stored(&filter.to_string()).unwrap();
+        let compiled = SavedFilter::parse(&filter.to_string()).unwrap();
         index.insert(key, &compiled).unwrap();
     }
     index
@@ -189,7 +189,7 @@ fn edits(index: &mut FilterIndex<u32>, jobs: &[PreparedJob]) {
         .zip(edits)
         .zip(jobs.iter().cycle())
         .map(|((number, edit), job)| {
-            let compiled = SavedFilter::compile_stored(&edit.to_string()).unwrap();
+            let compiled = SavedFilter::parse(&edit.to_string()).unwrap();
             let started = Instant::now();
             index.insert(number * 7_919 % 1_000_000, &compiled).unwrap();
             let time = started.elapsed().as_secs_f64() * 1e3;
@@ -213,7 +213,7 @@ fn build() {
     let mut index = FilterIndex::with_frequencies(frequencies());
     let started = Instant::now();
     let load = index.load(&stored, |(key, json)| {
-        SavedFilter::compile_stored(json).map(|filter| (*key, filter))
+        SavedFilter::parse(json).map(|filter| (*key, filter))
     });
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().unwrap().get() {

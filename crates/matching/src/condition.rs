@@ -1,154 +1,84 @@
-//! The single conditions that a filter consists of, and the values of a job that they are about.
+//! One condition of a checked filter.
 
-use super::keywords::Expression;
 use crate::PaymentKind;
-
-/// A text of a job that is compared with lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Attribute {
-    Category,
-    Occupation,
-    ProjectType,
-    ProjectDuration,
-    ExperienceLevel,
-    Region,
-    WeeklyHours,
-    Country,
-    Industry,
-    CompanySize,
-    TalentType,
-    EnglishLevel,
-}
-
-impl Attribute {
-    /// How many there are.
-    pub const COUNT: usize = Self::EnglishLevel as usize + 1;
-
-    /// Every one, in the order of their numbers.
-    pub(super) const ALL: [Self; Self::COUNT] = [
-        Self::Category,
-        Self::Occupation,
-        Self::ProjectType,
-        Self::ProjectDuration,
-        Self::ExperienceLevel,
-        Self::Region,
-        Self::WeeklyHours,
-        Self::Country,
-        Self::Industry,
-        Self::CompanySize,
-        Self::TalentType,
-        Self::EnglishLevel,
-    ];
-}
-
-/// A number of a job that is compared with bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Figure {
-    Rating,
-    Reviews,
-    /// USD.
-    TotalSpent,
-    Hires,
-    /// Percent.
-    HireRate,
-    JobsPosted,
-    /// USD per hour.
-    AvgHourlyRatePaid,
-    JobSuccessScore,
-    /// USD; 0 where the job demands nothing.
-    MinimumEarnings,
-    Questions,
-    OpenJobs,
-}
-
-impl Figure {
-    /// How many there are.
-    pub const COUNT: usize = Self::OpenJobs as usize + 1;
-
-    /// Every one, in the order of their numbers.
-    pub(super) const ALL: [Self; Self::COUNT] = [
-        Self::Rating,
-        Self::Reviews,
-        Self::TotalSpent,
-        Self::Hires,
-        Self::HireRate,
-        Self::JobsPosted,
-        Self::AvgHourlyRatePaid,
-        Self::JobSuccessScore,
-        Self::MinimumEarnings,
-        Self::Questions,
-        Self::OpenJobs,
-    ];
-}
-
-/// A yes or no of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Flag {
-    PaymentVerified,
-    PhoneVerified,
-    Enterprise,
-    Featured,
-}
-
-impl Flag {
-    /// How many there are.
-    pub const COUNT: usize = Self::Featured as usize + 1;
-
-    /// Every one, in the order of their numbers.
-    pub(super) const ALL: [Self; Self::COUNT] = [
-        Self::PaymentVerified,
-        Self::PhoneVerified,
-        Self::Enterprise,
-        Self::Featured,
-    ];
-}
+use crate::conditions::{FlagField, NumberField, TextField};
+use crate::keywords::Expression;
 
 /// An inclusive bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
+    /// The job's number is not below.
     AtLeast(f64),
+    /// The job's number is not above.
     AtMost(f64),
 }
 
-/// One condition of a filter. Texts are kept folded, in the form that [`list_key`](super::list_key) gives them.
+/// One condition of a filter. Texts are folded as [`list_key`](crate::list_key) does, sorted, and each once.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// The expression holds over title, description and skills.
     Keywords(Expression),
-    /// The job names at least one of the skills.
-    AnySkill(Vec<String>),
-    /// The job names each of the skills.
-    AllSkills(Vec<String>),
+    /// The job names at least `count` of the skills: 1 for any of them, as many as there are for all.
+    SkillsAtLeast {
+        /// The filter's field.
+        path: &'static str,
+        /// From 1 to the number of names.
+        count: usize,
+        /// The skills.
+        names: Vec<String>,
+    },
     /// The job names none of the skills.
     NoSkill(Vec<String>),
     /// The value is in the list.
     OneOf {
+        /// The filter's field.
         path: &'static str,
-        attribute: Attribute,
+        /// The job's value.
+        field: TextField,
+        /// The list.
         values: Vec<String>,
     },
     /// The value is not in the list.
     NoneOf {
+        /// The filter's field.
         path: &'static str,
-        attribute: Attribute,
+        /// The job's value.
+        field: TextField,
+        /// The list.
         values: Vec<String>,
     },
     /// The job's kind is in the list.
     PaymentTypes(Vec<PaymentKind>),
-    /// The range of an hourly job, or of one of unknown kind, overlaps the interval (USD per hour).
-    HourlyRate { min: f64, max: f64 },
-    /// The price of a fixed-price job, or of one of unknown kind, lies in the interval (USD).
-    FixedPrice { min: f64, max: f64 },
+    /// The range of an hourly job, or of one of unknown kind, overlaps the interval.
+    HourlyRate {
+        /// USD per hour; may be infinite.
+        min: f64,
+        /// USD per hour; may be infinite.
+        max: f64,
+    },
+    /// The price of a fixed-price job, or of one of unknown kind, lies in the interval.
+    FixedPrice {
+        /// USD; may be infinite.
+        min: f64,
+        /// USD; may be infinite.
+        max: f64,
+    },
     /// The number is within the bound.
     Within {
+        /// The filter's field.
         path: &'static str,
-        figure: Figure,
+        /// The job's value.
+        field: NumberField,
+        /// The bound.
         bound: Bound,
     },
-    /// The yes or no is the wanted one.
+    /// The flag is the wanted one.
     Is {
+        /// The filter's field.
         path: &'static str,
-        flag: Flag,
+        /// The job's value.
+        flag: FlagField,
+        /// Yes or no.
         wanted: bool,
     },
 }
@@ -158,13 +88,12 @@ impl Condition {
     pub const fn path(&self) -> &'static str {
         match self {
             Self::Keywords(_) => "keywords",
-            Self::AnySkill(_) => "skills.any",
-            Self::AllSkills(_) => "skills.all",
             Self::NoSkill(_) => "skills.none",
             Self::PaymentTypes(_) => "paymentTypes",
             Self::HourlyRate { .. } => "hourlyRate",
             Self::FixedPrice { .. } => "fixedPrice",
-            Self::OneOf { path, .. }
+            Self::SkillsAtLeast { path, .. }
+            | Self::OneOf { path, .. }
             | Self::NoneOf { path, .. }
             | Self::Within { path, .. }
             | Self::Is { path, .. } => path,

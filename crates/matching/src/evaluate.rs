@@ -4,12 +4,11 @@
 //! `whenUnknown` says what that amounts to (`docs/saved-filters.md`). A keyword expression is never unknown: a
 //! job has its texts, and one without skills has none to search.
 
-use super::compile::CompiledFilter;
 use super::condition::{Bound, Condition};
 use super::job_text::{FieldSet, JobText};
 use super::keywords::Expression;
 use super::prepared_job::PreparedJob;
-use crate::PaymentKind;
+use crate::{PaymentKind, SavedFilter};
 
 /// How a condition stands on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,7 +38,7 @@ impl Verdict {
     }
 }
 
-impl CompiledFilter {
+impl SavedFilter {
     /// Whether every condition holds on the job.
     pub fn matches(&self, job: &PreparedJob) -> bool {
         // The keywords come first in the list and cost most, so they are asked last.
@@ -69,21 +68,15 @@ impl Condition {
         };
         Verdict::of(match self {
             Self::Keywords(expression) => Some(expression.holds(job.text())),
-            Self::AnySkill(wanted) => job
-                .skills()
-                .map(|skills| skills.iter().any(|skill| in_list(wanted, skill))),
-            Self::AllSkills(wanted) => job
-                .skills()
-                .map(|skills| wanted.iter().all(|skill| skills.contains(skill))),
+            Self::SkillsAtLeast { count, names, .. } => job.skills().map(|skills| {
+                let named = names.iter().filter(|name| skills.contains(name));
+                named.take(*count).count() == *count
+            }),
             Self::NoSkill(unwanted) => job
                 .skills()
                 .map(|skills| !skills.iter().any(|skill| in_list(unwanted, skill))),
-            Self::OneOf {
-                attribute, values, ..
-            } => job.attribute(*attribute).map(|value| in_list(values, value)),
-            Self::NoneOf {
-                attribute, values, ..
-            } => job.attribute(*attribute).map(|value| !in_list(values, value)),
+            Self::OneOf { field, values, .. } => job.text_field(*field).map(|value| in_list(values, value)),
+            Self::NoneOf { field, values, .. } => job.text_field(*field).map(|value| !in_list(values, value)),
             Self::PaymentTypes(kinds) => job.payment_kind().map(|kind| kinds.contains(&kind)),
             Self::HourlyRate { min, max } => match job.payment_kind() {
                 Some(PaymentKind::Fixed) => Some(true),
@@ -97,7 +90,7 @@ impl Condition {
                     job.fixed_price().map(|price| *min <= price && price <= *max)
                 }
             },
-            Self::Within { figure, bound, .. } => job.figure(*figure).map(|value| match bound {
+            Self::Within { field, bound, .. } => job.number(*field).map(|value| match bound {
                 Bound::AtLeast(least) => value >= *least,
                 Bound::AtMost(most) => value <= *most,
             }),

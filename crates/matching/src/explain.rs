@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
-use super::compile::CompiledFilter;
 use super::condition::{Bound, Condition};
 use super::evaluate::Verdict;
 use super::job_text::{FieldSet, JobText};
 use super::keywords::{Expression, Field};
 use super::prepared_job::PreparedJob;
-use crate::PaymentKind;
+use crate::{PaymentKind, SavedFilter};
 
 /// At most so many values or terms are spelled out; the rest is counted.
 const SHOWN: usize = 20;
@@ -16,7 +15,7 @@ const SHOWN: usize = 20;
 /// What each condition of a filter says about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Whether the filter matches; always what [`CompiledFilter::matches`] says.
+    /// Whether the filter matches; always what [`SavedFilter::matches`] says.
     pub matches: bool,
     /// Every condition that the filter has, in the order in which the fields are documented.
     pub conditions: Vec<ExplainedCondition>,
@@ -32,7 +31,7 @@ pub struct ExplainedCondition {
     pub detail: String,
 }
 
-impl CompiledFilter {
+impl SavedFilter {
     /// Holds the filter against the job as [`matches`](Self::matches) does, and tells each condition's verdict.
     ///
     /// ```
@@ -40,7 +39,6 @@ impl CompiledFilter {
     /// use serde_json::json;
     ///
     /// let filter = SavedFilter::from_value(&json!({"keywords": "rust -java", "client": {"minRating": 4}}))
-    ///     .and_then(|filter| filter.check())
     ///     .expect("no fault");
     /// let job = JobFacts { title: "Rust", ..JobFacts::default() };
     /// let explanation = filter.explain(&PreparedJob::new(&job));
@@ -81,21 +79,23 @@ impl Condition {
     fn detail(&self, job: &PreparedJob) -> String {
         match self {
             Self::Keywords(expression) => terms_detail(expression, job.text()),
-            Self::AnySkill(listed) | Self::AllSkills(listed) | Self::NoSkill(listed) => {
-                skills_detail(listed, job)
-            }
-            Self::OneOf {
-                attribute, values, ..
-            }
-            | Self::NoneOf {
-                attribute, values, ..
-            } => match job.attribute(*attribute) {
-                None => "the job does not say".to_owned(),
-                Some(value) if values.iter().any(|listed| listed == value) => {
-                    format!("the job says `{value}`, which is listed")
+            Self::SkillsAtLeast { count, names, .. } => {
+                let mut detail = skills_detail(names, job);
+                if (2..names.len()).contains(count) {
+                    let _ = write!(detail, "; asked for at least {count}");
                 }
-                Some(value) => format!("the job says `{value}`, which is not listed"),
-            },
+                detail
+            }
+            Self::NoSkill(names) => skills_detail(names, job),
+            Self::OneOf { field, values, .. } | Self::NoneOf { field, values, .. } => {
+                match job.text_field(*field) {
+                    None => "the job does not say".to_owned(),
+                    Some(value) if values.iter().any(|listed| listed == value) => {
+                        format!("the job says `{value}`, which is listed")
+                    }
+                    Some(value) => format!("the job says `{value}`, which is not listed"),
+                }
+            }
             Self::PaymentTypes(kinds) => {
                 let wanted: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
                 format!("{}; asked for {}", kind_detail(job), wanted.join(" or "))
@@ -121,12 +121,12 @@ impl Condition {
                     )
                 }
             },
-            Self::Within { figure, bound, .. } => {
+            Self::Within { field, bound, .. } => {
                 let asked = match bound {
                     Bound::AtLeast(least) => format!("at least {least}"),
                     Bound::AtMost(most) => format!("at most {most}"),
                 };
-                match job.figure(*figure) {
+                match job.number(*field) {
                     None => format!("the job does not say; asked for {asked}"),
                     Some(value) => format!("the job says {value}; asked for {asked}"),
                 }

@@ -1,38 +1,38 @@
 //! What a job carries beside its words: the values that lists, flags and payment types ask for.
 
 use super::PreparedJob;
-use super::condition::{Attribute, Flag};
+use super::conditions::{FlagField, TextField};
 use super::job_text::WordKey;
 use crate::PaymentKind;
 
 /// What a job's value is the value of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attributed {
-    Text(Attribute),
+    Text(TextField),
     Skill,
-    Flag(Flag),
+    Flag(FlagField),
     PaymentKind,
 }
 
 impl Attributed {
     /// How many there are.
-    pub(super) const COUNT: usize = Attribute::COUNT + 2 + Flag::COUNT;
+    pub(super) const COUNT: usize = TextField::COUNT + 2 + FlagField::COUNT;
 
     /// Distinct for each, below [`Self::COUNT`].
     #[expect(clippy::cast_possible_truncation, reason = "a few dozen attributes")]
     pub(super) const fn number(self) -> u8 {
         match self {
             Self::Text(attribute) => attribute as u8,
-            Self::Skill => Attribute::COUNT as u8,
-            Self::PaymentKind => Attribute::COUNT as u8 + 1,
-            Self::Flag(flag) => Attribute::COUNT as u8 + 2 + flag as u8,
+            Self::Skill => TextField::COUNT as u8,
+            Self::PaymentKind => TextField::COUNT as u8 + 1,
+            Self::Flag(flag) => TextField::COUNT as u8 + 2 + flag as u8,
         }
     }
 
     /// Every one, in the order of their numbers.
     pub(super) fn all() -> impl Iterator<Item = Self> {
-        let texts = Attribute::ALL.into_iter().map(Self::Text);
-        let flags = Flag::ALL.into_iter().map(Self::Flag);
+        let texts = TextField::ALL.into_iter().map(Self::Text);
+        let flags = FlagField::ALL.into_iter().map(Self::Flag);
         texts.chain([Self::Skill, Self::PaymentKind]).chain(flags)
     }
 
@@ -42,14 +42,14 @@ impl Attributed {
             Some((key, text)) => JobValue::Text(key, text),
             None => JobValue::Unknown,
         };
-        for attribute in Attribute::ALL {
-            tell(Self::Text(attribute), value(job.keyed_attribute(attribute)));
+        for attribute in TextField::ALL {
+            tell(Self::Text(attribute), value(job.keyed_text(attribute)));
         }
         match job.keyed_skills() {
             None => tell(Self::Skill, JobValue::Unknown),
             Some(skills) => skills.for_each(|skill| tell(Self::Skill, value(Some(skill)))),
         }
-        for flag in Flag::ALL {
+        for flag in FlagField::ALL {
             let value = job.flag(flag).map_or(JobValue::Unknown, JobValue::of_flag);
             tell(Self::Flag(flag), value);
         }

@@ -14,7 +14,7 @@
 use super::condition::Condition;
 use super::job_values::{Attributed, JobValue};
 use super::keywords::Expression;
-use super::{CompiledFilter, PreparedJob};
+use super::{PreparedJob, SavedFilter};
 
 /// Raised by whoever changes what a word or a list key is, what sets bits, or which: signatures stored before then
 /// count as missing, and their jobs are read.
@@ -33,7 +33,7 @@ const WORDS: usize = BITS as usize / 64;
 /// assert_eq!(JobSignature::from_bytes(&signature.to_bytes()), Some(signature.clone()));
 ///
 /// let sieve = |keywords: &str| {
-///     let filter = SavedFilter::compile_stored(&serde_json::json!({ "keywords": keywords }).to_string());
+///     let filter = SavedFilter::parse(&serde_json::json!({ "keywords": keywords }).to_string());
 ///     SignatureSieve::of(&filter.unwrap())
 /// };
 /// assert!(sieve("rust (actix OR axum)").may_match(&signature));
@@ -104,7 +104,7 @@ pub struct SignatureSieve(Need);
 impl SignatureSieve {
     /// The sieve of a filter: words and phrases outside negations, lists of what a job is to have, wanted flags. What
     /// is excluded, numbers and prefixes require nothing that a signature tells.
-    pub fn of(filter: &CompiledFilter) -> Self {
+    pub fn of(filter: &SavedFilter) -> Self {
         let unknown_holds = filter.unknown_holds();
         let needs = filter.conditions().iter();
         Self(Need::all(
@@ -127,17 +127,15 @@ impl SignatureSieve {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Need {
     Mark(Mark),
-    /// Each; nothing, if there is none.
-    All(Vec<Need>),
-    /// At least one; what no job meets, if there is none.
-    Any(Vec<Need>),
+    /// At least so many of these.
+    AtLeast(usize, Vec<Need>),
 }
 
 impl Need {
-    const NOTHING: Self = Self::All(Vec::new());
+    const NOTHING: Self = Self::AtLeast(0, Vec::new());
 
     fn is_nothing(&self) -> bool {
-        matches!(self, Self::All(needs) if needs.is_empty())
+        matches!(self, Self::AtLeast(0, _))
     }
 
     fn all(needs: impl Iterator<Item = Self>) -> Self {
@@ -146,7 +144,7 @@ impl Need {
             Some(only) if needs.is_empty() => only,
             last => {
                 needs.extend(last);
-                Self::All(needs)
+                Self::AtLeast(needs.len(), needs)
             }
         }
     }
@@ -156,7 +154,7 @@ impl Need {
         if needs.iter().any(Self::is_nothing) {
             return Self::NOTHING;
         }
-        Self::Any(needs)
+        Self::AtLeast(1, needs)
     }
 
     fn of_condition(condition: &Condition, unknown_holds: bool) -> Self {
@@ -174,16 +172,12 @@ impl Need {
         };
         match condition {
             Condition::Keywords(expression) => Self::of_expression(expression, true),
-            Condition::AnySkill(skills) => one_of(Attributed::Skill, skills),
-            Condition::AllSkills(skills) => {
-                let each = skills
-                    .iter()
-                    .map(|skill| mark(Attributed::Skill, Some(skill.as_str())));
-                or_unknown(Attributed::Skill, vec![Self::all(each)])
+            Condition::SkillsAtLeast { count, names, .. } => {
+                let named = names.iter().map(|name| mark(Attributed::Skill, Some(name)));
+                let named = Self::AtLeast(*count, named.collect());
+                or_unknown(Attributed::Skill, vec![named])
             }
-            Condition::OneOf {
-                attribute, values, ..
-            } => one_of(Attributed::Text(*attribute), values),
+            Condition::OneOf { field, values, .. } => one_of(Attributed::Text(*field), values),
             Condition::PaymentTypes(kinds) => {
                 let kinds = kinds
                     .iter()
@@ -226,8 +220,10 @@ impl Need {
     fn is_met(&self, signature: &JobSignature) -> bool {
         match self {
             Self::Mark(mark) => signature.has(*mark),
-            Self::All(needs) => needs.iter().all(|need| need.is_met(signature)),
-            Self::Any(needs) => needs.iter().any(|need| need.is_met(signature)),
+            Self::AtLeast(count, needs) => {
+                let met = needs.iter().filter(|need| need.is_met(signature));
+                met.take(*count).count() == *count
+            }
         }
     }
 }

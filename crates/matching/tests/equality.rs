@@ -11,9 +11,7 @@
 
 use std::fmt::Write as _;
 
-use bidloop_matching::{
-    CompiledFilter, FilterIndex, JobFacts, MatchScratch, PaymentKind, PreparedJob, SavedFilter, Verdict,
-};
+use bidloop_matching::{FilterIndex, JobFacts, MatchScratch, PaymentKind, PreparedJob, SavedFilter, Verdict};
 use fastrand::Rng;
 use serde_json::{Value, json};
 
@@ -66,7 +64,7 @@ fn the_index_finds_the_filters_that_match_by_themselves() {
     let seed = option("BIDLOOP_EQUALITY_SEED", 1);
     let mut rng = Rng::with_seed(seed);
     let mut index = FilterIndex::new();
-    let mut filters: Vec<Option<CompiledFilter>> = (0..FILTERS).map(|_| Some(filter(&mut rng))).collect();
+    let mut filters: Vec<Option<SavedFilter>> = (0..FILTERS).map(|_| Some(filter(&mut rng))).collect();
     for (key, filter) in filters.iter().enumerate() {
         index.insert(key, filter.as_ref().unwrap()).unwrap();
     }
@@ -112,7 +110,7 @@ fn option(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |value| value.parse().unwrap())
 }
 
-fn edit(rng: &mut Rng, index: &mut FilterIndex<usize>, filters: &mut [Option<CompiledFilter>]) {
+fn edit(rng: &mut Rng, index: &mut FilterIndex<usize>, filters: &mut [Option<SavedFilter>]) {
     let key = rng.usize(..filters.len());
     if chance(rng, 0.3) {
         assert_eq!(index.remove(&key), filters[key].take().is_some());
@@ -124,7 +122,7 @@ fn edit(rng: &mut Rng, index: &mut FilterIndex<usize>, filters: &mut [Option<Com
 }
 
 /// How many conditions keep the filter from matching; no more than two are counted.
-fn failed_conditions(filter: &CompiledFilter, job: &PreparedJob) -> usize {
+fn failed_conditions(filter: &SavedFilter, job: &PreparedJob) -> usize {
     let fails = |verdict| match verdict {
         Verdict::Held => false,
         Verdict::Failed => true,
@@ -135,7 +133,7 @@ fn failed_conditions(filter: &CompiledFilter, job: &PreparedJob) -> usize {
     failed.take(2).count()
 }
 
-fn filter(rng: &mut Rng) -> CompiledFilter {
+fn filter(rng: &mut Rng) -> SavedFilter {
     let mut filter = json!({});
     if chance(rng, 0.9) {
         filter["keywords"] = Value::from(expression(rng, 2));
@@ -159,7 +157,7 @@ fn filter(rng: &mut Rng) -> CompiledFilter {
     if chance(rng, 0.3) {
         filter["whenUnknown"] = json!("match");
     }
-    SavedFilter::compile_stored(&filter.to_string()).unwrap()
+    SavedFilter::parse(&filter.to_string()).unwrap()
 }
 
 fn expression(rng: &mut Rng, depth: usize) -> String {

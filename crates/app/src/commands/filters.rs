@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use bidloop_domain::matching::{CompiledFilter, Explanation, PreparedJob};
+use bidloop_domain::matching::{Explanation, PreparedJob, SavedFilter};
 use bidloop_domain::model::{FilterFile, JobPost, in_one_line};
 use serde_json::json;
 
@@ -40,7 +40,7 @@ struct Tested {
 }
 
 impl Tested {
-    fn add(&mut self, filter: &CompiledFilter, post: &JobPost) {
+    fn add(&mut self, filter: &SavedFilter, post: &JobPost) {
         self.jobs += 1;
         if filter.matches(&PreparedJob::new(&post.facts())) {
             self.ids.push(post.id.to_string());
@@ -48,7 +48,7 @@ impl Tested {
     }
 }
 
-fn test_file(filter: &CompiledFilter, file: &Path) -> Result<Tested, Failure> {
+fn test_file(filter: &SavedFilter, file: &Path) -> Result<Tested, Failure> {
     let place = file.display();
     let cannot_read = |error: std::io::Error| Failure::failed(format!("{place}: cannot be read: {error}"));
     let reader = std::io::BufReader::new(std::fs::File::open(file).map_err(cannot_read)?);
@@ -71,7 +71,7 @@ fn test_file(filter: &CompiledFilter, file: &Path) -> Result<Tested, Failure> {
 }
 
 /// Over the stored jobs, in the order in which they were stored.
-async fn test_stored(filter: &CompiledFilter, settings: &Settings) -> Result<Tested, Failure> {
+async fn test_stored(filter: &SavedFilter, settings: &Settings) -> Result<Tested, Failure> {
     let database = database::open_current(settings).await?;
     let matches = Stores::of(&database).matches;
     let watermark = matches.due_backfills().await?.watermark;
@@ -118,8 +118,8 @@ fn tell_explanation(explanation: &Explanation, as_json: bool) -> Outcome {
     })
 }
 
-fn read_filter(file: &Path) -> Result<CompiledFilter, Failure> {
-    let parsed = FilterFile::parse(&input::text(file)?).and_then(|parsed| parsed.filter.check());
+fn read_filter(file: &Path) -> Result<SavedFilter, Failure> {
+    let parsed = FilterFile::parse(&input::text(file)?).map(|parsed| parsed.filter);
     parsed.map_err(|faults| {
         Failure::Failed(
             faults

@@ -6,8 +6,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use bidloop_domain::matching::{CompiledFilter, FilterIndex, JobSignature, MatchScratch, PreparedJob};
-use bidloop_domain::model::{JobPost, SavedFilter};
+use bidloop_domain::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob, SavedFilter};
+use bidloop_domain::model::JobPost;
 use serde_json::{Value, json};
 
 use super::posts::{now_ms, served};
@@ -36,7 +36,7 @@ const TRIALS: usize = 50_000;
 pub(super) struct Change {
     pub(super) campaign: String,
     pub(super) filter: Value,
-    pub(super) compiled: CompiledFilter,
+    pub(super) compiled: SavedFilter,
     /// Stored jobs that match, each looked at by itself.
     pub(super) matches: u64,
 }
@@ -201,7 +201,6 @@ fn changes() -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-fn compiled(filter: &Value) -> Result<CompiledFilter> {
-    SavedFilter::compile_stored(&filter.to_string())
-        .map_err(|faults| anyhow!("a generated filter: {faults:?}"))
+fn compiled(filter: &Value) -> Result<SavedFilter> {
+    SavedFilter::parse(&filter.to_string()).map_err(|faults| anyhow!("a generated filter: {faults:?}"))
 }

@@ -54,10 +54,7 @@ pub(crate) use bidloop_matching::json::closest;
 pub use bidloop_matching::json::{
     FieldError, FieldError as ShapeFault, read_json, sanitize_for_log, sanitize_for_log as in_one_line,
 };
-pub use bidloop_matching::{
-    Bounds, ClientConditions, FilterFile, IncludeExclude, MAX_LIST_VALUES, MAX_VALUE_CHARS, PaymentKind,
-    SavedFilter, SkillLists, VendorConditions, WhenUnknown,
-};
+pub use bidloop_matching::{FilterFile, MAX_LIST_VALUES, MAX_VALUE_CHARS, PaymentKind, SavedFilter};
 pub use campaign::{
     AccountSummary, AnswerTemplate, Campaign, CampaignAction, CampaignAttachment, CampaignMode,
     CampaignState, ProposalTemplate, action_on_match,

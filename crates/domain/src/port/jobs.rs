@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::matching::{CompiledFilter, JobSignature};
-use crate::model::{CampaignId, FilterId, JobId, OrganizationId, SavedFilter, Timestamp};
+use crate::matching::{JobSignature, SavedFilter};
+use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
 
 /// Counts every change of filters, campaigns or organizations. What was computed under an older revision is not
 /// recorded.
@@ -23,7 +23,7 @@ pub struct StoredFilter {
     /// Its id.
     pub id: FilterId,
     /// The filter's JSON text (contract section 4), without `id` and `name`, as it was stored after its check:
-    /// what [`SavedFilter::compile_stored`](crate::model::SavedFilter::compile_stored) takes.
+    /// what [`SavedFilter::parse`](SavedFilter::parse) takes.
     pub body: String,
 }
 
@@ -32,8 +32,8 @@ impl StoredFilter {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] names the filter and what is wrong with it: it was checked before it was stored.
-    pub fn compile(&self) -> Result<CompiledFilter, StoreError> {
-        SavedFilter::compile_stored(&self.body)
+    pub fn compile(&self) -> Result<SavedFilter, StoreError> {
+        SavedFilter::parse(&self.body)
             .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", self.id)))
     }
 }

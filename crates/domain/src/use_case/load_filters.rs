@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::thread;
 
 use crate::matching::index::LoadError;
-use crate::matching::{CompiledFilter, FilterIndex};
+use crate::matching::{FilterIndex, SavedFilter};
 use crate::port::StoreError;
 
 /// Compiles and indexes `stored`, in parallel if there are many.
@@ -16,7 +16,7 @@ use crate::port::StoreError;
 pub(super) fn load_in_parallel<K: Hash + Eq + Send, S: Sync>(
     index: &mut FilterIndex<K>,
     stored: &[S],
-    compile: impl Fn(&S) -> Result<(K, CompiledFilter), StoreError> + Sync,
+    compile: impl Fn(&S) -> Result<(K, SavedFilter), StoreError> + Sync,
 ) -> Result<(), StoreError> {
     let load = index.load(stored, compile);
     let available = thread::available_parallelism().map_or(1, NonZero::get);

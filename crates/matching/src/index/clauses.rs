@@ -11,7 +11,7 @@ use super::conditions::Conditions;
 use super::dictionary::Dictionary;
 use super::token::{IndexFull, Token};
 use crate::job_values::{Attributed, JobValue};
-use crate::{CompiledFilter, Condition, Expression, Term};
+use crate::{Condition, Expression, SavedFilter, Term};
 
 /// The clauses of one filter. Kept between filters for its memory.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +45,7 @@ impl RequiredClauses {
     /// Reads the clauses of `filter`.
     pub(super) fn read(
         &mut self,
-        filter: &CompiledFilter,
+        filter: &SavedFilter,
         dictionary: &mut Dictionary,
         conditions: &mut Conditions,
     ) -> Result<(), IndexFull> {
@@ -113,21 +113,24 @@ impl Reader<'_> {
                 return parts.iter().try_for_each(|part| self.keywords(part));
             }
             Condition::Keywords(expression) => return self.keywords(expression),
-            Condition::AnySkill(skills) => {
-                return self.require_value(Attributed::Skill, skills, Strength::Exact);
+            Condition::SkillsAtLeast { count: 1, names, .. } => {
+                return self.require_value(Attributed::Skill, names, Strength::Exact);
             }
-            Condition::AllSkills(skills) => {
-                let mut skills = skills.chunks(1);
-                return skills
-                    .try_for_each(|skill| self.require_value(Attributed::Skill, skill, Strength::Exact));
+            Condition::SkillsAtLeast { count, names, .. } if *count == names.len() => {
+                let mut names = names.chunks(1);
+                return names
+                    .try_for_each(|name| self.require_value(Attributed::Skill, name, Strength::Exact));
+            }
+            Condition::SkillsAtLeast { names, .. } => {
+                self.require_value(Attributed::Skill, names, Strength::Implied)?;
             }
             Condition::NoSkill(skills) => return self.forbid_values(Attributed::Skill, skills),
-            Condition::OneOf {
-                attribute, values, ..
-            } => return self.require_value(Attributed::Text(*attribute), values, Strength::Exact),
-            Condition::NoneOf {
-                attribute, values, ..
-            } => return self.forbid_values(Attributed::Text(*attribute), values),
+            Condition::OneOf { field, values, .. } => {
+                return self.require_value(Attributed::Text(*field), values, Strength::Exact);
+            }
+            Condition::NoneOf { field, values, .. } => {
+                return self.forbid_values(Attributed::Text(*field), values);
+            }
             // Most jobs meet these, so that a bit of a common condition serves better than a clause alone.
             Condition::PaymentTypes(kinds) => {
                 let kinds = kinds.iter().map(|kind| JobValue::of_payment_kind(*kind));

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::FilterIndex;
 use super::token::IndexFull;
-use crate::CompiledFilter;
+use crate::SavedFilter;
 
 /// Filters that are compiled at a stretch; so few that they are in the processor's cache still when they are indexed.
 const CHUNK: usize = 128;
@@ -37,7 +37,7 @@ struct State<'a, K, E> {
 }
 
 impl<K: Hash + Eq, E> State<'_, K, E> {
-    fn insert(&mut self, keys: Vec<K>, filters: &[CompiledFilter]) -> Result<(), IndexFull> {
+    fn insert(&mut self, keys: Vec<K>, filters: &[SavedFilter]) -> Result<(), IndexFull> {
         for (key, filter) in keys.into_iter().zip(filters) {
             self.index.insert(key, filter)?;
         }
@@ -50,14 +50,14 @@ impl<K: Hash + Eq> FilterIndex<K> {
     ///
     /// Compiling costs more than indexing and can be done in parallel: each thread that the caller brings calls
     /// [`FilterLoad::work`]. A million filters in their stored form
-    /// ([`SavedFilter::compile_stored`](crate::SavedFilter::compile_stored)) take some three seconds on two cores.
+    /// ([`SavedFilter::parse`](crate::SavedFilter::parse)) take some three seconds on two cores.
     ///
     /// ```
     /// use bidloop_matching::{FilterIndex, SavedFilter};
     ///
     /// let stored = [(1, r#"{"keywords": "rust"}"#), (2, r#"{"keywords": "go"}"#)];
     /// let mut index = FilterIndex::new();
-    /// let load = index.load(&stored, |(id, json)| SavedFilter::compile_stored(json).map(|filter| (*id, filter)));
+    /// let load = index.load(&stored, |(id, json)| SavedFilter::parse(json).map(|filter| (*id, filter)));
     /// std::thread::scope(|threads| {
     ///     threads.spawn(|| load.work());
     ///     threads.spawn(|| load.work());
@@ -67,7 +67,7 @@ impl<K: Hash + Eq> FilterIndex<K> {
     /// ```
     pub fn load<'a, S, E, F>(&'a mut self, stored: &'a [S], compile: F) -> FilterLoad<'a, K, S, E, F>
     where
-        F: Fn(&S) -> Result<(K, CompiledFilter), E>,
+        F: Fn(&S) -> Result<(K, SavedFilter), E>,
     {
         FilterLoad {
             stored,
@@ -84,7 +84,7 @@ impl<K: Hash + Eq> FilterIndex<K> {
 impl<K, S, E, F> FilterLoad<'_, K, S, E, F>
 where
     K: Hash + Eq,
-    F: Fn(&S) -> Result<(K, CompiledFilter), E>,
+    F: Fn(&S) -> Result<(K, SavedFilter), E>,
 {
     /// How many threads can usefully [`work`](Self::work): one for a few filters.
     pub fn useful_threads(&self) -> usize {
@@ -99,8 +99,7 @@ where
                 return;
             };
             let chunk = &rest[..rest.len().min(CHUNK)];
-            let compiled: Result<(Vec<K>, Vec<CompiledFilter>), E> =
-                chunk.iter().map(&self.compile).collect();
+            let compiled: Result<(Vec<K>, Vec<SavedFilter>), E> = chunk.iter().map(&self.compile).collect();
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             if state.outcome.is_err() {
                 return;

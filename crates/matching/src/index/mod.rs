@@ -50,7 +50,7 @@ use self::dictionary::Dictionary;
 use self::entry::{Entry, MAX_SLOT};
 use self::job_tokens::JobTokens;
 use self::postings::{Candidates, Postings};
-use super::{CompiledFilter, PreparedJob};
+use super::{PreparedJob, SavedFilter};
 
 pub use self::frequencies::Frequencies;
 pub use self::load::{FilterLoad, LoadError};
@@ -62,13 +62,13 @@ pub use self::token::IndexFull;
 /// takes `&self`, so any number of threads can match at once. To edit and match in different threads, wrap the index in
 /// an [`RwLock`](std::sync::RwLock) and hold it for one edit at a time.
 ///
-/// The index returns the same filters as [`CompiledFilter::matches`] would, filter by filter.
+/// The index returns the same filters as [`SavedFilter::matches`] would, filter by filter.
 ///
 /// ```
 /// use bidloop_matching::{FilterIndex, JobFacts, PaymentKind, PreparedJob, SavedFilter};
 /// use serde_json::json;
 ///
-/// let compiled = |body| SavedFilter::from_value(&body).and_then(|filter| filter.check()).expect("no fault");
+/// let compiled = |body| SavedFilter::from_value(&body).expect("no fault");
 /// let mut index = FilterIndex::new();
 /// index.insert("rust", &compiled(json!({"keywords": "rust (axum OR actix)"})))?;
 /// index.insert("java", &compiled(json!({"keywords": "java"})))?;
@@ -252,7 +252,7 @@ impl<K> FilterIndex<K> {
     }
 
     /// Adds the entries of a filter in the slot, and returns its record.
-    fn register(&mut self, slot: u32, filter: &CompiledFilter) -> Result<Box<[u32]>, IndexFull> {
+    fn register(&mut self, slot: u32, filter: &SavedFilter) -> Result<Box<[u32]>, IndexFull> {
         if slot > MAX_SLOT {
             return Err(IndexFull);
         }
@@ -290,7 +290,7 @@ impl<K> FilterIndex<K> {
 
 impl<K: Hash + Eq> FilterIndex<K> {
     /// Adds a filter, or replaces the one with the same key. Returns whether there was one.
-    pub fn insert(&mut self, key: K, filter: &CompiledFilter) -> Result<bool, IndexFull> {
+    pub fn insert(&mut self, key: K, filter: &SavedFilter) -> Result<bool, IndexFull> {
         if let Some(slot) = self.slot(&key) {
             let record = self.register(slot, filter)?;
             let old = std::mem::replace(&mut self.records[slot as usize], record);

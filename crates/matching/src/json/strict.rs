@@ -1,5 +1,5 @@
-//! JSON of callers, read strictly: an object that names a member twice is faulty, since readers disagree about which
-//! counts, and whoever wrote it meant both.
+//! Reads a document strictly: an object that names a member twice is faulty, because readers disagree about which one
+//! counts.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::field_error::FieldError;
+use super::{Faults, FieldError, Path};
 
-/// Most repeated members told of: a document of nothing else must not make an answer many times its size.
-const MOST_FAULTS: usize = 50;
+/// The most repeated members that are reported: a document of nothing else must not make an answer many times its size.
+const MAX_FAULTS: usize = 50;
 
 /// Reads one document: a request's body or a file.
 ///
@@ -26,10 +26,10 @@ const MOST_FAULTS: usize = 50;
 /// Malformed JSON (nesting beyond 128 levels included) is one fault with an empty path; members that occur more than
 /// once are a fault each (decision A2, `docs/rules.md#a2`).
 pub fn read_json(bytes: &[u8]) -> Result<Value, Vec<FieldError>> {
-    let faults = RefCell::new(Vec::new());
+    let faults = RefCell::new(Faults::with_limit(MAX_FAULTS));
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let strict = Strict {
-        place: &Place::Document,
+        path: &Path::Document,
         faults: &faults,
     };
     let value = strict
@@ -40,41 +40,13 @@ pub fn read_json(bytes: &[u8]) -> Result<Value, Vec<FieldError>> {
             &[],
             format!("is not valid JSON: {error}"),
         )]),
-        Ok(value) => {
-            let faults = faults.into_inner();
-            if faults.is_empty() { Ok(value) } else { Err(faults) }
-        }
-    }
-}
-
-/// Where in the document: a path that costs nothing until it is needed.
-enum Place<'a> {
-    Document,
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
-}
-
-impl Place<'_> {
-    fn path(&self) -> Vec<String> {
-        match self {
-            Self::Document => Vec::new(),
-            Self::Member(parent, name) => {
-                let mut path = parent.path();
-                path.push((*name).to_owned());
-                path
-            }
-            Self::Item(parent, index) => {
-                let mut path = parent.path();
-                path.push(index.to_string());
-                path
-            }
-        }
+        Ok(value) => faults.into_inner().into_result(value),
     }
 }
 
 struct Strict<'a> {
-    place: &'a Place<'a>,
-    faults: &'a RefCell<Vec<FieldError>>,
+    path: &'a Path<'a>,
+    faults: &'a RefCell<Faults>,
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
@@ -123,7 +95,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element_seed(Strict {
-            place: &Place::Item(self.place, list.len()),
+            path: &Path::Item(self.path, list.len()),
             faults: self.faults,
         })? {
             list.push(item);
@@ -134,16 +106,13 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
-            let place = Place::Member(self.place, &name);
+            let path = Path::Member(self.path, &name);
             let value = members.next_value_seed(Strict {
-                place: &place,
+                path: &path,
                 faults: self.faults,
             })?;
             if object.contains_key(&name) {
-                let mut faults = self.faults.borrow_mut();
-                if faults.len() < MOST_FAULTS {
-                    faults.push(FieldError::new(&place.path(), "occurs more than once"));
-                }
+                self.faults.borrow_mut().add(&path, "occurs more than once");
             }
             object.insert(name, value);
         }
@@ -185,7 +154,7 @@ mod tests {
     #[test]
     fn a_flood_of_repeated_members_is_told_in_part() {
         let text = format!("{{{}\"a\": 1}}", "\"a\": 1,".repeat(1_000));
-        assert_eq!(paths(&text).len(), MOST_FAULTS);
+        assert_eq!(paths(&text).len(), MAX_FAULTS);
     }
 
     #[test]

@@ -1,30 +1,29 @@
-//! A campaign's saved filter: which jobs it is meant to match.
+//! A campaign's saved filter: which jobs it matches.
 //!
-//! Owns the fields (`docs/saved-filters.md`), reading them from JSON with every fault found at once, and the
-//! rules that a filter must meet. What a filter matches is [`matching`](crate)'s.
+//! Owns reading and checking a filter's JSON along the [table of conditions](crate::conditions). What a filter matches
+//! is decided in [`evaluate`](crate::evaluate).
 
-mod check;
-mod reading;
-mod stored;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::CompiledFilter;
 use crate::PaymentKind;
-use crate::json::{FieldError, read_json};
+use crate::condition::{Bound, Condition};
+use crate::conditions::{AMOUNT, FILTER_FIELDS, FieldKind, FilterField, Limits};
+use crate::json::{self, Faults, Field, FieldError, Fields, Null, Path, flag, read_json, whole_value};
+use crate::keywords::Expression;
+use crate::text::list_key;
 
 /// The most values a list of a filter may have.
 pub const MAX_LIST_VALUES: usize = 1_000;
 /// The most characters one value of a list may have.
 pub const MAX_VALUE_CHARS: usize = 1_000;
 
-/// A saved filter: conditions that must all hold. One without any matches every job.
+/// A checked saved filter: conditions that must all hold. One without any matches every job.
 ///
-/// Money is USD, bounds are inclusive, texts are compared without regard to case. `null` in JSON means the same as a
-/// field left out. The fields are documented in `docs/saved-filters.md`.
+/// It is made from JSON, whose fields `docs/saved-filters.md` documents: money is USD, bounds are inclusive, texts are
+/// compared without regard to case, and `null` means the same as a field left out.
 ///
 /// ```
 /// use bidloop_matching::{JobFacts, PreparedJob, SavedFilter};
@@ -36,194 +35,292 @@ pub const MAX_VALUE_CHARS: usize = 1_000;
 ///     "whenUnknown": "match",
 /// }))
 /// .expect("no fault");
-/// let compiled = filter.check().expect("no fault");
-///
 /// let job = JobFacts { title: "Actix-Web service", ..JobFacts::default() };
-/// assert!(compiled.matches(&PreparedJob::new(&job)));
+/// assert!(filter.matches(&PreparedJob::new(&job)));
 ///
 /// let faults = SavedFilter::from_value(&json!({"client": {"minRating": "4"}, "keyword": "x"})).unwrap_err();
 /// assert_eq!(faults[0].to_string(), "client.minRating: must be a number, not a string");
 /// assert_eq!(faults[1].to_string(), "keyword: unknown field; did you mean `keywords`?");
 /// ```
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SavedFilter {
-    /// An expression of the keyword language ([`Expression`](crate::Expression)).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub keywords: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub skills: Option<SkillLists>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub categories: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub occupations: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project_types: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project_durations: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub experience_levels: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub regions: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weekly_hours: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub payment_types: Option<Vec<PaymentKind>>,
-    /// USD per hour.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hourly_rate: Option<Bounds>,
-    /// USD.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fixed_price: Option<Bounds>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<ClientConditions>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub vendor: Option<VendorConditions>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_questions: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub featured: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_open_jobs: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub when_unknown: Option<WhenUnknown>,
-}
-
-/// Which skills a job must and must not name.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct SkillLists {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub any: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub all: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub none: Option<Vec<String>>,
-}
-
-/// An interval, inclusive at both ends and open where an end is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Bounds {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<f64>,
-}
-
-/// Values that are wanted and values that are not.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct IncludeExclude {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub include: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exclude: Option<Vec<String>>,
-}
-
-/// Conditions on the job's client.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ClientConditions {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub payment_verified: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub phone_verified: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub enterprise: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub countries: Option<IncludeExclude>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub industries: Option<IncludeExclude>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub company_sizes: Option<Vec<String>>,
-    /// 0 to 5.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_rating: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_reviews: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_total_spent: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_total_spent: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_hires: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_hires: Option<f64>,
-    /// Percent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_hire_rate: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_jobs_posted: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_avg_hourly_rate_paid: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_avg_hourly_rate_paid: Option<f64>,
-}
-
-/// Conditions on what the job demands of the bidder.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct VendorConditions {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub talent_types: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub english_levels: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_job_success_score: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_minimum_earnings: Option<f64>,
-}
-
-/// What a condition on a value that the job does not carry amounts to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WhenUnknown {
-    /// It holds.
-    Match,
-    /// It does not hold.
-    #[default]
-    Reject,
+    /// In the order in which the filter's fields are documented.
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) unknown_holds: bool,
 }
 
 impl SavedFilter {
-    /// Reads a filter's body and reports every fault at once, each with its path.
+    /// Reads and checks a filter's JSON; reports every fault at once, each with its path.
     pub fn from_value(value: &Value) -> Result<Self, Vec<FieldError>> {
-        reading::read_body(value)
+        let mut faults = Faults::new();
+        let filter = Fields::read(value, Path::Document, &mut faults, Self::read);
+        faults.into_result(()).map(|()| filter.unwrap_or(Self::EMPTY))
     }
 
-    /// Checks the filter and makes it ready for matching; reports every fault at once.
-    pub fn check(&self) -> Result<CompiledFilter, Vec<FieldError>> {
-        let mut faults = check::list_and_bound_faults(self);
-        match CompiledFilter::compile(self) {
-            Ok(compiled) if faults.is_empty() => Ok(compiled),
-            Ok(_) => Err(faults),
-            Err(fault) => {
-                faults.insert(0, FieldError::new(&["keywords"], fault.to_string()));
-                Err(faults)
-            }
+    /// Reads a filter from its stored JSON text, without `id` and `name`.
+    ///
+    /// ```
+    /// use bidloop_matching::SavedFilter;
+    ///
+    /// let filter = SavedFilter::parse(r#"{"keywords": "rust OR go", "hourlyRate": {"min": 50}}"#);
+    /// assert_eq!(filter.expect("no fault").conditions().len(), 2);
+    ///
+    /// let faults = SavedFilter::parse(r#"{"keywords": 5}"#).unwrap_err();
+    /// assert_eq!(faults[0].to_string(), "keywords: must be a string, not a number");
+    /// ```
+    pub fn parse(json: &str) -> Result<Self, Vec<FieldError>> {
+        let value: Value = serde_json::from_str(json)
+            .map_err(|error| vec![FieldError::new::<&str>(&[], error.to_string())])?;
+        Self::from_value(&value)
+    }
+
+    /// The conditions, all of which must hold.
+    pub fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    /// Whether a condition on a value that the job does not carry counts as held.
+    pub const fn unknown_holds(&self) -> bool {
+        self.unknown_holds
+    }
+
+    const EMPTY: Self = Self {
+        conditions: Vec::new(),
+        unknown_holds: false,
+    };
+
+    /// Reads the filter's fields among those of an object; its faults are reported there.
+    pub fn read(fields: &mut Fields<'_, '_>) -> Self {
+        let mut conditions = Vec::new();
+        read_fields(FILTER_FIELDS, fields, &mut conditions);
+        Self {
+            conditions,
+            unknown_holds: fields.optional("whenUnknown", when_unknown).unwrap_or(false),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for SavedFilter {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        Self::from_value(&value).map_err(|faults| {
-            let faults: Vec<String> = faults.iter().map(FieldError::to_string).collect();
-            serde::de::Error::custom(faults.join("; "))
-        })
-    }
-}
-
 /// A saved filter in a file of its own, where it may carry its id and its name.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FilterFile {
+    /// The filter's id.
     pub id: Option<String>,
+    /// The filter's name.
     pub name: Option<String>,
+    /// The filter.
     pub filter: SavedFilter,
 }
 
 impl FilterFile {
     /// Reads the file's text; malformed JSON is one fault with an empty path, and a field named twice is one too.
     pub fn parse(json: &str) -> Result<Self, Vec<FieldError>> {
-        reading::read_file(&read_json(json.as_bytes())?)
+        let value = read_json(json.as_bytes())?;
+        let mut faults = Faults::new();
+        let file = Fields::read(&value, Path::Document, &mut faults, |fields| Self {
+            id: fields.optional("id", json::text),
+            name: fields.optional("name", json::text),
+            filter: SavedFilter::read(fields),
+        });
+        match file {
+            Some(file) => faults.into_result(file),
+            None => Err(faults.into_errors()),
+        }
+    }
+}
+
+/// Reads the table's fields of one object, and checks that no minimum is above its maximum.
+fn read_fields(table: &'static [FilterField], fields: &mut Fields<'_, '_>, conditions: &mut Vec<Condition>) {
+    for field in table {
+        read_field(field, fields, conditions);
+    }
+    for (minimum, maximum, low, high) in crossed_bounds(conditions) {
+        // Those of inner objects have been reported there.
+        if let Some(field) = table.iter().find(|field| field.path == minimum) {
+            let maximum = maximum.rsplit('.').next().unwrap_or(maximum);
+            fields.fault(
+                field.name(),
+                format!("must not be above `{maximum}`: {low} > {high}"),
+            );
+        }
+    }
+}
+
+fn read_field(field: &FilterField, fields: &mut Fields<'_, '_>, conditions: &mut Vec<Condition>) {
+    let (name, path) = (field.name(), field.path);
+    let condition = match field.kind {
+        FieldKind::Section(table) => {
+            fields.object(name, Null::Allowed, |inner| read_fields(table, inner, conditions));
+            None
+        }
+        FieldKind::Keywords => {
+            let expression = |value| Expression::parse(json::str(value)?).map_err(|fault| fault.to_string());
+            fields.optional(name, expression).map(Condition::Keywords)
+        }
+        FieldKind::AnySkill => {
+            keys(fields, name, Empty::MatchesNothing).map(|names| Condition::SkillsAtLeast {
+                path,
+                count: 1,
+                names,
+            })
+        }
+        FieldKind::AllSkills => {
+            keys(fields, name, Empty::AsksNothing).map(|names| Condition::SkillsAtLeast {
+                path,
+                count: names.len(),
+                names,
+            })
+        }
+        FieldKind::NoSkill => keys(fields, name, Empty::AsksNothing).map(Condition::NoSkill),
+        FieldKind::OneOf(field) => {
+            keys(fields, name, Empty::MatchesNothing).map(|values| Condition::OneOf { path, field, values })
+        }
+        FieldKind::NoneOf(field) => {
+            keys(fields, name, Empty::AsksNothing).map(|values| Condition::NoneOf { path, field, values })
+        }
+        FieldKind::PaymentTypes => {
+            values(fields, name, Empty::MatchesNothing, payment_kind).map(Condition::PaymentTypes)
+        }
+        FieldKind::Pay(kind) => interval(fields, name).map(|(min, max)| match kind {
+            PaymentKind::Hourly => Condition::HourlyRate { min, max },
+            PaymentKind::Fixed => Condition::FixedPrice { min, max },
+        }),
+        FieldKind::AtLeast(field, limits) => {
+            fields.optional(name, |value| number(value, limits)).map(|least| {
+                let bound = Bound::AtLeast(least);
+                Condition::Within { path, field, bound }
+            })
+        }
+        FieldKind::AtMost(field, limits) => {
+            fields.optional(name, |value| number(value, limits)).map(|most| {
+                let bound = Bound::AtMost(most);
+                Condition::Within { path, field, bound }
+            })
+        }
+        FieldKind::Is(field) => fields.optional(name, flag).map(|wanted| Condition::Is {
+            path,
+            flag: field,
+            wanted,
+        }),
+    };
+    conditions.extend(condition);
+}
+
+/// Minimums above the maximum of the same number: the minimum's path, the maximum's, and both values.
+fn crossed_bounds(conditions: &[Condition]) -> Vec<(&'static str, &'static str, f64, f64)> {
+    let bounds = conditions.iter().filter_map(|condition| match condition {
+        Condition::Within { path, field, bound } => Some((*path, *field, *bound)),
+        _ => None,
+    });
+    let mut crossed = Vec::new();
+    for (minimum, field, least) in bounds.clone() {
+        for (maximum, other, most) in bounds.clone() {
+            if let (Bound::AtLeast(low), Bound::AtMost(high)) = (least, most)
+                && field == other
+                && low > high
+            {
+                crossed.push((minimum, maximum, low, high));
+            }
+        }
+    }
+    crossed
+}
+
+/// What a list without values means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Empty {
+    /// The job must have one of the values: a fault, since no job could.
+    MatchesNothing,
+    /// No condition.
+    AsksNothing,
+}
+
+/// A list of texts in the form in which they are compared, sorted, each once.
+fn keys(fields: &mut Fields<'_, '_>, name: &'static str, empty: Empty) -> Option<Vec<String>> {
+    let mut keys = values(fields, name, empty, |value| {
+        listed_text(value).map(|text| list_key(text).into_owned())
+    })?;
+    keys.sort_unstable();
+    keys.dedup();
+    Some(keys)
+}
+
+fn values<T>(
+    fields: &mut Fields<'_, '_>,
+    name: &'static str,
+    empty: Empty,
+    parse: impl FnMut(&Value) -> Result<T, String>,
+) -> Option<Vec<T>> {
+    let length = fields.raw(name).and_then(Value::as_array).map(Vec::len);
+    if let Some(length) = length.filter(|length| *length > MAX_LIST_VALUES) {
+        fields.fault(name, format!("has {length} values, more than {MAX_LIST_VALUES}"));
+        return None;
+    }
+    let Field::Given(values) = fields.list(name, Null::Allowed, parse) else {
+        return None;
+    };
+    if values.is_empty() {
+        if empty == Empty::MatchesNothing {
+            fields.fault(
+                name,
+                "an empty list would match no job; leave the field out, or set it to null",
+            );
+        }
+        return None;
+    }
+    Some(values)
+}
+
+fn listed_text(value: &Value) -> Result<&str, String> {
+    let text = json::str(value)?;
+    if text.trim().is_empty() {
+        return Err("must not be blank".to_owned());
+    }
+    if text.chars().nth(MAX_VALUE_CHARS).is_some() {
+        return Err(format!("has more than {MAX_VALUE_CHARS} characters"));
+    }
+    Ok(text)
+}
+
+fn payment_kind(value: &Value) -> Result<PaymentKind, String> {
+    PaymentKind::from_text(json::str(value)?).ok_or_else(|| "must be `hourly` or `fixed`".to_owned())
+}
+
+/// Whether unknown conditions hold.
+fn when_unknown(value: &Value) -> Result<bool, String> {
+    match json::str(value)? {
+        "match" => Ok(true),
+        "reject" => Ok(false),
+        _ => Err("must be `match` or `reject`".to_owned()),
+    }
+}
+
+fn number(value: &Value, limits: Limits) -> Result<f64, String> {
+    let number = json::number(value)?;
+    if number < 0.0 {
+        return Err("must not be negative".to_owned());
+    }
+    if limits.is_whole && whole_value(number).is_none() {
+        return Err("must be a whole number".to_owned());
+    }
+    match limits.max {
+        Some(max) if number > max => Err(format!("must be at most {max}")),
+        _ => Ok(number),
+    }
+}
+
+/// `{min, max}` with its open ends at infinity; none if both ends are open, which asks nothing.
+fn interval(fields: &mut Fields<'_, '_>, name: &'static str) -> Option<(f64, f64)> {
+    let ends = fields.object(name, Null::Allowed, |fields| {
+        let [min, max] = ["min", "max"].map(|end| fields.optional(end, |value| number(value, AMOUNT)));
+        if let (Some(low), Some(high)) = (min, max)
+            && low > high
+        {
+            fields.fault("min", format!("must not be above `max`: {low} > {high}"));
+        }
+        (min, max)
+    });
+    match ends.given()? {
+        (None, None) => None,
+        (min, max) => Some((min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY))),
     }
 }

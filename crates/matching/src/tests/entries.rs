@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::index::index_of;
 use super::{compiled, job};
-use crate::CompiledFilter;
+use crate::SavedFilter;
 
 #[test]
 fn words_that_share_a_place_are_not_confused() {
@@ -86,7 +86,7 @@ fn rates_and_prices_are_within_bounds_as_exactly_as_those_say() {
         }
     }
     let index = index_of(&filters);
-    let filters: Vec<CompiledFilter> = filters.iter().map(compiled).collect();
+    let filters: Vec<SavedFilter> = filters.iter().map(compiled).collect();
     let rates = ranges(false)
         .into_iter()
         .map(|range| json!({"hourlyRate": range}));

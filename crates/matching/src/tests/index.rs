@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::reference::generated::{filters, jobs};
 use super::{compiled, job};
 use crate::index::{Frequencies, LoadError};
-use crate::{CompiledFilter, FilterIndex, MatchScratch, PreparedJob};
+use crate::{FilterIndex, MatchScratch, PreparedJob, SavedFilter};
 
-fn brute_force(filters: &BTreeMap<u8, CompiledFilter>, job: &PreparedJob) -> Vec<u8> {
+fn brute_force(filters: &BTreeMap<u8, SavedFilter>, job: &PreparedJob) -> Vec<u8> {
     let matching = filters.iter().filter(|(_, filter)| filter.matches(job));
     matching.map(|(key, _)| *key).collect()
 }

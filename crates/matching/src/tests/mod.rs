@@ -9,7 +9,7 @@ mod signature;
 
 use serde_json::Value;
 
-use super::{CompiledFilter, PreparedJob};
+use super::PreparedJob;
 use crate::{JobFacts, PaymentKind, SavedFilter};
 
 /// The facts of a post with these fields, read naively.
@@ -75,8 +75,8 @@ fn job(post: &Value) -> PreparedJob {
     })
 }
 
-fn compiled(filter: &Value) -> CompiledFilter {
-    match SavedFilter::from_value(filter).and_then(|filter| filter.check()) {
+fn compiled(filter: &Value) -> SavedFilter {
+    match SavedFilter::from_value(filter) {
         Ok(compiled) => compiled,
         Err(faults) => panic!("{filter}: {faults:?}"),
     }

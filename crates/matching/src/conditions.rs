@@ -1,0 +1,231 @@
+//! The table of conditions: each field of a saved filter, and each value of a job that it asks about, defined once.
+//!
+//! Reading and checking ([`SavedFilter::from_value`](crate::SavedFilter::from_value)), evaluation, explanation, the
+//! signature's requirements and the JSON Schema all follow from this table. A new condition on a text, a number or a
+//! flag is one line in [`TextField`], [`NumberField`] or [`FlagField`], one line in [`FILTER_FIELDS`], and a member of
+//! [`JobFacts`]. Order matters: stored signatures hold the numbers of texts and flags, so new ones go to the end.
+
+use crate::{JobFacts, PaymentKind};
+
+/// Defines an enum of job values with the member of [`JobFacts`] that each is.
+macro_rules! job_values {
+    ($(#[$doc:meta])* $name:ident: $type:ty { $($variant:ident = $fact:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $(#[doc = concat!("[`JobFacts::", stringify!($fact), "`].")] $variant,)*
+        }
+
+        impl $name {
+            /// How many there are.
+            pub const COUNT: usize = [$(Self::$variant),*].len();
+
+            /// Every one, in the order of their numbers.
+            pub(crate) const ALL: [Self; Self::COUNT] = [$(Self::$variant),*];
+
+            /// The job's value.
+            #[allow(clippy::elidable_lifetime_names, reason = "texts need it, numbers and flags do not")]
+            pub(crate) fn of<'a>(self, job: &JobFacts<'a>) -> Option<$type> {
+                match self {
+                    $(Self::$variant => job.$fact,)*
+                }
+            }
+        }
+    };
+}
+
+job_values! {
+    /// A text of a job that is compared with lists.
+    TextField: &'a str {
+        Category = category,
+        Occupation = occupation,
+        ProjectType = project_type,
+        ProjectDuration = project_duration,
+        ExperienceLevel = experience_level,
+        Region = region,
+        WeeklyHours = weekly_hours,
+        Country = client_country,
+        Industry = client_industry,
+        CompanySize = client_company_size,
+        TalentType = talent_type,
+        EnglishLevel = english_level,
+    }
+}
+
+job_values! {
+    /// A number of a job that is compared with bounds.
+    NumberField: f64 {
+        Rating = client_rating,
+        Reviews = client_reviews,
+        TotalSpent = client_total_spent,
+        Hires = client_hires,
+        HireRate = client_hire_rate,
+        JobsPosted = client_jobs_posted,
+        AvgHourlyRatePaid = client_avg_hourly_rate_paid,
+        JobSuccessScore = job_success_score,
+        MinimumEarnings = minimum_earnings,
+        Questions = questions,
+        OpenJobs = open_jobs,
+    }
+}
+
+job_values! {
+    /// A yes or no of a job.
+    FlagField: bool {
+        PaymentVerified = is_payment_verified,
+        PhoneVerified = is_phone_verified,
+        Enterprise = is_enterprise,
+        Featured = is_featured,
+    }
+}
+
+/// A field of a saved filter, or an object that holds such fields.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FilterField {
+    /// From the filter's root, such as `client.minRating`.
+    pub(crate) path: &'static str,
+    pub(crate) kind: FieldKind,
+    /// For the schema.
+    pub(crate) description: &'static str,
+}
+
+/// What a field's value looks like and asks of a job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum FieldKind {
+    /// An object with these fields.
+    Section(&'static [FilterField]),
+    /// An expression of the keyword language.
+    Keywords,
+    /// A list of skills of which the job names one.
+    AnySkill,
+    /// A list of skills all of which the job names.
+    AllSkills,
+    /// A list of skills none of which the job names.
+    NoSkill,
+    /// A list that has the job's value.
+    OneOf(TextField),
+    /// A list that does not have the job's value.
+    NoneOf(TextField),
+    /// A list of payment kinds that has the job's.
+    PaymentTypes,
+    /// An object with `min` and `max` for jobs of this payment kind.
+    Pay(PaymentKind),
+    /// The job's number is not below this one.
+    AtLeast(NumberField, Limits),
+    /// The job's number is not above this one.
+    AtMost(NumberField, Limits),
+    /// The job's flag is this one.
+    Is(FlagField),
+}
+
+/// What a number of a filter may be. None may be negative.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Limits {
+    pub(crate) is_whole: bool,
+    pub(crate) max: Option<f64>,
+}
+
+/// Any number from 0.
+pub(crate) const AMOUNT: Limits = Limits {
+    is_whole: false,
+    max: None,
+};
+/// A whole number from 0.
+pub(crate) const COUNT: Limits = Limits {
+    is_whole: true,
+    max: None,
+};
+/// A number from 0 to 5.
+const RATING: Limits = Limits {
+    is_whole: false,
+    max: Some(5.0),
+};
+
+const fn field(path: &'static str, kind: FieldKind, description: &'static str) -> FilterField {
+    FilterField {
+        path,
+        kind,
+        description,
+    }
+}
+
+use FieldKind::{
+    AllSkills, AnySkill, AtLeast, AtMost, Is, Keywords, NoSkill, NoneOf, OneOf, Pay, PaymentTypes, Section,
+};
+use NumberField as Number;
+
+/// The fields of a saved filter in the order in which they are documented and explained.
+#[rustfmt::skip]
+pub(crate) static FILTER_FIELDS: &[FilterField] = &[
+    field("keywords", Keywords, "An expression over title, description and skills."),
+    field("skills", Section(SKILLS), "Skills that the job must and must not name."),
+    field("categories", OneOf(TextField::Category), "The job's category is one of these."),
+    field("occupations", OneOf(TextField::Occupation), "The job's occupation is one of these."),
+    field("projectTypes", OneOf(TextField::ProjectType), "The job's project type is one of these."),
+    field("projectDurations", OneOf(TextField::ProjectDuration), "The job's project duration is one of these."),
+    field("experienceLevels", OneOf(TextField::ExperienceLevel), "The job's experience level is one of these."),
+    field("regions", OneOf(TextField::Region), "Who may apply is one of these."),
+    field("weeklyHours", OneOf(TextField::WeeklyHours), "The job's weekly hours are one of these texts."),
+    field("paymentTypes", PaymentTypes, "The job pays in one of these ways."),
+    field("hourlyRate", Pay(PaymentKind::Hourly), "An hourly job's range overlaps this one, in USD per hour."),
+    field("fixedPrice", Pay(PaymentKind::Fixed), "A fixed-price job's price lies in this range, in USD."),
+    field("client", Section(CLIENT), "Conditions on the client."),
+    field("vendor", Section(VENDOR), "Conditions on what the job demands of the bidder."),
+    field("maxQuestions", AtMost(Number::Questions, COUNT), "The job has at most so many screening questions."),
+    field("featured", Is(FlagField::Featured), "The job is featured, or is not."),
+    field("maxOpenJobs", AtMost(Number::OpenJobs, COUNT), "The client has at most so many other jobs open."),
+];
+
+#[rustfmt::skip]
+static SKILLS: &[FilterField] = &[
+    field("skills.any", AnySkill, "The job names at least one of these skills."),
+    field("skills.all", AllSkills, "The job names each of these skills."),
+    field("skills.none", NoSkill, "The job names none of these skills."),
+];
+
+#[rustfmt::skip]
+static CLIENT: &[FilterField] = &[
+    field("client.paymentVerified", Is(FlagField::PaymentVerified), "The client's payment is verified, or is not."),
+    field("client.phoneVerified", Is(FlagField::PhoneVerified), "The client's phone is verified, or is not."),
+    field("client.enterprise", Is(FlagField::Enterprise), "The client is an enterprise client, or is not."),
+    field("client.countries", Section(COUNTRIES), "Countries of the client that are wanted and unwanted."),
+    field("client.industries", Section(INDUSTRIES), "Industries of the client that are wanted and unwanted."),
+    field("client.companySizes", OneOf(TextField::CompanySize), "The size of the client's company is one of these."),
+    field("client.minRating", AtLeast(Number::Rating, RATING), "The client's average rating, at least."),
+    field("client.minReviews", AtLeast(Number::Reviews, COUNT), "The client's number of reviews, at least."),
+    field("client.minTotalSpent", AtLeast(Number::TotalSpent, AMOUNT), "The client's spending so far, in USD, at least."),
+    field("client.maxTotalSpent", AtMost(Number::TotalSpent, AMOUNT), "The client's spending so far, in USD, at most."),
+    field("client.minHires", AtLeast(Number::Hires, COUNT), "The client's number of hires, at least."),
+    field("client.maxHires", AtMost(Number::Hires, COUNT), "The client's number of hires, at most."),
+    field("client.minHireRate", AtLeast(Number::HireRate, AMOUNT), "The percentage of the client's jobs that ended in a hire, at least."),
+    field("client.minJobsPosted", AtLeast(Number::JobsPosted, COUNT), "The number of jobs that the client posted, at least."),
+    field("client.minAvgHourlyRatePaid", AtLeast(Number::AvgHourlyRatePaid, AMOUNT), "What the client pays on average, in USD per hour, at least."),
+    field("client.maxAvgHourlyRatePaid", AtMost(Number::AvgHourlyRatePaid, AMOUNT), "What the client pays on average, in USD per hour, at most."),
+];
+
+#[rustfmt::skip]
+static COUNTRIES: &[FilterField] = &[
+    field("client.countries.include", OneOf(TextField::Country), "The client's country is one of these."),
+    field("client.countries.exclude", NoneOf(TextField::Country), "The client's country is none of these."),
+];
+
+#[rustfmt::skip]
+static INDUSTRIES: &[FilterField] = &[
+    field("client.industries.include", OneOf(TextField::Industry), "The client's industry is one of these."),
+    field("client.industries.exclude", NoneOf(TextField::Industry), "The client's industry is none of these."),
+];
+
+#[rustfmt::skip]
+static VENDOR: &[FilterField] = &[
+    field("vendor.talentTypes", OneOf(TextField::TalentType), "The talent type that the job demands is one of these."),
+    field("vendor.englishLevels", OneOf(TextField::EnglishLevel), "The level of English that the job demands is one of these."),
+    field("vendor.maxJobSuccessScore", AtMost(Number::JobSuccessScore, AMOUNT), "The job success score that the job demands, at most."),
+    field("vendor.maxMinimumEarnings", AtMost(Number::MinimumEarnings, AMOUNT), "The earnings in USD that the job demands, at most."),
+];
+
+impl FilterField {
+    /// The name within its object.
+    pub(crate) fn name(&self) -> &'static str {
+        self.path.rsplit('.').next().unwrap_or(self.path)
+    }
+}

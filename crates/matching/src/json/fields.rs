@@ -1,0 +1,418 @@
+//! Reads one JSON object field by field, so that one faulty field does not hide the next.
+
+use serde_json::{Map, Value};
+
+use super::{Faults, Path, closest};
+
+/// What a document says about one field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Field<T> {
+    /// The document does not mention the field.
+    Absent,
+    /// An explicit `null`, where it is allowed.
+    Null,
+    /// A value.
+    Given(T),
+    /// A fault, which has been reported.
+    Faulty,
+}
+
+impl<T> Field<T> {
+    /// The value, if there is one.
+    pub fn given(self) -> Option<T> {
+        match self {
+            Self::Given(value) => Some(value),
+            Self::Absent | Self::Null | Self::Faulty => None,
+        }
+    }
+
+    /// Changes `current` as a patch does: a value replaces it, `null` unsets it, an absent field leaves it.
+    pub fn apply_to(self, current: &mut Option<T>) {
+        match self {
+            Self::Given(value) => *current = Some(value),
+            Self::Null => *current = None,
+            Self::Absent | Self::Faulty => {}
+        }
+    }
+}
+
+/// A list of objects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed<T> {
+    /// Whether the document has the field.
+    pub mentioned: bool,
+    /// Whether all of it could be read; entries may be missing otherwise.
+    pub whole: bool,
+    /// The entries that could be read, in the document's order.
+    pub entries: Vec<T>,
+}
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Self {
+            mentioned: false,
+            whole: true,
+            entries: Vec::new(),
+        }
+    }
+}
+
+/// What `null` means for a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Null {
+    /// The field is not set.
+    Allowed,
+    /// A fault.
+    Refused,
+}
+
+/// The fields of one JSON object while they are read. Fields that nobody asks for are unknown and refused.
+///
+/// ```
+/// use bidloop_matching::json::{Faults, Fields, Null, Path, flag, text};
+/// use serde_json::json;
+///
+/// let document = json!({"name": "Rust", "client": {"verified": "yes"}, "nmae": 1});
+/// let mut faults = Faults::new();
+/// let read = Fields::read(&document, Path::Document, &mut faults, |fields| {
+///     let name = fields.required("name", text);
+///     let verified = fields.object("client", Null::Allowed, |client| client.optional("verified", flag));
+///     (name, verified)
+/// });
+/// assert_eq!(read.unwrap().0.as_deref(), Some("Rust"));
+/// let messages: Vec<String> = faults.into_errors().iter().map(ToString::to_string).collect();
+/// assert_eq!(messages, [
+///     "client.verified: must be true or false, not a string",
+///     "nmae: unknown field; did you mean `name`?",
+/// ]);
+/// ```
+#[derive(Debug)]
+pub struct Fields<'v, 'f> {
+    object: &'v Map<String, Value>,
+    path: Path<'f>,
+    faults: &'f mut Faults,
+    known: Vec<&'static str>,
+    others_are_taken: bool,
+}
+
+impl<'v> Fields<'v, '_> {
+    /// Reads the object at `path` with `read`, then refuses the fields that `read` did not ask for. `None`, with a
+    /// fault, if `value` is not an object.
+    pub fn read<T>(
+        value: &'v Value,
+        path: Path<'_>,
+        faults: &mut Faults,
+        read: impl FnOnce(&mut Fields<'v, '_>) -> T,
+    ) -> Option<T> {
+        let Value::Object(object) = value else {
+            faults.add(&path, wrong_type("an object", value));
+            return None;
+        };
+        let mut fields = Fields {
+            object,
+            path,
+            faults,
+            known: Vec::new(),
+            others_are_taken: false,
+        };
+        let result = read(&mut fields);
+        fields.refuse_others();
+        Some(result)
+    }
+
+    /// The path of the object.
+    pub fn path(&self) -> Path<'_> {
+        self.path
+    }
+
+    /// The faults of the document.
+    pub fn faults(&mut self) -> &mut Faults {
+        self.faults
+    }
+
+    /// Reports a fault of the field `name`.
+    pub fn fault(&mut self, name: &str, message: impl Into<String>) {
+        self.faults.add(&Path::Member(&self.path, name), message);
+    }
+
+    /// The field as it stands, `null` included.
+    pub fn raw(&mut self, name: &'static str) -> Option<&'v Value> {
+        if self.known.last() != Some(&name) {
+            self.known.push(name);
+        }
+        self.object.get(name)
+    }
+
+    /// The field through `parse`, whose error is the fault's message.
+    pub fn field<T>(
+        &mut self,
+        name: &'static str,
+        null: Null,
+        parse: impl FnOnce(&'v Value) -> Result<T, String>,
+    ) -> Field<T> {
+        self.field_at(name, null, |value, path, faults| {
+            parse(value).map_err(|message| faults.add(path, message)).ok()
+        })
+    }
+
+    /// A field that may be absent or `null`, which mean the same.
+    pub fn optional<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&'v Value) -> Result<T, String>,
+    ) -> Option<T> {
+        self.field(name, Null::Allowed, parse).given()
+    }
+
+    /// A field that must have a value.
+    pub fn required<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&'v Value) -> Result<T, String>,
+    ) -> Option<T> {
+        let field = self.field(name, Null::Refused, parse);
+        if matches!(field, Field::Absent) {
+            self.fault(name, "is required");
+        }
+        field.given()
+    }
+
+    /// An object, read field by field.
+    pub fn object<T>(
+        &mut self,
+        name: &'static str,
+        null: Null,
+        read: impl FnOnce(&mut Fields<'v, '_>) -> T,
+    ) -> Field<T> {
+        self.field_at(name, null, |value, path, faults| {
+            Fields::read(value, *path, faults, read)
+        })
+    }
+
+    /// A list whose entries are each read by `parse`; faulty if one of them is.
+    pub fn list<T>(
+        &mut self,
+        name: &'static str,
+        null: Null,
+        mut parse: impl FnMut(&'v Value) -> Result<T, String>,
+    ) -> Field<Vec<T>> {
+        self.field_at(name, null, |value, path, faults| {
+            let Value::Array(entries) = value else {
+                faults.add(path, wrong_type("a list", value));
+                return None;
+            };
+            let mut read = Vec::with_capacity(entries.len());
+            for (index, entry) in entries.iter().enumerate() {
+                match parse(entry) {
+                    Ok(entry) => read.push(entry),
+                    Err(message) => faults.add(&Path::Item(path, index), message),
+                }
+            }
+            (read.len() == entries.len()).then_some(read)
+        })
+    }
+
+    /// A list of objects, read while there is room for faults. `null` is refused.
+    pub fn objects<T>(
+        &mut self,
+        name: &'static str,
+        mut read: impl FnMut(&mut Fields<'v, '_>) -> T,
+    ) -> Listed<T> {
+        let field = self.field_at(name, Null::Refused, |value, path, faults| {
+            let Value::Array(entries) = value else {
+                faults.add(path, wrong_type("a list", value));
+                return None;
+            };
+            let mut listed = Listed {
+                mentioned: true,
+                ..Listed::default()
+            };
+            for (index, entry) in entries.iter().enumerate() {
+                match Fields::read(entry, Path::Item(path, index), faults, &mut read) {
+                    Some(entry) => listed.entries.push(entry),
+                    None => listed.whole = false,
+                }
+                if faults.is_full() {
+                    listed.whole = false;
+                    break;
+                }
+            }
+            Some(listed)
+        });
+        let is_faulty = matches!(field, Field::Faulty);
+        field.given().unwrap_or(Listed {
+            mentioned: is_faulty,
+            whole: !is_faulty,
+            entries: Vec::new(),
+        })
+    }
+
+    /// Takes every field that was not asked for: those of a body beside the object's own fields.
+    pub fn take_others(&mut self) -> Map<String, Value> {
+        self.others_are_taken = true;
+        self.others()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
+    fn field_at<T>(
+        &mut self,
+        name: &'static str,
+        null: Null,
+        read: impl FnOnce(&'v Value, &Path<'_>, &mut Faults) -> Option<T>,
+    ) -> Field<T> {
+        match self.raw(name) {
+            None => Field::Absent,
+            Some(Value::Null) if null == Null::Allowed => Field::Null,
+            Some(value) => {
+                let path = Path::Member(&self.path, name);
+                read(value, &path, self.faults).map_or(Field::Faulty, Field::Given)
+            }
+        }
+    }
+
+    fn others(&self) -> impl Iterator<Item = (&'v String, &'v Value)> {
+        self.object
+            .iter()
+            .filter(|(name, _)| !self.known.contains(&name.as_str()))
+    }
+
+    fn refuse_others(&mut self) {
+        if self.others_are_taken {
+            return;
+        }
+        let names: Vec<&String> = self.others().map(|(name, _)| name).collect();
+        for name in names {
+            if self.faults.is_full() {
+                return;
+            }
+            let message = match closest(name, &self.known) {
+                Some(meant) => format!("unknown field; did you mean `{meant}`?"),
+                None => format!("unknown field; the fields here are {}", self.known.join(", ")),
+            };
+            self.fault(name, message);
+        }
+    }
+}
+
+/// Parses a string.
+pub fn text(value: &Value) -> Result<String, String> {
+    str(value).map(str::to_owned)
+}
+
+/// Parses a string without copying it.
+pub fn str(value: &Value) -> Result<&str, String> {
+    value.as_str().ok_or_else(|| wrong_type("a string", value))
+}
+
+/// Parses `true` or `false`.
+pub fn flag(value: &Value) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| wrong_type("true or false", value))
+}
+
+/// Parses a number.
+pub fn number(value: &Value) -> Result<f64, String> {
+    value.as_f64().ok_or_else(|| wrong_type("a number", value))
+}
+
+/// The message about a value of the wrong type.
+pub fn wrong_type(wanted: &str, found: &Value) -> String {
+    let found = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    format!("must be {wanted}, not {found}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn faults<T>(document: &Value, read: impl FnOnce(&mut Fields<'_, '_>) -> T) -> Vec<String> {
+        let mut faults = Faults::new();
+        Fields::read(document, Path::Document, &mut faults, read);
+        faults.into_errors().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn null_is_what_the_field_says() {
+        let read = |null| faults(&json!({"a": null}), |fields| fields.field("a", null, text));
+        assert_eq!(read(Null::Refused), ["a: must be a string, not null"]);
+        assert!(read(Null::Allowed).is_empty());
+        assert_eq!(
+            faults(&json!({"a": null}), |fields| {
+                (fields.required("a", text), fields.required("b", text))
+            }),
+            ["a: must be a string, not null", "b: is required"]
+        );
+    }
+
+    #[test]
+    fn a_patch_sets_unsets_and_leaves() {
+        let patch = json!({"set": 1, "unset": null, "faulty": "x"});
+        let mut values = [Some(5.0); 4];
+        faults(&patch, |fields| {
+            for (name, value) in ["set", "unset", "faulty", "absent"].into_iter().zip(&mut values) {
+                fields.field(name, Null::Allowed, number).apply_to(value);
+            }
+        });
+        assert_eq!(values, [Some(1.0), None, Some(5.0), Some(5.0)]);
+    }
+
+    #[test]
+    fn every_faulty_entry_is_reported_with_its_index() {
+        let document = json!({"texts": ["a", 5, null], "objects": [{"id": "x"}, 7, {"id": 1}]});
+        let mut ids = Listed::default();
+        let found = faults(&document, |fields| {
+            assert_eq!(fields.list("texts", Null::Allowed, text), Field::Faulty);
+            ids = fields.objects("objects", |fields| fields.required("id", text));
+        });
+        assert_eq!(
+            found,
+            [
+                "texts[1]: must be a string, not a number",
+                "texts[2]: must be a string, not null",
+                "objects[1]: must be an object, not a number",
+                "objects[2].id: must be a string, not a number",
+            ]
+        );
+        assert!(ids.mentioned && !ids.whole);
+        assert_eq!(ids.entries, [Some("x".to_owned()), None]);
+    }
+
+    #[test]
+    fn unknown_fields_are_refused_unless_they_are_taken() {
+        let document = json!({"name": "x", "nam": 1, "other": 2});
+        assert_eq!(
+            faults(&document, |fields| fields.optional("name", text)),
+            [
+                "nam: unknown field; did you mean `name`?",
+                "other: unknown field; the fields here are name"
+            ]
+        );
+        let mut others = Map::new();
+        let found = faults(&document, |fields| {
+            fields.optional("name", text);
+            others = fields.take_others();
+        });
+        assert!(found.is_empty());
+        assert_eq!(Value::Object(others), json!({"nam": 1, "other": 2}));
+    }
+
+    #[test]
+    fn reading_a_list_of_objects_ends_when_no_more_faults_are_kept() {
+        let document = json!({"objects": [1, 2, 3, 4]});
+        let mut faults = Faults::with_limit(2);
+        Fields::read(&document, Path::Document, &mut faults, |fields| {
+            fields.objects("objects", |_| ())
+        });
+        assert!(faults.is_full());
+        assert_eq!(faults.into_errors().len(), 2);
+    }
+}
