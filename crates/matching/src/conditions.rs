@@ -66,6 +66,7 @@ job_values! {
         MinimumEarnings = minimum_earnings,
         Questions = questions,
         OpenJobs = open_jobs,
+        MemberDays = client_member_days,
     }
 }
 
@@ -199,6 +200,7 @@ static CLIENT: &[FilterField] = &[
     field("client.maxHires", AtMost(Number::Hires, COUNT), "The client's number of hires, at most."),
     field("client.minHireRate", AtLeast(Number::HireRate, AMOUNT), "The percentage of the client's jobs that ended in a hire, at least."),
     field("client.minJobsPosted", AtLeast(Number::JobsPosted, COUNT), "The number of jobs that the client posted, at least."),
+    field("client.minMemberDays", AtLeast(Number::MemberDays, COUNT), "Days from the client's joining to the job's posting, at least."),
     field("client.minAvgHourlyRatePaid", AtLeast(Number::AvgHourlyRatePaid, AMOUNT), "What the client pays on average, in USD per hour, at least."),
     field("client.maxAvgHourlyRatePaid", AtMost(Number::AvgHourlyRatePaid, AMOUNT), "What the client pays on average, in USD per hour, at most."),
 ];

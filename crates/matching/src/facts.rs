@@ -77,6 +77,8 @@ pub struct JobFacts<'a> {
     pub client_hire_rate: Option<f64>,
     /// How many jobs the client has posted.
     pub client_jobs_posted: Option<f64>,
+    /// Whole days from the client's joining the marketplace to the posting of the job.
+    pub client_member_days: Option<f64>,
     /// What the client pays on average, in USD per hour.
     pub client_avg_hourly_rate_paid: Option<f64>,
     /// Such as `Independent`: who may apply.

@@ -1,6 +1,10 @@
 //! A job post as filters see it: the one place that knows both.
 
-use super::JobPost;
+use time::format_description::well_known::Iso8601;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime};
+
+use super::{JobPost, Timestamp};
 use crate::matching::JobFacts;
 
 impl JobPost {
@@ -64,12 +68,48 @@ impl JobPost {
             client_hires: count(client.and_then(|client| client.number_of_hires)),
             client_hire_rate: client.and_then(|client| client.hire_rate),
             client_jobs_posted: count(client.and_then(|client| client.jobs_posted)),
+            client_member_days: client
+                .and_then(|client| member_days(client.member_since.as_deref()?, self.posted_at)),
             client_avg_hourly_rate_paid: client.and_then(|client| client.avg_hourly_rate_paid),
             talent_type: vendor.and_then(|vendor| vendor.talent_type.as_deref()),
             english_level: vendor.and_then(|vendor| vendor.english_level.as_deref()),
             job_success_score: vendor.and_then(|vendor| vendor.job_success_score),
             // Null demands nothing; only a job without qualifications leaves it open.
             minimum_earnings: vendor.map(|vendor| vendor.minimum_earnings.unwrap_or(0.0)),
+        }
+    }
+}
+
+/// Whole days from `since`, a date (its midnight in UTC) or an ISO 8601 timestamp, to `posted_at`: 0 if that is earlier.
+fn member_days(since: &str, posted_at: Timestamp) -> Option<f64> {
+    let since = match Date::parse(since, format_description!("[year]-[month]-[day]")) {
+        Ok(date) => date.midnight().assume_utc(),
+        Err(_) => OffsetDateTime::parse(since, &Iso8601::PARSING).ok()?,
+    };
+    let since = Timestamp::from_millis(since.unix_timestamp().checked_mul(1_000)?);
+    let days = posted_at.since(since).as_secs() / (24 * 60 * 60);
+    u32::try_from(days).ok().map(f64::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_of_membership_are_whole_ones_until_the_posting() {
+        let posted_at = Timestamp::from_millis(1_790_000_000_000); // 2026-09-21T13:33:20Z
+        for (since, days) in [
+            ("2026-09-20", Some(1.0)),
+            ("2026-09-20T13:33:20Z", Some(1.0)),
+            ("2026-09-20T13:33:21Z", Some(0.0)),
+            ("2026-09-20T13:33:20.000+00:00", Some(1.0)),
+            ("2026-09-20T15:33:21+02:00", Some(0.0)),
+            ("2025-09-21T00:00:00Z", Some(365.0)),
+            ("2030-01-01", Some(0.0)),
+            ("yesterday", None),
+            ("", None),
+        ] {
+            assert_eq!(member_days(since, posted_at), days, "{since}");
         }
     }
 }

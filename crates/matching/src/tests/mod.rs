@@ -12,6 +12,12 @@ use serde_json::Value;
 use super::PreparedJob;
 use crate::{JobFacts, PaymentKind, SavedFilter};
 
+/// As if every job was posted on 10 January and members joined in that month.
+fn member_days(client: &Value) -> Option<f64> {
+    let day = client["memberSince"].as_str()?.strip_prefix("2026-01-0")?;
+    day.parse::<f64>().ok().map(|day| 10.0 - day)
+}
+
 /// The facts of a post with these fields, read naively.
 fn job(post: &Value) -> PreparedJob {
     let (metadata, client, vendor) = (
@@ -62,6 +68,7 @@ fn job(post: &Value) -> PreparedJob {
         client_hires: client["numberOfHires"].as_f64(),
         client_hire_rate: client["hireRate"].as_f64(),
         client_jobs_posted: client["jobsPosted"].as_f64(),
+        client_member_days: member_days(client),
         client_avg_hourly_rate_paid: client["avgHourlyRatePaid"].as_f64(),
         talent_type: vendor["talentType"].as_str(),
         english_level: vendor["englishLevel"].as_str(),

@@ -54,6 +54,7 @@ pub(in crate::tests) fn jobs() -> impl Strategy<Value = Value> {
         "companySize": name(), "rating": amount(), "numberOfReviews": amount(), "totalSpent": amount(),
         "numberOfHires": amount(), "hireRate": amount(), "jobsPosted": amount(), "avgHourlyRatePaid": amount(),
         "openJobs": amount(),
+        "memberSince": select(vec!["2026-01-05", "2026-01-07", "2026-01-09", "long ago"]).prop_map(Value::from),
     };
     let vendor = objects! {
         "talentType": name(), "englishLevel": name(), "jobSuccessScore": amount(), "minimumEarnings": amount(),
@@ -119,6 +120,7 @@ pub(in crate::tests) fn filters() -> impl Strategy<Value = (Value, Option<Asked>
         ("client.maxHires", amount().boxed()),
         ("client.minHireRate", amount().boxed()),
         ("client.minJobsPosted", amount().boxed()),
+        ("client.minMemberDays", amount().boxed()),
         ("client.minAvgHourlyRatePaid", amount().boxed()),
         ("client.maxAvgHourlyRatePaid", amount().boxed()),
         ("vendor.talentTypes", list().boxed()),

