@@ -101,6 +101,8 @@ pub(crate) enum FieldKind {
     AnySkill,
     /// A list of skills all of which the job names.
     AllSkills,
+    /// An object with a `count` and a list of skills `of` which the job names so many.
+    SkillsAtLeast,
     /// A list of skills none of which the job names.
     NoSkill,
     /// A list that has the job's value.
@@ -152,6 +154,7 @@ const fn field(path: &'static str, kind: FieldKind, description: &'static str) -
 
 use FieldKind::{
     AllSkills, AnySkill, AtLeast, AtMost, Is, Keywords, NoSkill, NoneOf, OneOf, Pay, PaymentTypes, Section,
+    SkillsAtLeast,
 };
 use NumberField as Number;
 
@@ -181,6 +184,7 @@ pub(crate) static FILTER_FIELDS: &[FilterField] = &[
 static SKILLS: &[FilterField] = &[
     field("skills.any", AnySkill, "The job names at least one of these skills."),
     field("skills.all", AllSkills, "The job names each of these skills."),
+    field("skills.atLeast", SkillsAtLeast, "The job names at least `count` of these skills."),
     field("skills.none", NoSkill, "The job names none of these skills."),
 ];
 

@@ -42,6 +42,12 @@ fn property(field: &FilterField) -> Value {
         FieldKind::Section(fields) => object(fields, ""),
         FieldKind::Keywords => json!({"type": ["string", "null"]}),
         FieldKind::AnySkill | FieldKind::OneOf(_) => list(1),
+        FieldKind::SkillsAtLeast => json!({
+            "type": ["object", "null"],
+            "properties": {"count": {"type": "integer", "minimum": 1}, "of": list(1)},
+            "required": ["count", "of"],
+            "additionalProperties": false,
+        }),
         FieldKind::AllSkills | FieldKind::NoSkill | FieldKind::NoneOf(_) => list(0),
         FieldKind::PaymentTypes => json!({
             "type": ["array", "null"],

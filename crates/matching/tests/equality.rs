@@ -140,7 +140,7 @@ fn filter(rng: &mut Rng) -> SavedFilter {
     }
     let names = |rng: &mut Rng| -> Value { (0..rng.usize(1..=3)).map(|_| pick(rng, &NAMES)).collect() };
     for _ in 0..rng.usize(..4) {
-        match rng.u32(..12) {
+        match rng.u32(..14) {
             0 | 1 => filter["categories"] = names(rng),
             2 => filter["experienceLevels"] = names(rng),
             3 => filter["client"]["countries"]["include"] = names(rng),
@@ -150,6 +150,8 @@ fn filter(rng: &mut Rng) -> SavedFilter {
             7 => filter["hourlyRate"] = json!({"min": f64::from(rng.u32(..16)) / 2.0}),
             8 => filter["fixedPrice"] = json!({"min": 100 * rng.u32(..8)}),
             9 => filter["paymentTypes"] = json!([pick(rng, &["hourly", "fixed"])]),
+            11 => filter["client"]["minMemberDays"] = json!(rng.u32(..4)),
+            12 => filter["skills"]["atLeast"] = json!({"count": 2, "of": ["rust", "go", "axum"]}),
             10 => filter["client"]["minRating"] = json!(rng.u32(..6)),
             _ => filter["skills"][pick(rng, &["any", "all", "none"])] = json!([pick(rng, &TEXTS)]),
         }
@@ -216,6 +218,7 @@ fn job(rng: &mut Rng) -> PreparedJob {
         fixed_price: some(rng, 0.7, |rng| f64::from(50 * rng.u32(..20))),
         client_country: has_client.then(|| pick(rng, &NAMES)),
         client_rating: has_client.then(|| f64::from(rng.u32(..6))),
+        client_member_days: some(rng, 0.6, |rng| f64::from(rng.u32(..4))),
         is_payment_verified: some(rng, 0.6, |rng| chance(rng, 0.7)),
         ..JobFacts::default()
     })

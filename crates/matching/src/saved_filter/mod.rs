@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::PaymentKind;
 use crate::condition::{Bound, Condition};
-use crate::conditions::{AMOUNT, FILTER_FIELDS, FieldKind, FilterField, Limits};
+use crate::conditions::{AMOUNT, COUNT, FILTER_FIELDS, FieldKind, FilterField, Limits};
 use crate::json::{self, Faults, Field, FieldError, Fields, Null, Path, flag, read_json, whole_value};
 use crate::keywords::Expression;
 use crate::text::list_key;
@@ -170,6 +170,11 @@ fn read_field(field: &FilterField, fields: &mut Fields<'_, '_>, conditions: &mut
                 names,
             })
         }
+        FieldKind::SkillsAtLeast => fields
+            .object(name, Null::Allowed, skills_at_least)
+            .given()
+            .flatten()
+            .map(|(count, names)| Condition::SkillsAtLeast { path, count, names }),
         FieldKind::NoSkill => keys(fields, name, Empty::AsksNothing).map(Condition::NoSkill),
         FieldKind::OneOf(field) => {
             keys(fields, name, Empty::MatchesNothing).map(|values| Condition::OneOf { path, field, values })
@@ -203,6 +208,26 @@ fn read_field(field: &FilterField, fields: &mut Fields<'_, '_>, conditions: &mut
         }),
     };
     conditions.extend(condition);
+}
+
+/// `{count, of}`: from 1 to as many as there are different skills.
+fn skills_at_least(fields: &mut Fields<'_, '_>) -> Option<(usize, Vec<String>)> {
+    let count = fields.required("count", |value| number(value, COUNT));
+    if fields.raw("of").is_none_or(Value::is_null) {
+        fields.fault("of", "is required");
+        return None;
+    }
+    let names = keys(fields, "of", Empty::MatchesNothing)?;
+    let count = whole_value(count?).and_then(|count| usize::try_from(count).ok())?;
+    if !(1..=names.len()).contains(&count) {
+        let skills = names.len();
+        fields.fault(
+            "count",
+            format!("must be from 1 to {skills}, the number of different skills in `of`"),
+        );
+        return None;
+    }
+    Some((count, names))
 }
 
 /// Minimums above the maximum of the same number: the minimum's path, the maximum's, and both values.

@@ -23,14 +23,14 @@ fn faults(value: &Value) -> Vec<String> {
 fn every_field_of_the_table_is_read_in_its_order() {
     let full = json!({
         "keywords": "rust OR \"actix web\"",
-        "skills": {"any": ["Rust"], "all": ["SQL"], "none": ["PHP"]},
+        "skills": {"any": ["Rust"], "all": ["SQL"], "atLeast": {"count": 1, "of": ["Go", "C"]}, "none": ["PHP"]},
         "categories": ["Web"], "occupations": ["Backend"], "projectTypes": ["Ongoing project"],
         "projectDurations": ["1 to 3 months"], "experienceLevels": ["Expert"], "regions": ["Worldwide"],
         "weeklyHours": ["Less than 30 hrs/week"], "paymentTypes": ["hourly", "fixed"],
         "hourlyRate": {"min": 40.0, "max": 90.5}, "fixedPrice": {"min": 500.0},
         "client": {
             "paymentVerified": true, "phoneVerified": false, "enterprise": false,
-            "countries": {"include": ["A"], "exclude": ["B"]}, "industries": {"include": ["C"], "exclude": []},
+            "countries": {"include": ["A"], "exclude": ["B"]}, "industries": {"include": ["C"], "exclude": ["D"]},
             "companySizes": ["10-99"], "minRating": 4.5, "minReviews": 1.0, "minTotalSpent": 100.0,
             "maxTotalSpent": 1000.0, "minHires": 1.0, "maxHires": 50.0, "minHireRate": 40.0, "minJobsPosted": 2.0,
             "minMemberDays": 30.0, "minAvgHourlyRatePaid": 20.0, "maxAvgHourlyRatePaid": 80.0
@@ -42,7 +42,7 @@ fn every_field_of_the_table_is_read_in_its_order() {
     let filter = SavedFilter::from_value(&full).unwrap();
     assert!(filter.unknown_holds());
     let paths: Vec<&str> = filter.conditions().iter().map(Condition::path).collect();
-    assert_eq!(paths.len(), 39);
+    assert_eq!(paths.len(), 41);
     let mut documented = Vec::new();
     leaves(FILTER_FIELDS, &mut documented);
     // The one object with two numbers is one condition.
@@ -178,6 +178,43 @@ fn payment_types_are_read_in_any_case() {
     let filter = SavedFilter::from_value(&json!({"paymentTypes": ["Hourly", "FIXED"]})).unwrap();
     let kinds = vec![PaymentKind::Hourly, PaymentKind::Fixed];
     assert_eq!(filter.conditions(), [Condition::PaymentTypes(kinds)]);
+}
+
+#[test]
+fn the_count_of_skills_is_from_1_to_as_many_as_there_are_different_ones() {
+    let at_least = |count: Value, of: Value| json!({"skills": {"atLeast": {"count": count, "of": of}}});
+    let skills = json!(["Rust", "rust", "Tokio"]);
+    for count in [1, 2] {
+        assert!(SavedFilter::from_value(&at_least(json!(count), skills.clone())).is_ok());
+    }
+    for (count, of, fault) in [
+        (
+            json!(0),
+            skills.clone(),
+            "skills.atLeast.count: must be from 1 to 2",
+        ),
+        (
+            json!(3),
+            skills.clone(),
+            "skills.atLeast.count: must be from 1 to 2",
+        ),
+        (
+            json!(1.5),
+            skills.clone(),
+            "skills.atLeast.count: must be a whole number",
+        ),
+        (
+            json!(null),
+            skills,
+            "skills.atLeast.count: must be a number, not null",
+        ),
+        (json!(1), json!([]), "skills.atLeast.of: an empty list"),
+        (json!(1), json!(null), "skills.atLeast.of: is required"),
+    ] {
+        let found = faults(&at_least(count, of));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(fault), "{found:?}");
+    }
 }
 
 #[test]

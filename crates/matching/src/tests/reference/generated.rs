@@ -89,6 +89,13 @@ pub(in crate::tests) fn filters() -> impl Strategy<Value = (Value, Option<Asked>
         ("skills.any", skills().boxed()),
         ("skills.all", skills().boxed()),
         ("skills.none", skills().boxed()),
+        (
+            "skills.atLeast",
+            subsequence(vec!["rust", "c++", "C#", "node.js", "東京", "a"], 1..=6)
+                .prop_flat_map(|names| (1..=names.len(), Just(names)))
+                .prop_map(|(count, names)| json!({"count": count, "of": names}))
+                .boxed(),
+        ),
         ("categories", list().boxed()),
         ("occupations", list().boxed()),
         ("projectTypes", list().boxed()),

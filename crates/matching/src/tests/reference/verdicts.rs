@@ -55,6 +55,10 @@ pub(super) fn reference(
     if let Some((found, wanted)) = named(&filter["skills"]["all"]) {
         verdicts.push(("skills.all", carried.as_ref().map(|_| found == wanted)));
     }
+    let at_least = &filter["skills"]["atLeast"];
+    if let (Some(count), Some((found, _))) = (at_least["count"].as_u64(), named(&at_least["of"])) {
+        verdicts.push(("skills.atLeast", carried.as_ref().map(|_| found as u64 >= count)));
+    }
     if let Some((found, _)) = named(&filter["skills"]["none"]) {
         verdicts.push(("skills.none", carried.as_ref().map(|_| found == 0)));
     }
