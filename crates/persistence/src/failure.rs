@@ -1,4 +1,4 @@
-//! What goes wrong inside a store, and what of it a port says.
+//! Why work on a connection failed, and what of it a port reports.
 
 use bidloop_domain::port::StoreError;
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
@@ -6,135 +6,120 @@ use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
 /// Why a piece of work on a connection failed. Returned by work, it rolls the transaction back.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The database's own error.
-    Database(Error),
-    /// A stored value is none that the program writes.
-    Corrupt(String),
-    /// The database cannot be used now.
-    Unavailable(String),
-    /// A fault of ours.
-    Fault(String),
+    /// Another transaction was in the way: the same transaction may succeed if it is run again at once.
+    Conflict(String),
+    /// The connection is gone: a new one may succeed.
+    Disconnected(String),
+    /// Anything else, as the port reports it.
+    Store(StoreError),
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Database(error)
+impl Failure {
+    /// A stored value that the program never writes.
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Store(StoreError::Corrupt(what.into()))
+    }
+
+    /// The database cannot be used now.
+    pub(crate) fn unavailable(why: impl Into<String>) -> Self {
+        Self::Store(StoreError::Unavailable(why.into()))
+    }
+
+    /// A defect of the program.
+    pub(crate) fn fault(what: impl Into<String>) -> Self {
+        Self::Store(StoreError::Backend(what.into()))
     }
 }
 
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Database(error) => match judge(&error) {
-                Judgement::Conflict | Judgement::Away => Self::Unavailable(error.to_string()),
-                Judgement::Corrupt => Self::Corrupt(error.to_string()),
-                Judgement::Fault => Self::Backend(error.to_string()),
-            },
-            Failure::Corrupt(what) => Self::Corrupt(what),
-            Failure::Unavailable(why) => Self::Unavailable(why),
-            Failure::Fault(what) => Self::Backend(what),
+            Failure::Conflict(why) | Failure::Disconnected(why) => Self::Unavailable(why),
+            Failure::Store(error) => error,
         }
     }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::fault(error.to_string())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::DatabaseError(kind, information) => match kind {
+                DatabaseErrorKind::SerializationFailure => Self::Conflict(text),
+                DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection => {
+                    Self::Disconnected(text)
+                }
+                // A former primary that is a read-only standby now.
+                DatabaseErrorKind::ReadOnlyTransaction => Self::unavailable(text),
+                DatabaseErrorKind::Unknown if is_deadlock(&*information) => Self::Conflict(text),
+                DatabaseErrorKind::Unknown => Self::from_message(text),
+                _ => Self::fault(text),
+            },
+            Error::BrokenTransactionManager | Error::RollbackErrorOnCommit { .. } => Self::unavailable(text),
+            Error::DeserializationError(_) => Self::corrupt(text),
+            _ => Self::fault(text),
+        }
+    }
+}
+
+/// Recognizes PostgreSQL's report of a deadlock in any language: it is the one error of our statements that has a
+/// detail and a hint, but neither a position in the statement nor a table. Another error taken for it would only run
+/// the transaction again.
+///
+/// Diesel has no kind for a deadlock, and diesel-async hides its SQLSTATE (40P01).
+fn is_deadlock(information: &(dyn DatabaseErrorInformation + Send + Sync)) -> bool {
+    information.details().is_some()
+        && information.hint().is_some()
+        && information.statement_position().is_none()
+        && information.table_name().is_none()
 }
 
 impl Failure {
-    /// Whether the same transaction may succeed if it is run again at once: another one was in its way.
-    pub(crate) fn is_conflict(&self) -> bool {
-        matches!(self, Self::Database(error) if judge(error) == Judgement::Conflict)
-    }
-
-    /// Whether the connection is gone, so that a new one may succeed.
-    pub(crate) fn is_lost_connection(&self) -> bool {
-        let Self::Database(Error::DatabaseError(kind, information)) = self else {
-            return false;
-        };
-        match kind {
-            DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection => true,
-            // The server's last words on a connection that it closes.
-            DatabaseErrorKind::Unknown => information.message().starts_with(LAST_WORDS),
-            _ => false,
+    /// Judges by the message, for want of a code: diesel-async passes on neither SQLSTATE nor SQLite's result code.
+    /// SQLite always speaks English. Of a PostgreSQL server that does not, these errors are reported as defects: the
+    /// API then answers 500 instead of 503.
+    fn from_message(message: String) -> Self {
+        const DISCONNECTED: &str = "terminating connection";
+        const CONFLICT: [&str; 2] = ["database is locked", "database table is locked"];
+        const CORRUPT: [&str; 2] = ["database disk image is malformed", "file is not a database"];
+        const UNAVAILABLE: [&str; 14] = [
+            // PostgreSQL: starting, stopping, overloaded, full.
+            "the database system is",
+            "remaining connection slots",
+            "sorry, too many clients",
+            "too many connections",
+            "canceling statement due to",
+            "could not extend file",
+            "No space left on device",
+            "out of memory",
+            // SQLite: full, gone, not permitted.
+            "database or disk is full",
+            "disk I/O error",
+            "unable to open database file",
+            "attempt to write a readonly database",
+            // Not migrated.
+            "no such table",
+            "no such column",
+        ];
+        let contains = |words: &[&str]| words.iter().any(|word| message.contains(word));
+        let lacks_table = message.starts_with("relation \"") && message.ends_with("does not exist");
+        if message.starts_with(DISCONNECTED) {
+            Self::Disconnected(message)
+        } else if contains(&CONFLICT) {
+            Self::Conflict(message)
+        } else if contains(&CORRUPT) {
+            Self::corrupt(message)
+        } else if contains(&UNAVAILABLE) || lacks_table {
+            Self::unavailable(message)
+        } else {
+            Self::fault(message)
         }
-    }
-}
-
-const LAST_WORDS: &str = "terminating connection";
-
-/// What an error of the database amounts to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Judgement {
-    /// Another transaction was in the way.
-    Conflict,
-    /// The database is away, full, overloaded or not migrated.
-    Away,
-    /// What is stored cannot be read.
-    Corrupt,
-    /// Anything else is ours.
-    Fault,
-}
-
-fn judge(error: &Error) -> Judgement {
-    match error {
-        Error::DatabaseError(kind, information) => judge_database_error(*kind, &**information),
-        Error::BrokenTransactionManager | Error::RollbackErrorOnCommit { .. } => Judgement::Away,
-        Error::DeserializationError(_) => Judgement::Corrupt,
-        _ => Judgement::Fault,
-    }
-}
-
-fn judge_database_error(
-    kind: DatabaseErrorKind,
-    information: &(dyn DatabaseErrorInformation + Send + Sync),
-) -> Judgement {
-    match kind {
-        DatabaseErrorKind::SerializationFailure => Judgement::Conflict,
-        DatabaseErrorKind::UnableToSendCommand
-        | DatabaseErrorKind::ClosedConnection
-        // A former primary that is a read-only standby now.
-        | DatabaseErrorKind::ReadOnlyTransaction => Judgement::Away,
-        DatabaseErrorKind::Unknown => judge_message(information.message()),
-        _ => Judgement::Fault,
-    }
-}
-
-/// Diesel passes on neither SQLSTATE nor SQLite's codes, so these are told by the server's words. A server that
-/// speaks another language than English has such errors reported as faults: a 500 where a 503 would be kinder.
-fn judge_message(message: &str) -> Judgement {
-    const CONFLICT: [&str; 3] = [
-        "deadlock detected",
-        "database is locked",
-        "database table is locked",
-    ];
-    const CORRUPT: [&str; 2] = ["database disk image is malformed", "file is not a database"];
-    const AWAY: [&str; 15] = [
-        // PostgreSQL: starting, stopping, overloaded, full.
-        LAST_WORDS,
-        "the database system is",
-        "remaining connection slots",
-        "sorry, too many clients",
-        "too many connections",
-        "canceling statement due to",
-        "could not extend file",
-        "No space left on device",
-        "out of memory",
-        // SQLite: full, gone, not permitted.
-        "database or disk is full",
-        "disk I/O error",
-        "unable to open database file",
-        "attempt to write a readonly database",
-        // Not migrated.
-        "no such table",
-        "no such column",
-    ];
-    let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-    let lacks_table = message.starts_with("relation \"") && message.ends_with("does not exist");
-    if says(&CONFLICT) {
-        Judgement::Conflict
-    } else if says(&CORRUPT) {
-        Judgement::Corrupt
-    } else if says(&AWAY) || lacks_table {
-        Judgement::Away
-    } else {
-        Judgement::Fault
     }
 }
 
@@ -142,36 +127,95 @@ fn judge_message(message: &str) -> Judgement {
 mod tests {
     use super::*;
 
-    fn error(kind: DatabaseErrorKind, message: &str) -> Failure {
-        Failure::Database(Error::DatabaseError(kind, Box::new(message.to_owned())))
+    fn failure(kind: DatabaseErrorKind, message: &str) -> Failure {
+        Error::DatabaseError(kind, Box::new(message.to_owned())).into()
+    }
+
+    /// What the server reports, in its own language.
+    struct Report {
+        message: &'static str,
+        detail: Option<&'static str>,
+        hint: Option<&'static str>,
+        position: Option<i32>,
+    }
+
+    impl DatabaseErrorInformation for Report {
+        fn message(&self) -> &str {
+            self.message
+        }
+
+        fn details(&self) -> Option<&str> {
+            self.detail
+        }
+
+        fn hint(&self) -> Option<&str> {
+            self.hint
+        }
+
+        fn table_name(&self) -> Option<&str> {
+            None
+        }
+
+        fn column_name(&self) -> Option<&str> {
+            None
+        }
+
+        fn constraint_name(&self) -> Option<&str> {
+            None
+        }
+
+        fn statement_position(&self) -> Option<i32> {
+            self.position
+        }
     }
 
     #[test]
     fn a_transaction_that_met_another_is_worth_running_again() {
-        assert!(error(DatabaseErrorKind::SerializationFailure, "could not serialize").is_conflict());
-        assert!(error(DatabaseErrorKind::Unknown, "deadlock detected").is_conflict());
-        assert!(error(DatabaseErrorKind::Unknown, "database is locked").is_conflict());
-        assert!(!error(DatabaseErrorKind::UniqueViolation, "duplicate key").is_conflict());
+        let conflicts = [
+            failure(DatabaseErrorKind::SerializationFailure, "could not serialize"),
+            failure(DatabaseErrorKind::Unknown, "database is locked"),
+        ];
+        for conflict in conflicts {
+            assert!(matches!(conflict, Failure::Conflict(_)), "{conflict:?}");
+        }
+        let other = failure(DatabaseErrorKind::UniqueViolation, "duplicate key");
+        assert!(!matches!(other, Failure::Conflict(_)), "{other:?}");
+    }
+
+    #[test]
+    fn a_deadlock_is_recognized_in_any_language() {
+        let report = Report {
+            message: "Verklemmung entdeckt",
+            detail: Some("Prozess 7 wartet auf ShareLock auf Transaktion 8; blockiert von Prozess 9."),
+            hint: Some("Einzelheiten zur Anfrage finden Sie im Serverlog."),
+            position: None,
+        };
+        assert!(is_deadlock(&report));
+        assert!(!is_deadlock(&Report {
+            message: "Operator existiert nicht: text = bigint",
+            position: Some(31),
+            ..report
+        }));
     }
 
     #[test]
     fn what_passes_is_unavailable_and_what_is_ours_is_not() {
         let unavailable = [
-            error(DatabaseErrorKind::UnableToSendCommand, "connection closed"),
-            error(
+            failure(DatabaseErrorKind::UnableToSendCommand, "connection closed"),
+            failure(
                 DatabaseErrorKind::Unknown,
                 "terminating connection due to administrator command",
             ),
-            error(DatabaseErrorKind::Unknown, "relation \"jobs\" does not exist"),
-            error(DatabaseErrorKind::Unknown, "no such table: jobs"),
-            error(DatabaseErrorKind::Unknown, "database or disk is full"),
+            failure(DatabaseErrorKind::Unknown, "relation \"jobs\" does not exist"),
+            failure(DatabaseErrorKind::Unknown, "no such table: jobs"),
+            failure(DatabaseErrorKind::Unknown, "database or disk is full"),
         ];
         for failure in unavailable {
             assert!(matches!(StoreError::from(failure), StoreError::Unavailable(_)));
         }
-        let fault = error(DatabaseErrorKind::Unknown, "syntax error at or near \"SELEC\"");
+        let fault = failure(DatabaseErrorKind::Unknown, "syntax error at or near \"SELEC\"");
         assert!(matches!(StoreError::from(fault), StoreError::Backend(_)));
-        let corrupt = Failure::Database(Error::DeserializationError("no JSON".into()));
+        let corrupt = Failure::from(Error::DeserializationError("no JSON".into()));
         assert!(matches!(StoreError::from(corrupt), StoreError::Corrupt(_)));
     }
 }

@@ -93,13 +93,15 @@
     reason = "src/queries is mounted under both databases, as said above"
 )]
 
+mod batch;
 mod columns;
 mod database;
 mod failure;
 mod migrations;
 mod postgres;
-mod rows;
+mod records;
 mod schema;
+mod sql_types;
 mod sqlite;
 mod work;
 

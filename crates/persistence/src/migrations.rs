@@ -91,7 +91,7 @@ pub(crate) fn compare(known: &[String], mut applied: Vec<String>) -> SchemaState
 
 /// A failed step: the harness boxes its errors, so the text is all that is left of them.
 pub(crate) fn step_failure(error: &(dyn std::error::Error + Send + Sync)) -> Failure {
-    Failure::Fault(format!("a migration failed: {error}"))
+    Failure::fault(format!("a migration failed: {error}"))
 }
 
 #[cfg(test)]

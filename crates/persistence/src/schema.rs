@@ -1,12 +1,20 @@
 //! The tables, in portable column types. Both migration folders create them; a test compares the two databases.
 //!
-//! Conventions: ids and words are `Text`, times UNIX milliseconds and money cents as `BigInt`, JSON is `Text` (see
-//! [`Json`](crate::columns::Json)), text from outside is [`FreeText`](crate::columns::FreeText).
+//! Conventions: ids and words are `Text`, times UNIX milliseconds and money cents as `BigInt`. Text from outside is
+//! [`EscapedText`](crate::sql_types::EscapedText), and JSON that the program itself reads is
+//! [`JsonText`](crate::sql_types::JsonText).
+
+#![expect(
+    clippy::wildcard_imports,
+    reason = "a table names its columns' types without a path"
+)]
 
 diesel::table! {
+    use crate::sql_types::*;
+
     organizations (id) {
         id -> Text,
-        name -> Text,
+        name -> EscapedText,
         subscription_status -> Text,
         collection_paused -> Bool,
         period_start -> BigInt,
@@ -16,21 +24,25 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     users (organization_id, email_key) {
         organization_id -> Text,
-        email_key -> Text,
-        email -> Text,
-        name -> Text,
-        password_hash -> Nullable<Text>,
+        email_key -> EscapedText,
+        email -> EscapedText,
+        name -> EscapedText,
+        password_hash -> Nullable<EscapedText>,
     }
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     api_keys (organization_id, id) {
         organization_id -> Text,
         id -> Text,
         key_hash -> Text,
-        name -> Text,
+        name -> EscapedText,
         created_at -> BigInt,
         last_used_at -> Nullable<BigInt>,
         expires_at -> Nullable<BigInt>,
@@ -39,12 +51,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     webhook_endpoints (organization_id, id) {
         organization_id -> Text,
         id -> Text,
         campaign_id -> Nullable<Text>,
-        url -> Text,
-        events -> Text,
+        url -> EscapedText,
+        events -> JsonText,
         active -> Bool,
         created_at -> BigInt,
         secret -> Text,
@@ -54,11 +68,13 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     bidder_accounts (organization_id, id) {
         organization_id -> Text,
         id -> Text,
-        name -> Text,
-        token -> Text,
+        name -> EscapedText,
+        token -> EscapedText,
         connected -> Bool,
         profile_hourly_rate -> Nullable<Double>,
         connects_balance -> Nullable<BigInt>,
@@ -67,16 +83,18 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     campaigns (organization_id, id) {
         organization_id -> Text,
         id -> Text,
-        name -> Text,
+        name -> EscapedText,
         mode -> Text,
         state -> Text,
         account_id -> Nullable<Text>,
-        bidding_config -> Text,
-        proposal -> Text,
-        attachments -> Text,
+        bidding_config -> JsonText,
+        proposal -> JsonText,
+        attachments -> JsonText,
         revision -> BigInt,
         matched_revision -> BigInt,
         generation -> BigInt,
@@ -87,12 +105,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     filters (organization_id, id) {
         organization_id -> Text,
         id -> Text,
         campaign_id -> Text,
-        name -> Text,
-        body -> Text,
+        name -> EscapedText,
+        body -> JsonText,
     }
 }
 
@@ -114,9 +134,11 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     feed_position (id) {
         id -> BigInt,
-        position -> Nullable<Text>,
+        position -> Nullable<EscapedText>,
         last_job_seq -> BigInt,
     }
 }
@@ -149,6 +171,8 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     leads (organization_id, id) {
         organization_id -> Text,
         id -> Text,
@@ -156,25 +180,29 @@ diesel::table! {
         job_id -> Text,
         created_at -> BigInt,
         status -> Text,
-        reason -> Nullable<Text>,
-        rejection_reason -> Nullable<Text>,
-        proposal_id -> Nullable<Text>,
-        bidding_config -> Text,
+        reason -> Nullable<JsonText>,
+        rejection_reason -> Nullable<EscapedText>,
+        proposal_id -> Nullable<EscapedText>,
+        bidding_config -> JsonText,
         bid_id -> Nullable<Text>,
     }
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     lead_attachments (organization_id, lead_id, position) {
         organization_id -> Text,
         lead_id -> Text,
         position -> BigInt,
         name_digest -> Text,
-        attachment -> Text,
+        attachment -> JsonText,
     }
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     bids (organization_id, id) {
         organization_id -> Text,
         id -> Text,
@@ -182,24 +210,24 @@ diesel::table! {
         lead_id -> Text,
         job_id -> Text,
         account_id -> Text,
-        cover_letter -> Text,
-        answers -> Text,
-        config -> Text,
-        attachments -> Text,
+        cover_letter -> EscapedText,
+        answers -> JsonText,
+        config -> JsonText,
+        attachments -> JsonText,
         queued_at -> BigInt,
         period_start -> BigInt,
         deadline -> BigInt,
         status -> Text,
         next_attempt_at -> BigInt,
         attempts -> BigInt,
-        proposal -> Nullable<Text>,
+        proposal -> Nullable<JsonText>,
         answer_outstanding -> Bool,
         lease_owner -> Nullable<Text>,
         lease_until -> Nullable<BigInt>,
-        reason -> Nullable<Text>,
-        proposal_id -> Nullable<Text>,
+        reason -> Nullable<JsonText>,
+        proposal_id -> Nullable<EscapedText>,
         submitted_at -> Nullable<BigInt>,
-        terms -> Nullable<Text>,
+        terms -> Nullable<JsonText>,
         boost_connects -> BigInt,
         connects_spent -> BigInt,
         ended_at -> Nullable<BigInt>,
@@ -245,6 +273,8 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::*;
+
     activities (organization_id, id) {
         organization_id -> Text,
         id -> Text,
@@ -253,13 +283,13 @@ diesel::table! {
         lead_id -> Nullable<Text>,
         kind -> Text,
         actor_kind -> Text,
-        actor_id -> Nullable<Text>,
-        actor_name -> Nullable<Text>,
+        actor_id -> Nullable<EscapedText>,
+        actor_name -> Nullable<EscapedText>,
         outcome -> Text,
         http_status -> Nullable<BigInt>,
         dry_run -> Bool,
-        message -> Text,
-        details -> Text,
+        message -> EscapedText,
+        details -> JsonText,
     }
 }
 

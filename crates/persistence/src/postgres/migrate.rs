@@ -59,7 +59,7 @@ pub(super) async fn migrate(connector: &Connector) -> Result<Vec<String>, Migrat
     let mut conn = connector
         .connect()
         .await
-        .map_err(|error| Failure::Unavailable(error.to_string()))?;
+        .map_err(|error| Failure::unavailable(error.to_string()))?;
     conn.batch_execute(LOCK).await?;
     let pending = match schema_state(&mut conn).await? {
         SchemaState::Current => return Ok(Vec::new()),
@@ -69,7 +69,7 @@ pub(super) async fn migrate(connector: &Connector) -> Result<Vec<String>, Migrat
     // Diesel's steps run on its blocking interface.
     let run = tokio::task::spawn_blocking(move || run_pending(AsyncConnectionWrapper::from(conn)));
     run.await
-        .map_err(|error| Failure::Fault(format!("migrating was cut short: {error}")))??;
+        .map_err(|error| Failure::fault(format!("migrating was cut short: {error}")))??;
     Ok(pending)
 }
 

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
 
-mod bulk;
+mod batch;
 mod connect;
 mod migrate;
 #[cfg(test)]
@@ -42,22 +42,6 @@ macro_rules! for_share {
     ($query:expr) => {
         $query.for_share()
     };
-}
-
-/// Inserts those of a slice of rows whose keys are not taken, and says how many those were. At most some 60,000
-/// values go into one statement.
-macro_rules! insert_new {
-    ($conn:expr, $table:expr, $rows:expr) => {{
-        let mut inserted = 0;
-        for rows in $rows.chunks(1000) {
-            inserted += diesel::insert_into($table)
-                .values(rows)
-                .on_conflict_do_nothing()
-                .execute($conn)
-                .await?;
-        }
-        inserted
-    }};
 }
 
 /// Executes statements of which none depends on another's outcome: sent at once, they cost one way to the server.
@@ -171,23 +155,37 @@ impl Store {
         let mut attempt = 1;
         loop {
             let mut conn = self.connection().await?;
-            let ran = tokio::time::timeout(WORK_TIMEOUT, transaction.around(&mut conn, work.clone()));
-            let failed = match ran.await {
-                Ok(Ok(value)) => return Ok(value),
-                Ok(Err(failed)) => failed,
-                Err(_elapsed) => {
-                    // Not back into the pool: a transaction may be open on it.
-                    drop(Object::take(conn));
-                    return Err(StoreError::Unavailable("the database took too long".to_owned()));
-                }
+            let mut begun = false;
+            let work = work.clone();
+            let run = async {
+                transaction.begin(&mut conn).await?;
+                begun = true;
+                let done = work(&mut conn).await;
+                transaction.end(&mut conn, done).await
             };
-            if failed.connection_is_gone() {
+            let Ok(ran) = tokio::time::timeout(WORK_TIMEOUT, run).await else {
+                // A transaction may be open on the connection, so it does not go back into the pool.
                 drop(Object::take(conn));
+                return Err(StoreError::Unavailable("the database took too long".to_owned()));
+            };
+            let failure = match ran {
+                Ok(value) => return Ok(value),
+                Err(failure) => failure,
+            };
+            let repeatable = match &failure {
+                Failure::Conflict(_) => true,
+                Failure::Disconnected(_) => {
+                    drop(Object::take(conn));
+                    // Nobody knows whether a commit was carried out, unless there was nothing to commit, or the server
+                    // had closed the connection while it was in the pool.
+                    transaction != Transaction::Write || !begun
+                }
+                Failure::Store(_) => false,
+            };
+            if attempt == ATTEMPTS || !repeatable {
+                return Err(failure.into());
             }
-            if attempt == ATTEMPTS || !failed.may_be_repeated(transaction) {
-                return Err(failed.failure.into());
-            }
-            tracing::debug!(attempt, "a transaction is run again");
+            tracing::debug!(attempt, "repeating a transaction");
             tokio::time::sleep(Duration::from_millis(u64::from(5 * attempt * attempt))).await;
             attempt += 1;
         }
@@ -215,55 +213,31 @@ enum Transaction {
     Write,
 }
 
-/// Work that failed, and whether it had begun.
-struct Failed {
-    failure: Failure,
-    begun: bool,
-}
-
-impl Failed {
-    fn connection_is_gone(&self) -> bool {
-        self.failure.is_lost_connection()
-    }
-
-    /// A lost connection leaves open whether a commit was carried out. It does not if nothing was written or
-    /// nothing had begun: a connection of the pool that the server closed meanwhile.
-    fn may_be_repeated(&self, transaction: Transaction) -> bool {
-        self.failure.is_conflict()
-            || (self.failure.is_lost_connection() && (transaction != Transaction::Write || !self.begun))
-    }
-}
-
 impl Transaction {
-    async fn around<T, F>(self, conn: &mut Conn, work: F) -> Result<T, Failed>
-    where
-        T: Send + 'static,
-        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Send + 'static,
-    {
-        let failed = |begun| move |failure| Failed { failure, begun };
+    async fn begin(self, conn: &mut Conn) -> Result<(), Failure> {
         let begin = match self {
-            Self::None => return work(conn).await.map_err(failed(true)),
+            Self::None => return Ok(()),
             Self::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             Self::Write => "BEGIN",
         };
-        AnsiTransactionManager::begin_transaction_sql(conn, begin)
-            .await
-            .map_err(|error| failed(false)(error.into()))?;
-        match work(conn).await {
-            Ok(value) => {
-                AnsiTransactionManager::commit_transaction(conn)
-                    .await
-                    .map_err(|error| failed(true)(error.into()))?;
-                Ok(value)
-            }
-            Err(failure) => {
+        Ok(AnsiTransactionManager::begin_transaction_sql(conn, begin).await?)
+    }
+
+    /// Commits what succeeded and rolls back what failed.
+    async fn end<T>(self, conn: &mut Conn, done: Result<T, Failure>) -> Result<T, Failure> {
+        if self == Self::None {
+            return done;
+        }
+        match &done {
+            Ok(_) => AnsiTransactionManager::commit_transaction(conn).await?,
+            Err(_) => {
                 if let Err(error) = AnsiTransactionManager::rollback_transaction(conn).await {
-                    // The pool discards such a connection, and the server rolls back with it.
+                    // The pool discards the connection, and the server rolls back with it.
                     tracing::debug!(%error, "a transaction could not be rolled back");
                 }
-                Err(failed(true)(failure))
             }
         }
+        done
     }
 }
 

@@ -94,7 +94,7 @@ async fn a_transaction_that_fails_leaves_nothing_behind() {
     let failed = store
         .write(async |conn: &mut Conn| {
             add_one(conn, TABLE, 1).await?;
-            Err::<(), _>(Failure::Corrupt("no good".to_owned()))
+            Err::<(), _>(Failure::corrupt("no good".to_owned()))
         })
         .await;
     assert_eq!(failed, Err(StoreError::Corrupt("no good".to_owned())));

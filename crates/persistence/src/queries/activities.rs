@@ -1,4 +1,4 @@
-//! The Activity record: written by every command, listed for people.
+//! The Activity record: every command adds to it, people list it.
 
 use async_trait::async_trait;
 use bidloop_domain::model::{Activity, ActivityQuery};
@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 use super::{Conn, Store};
 use crate::columns::can_be_stored_key;
 use crate::failure::Failure;
-use crate::rows::ActivityRow;
+use crate::records::{Columns as _, Row};
 use crate::schema::activities;
 
 #[async_trait]
@@ -21,44 +21,39 @@ impl ActivityStore for Store {
     }
 
     async fn list(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
+        let lead = query.lead_id.as_ref();
+        if lead.is_some_and(|lead| !can_be_stored_key(lead.as_str())) {
+            return Ok(Vec::new());
+        }
         let query = query.clone();
-        self.read(async move |conn: &mut Conn| list(conn, &query).await)
-            .await
+        self.read(async move |conn: &mut Conn| {
+            let mut found = activities::table
+                .select(Row::<Activity>::as_select())
+                .order((activities::at.desc(), activities::id.desc()))
+                .limit(i64::from(query.limit))
+                .into_boxed();
+            if let Some(organization) = &query.organization_id {
+                found = found.filter(activities::organization_id.eq(organization.as_str()));
+            }
+            if let Some(campaign) = &query.campaign_id {
+                found = found.filter(activities::campaign_id.eq(campaign.as_str()));
+            }
+            if let Some(lead) = &query.lead_id {
+                found = found.filter(activities::lead_id.eq(lead.as_str()));
+            }
+            let rows: Vec<Row<Activity>> = found.load(conn).await?;
+            Ok(rows.into_iter().map(|row| row.0).collect())
+        })
+        .await
     }
 }
 
-/// Stores an entry; one with a known id is passed over.
+/// Stores an entry. One whose id is known already stays as it is.
 pub(super) async fn insert_activity(conn: &mut Conn, activity: &Activity) -> Result<(), Failure> {
     diesel::insert_into(activities::table)
-        .values(ActivityRow::from(activity))
+        .values(activity.columns()?)
         .on_conflict_do_nothing()
         .execute(conn)
         .await?;
     Ok(())
-}
-
-async fn list(conn: &mut Conn, query: &ActivityQuery) -> Result<Vec<Activity>, Failure> {
-    if query
-        .lead_id
-        .as_ref()
-        .is_some_and(|lead| !can_be_stored_key(lead.as_str()))
-    {
-        return Ok(Vec::new());
-    }
-    let mut found = activities::table
-        .select(ActivityRow::as_select())
-        .order((activities::at.desc(), activities::id.desc()))
-        .limit(i64::from(query.limit))
-        .into_boxed();
-    if let Some(organization) = &query.organization_id {
-        found = found.filter(activities::organization_id.eq(organization.as_str()));
-    }
-    if let Some(campaign) = &query.campaign_id {
-        found = found.filter(activities::campaign_id.eq(campaign.as_str()));
-    }
-    if let Some(lead) = &query.lead_id {
-        found = found.filter(activities::lead_id.eq(lead.as_str()));
-    }
-    let rows: Vec<ActivityRow> = found.load(conn).await?;
-    rows.into_iter().map(ActivityRow::into_activity).collect()
 }

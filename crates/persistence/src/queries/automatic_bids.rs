@@ -1,15 +1,17 @@
-//! Intents to bid by template: queued when a job comes in, settled once.
+//! Intents to bid by template: queued when a job comes in, completed once.
 
 use async_trait::async_trait;
-use bidloop_domain::model::{Activity, CampaignId, LeadId, OrganizationId, Timestamp};
+use bidloop_domain::model::{Activity, Timestamp};
 use bidloop_domain::port::{AutomaticBidIntent, AutomaticBidStore, LeaseOwner, StoreError};
+use diesel::dsl::auto_type;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use super::activities::insert_activity;
 use super::{Conn, Store};
-use crate::columns::read;
+use crate::batch::{Batch, Run as _, Write};
 use crate::failure::Failure;
+use crate::records::Row;
 use crate::schema::automatic_bids;
 
 #[async_trait]
@@ -52,56 +54,66 @@ impl AutomaticBidStore for Store {
     }
 
     async fn automatic_count(&self) -> Result<u64, StoreError> {
-        self.read(async move |conn: &mut Conn| {
-            let count: i64 = automatic_bids::table.count().get_result(conn).await?;
-            Ok(u64::try_from(count).unwrap_or(0))
-        })
-        .await
+        self.read(async move |conn: &mut Conn| count!(conn, automatic_bids::table))
+            .await
     }
 }
 
-/// Organization, lead and campaign of an intent.
-type Intent = (String, String, String);
+/// Queues those of the intents that were not queued before, and returns how many those are.
+pub(super) async fn queue_automatic_bids(
+    conn: &mut Conn,
+    intents: &[AutomaticBidIntent],
+    at: Timestamp,
+) -> Result<u64, Failure> {
+    let queued = Batch::of("automatic_bids", intents)
+        .with(automatic_bids::organization_id, |intent| {
+            intent.organization_id.as_str()
+        })
+        .with(automatic_bids::lead_id, |intent| intent.lead_id.as_str())
+        .with(automatic_bids::campaign_id, |intent| intent.campaign_id.as_str())
+        .with(automatic_bids::queued_at, |_| at.as_millis())
+        .run(conn, Write::InsertNew)
+        .await?;
+    Ok(queued as u64)
+}
 
-/// The oldest without a live lease. A hint: claiming decides.
-async fn free(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<Intent>, Failure> {
-    let without_lease = automatic_bids::lease_until
+#[auto_type]
+fn without_lease(now: i64) -> _ {
+    automatic_bids::lease_until
         .is_null()
-        .or(automatic_bids::lease_until.le(now.as_millis()));
-    Ok(automatic_bids::table
-        .filter(without_lease)
+        .or(automatic_bids::lease_until.le(now))
+}
+
+/// The oldest intents without a live lease. This is a hint: claiming decides.
+async fn free(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<AutomaticBidIntent>, Failure> {
+    let rows: Vec<Row<AutomaticBidIntent>> = automatic_bids::table
+        .filter(without_lease(now.as_millis()))
         .order((
             automatic_bids::queued_at,
             automatic_bids::organization_id,
             automatic_bids::lead_id,
         ))
         .limit(i64::from(limit))
-        .select((
-            automatic_bids::organization_id,
-            automatic_bids::lead_id,
-            automatic_bids::campaign_id,
-        ))
+        .select(Row::<AutomaticBidIntent>::as_select())
         .load(conn)
-        .await?)
+        .await?;
+    Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
 async fn claim(
     conn: &mut Conn,
-    free: &[Intent],
+    free: &[AutomaticBidIntent],
     owner: &LeaseOwner,
     now: Timestamp,
     lease_until: Timestamp,
 ) -> Result<Vec<AutomaticBidIntent>, Failure> {
-    let mut in_lock_order: Vec<&Intent> = free.iter().collect();
-    in_lock_order.sort_unstable();
+    let mut in_lock_order: Vec<(usize, &AutomaticBidIntent)> = free.iter().enumerate().collect();
+    in_lock_order.sort_unstable_by_key(|(_, intent)| (&intent.organization_id, &intent.lead_id));
     let mut claimed = Vec::with_capacity(free.len());
-    for intent in in_lock_order {
-        let (organization, lead, _) = intent;
-        let without_lease = automatic_bids::lease_until
-            .is_null()
-            .or(automatic_bids::lease_until.le(now.as_millis()));
-        let leased = diesel::update(automatic_bids::table.find((organization.as_str(), lead.as_str())))
-            .filter(without_lease)
+    for (place, intent) in in_lock_order {
+        let key = (intent.organization_id.as_str(), intent.lead_id.as_str());
+        let leased = diesel::update(automatic_bids::table.find(key))
+            .filter(without_lease(now.as_millis()))
             .set((
                 automatic_bids::lease_owner.eq(owner.as_str()),
                 automatic_bids::lease_until.eq(lease_until.as_millis()),
@@ -109,25 +121,9 @@ async fn claim(
             .execute(conn)
             .await?;
         if leased == 1 {
-            claimed.push(intent);
+            claimed.push((place, intent));
         }
     }
-    claimed.sort_by_key(|intent| free.iter().position(|one| one == *intent));
-    claimed.into_iter().map(into_automatic_bid).collect()
-}
-
-fn into_automatic_bid((organization, lead, campaign): &Intent) -> Result<AutomaticBidIntent, Failure> {
-    Ok(AutomaticBidIntent {
-        organization_id: read(
-            "automatic_bids.organization_id",
-            organization,
-            OrganizationId::parse(organization),
-        )?,
-        campaign_id: read(
-            "automatic_bids.campaign_id",
-            campaign,
-            CampaignId::parse(campaign),
-        )?,
-        lead_id: LeadId::from_caller(lead),
-    })
+    claimed.sort_unstable_by_key(|(place, _)| *place);
+    Ok(claimed.into_iter().map(|(_, intent)| intent.clone()).collect())
 }

@@ -4,27 +4,26 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{CampaignId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
-    Backfill, DueBackfills, MatchStore, StoreError, StoredJob, StoredSignature, SwitchMatches,
+    Backfill, DueBackfills, MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature, SwitchMatches,
 };
-use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
+use super::lists::arrivals::put_signatures;
 use super::lists::switch::switch;
 use super::locks::last_job_seq;
-use super::{Conn, Store, VALUES_AT_ONCE, put_job_signatures};
-use crate::columns::{number, read};
+use super::{Conn, Store, VALUES_AT_ONCE};
+use crate::columns::Col;
 use crate::failure::Failure;
-use crate::rows::{JobSignatureRow, StoredFilterRow, StoredJobRow};
+use crate::records::Row;
 use crate::schema::{campaigns, filters, job_signatures, jobs};
 
-/// With due campaigns of more organizations, going through all filters costs less than asking for each organization's.
+/// With due campaigns of more organizations, reading all filters in one go costs less than asking for those of each
+/// organization.
 const ORGANIZATIONS_ASKED_FOR: usize = 10;
-
-/// A campaign by its organization and its id, and its revision.
-type DueCampaign = (String, String, i64);
 
 #[async_trait]
 impl MatchStore for Store {
@@ -40,33 +39,65 @@ impl MatchStore for Store {
         limit: u32,
     ) -> Result<Vec<StoredJob>, StoreError> {
         let newest = before.map_or(watermark, |before| watermark.min(before.saturating_sub(1)));
-        self.read(async move |conn: &mut Conn| stored_jobs(conn, newest, limit).await)
-            .await
+        self.read(async move |conn: &mut Conn| {
+            let rows: Vec<Row<StoredJob>> = jobs::table
+                .filter(jobs::seq.le(newest))
+                .order(jobs::seq.desc())
+                .limit(i64::from(limit))
+                .select(Row::<StoredJob>::as_select())
+                .load(conn)
+                .await?;
+            Ok(rows.into_iter().map(|row| row.0).collect())
+        })
+        .await
     }
 
     async fn signatures(&self, first: i64, last: i64) -> Result<Vec<StoredSignature>, StoreError> {
-        self.read(async move |conn: &mut Conn| signatures(conn, first, last).await)
-            .await
+        self.read(async move |conn: &mut Conn| {
+            let rows: Vec<(i64, Vec<u8>)> = job_signatures::table
+                .filter(job_signatures::seq.between(first, last))
+                .order(job_signatures::seq)
+                .load(conn)
+                .await?;
+            // Signatures of another version count as missing.
+            let current = |(seq, bytes): (i64, Vec<u8>)| {
+                JobSignature::from_bytes(&bytes).map(|signature| StoredSignature { seq, signature })
+            };
+            Ok(rows.into_iter().filter_map(current).collect())
+        })
+        .await
     }
 
     async fn job_seqs(&self, first: i64, last: i64) -> Result<Vec<i64>, StoreError> {
-        self.read(async move |conn: &mut Conn| job_seqs(conn, first, last).await)
-            .await
+        self.read(async move |conn: &mut Conn| {
+            let seqs = jobs::table
+                .filter(jobs::seq.between(first, last))
+                .order(jobs::seq);
+            Ok(seqs.select(jobs::seq).load(conn).await?)
+        })
+        .await
     }
 
     async fn store_signatures(&self, signatures: &[StoredSignature]) -> Result<(), StoreError> {
-        let rows = signatures
-            .iter()
-            .map(|stored| JobSignatureRow::new(stored.seq, &stored.signature));
-        let rows: Arc<[JobSignatureRow]> = rows.collect();
-        self.write(async move |conn: &mut Conn| put_job_signatures(conn, &rows).await)
-            .await
+        let signatures: Arc<[StoredSignature]> = signatures.into();
+        self.write(async move |conn: &mut Conn| {
+            let signatures = signatures.iter().map(|stored| (stored.seq, &stored.signature));
+            put_signatures(conn, &signatures.collect::<Vec<_>>()).await
+        })
+        .await
     }
 
     async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError> {
         let seqs: Arc<[i64]> = seqs.into();
-        self.read(async move |conn: &mut Conn| jobs_at(conn, &seqs).await)
-            .await
+        self.read(async move |conn: &mut Conn| {
+            let rows: Vec<Row<StoredJob>> = load_in_parts!(conn, seqs, |some| {
+                jobs::table
+                    .filter(jobs::seq.eq_any(some))
+                    .select(Row::<StoredJob>::as_select())
+            });
+            Ok(rows.into_iter().map(|row| row.0).collect())
+        })
+        .await
     }
 
     async fn switch(
@@ -80,146 +111,74 @@ impl MatchStore for Store {
     }
 
     async fn due_count(&self) -> Result<u64, StoreError> {
-        self.read(async |conn: &mut Conn| due_count(conn).await).await
+        self.read(async |conn: &mut Conn| {
+            count!(
+                conn,
+                campaigns::table.filter(campaigns::revision.ne(campaigns::matched_revision))
+            )
+        })
+        .await
     }
 }
 
 async fn due_backfills(conn: &mut Conn) -> Result<DueBackfills, Failure> {
     let watermark = last_job_seq(conn).await?;
-    let due: Vec<DueCampaign> = campaigns::table
+    let due: Vec<(Col<OrganizationId>, Col<CampaignId>, i64)> = campaigns::table
         .filter(campaigns::revision.ne(campaigns::matched_revision))
         .order((campaigns::organization_id, campaigns::id))
         .select((campaigns::organization_id, campaigns::id, campaigns::revision))
         .load(conn)
         .await?;
-    if due.is_empty() {
-        return Ok(DueBackfills {
-            watermark,
-            campaigns: Vec::new(),
-        });
-    }
-    let rows = filters_of(conn, &due).await?;
-    let mut filters = rows
+    let mut campaigns: Vec<Backfill> = due
         .into_iter()
-        .map(StoredFilterRow::into_stored_filter)
-        .peekable();
-    let mut campaigns = Vec::with_capacity(due.len());
-    for (organization, campaign, campaign_revision) in due {
-        let mut backfill = Backfill {
-            organization_id: read(
-                "campaigns.organization_id",
-                &organization,
-                OrganizationId::parse(&organization),
-            )?,
-            campaign_id: read("campaigns.id", &campaign, CampaignId::parse(&campaign))?,
+        .map(|(organization, campaign, campaign_revision)| Backfill {
+            organization_id: organization.0,
+            campaign_id: campaign.0,
             campaign_revision,
             filters: Vec::new(),
-        };
-        // Both are in the campaigns' order. A fault is nobody's filter, and comes out at once.
+        })
+        .collect();
+    // Both are in the order of the campaigns.
+    let mut filters = filters_of(conn, &campaigns).await?.into_iter().peekable();
+    for backfill in &mut campaigns {
         while let Some(filter) = filters.next_if(|filter| {
-            filter.as_ref().map_or(true, |filter| {
-                filter.organization_id == backfill.organization_id
-                    && filter.campaign_id == backfill.campaign_id
-            })
+            filter.organization_id == backfill.organization_id && filter.campaign_id == backfill.campaign_id
         }) {
-            backfill.filters.push(filter?);
+            backfill.filters.push(filter);
         }
-        campaigns.push(backfill);
     }
     Ok(DueBackfills { watermark, campaigns })
 }
 
-/// The filters of all due campaigns, in the campaigns' order.
+/// The filters of all due campaigns, in the order of the campaigns.
 ///
-/// Mostly one filter was edited: then whoever did it waits for as little as there is to read.
-async fn filters_of(conn: &mut Conn, due: &[DueCampaign]) -> Result<Vec<StoredFilterRow>, Failure> {
-    if due.chunk_by(|a, b| a.0 == b.0).count() > ORGANIZATIONS_ASKED_FOR {
-        return filters_of_all_due(conn).await;
-    }
-    let mut all = Vec::new();
-    for of_one in due.chunk_by(|a, b| a.0 == b.0) {
-        for some in of_one.chunks(VALUES_AT_ONCE) {
-            let organization = some
-                .first()
-                .map_or("", |(organization, ..)| organization.as_str());
-            let campaigns = some.iter().map(|(_, campaign, _)| campaign.as_str());
-            let rows: Vec<StoredFilterRow> = filters::table
-                .filter(filters::organization_id.eq(organization))
-                .filter(filters::campaign_id.eq_any(campaigns))
-                .order((filters::campaign_id, filters::id))
-                .select(StoredFilterRow::as_select())
-                .load(conn)
-                .await?;
-            all.extend(rows);
-        }
-    }
-    Ok(all)
-}
-
-async fn filters_of_all_due(conn: &mut Conn) -> Result<Vec<StoredFilterRow>, Failure> {
-    let of_due = campaigns::organization_id
-        .eq(filters::organization_id)
-        .and(campaigns::id.eq(filters::campaign_id));
-    let rows = filters::table
-        .inner_join(campaigns::table.on(of_due))
-        .filter(campaigns::revision.ne(campaigns::matched_revision))
-        .order((filters::organization_id, filters::campaign_id, filters::id))
-        .select(StoredFilterRow::as_select());
-    Ok(rows.load(conn).await?)
-}
-
-async fn stored_jobs(conn: &mut Conn, newest: i64, limit: u32) -> Result<Vec<StoredJob>, Failure> {
-    let rows: Vec<StoredJobRow> = jobs::table
-        .filter(jobs::seq.le(newest))
-        .order(jobs::seq.desc())
-        .limit(i64::from(limit))
-        .select(StoredJobRow::as_select())
-        .load(conn)
-        .await?;
-    rows.into_iter().map(StoredJobRow::into_stored_job).collect()
-}
-
-/// Those of the jobs with the numbers from `first` to `last`.
-async fn signatures(conn: &mut Conn, first: i64, last: i64) -> Result<Vec<StoredSignature>, Failure> {
-    let rows: Vec<JobSignatureRow> = job_signatures::table
-        .filter(job_signatures::seq.between(first, last))
-        .order(job_signatures::seq)
-        .select(JobSignatureRow::as_select())
-        .load(conn)
-        .await?;
-    let signatures = rows.into_iter();
-    Ok(signatures
-        .filter_map(JobSignatureRow::into_stored_signature)
-        .collect())
-}
-
-async fn job_seqs(conn: &mut Conn, first: i64, last: i64) -> Result<Vec<i64>, Failure> {
-    let seqs = jobs::table
-        .filter(jobs::seq.between(first, last))
-        .order(jobs::seq);
-    Ok(seqs.select(jobs::seq).load(conn).await?)
-}
-
-async fn jobs_at(conn: &mut Conn, seqs: &[i64]) -> Result<Vec<StoredJob>, Failure> {
-    let mut found = Vec::with_capacity(seqs.len());
-    for seqs in seqs.chunks(VALUES_AT_ONCE) {
-        let rows: Vec<StoredJobRow> = jobs::table
-            .filter(jobs::seq.eq_any(seqs.iter().copied()))
-            .select(StoredJobRow::as_select())
+/// Mostly one filter was edited. Then only its campaign's filters are read, because somebody waits for the result.
+async fn filters_of(conn: &mut Conn, due: &[Backfill]) -> Result<Vec<StoredFilter>, Failure> {
+    let mut rows: Vec<Row<StoredFilter>> = Vec::new();
+    let organizations = || due.chunk_by(|a, b| a.organization_id == b.organization_id);
+    if organizations().count() > ORGANIZATIONS_ASKED_FOR {
+        let of_due = campaigns::organization_id
+            .eq(filters::organization_id)
+            .and(campaigns::id.eq(filters::campaign_id));
+        rows = filters::table
+            .inner_join(campaigns::table.on(of_due))
+            .filter(campaigns::revision.ne(campaigns::matched_revision))
+            .order((filters::organization_id, filters::campaign_id, filters::id))
+            .select(Row::<StoredFilter>::as_select())
             .load(conn)
             .await?;
-        for row in rows {
-            found.push(row.into_stored_job()?);
+    } else {
+        for campaigns in organizations() {
+            let ids: Vec<&str> = campaigns.iter().map(|due| due.campaign_id.as_str()).collect();
+            let mut of_one: Vec<Row<StoredFilter>> = load_in_parts!(conn, ids, |some| {
+                filters::table
+                    .filter(filters::organization_id.eq(campaigns[0].organization_id.as_str()))
+                    .filter(filters::campaign_id.eq_any(some))
+                    .order((filters::campaign_id, filters::id))
+                    .select(Row::<StoredFilter>::as_select())
+            });
+            rows.append(&mut of_one);
         }
     }
-    Ok(found)
-}
-
-async fn due_count(conn: &mut Conn) -> Result<u64, Failure> {
-    let due: i64 = campaigns::table
-        .filter(campaigns::revision.ne(campaigns::matched_revision))
-        .select(count_star())
-        .first(conn)
-        .await?;
-    number("the number of due campaigns", due)
+    Ok(rows.into_iter().map(|row| row.0).collect())
 }

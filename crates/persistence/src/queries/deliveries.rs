@@ -4,24 +4,26 @@ use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, DeliveryId, DeliveryState, EndpointId, LeadWithJob, OrganizationId, Timestamp,
+    Activity, CampaignId, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, EventPayload,
+    Lead, LeadId, LeadWithJob, OrganizationId, Timestamp, WebhookSecret,
 };
 use bidloop_domain::port::{
     ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery, StoreError,
 };
-use diesel::dsl::{not, sql};
+use diesel::dsl::{auto_type, not, sql};
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 
 use super::activities::insert_activity;
 use super::{Conn, Store};
-use crate::columns::FreeText;
+use crate::columns::{Col, stored};
 use crate::failure::Failure;
-use crate::rows::{DeliveryRow, LeadRow, PendingDeliveryRow, TargetRow};
+use crate::records::{Delivery, Endpoint, Row};
 use crate::schema::{campaigns, deliveries, jobs, leads, webhook_endpoints};
 
-/// How many deliveries a crash left behind are failed in one transaction.
+/// How many interrupted deliveries one transaction ends.
 const SWEPT_AT_ONCE: i64 = 200;
 
 #[async_trait]
@@ -64,11 +66,11 @@ impl DeliveryStore for Store {
     }
 
     async fn interrupt_overdue(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let overdue = self
-            .read(async move |conn: &mut Conn| overdue_count(conn, now).await)
+        let overdue: u64 = self
+            .read(async move |conn: &mut Conn| count!(conn, overdue(now.as_millis())))
             .await?;
         let mut interrupted = 0;
-        // In short transactions, and without one where there is nothing to do.
+        // In short transactions, and without one if there is nothing to do.
         while interrupted < overdue {
             let swept = self
                 .write(async move |conn: &mut Conn| sweep(conn, now).await)
@@ -82,20 +84,32 @@ impl DeliveryStore for Store {
     }
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
-        self.read(async move |conn: &mut Conn| {
-            let count: i64 = deliveries::table
-                .filter(sql::<Bool>("deliveries.state = 'pending'"))
-                .count()
-                .get_result(conn)
-                .await?;
-            Ok(u64::try_from(count).unwrap_or(0))
-        })
-        .await
+        self.read(async move |conn: &mut Conn| count!(conn, deliveries::table.filter(is_pending())))
+            .await
     }
 }
 
-/// The oldest first. An endpoint that has its share is left out of the next look, so that a long queue before one
-/// endpoint hides no other.
+/// In the words of the partial index on pending deliveries.
+fn is_pending() -> SqlLiteral<Bool> {
+    sql("deliveries.state = 'pending'")
+}
+
+/// In the words of the partial index on deliveries that are being sent.
+fn is_sending() -> SqlLiteral<Bool> {
+    sql("deliveries.state = 'sending'")
+}
+
+/// Deliveries that are marked as being sent beyond their deadline.
+#[auto_type]
+fn overdue(now: i64) -> _ {
+    let is_sending: SqlLiteral<Bool> = is_sending();
+    deliveries::table
+        .filter(is_sending)
+        .filter(deliveries::owner_until.lt(now))
+}
+
+/// The oldest first. An endpoint that has its share is left out of the next look, so a long queue of one endpoint hides
+/// no other.
 async fn pending(
     conn: &mut Conn,
     mut full: Vec<(OrganizationId, EndpointId)>,
@@ -107,14 +121,14 @@ async fn pending(
     let mut shares: HashMap<(OrganizationId, EndpointId), u32> = HashMap::new();
     while chosen.len() < limit {
         let mut query = deliveries::table
-            .filter(sql::<Bool>("deliveries.state = 'pending'"))
-            .select(PendingDeliveryRow::as_select())
+            .filter(is_pending())
+            .select(Row::<PendingDelivery>::as_select())
             .order((
                 deliveries::created_at,
                 deliveries::organization_id,
                 deliveries::id,
             ))
-            .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+            .limit(stored(limit))
             .into_boxed();
         for (organization, endpoint) in &full {
             let this_one = deliveries::organization_id
@@ -122,14 +136,13 @@ async fn pending(
                 .and(deliveries::endpoint_id.eq(endpoint.as_str().to_owned()));
             query = query.filter(not(this_one));
         }
-        let rows: Vec<PendingDeliveryRow> = query.load(conn).await?;
+        let rows: Vec<Row<PendingDelivery>> = query.load(conn).await?;
         let complete = rows.len() < limit;
         let known = full.len();
-        for row in rows {
-            let delivery = row.into_pending()?;
+        for Row(delivery) in rows {
             let endpoint = (delivery.organization_id.clone(), delivery.endpoint_id.clone());
             let share = shares.entry(endpoint.clone()).or_default();
-            // Seen before, in a look that another endpoint filled.
+            // Seen before, in a look that another endpoint has filled.
             if chosen.iter().any(|earlier| earlier.id == delivery.id) {
                 continue;
             }
@@ -169,18 +182,18 @@ async fn claim(
             .filter(deliveries::id.eq_any(&ids))
             .filter(deliveries::state.eq(DeliveryState::Pending.as_str()))
             .order(deliveries::id)
-            .select(DeliveryRow::as_select());
-        let waiting: Vec<DeliveryRow> = for_update!(waiting).load(conn).await?;
-        let surroundings = Surroundings::load(conn, organization, &waiting).await?;
-        let mut sending: Vec<&str> = Vec::with_capacity(waiting.len());
-        for row in &waiting {
-            let target = surroundings.targets.get(&row.endpoint_id);
-            if let Some(target) = target.filter(|target| target.active) {
-                claimed.push(surroundings.claimed(row, target, now)?);
-                sending.push(&row.id);
+            .select(Row::<Delivery>::as_select());
+        let waiting: Vec<Row<Delivery>> = for_update!(waiting).load(conn).await?;
+        let context = Context::load(conn, organization, &waiting).await?;
+        let mut sending = Vec::with_capacity(waiting.len());
+        for Row(delivery) in &waiting {
+            let endpoint = context.endpoints.get(&delivery.endpoint_id);
+            if let Some(endpoint) = endpoint.filter(|endpoint| endpoint.active) {
+                claimed.push(context.claimed(delivery, endpoint, now)?);
+                sending.push(delivery.id.to_string());
             } else {
-                let url = surroundings.url(row);
-                fail(conn, row, &DeliveryOutcome::EndpointRemoved, url, now).await?;
+                let url = endpoint.map_or("", |endpoint| &endpoint.url);
+                fail(conn, delivery, &DeliveryOutcome::EndpointRemoved, url, now).await?;
             }
         }
         diesel::update(deliveries::table)
@@ -203,88 +216,102 @@ async fn claim(
 }
 
 /// What deliveries of one organization refer to.
-struct Surroundings {
-    targets: HashMap<String, TargetRow>,
-    campaign_names: HashMap<String, String>,
-    leads: HashMap<String, (LeadRow, String)>,
+struct Context {
+    endpoints: HashMap<EndpointId, Endpoint>,
+    campaign_names: HashMap<CampaignId, String>,
+    leads: HashMap<LeadId, LeadWithJob>,
 }
 
-impl Surroundings {
+impl Context {
     async fn load(
         conn: &mut Conn,
         organization: &OrganizationId,
-        rows: &[DeliveryRow],
+        deliveries: &[Row<Delivery>],
     ) -> Result<Self, Failure> {
-        let endpoint_ids: Vec<&str> = rows.iter().map(|row| row.endpoint_id.as_str()).collect();
-        let targets: Vec<TargetRow> = webhook_endpoints::table
+        let deliveries = || deliveries.iter().map(|row| &row.0);
+        let endpoint_ids: Vec<&str> = deliveries()
+            .map(|delivery| delivery.endpoint_id.as_str())
+            .collect();
+        let endpoints: Vec<Row<Endpoint>> = webhook_endpoints::table
             .filter(webhook_endpoints::organization_id.eq(organization.as_str()))
             .filter(webhook_endpoints::id.eq_any(endpoint_ids))
-            .select(TargetRow::as_select())
+            .select(Row::<Endpoint>::as_select())
             .load(conn)
             .await?;
-        let campaign_ids: Vec<&str> = rows.iter().map(|row| row.campaign_id.as_str()).collect();
-        let names: Vec<(String, FreeText)> = campaigns::table
+        let campaign_ids: Vec<&str> = deliveries()
+            .map(|delivery| delivery.campaign_id.as_str())
+            .collect();
+        let names: Vec<(Col<CampaignId>, Col<String>)> = campaigns::table
             .filter(campaigns::organization_id.eq(organization.as_str()))
             .filter(campaigns::id.eq_any(campaign_ids))
             .select((campaigns::id, campaigns::name))
             .load(conn)
             .await?;
-        // Only a job.new is written from its lead.
-        let lead_ids: Vec<&str> = rows
-            .iter()
-            .filter(|row| row.data.is_none())
-            .map(|row| row.lead_id.as_str())
+        // Only the data of a job.new comes from its lead.
+        let lead_ids: Vec<&str> = deliveries()
+            .filter(|delivery| delivery.data.is_none())
+            .map(|delivery| delivery.lead_id.as_str())
             .collect();
-        let found: Vec<(LeadRow, String)> = leads::table
+        let leads: Vec<(Row<Lead>, String)> = leads::table
             .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
             .filter(leads::organization_id.eq(organization.as_str()))
             .filter(leads::id.eq_any(lead_ids))
-            .select((LeadRow::as_select(), jobs::json))
+            .select((Row::<Lead>::as_select(), jobs::json))
             .load(conn)
             .await?;
+        let with_job =
+            |(Row(lead), job_json): (Row<Lead>, _)| (lead.id.clone(), LeadWithJob { lead, job_json });
         Ok(Self {
-            targets: targets
+            endpoints: endpoints
                 .into_iter()
-                .map(|target| (target.id.clone(), target))
+                .map(|row| (row.0.id.clone(), row.0))
                 .collect(),
-            campaign_names: names.into_iter().map(|(id, name)| (id, name.0)).collect(),
-            leads: found
-                .into_iter()
-                .map(|(lead, json)| (lead.id.clone(), (lead, json)))
-                .collect(),
+            campaign_names: names.into_iter().map(|(id, name)| (id.0, name.0)).collect(),
+            leads: leads.into_iter().map(with_job).collect(),
         })
-    }
-
-    fn url(&self, row: &DeliveryRow) -> &str {
-        self.targets
-            .get(&row.endpoint_id)
-            .map_or("", |target| &target.url.0)
     }
 
     fn claimed(
         &self,
-        row: &DeliveryRow,
-        target: &TargetRow,
+        delivery: &Delivery,
+        endpoint: &Endpoint,
         now: Timestamp,
     ) -> Result<ClaimedDelivery, Failure> {
-        let lead = match self.leads.get(&row.lead_id) {
-            Some((lead, json)) => Some(LeadWithJob {
-                lead: lead.clone().into_lead()?,
-                job_json: json.clone(),
-            }),
-            None => None,
-        };
+        let payload = payload(delivery)
+            .ok_or_else(|| Failure::corrupt(format!("delivery {} has no data", delivery.id)))?;
         Ok(ClaimedDelivery {
-            organization_id: row.organization()?,
-            id: row.delivery()?,
-            campaign_id: row.campaign()?,
-            lead_id: row.lead(),
-            campaign_name: self.campaign_names.get(&row.campaign_id).cloned(),
-            target: target.target(now)?,
-            payload: row.payload()?,
-            created_at: row.created_at(),
-            lead,
+            organization_id: delivery.organization_id.clone(),
+            id: delivery.id,
+            campaign_id: delivery.campaign_id.clone(),
+            lead_id: delivery.lead_id.clone(),
+            campaign_name: self.campaign_names.get(&delivery.campaign_id).cloned(),
+            target: target(endpoint, now),
+            payload,
+            created_at: delivery.created_at,
+            lead: self.leads.get(&delivery.lead_id).cloned(),
         })
+    }
+}
+
+/// `None` if the delivery lacks data that its event has.
+fn payload(delivery: &Delivery) -> Option<EventPayload> {
+    match (delivery.event, &delivery.data) {
+        (EventKind::JobNew, _) => Some(EventPayload::JobNew),
+        (EventKind::BidComplete, Some(data)) => Some(EventPayload::stored_bid_complete(data.clone())),
+        (EventKind::BidComplete, None) => None,
+    }
+}
+
+/// With the secrets that sign at `now`: during a rotation both (decision C3).
+fn target(endpoint: &Endpoint, now: Timestamp) -> DeliveryTarget {
+    let mut secrets: Vec<WebhookSecret> = vec![endpoint.secret.clone()];
+    if endpoint.previous_secret_until.is_some_and(|until| now < until) {
+        secrets.extend(endpoint.previous_secret.clone());
+    }
+    DeliveryTarget {
+        endpoint_id: endpoint.id.clone(),
+        url: endpoint.url.clone(),
+        secrets,
     }
 }
 
@@ -317,26 +344,26 @@ async fn finish(
     Ok(true)
 }
 
-/// Ends a delivery that was not sent or not answered, with its Activity.
+/// Ends a delivery that was not sent, or whose answer nobody waits for any more, with its Activity.
 async fn fail(
     conn: &mut Conn,
-    row: &DeliveryRow,
+    delivery: &Delivery,
     outcome: &DeliveryOutcome,
     url: &str,
     now: Timestamp,
 ) -> Result<(), Failure> {
     let facts = DeliveryFacts {
-        organization_id: &row.organization()?,
-        campaign_id: &row.campaign()?,
-        lead_id: &row.lead(),
-        id: row.delivery()?,
-        event: row.event()?,
-        dry_run: row.payload().is_ok_and(|payload| payload.is_dry_run()),
-        endpoint_id: &row.endpoint()?,
+        organization_id: &delivery.organization_id,
+        campaign_id: &delivery.campaign_id,
+        lead_id: &delivery.lead_id,
+        id: delivery.id,
+        event: delivery.event,
+        dry_run: payload(delivery).is_some_and(|payload| payload.is_dry_run()),
+        endpoint_id: &delivery.endpoint_id,
         url,
     };
-    let activity = facts.activity(outcome, now);
-    diesel::update(deliveries::table.find((row.organization_id.as_str(), row.id.as_str())))
+    let key = (delivery.organization_id.as_str(), delivery.id.to_string());
+    diesel::update(deliveries::table.find(key))
         .set((
             deliveries::state.eq(DeliveryState::Failed.as_str()),
             deliveries::reason.eq(outcome.reason()),
@@ -344,37 +371,25 @@ async fn fail(
         ))
         .execute(conn)
         .await?;
-    insert_activity(conn, &activity).await
+    insert_activity(conn, &facts.activity(outcome, now)).await
 }
 
-async fn overdue_count(conn: &mut Conn, now: Timestamp) -> Result<u64, Failure> {
-    let count: i64 = deliveries::table
-        .filter(sql::<Bool>("deliveries.state = 'sending'"))
-        .filter(deliveries::owner_until.lt(now.as_millis()))
-        .count()
-        .get_result(conn)
-        .await?;
-    Ok(u64::try_from(count).unwrap_or(0))
-}
-
-/// Fails some of what is marked as sending beyond its deadline.
+/// Ends some of the overdue deliveries as interrupted.
 async fn sweep(conn: &mut Conn, now: Timestamp) -> Result<u64, Failure> {
-    let overdue = deliveries::table
-        .filter(sql::<Bool>("deliveries.state = 'sending'"))
-        .filter(deliveries::owner_until.lt(now.as_millis()))
+    let overdue = overdue(now.as_millis())
         .order((deliveries::organization_id, deliveries::id))
         .limit(SWEPT_AT_ONCE)
-        .select(DeliveryRow::as_select());
-    let overdue: Vec<DeliveryRow> = for_update!(overdue).load(conn).await?;
-    for row in &overdue {
-        let url: Option<FreeText> = webhook_endpoints::table
-            .find((row.organization_id.as_str(), row.endpoint_id.as_str()))
+        .select(Row::<Delivery>::as_select());
+    let overdue: Vec<Row<Delivery>> = for_update!(overdue).load(conn).await?;
+    for Row(delivery) in &overdue {
+        let url: Option<Col<String>> = webhook_endpoints::table
+            .find((delivery.organization_id.as_str(), delivery.endpoint_id.as_str()))
             .select(webhook_endpoints::url)
             .first(conn)
             .await
             .optional()?;
         let url = url.as_ref().map_or("", |url| &url.0);
-        fail(conn, row, &DeliveryOutcome::Interrupted, url, now).await?;
+        fail(conn, delivery, &DeliveryOutcome::Interrupted, url, now).await?;
     }
     Ok(overdue.len() as u64)
 }

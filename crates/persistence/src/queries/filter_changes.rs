@@ -1,32 +1,33 @@
-//! The log of changed filters, from which whoever keeps filters in memory catches up.
+//! The log of changed filters, which brings the filters in a process's memory up to date.
 //!
-//! A filter is in it once, under the revision of its last change: written by the transaction that changes it, read by
-//! any process. The log reaches back over the last 50,000 filters that changed. Where it does not, or a program wrote
-//! that knows no log, it says so, and the filters are read anew.
+//! A filter is in it once, under the revision of its last change. The transaction that changes a filter writes the log;
+//! any process reads it. The log keeps the last 50,000 filters that changed. Where it does not reach back far enough, or
+//! where a program without the log has written, it says so, and all filters are read again.
 
 use std::collections::BTreeSet;
 
 use bidloop_domain::model::{FilterId, OrganizationId};
-use bidloop_domain::port::{FilterChanges, Revision};
+use bidloop_domain::port::{FilterChanges, Revision, StoredFilter};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
+use super::Conn;
 use super::locks::ONLY_ROW;
-use super::{Conn, upsert_filter_changes};
-use crate::columns::{read, stored};
+use crate::batch::{Batch, Run as _, Write};
+use crate::columns::{Col, stored};
 use crate::failure::Failure;
-use crate::rows::{FilterChangeRow, StoredFilterRow};
+use crate::records::Row;
 use crate::schema::{filter_changes, filters, revision_counter};
 
-/// The filters that pruning leaves, the last that changed: at most so many, and fewer where the oldest of them changed
-/// together with others, since a revision is dropped whole. Reading all filters anew is no slower than applying more.
+/// How many filters the log keeps, those that changed last. It may keep fewer, since a revision is dropped whole.
+/// Reading all filters again is no slower than applying more changes.
 const KEPT: usize = 50_000;
-/// The log is pruned with every so many-th revision, and with commits of at least as many changes: between two
-/// prunings it grows by fewer changes than this number's square.
+/// The log is pruned with each revision that this number divides, and with commits of at least as many changes. Between
+/// two prunings it grows by fewer changes than this number's square.
 const PRUNED_EVERY: i64 = 64;
 
 /// A filter of an organization.
-pub(super) type FilterName = (OrganizationId, FilterId);
+pub(super) type FilterKey = (OrganizationId, FilterId);
 
 /// How far the log reaches.
 #[derive(Debug, Clone, Copy, Queryable, Selectable)]
@@ -39,19 +40,19 @@ pub(super) struct LogState {
 }
 
 impl LogState {
-    /// Whether the log holds all changes since a revision.
+    /// Whether the log has all changes since a revision.
     fn reaches(self, since: i64) -> bool {
         self.filters_logged_to == self.value && (self.filters_logged_since..=self.value).contains(&since)
     }
 }
 
+/// A changed filter, by its key and as it is now.
+type Change = (Col<OrganizationId>, Col<FilterId>, Option<Row<StoredFilter>>);
+
 /// How the filters changed since a revision.
 pub(super) async fn filters_since(conn: &mut Conn, since: Revision) -> Result<FilterChanges, Failure> {
-    let state: LogState = revision_counter::table
-        .find(ONLY_ROW)
-        .select(LogState::as_select())
-        .first(conn)
-        .await?;
+    let counter = revision_counter::table.find(ONLY_ROW);
+    let state: LogState = counter.select(LogState::as_select()).first(conn).await?;
     let mut put = Vec::new();
     let mut removed = Vec::new();
     if state.value != since.0 {
@@ -61,27 +62,20 @@ pub(super) async fn filters_since(conn: &mut Conn, since: Revision) -> Result<Fi
         let stored = filters::organization_id
             .eq(filter_changes::organization_id)
             .and(filters::id.eq(filter_changes::filter_id));
-        let rows: Vec<(String, String, Option<StoredFilterRow>)> = filter_changes::table
+        let changes: Vec<Change> = filter_changes::table
             .left_join(filters::table.on(stored))
             .filter(filter_changes::revision.gt(since.0))
             .select((
                 filter_changes::organization_id,
                 filter_changes::filter_id,
-                Option::<StoredFilterRow>::as_select(),
+                Option::<Row<StoredFilter>>::as_select(),
             ))
             .load(conn)
             .await?;
-        for (organization, id, row) in rows {
-            match row {
-                Some(row) => put.push(row.into_stored_filter()?),
-                None => removed.push((
-                    read(
-                        "filter_changes.organization_id",
-                        &organization,
-                        OrganizationId::parse(&organization),
-                    )?,
-                    read("filter_changes.filter_id", &id, FilterId::parse(&id))?,
-                )),
+        for (organization, id, filter) in changes {
+            match filter {
+                Some(filter) => put.push(filter.0),
+                None => removed.push((organization.0, id.0)),
             }
         }
     }
@@ -92,13 +86,13 @@ pub(super) async fn filters_since(conn: &mut Conn, since: Revision) -> Result<Fi
     })
 }
 
-/// Moves the counter to `revision`, which the transaction changed the filters under. The transaction holds the
-/// counter, as `before` has it.
+/// Moves the counter to the revision under which the transaction changed the filters. The transaction has locked the
+/// counter when it read `before`.
 pub(super) async fn move_revision(
     conn: &mut Conn,
     before: LogState,
     revision: i64,
-    changed: &BTreeSet<FilterName>,
+    changed: &BTreeSet<FilterKey>,
 ) -> Result<(), Failure> {
     let mut since = before.filters_logged_since;
     if before.filters_logged_to != before.value {
@@ -107,15 +101,15 @@ pub(super) async fn move_revision(
     if changed.len() > KEPT {
         since = revision;
     } else {
-        let mut rows = Vec::with_capacity(changed.len());
-        for (organization, id) in changed {
-            rows.push(FilterChangeRow {
-                organization_id: organization.as_str(),
-                filter_id: id.as_str(),
-                revision,
-            });
-        }
-        upsert_filter_changes(conn, &rows).await?;
+        let changed: Vec<&FilterKey> = changed.iter().collect();
+        Batch::of("filter_changes", &changed)
+            .with(filter_changes::organization_id, |(organization, _)| {
+                organization.as_str()
+            })
+            .with(filter_changes::filter_id, |(_, filter)| filter.as_str())
+            .with(filter_changes::revision, |_| revision)
+            .run(conn, Write::Put(2))
+            .await?;
     }
     if stored(changed.len()) >= PRUNED_EVERY || revision % PRUNED_EVERY == 0 {
         since = since.max(prune(conn).await?);
@@ -131,7 +125,7 @@ pub(super) async fn move_revision(
     Ok(())
 }
 
-/// Drops what is older than the changes that are kept; tells up to which revision that is, 0 if there is nothing.
+/// Drops the changes that are not kept. Returns the last revision that was dropped, or 0 if none was.
 async fn prune(conn: &mut Conn) -> Result<i64, Failure> {
     let oldest: Option<i64> = filter_changes::table
         .order(filter_changes::revision.desc())

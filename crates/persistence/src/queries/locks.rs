@@ -1,14 +1,14 @@
-//! The two single rows that order what changes lists of matches: the revision counter and the feed's position.
+//! The two rows that order everything that changes lists of matches: the revision counter and the feed's position.
 //!
-//! Whoever provisions holds the counter alone, so whoever shares it sees filters, campaigns, organizations and
-//! endpoints that do not change until its transaction ends. Whoever changes lists that are served holds the position
-//! alone, so lists change one transaction at a time. Both are taken before any other lock, in this order.
+//! Provisioning locks the counter. Whoever shares that lock sees filters, campaigns, organizations and endpoints that
+//! do not change until its transaction ends. A transaction that changes a served list locks the position, so lists
+//! change one transaction at a time. Both locks are taken before any other, in this order.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use super::Conn;
-use crate::columns::FreeText;
+use crate::columns::Col;
 use crate::failure::Failure;
 use crate::schema::{feed_position, revision_counter};
 
@@ -22,7 +22,7 @@ pub(super) struct Position {
     pub(super) last_job_seq: i64,
 }
 
-/// The current revision, which stays so until the transaction ends.
+/// The current revision, which stays the current one until the transaction ends.
 pub(super) async fn shared_revision(conn: &mut Conn) -> Result<i64, Failure> {
     let counter = revision_counter::table
         .find(ONLY_ROW)
@@ -30,12 +30,12 @@ pub(super) async fn shared_revision(conn: &mut Conn) -> Result<i64, Failure> {
     Ok(for_share!(counter).first(conn).await?)
 }
 
-/// The position, which nobody else reads to move it until the transaction ends.
+/// The position, which no other transaction can lock until this one ends.
 pub(super) async fn locked_position(conn: &mut Conn) -> Result<Position, Failure> {
     let position = feed_position::table
         .find(ONLY_ROW)
         .select((feed_position::position, feed_position::last_job_seq));
-    let (cursor, last_job_seq): (Option<FreeText>, i64) = for_update!(position).first(conn).await?;
+    let (cursor, last_job_seq): (Option<Col<String>>, i64) = for_update!(position).first(conn).await?;
     Ok(Position {
         cursor: cursor.map(|cursor| cursor.0),
         last_job_seq,

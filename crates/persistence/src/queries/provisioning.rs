@@ -12,7 +12,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use self::filter_puts::FilterPut;
-use super::filter_changes::{FilterName, LogState, move_revision};
+use super::filter_changes::{FilterKey, LogState, move_revision};
+use super::lists::former_matches::remove_former_matches;
 use super::locks::ONLY_ROW;
 use super::{Conn, Store};
 use crate::failure::Failure;
@@ -54,7 +55,7 @@ impl ProvisioningStore for Store {
         if committed == CommitProvisioning::Committed {
             for change in changes {
                 if let ProvisioningChange::RemoveCampaign(id, campaign) = change {
-                    campaigns::remove_left_over_matches(self, id, campaign).await;
+                    remove_former_matches(self, &(id.clone(), campaign.clone())).await;
                 }
             }
         }
@@ -117,7 +118,7 @@ async fn lock_organizations(conn: &mut Conn, changes: &[ProvisioningChange]) -> 
 async fn note_changed_filters(
     conn: &mut Conn,
     change: &ProvisioningChange,
-    noted: &mut BTreeSet<FilterName>,
+    noted: &mut BTreeSet<FilterKey>,
 ) -> Result<(), Failure> {
     use ProvisioningChange as Change;
     match change {

@@ -1,8 +1,8 @@
-//! The quota: a bid takes a unit of its organization's billing period, and gives it back if it ends without a
-//! proposal (decision B3).
+//! The quota: a bid uses one unit of its organization's billing period, and returns it if it ends without a proposal
+//! (decision B3).
 //!
-//! `quota_usage.used` is always what counting the period's bids would give. Whoever accepts a bid locks it here and
-//! adds one with the bid itself.
+//! `quota_usage.used` always equals the number of the period's bids that count. Accepting a bid locks the row here and
+//! adds one in the transaction that stores the bid.
 
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{OrganizationId, Subscription, Timestamp};
@@ -12,12 +12,12 @@ use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 
 use super::Conn;
-use crate::columns::number;
+use crate::columns::Col;
 use crate::failure::Failure;
-use crate::rows::SubscriptionRow;
+use crate::records::Row;
 use crate::schema::{bids, organizations, quota_usage};
 
-/// The period in force at a moment and its usage, which nobody else changes until the transaction ends.
+/// The period in force at a time and its usage, which no other transaction changes until this one ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LockedQuota {
     pub(super) period: BillingPeriod,
@@ -34,33 +34,32 @@ pub(super) async fn locked_quota(
 ) -> Result<LockedQuota, Failure> {
     let period = period_at(subscription, at);
     if let Some(used) = locked_usage(conn, organization, period).await? {
-        return locked(subscription, period, used);
+        return Ok(LockedQuota::new(subscription, period, used));
     }
-    // Not counted yet, or billing has reported another period meanwhile. Whoever gives a unit back or changes the
-    // subscription needs the organization's row too, so that none is missed in counting.
+    // Not counted yet, or billing has reported another period meanwhile. Returning a unit and changing the
+    // subscription lock the organization's row too, so counting misses none.
     let organization_row = organizations::table
         .find(organization.as_str())
-        .select(SubscriptionRow::as_select());
-    let row: SubscriptionRow = for_update!(organization_row).first(conn).await?;
-    let subscription = row.into_subscription()?;
+        .select(Row::<Subscription>::as_select());
+    let Row(subscription) = for_update!(organization_row).first(conn).await?;
     let period = period_at(&subscription, at);
     let used = match locked_usage(conn, organization, period).await? {
         Some(used) => used,
         None => count_anew(conn, organization, period).await?,
     };
-    locked(&subscription, period, used)
+    Ok(LockedQuota::new(&subscription, period, used))
 }
 
-/// Gives back the unit of a bid that ends as skipped or failed, to the period that it was taken from.
+/// Returns the unit of a bid that ends as skipped or failed to the period that it was taken from.
 ///
-/// Its lead is locked, and its own row not written yet: locks are taken in that order.
-pub(super) async fn give_back_unit(
+/// The caller has locked the lead and has not written the bid yet: locks are taken in that order.
+pub(super) async fn return_unit(
     conn: &mut Conn,
     organization: &OrganizationId,
     queued_at: Timestamp,
     period_start: Timestamp,
 ) -> Result<(), Failure> {
-    // Nobody counts the period's bids until this one is seen to have ended.
+    // No transaction counts the period's bids until it can see that this one has ended.
     let organization_row = organizations::table
         .find(organization.as_str())
         .select(organizations::id);
@@ -87,13 +86,17 @@ fn period_at(subscription: &Subscription, at: Timestamp) -> BillingPeriod {
     current_period(reported, at)
 }
 
-fn locked(subscription: &Subscription, period: BillingPeriod, used: i64) -> Result<LockedQuota, Failure> {
-    let usage = QuotaUsage {
-        used: number("quota_usage.used", used)?,
-        limit: u64::from(subscription.proposal_limit),
-        period_end: period.end,
-    };
-    Ok(LockedQuota { period, usage })
+impl LockedQuota {
+    fn new(subscription: &Subscription, period: BillingPeriod, used: u64) -> Self {
+        Self {
+            period,
+            usage: QuotaUsage {
+                used,
+                limit: u64::from(subscription.proposal_limit),
+                period_end: period.end,
+            },
+        }
+    }
 }
 
 /// What was counted for exactly this period.
@@ -101,21 +104,21 @@ async fn locked_usage(
     conn: &mut Conn,
     organization: &OrganizationId,
     period: BillingPeriod,
-) -> Result<Option<i64>, Failure> {
+) -> Result<Option<u64>, Failure> {
     let row = quota_usage::table
         .find((organization.as_str(), period.start.as_millis()))
         .select((quota_usage::period_end, quota_usage::used));
-    let found: Option<(i64, i64)> = for_update!(row).first(conn).await.optional()?;
+    let found: Option<(i64, Col<u64>)> = for_update!(row).first(conn).await.optional()?;
     Ok(found
         .filter(|(period_end, _)| *period_end == period.end.as_millis())
-        .map(|(_, used)| used))
+        .map(|(_, used)| used.0))
 }
 
 async fn count_anew(
     conn: &mut Conn,
     organization: &OrganizationId,
     period: BillingPeriod,
-) -> Result<i64, Failure> {
+) -> Result<u64, Failure> {
     let (start, end) = (period.start.as_millis(), period.end.as_millis());
     let counted = || {
         bids::table
@@ -147,5 +150,5 @@ async fn count_anew(
         .set((quota_usage::period_end.eq(end), quota_usage::used.eq(used)))
         .execute(conn)
         .await?;
-    Ok(used)
+    Ok(u64::try_from(used).unwrap_or(0))
 }

@@ -1,28 +1,29 @@
-//! The queue of accepted bids: claimed under a lease, one at a time an account, ended once (decision B4).
+//! The queue of accepted bids: claimed under a lease, one bid of an account at a time, and ended once (decision B4).
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    AccountId, BidId, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Timestamp,
+    AccountId, BidId, LeadId, LeadStatus, MarketplaceToken, OrganizationId, Proposal, QueuedBid, Timestamp,
 };
 use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore};
-use diesel::dsl::{exists, not, sql};
+use diesel::dsl::{auto_type, exists, not, select, sql};
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 
 use super::activities::insert_activity;
-use super::events::queue_event;
-use super::leads::lock::locked_lead_row;
-use super::quota::give_back_unit;
+use super::events::queue_events;
+use super::leads::rows::locked_lead;
+use super::quota::return_unit;
 use super::{Conn, Store};
-use crate::columns::{FreeText, Json};
+use crate::columns::{Col, stored};
 use crate::failure::Failure;
-use crate::rows::QueuedBidRow;
+use crate::records::Row;
 use crate::schema::{bidder_accounts, bids, jobs, leads};
 
-/// Due bids looked at in one go for each that may be claimed: several may be of one account.
+/// How many due bids one look reads for each that may be claimed: several may be of one account.
 const LOOKED_AT_PER_CLAIM: u32 = 8;
 
 #[async_trait]
@@ -52,11 +53,9 @@ impl SubmissionStore for Store {
         owner: &LeaseOwner,
         lease_until: Timestamp,
     ) -> Result<bool, StoreError> {
-        let held = Held::new(organization, bid, owner);
+        let claim = Claim::new(organization, bid, owner);
         self.write(async move |conn: &mut Conn| {
-            let renewed = diesel::update(bids::table.find(held.key()))
-                .filter(sql::<Bool>("bids.status = 'queued'"))
-                .filter(bids::lease_owner.eq(&held.owner))
+            let renewed = diesel::update(claimed_bid(&claim))
                 .set(bids::lease_until.eq(lease_until.as_millis()))
                 .execute(conn)
                 .await?;
@@ -72,11 +71,9 @@ impl SubmissionStore for Store {
         owner: &LeaseOwner,
         proposal: &Proposal,
     ) -> Result<bool, StoreError> {
-        let (held, proposal) = (Held::new(organization, bid, owner), Json(proposal.clone()));
+        let (claim, proposal) = (Claim::new(organization, bid, owner), Col(proposal.clone()));
         self.write(async move |conn: &mut Conn| {
-            let begun = diesel::update(bids::table.find(held.key()))
-                .filter(sql::<Bool>("bids.status = 'queued'"))
-                .filter(bids::lease_owner.eq(&held.owner))
+            let begun = diesel::update(claimed_bid(&claim))
                 .set((bids::proposal.eq(&proposal), bids::answer_outstanding.eq(true)))
                 .execute(conn)
                 .await?;
@@ -93,17 +90,14 @@ impl SubmissionStore for Store {
         next_attempt: Timestamp,
         answer_outstanding: bool,
     ) -> Result<bool, StoreError> {
-        let held = Held::new(organization, bid, owner);
+        let claim = Claim::new(organization, bid, owner);
         self.write(async move |conn: &mut Conn| {
-            let postponed = diesel::update(bids::table.find(held.key()))
-                .filter(sql::<Bool>("bids.status = 'queued'"))
-                .filter(bids::lease_owner.eq(&held.owner))
+            let postponed = diesel::update(claimed_bid(&claim))
                 .set((
                     bids::next_attempt_at.eq(next_attempt.as_millis()),
                     bids::answer_outstanding.eq(answer_outstanding),
                     bids::attempts.eq(bids::attempts + 1),
-                    bids::lease_owner.eq(None::<String>),
-                    bids::lease_until.eq(None::<i64>),
+                    no_lease(),
                 ))
                 .execute(conn)
                 .await?;
@@ -119,35 +113,30 @@ impl SubmissionStore for Store {
         owner: &LeaseOwner,
         refused_token: &MarketplaceToken,
     ) -> Result<bool, StoreError> {
-        let held = Held::new(organization, bid, owner);
+        let claim = Claim::new(organization, bid, owner);
         let refused_token = refused_token.clone();
         self.write(async move |conn: &mut Conn| {
-            let Some(account) = held.account(conn).await? else {
+            let Some(account) = claim.account(conn).await? else {
                 return Ok(false);
             };
-            lock_account_row(conn, &held.organization, &account).await?;
-            let given_up = diesel::update(bids::table.find(held.key()))
-                .filter(sql::<Bool>("bids.status = 'queued'"))
-                .filter(bids::lease_owner.eq(&held.owner))
-                .set((
-                    bids::lease_owner.eq(None::<String>),
-                    bids::lease_until.eq(None::<i64>),
-                ))
+            lock_account(conn, &claim.organization, &account).await?;
+            let given_up = diesel::update(claimed_bid(&claim))
+                .set(no_lease())
                 .execute(conn)
                 .await?;
             if given_up == 0 {
                 return Ok(false);
             }
-            disconnect(conn, &held.organization, &account, &refused_token).await?;
+            disconnect(conn, &claim.organization, &account, &refused_token).await?;
             Ok(true)
         })
         .await
     }
 
     async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
-        let held = Held::new(&finish.organization_id, finish.bid_id, owner);
+        let claim = Claim::new(&finish.organization_id, finish.bid_id, owner);
         let finish = finish.clone();
-        self.write(async move |conn: &mut Conn| end(conn, &finish, &held).await)
+        self.write(async move |conn: &mut Conn| end(conn, &finish, &claim).await)
             .await
     }
 
@@ -177,27 +166,38 @@ impl SubmissionStore for Store {
     }
 
     async fn queued_count(&self) -> Result<u64, StoreError> {
-        self.read(async move |conn: &mut Conn| {
-            let count: i64 = bids::table
-                .filter(sql::<Bool>("bids.status = 'queued'"))
-                .count()
-                .get_result(conn)
-                .await?;
-            Ok(u64::try_from(count).unwrap_or(0))
-        })
-        .await
+        self.read(async move |conn: &mut Conn| count!(conn, bids::table.filter(is_queued())))
+            .await
     }
 }
 
-/// A bid that a process says it holds.
+/// In the words of the partial indexes on queued bids.
+fn is_queued() -> SqlLiteral<Bool> {
+    sql("bids.status = 'queued'")
+}
+
+#[auto_type]
+fn no_lease() -> _ {
+    let nobody: Option<&'static str> = None;
+    let never: Option<i64> = None;
+    (bids::lease_owner.eq(nobody), bids::lease_until.eq(never))
+}
+
+/// Whether a bid is past its deadline, without an answer outstanding: it is to be ended without another attempt.
+#[auto_type]
+fn is_given_up(now: i64) -> _ {
+    bids::deadline.le(now).and(bids::answer_outstanding.eq(false))
+}
+
+/// A process's claim on a bid.
 #[derive(Debug, Clone)]
-struct Held {
+struct Claim {
     organization: String,
     bid: String,
     owner: String,
 }
 
-impl Held {
+impl Claim {
     fn new(organization: &OrganizationId, bid: BidId, owner: &LeaseOwner) -> Self {
         Self {
             organization: organization.to_string(),
@@ -206,33 +206,34 @@ impl Held {
         }
     }
 
-    fn key(&self) -> (&str, &str) {
-        (&self.organization, &self.bid)
-    }
-
-    /// The bid's account, if the bid is held.
+    /// The bid's account, if the claim holds.
     async fn account(&self, conn: &mut Conn) -> Result<Option<String>, Failure> {
-        let account = bids::table
-            .find(self.key())
-            .filter(sql::<Bool>("bids.status = 'queued'"))
-            .filter(bids::lease_owner.eq(&self.owner))
-            .select(bids::account_id)
-            .first(conn)
-            .await
-            .optional()?;
-        Ok(account)
+        let account = claimed_bid(self).select(bids::account_id);
+        Ok(account.first(conn).await.optional()?)
     }
 }
 
-/// A bid that may be claimed: organization, account, bid.
+/// The bid, as long as the claim holds.
+#[auto_type]
+fn claimed_bid<'q>(claim: &'q Claim) -> _ {
+    let key: (&'q str, &'q str) = (&claim.organization, &claim.bid);
+    let is_queued: SqlLiteral<Bool> = is_queued();
+    let owner: &'q str = &claim.owner;
+    bids::table
+        .find(key)
+        .filter(is_queued)
+        .filter(bids::lease_owner.eq(owner))
+}
+
+/// The organization, account and id of a bid that may be claimed.
 type DueBid = (String, String, String);
 
-/// Due bids, the longest due first, one an account. An account that has its one is left out of the next look, so
-/// that a long queue of one account hides no other. A hint: claiming decides.
+/// Due bids, the longest due first, one for each account. An account that has one is left out of the next look, so a
+/// long queue of one account hides no other. This is a hint: claiming decides.
 async fn due(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<DueBid>, Failure> {
     let look = i64::from(limit.saturating_mul(LOOKED_AT_PER_CLAIM));
     let mut taken: Vec<(String, String)> = bids::table
-        .filter(sql::<Bool>("bids.status = 'queued'"))
+        .filter(is_queued())
         .filter(bids::lease_until.gt(now.as_millis()))
         .select((bids::organization_id, bids::account_id))
         .distinct()
@@ -241,18 +242,19 @@ async fn due(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<DueBid>,
     let mut chosen = Vec::new();
     while chosen.len() < limit as usize {
         let usable = bidder_accounts::connected.assume_not_null().eq(true);
-        let given_up = bids::deadline
-            .le(now.as_millis())
-            .and(bids::answer_outstanding.eq(false));
         let mut query = bids::table
             .left_join(
                 bidder_accounts::table.on(bidder_accounts::organization_id
                     .eq(bids::organization_id)
                     .and(bidder_accounts::id.eq(bids::account_id))),
             )
-            .filter(sql::<Bool>("bids.status = 'queued'"))
-            .filter(bids::next_attempt_at.le(now.as_millis()).or(given_up))
-            .filter(usable.or(given_up))
+            .filter(is_queued())
+            .filter(
+                bids::next_attempt_at
+                    .le(now.as_millis())
+                    .or(is_given_up(now.as_millis())),
+            )
+            .filter(usable.or(is_given_up(now.as_millis())))
             .order((bids::next_attempt_at, bids::queued_at, bids::id))
             .limit(look)
             .select((bids::organization_id, bids::account_id, bids::id))
@@ -264,7 +266,7 @@ async fn due(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<DueBid>,
             query = query.filter(not(this_one));
         }
         let rows: Vec<DueBid> = query.load(conn).await?;
-        let complete = i64::try_from(rows.len()).unwrap_or(i64::MAX) < look;
+        let complete = stored(rows.len()) < look;
         for (organization, account, bid) in rows {
             let key = (organization, account);
             if !taken.contains(&key) && chosen.len() < limit as usize {
@@ -292,13 +294,13 @@ async fn claim(
         .collect();
     let mut claimed = Vec::with_capacity(chosen.len());
     for ((organization, account), bid) in in_lock_order {
-        // Whoever else would claim a bid of this account waits here.
-        let stored = lock_account_row(conn, organization, account).await?;
-        let account_is_busy: bool = diesel::select(exists(
+        // Another claim of a bid of this account waits here.
+        let stored = lock_account(conn, organization, account).await?;
+        let account_is_busy: bool = select(exists(
             bids::table
                 .filter(bids::organization_id.eq(organization))
                 .filter(bids::account_id.eq(account))
-                .filter(sql::<Bool>("bids.status = 'queued'"))
+                .filter(is_queued())
                 .filter(bids::lease_until.gt(now.as_millis())),
         ))
         .get_result(conn)
@@ -306,14 +308,15 @@ async fn claim(
         if account_is_busy {
             continue;
         }
-        let given_up = bids::deadline
-            .le(now.as_millis())
-            .and(bids::answer_outstanding.eq(false));
         let connected = stored.as_ref().is_some_and(|(_, connected)| *connected);
         let leased = diesel::update(bids::table.find((organization, bid)))
-            .filter(sql::<Bool>("bids.status = 'queued'"))
-            .filter(bids::next_attempt_at.le(now.as_millis()).or(given_up))
-            .filter(connected.into_sql::<Bool>().or(given_up))
+            .filter(is_queued())
+            .filter(
+                bids::next_attempt_at
+                    .le(now.as_millis())
+                    .or(is_given_up(now.as_millis())),
+            )
+            .filter(connected.into_sql::<Bool>().or(is_given_up(now.as_millis())))
             .set((
                 bids::lease_owner.eq(owner.as_str()),
                 bids::lease_until.eq(lease_until.as_millis()),
@@ -325,9 +328,8 @@ async fn claim(
         }
     }
     claimed.sort_by_key(|claimed: &ClaimedBid| {
-        chosen
-            .iter()
-            .position(|(_, _, bid)| *bid == claimed.bid.id.to_string())
+        let id = claimed.bid.id.to_string();
+        chosen.iter().position(|(_, _, bid)| *bid == id)
     });
     Ok(claimed)
 }
@@ -337,23 +339,24 @@ async fn load_claimed(
     organization: &str,
     bid: &str,
     owner: &LeaseOwner,
-    account: Option<(FreeText, bool)>,
+    account: Option<(Col<MarketplaceToken>, bool)>,
 ) -> Result<ClaimedBid, Failure> {
-    let (row, job_json): (QueuedBidRow, String) = bids::table
+    let (Row(queued), job_json): (Row<QueuedBid>, String) = bids::table
         .inner_join(jobs::table.on(jobs::id.eq(bids::job_id)))
         .filter(bids::organization_id.eq(organization).and(bids::id.eq(bid)))
-        .select((QueuedBidRow::as_select(), jobs::json))
+        .select((Row::<QueuedBid>::as_select(), jobs::json))
         .first(conn)
         .await?;
+    let queued_at = queued.queued_at.as_millis();
     let accepted_earlier = bids::queued_at
-        .lt(row.queued_at)
-        .or(bids::queued_at.eq(row.queued_at).and(bids::id.lt(&row.id)));
-    let job_taken: bool = diesel::select(exists(
+        .lt(queued_at)
+        .or(bids::queued_at.eq(queued_at).and(bids::id.lt(bid)));
+    let job_taken: bool = select(exists(
         bids::table
             .filter(bids::organization_id.eq(organization))
-            .filter(bids::account_id.eq(&row.account_id))
-            .filter(bids::job_id.eq(&row.job_id))
-            .filter(bids::id.ne(&row.id))
+            .filter(bids::account_id.eq(queued.account_id.as_str()))
+            .filter(bids::job_id.eq(queued.job_id.as_str()))
+            .filter(bids::id.ne(bid))
             .filter(sql::<Bool>("bids.status IN ('queued', 'submitted')"))
             .filter(
                 bids::status
@@ -364,67 +367,54 @@ async fn load_claimed(
     .get_result(conn)
     .await?;
     Ok(ClaimedBid {
-        bid: row.into_bid()?,
+        bid: queued,
         owner: owner.clone(),
-        token: account.map(|(token, _)| MarketplaceToken::unchecked(token.0)),
+        token: account.map(|(token, _)| token.0),
         job_taken,
         job_json,
     })
 }
 
-async fn end(conn: &mut Conn, finish: &FinishBid, held: &Held) -> Result<bool, Failure> {
-    let organization = &finish.organization_id;
-    let bid: Option<(String, String, i64, i64)> = bids::table
-        .find(held.key())
-        .filter(sql::<Bool>("bids.status = 'queued'"))
-        .filter(bids::lease_owner.eq(&held.owner))
-        .select((
-            bids::lead_id,
-            bids::account_id,
-            bids::queued_at,
-            bids::period_start,
-        ))
-        .first(conn)
-        .await
-        .optional()?;
-    let Some((lead, account, queued_at, period_start)) = bid else {
+async fn end(conn: &mut Conn, finish: &FinishBid, claim: &Claim) -> Result<bool, Failure> {
+    type HeldBid = (Col<LeadId>, String, Col<Timestamp>, Col<Timestamp>);
+    let held = claimed_bid(claim).select((
+        bids::lead_id,
+        bids::account_id,
+        bids::queued_at,
+        bids::period_start,
+    ));
+    let held: Option<HeldBid> = held.first(conn).await.optional()?;
+    let Some((Col(lead), account, Col(queued_at), Col(period_start))) = held else {
         return Ok(false);
     };
-    let lead = bidloop_domain::model::LeadId::from_caller(&lead);
-    let Some(lead) = locked_lead_row(conn, organization, &lead).await? else {
-        return Err(Failure::Corrupt(format!("bid {} has no lead", held.bid)));
+    let organization = &finish.organization_id;
+    let Some(lead) = locked_lead(conn, organization, &lead).await? else {
+        return Err(Failure::corrupt(format!("bid {} has no lead", claim.bid)));
     };
-    // Nobody else ends a bid whose lead is locked; the lease may have gone before that.
-    if held.account(conn).await?.is_none() {
+    // No other transaction ends a bid whose lead is locked. The lease may have gone before that.
+    if claim.account(conn).await?.is_none() {
         return Ok(false);
     }
     let outcome = &finish.outcome;
     let status = outcome.status();
-    let reason = outcome.reason().cloned().map(Json);
-    let proposal_id = outcome.proposal_id().map(FreeText::from);
     if status != LeadStatus::Submitted {
-        let (queued_at, period_start) = (
-            Timestamp::from_millis(queued_at),
-            Timestamp::from_millis(period_start),
-        );
-        give_back_unit(conn, organization, queued_at, period_start).await?;
+        return_unit(conn, organization, queued_at, period_start).await?;
     }
     if let Some(refused_token) = &finish.refused_token {
         disconnect(conn, organization.as_str(), &account, refused_token).await?;
     }
-    let ended = diesel::update(bids::table.find(held.key()))
-        .filter(sql::<Bool>("bids.status = 'queued'"))
-        .filter(bids::lease_owner.eq(&held.owner))
+    let reason = outcome.reason().cloned().map(Col);
+    let proposal_id = outcome.proposal_id().map(|id| Col(id.to_owned()));
+    let ended = diesel::update(claimed_bid(claim))
         .set((
             bids::status.eq(status.as_str()),
             bids::answer_outstanding.eq(false),
             bids::attempts.eq(bids::attempts + 1),
-            bids::lease_owner.eq(None::<String>),
-            bids::lease_until.eq(None::<i64>),
+            no_lease(),
             bids::reason.eq(&reason),
             bids::proposal_id.eq(&proposal_id),
             bids::submitted_at.eq(outcome.submitted_at().map(Timestamp::as_millis)),
-            bids::terms.eq(outcome.terms().map(Json)),
+            bids::terms.eq(outcome.terms().map(Col)),
             bids::boost_connects.eq(outcome.boost_connects().as_i64()),
             bids::connects_spent.eq(outcome.connects_spent().as_i64()),
             bids::ended_at.eq(finish.at.as_millis()),
@@ -432,30 +422,28 @@ async fn end(conn: &mut Conn, finish: &FinishBid, held: &Held) -> Result<bool, F
         .execute(conn)
         .await?;
     if ended == 0 {
-        // Taken over between the look and the update: roll back what was given back, and start over.
-        return Err(Failure::Unavailable(
-            "the bid was taken over meanwhile".to_owned(),
-        ));
+        // Taken over between the look and the update. This rolls back what was returned.
+        return Err(Failure::unavailable("the bid was taken over meanwhile"));
     }
-    diesel::update(leads::table.find((lead.organization_id.as_str(), lead.id.as_str())))
+    diesel::update(leads::table.find((organization.as_str(), lead.id.as_str())))
         .set((
             leads::status.eq(status.as_str()),
-            leads::reason.eq(reason),
-            leads::proposal_id.eq(proposal_id.or(lead.proposal_id)),
+            leads::reason.eq(&reason),
+            leads::proposal_id.eq(proposal_id.or(lead.proposal_id.map(Col))),
         ))
         .execute(conn)
         .await?;
     insert_activity(conn, &finish.activity).await?;
-    queue_event(conn, &finish.event, finish.at).await?;
+    queue_events(conn, std::slice::from_ref(&finish.event), finish.at).await?;
     Ok(true)
 }
 
-/// The account's token and whether it is connected, which nobody else changes until the transaction ends.
-async fn lock_account_row(
+/// The account's token and whether it is connected, which no other transaction changes until this one ends.
+async fn lock_account(
     conn: &mut Conn,
     organization: &str,
     account: &str,
-) -> Result<Option<(FreeText, bool)>, Failure> {
+) -> Result<Option<(Col<MarketplaceToken>, bool)>, Failure> {
     let row = bidder_accounts::table
         .find((organization, account))
         .select((bidder_accounts::token, bidder_accounts::connected));
@@ -470,7 +458,7 @@ async fn disconnect(
     refused_token: &MarketplaceToken,
 ) -> Result<(), Failure> {
     diesel::update(bidder_accounts::table.find((organization, account)))
-        .filter(bidder_accounts::token.eq(FreeText::from(refused_token.expose())))
+        .filter(bidder_accounts::token.eq(Col(refused_token.clone())))
         .set(bidder_accounts::connected.eq(false))
         .execute(conn)
         .await?;

@@ -62,9 +62,9 @@ const SETTINGS: [&str; 5] = [
 pub(super) fn open(path: &Path, purpose: Purpose) -> Result<SqliteConnection, Failure> {
     let name = path
         .to_str()
-        .ok_or_else(|| Failure::Fault("the path is not UTF-8".to_owned()))?;
+        .ok_or_else(|| Failure::fault("the path is not UTF-8".to_owned()))?;
     let mut conn =
-        SqliteConnection::establish(name).map_err(|error| Failure::Unavailable(error.to_string()))?;
+        SqliteConnection::establish(name).map_err(|error| Failure::unavailable(error.to_string()))?;
     conn.batch_execute(BUSY)?;
     for setting in SETTINGS {
         conn.batch_execute(setting)?;

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
 
+mod batch;
 mod connection;
 mod log_limit;
 mod migrate;
@@ -42,22 +43,6 @@ macro_rules! for_share {
     };
 }
 
-/// Inserts those of a slice of rows whose keys are not taken, and says how many those were. One row a statement:
-/// there is no way to a server to save, and the statement stays prepared.
-macro_rules! insert_new {
-    ($conn:expr, $table:expr, $rows:expr) => {{
-        let mut inserted = 0;
-        for row in $rows {
-            inserted += diesel::insert_into($table)
-                .values(row)
-                .on_conflict_do_nothing()
-                .execute($conn)
-                .await?;
-        }
-        inserted
-    }};
-}
-
 /// Executes statements of which none depends on another's outcome, one after the other.
 macro_rules! execute_together {
     ($conn:expr, $($statement:expr),+ $(,)?) => {{
@@ -73,7 +58,6 @@ macro_rules! dense_range {
     };
 }
 
-mod bulk;
 #[path = "../queries/mod.rs"]
 mod queries;
 
@@ -167,7 +151,7 @@ impl Administration for Store {
         let path = self.path.clone();
         match tokio::task::spawn_blocking(move || migrate::migrate(&path)).await {
             Ok(migrated) => migrated,
-            Err(error) => Err(Failure::Fault(format!("migrating was cut short: {error}")).into()),
+            Err(error) => Err(Failure::fault(format!("migrating was cut short: {error}")).into()),
         }
     }
 }

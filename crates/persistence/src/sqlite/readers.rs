@@ -115,7 +115,7 @@ impl Reader {
         };
         let read = read
             .now_or_never()
-            .unwrap_or_else(|| Err(Failure::Fault(AWAITED_SOMETHING.to_owned())));
+            .unwrap_or_else(|| Err(Failure::fault(AWAITED_SOMETHING.to_owned())));
         if read.is_err() {
             // A snapshot may be open on it; closing it ends that.
             self.conn = None;

@@ -87,7 +87,7 @@ async fn a_command_that_fails_is_undone_alone() {
         store.write(async |conn: &mut Conn| insert(conn, 1).await),
         store.write(async |conn: &mut Conn| {
             insert(conn, 2).await?;
-            Err::<(), _>(Failure::Corrupt("no good".to_owned()))
+            Err::<(), _>(Failure::corrupt("no good".to_owned()))
         }),
         store.write(async |conn: &mut Conn| insert(conn, 3).await),
         async { drop(release) },

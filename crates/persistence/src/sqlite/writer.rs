@@ -102,7 +102,7 @@ where
         };
         let ran = work(conn)
             .now_or_never()
-            .unwrap_or_else(|| Err(Failure::Fault(AWAITED_SOMETHING.to_owned())));
+            .unwrap_or_else(|| Err(Failure::fault(AWAITED_SOMETHING.to_owned())));
         let succeeded = ran.is_ok();
         self.ran = Some(ran);
         succeeded
@@ -183,7 +183,7 @@ fn begin(conn: &mut Conn) -> Result<(), Failure> {
     let asked = Instant::now();
     loop {
         match execute(conn, "BEGIN IMMEDIATE") {
-            Err(failure) if failure.is_conflict() && asked.elapsed() < LOCK_PATIENCE => {
+            Err(Failure::Conflict(_)) if asked.elapsed() < LOCK_PATIENCE => {
                 std::thread::sleep(LOCK_PAUSE);
             }
             done => return done,
@@ -196,7 +196,7 @@ fn begin(conn: &mut Conn) -> Result<(), Failure> {
 fn run_in_savepoint(conn: &mut Conn, command: &mut dyn Command) -> Result<(), Failure> {
     execute(conn, "SAVEPOINT command")?;
     let Ok(succeeded) = catch_unwind(AssertUnwindSafe(|| command.run(conn))) else {
-        return Err(Failure::Fault("a command panicked".to_owned()));
+        return Err(Failure::fault("a command panicked".to_owned()));
     };
     if !succeeded {
         execute(conn, "ROLLBACK TO command")?;

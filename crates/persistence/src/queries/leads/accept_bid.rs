@@ -1,4 +1,4 @@
-//! Accepting a bid: the one transaction in which a lead is queued and a unit of quota taken (decision B2).
+//! Accepting a bid: the one transaction in which a lead is queued and a unit of quota used (decision B2).
 
 use bidloop_domain::model::{
     AccountSummary, Activity, CampaignAttachment, FrozenAttachment, LeadAttachment, LeadStatus, NewBid,
@@ -10,12 +10,10 @@ use diesel_async::RunQueryDsl;
 
 use super::super::Conn;
 use super::super::quota::locked_quota;
-use super::lock::locked_lead_row;
-use crate::columns::Json;
+use super::rows::locked_lead;
+use crate::columns::Col;
 use crate::failure::Failure;
-use crate::rows::{
-    AccountSummaryRow, ActivityRow, NewBidRow, SubscriptionRow, frozen_campaign_file, frozen_upload,
-};
+use crate::records::{Columns as _, Row};
 use crate::schema::{
     activities, bidder_accounts, bids, campaigns, lead_attachments, leads, organizations, quota_usage,
 };
@@ -27,25 +25,22 @@ struct Grounds {
     attachments: Vec<FrozenAttachment>,
 }
 
-/// Queues the bid if all holds. The lead is locked, then the quota: however many bids arrive at once, each is judged
-/// on what those before it left, and writes only once it is known to be accepted.
+/// Queues the bid if all conditions hold. The lead is locked, then the quota: of bids that arrive at the same time, each
+/// is judged on what those before it left. Nothing is written before the bid is known to be accepted.
 pub(super) async fn accept_bid(
     conn: &mut Conn,
     bid: &NewBid,
     activity: &Activity,
 ) -> Result<AcceptBid, Failure> {
-    let Some(lead) = locked_lead_row(conn, &bid.organization_id, &bid.lead_id).await? else {
+    let lead = locked_lead(conn, &bid.organization_id, &bid.lead_id).await?;
+    let Some(lead) = lead.filter(|lead| lead.campaign_id == bid.campaign_id) else {
         return Ok(AcceptBid::LeadUnknown);
     };
-    if lead.campaign_id != bid.campaign_id.as_str() {
-        return Ok(AcceptBid::LeadUnknown);
-    }
     let Some(grounds) = grounds(conn, bid).await? else {
         return Ok(AcceptBid::LeadUnknown);
     };
-    let status = lead.status()?;
-    if !status.is_open() {
-        return Ok(AcceptBid::LeadNotNew(status));
+    if !lead.status.is_open() {
+        return Ok(AcceptBid::LeadNotNew(lead.status));
     }
     let Some(account) = grounds.account.filter(|account| account.connected) else {
         return Ok(AcceptBid::NoConnectedAccount);
@@ -56,32 +51,46 @@ pub(super) async fn accept_bid(
     }
 
     let organization = bid.organization_id.as_str();
-    let account_id = account.id.to_string();
-    let row = NewBidRow::new(bid, lead.job_id, account_id, grounds.attachments, quota.period);
     let period_start = quota.period.start.as_millis();
+    let new = (
+        bid.columns()?,
+        bids::job_id.eq(lead.job_id.as_str()),
+        bids::account_id.eq(account.id.as_str()),
+        bids::attachments.eq(Col(grounds.attachments)),
+        bids::period_start.eq(period_start),
+        bids::status.eq(LeadStatus::Queued.as_str()),
+        // Due at once.
+        bids::next_attempt_at.eq(bid.queued_at.as_millis()),
+        bids::attempts.eq(0_i64),
+        bids::answer_outstanding.eq(false),
+        bids::boost_connects.eq(0_i64),
+        bids::connects_spent.eq(0_i64),
+    );
+    let entry = activity.columns()?;
     execute_together!(
         conn,
         diesel::update(quota_usage::table.find((organization, period_start)))
             .set(quota_usage::used.eq(quota_usage::used + 1)),
-        diesel::insert_into(bids::table).values(row),
+        diesel::insert_into(bids::table).values(new),
         diesel::update(leads::table.find((organization, bid.lead_id.as_str()))).set((
             leads::status.eq(LeadStatus::Queued.as_str()),
             leads::bid_id.eq(bid.id.to_string()),
         )),
         diesel::insert_into(activities::table)
-            .values(ActivityRow::from(activity))
+            .values(entry)
             .on_conflict_do_nothing(),
     )?;
     Ok(AcceptBid::Accepted)
 }
 
-/// `None` if the campaign is gone. A row a file of the lead's; mostly there is none.
+/// `None` if the campaign was removed.
 async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failure> {
-    type Row = (
-        SubscriptionRow,
-        Option<AccountSummaryRow>,
-        Json<Vec<CampaignAttachment>>,
-        Option<Json<LeadAttachment>>,
+    // There is a row for each of the lead's files; mostly it has none.
+    type GroundsRow = (
+        Row<Subscription>,
+        Option<Row<AccountSummary>>,
+        Col<Vec<CampaignAttachment>>,
+        Option<Col<LeadAttachment>>,
     );
     let account = bidder_accounts::organization_id
         .eq(campaigns::organization_id)
@@ -89,7 +98,7 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
     let upload = lead_attachments::organization_id
         .eq(campaigns::organization_id)
         .and(lead_attachments::lead_id.eq(bid.lead_id.as_str()));
-    let mut rows: Vec<Row> = campaigns::table
+    let mut rows: Vec<GroundsRow> = campaigns::table
         .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
         .left_join(bidder_accounts::table.on(account))
         .left_join(lead_attachments::table.on(upload))
@@ -97,28 +106,43 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
         .filter(campaigns::id.eq(bid.campaign_id.as_str()))
         .order(lead_attachments::position)
         .select((
-            SubscriptionRow::as_select(),
-            Option::<AccountSummaryRow>::as_select(),
+            Row::<Subscription>::as_select(),
+            Option::<Row<AccountSummary>>::as_select(),
             campaigns::attachments,
             lead_attachments::attachment.nullable(),
         ))
         .load(conn)
         .await?;
-    let uploads: Vec<FrozenAttachment> = rows
-        .iter_mut()
-        .filter_map(|(_, _, _, upload)| upload.take())
-        .map(|upload| frozen_upload(upload.0))
-        .collect();
-    let Some((subscription, account, campaign_files, _)) = rows.into_iter().next() else {
+    let uploads = rows.iter_mut().filter_map(|(.., upload)| upload.take());
+    let uploads: Vec<FrozenAttachment> = uploads.map(|upload| frozen_upload(upload.0)).collect();
+    let Some((Row(subscription), account, campaign_files, _)) = rows.into_iter().next() else {
         return Ok(None);
     };
     Ok(Some(Grounds {
-        subscription: subscription.into_subscription()?,
-        account: account.map(AccountSummaryRow::into_summary).transpose()?,
+        subscription,
+        account: account.map(|account| account.0),
         attachments: if uploads.is_empty() {
             campaign_files.0.into_iter().map(frozen_campaign_file).collect()
         } else {
             uploads
         },
     }))
+}
+
+/// An upload as an accepted bid keeps it. The marketplace gets the name that is safe everywhere.
+fn frozen_upload(upload: LeadAttachment) -> FrozenAttachment {
+    FrozenAttachment {
+        name: upload.safe_name,
+        content_type: upload.content_type,
+        blob: upload.blob,
+    }
+}
+
+/// A campaign's file as an accepted bid keeps it.
+fn frozen_campaign_file(file: CampaignAttachment) -> FrozenAttachment {
+    FrozenAttachment {
+        name: file.name,
+        content_type: file.content_type,
+        blob: file.blob,
+    }
 }

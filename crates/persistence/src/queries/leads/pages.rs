@@ -1,23 +1,24 @@
-//! Pages of a campaign's list, each job of which becomes a lead.
+//! Pages of a campaign's list. Each job on a page becomes a lead.
 
 use std::collections::HashMap;
 
-use bidloop_domain::model::{CampaignId, JobId, LeadWithJob, OrganizationId, Timestamp};
+use bidloop_domain::model::{CampaignId, JobId, Lead, LeadWithJob, OrganizationId};
 use bidloop_domain::port::{LeadPage, StoreError};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
+use super::super::lists::match_list::{CampaignKey, matches_of};
 use super::super::{Conn, Store};
-use crate::columns::{FreeText, number, read, stored};
+use super::rows::{insert_new_leads, new_lead};
+use crate::columns::{Col, stored};
 use crate::failure::Failure;
-use crate::rows::LeadRow;
+use crate::records::Row;
 use crate::schema::{campaigns, jobs, leads, matches};
 
-/// Which page. An offset beyond any list is as good as any other such.
+/// Which page. All offsets beyond the list's end are equal.
 #[derive(Debug, Clone)]
 struct Range {
-    organization: OrganizationId,
-    campaign: CampaignId,
+    campaign: CampaignKey,
     offset: i64,
     limit: i64,
 }
@@ -31,12 +32,12 @@ struct FoundPage {
 
 struct FoundMatch {
     job_json: String,
-    /// The lead as stored or, if it is not, as it will be.
-    lead: LeadRow,
+    /// The lead as it is stored, or as it will be.
+    lead: Lead,
     is_stored: bool,
 }
 
-/// A page of the campaign's list. Only one that shows jobs for the first time writes.
+/// A page of the campaign's list. It writes only if it shows jobs for the first time.
 pub(super) async fn page(
     store: &Store,
     organization: &OrganizationId,
@@ -45,8 +46,7 @@ pub(super) async fn page(
     limit: u32,
 ) -> Result<Option<LeadPage>, StoreError> {
     let range = Range {
-        organization: organization.clone(),
-        campaign: campaign.clone(),
+        campaign: (organization.clone(), campaign.clone()),
         offset: stored(offset).min(i64::MAX / 2),
         limit: i64::from(limit),
     };
@@ -55,53 +55,49 @@ pub(super) async fn page(
         .snapshot(async move |conn: &mut Conn| find_page(conn, &reading).await)
         .await?;
     match found {
-        Some(found) if !found.is_stored() => {
+        Some(found) if found.missing().next().is_some() => {
             store
                 .write(async move |conn: &mut Conn| materialized_page(conn, &range).await)
                 .await
         }
-        Some(found) => Ok(Some(found.into_page()?)),
-        None => Ok(None),
+        found => Ok(found.map(FoundPage::into_page)),
     }
 }
 
-/// Finds the page. The matches' dense numbers make it a range of their primary key, however far from the newest.
+/// Finds the page. The matches have dense numbers, so the page is a range of their primary key, however far it is from
+/// the newest match.
 async fn find_page(conn: &mut Conn, range: &Range) -> Result<Option<FoundPage>, Failure> {
-    let campaign: Option<(FreeText, i64, i64)> = campaigns::table
-        .find((range.organization.as_str(), range.campaign.as_str()))
+    let (organization, id) = &range.campaign;
+    let campaign: Option<(Col<String>, i64, Col<u64>)> = campaigns::table
+        .find((organization.as_str(), id.as_str()))
         .select((campaigns::name, campaigns::generation, campaigns::match_total))
         .first(conn)
         .await
         .optional()?;
-    let Some((name, generation, total)) = campaign else {
+    let Some((Col(campaign_name), generation, Col(total))) = campaign else {
         return Ok(None);
     };
-    let newest = total - range.offset;
+    let newest = stored(total) - range.offset;
     let oldest = (newest - range.limit + 1).max(1);
     let mut page = FoundPage {
-        campaign_name: name.0,
-        total: number("campaigns.match_total", total)?,
+        campaign_name,
+        total,
         matches: Vec::new(),
     };
     if oldest > newest {
         return Ok(Some(page));
     }
-    let rows: Vec<(String, i64, String)> = matches::table
+    let rows: Vec<(Col<JobId>, i64, String)> = matches_of(&range.campaign, generation)
         .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
-        .filter(matches::organization_id.eq(range.organization.as_str()))
-        .filter(matches::campaign_id.eq(range.campaign.as_str()))
-        .filter(matches::generation.eq(generation))
         .filter(dense_range!(matches::seq, oldest, newest))
         .order(matches::seq.desc())
         .select((matches::job_id, matches::created_at, jobs::json))
         .load(conn)
         .await?;
-    for (job_id, created_at, job_json) in rows {
-        let job_id = read("matches.job_id", &job_id, JobId::parse(&job_id))?;
-        let created_at = Timestamp::from_millis(created_at);
+    for (Col(job_id), created_at, job_json) in rows {
         page.matches.push(FoundMatch {
             job_json,
-            lead: LeadRow::new(&range.organization, &range.campaign, &job_id, created_at),
+            lead: new_lead(&range.campaign, &job_id, created_at),
             is_stored: false,
         });
     }
@@ -111,19 +107,22 @@ async fn find_page(conn: &mut Conn, range: &Range) -> Result<Option<FoundPage>, 
 
 /// Replaces leads that were not stored by what is stored now.
 ///
-/// This is no join, and ids alone are asked for: as long as PostgreSQL knows little of the tables, it takes all of
-/// an organization's leads for one row and reads them all, once a match.
+/// Leads are not joined, and found by their ids alone: as long as PostgreSQL has no statistics of the tables, it takes
+/// all of an organization's leads for one row and reads them all for each match.
 async fn look_up_leads(conn: &mut Conn, page: &mut FoundPage) -> Result<(), Failure> {
-    let ids: Vec<String> = page.missing().map(|lead| lead.id.clone()).collect();
+    let ids: Vec<&str> = page.missing().map(|lead| lead.id.as_str()).collect();
     if ids.is_empty() {
         return Ok(());
     }
-    let rows: Vec<LeadRow> = leads::table
+    let rows: Vec<Row<Lead>> = leads::table
         .filter(leads::id.eq_any(ids))
-        .select(LeadRow::as_select())
+        .select(Row::<Lead>::as_select())
         .load(conn)
         .await?;
-    let mut stored: HashMap<String, LeadRow> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+    let mut stored: HashMap<_, _> = rows
+        .into_iter()
+        .map(|Row(lead)| (lead.id.clone(), lead))
+        .collect();
     for found in page.matches.iter_mut().filter(|found| !found.is_stored) {
         if let Some(lead) = stored.remove(&found.lead.id) {
             found.lead = lead;
@@ -133,49 +132,38 @@ async fn look_up_leads(conn: &mut Conn, page: &mut FoundPage) -> Result<(), Fail
     Ok(())
 }
 
-/// The page, every job of which is a lead.
+/// The page, after all its jobs were made leads.
 async fn materialized_page(conn: &mut Conn, range: &Range) -> Result<Option<LeadPage>, Failure> {
-    // While this lasts, no match comes or goes: a lead's createdAt is that of its match in the list (decision A5).
+    let (organization, id) = &range.campaign;
+    // Under this lock no match comes or goes: a lead has the createdAt of its match in the list (decision A5).
     let campaign = campaigns::table
-        .find((range.organization.as_str(), range.campaign.as_str()))
+        .find((organization.as_str(), id.as_str()))
         .select(campaigns::id);
     let _locked: Option<String> = for_share!(campaign).first(conn).await.optional()?;
     let Some(mut page) = find_page(conn, range).await? else {
         return Ok(None);
     };
-    let mut new: Vec<LeadRow> = page.missing().cloned().collect();
-    // Two lists that overlap insert in one order, so that neither waits for the other in a circle.
+    let mut new: Vec<Lead> = page.missing().cloned().collect();
+    // Requests that show overlapping pages insert in one order, so there is no deadlock.
     new.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-    let _inserted: usize = insert_new!(conn, leads::table, new.as_slice());
-    // Another list may have been first, and one of its leads be bid on already.
+    insert_new_leads(conn, &new).await?;
+    // Another request may have been first, and a bid on one of its leads accepted already.
     look_up_leads(conn, &mut page).await?;
-    page.into_page().map(Some)
+    Ok(Some(page.into_page()))
 }
 
 impl FoundPage {
-    fn missing(&self) -> impl Iterator<Item = &LeadRow> {
-        self.matches
-            .iter()
-            .filter(|found| !found.is_stored)
-            .map(|found| &found.lead)
+    fn missing(&self) -> impl Iterator<Item = &Lead> {
+        let missing = self.matches.iter().filter(|found| !found.is_stored);
+        missing.map(|found| &found.lead)
     }
 
-    fn is_stored(&self) -> bool {
-        self.matches.iter().all(|found| found.is_stored)
-    }
-
-    fn into_page(self) -> Result<LeadPage, Failure> {
-        let mut leads = Vec::with_capacity(self.matches.len());
-        for found in self.matches {
-            leads.push(LeadWithJob {
-                lead: found.lead.into_lead()?,
-                job_json: found.job_json,
-            });
-        }
-        Ok(LeadPage {
+    fn into_page(self) -> LeadPage {
+        let with_job = |FoundMatch { lead, job_json, .. }| LeadWithJob { lead, job_json };
+        LeadPage {
             total: self.total,
             campaign_name: self.campaign_name,
-            leads,
-        })
+            leads: self.matches.into_iter().map(with_job).collect(),
+        }
     }
 }

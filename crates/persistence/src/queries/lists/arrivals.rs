@@ -2,14 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use bidloop_domain::matching::JobSignature;
 use bidloop_domain::port::MatchedJob;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::super::{Conn, VALUES_AT_ONCE, insert_jobs, put_job_signatures};
+use super::super::{Conn, VALUES_AT_ONCE};
 use super::match_list::CampaignKey;
+use crate::batch::{Batch, Run as _, Write};
 use crate::failure::Failure;
-use crate::rows::{JobSignatureRow, NewJobRow};
 use crate::schema::{job_signatures, jobs};
 
 /// A job whose content is stored for the first time, under its number.
@@ -23,7 +24,7 @@ impl<'p> Arrival<'p> {
         self.job.id.as_str()
     }
 
-    /// The campaigns that it matches, each once.
+    /// The campaigns that the job matches, each once.
     pub(super) fn campaigns(&self) -> Vec<&'p CampaignKey> {
         let mut seen = HashSet::new();
         let campaigns = self.job.campaigns.iter();
@@ -31,119 +32,110 @@ impl<'p> Arrival<'p> {
     }
 }
 
-/// What a page brings. Jobs that are known as they are do not count.
-#[derive(Default)]
+/// The jobs of a page that are to be stored. Those whose content is stored already are not among them.
 pub(super) struct Arrivals<'p> {
     pub(super) new: Vec<Arrival<'p>>,
     pub(super) changed: Vec<Arrival<'p>>,
     pub(super) last_job_seq: i64,
 }
 
-/// Tells new jobs from changed ones and from those known as they are, and numbers what is to be stored in the feed's
-/// order. Of an id that occurs twice the later counts.
-pub(super) async fn sort_out<'p>(
-    conn: &mut Conn,
-    jobs_of_page: &'p [MatchedJob],
-    last_job_seq: i64,
-) -> Result<Arrivals<'p>, Failure> {
-    let mut seen = HashSet::new();
-    let mut later_ones: Vec<&MatchedJob> = jobs_of_page
-        .iter()
-        .rev()
-        .filter(|job| seen.insert(&job.id))
-        .collect();
-    later_ones.reverse();
-    let known = known_contents(conn, &later_ones).await?;
-    let mut arrivals = Arrivals {
-        last_job_seq,
-        ..Arrivals::default()
-    };
-    for job in later_ones {
-        let content = known.get(job.id.as_str());
-        if content.is_some_and(|content| *content == job.json) {
-            continue;
-        }
-        arrivals.last_job_seq += 1;
-        let arrival = Arrival {
-            job,
-            seq: arrivals.last_job_seq,
+impl<'p> Arrivals<'p> {
+    /// Sorts a page's jobs into new and changed ones, and numbers them in the order of the feed. If an id occurs twice,
+    /// the later job counts.
+    pub(super) async fn of_page(
+        conn: &mut Conn,
+        page: &'p [MatchedJob],
+        last_job_seq: i64,
+    ) -> Result<Self, Failure> {
+        let mut seen = HashSet::new();
+        let mut latest: Vec<&MatchedJob> = page.iter().rev().filter(|job| seen.insert(&job.id)).collect();
+        latest.reverse();
+        let ids: Vec<&str> = latest.iter().map(|job| job.id.as_str()).collect();
+        let known: Vec<(String, String)> = load_in_parts!(conn, ids, |some| {
+            jobs::table
+                .filter(jobs::id.eq_any(some))
+                .select((jobs::id, jobs::json))
+        });
+        let known: HashMap<String, String> = known.into_iter().collect();
+        let mut arrivals = Self {
+            new: Vec::new(),
+            changed: Vec::new(),
+            last_job_seq,
         };
-        match content {
-            Some(_) => arrivals.changed.push(arrival),
-            None => arrivals.new.push(arrival),
+        for job in latest {
+            let content = known.get(job.id.as_str());
+            if content.is_some_and(|content| *content == job.json) {
+                continue;
+            }
+            arrivals.last_job_seq += 1;
+            let seq = arrivals.last_job_seq;
+            let group = if content.is_some() {
+                &mut arrivals.changed
+            } else {
+                &mut arrivals.new
+            };
+            group.push(Arrival { job, seq });
         }
+        Ok(arrivals)
     }
-    Ok(arrivals)
-}
 
-/// The stored JSON of those of the jobs that are known.
-async fn known_contents(conn: &mut Conn, of: &[&MatchedJob]) -> Result<HashMap<String, String>, Failure> {
-    let mut known = HashMap::new();
-    for chunk in of.chunks(VALUES_AT_ONCE) {
-        let ids: Vec<&str> = chunk.iter().map(|job| job.id.as_str()).collect();
-        let rows: Vec<(String, String)> = jobs::table
-            .filter(jobs::id.eq_any(ids))
-            .select((jobs::id, jobs::json))
-            .load(conn)
+    /// Stores the jobs with their signatures.
+    pub(super) async fn store(&self, conn: &mut Conn) -> Result<(), Failure> {
+        let inserted = Batch::of("jobs", &self.new)
+            .with(jobs::id, Arrival::id)
+            .with(jobs::seq, |new| new.seq)
+            .with(jobs::posted_at, |new| new.job.posted_at.as_millis())
+            .with(jobs::json, |new| new.job.json.as_str())
+            .run(conn, Write::InsertNew)
             .await?;
-        known.extend(rows);
+        if inserted != self.new.len() {
+            // Only the transaction that has locked the position stores jobs, and it has just looked.
+            return Err(Failure::fault("a new job was stored meanwhile"));
+        }
+        self.remove_former_signatures(conn).await?;
+        for changed in &self.changed {
+            diesel::update(jobs::table.find(changed.id()))
+                .set((
+                    jobs::seq.eq(changed.seq),
+                    jobs::posted_at.eq(changed.job.posted_at.as_millis()),
+                    jobs::json.eq(changed.job.json.as_str()),
+                ))
+                .execute(conn)
+                .await?;
+        }
+        let stored = self.new.iter().chain(&self.changed);
+        let signatures: Vec<_> = stored
+            .map(|arrival| (arrival.seq, &arrival.job.signature))
+            .collect();
+        put_signatures(conn, &signatures).await
     }
-    Ok(known)
-}
 
-pub(super) async fn store_new_jobs(conn: &mut Conn, new: &[Arrival<'_>]) -> Result<(), Failure> {
-    let rows: Vec<NewJobRow<'_>> = new
-        .iter()
-        .map(|arrival| NewJobRow {
-            id: arrival.id(),
-            seq: arrival.seq,
-            posted_at: arrival.job.posted_at.as_millis(),
-            json: &arrival.job.json,
-        })
-        .collect();
-    let inserted = insert_jobs(conn, &rows).await?;
-    if inserted == rows.len() {
+    /// Removes the signatures of the contents that changed jobs have so far.
+    async fn remove_former_signatures(&self, conn: &mut Conn) -> Result<(), Failure> {
+        let ids: Vec<&str> = self.changed.iter().map(Arrival::id).collect();
+        let seqs: Vec<i64> = load_in_parts!(conn, ids, |some| {
+            jobs::table.filter(jobs::id.eq_any(some)).select(jobs::seq)
+        });
+        for some in seqs.chunks(VALUES_AT_ONCE) {
+            diesel::delete(job_signatures::table.filter(job_signatures::seq.eq_any(some)))
+                .execute(conn)
+                .await?;
+        }
         Ok(())
-    } else {
-        // Only the position's holder stores jobs, and it has just looked.
-        Err(Failure::Fault("a new job was stored meanwhile".to_owned()))
     }
 }
 
-pub(super) async fn replace_jobs(conn: &mut Conn, changed: &[Arrival<'_>]) -> Result<(), Failure> {
-    for arrival in changed {
-        diesel::update(jobs::table.find(arrival.id()))
-            .set((
-                jobs::seq.eq(arrival.seq),
-                jobs::posted_at.eq(arrival.job.posted_at.as_millis()),
-                jobs::json.eq(arrival.job.json.as_str()),
-            ))
-            .execute(conn)
-            .await?;
-    }
-    Ok(())
-}
-
-/// Stores the signatures of contents that are stored for the first time.
-pub(super) async fn store_signatures(conn: &mut Conn, of: &[Arrival<'_>]) -> Result<(), Failure> {
-    let rows: Vec<JobSignatureRow> = of
-        .iter()
-        .map(|arrival| JobSignatureRow::new(arrival.seq, &arrival.job.signature))
-        .collect();
-    put_job_signatures(conn, &rows).await
-}
-
-/// Removes the signatures of what is stored of the jobs so far.
-pub(super) async fn remove_signatures(conn: &mut Conn, of: &[Arrival<'_>]) -> Result<(), Failure> {
-    for chunk in of.chunks(VALUES_AT_ONCE) {
-        let ids = chunk.iter().map(Arrival::id);
-        let seqs: Vec<i64> = jobs::table
-            .filter(jobs::id.eq_any(ids))
-            .select(jobs::seq)
-            .load(conn)
-            .await?;
-        let signatures = job_signatures::table.filter(job_signatures::seq.eq_any(seqs));
-        diesel::delete(signatures).execute(conn).await?;
-    }
+/// Stores signatures under their jobs' numbers, in place of those that are there.
+pub(crate) async fn put_signatures(
+    conn: &mut Conn,
+    signatures: &[(i64, &JobSignature)],
+) -> Result<(), Failure> {
+    Batch::of("job_signatures", signatures)
+        .with(job_signatures::seq, |(seq, _)| *seq)
+        .with(job_signatures::signature, |(_, signature)| {
+            signature.to_bytes().to_vec()
+        })
+        .run(conn, Write::Put(1))
+        .await?;
     Ok(())
 }

@@ -1,47 +1,36 @@
-//! The served lists of the campaigns that a page of the feed concerns, with what decides on their actions.
+//! The served lists of the campaigns that a page of the feed concerns, and what decides on the campaigns' actions.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use bidloop_domain::model::{CampaignAction, CampaignMode, CampaignState, Timestamp, action_on_match};
+use bidloop_domain::model::{
+    CampaignAction, CampaignId, CampaignMode, CampaignState, OrganizationId, Subscription, Timestamp,
+    action_on_match,
+};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::super::{Conn, VALUES_AT_ONCE, update_list_ends};
+use super::super::{Conn, VALUES_AT_ONCE};
 use super::due::make_backfill_due;
-use super::match_list::{CampaignKey, MatchList};
+use super::match_list::{CampaignKey, MatchList, NewMatch};
+use crate::batch::{Batch, Run as _, Write};
+use crate::columns::Col;
 use crate::failure::Failure;
-use crate::rows::{CampaignListRow, ListEndRow, NewMatchRow, SubscriptionRow};
+use crate::records::Row;
 use crate::schema::{campaigns, organizations};
 
-/// A campaign's served list, and the campaign as the revision that is held shared has it.
+/// A campaign's served list, and the campaign as of the revision that the transaction has locked.
 pub(super) struct CampaignList {
     pub(super) list: MatchList,
     mode: CampaignMode,
     state: CampaignState,
     subscribed: bool,
-    /// The `createdAt` of all that becomes a match with this page.
-    moment: Option<i64>,
-    /// The number of a job since which the list is to be made anew, because it was too long to be edited.
+    /// The `createdAt` of all matches that this page adds.
+    created_at: Option<i64>,
+    /// The number of the job since which the list is to be matched anew, because editing it would take too long.
     anew_since: Option<i64>,
 }
 
 impl CampaignList {
-    fn new(campaign: CampaignKey, row: &CampaignListRow, subscribed: bool) -> Result<Self, Failure> {
-        Ok(Self {
-            list: MatchList {
-                campaign,
-                generation: row.generation,
-                total: row.match_total,
-                last_at: row.last_match_at,
-            },
-            mode: row.mode()?,
-            state: row.state()?,
-            subscribed,
-            moment: None,
-            anew_since: None,
-        })
-    }
-
     /// What the campaign does with a new match.
     pub(super) fn action(&self, fresh: bool) -> CampaignAction {
         action_on_match(self.mode, self.state, self.subscribed, fresh)
@@ -52,17 +41,17 @@ impl CampaignList {
         self.anew_since = Some(job_seq);
     }
 
-    /// The next match of a page that is recorded at `at`: all of one page have one moment, `at` or a millisecond
-    /// after what the list ended with.
+    /// Appends a match of a page that is recorded at `at`. All matches of a page have the same `createdAt`: `at`, or a
+    /// millisecond after the end of the list.
     pub(super) fn append<'a>(
         &mut self,
         campaign: &'a CampaignKey,
         job_id: &'a str,
         at: Timestamp,
-    ) -> NewMatchRow<'a> {
+    ) -> NewMatch<'a> {
         let after_last = self.list.last_at.map_or(i64::MIN, |last| last.saturating_add(1));
-        let moment = *self.moment.get_or_insert(at.as_millis().max(after_last));
-        self.list.append(campaign, job_id, moment)
+        let created_at = *self.created_at.get_or_insert(at.as_millis().max(after_last));
+        self.list.append(campaign, job_id, created_at)
     }
 }
 
@@ -73,28 +62,58 @@ pub(super) struct CampaignLists {
 }
 
 impl CampaignLists {
-    /// Those of the campaigns that exist. The rows are not locked: who could change them waits for the revision or
-    /// for the position.
+    /// Those of the campaigns that exist. The rows are not locked: who could change them waits for the revision or for
+    /// the position.
     pub(super) async fn load(conn: &mut Conn, wanted: HashSet<&CampaignKey>) -> Result<Self, Failure> {
+        type ListColumns = (
+            Col<OrganizationId>,
+            Col<CampaignId>,
+            Col<CampaignMode>,
+            Col<CampaignState>,
+            i64,
+            i64,
+            Option<i64>,
+        );
         let organizations: BTreeSet<&str> = wanted
             .iter()
             .map(|(organization, _)| organization.as_str())
             .collect();
         let organizations: Vec<&str> = organizations.into_iter().collect();
-        let mut lists = BTreeMap::new();
-        for chunk in organizations.chunks(VALUES_AT_ONCE) {
-            let rows: Vec<(CampaignListRow, SubscriptionRow)> = campaigns::table
+        let rows: Vec<(ListColumns, Row<Subscription>)> = load_in_parts!(conn, organizations, |some| {
+            campaigns::table
                 .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
-                .filter(campaigns::organization_id.eq_any(chunk.iter().copied()))
-                .select((CampaignListRow::as_select(), SubscriptionRow::as_select()))
-                .load(conn)
-                .await?;
-            for (row, subscription) in rows {
-                let campaign = (row.organization_id()?, row.campaign_id()?);
-                if wanted.contains(&campaign) {
-                    let subscribed = subscription.into_subscription()?.is_active();
-                    lists.insert(campaign.clone(), CampaignList::new(campaign, &row, subscribed)?);
-                }
+                .filter(campaigns::organization_id.eq_any(some))
+                .select((
+                    (
+                        campaigns::organization_id,
+                        campaigns::id,
+                        campaigns::mode,
+                        campaigns::state,
+                        campaigns::generation,
+                        campaigns::match_total,
+                        campaigns::last_match_at,
+                    ),
+                    Row::<Subscription>::as_select(),
+                ))
+        });
+        let mut lists = BTreeMap::new();
+        for ((organization, campaign, mode, state, generation, total, last_at), Row(subscription)) in rows {
+            let campaign = (organization.0, campaign.0);
+            if wanted.contains(&campaign) {
+                let list = CampaignList {
+                    list: MatchList {
+                        campaign: campaign.clone(),
+                        generation,
+                        total,
+                        last_at,
+                    },
+                    mode: mode.0,
+                    state: state.0,
+                    subscribed: subscription.is_active(),
+                    created_at: None,
+                    anew_since: None,
+                };
+                lists.insert(campaign, list);
             }
         }
         Ok(Self {
@@ -107,7 +126,7 @@ impl CampaignLists {
         self.lists.contains_key(campaign)
     }
 
-    /// Whether the generation is the one that the campaign's list is read from.
+    /// Whether the campaign's list is served from this generation.
     pub(super) fn serves(&self, campaign: &CampaignKey, generation: i64) -> bool {
         let list = self.lists.get(campaign);
         list.is_some_and(|campaign| campaign.list.generation == generation)
@@ -122,27 +141,28 @@ impl CampaignLists {
         Some(list)
     }
 
-    /// Writes how the changed lists end. Campaigns are locked here for the first time, so that bids wait for a page
-    /// as shortly as may be; and every change of a list takes its campaign's lock, which lists share while they make
-    /// leads.
+    /// Stores the ends of the changed lists. This is what locks the campaigns, as late as possible, so that bids wait
+    /// only shortly. Every change of a list takes this lock; showing a list shares it while leads are made.
     pub(super) async fn save(&self, conn: &mut Conn) -> Result<(), Failure> {
-        let mut ends = Vec::with_capacity(self.changed.len());
-        for campaign in &self.changed {
-            if let Some(CampaignList { list, .. }) = self.lists.get(campaign) {
-                ends.push(ListEndRow {
-                    organization_id: campaign.0.as_str(),
-                    campaign_id: campaign.1.as_str(),
-                    match_total: list.total,
-                    last_match_at: list.last_at,
-                });
-            }
-        }
-        update_list_ends(conn, &ends).await?;
-        for campaign in &self.changed {
-            let anew_since = self.lists.get(campaign).and_then(|list| list.anew_since);
-            if let Some(job_seq) = anew_since {
-                // No commit has a negative revision, and no other page this one.
-                make_backfill_due(conn, campaign.0.as_str(), campaign.1.as_str(), -job_seq).await?;
+        let changed = self
+            .changed
+            .iter()
+            .filter_map(|campaign| self.lists.get(campaign));
+        let changed: Vec<&CampaignList> = changed.collect();
+        Batch::of("campaigns", &changed)
+            .with(campaigns::organization_id, |changed| {
+                changed.list.campaign.0.as_str()
+            })
+            .with(campaigns::id, |changed| changed.list.campaign.1.as_str())
+            .with(campaigns::match_total, |changed| changed.list.total)
+            .with(campaigns::last_match_at, |changed| changed.list.last_at)
+            .run(conn, Write::Update(2))
+            .await?;
+        for changed in changed {
+            if let Some(job_seq) = changed.anew_since {
+                // No commit has a negative revision, and no other page has this one.
+                let (organization, id) = &changed.list.campaign;
+                make_backfill_due(conn, organization.as_str(), id.as_str(), -job_seq).await?;
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Jobs that come again with other content: matched as a changed filter would match them; nothing is sent or bid
+//! Jobs that come again with other content. They are matched as if a filter had changed: nothing is sent or bid
 //! (decision D4).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -12,22 +12,22 @@ use super::super::{Conn, VALUES_AT_ONCE};
 use super::arrivals::Arrival;
 use super::campaign_lists::CampaignLists;
 use super::match_list::{CampaignKey, Entry};
-use crate::columns::read;
+use crate::columns::Col;
 use crate::failure::Failure;
 use crate::schema::{leads, matches};
 
-/// Matches that one page numbers anew: some 100 ms. What a list needs beyond that is left to a backfill of its campaign,
-/// which reads the stored jobs as they are now and holds up nobody.
+/// How many matches one page may number anew: some 100 ms. Lists that need more are left to a backfill of their
+/// campaigns, which reads the stored jobs as they are now and makes nobody wait.
 const RENUMBERED_AT_ONCE: i64 = 10_000;
 
-/// A row of `matches`: of the list that is served, or of one that is not.
+/// A row of `matches`, of the served list or of another generation.
 pub(super) struct KnownMatch {
     job_id: String,
     pub(super) campaign: CampaignKey,
     generation: i64,
 }
 
-/// The campaigns that list a job, by its id.
+/// The campaigns that list a job, by the job's id.
 type Listed<'k> = HashMap<&'k str, HashSet<&'k CampaignKey>>;
 
 /// What a campaign's list loses and gains.
@@ -37,43 +37,34 @@ struct Edit<'p> {
     gained: Vec<(LeadId, &'p Arrival<'p>)>,
 }
 
-/// The matches of the jobs so far, of all generations. Campaigns, which know the one that is served, are not joined: a
-/// database that thinks them few would read all their matches.
+/// The matches of the jobs so far, of all generations. Campaigns, which know the served generation, are not joined: a
+/// database that takes them for few would read all their matches.
 pub(super) async fn known_matches(
     conn: &mut Conn,
     changed: &[Arrival<'_>],
 ) -> Result<Vec<KnownMatch>, Failure> {
-    let mut known = Vec::new();
-    for chunk in changed.chunks(VALUES_AT_ONCE) {
-        let ids: Vec<&str> = chunk.iter().map(Arrival::id).collect();
-        let rows: Vec<(String, String, String, i64)> = matches::table
-            .filter(matches::job_id.eq_any(ids))
-            .select((
-                matches::job_id,
-                matches::organization_id,
-                matches::campaign_id,
-                matches::generation,
-            ))
-            .load(conn)
-            .await?;
-        for (job_id, organization, campaign, generation) in rows {
-            let organization_id = OrganizationId::parse(&organization);
-            let organization_id = read("matches.organization_id", &organization, organization_id)?;
-            let campaign_id = read("matches.campaign_id", &campaign, CampaignId::parse(&campaign))?;
-            known.push(KnownMatch {
-                job_id,
-                campaign: (organization_id, campaign_id),
-                generation,
-            });
-        }
-    }
-    Ok(known)
+    let ids: Vec<&str> = changed.iter().map(Arrival::id).collect();
+    let rows: Vec<(String, Col<OrganizationId>, Col<CampaignId>, i64)> = load_in_parts!(conn, ids, |some| {
+        matches::table.filter(matches::job_id.eq_any(some)).select((
+            matches::job_id,
+            matches::organization_id,
+            matches::campaign_id,
+            matches::generation,
+        ))
+    });
+    let known = |(job_id, organization, campaign, generation): (_, Col<_>, Col<_>, _)| KnownMatch {
+        job_id,
+        campaign: (organization.0, campaign.0),
+        generation,
+    };
+    Ok(rows.into_iter().map(known).collect())
 }
 
-/// Takes the jobs out of the lists of campaigns that they match no longer, and puts them into those of campaigns
-/// that they newly match: with the lead's `createdAt` if there is a lead, else `at`. Where they remain, they keep their
-/// `createdAt` and their place. Of lists with too much to number anew, the campaigns are backfilled.
-pub(super) async fn match_anew(
+/// Takes the jobs out of the lists of campaigns that they no longer match, and puts them into the lists of campaigns
+/// that they newly match, with the `createdAt` of the lead if there is one, else `at`. A job that still matches keeps
+/// its `createdAt` and its place. If too many matches of a list would get new numbers, its campaign is backfilled
+/// instead.
+pub(super) async fn match_changed_jobs(
     conn: &mut Conn,
     lists: &mut CampaignLists,
     changed: &[Arrival<'_>],
@@ -88,31 +79,32 @@ pub(super) async fn match_anew(
         }
     }
     let edits = edits(lists, changed, &listed);
-    let lead_ids: Vec<&LeadId> = edits
-        .values()
-        .flat_map(|edit| edit.gained.iter().map(|(lead, _)| lead))
-        .collect();
-    let moments = created_at_of_leads(conn, &lead_ids).await?;
-    let mut left = RENUMBERED_AT_ONCE;
+    let gained = edits.values().flat_map(|edit| &edit.gained);
+    let leads: Vec<&str> = gained.map(|(lead, _)| lead.as_str()).collect();
+    let created_at: Vec<(String, i64)> = load_in_parts!(conn, leads, |some| {
+        leads::table
+            .filter(leads::id.eq_any(some))
+            .select((leads::id, leads::created_at))
+    });
+    let created_at: HashMap<String, i64> = created_at.into_iter().collect();
     let newest = changed
         .iter()
         .map(|arrival| arrival.seq)
         .max()
         .unwrap_or_default();
+    let mut left = RENUMBERED_AT_ONCE;
     for (campaign, edit) in &edits {
         let Some(campaign) = lists.change(campaign) else {
             continue;
         };
-        let mut gained = Vec::with_capacity(edit.gained.len());
-        for (lead, arrival) in &edit.gained {
-            gained.push(Entry {
-                created_at: moments.get(lead.as_str()).copied().unwrap_or(at.as_millis()),
-                posted_at: arrival.job.posted_at.as_millis(),
-                job_seq: arrival.seq,
-                job_id: arrival.id().to_owned(),
-            });
-        }
-        match campaign.list.edit_up_to(conn, left, &edit.lost, gained).await? {
+        let entry = |(lead, arrival): &(LeadId, &Arrival<'_>)| Entry {
+            created_at: created_at.get(lead.as_str()).copied().unwrap_or(at.as_millis()),
+            posted_at: arrival.job.posted_at.as_millis(),
+            job_seq: arrival.seq,
+            job_id: arrival.id().to_owned(),
+        };
+        let gained = edit.gained.iter().map(entry).collect();
+        match campaign.list.edit(conn, &edit.lost, gained, left).await? {
             Some(renumbered) => {
                 left -= renumbered;
                 counts.matches += edit.gained.len() as u64;
@@ -145,18 +137,4 @@ fn edits<'p>(
         }
     }
     edits
-}
-
-async fn created_at_of_leads(conn: &mut Conn, ids: &[&LeadId]) -> Result<HashMap<String, i64>, Failure> {
-    let mut moments = HashMap::new();
-    for chunk in ids.chunks(VALUES_AT_ONCE) {
-        let chunk: Vec<&str> = chunk.iter().map(|id| id.as_str()).collect();
-        let rows: Vec<(String, i64)> = leads::table
-            .filter(leads::id.eq_any(chunk))
-            .select((leads::id, leads::created_at))
-            .load(conn)
-            .await?;
-        moments.extend(rows);
-    }
-    Ok(moments)
 }

@@ -1,4 +1,9 @@
-//! Campaigns whose lists are due to be matched anew. Running such a backfill is in [`backfills`](super::super::backfills).
+//! Campaigns whose lists are due to be matched anew. The backfills that do so are in
+//! [`backfills`](super::super::backfills).
+//!
+//! `campaigns.revision` is the revision of the commit that last changed the campaign's filters or created the campaign,
+//! or the negated number of a job, if ingesting made a backfill due. So no two campaigns that have the same id one after
+//! the other share a value, and a backfill begun for one never ends in the other.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -10,7 +15,7 @@ use crate::schema::campaigns;
 /// Stands in `campaigns.matched_revision` while a backfill is due: no campaign has this revision.
 pub(crate) const NEVER: i64 = 0;
 
-/// Makes a backfill of the campaign due under a revision that it never had; one that is under way is superseded.
+/// Makes a backfill of the campaign due, under a revision that it never had. One that is running is superseded.
 pub(crate) async fn make_backfill_due(
     conn: &mut Conn,
     organization: &str,

@@ -1,29 +1,41 @@
-//! Lists of matches: dense numbers from 1 in the order of `createdAt`, posting time and storing (decision A5).
+//! A list of matches: dense numbers from 1 in the order of `createdAt`, posting time and storing (decision A5).
 //!
-//! Owns how a list grows at its end and how jobs are taken out of it and put into it. Which jobs those are is the
-//! callers' business, and so are the locks: see [`locks`](super::super::locks).
+//! It owns how a list grows at its end, and how jobs are taken out of it and put into it. The callers choose the jobs
+//! and take the locks: see [`locks`](super::super::locks).
 
 use std::collections::{HashMap, HashSet};
 
 use bidloop_domain::model::{CampaignId, OrganizationId};
+use diesel::dsl::auto_type;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::super::{Conn, VALUES_AT_ONCE, insert_matches};
+use super::super::{Conn, VALUES_AT_ONCE};
+use crate::batch::{Batch, Run as _, Write};
 use crate::columns::stored;
 use crate::failure::Failure;
-use crate::rows::{JobPlaceRow, NewMatchRow};
 use crate::schema::{jobs, matches};
 
 /// A campaign of an organization.
-pub(super) type CampaignKey = (OrganizationId, CampaignId);
+pub(crate) type CampaignKey = (OrganizationId, CampaignId);
+
+/// The matches of one of a campaign's generations.
+#[auto_type]
+pub(crate) fn matches_of<'q>(campaign: &'q CampaignKey, generation: i64) -> _ {
+    let organization_id: &'q str = campaign.0.as_str();
+    let campaign_id: &'q str = campaign.1.as_str();
+    matches::table
+        .filter(matches::organization_id.eq(organization_id))
+        .filter(matches::campaign_id.eq(campaign_id))
+        .filter(matches::generation.eq(generation))
+}
 
 /// One generation of a campaign's matches.
 #[derive(Debug, Clone)]
 pub(super) struct MatchList {
     pub(super) campaign: CampaignKey,
     pub(super) generation: i64,
-    /// How many matches it has, which is the last one's number.
+    /// How many matches it has, which is the number of the last one.
     pub(super) total: i64,
     /// The last match's `createdAt`.
     pub(super) last_at: Option<i64>,
@@ -44,19 +56,41 @@ impl Entry {
     }
 }
 
+/// A row of `matches`.
+pub(super) struct NewMatch<'a> {
+    campaign: &'a CampaignKey,
+    generation: i64,
+    seq: i64,
+    job_id: &'a str,
+    pub(super) created_at: i64,
+}
+
+/// Stores matches, none of which is there yet.
+pub(super) async fn insert_matches(conn: &mut Conn, new: &[NewMatch<'_>]) -> Result<(), Failure> {
+    Batch::of("matches", new)
+        .with(matches::organization_id, |new| new.campaign.0.as_str())
+        .with(matches::campaign_id, |new| new.campaign.1.as_str())
+        .with(matches::generation, |new| new.generation)
+        .with(matches::seq, |new| new.seq)
+        .with(matches::job_id, |new| new.job_id)
+        .with(matches::created_at, |new| new.created_at)
+        .run(conn, Write::Insert)
+        .await?;
+    Ok(())
+}
+
 impl MatchList {
-    /// The row of the job that comes next at the list's end.
+    /// Makes a job the last of the list. The caller stores the match.
     pub(super) fn append<'a>(
         &mut self,
         campaign: &'a CampaignKey,
         job_id: &'a str,
         created_at: i64,
-    ) -> NewMatchRow<'a> {
+    ) -> NewMatch<'a> {
         self.total += 1;
         self.last_at = Some(created_at);
-        NewMatchRow {
-            organization_id: campaign.0.as_str(),
-            campaign_id: campaign.1.as_str(),
+        NewMatch {
+            campaign,
             generation: self.generation,
             seq: self.total,
             job_id,
@@ -64,47 +98,25 @@ impl MatchList {
         }
     }
 
-    /// Takes the jobs `lost` out, as far as they are in it, and puts `gained` into their places. What stands behind
-    /// the first change is numbered anew.
+    /// Takes the jobs `lost` out, as far as the list has them, and puts `gained` into their places. All matches behind
+    /// the first change get new numbers. If these would be more than `most`, nothing is done. Returns how many matches
+    /// got new numbers, or `None` if nothing was done.
     pub(super) async fn edit(
         &mut self,
         conn: &mut Conn,
         lost: &[&str],
         gained: Vec<Entry>,
-    ) -> Result<(), Failure> {
-        let first = self.first_change(conn, lost, &gained).await?;
-        self.edit_from(conn, first, lost, gained).await
-    }
-
-    /// As [`edit`](Self::edit), unless more than `most` matches would be numbered anew; tells how many were, or nothing if
-    /// nothing was done.
-    pub(super) async fn edit_up_to(
-        &mut self,
-        conn: &mut Conn,
         most: i64,
-        lost: &[&str],
-        gained: Vec<Entry>,
     ) -> Result<Option<i64>, Failure> {
         let first = self.first_change(conn, lost, &gained).await?;
-        let behind = self.total + 1 - first;
-        if behind > most {
+        let renumbered = self.total + 1 - first;
+        if renumbered > most {
             return Ok(None);
         }
-        self.edit_from(conn, first, lost, gained).await?;
-        Ok(Some(behind))
-    }
-
-    async fn edit_from(
-        &mut self,
-        conn: &mut Conn,
-        first: i64,
-        lost: &[&str],
-        gained: Vec<Entry>,
-    ) -> Result<(), Failure> {
         // From one earlier on, so that the last match is among them whatever changes.
         let start = (first - 1).max(1);
-        let moments: HashSet<i64> = gained.iter().map(|entry| entry.created_at).collect();
-        let before = self.tail(conn, start, &moments).await?;
+        let times: HashSet<i64> = gained.iter().map(|entry| entry.created_at).collect();
+        let before = self.tail(conn, start, &times).await?;
         let lost: HashSet<&str> = lost.iter().copied().collect();
         let after = edited(&before, &lost, gained);
         let kept = before
@@ -113,50 +125,42 @@ impl MatchList {
             .take_while(|(old, new)| (&old.job_id, old.created_at) == (&new.job_id, new.created_at))
             .count();
         let first = start + stored(kept);
-        self.cut(conn, first).await?;
+        let changed = matches_of(&self.campaign, self.generation).filter(matches::seq.ge(first));
+        diesel::delete(changed).execute(conn).await?;
         self.total = start - 1 + stored(after.len());
         self.last_at = after.last().map(|entry| entry.created_at);
-        self.write(conn, first, &after[kept..]).await
+        self.write(conn, first, &after[kept..]).await?;
+        Ok(Some(renumbered))
     }
 
     /// Stores `entries` under the numbers from `first` on.
     pub(super) async fn write(&self, conn: &mut Conn, first: i64, entries: &[Entry]) -> Result<(), Failure> {
-        let mut rows = Vec::with_capacity(entries.len());
-        for (seq, entry) in (first..).zip(entries) {
-            rows.push(NewMatchRow {
-                organization_id: self.campaign.0.as_str(),
-                campaign_id: self.campaign.1.as_str(),
+        let new: Vec<NewMatch<'_>> = (first..)
+            .zip(entries)
+            .map(|(seq, entry)| NewMatch {
+                campaign: &self.campaign,
                 generation: self.generation,
                 seq,
                 job_id: &entry.job_id,
                 created_at: entry.created_at,
-            });
-        }
-        insert_matches(conn, &rows).await
+            })
+            .collect();
+        insert_matches(conn, &new).await
     }
 
     /// The number of the first place that may change.
     async fn first_change(&self, conn: &mut Conn, lost: &[&str], gained: &[Entry]) -> Result<i64, Failure> {
-        let mut first = self.total + 1;
-        for ids in lost.chunks(VALUES_AT_ONCE) {
-            let seqs: Vec<i64> = matches::table
-                .filter(matches::organization_id.eq(self.campaign.0.as_str()))
-                .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
-                .filter(matches::generation.eq(self.generation))
-                .filter(matches::job_id.eq_any(ids.iter().copied()))
+        let seqs: Vec<i64> = load_in_parts!(conn, lost, |some| {
+            matches_of(&self.campaign, self.generation)
+                .filter(matches::job_id.eq_any(some))
                 .select(matches::seq)
-                .load(conn)
-                .await?;
-            first = seqs.into_iter().fold(first, i64::min);
-        }
+        });
+        let first = seqs.into_iter().fold(self.total + 1, i64::min);
         let earliest = gained.iter().map(|entry| entry.created_at).min();
         match (earliest, self.last_at) {
             (Some(earliest), Some(end)) if earliest <= end => {
-                // Walks back from the end as far as must be numbered anew.
-                let before: Option<i64> = matches::table
-                    .filter(matches::organization_id.eq(self.campaign.0.as_str()))
-                    .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
-                    .filter(matches::generation.eq(self.generation))
+                // Reads back from the end, as far as matches get new numbers.
+                let before: Option<i64> = matches_of(&self.campaign, self.generation)
                     .filter(matches::created_at.lt(earliest))
                     .order(matches::seq.desc())
                     .select(matches::seq)
@@ -169,77 +173,53 @@ impl MatchList {
         }
     }
 
-    /// The list from the number `start` on. Only what became a match at one of `moments` is told from others of that
-    /// moment, by its posting time and its number: these are not joined, since a database that thinks the list short
-    /// would read all jobs for it.
-    async fn tail(&self, conn: &mut Conn, start: i64, moments: &HashSet<i64>) -> Result<Vec<Entry>, Failure> {
-        let rows: Vec<(String, i64)> = matches::table
-            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
-            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
-            .filter(matches::generation.eq(self.generation))
+    /// The list from the number `start` on. Only matches of one of `times` have posting times and job numbers: nothing
+    /// else is compared by them. Jobs are not joined, because a database that takes the list for short reads all jobs
+    /// for it.
+    async fn tail(&self, conn: &mut Conn, start: i64, times: &HashSet<i64>) -> Result<Vec<Entry>, Failure> {
+        let rows: Vec<(String, i64)> = matches_of(&self.campaign, self.generation)
             .filter(matches::seq.ge(start))
             .order(matches::seq)
             .select((matches::job_id, matches::created_at))
             .load(conn)
             .await?;
-        let of_moments: Vec<&str> = rows
+        let compared: Vec<&str> = rows
             .iter()
-            .filter(|(_, created_at)| moments.contains(created_at))
+            .filter(|(_, created_at)| times.contains(created_at))
             .map(|(job_id, _)| job_id.as_str())
             .collect();
-        let places = places(conn, &of_moments).await?;
-        let entry = |(job_id, created_at)| entry(job_id, created_at, &places);
+        let places: Vec<(String, i64, i64)> = load_in_parts!(conn, compared, |some| {
+            jobs::table
+                .filter(jobs::id.eq_any(some))
+                .select((jobs::id, jobs::posted_at, jobs::seq))
+        });
+        let places: HashMap<String, (i64, i64)> = places
+            .into_iter()
+            .map(|(id, posted_at, seq)| (id, (posted_at, seq)))
+            .collect();
+        let entry = |(job_id, created_at)| {
+            let (posted_at, job_seq) = places.get(&job_id).copied().unwrap_or_default();
+            Entry {
+                created_at,
+                posted_at,
+                job_seq,
+                job_id,
+            }
+        };
         Ok(rows.into_iter().map(entry).collect())
     }
-
-    /// Removes what stands at the number `first` and behind it.
-    async fn cut(&self, conn: &mut Conn, first: i64) -> Result<(), Failure> {
-        let tail = matches::table
-            .filter(matches::organization_id.eq(self.campaign.0.as_str()))
-            .filter(matches::campaign_id.eq(self.campaign.1.as_str()))
-            .filter(matches::generation.eq(self.generation))
-            .filter(matches::seq.ge(first));
-        diesel::delete(tail).execute(conn).await?;
-        Ok(())
-    }
 }
 
-/// Posting times and numbers of the jobs, by their ids.
-async fn places(conn: &mut Conn, of: &[&str]) -> Result<HashMap<String, (i64, i64)>, Failure> {
-    let mut places = HashMap::with_capacity(of.len());
-    for ids in of.chunks(VALUES_AT_ONCE) {
-        let jobs: Vec<JobPlaceRow> = jobs::table
-            .filter(jobs::id.eq_any(ids.iter().copied()))
-            .select(JobPlaceRow::as_select())
-            .load(conn)
-            .await?;
-        places.extend(jobs.into_iter().map(|job| (job.id, (job.posted_at, job.seq))));
-    }
-    Ok(places)
-}
-
-fn entry(job_id: String, created_at: i64, places: &HashMap<String, (i64, i64)>) -> Entry {
-    let (posted_at, job_seq) = places.get(&job_id).copied().unwrap_or_default();
-    Entry {
-        created_at,
-        posted_at,
-        job_seq,
-        job_id,
-    }
-}
-
-/// `before` without `lost` and with `gained` in their places. What stays keeps its order, even where a job's posting
+/// `before` without `lost` and with `gained` in their places. The others keep their order, even where a job's posting
 /// time has changed since: a list is stable.
 fn edited(before: &[Entry], lost: &HashSet<&str>, gained: Vec<Entry>) -> Vec<Entry> {
     let kept = before
         .iter()
-        .filter(|entry| !lost.contains(entry.job_id.as_str()))
-        .cloned()
-        .collect();
-    with_gained(kept, gained)
+        .filter(|entry| !lost.contains(entry.job_id.as_str()));
+    with_gained(kept.cloned().collect(), gained)
 }
 
-/// `kept` in its order, with each of `gained` behind the last that stands before it by its place.
+/// `kept` in its order, with each of `gained` behind the last entry that its place comes after.
 pub(super) fn with_gained(mut kept: Vec<Entry>, mut gained: Vec<Entry>) -> Vec<Entry> {
     gained.sort_by_key(Entry::place);
     // From the end, so that each is looked at once.

@@ -9,14 +9,15 @@
 //! | [`new_jobs`] | new jobs as matches, and what campaigns do with them |
 //! | [`changed_jobs`] | changed jobs, matched anew |
 //! | [`due`] | marking a campaign's list as due to be matched anew |
-//! | [`switch`] | putting a backfill's result in the place of the served list |
+//! | [`switch`] | serving a backfill's result |
+//! | [`former_matches`] | removing matches that are no longer served |
 
-mod arrivals;
+pub(super) mod arrivals;
 mod campaign_lists;
 mod changed_jobs;
-mod match_list;
-mod new_jobs;
-
 pub(super) mod due;
+pub(super) mod former_matches;
+pub(super) mod match_list;
+mod new_jobs;
 pub(super) mod page;
 pub(super) mod switch;

@@ -1,8 +1,4 @@
 //! Changes of campaigns and their filters.
-//!
-//! `campaigns.revision` is the revision of the commit that last changed the campaign's filters, or that made the
-//! campaign; or a job's negated number, where ingesting made a backfill due. So no two campaigns that bore one id after
-//! each other share a value of it, and a backfill begun for the one never ends in the other.
 
 use bidloop_domain::model::{CampaignId, FilterId, OrganizationId};
 use bidloop_domain::port::CampaignRecord;
@@ -10,16 +6,13 @@ use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
+use super::super::Conn;
 use super::super::lists::due::make_backfill_due;
-use super::super::locks::shared_revision;
-use super::super::{Conn, Store};
-use crate::columns::read;
+use super::super::lists::former_matches::remove_some_matches;
+use crate::columns::Col;
 use crate::failure::Failure;
-use crate::rows::CampaignRow;
+use crate::records::Columns as _;
 use crate::schema::{automatic_bids, bidder_accounts, campaigns, filters, matches, webhook_endpoints};
-
-/// How many matches one transaction removes: some 10 ms on SQLite.
-const MATCHES_AT_ONCE: i64 = 1000;
 
 pub(super) async fn put(
     conn: &mut Conn,
@@ -33,14 +26,14 @@ pub(super) async fn put(
             .get_result(conn)
             .await?
         {
-            return Err(Failure::Fault(format!(
+            return Err(Failure::fault(format!(
                 "{organization} has no bidder account {account}"
             )));
         }
     }
-    let row = CampaignRow::new(organization, campaign);
+    let fields = campaign.columns()?;
     let known = campaigns::table.find((organization.as_str(), campaign.id.as_str()));
-    if diesel::update(known).set(&row).execute(conn).await? == 1 {
+    if diesel::update(known).set(fields.clone()).execute(conn).await? == 1 {
         return Ok(());
     }
     // Those of a campaign that bore the id before are removed little by little: its generations end below this one's.
@@ -53,7 +46,8 @@ pub(super) async fn put(
     let generation = left_over.unwrap_or(0) + 1;
     diesel::insert_into(campaigns::table)
         .values((
-            row,
+            campaigns::organization_id.eq(organization.as_str()),
+            fields,
             campaigns::revision.eq(revision),
             campaigns::matched_revision.eq(revision),
             campaigns::generation.eq(generation),
@@ -70,6 +64,7 @@ pub(super) async fn remove(
     organization: &OrganizationId,
     id: &CampaignId,
 ) -> Result<(), Failure> {
+    let key = (organization.clone(), id.clone());
     let (organization, id) = (organization.as_str(), id.as_str());
     // Its own row first: whoever changes its matches holds that.
     diesel::delete(campaigns::table.find((organization, id)))
@@ -87,7 +82,7 @@ pub(super) async fn remove(
         .filter(automatic_bids::organization_id.eq(organization))
         .filter(automatic_bids::campaign_id.eq(id));
     diesel::delete(intents).execute(conn).await?;
-    remove_some_matches(conn, organization, id, i64::MAX).await?;
+    remove_some_matches(conn, &key, i64::MAX).await?;
     Ok(())
 }
 
@@ -97,73 +92,13 @@ pub(super) async fn filters_of(
     organization: &OrganizationId,
     id: &CampaignId,
 ) -> Result<Vec<FilterId>, Failure> {
-    let ids: Vec<String> = filters::table
+    let ids: Vec<Col<FilterId>> = filters::table
         .filter(filters::organization_id.eq(organization.as_str()))
         .filter(filters::campaign_id.eq(id.as_str()))
         .select(filters::id)
         .load(conn)
         .await?;
-    ids.iter()
-        .map(|id| read("filters.id", id, FilterId::parse(id)))
-        .collect()
-}
-
-/// Removes what [`remove`] left of the campaign's matches, some rows a transaction. The campaign is removed whatever
-/// becomes of this: the rows are of no use to anybody. One that is made again under the same id meanwhile keeps its
-/// own, which are of a later generation.
-pub(super) async fn remove_left_over_matches(store: &Store, organization: &OrganizationId, id: &CampaignId) {
-    loop {
-        let (organization, id) = (organization.clone(), id.clone());
-        let removed = store
-            .write(async move |conn: &mut Conn| {
-                // Nobody makes the campaign again while the revision is shared.
-                shared_revision(conn).await?;
-                let made_again = campaigns::table
-                    .find((organization.as_str(), id.as_str()))
-                    .select(campaigns::generation);
-                let served: Option<i64> = made_again.first(conn).await.optional()?;
-                let former = served.unwrap_or(i64::MAX);
-                remove_some_matches(conn, organization.as_str(), id.as_str(), former).await
-            })
-            .await;
-        match removed {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(error) => {
-                tracing::warn!(%error, "matches of a removed campaign stay");
-                return;
-            }
-        }
-    }
-}
-
-/// Removes rows of a generation before `served`, and says whether there may be more.
-async fn remove_some_matches(
-    conn: &mut Conn,
-    organization: &str,
-    campaign: &str,
-    served: i64,
-) -> Result<bool, Failure> {
-    let of_campaign = || {
-        matches::table
-            .filter(matches::organization_id.eq(organization))
-            .filter(matches::campaign_id.eq(campaign))
-    };
-    let first: Option<(i64, i64)> = of_campaign()
-        .filter(matches::generation.lt(served))
-        .order((matches::generation, matches::seq))
-        .select((matches::generation, matches::seq))
-        .first(conn)
-        .await
-        .optional()?;
-    let Some((generation, seq)) = first else {
-        return Ok(false);
-    };
-    let some = matches::generation
-        .eq(generation)
-        .and(matches::seq.lt(seq + MATCHES_AT_ONCE));
-    diesel::delete(of_campaign().filter(some)).execute(conn).await?;
-    Ok(true)
+    Ok(ids.into_iter().map(|id| id.0).collect())
 }
 
 pub(super) async fn remove_filter(
@@ -201,5 +136,5 @@ pub(super) async fn require_campaign(
 }
 
 pub(super) fn no_campaign(organization: &OrganizationId, id: &CampaignId) -> Failure {
-    Failure::Fault(format!("{organization} has no campaign {id}"))
+    Failure::fault(format!("{organization} has no campaign {id}"))
 }

@@ -9,15 +9,16 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use serde_json::Value;
 
-use super::super::filter_changes::FilterName;
+use super::super::Conn;
+use super::super::filter_changes::FilterKey;
 use super::super::lists::due::NEVER;
-use super::super::{Conn, upsert_filters};
 use super::AT_ONCE;
 use super::campaigns::no_campaign;
-use crate::columns::Json;
+use crate::batch::{Batch, Run as _, Write};
+use crate::columns::{Col, InColumn};
 use crate::failure::Failure;
-use crate::rows::FilterRow;
 use crate::schema::{campaigns, filters};
+use crate::sql_types::EscapedText;
 
 /// A filter to be put into a campaign.
 pub(super) struct FilterPut<'c> {
@@ -27,7 +28,7 @@ pub(super) struct FilterPut<'c> {
 }
 
 impl FilterPut<'_> {
-    pub(super) fn name(&self) -> FilterName {
+    pub(super) fn name(&self) -> FilterKey {
         (self.organization.clone(), self.filter.id.clone())
     }
 }
@@ -53,7 +54,7 @@ pub(super) fn leading(changes: &[ProvisioningChange]) -> Vec<FilterPut<'_>> {
 }
 
 /// Where filters stood so far, and as what, by organization and id.
-type Known = HashMap<(String, String), (String, Json<Value>)>;
+type Known = HashMap<(String, String), (String, Col<Value>)>;
 
 /// Stores filters, each of which is among `puts` once, and makes backfills due where matches may change.
 pub(super) async fn put(conn: &mut Conn, puts: &[FilterPut<'_>], revision: i64) -> Result<(), Failure> {
@@ -61,17 +62,30 @@ pub(super) async fn put(conn: &mut Conn, puts: &[FilterPut<'_>], revision: i64) 
     let mut rows = Vec::with_capacity(puts.len());
     let mut due: BTreeMap<&OrganizationId, BTreeSet<&str>> = BTreeMap::new();
     for put in puts {
-        let row = FilterRow::new(put.organization, put.campaign, put.filter);
         let key = (put.organization.to_string(), put.filter.id.to_string());
         let before = known.get(&key);
-        if before.is_none_or(|(campaign, body)| *campaign != row.campaign_id || *body != row.body) {
+        let stays = |(campaign, body): &(String, Col<Value>)| {
+            campaign == put.campaign.as_str() && body.0 == put.filter.body
+        };
+        if !before.is_some_and(stays) {
             let due = due.entry(put.organization).or_default();
             due.insert(put.campaign.as_str());
             due.extend(before.map(|(campaign, _)| campaign.as_str()));
         }
-        rows.push(row);
+        rows.push((
+            put,
+            InColumn::<EscapedText>::written(&put.filter.name)?,
+            put.filter.body.written()?,
+        ));
     }
-    upsert_filters(conn, &rows).await?;
+    Batch::of("filters", &rows)
+        .with(filters::organization_id, |(put, ..)| put.organization.as_str())
+        .with(filters::id, |(put, ..)| put.filter.id.as_str())
+        .with(filters::campaign_id, |(put, ..)| put.campaign.as_str())
+        .with(filters::name, |(_, name, _)| name.clone())
+        .with(filters::body, |(.., body)| body.clone())
+        .run(conn, Write::Put(2))
+        .await?;
     for (organization, due) in due {
         let missing = make_backfills_due(conn, organization, &due, revision).await?;
         let into = puts
@@ -94,7 +108,7 @@ async fn known(conn: &mut Conn, puts: &[FilterPut<'_>]) -> Result<Known, Failure
     let mut known = Known::new();
     for (organization, ids) in ids {
         for some in ids.chunks(AT_ONCE) {
-            let rows: Vec<(String, String, Json<Value>)> = filters::table
+            let rows: Vec<(String, String, Col<Value>)> = filters::table
                 .filter(filters::organization_id.eq(organization.as_str()))
                 .filter(filters::id.eq_any(some.iter().copied()))
                 .select((filters::id, filters::campaign_id, filters::body))

@@ -12,9 +12,9 @@ use diesel_async::RunQueryDsl;
 
 use super::super::Conn;
 use super::campaigns::require_campaign;
-use crate::columns::FreeText;
+use crate::columns::Col;
 use crate::failure::Failure;
-use crate::rows::{AccountRow, ApiKeyRow, OrganizationRow, UserRow, WebhookRow};
+use crate::records::Columns as _;
 use crate::schema::{
     api_keys, bidder_accounts, bids, campaigns, organizations, quota_usage, users, webhook_endpoints,
 };
@@ -41,12 +41,15 @@ pub(super) async fn put(
             .execute(conn)
             .await?;
     }
-    let row = OrganizationRow::new(id, name, subscription);
+    let fields = (
+        organizations::name.eq(Col(name.to_owned())),
+        subscription.columns()?,
+    );
     diesel::insert_into(organizations::table)
-        .values(&row)
+        .values((organizations::id.eq(id.as_str()), fields.clone()))
         .on_conflict(organizations::id)
         .do_update()
-        .set(&row)
+        .set(fields)
         .execute(conn)
         .await?;
     Ok(())
@@ -57,15 +60,24 @@ pub(super) async fn put_user(
     organization: &OrganizationId,
     user: &UserRecord,
 ) -> Result<(), Failure> {
-    let row = UserRow::new(organization, user);
+    let fields = user.columns()?;
     diesel::insert_into(users::table)
-        .values(&row)
+        .values((
+            users::organization_id.eq(organization.as_str()),
+            users::email_key.eq(email_key(&user.email)),
+            fields.clone(),
+        ))
         .on_conflict((users::organization_id, users::email_key))
         .do_update()
-        .set(&row)
+        .set(fields)
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// The same for two spellings of one address: emails are compared without regard to case.
+fn email_key(email: &str) -> Col<String> {
+    Col(email.to_lowercase())
 }
 
 pub(super) async fn remove_user(
@@ -75,7 +87,7 @@ pub(super) async fn remove_user(
 ) -> Result<(), Failure> {
     let user = users::table
         .filter(users::organization_id.eq(organization.as_str()))
-        .filter(users::email_key.eq(UserRow::email_key(email)));
+        .filter(users::email_key.eq(email_key(email)));
     diesel::delete(user).execute(conn).await?;
     Ok(())
 }
@@ -86,21 +98,24 @@ pub(super) async fn put_api_key(
     record: &ApiKeyRecord,
     hash: &ApiKeyHash,
 ) -> Result<(), Failure> {
-    let mut row = ApiKeyRow::new(record, hash);
-    row.organization_id = organization.to_string();
-    let key = api_keys::table.find((organization.as_str(), record.id.as_str()));
-    let known: Option<(String, Option<i64>)> =
+    let mut record = ApiKeyRecord {
+        organization_id: organization.clone(),
+        ..record.clone()
+    };
+    let id = record.id.clone();
+    let key = api_keys::table.find((organization.as_str(), id.as_str()));
+    let known: Option<(Col<ApiKeyHash>, Option<Col<Timestamp>>)> =
         for_update!(key.select((api_keys::key_hash, api_keys::revoked_at)))
             .first(conn)
             .await
             .optional()?;
     // Revoking raises no revision, so the plan may not know of it; a key that was revoked stays so (decision D7).
     let revoked_at = known
-        .filter(|(known_hash, _)| known_hash.as_str() == hash.as_str())
+        .filter(|(known_hash, _)| known_hash.0 == *hash)
         .and_then(|(_, revoked_at)| revoked_at);
-    row.revoked_at = revoked_at.or(row.revoked_at);
+    record.revoked_at = revoked_at.map(|at| at.0).or(record.revoked_at);
     diesel::insert_into(api_keys::table)
-        .values(&row)
+        .values((record.columns()?, api_keys::key_hash.eq(hash.as_str())))
         .on_conflict((api_keys::organization_id, api_keys::id))
         .do_update()
         // All but last_used_at.
@@ -134,12 +149,21 @@ pub(super) async fn put_webhook(
     if let Some(campaign) = &webhook.endpoint.campaign_id {
         require_campaign(conn, organization, campaign).await?;
     }
-    let row = WebhookRow::new(organization, webhook);
+    let (previous_secret, previous_until) = webhook.previous_secret.clone().unzip();
+    let fields = (
+        webhook.endpoint.columns()?,
+        webhook_endpoints::secret.eq(Col(webhook.secret.clone())),
+        webhook_endpoints::previous_secret.eq(previous_secret.map(Col)),
+        webhook_endpoints::previous_secret_until.eq(previous_until.map(Timestamp::as_millis)),
+    );
     diesel::insert_into(webhook_endpoints::table)
-        .values(&row)
+        .values((
+            webhook_endpoints::organization_id.eq(organization.as_str()),
+            fields.clone(),
+        ))
         .on_conflict((webhook_endpoints::organization_id, webhook_endpoints::id))
         .do_update()
-        .set(&row)
+        .set(fields)
         .execute(conn)
         .await?;
     Ok(())
@@ -161,8 +185,9 @@ pub(super) async fn put_account(
     account: &AccountRecord,
     at: Timestamp,
 ) -> Result<(), Failure> {
-    let key = bidder_accounts::table.find((organization.as_str(), account.id.as_str()));
-    let known: Option<(FreeText, bool)> =
+    let id = account.id.clone();
+    let key = bidder_accounts::table.find((organization.as_str(), id.as_str()));
+    let known: Option<(Col<String>, bool)> =
         for_update!(key.select((bidder_accounts::token, bidder_accounts::connected)))
             .first(conn)
             .await
@@ -172,12 +197,19 @@ pub(super) async fn put_account(
         Some((token, was_connected)) => (*was_connected, *was_connected || token.0 != account.token),
         None => (false, account.connected),
     };
-    let row = AccountRow::new(organization, account, connected);
+    let account = AccountRecord {
+        connected,
+        ..account.clone()
+    };
+    let fields = account.columns()?;
     diesel::insert_into(bidder_accounts::table)
-        .values(&row)
+        .values((
+            bidder_accounts::organization_id.eq(organization.as_str()),
+            fields.clone(),
+        ))
         .on_conflict((bidder_accounts::organization_id, bidder_accounts::id))
         .do_update()
-        .set(&row)
+        .set(fields)
         .execute(conn)
         .await?;
     if connected && !was_connected {

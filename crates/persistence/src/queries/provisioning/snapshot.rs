@@ -2,16 +2,21 @@
 
 use std::collections::HashMap;
 
-use bidloop_domain::model::{ApiKeyHash, OrganizationId};
-use bidloop_domain::port::{FilterRecord, OrganizationRecord, ProvisioningSnapshot, Revision};
+use bidloop_domain::model::{
+    ApiKeyHash, ApiKeyRecord, OrganizationId, Timestamp, WebhookEndpoint, WebhookSecret,
+};
+use bidloop_domain::port::{
+    AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningSnapshot, Revision,
+    UserRecord, WebhookRecord,
+};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
-use super::super::Conn;
+use super::super::{Conn, VALUES_AT_ONCE};
 use super::AT_ONCE;
-use crate::columns::read;
+use crate::columns::Col;
 use crate::failure::Failure;
-use crate::rows::{AccountRow, ApiKeyRow, CampaignRow, FilterRow, OrganizationRow, UserRow, WebhookRow};
+use crate::records::Row;
 use crate::schema::{
     api_keys, bidder_accounts, campaigns, filters, organizations, revision_counter, users, webhook_endpoints,
 };
@@ -41,13 +46,13 @@ pub(super) async fn snapshot(
 type Organizations = HashMap<String, OrganizationRecord>;
 
 async fn read_whole(conn: &mut Conn, ids: &[&str], found: &mut Organizations) -> Result<(), Failure> {
-    let rows: Vec<OrganizationRow> = organizations::table
+    let rows: Vec<Row<OrganizationRecord>> = organizations::table
         .filter(organizations::id.eq_any(ids))
-        .select(OrganizationRow::as_select())
+        .select(Row::<OrganizationRecord>::as_select())
         .load(conn)
         .await?;
-    for row in rows {
-        found.insert(row.id.clone(), row.into_record()?);
+    for Row(organization) in rows {
+        found.insert(organization.id.to_string(), organization);
     }
     read_people(conn, ids, found).await?;
     read_receivers_and_accounts(conn, ids, found).await?;
@@ -55,27 +60,26 @@ async fn read_whole(conn: &mut Conn, ids: &[&str], found: &mut Organizations) ->
 }
 
 async fn read_people(conn: &mut Conn, ids: &[&str], found: &mut Organizations) -> Result<(), Failure> {
-    let rows: Vec<UserRow> = users::table
+    let rows: Vec<(String, Row<UserRecord>)> = users::table
         .filter(users::organization_id.eq_any(ids))
         .order((users::organization_id, users::email_key))
-        .select(UserRow::as_select())
+        .select((users::organization_id, Row::<UserRecord>::as_select()))
         .load(conn)
         .await?;
-    for row in rows {
-        if let Some(organization) = found.get_mut(&row.organization_id) {
-            organization.users.push(row.into_record());
+    for (organization, Row(user)) in rows {
+        if let Some(organization) = found.get_mut(&organization) {
+            organization.users.push(user);
         }
     }
-    let rows: Vec<ApiKeyRow> = api_keys::table
+    let rows: Vec<(Row<ApiKeyRecord>, Col<ApiKeyHash>)> = api_keys::table
         .filter(api_keys::organization_id.eq_any(ids))
         .order((api_keys::organization_id, api_keys::created_at, api_keys::id))
-        .select(ApiKeyRow::as_select())
+        .select((Row::<ApiKeyRecord>::as_select(), api_keys::key_hash))
         .load(conn)
         .await?;
-    for row in rows {
-        if let Some(organization) = found.get_mut(&row.organization_id) {
-            let hash = ApiKeyHash::from_stored(row.key_hash.clone());
-            organization.api_keys.push((row.into_record()?, hash));
+    for (Row(key), hash) in rows {
+        if let Some(organization) = found.get_mut(key.organization_id.as_str()) {
+            organization.api_keys.push((key, hash.0));
         }
     }
     Ok(())
@@ -86,55 +90,80 @@ async fn read_receivers_and_accounts(
     ids: &[&str],
     found: &mut Organizations,
 ) -> Result<(), Failure> {
+    type WebhookRow = (
+        String,
+        Row<WebhookEndpoint>,
+        Col<WebhookSecret>,
+        Option<Col<WebhookSecret>>,
+        Option<Col<Timestamp>>,
+    );
     let rows: Vec<WebhookRow> = webhook_endpoints::table
         .filter(webhook_endpoints::organization_id.eq_any(ids))
         .order((webhook_endpoints::organization_id, webhook_endpoints::id))
-        .select(WebhookRow::as_select())
+        .select((
+            webhook_endpoints::organization_id,
+            Row::<WebhookEndpoint>::as_select(),
+            webhook_endpoints::secret,
+            webhook_endpoints::previous_secret,
+            webhook_endpoints::previous_secret_until,
+        ))
         .load(conn)
         .await?;
-    for row in rows {
-        if let Some(organization) = found.get_mut(&row.organization_id) {
-            organization.webhooks.push(row.into_record()?);
+    for (organization, Row(endpoint), secret, previous, until) in rows {
+        if let Some(organization) = found.get_mut(&organization) {
+            organization.webhooks.push(WebhookRecord {
+                endpoint,
+                secret: secret.0,
+                previous_secret: previous.zip(until).map(|(secret, until)| (secret.0, until.0)),
+            });
         }
     }
-    let rows: Vec<AccountRow> = bidder_accounts::table
+    let rows: Vec<(String, Row<AccountRecord>)> = bidder_accounts::table
         .filter(bidder_accounts::organization_id.eq_any(ids))
         .order((bidder_accounts::organization_id, bidder_accounts::id))
-        .select(AccountRow::as_select())
+        .select((
+            bidder_accounts::organization_id,
+            Row::<AccountRecord>::as_select(),
+        ))
         .load(conn)
         .await?;
-    for row in rows {
-        if let Some(organization) = found.get_mut(&row.organization_id) {
-            organization.accounts.push(row.into_record()?);
+    for (organization, Row(account)) in rows {
+        if let Some(organization) = found.get_mut(&organization) {
+            organization.accounts.push(account);
         }
     }
     Ok(())
 }
 
 async fn read_campaigns(conn: &mut Conn, ids: &[&str], found: &mut Organizations) -> Result<(), Failure> {
-    let rows: Vec<FilterRow> = filters::table
+    let rows: Vec<(String, String, Row<FilterRecord>)> = filters::table
         .filter(filters::organization_id.eq_any(ids))
         .order((filters::organization_id, filters::id))
-        .select(FilterRow::as_select())
+        .select((
+            filters::organization_id,
+            filters::campaign_id,
+            Row::<FilterRecord>::as_select(),
+        ))
         .load(conn)
         .await?;
     let mut filters_of: HashMap<(String, String), Vec<FilterRecord>> = HashMap::new();
-    for row in rows {
-        let campaign = (row.organization_id.clone(), row.campaign_id.clone());
-        filters_of.entry(campaign).or_default().push(row.into_record()?);
+    for (organization, campaign, Row(filter)) in rows {
+        filters_of
+            .entry((organization, campaign))
+            .or_default()
+            .push(filter);
     }
-    let rows: Vec<CampaignRow> = campaigns::table
+    let rows: Vec<(String, Row<CampaignRecord>)> = campaigns::table
         .filter(campaigns::organization_id.eq_any(ids))
         .order((campaigns::organization_id, campaigns::id))
-        .select(CampaignRow::as_select())
+        .select((campaigns::organization_id, Row::<CampaignRecord>::as_select()))
         .load(conn)
         .await?;
-    for row in rows {
-        let filters = filters_of.remove(&(row.organization_id.clone(), row.id.clone()));
-        if let Some(organization) = found.get_mut(&row.organization_id) {
-            organization
-                .campaigns
-                .push(row.into_record(filters.unwrap_or_default())?);
+    for (organization, Row(mut campaign)) in rows {
+        let key = (organization, campaign.id.to_string());
+        campaign.filters = filters_of.remove(&key).unwrap_or_default();
+        if let Some(organization) = found.get_mut(&key.0) {
+            organization.campaigns.push(campaign);
         }
     }
     Ok(())
@@ -144,19 +173,15 @@ async fn taken(
     conn: &mut Conn,
     key_hashes: &[ApiKeyHash],
 ) -> Result<Vec<(ApiKeyHash, OrganizationId)>, Failure> {
-    let mut taken = Vec::new();
-    for some in key_hashes.chunks(AT_ONCE) {
-        let hashes: Vec<&str> = some.iter().map(ApiKeyHash::as_str).collect();
-        let rows: Vec<(String, String)> = api_keys::table
-            .filter(api_keys::key_hash.eq_any(hashes))
+    let hashes: Vec<&str> = key_hashes.iter().map(ApiKeyHash::as_str).collect();
+    let rows: Vec<(Col<ApiKeyHash>, Col<OrganizationId>)> = load_in_parts!(conn, hashes, |some| {
+        api_keys::table
+            .filter(api_keys::key_hash.eq_any(some))
             .order(api_keys::key_hash)
             .select((api_keys::key_hash, api_keys::organization_id))
-            .load(conn)
-            .await?;
-        for (hash, id) in rows {
-            let organization = read("api_keys.organization_id", &id, OrganizationId::parse(&id))?;
-            taken.push((ApiKeyHash::from_stored(hash), organization));
-        }
-    }
-    Ok(taken)
+    });
+    Ok(rows
+        .into_iter()
+        .map(|(hash, organization)| (hash.0, organization.0))
+        .collect())
 }

@@ -1,0 +1,226 @@
+//! Records of the domain as rows: which field stands in which column.
+//!
+//! `columns!` lists them once for each record, and derives both directions from the list. A query selects
+//! `Row::<Lead>::as_select()`; `lead.columns()?` are the values for an `INSERT` or a `SET`. A row that cannot be read
+//! fails its query with an error that names the row and the column.
+
+use bidloop_domain::model::{
+    AccountSummary, Activity, Actor, ApiKeyRecord, BidRecord, Campaign, CampaignId, DeliveryId, EndpointId,
+    EventKind, Lead, LeadId, NewBid, OrganizationId, QueuedBid, Subscription, Timestamp, WebhookEndpoint,
+    WebhookSecret,
+};
+use bidloop_domain::port::{
+    AccountRecord, AutomaticBidIntent, CampaignRecord, FilterRecord, OrganizationRecord, PendingDelivery,
+    StoredFilter, StoredJob, UserRecord,
+};
+use diesel::backend::Backend;
+use diesel::deserialize::{self, FromStaticSqlRow, Queryable};
+use diesel::dsl::{Eq, SqlTypeOf};
+use diesel::expression::Selectable;
+use diesel::prelude::*;
+
+use crate::columns::{ColumnType, InColumn};
+use crate::failure::Failure;
+use crate::schema::{
+    activities, api_keys, automatic_bids, bidder_accounts, bids, campaigns, deliveries, filters, jobs, leads,
+    organizations, users, webhook_endpoints,
+};
+
+/// A record in the result of a query.
+#[derive(Debug, Clone)]
+pub(crate) struct Row<T>(pub(crate) T);
+
+/// A record that can be written.
+pub(crate) trait Columns {
+    /// An assignment for each column.
+    type Values<'v>
+    where
+        Self: 'v;
+
+    /// The columns with the record's values.
+    fn columns(&self) -> Result<Self::Values<'_>, Failure>;
+}
+
+/// What is read from the row of a record, column by column.
+pub(crate) trait RawRow {
+    type Raw;
+}
+
+/// A queued delivery, with all that sending or ending it needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivery {
+    pub(crate) organization_id: OrganizationId,
+    pub(crate) id: DeliveryId,
+    pub(crate) endpoint_id: EndpointId,
+    pub(crate) campaign_id: CampaignId,
+    pub(crate) lead_id: LeadId,
+    pub(crate) event: EventKind,
+    pub(crate) data: Option<String>,
+    pub(crate) created_at: Timestamp,
+}
+
+/// An endpoint as the sender needs it.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) id: EndpointId,
+    pub(crate) url: String,
+    pub(crate) active: bool,
+    pub(crate) secret: WebhookSecret,
+    pub(crate) previous_secret: Option<WebhookSecret>,
+    pub(crate) previous_secret_until: Option<Timestamp>,
+}
+
+type Read<C> = <SqlTypeOf<C> as ColumnType>::Read;
+type Written<'v, C> = <SqlTypeOf<C> as ColumnType>::Written<'v>;
+
+/// The column of a field: it has the field's name unless another one is given.
+macro_rules! column {
+    ($table:ident, $field:ident) => {
+        $table::$field
+    };
+    ($table:ident, $field:ident, $column:ident) => {
+        $table::$column
+    };
+}
+
+/// `columns! { Record in table by key { fields } }`: a field stands in the column of its name, or `as` another one.
+/// `parts` are fields that are records themselves; no column holds the `empty` ones. The key names a row that cannot
+/// be read.
+macro_rules! columns {
+    (
+        $record:ident in $table:ident by $key:ident { $($field:ident $(as $column:ident)?),+ $(,)? }
+        $(parts { $($part:ident: $part_record:ident),+ })?
+        $(empty { $($empty:ident),+ })?
+    ) => {
+        impl<DB: Backend> Selectable<DB> for Row<$record> {
+            type SelectExpression = (
+                $table::$key,
+                $(column!($table, $field $(, $column)?),)+
+                $($(<Row<$part_record> as Selectable<DB>>::SelectExpression,)+)?
+            );
+
+            fn construct_selection() -> Self::SelectExpression {
+                (
+                    $table::$key,
+                    $(column!($table, $field $(, $column)?),)+
+                    $($(<Row<$part_record> as Selectable<DB>>::construct_selection(),)+)?
+                )
+            }
+        }
+
+        impl<DB: Backend> Queryable<SqlTypeOf<<Self as Selectable<DB>>::SelectExpression>, DB> for Row<$record>
+        where
+            <Self as RawRow>::Raw: FromStaticSqlRow<SqlTypeOf<<Self as Selectable<DB>>::SelectExpression>, DB>,
+        {
+            type Row = <Self as RawRow>::Raw;
+
+            fn build((key, $($field,)+ $($($part,)+)?): Self::Row) -> deserialize::Result<Self> {
+                Ok(Self($record {
+                    $($field: InColumn::<SqlTypeOf<column!($table, $field $(, $column)?)>>::read($field)
+                        .map_err(|why| unreadable(stringify!($table), &key, stringify!($field), &why))?,)+
+                    $($($part: $part.0,)+)?
+                    $($($empty: Default::default(),)+)?
+                }))
+            }
+        }
+
+        impl RawRow for Row<$record> {
+            type Raw = (
+                Read<$table::$key>,
+                $(Read<column!($table, $field $(, $column)?)>,)+
+                $($(Row<$part_record>,)+)?
+            );
+        }
+
+        impl Columns for $record {
+            type Values<'v> = (
+                $(Eq<column!($table, $field $(, $column)?), Written<'v, column!($table, $field $(, $column)?)>>,)+
+                $($(<$part_record as Columns>::Values<'v>,)+)?
+            );
+
+            fn columns(&self) -> Result<Self::Values<'_>, Failure> {
+                Ok((
+                    $(column!($table, $field $(, $column)?).eq(
+                        InColumn::<SqlTypeOf<column!($table, $field $(, $column)?)>>::written(&self.$field)?
+                    ),)+
+                    $($(self.$part.columns()?,)+)?
+                ))
+            }
+        }
+    };
+}
+
+fn unreadable(table: &str, key: &impl AsRef<str>, field: &str, why: &str) -> String {
+    format!("{table} {:?}: {field} cannot be read: {why}", key.as_ref())
+}
+
+columns! { AccountRecord in bidder_accounts by id { id, name, token, connected } }
+
+columns! { AccountSummary in bidder_accounts by id { id, connected, profile_hourly_rate } }
+
+columns! { Activity in activities by id {
+    id, at, organization_id, campaign_id, lead_id, kind, outcome, http_status, dry_run, message, details,
+} parts { actor: Actor } }
+
+columns! { Actor in activities by id { kind as actor_kind, id as actor_id, name as actor_name } }
+
+columns! { ApiKeyRecord in api_keys by id {
+    id, organization_id, name, created_at, last_used_at, expires_at, revoked_at,
+} }
+
+columns! { AutomaticBidIntent in automatic_bids by lead_id { organization_id, campaign_id, lead_id } }
+
+columns! { BidRecord in bids by id {
+    id, account_id, status, queued_at, deadline, attempts, answer_outstanding, proposal, config, attachments, reason,
+    proposal_id, submitted_at, connects_spent,
+} }
+
+columns! { Campaign in campaigns by id {
+    organization_id, id, name, mode, state, bidding_config, proposal,
+} parts { subscription: Subscription } empty { account } }
+
+columns! { CampaignRecord in campaigns by id {
+    id, name, mode, state, account_id, bidding_config, proposal, attachments,
+} empty { filters } }
+
+columns! { Delivery in deliveries by id {
+    organization_id, id, endpoint_id, campaign_id, lead_id, event, data, created_at,
+} }
+
+columns! { Endpoint in webhook_endpoints by id {
+    id, url, active, secret, previous_secret, previous_secret_until,
+} }
+
+columns! { FilterRecord in filters by id { id, name, body } }
+
+columns! { Lead in leads by id {
+    id, organization_id, campaign_id, job_id, created_at, status, reason, rejection_reason, proposal_id,
+    bidding_config,
+} }
+
+columns! { NewBid in bids by id {
+    id, organization_id, campaign_id, lead_id, cover_letter, answers, config, queued_at, deadline,
+} }
+
+columns! { OrganizationRecord in organizations by id { id, name } parts { subscription: Subscription }
+    empty { users, api_keys, webhooks, accounts, campaigns }
+}
+
+columns! { PendingDelivery in deliveries by id { organization_id, id, endpoint_id } }
+
+columns! { QueuedBid in bids by id {
+    id, organization_id, campaign_id, lead_id, job_id, account_id, cover_letter, answers, config, attachments,
+    queued_at, deadline, attempts, proposal, answer_outstanding,
+} }
+
+columns! { StoredFilter in filters by id { organization_id, campaign_id, id, body } }
+
+columns! { StoredJob in jobs by id { seq, id, json } }
+
+columns! { Subscription in organizations by id {
+    status as subscription_status, collection_paused, period_start, period_end, proposal_limit,
+} }
+
+columns! { UserRecord in users by email_key { email, name, password_hash } }
+
+columns! { WebhookEndpoint in webhook_endpoints by id { id, campaign_id, url, events, active, created_at } }
