@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
     ProvisioningStore, StoreError, SubmissionStore,
 };
 
+use crate::backend::{Backend, OpenError};
 use crate::migrations::{MigrateError, SchemaState};
 use crate::{postgres, sqlite};
 
@@ -72,51 +72,6 @@ impl std::fmt::Debug for DatabaseSettings {
     }
 }
 
-/// Why a database cannot be opened at all. No message holds the URL, which may hold a password.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
-    /// The URL names no database that there is an adapter for.
-    #[error("the database's URL begins with neither sqlite:// nor postgres://")]
-    UnknownScheme,
-    /// The URL cannot be used.
-    #[error("the database's URL cannot be used: {0}")]
-    InvalidUrl(String),
-    /// The folder for the file cannot be made.
-    #[error("the database's folder cannot be made: {0}")]
-    Folder(String),
-    /// The threads that serve the file cannot be started.
-    #[error("the database's threads cannot be started: {0}")]
-    Threads(String),
-}
-
-/// What is done to a database as a whole.
-#[async_trait]
-pub(crate) trait Administration: Send + Sync {
-    /// Compares the database with the steps of this program; changes nothing.
-    async fn schema_state(&self) -> Result<SchemaState, StoreError>;
-
-    /// Runs what is pending and returns the versions of the steps that ran.
-    async fn migrate(&self) -> Result<Vec<String>, MigrateError>;
-}
-
-/// A database with every store of the domain on it.
-trait Backend:
-    Administration
-    + ActivityStore
-    + ApiKeyStore
-    + AutomaticBidStore
-    + DeliveryStore
-    + JobStore
-    + LeadStore
-    + MatchStore
-    + ProvisioningStore
-    + SubmissionStore
-{
-}
-
-impl Backend for postgres::Store {}
-impl Backend for sqlite::Store {}
-
 /// A database. Clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Database {
@@ -160,46 +115,46 @@ impl Database {
 
     /// The Activity record.
     pub fn activities(&self) -> Arc<dyn ActivityStore> {
-        Arc::clone(&self.backend) as Arc<dyn ActivityStore>
+        self.backend.clone()
     }
 
     /// API keys.
     pub fn api_keys(&self) -> Arc<dyn ApiKeyStore> {
-        Arc::clone(&self.backend) as Arc<dyn ApiKeyStore>
+        self.backend.clone()
     }
 
     /// Leads and the bids on them.
     pub fn leads(&self) -> Arc<dyn LeadStore> {
-        Arc::clone(&self.backend) as Arc<dyn LeadStore>
+        self.backend.clone()
     }
 
     /// The feed: jobs, and matches as they come.
     pub fn jobs(&self) -> Arc<dyn JobStore> {
-        Arc::clone(&self.backend) as Arc<dyn JobStore>
+        self.backend.clone()
     }
 
     /// Matches computed anew.
     pub fn matches(&self) -> Arc<dyn MatchStore> {
-        Arc::clone(&self.backend) as Arc<dyn MatchStore>
+        self.backend.clone()
     }
 
     /// Webhook deliveries.
     pub fn deliveries(&self) -> Arc<dyn DeliveryStore> {
-        Arc::clone(&self.backend) as Arc<dyn DeliveryStore>
+        self.backend.clone()
     }
 
     /// The queue of accepted bids.
     pub fn submissions(&self) -> Arc<dyn SubmissionStore> {
-        Arc::clone(&self.backend) as Arc<dyn SubmissionStore>
+        self.backend.clone()
     }
 
     /// Intents to bid by template.
     pub fn automatic_bids(&self) -> Arc<dyn AutomaticBidStore> {
-        Arc::clone(&self.backend) as Arc<dyn AutomaticBidStore>
+        self.backend.clone()
     }
 
     /// Organizations and what belongs to them.
     pub fn provisioning(&self) -> Arc<dyn ProvisioningStore> {
-        Arc::clone(&self.backend) as Arc<dyn ProvisioningStore>
+        self.backend.clone()
     }
 }

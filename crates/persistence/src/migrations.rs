@@ -1,29 +1,42 @@
-//! The state of a database's schema against the steps that this program knows.
+//! The state of a database's schema against the steps that this program knows, and running the steps that are missing.
 //!
-//! Both databases have a folder of steps of the same names; running them is each database's own business.
+//! Both databases have a folder of steps with the same names.
 
 use bidloop_domain::port::StoreError;
+use diesel::QueryableByName;
 use diesel::backend::Backend;
 use diesel::migration::MigrationSource;
-use diesel_migrations::EmbeddedMigrations;
+use diesel::sql_types::{BigInt, Text};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness};
 
 use crate::failure::Failure;
 
-/// What a database's schema is to this program.
+/// How a database's schema compares with this program's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaState {
-    /// It is this program's.
+    /// They are the same.
     Current,
     /// Steps are missing.
     Older {
         /// Their versions, in order.
         pending: Vec<String>,
     },
-    /// A later program has changed it.
+    /// A newer program has changed it.
     Newer {
         /// The versions of the steps that this program does not know, in order.
         unknown: Vec<String>,
     },
+}
+
+impl SchemaState {
+    /// The steps to run: none if the schema is current, an error if it is newer.
+    pub(crate) fn pending(self) -> Result<Vec<String>, MigrateError> {
+        match self {
+            Self::Current => Ok(Vec::new()),
+            Self::Older { pending } => Ok(pending),
+            Self::Newer { unknown } => Err(MigrateError::Newer { unknown }),
+        }
+    }
 }
 
 /// Why a database could not be brought to this program's schema.
@@ -55,42 +68,68 @@ impl From<diesel::result::Error> for MigrateError {
     }
 }
 
-/// The versions of the embedded steps, in order.
-pub(crate) fn known_versions<DB: Backend>(steps: &EmbeddedMigrations) -> Result<Vec<String>, Failure> {
+/// How many tables of applied steps a database has: 1, or 0 before the first migration.
+#[derive(QueryableByName)]
+pub(crate) struct StepTables {
+    #[diesel(sql_type = BigInt)]
+    pub(crate) count: i64,
+}
+
+/// A step that a database has.
+#[derive(QueryableByName)]
+pub(crate) struct AppliedStep {
+    #[diesel(sql_type = Text)]
+    version: String,
+}
+
+/// Reads the applied steps, on both databases.
+pub(crate) const APPLIED_STEPS: &str =
+    "SELECT CAST(version AS text) AS version FROM __diesel_schema_migrations";
+
+/// Compares the embedded steps with those that a database has.
+pub(crate) fn schema_state<DB: Backend>(
+    steps: &EmbeddedMigrations,
+    applied: Vec<AppliedStep>,
+) -> Result<SchemaState, Failure> {
     let steps = MigrationSource::<DB>::migrations(steps).map_err(|error| step_failure(&*error))?;
-    let mut versions: Vec<String> = steps
+    let mut known: Vec<String> = steps
         .iter()
         .map(|step| step.name().version().to_string())
         .collect();
-    versions.sort_unstable();
-    Ok(versions)
+    known.sort_unstable();
+    let applied = applied.into_iter().map(|step| step.version).collect();
+    Ok(compare(&known, applied))
 }
 
-/// Compares the steps that this program knows with those that a database has.
-pub(crate) fn compare(known: &[String], mut applied: Vec<String>) -> SchemaState {
-    applied.sort_unstable();
-    let unknown: Vec<String> = applied
-        .iter()
-        .filter(|version| !known.contains(version))
-        .cloned()
-        .collect();
-    if !unknown.is_empty() {
-        return SchemaState::Newer { unknown };
-    }
+fn compare(known: &[String], mut applied: Vec<String>) -> SchemaState {
     let pending: Vec<String> = known
         .iter()
         .filter(|version| !applied.contains(version))
         .cloned()
         .collect();
-    if pending.is_empty() {
+    applied.retain(|version| !known.contains(version));
+    applied.sort_unstable();
+    if !applied.is_empty() {
+        SchemaState::Newer { unknown: applied }
+    } else if pending.is_empty() {
         SchemaState::Current
     } else {
         SchemaState::Older { pending }
     }
 }
 
-/// A failed step: the harness boxes its errors, so the text is all that is left of them.
-pub(crate) fn step_failure(error: &(dyn std::error::Error + Send + Sync)) -> Failure {
+/// Runs the steps that a database lacks, in the order of their versions.
+pub(crate) fn run_pending<DB: Backend>(
+    conn: &mut impl MigrationHarness<DB>,
+    steps: EmbeddedMigrations,
+) -> Result<(), Failure> {
+    // The harness boxes its errors, so their text is all that is left of them.
+    conn.run_pending_migrations(steps)
+        .map_err(|error| step_failure(&*error))?;
+    Ok(())
+}
+
+fn step_failure(error: &(dyn std::error::Error + Send + Sync)) -> Failure {
     Failure::fault(format!("a migration failed: {error}"))
 }
 

@@ -4,13 +4,8 @@
 //! [`EscapedText`](crate::sql_types::EscapedText), and JSON that the program itself reads is
 //! [`JsonText`](crate::sql_types::JsonText).
 
-#![expect(
-    clippy::wildcard_imports,
-    reason = "a table names its columns' types without a path"
-)]
-
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, Bool, EscapedText, Text};
 
     organizations (id) {
         id -> Text,
@@ -24,7 +19,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{EscapedText, Nullable, Text};
 
     users (organization_id, email_key) {
         organization_id -> Text,
@@ -36,7 +31,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, EscapedText, Nullable, Text};
 
     api_keys (organization_id, id) {
         organization_id -> Text,
@@ -51,7 +46,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, Bool, EscapedText, JsonText, Nullable, Text};
 
     webhook_endpoints (organization_id, id) {
         organization_id -> Text,
@@ -68,7 +63,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, Bool, Double, EscapedText, Nullable, Text};
 
     bidder_accounts (organization_id, id) {
         organization_id -> Text,
@@ -83,7 +78,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, EscapedText, JsonText, Nullable, Text};
 
     campaigns (organization_id, id) {
         organization_id -> Text,
@@ -105,7 +100,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{EscapedText, JsonText, Text};
 
     filters (organization_id, id) {
         organization_id -> Text,
@@ -134,7 +129,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, EscapedText, Nullable};
 
     feed_position (id) {
         id -> BigInt,
@@ -171,7 +166,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, EscapedText, JsonText, Nullable, Text};
 
     leads (organization_id, id) {
         organization_id -> Text,
@@ -189,7 +184,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, JsonText, Text};
 
     lead_attachments (organization_id, lead_id, position) {
         organization_id -> Text,
@@ -201,7 +196,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, Bool, EscapedText, JsonText, Nullable, Text};
 
     bids (organization_id, id) {
         organization_id -> Text,
@@ -273,7 +268,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::*;
+    use crate::sql_types::{BigInt, Bool, EscapedText, JsonText, Nullable, Text};
 
     activities (organization_id, id) {
         organization_id -> Text,

@@ -14,7 +14,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::database::OpenError;
+use crate::backend::OpenError;
 
 /// One address; a host name may have several.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);

@@ -13,7 +13,7 @@ use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfi
 use diesel_async::{AnsiTransactionManager, AsyncPgConnection, TransactionManager};
 use futures::FutureExt as _;
 
-use crate::database::{Administration, OpenError};
+use crate::backend::{Backend, OpenError};
 use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
@@ -255,7 +255,7 @@ async fn survive_cancellation<T: Send + 'static>(
 }
 
 #[async_trait]
-impl Administration for Store {
+impl Backend for Store {
     async fn schema_state(&self) -> Result<SchemaState, StoreError> {
         self.read(async |conn: &mut Conn| migrate::schema_state(conn).await)
             .await

@@ -1,64 +1,38 @@
-//! SQLite's migrations, in one transaction that keeps every other process out.
+//! SQLite's migrations, in one transaction that locks out every other process.
 
 use std::path::Path;
 
-use diesel::migration::MigrationSource;
-use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::Sqlite;
-use diesel::{QueryableByName, RunQueryDsl as _, SqliteConnection};
-use diesel_migrations::{EmbeddedMigrations, MigrationHarness as _, embed_migrations};
+use diesel::{RunQueryDsl as _, SqliteConnection, sql_query};
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use super::connection::{Purpose, open};
 use crate::failure::Failure;
-use crate::migrations::{MigrateError, SchemaState, compare, known_versions, step_failure};
+use crate::migrations::{
+    self, APPLIED_STEPS, AppliedStep, MigrateError, SchemaState, StepTables, run_pending,
+};
 
 const STEPS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 
 /// Compares the database with the steps of this program; changes nothing.
 pub(super) fn schema_state(conn: &mut SqliteConnection) -> Result<SchemaState, Failure> {
-    #[derive(QueryableByName)]
-    struct Found {
-        #[diesel(sql_type = BigInt)]
-        tables: i64,
-    }
-    #[derive(QueryableByName)]
-    struct Applied {
-        #[diesel(sql_type = Text)]
-        version: String,
-    }
-    let known = known_versions::<Sqlite>(&STEPS)?;
-    let found: Found = diesel::sql_query(
-        "SELECT count(*) AS tables FROM sqlite_master WHERE name = '__diesel_schema_migrations'",
-    )
-    .get_result(conn)?;
-    if found.tables == 0 {
-        return Ok(SchemaState::Older { pending: known });
-    }
-    let applied: Vec<Applied> =
-        diesel::sql_query("SELECT version FROM __diesel_schema_migrations").load(conn)?;
-    Ok(compare(
-        &known,
-        applied.into_iter().map(|row| row.version).collect(),
-    ))
+    let found: StepTables =
+        sql_query("SELECT count(*) AS count FROM sqlite_master WHERE name = '__diesel_schema_migrations'")
+            .get_result(conn)?;
+    let applied: Vec<AppliedStep> = match found.count {
+        0 => Vec::new(),
+        _ => sql_query(APPLIED_STEPS).load(conn)?,
+    };
+    migrations::schema_state::<Sqlite>(&STEPS, applied)
 }
 
-/// Runs what is pending, all or nothing, and returns the versions of the steps that ran.
+/// Runs the pending steps, all or none, and returns their versions.
 pub(super) fn migrate(path: &Path) -> Result<Vec<String>, MigrateError> {
     let mut conn = open(path, Purpose::Writing)?;
     conn.exclusive_transaction(|conn| {
-        let pending = match schema_state(conn)? {
-            SchemaState::Current => return Ok(Vec::new()),
-            SchemaState::Newer { unknown } => return Err(MigrateError::Newer { unknown }),
-            SchemaState::Older { pending } => pending,
-        };
-        // Makes the table of steps, on a new database.
-        let applied = conn.applied_migrations().map_err(|error| step_failure(&*error))?;
-        let mut steps =
-            MigrationSource::<Sqlite>::migrations(&STEPS).map_err(|error| step_failure(&*error))?;
-        steps.retain(|step| !applied.contains(&step.name().version()));
-        steps.sort_unstable_by(|a, b| a.name().version().cmp(&b.name().version()));
-        for step in &steps {
-            conn.run_migration(step).map_err(|error| step_failure(&*error))?;
+        let pending = schema_state(conn)?.pending()?;
+        if !pending.is_empty() {
+            run_pending(conn, STEPS)?;
         }
         Ok(pending)
     })

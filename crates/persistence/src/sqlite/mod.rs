@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use bidloop_domain::port::StoreError;
 
-use crate::database::{Administration, OpenError};
+use crate::backend::{Backend, OpenError};
 use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
@@ -137,7 +137,7 @@ impl Store {
 }
 
 #[async_trait]
-impl Administration for Store {
+impl Backend for Store {
     async fn schema_state(&self) -> Result<SchemaState, StoreError> {
         // The inner result is the work's own; the outer one, that it ran.
         self.read(async |conn: &mut Conn| {

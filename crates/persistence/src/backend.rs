@@ -1,0 +1,46 @@
+//! What a database offers to [`Database`](crate::Database), and why one cannot be opened.
+
+use async_trait::async_trait;
+use bidloop_domain::port::{
+    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
+    ProvisioningStore, StoreError, SubmissionStore,
+};
+
+use crate::migrations::{MigrateError, SchemaState};
+
+/// Why a database cannot be opened at all. No message holds the URL, which may hold a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The URL names no database that there is an adapter for.
+    #[error("the database's URL begins with neither sqlite:// nor postgres://")]
+    UnknownScheme,
+    /// The URL cannot be used.
+    #[error("the database's URL cannot be used: {0}")]
+    InvalidUrl(String),
+    /// The folder for the file cannot be made.
+    #[error("the database's folder cannot be made: {0}")]
+    Folder(String),
+    /// The threads that serve the file cannot be started.
+    #[error("the database's threads cannot be started: {0}")]
+    Threads(String),
+}
+
+/// A database with every store of the domain on it.
+#[async_trait]
+pub(crate) trait Backend:
+    ActivityStore
+    + ApiKeyStore
+    + AutomaticBidStore
+    + DeliveryStore
+    + JobStore
+    + LeadStore
+    + MatchStore
+    + ProvisioningStore
+    + SubmissionStore
+{
+    /// Compares the database with the steps of this program; changes nothing.
+    async fn schema_state(&self) -> Result<SchemaState, StoreError>;
+
+    /// Runs the pending steps and returns their versions.
+    async fn migrate(&self) -> Result<Vec<String>, MigrateError>;
+}
