@@ -11,6 +11,7 @@ mod system;
 mod telemetry;
 mod toml_text;
 mod trust_roots;
+mod work_notifiers;
 mod workers;
 
 use std::process::ExitCode;

@@ -24,7 +24,7 @@ use crate::metrics::Metrics;
 use crate::password_hasher::Argon2PasswordHasher;
 use crate::settings::Settings;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::workers::Wakes;
+use crate::work_notifiers::WorkNotifiers;
 
 /// The database, port by port.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ impl Stores {
 pub(crate) struct Service {
     pub(crate) stores: Stores,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) wakes: Arc<Wakes>,
+    pub(crate) notifiers: Arc<WorkNotifiers>,
     pub(crate) authenticate: Arc<Authenticate>,
     pub(crate) list_leads: Arc<ListLeads>,
     pub(crate) locate_lead: Arc<LocateLead>,
@@ -88,8 +88,8 @@ impl Service {
         let stores = Stores::of(database);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-        let wakes = Arc::new(Wakes::default());
-        let signal: Arc<dyn WorkSignal> = Arc::clone(&wakes) as Arc<dyn WorkSignal>;
+        let notifiers = Arc::new(WorkNotifiers::default());
+        let signal: Arc<dyn WorkSignal> = Arc::clone(&notifiers) as Arc<dyn WorkSignal>;
         let writer: Arc<dyn ProposalWriter> = Arc::new(JinjaProposalWriter::new());
         let blobs = open_blobs(settings).await?;
         let market_url = settings.marketplace_url();
@@ -171,14 +171,14 @@ impl Service {
             clock,
             act_within: settings.act_within,
             stores,
-            wakes,
+            notifiers,
         })
     }
 
     /// A reader of the feed and the pause between its passes; `None` without a marketplace.
     pub(crate) fn ingest_jobs(&self) -> Option<(IngestJobs, Duration)> {
         let (marketplace, poll_interval) = self.marketplace.as_ref()?;
-        let signal: Arc<dyn WorkSignal> = Arc::clone(&self.wakes) as Arc<dyn WorkSignal>;
+        let signal: Arc<dyn WorkSignal> = Arc::clone(&self.notifiers) as Arc<dyn WorkSignal>;
         let ingest = IngestJobs {
             marketplace: Arc::clone(marketplace),
             jobs: Arc::clone(&self.stores.jobs),
@@ -217,7 +217,7 @@ impl Operations {
                 passwords: Arc::new(Argon2PasswordHasher),
                 clock: Arc::clone(&clock),
                 ids: Arc::clone(&entropy),
-                signal: Arc::new(Wakes::default()),
+                signal: Arc::new(WorkNotifiers::default()),
             },
             manage_api_keys: ManageApiKeys {
                 keys: Arc::clone(&stores.api_keys),

@@ -18,7 +18,7 @@ use crate::service::{Service, Stores};
 use crate::settings::Settings;
 use crate::shutdown::StopSignals;
 use crate::system::SystemEntropy;
-use crate::workers::{Role, Workers};
+use crate::workers::{self, Role, Workers};
 
 /// How long requests and deliveries in flight may take to finish at a stop (contract section 1).
 const STOP_WITHIN: Duration = Duration::from_secs(15);
@@ -85,7 +85,7 @@ impl Listening {
     }
 
     fn work(self, roles: &BTreeSet<Role>) -> Running {
-        let workers = Workers::start(&self.service, roles);
+        let workers = workers::start(&self.service, roles);
         Running {
             service: self.service,
             server: self.server,

@@ -8,7 +8,7 @@ use bidloop_domain::use_case::AutomaticBidOutcome;
 use futures::StreamExt;
 use tracing::Instrument;
 
-use super::{Rest, Workers};
+use super::running::{Backoff, Workers};
 use crate::service::Service;
 
 /// Leads taken up at once.
@@ -19,16 +19,19 @@ const SIDE_BY_SIDE: usize = 8;
 const PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
-    let mut rest = Rest::new(&workers);
-    while !rest.stopped() {
+    let mut backoff = Backoff::new(&workers);
+    while !backoff.stopped() {
         match service.write_automatic_bids.claim(BATCH).await {
             Ok(intents) if intents.is_empty() => {
-                if !rest.idle(service.wakes.of(WorkKind::AutomaticBids), PAUSE).await {
+                if !backoff
+                    .idle(service.notifiers.of(WorkKind::AutomaticBids), PAUSE)
+                    .await
+                {
                     return;
                 }
             }
             Ok(intents) => {
-                rest.succeeded();
+                backoff.succeeded();
                 let service = &service;
                 futures::stream::iter(intents)
                     .for_each_concurrent(SIDE_BY_SIDE, |intent| async move {
@@ -48,7 +51,7 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
                     .await;
             }
             Err(error) => {
-                if !rest.after_failure("automatic bids", &error).await {
+                if !backoff.after_failure("automatic bids", &error).await {
                     return;
                 }
             }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Rest, Workers};
+use super::running::{Backoff, Workers};
 use crate::service::Service;
 
 /// How often other processes' filter changes are looked for.
@@ -21,17 +21,20 @@ const PAUSE: Duration = Duration::from_secs(1);
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
-    let mut rest = Rest::new(&workers);
-    while !rest.stopped() {
+    let mut backoff = Backoff::new(&workers);
+    while !backoff.stopped() {
         match pass(&service, &workers.stop).await {
-            Ok(true) => rest.succeeded(),
+            Ok(true) => backoff.succeeded(),
             Ok(false) => {
-                if !rest.idle(service.wakes.of(WorkKind::Backfills), PAUSE).await {
+                if !backoff
+                    .idle(service.notifiers.of(WorkKind::Backfills), PAUSE)
+                    .await
+                {
                     return;
                 }
             }
             Err(error) => {
-                if !rest.after_failure("backfill", &error).await {
+                if !backoff.after_failure("backfill", &error).await {
                     return;
                 }
             }

@@ -7,7 +7,7 @@ use bidloop_domain::port::{ClaimedDelivery, WorkKind};
 use bidloop_domain::use_case::SentDelivery;
 use tracing::Instrument;
 
-use super::{Rest, Workers};
+use super::running::{Backoff, Workers};
 use crate::service::Service;
 
 /// How often other processes' events are looked for.
@@ -18,9 +18,9 @@ const SWEEP: Duration = Duration::from_secs(1);
 const RECORD_FOR: Duration = Duration::from_secs(15);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
-    let mut rest = Rest::new(&workers);
+    let mut backoff = Backoff::new(&workers);
     let mut swept: Option<Instant> = None;
-    while !rest.stopped() {
+    while !backoff.stopped() {
         let pass = async {
             if swept.is_none_or(|at| at.elapsed() >= SWEEP) {
                 let interrupted = service.deliver_webhooks.interrupt_overdue().await?;
@@ -36,18 +36,21 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
         };
         match pass.await {
             Ok(claimed) if claimed.is_empty() => {
-                if !rest.idle(service.wakes.of(WorkKind::Deliveries), PAUSE).await {
+                if !backoff
+                    .idle(service.notifiers.of(WorkKind::Deliveries), PAUSE)
+                    .await
+                {
                     return;
                 }
             }
             Ok(claimed) => {
-                rest.succeeded();
+                backoff.succeeded();
                 for delivery in claimed {
                     workers.tasks.spawn(deliver(Arc::clone(&service), delivery));
                 }
             }
             Err(error) => {
-                if !rest.after_failure("dispatch", &error).await {
+                if !backoff.after_failure("dispatch", &error).await {
                     return;
                 }
             }
@@ -66,7 +69,7 @@ async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery) {
     async {
         let sent = service.deliver_webhooks.send(&delivery).await;
         // Room for another: the loop need not wait for its pause.
-        service.wakes.of(WorkKind::Deliveries).notify_one();
+        service.notifiers.of(WorkKind::Deliveries).notify_one();
         let outcome = sent.outcome.reason().unwrap_or("delivered");
         service
             .metrics

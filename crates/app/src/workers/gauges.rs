@@ -6,18 +6,18 @@ use std::time::Duration;
 use bidloop_domain::port::StoreError;
 use tokio::sync::Notify;
 
-use super::{Rest, Workers};
+use super::running::{Backoff, Workers};
 use crate::service::Service;
 
 const PAUSE: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     let never_woken = Notify::new();
-    let mut rest = Rest::new(&workers);
+    let mut backoff = Backoff::new(&workers);
     loop {
         let goes_on = match measure(&service).await {
-            Ok(()) => rest.idle(&never_woken, PAUSE).await,
-            Err(error) => rest.after_failure("gauges", &error).await,
+            Ok(()) => backoff.idle(&never_woken, PAUSE).await,
+            Err(error) => backoff.after_failure("gauges", &error).await,
         };
         if !goes_on {
             break;

@@ -8,7 +8,7 @@ use bidloop_domain::use_case::{LEASE, SubmissionOutcome, SubmitProposals};
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 
-use super::{Rest, Workers};
+use super::running::{Backoff, Workers};
 use crate::service::Service;
 
 /// Accounts whose bids are submitted side by side.
@@ -21,8 +21,8 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
         return;
     };
     let room = Arc::new(Semaphore::new(SIDE_BY_SIDE));
-    let mut rest = Rest::new(&workers);
-    while !rest.stopped() {
+    let mut backoff = Backoff::new(&workers);
+    while !backoff.stopped() {
         let free = u32::try_from(room.available_permits()).unwrap_or(0);
         let claimed = if free == 0 {
             Ok(Vec::new())
@@ -31,12 +31,15 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
         };
         match claimed {
             Ok(claimed) if claimed.is_empty() => {
-                if !rest.idle(service.wakes.of(WorkKind::Submissions), PAUSE).await {
+                if !backoff
+                    .idle(service.notifiers.of(WorkKind::Submissions), PAUSE)
+                    .await
+                {
                     return;
                 }
             }
             Ok(claimed) => {
-                rest.succeeded();
+                backoff.succeeded();
                 for bid in claimed {
                     let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
                         return;
@@ -46,12 +49,12 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
                         work(&service, &submit, &bid).await;
                         drop(permit);
                         // The account's next bid need not wait for the pause.
-                        service.wakes.of(WorkKind::Submissions).notify_one();
+                        service.notifiers.of(WorkKind::Submissions).notify_one();
                     });
                 }
             }
             Err(error) => {
-                if !rest.after_failure("submit", &error).await {
+                if !backoff.after_failure("submit", &error).await {
                     return;
                 }
             }

@@ -7,7 +7,7 @@ use bidloop_domain::use_case::{IngestJobs, IngestedPage};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::{Rest, Workers};
+use super::running::{Backoff, Workers};
 use crate::service::Service;
 
 /// Starts the loop on a thread of its own: it matches on the processor, for seconds at the start where there are a
@@ -18,11 +18,11 @@ pub(super) fn start(service: Arc<Service>, workers: &Workers) {
         return;
     };
     let running = workers.tasks.token();
-    let rest = Rest::new(workers);
+    let backoff = Backoff::new(workers);
     let runtime = Handle::current();
     let thread = std::thread::Builder::new().name("watch".to_owned());
     let spawned = thread.spawn(move || {
-        runtime.block_on(run(&service, ingest, poll_interval, rest));
+        runtime.block_on(run(&service, ingest, poll_interval, backoff));
         drop(running);
     });
     if let Err(error) = spawned {
@@ -30,28 +30,28 @@ pub(super) fn start(service: Arc<Service>, workers: &Workers) {
     }
 }
 
-async fn run(service: &Service, mut ingest: IngestJobs, poll_interval: Duration, mut rest: Rest) {
+async fn run(service: &Service, mut ingest: IngestJobs, poll_interval: Duration, mut backoff: Backoff) {
     let never_woken = Notify::new();
-    while !rest.stopped() {
+    while !backoff.stopped() {
         let page = if ingest.has_filters() {
             ingest.next_page().await
         } else {
             // Loading takes long enough that a stop does not wait for it. A page is recorded as a whole or not at all.
             tokio::select! {
-                () = rest.stop.cancelled() => return,
+                () = backoff.stop.cancelled() => return,
                 page = ingest.next_page() => page,
             }
         };
         match page {
             Ok(page) => {
-                tell(service, &page);
-                rest.succeeded();
-                if !page.has_more && !rest.idle(&never_woken, poll_interval).await {
+                report(service, &page);
+                backoff.succeeded();
+                if !page.has_more && !backoff.idle(&never_woken, poll_interval).await {
                     return;
                 }
             }
             Err(error) => {
-                if !rest.after_failure("watch", &error).await {
+                if !backoff.after_failure("watch", &error).await {
                     return;
                 }
             }
@@ -59,7 +59,7 @@ async fn run(service: &Service, mut ingest: IngestJobs, poll_interval: Duration,
     }
 }
 
-fn tell(service: &Service, page: &IngestedPage) {
+fn report(service: &Service, page: &IngestedPage) {
     let metrics = &service.metrics;
     let counts = page.counts;
     metrics.feed_entries("new", counts.new_jobs);

@@ -1,19 +1,19 @@
-//! Wake-ups within the process.
+//! Wakes the workers of this process. A wake-up is a hint: workers also poll.
 
 use bidloop_domain::port::{WorkKind, WorkSignal};
 use tokio::sync::Notify;
 
-/// One wake-up a kind of work.
+/// One notifier for each kind of work.
 #[derive(Debug, Default)]
-pub(crate) struct Wakes {
+pub(crate) struct WorkNotifiers {
     deliveries: Notify,
     submissions: Notify,
     automatic_bids: Notify,
     backfills: Notify,
 }
 
-impl Wakes {
-    /// What the loop for `kind` waits on.
+impl WorkNotifiers {
+    /// The notifier that the worker for `kind` waits on.
     pub(crate) fn of(&self, kind: WorkKind) -> &Notify {
         match kind {
             WorkKind::Deliveries => &self.deliveries,
@@ -24,7 +24,7 @@ impl Wakes {
     }
 }
 
-impl WorkSignal for Wakes {
+impl WorkSignal for WorkNotifiers {
     fn wake(&self, kind: WorkKind) {
         self.of(kind).notify_one();
     }
