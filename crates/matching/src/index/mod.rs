@@ -101,6 +101,7 @@ pub struct FilterIndex<K> {
     slots: HashTable<u32>,
     hasher: DefaultHashBuilder,
     clauses: RequiredClauses,
+    record: Vec<u32>,
 }
 
 /// Memory that matching uses again for the next job. Each thread that matches has one.
@@ -150,6 +151,7 @@ impl<K> FilterIndex<K> {
             slots: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             clauses: RequiredClauses::default(),
+            record: Vec::new(),
         }
     }
 
@@ -261,6 +263,7 @@ impl<K> FilterIndex<K> {
             conditions,
             postings,
             clauses,
+            record,
             ..
         } = self;
         clauses.read(filter, dictionary, conditions)?;
@@ -270,11 +273,11 @@ impl<K> FilterIndex<K> {
             .iter()
             .filter_map(|number| conditions.bit(*number));
         let mut entry = Entry::new(slot, bits.fold(0, |bits, bit| bits | bit));
-        let record = record::write(clauses, conditions, &mut entry);
-        for token in record::anchors(&record) {
+        record::write(clauses, conditions, &mut entry, record)?;
+        for token in record::anchors(record) {
             postings.add(token, entry)?;
         }
-        Ok(record)
+        Ok(record.as_slice().into())
     }
 
     /// Removes the slot's oldest entries, which are those of this record, and gives up the record's conditions.

@@ -1,7 +1,7 @@
 //! What an entry leaves open of its filter, as a row of 32-bit words; and the verification of candidates by it.
 //!
 //! ```text
-//! record = count of anchors, anchors, count of conditions, conditions, { kind and count of tokens, tokens }
+//! record = counts of anchors and conditions, anchors, conditions, { kind and count of tokens, tokens }
 //! ```
 //!
 //! The anchors are the tokens under which the filter is listed: those of the clause that fewest jobs meet. A job that
@@ -12,14 +12,21 @@ use super::clauses::{RequiredClauses, Strength};
 use super::conditions::Conditions;
 use super::entry::Entry;
 use super::job_tokens::JobTokens;
-use super::token::Token;
+use super::token::{IndexFull, Token};
 use crate::PreparedJob;
 
 /// With a count: the job must not have the tokens.
 const FORBIDDEN: u32 = 1 << 31;
 
 /// Writes the clauses of a filter into its entry, as far as there is room, and the others into its record.
-pub(super) fn write(clauses: &RequiredClauses, conditions: &Conditions, entry: &mut Entry) -> Box<[u32]> {
+///
+/// `record` is memory for that, used again for the next filter.
+pub(super) fn write(
+    clauses: &RequiredClauses,
+    conditions: &Conditions,
+    entry: &mut Entry,
+    record: &mut Vec<u32>,
+) -> Result<(), IndexFull> {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "filters have some thousand words and values"
@@ -28,9 +35,10 @@ pub(super) fn write(clauses: &RequiredClauses, conditions: &Conditions, entry: &
     let mut anchors = clauses.rarest().to_vec();
     anchors.sort_unstable();
     anchors.dedup();
-    let mut record = vec![count(anchors.len())];
+    let short = |length: usize| u16::try_from(length).map(u32::from).map_err(|_| IndexFull);
+    record.clear();
+    record.push(short(anchors.len())? | short(clauses.conditions.len())? << 16);
     record.extend(anchors.iter().map(|token| token.0));
-    record.push(count(clauses.conditions.len()));
     record.extend(&clauses.conditions);
     let mut is_exact = clauses
         .conditions
@@ -60,22 +68,24 @@ pub(super) fn write(clauses: &RequiredClauses, conditions: &Conditions, entry: &
     if is_exact {
         entry.set_exact();
     }
-    record.into_boxed_slice()
+    Ok(())
 }
 
 /// The tokens under which the filter is listed.
 pub(super) fn anchors(record: &[u32]) -> impl Iterator<Item = Token> {
-    record[1..=record[0] as usize].iter().map(|token| Token(*token))
+    parts(record).0.iter().map(|token| Token(*token))
 }
 
 /// The numbers of the filter's conditions.
 pub(super) fn conditions(record: &[u32]) -> &[u32] {
-    after_anchors(record).0
+    parts(record).1
 }
 
-fn after_anchors(record: &[u32]) -> (&[u32], &[u32]) {
-    let rest = &record[1 + record[0] as usize..];
-    rest[1..].split_at(rest[0] as usize)
+/// Anchors, conditions, and clauses.
+fn parts(record: &[u32]) -> (&[u32], &[u32], &[u32]) {
+    let (anchors, rest) = record[1..].split_at((record[0] & 0xFFFF) as usize);
+    let (conditions, clauses) = rest.split_at((record[0] >> 16) as usize);
+    (anchors, conditions, clauses)
 }
 
 /// Whether a job that the entry lets pass matches the filter.
@@ -85,7 +95,7 @@ pub(super) fn matches(
     tokens: &JobTokens,
     conditions: &Conditions,
 ) -> bool {
-    let (numbers, mut clauses) = after_anchors(record);
+    let (_, numbers, mut clauses) = parts(record);
     while let [head, rest @ ..] = clauses {
         let (clause, rest) = rest.split_at((head & !FORBIDDEN) as usize);
         let has_any = clause.iter().any(|token| tokens.has(Token(*token)));
