@@ -64,7 +64,7 @@ const HOMES: [(&str, &[&str]); 10] = [
         ],
     ),
     ("minijinja", &["bidloop-templates"]),
-    ("multer", &["bidloop-http-api"]),
+    ("multer", &["bidloop-http-api", "bidloop-simulator"]),
     ("object_store", &["bidloop-attachments"]),
     ("tokio-postgres", &["bidloop-persistence"]),
 ];
