@@ -32,8 +32,8 @@ impl DatabaseSettings {
         }
     }
 
-    /// Refuses what [`Database::open`] would refuse of the settings themselves. Makes nothing and connects to nothing;
-    /// of files, only the roots that a URL names as `sslrootcert` are read.
+    /// Refuses settings that [`Database::open`] would refuse. Creates nothing, connects to nothing, and reads no file but
+    /// the one that a URL names as `sslrootcert`.
     pub fn check(&self) -> Result<(), OpenError> {
         match Address::of(&self.url)? {
             Address::Sqlite(path) => sqlite::Store::check(path),
@@ -42,7 +42,7 @@ impl DatabaseSettings {
     }
 }
 
-/// A URL by the adapter that it is for.
+/// A URL, by the adapter that serves it.
 enum Address<'a> {
     /// The path of a file.
     Sqlite(&'a str),

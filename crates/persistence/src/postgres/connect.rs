@@ -1,6 +1,6 @@
 //! Connections to PostgreSQL: what the URL says, TLS, and the settings of a session.
 //!
-//! It owns how one connection comes about; the pool and what runs on a connection are its parent's.
+//! It owns how one connection is made. The parent module owns the pool and what runs on a connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use crate::backend::OpenError;
 
 /// One address; a host name may have several.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Until a server that vanished without a word is noticed.
+/// How long until a server that vanished silently is noticed.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Every session has these, whatever the server's or the role's defaults are: a decision is made on rows that
-/// are locked or updated under READ COMMITTED, what is reported as done survives a power loss, and a statement
-/// or transaction that nobody waits for any more ends.
+/// The settings of every session, whatever the defaults of the server or the role are: decisions rely on rows that are
+/// locked or updated under READ COMMITTED, a reported commit survives a power loss, and a statement or transaction that
+/// nobody waits for ends.
 const SESSION: &str = "
     SET default_transaction_isolation = 'read committed';
     SET statement_timeout = '30s';
@@ -51,7 +51,7 @@ impl Connector {
     /// is verified: against the roots in `sslrootcert` (PEM) or, without it, Mozilla's. Without `sslmode` there
     /// is no TLS.
     pub(super) fn new(url: &str) -> Result<Self, OpenError> {
-        let TlsWish { url, mode, roots } = TlsWish::take_from(url)?;
+        let TlsParameters { url, mode, roots } = TlsParameters::take_from(url)?;
         let mut config: Config = url
             .parse()
             .map_err(|error: tokio_postgres::Error| invalid(&error))?;
@@ -93,17 +93,17 @@ impl Connector {
     }
 }
 
-/// What a URL says of TLS, taken out of it: the driver knows less of it than libpq does.
-struct TlsWish {
+/// The TLS parameters of a URL, taken out of it: the driver does not know all that libpq does.
+struct TlsParameters {
     url: String,
     mode: SslMode,
     roots: Option<String>,
 }
 
-impl TlsWish {
+impl TlsParameters {
     fn take_from(url: &str) -> Result<Self, OpenError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
-        let mut wish = Self {
+        let mut tls = Self {
             url: base.to_owned(),
             mode: SslMode::Disable,
             roots: None,
@@ -111,22 +111,22 @@ impl TlsWish {
         let mut rest = Vec::new();
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             match parameter.split_once('=') {
-                Some(("sslmode", "disable")) => wish.mode = SslMode::Disable,
-                Some(("sslmode", "prefer")) => wish.mode = SslMode::Prefer,
-                Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wish.mode = SslMode::Require,
+                Some(("sslmode", "disable")) => tls.mode = SslMode::Disable,
+                Some(("sslmode", "prefer")) => tls.mode = SslMode::Prefer,
+                Some(("sslmode", "require" | "verify-ca" | "verify-full")) => tls.mode = SslMode::Require,
                 Some(("sslmode", other)) => {
                     return Err(OpenError::InvalidUrl(format!(
                         "sslmode is {other:?}; it may be disable, prefer, require, verify-ca or verify-full"
                     )));
                 }
-                Some(("sslrootcert", path)) => wish.roots = Some(path.to_owned()),
+                Some(("sslrootcert", path)) => tls.roots = Some(path.to_owned()),
                 _ => rest.push(parameter),
             }
         }
         if !rest.is_empty() {
-            wish.url = format!("{base}?{}", rest.join("&"));
+            tls.url = format!("{base}?{}", rest.join("&"));
         }
-        Ok(wish)
+        Ok(tls)
     }
 }
 
@@ -177,22 +177,22 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    fn wish(url: &str) -> (String, SslMode, Option<String>) {
-        let TlsWish { url, mode, roots } = TlsWish::take_from(url).unwrap();
+    fn parameters(url: &str) -> (String, SslMode, Option<String>) {
+        let TlsParameters { url, mode, roots } = TlsParameters::take_from(url).unwrap();
         (url, mode, roots)
     }
 
     #[test]
     fn a_url_without_sslmode_asks_for_no_tls() {
         let url = "postgres://u:p@h/db?application_name=x";
-        assert_eq!(wish(url), (url.to_owned(), SslMode::Disable, None));
+        assert_eq!(parameters(url), (url.to_owned(), SslMode::Disable, None));
         assert!(Connector::new(url).unwrap().tls.is_none());
     }
 
     #[test]
     fn libpqs_tls_parameters_are_understood() {
         assert_eq!(
-            wish("postgres://h/db?sslmode=verify-full&sslrootcert=/ca.pem&host=/run"),
+            parameters("postgres://h/db?sslmode=verify-full&sslrootcert=/ca.pem&host=/run"),
             (
                 "postgres://h/db?host=/run".to_owned(),
                 SslMode::Require,
@@ -205,7 +205,7 @@ mod tests {
                 .tls
                 .is_some()
         );
-        assert!(TlsWish::take_from("postgres://h/db?sslmode=maybe").is_err());
+        assert!(TlsParameters::take_from("postgres://h/db?sslmode=maybe").is_err());
     }
 
     #[test]

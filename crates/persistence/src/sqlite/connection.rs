@@ -10,13 +10,13 @@ use futures::future::{BoxFuture, ready};
 
 use crate::failure::Failure;
 
-/// The connection that the mounted queries speak to.
+/// The connection that the mounted queries use.
 ///
-/// It belongs to a thread of its own and runs each statement on the spot: its futures are ready when they are
-/// made. That costs one hop to the thread a piece of work, where the wrapper's default costs one a statement.
+/// It belongs to a thread and runs each statement at once, so its futures are ready when they are made. A piece of work
+/// costs one hand-over to the thread; with the wrapper's default each statement would.
 pub(crate) type Conn = SyncConnectionWrapper<SqliteConnection, OnThisThread>;
 
-/// Runs a statement at once, on the thread that asks for it.
+/// Runs a statement at once, on the calling thread.
 pub(crate) struct OnThisThread;
 
 impl SpawnBlocking for OnThisThread {
@@ -75,7 +75,7 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<SqliteConnection, Fa
     Ok(conn)
 }
 
-/// What the writing thread's connection has beside [`SETTINGS`].
+/// The further settings of the writing thread's connection.
 ///
 /// - A page of jobs touches some thousand pages of the file: ends of campaigns' lists, and places all over the indexes
 ///   of matches and leads. In the default 2 MB they displace each other, and those that are changed are written to the
@@ -100,7 +100,7 @@ pub(super) fn open_for_writer(path: &Path) -> Result<SqliteConnection, Failure> 
     Ok(conn)
 }
 
-/// The connection as the queries want it.
+/// The connection as the queries need it.
 pub(super) fn wrap(conn: SqliteConnection) -> Conn {
     Conn::with_runtime(conn, OnThisThread)
 }

@@ -1,21 +1,21 @@
-//! The length of the write-ahead log, which readers that overlap would let grow without end.
+//! Limits the length of the write-ahead log, which would grow without end while readers overlap.
 //!
-//! What is committed is copied from the log into the file as it goes, but the log is begun anew only by a transaction
-//! that finds nobody reading from it. Under steady reading and writing that may never be; the file fills the disk, and
-//! every read looks through more of the log. Beyond a limit, the writing thread makes the moment.
+//! SQLite copies committed pages from the log into the file all the time, but starts the log again only in a transaction
+//! during which nobody reads from it. Under steady load that may never happen: the log fills the disk and slows every
+//! read. Beyond a limit, the writing thread forces it.
 
 use std::path::{Path, PathBuf};
 
 use super::connection::Conn;
 use super::writer::execute;
 
-/// A log up to this length is left to itself. The file keeps at most as much when it is begun anew
+/// A log up to this length is left alone. The file keeps at most this much when the log starts again
 /// (`journal_size_limit`).
 const LIMIT: u64 = 64 << 20;
-/// If somebody reads from the log at that moment, it is tried again when the log has grown by this.
+/// If a reader prevents it, the next attempt is made when the log has grown by this much.
 const STEP: u64 = 8 << 20;
 
-/// Looks after the log of one database file.
+/// Watches the log of one database file.
 #[derive(Debug)]
 pub(super) struct LogLimit {
     database: PathBuf,
@@ -36,8 +36,8 @@ impl LogLimit {
 
     /// Between two transactions: empties a log that is too long.
     ///
-    /// Whoever begins to read after everything is copied reads the file alone. So only those are in the way who have
-    /// begun before, and they are waited for as briefly as for a lock.
+    /// A read that starts after everything is copied reads the file alone. So only earlier reads are in the way; the wait
+    /// for them is as short as for a lock.
     pub(super) fn enforce(&mut self, conn: &mut Conn) {
         if self.length() <= self.bound {
             return;

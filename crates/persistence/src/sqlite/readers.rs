@@ -1,4 +1,4 @@
-//! The threads that read, each with a connection of its own; they do not wait for the writer.
+//! The threads that read, each on a connection of its own. They do not wait for the writer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::writer::AWAITED_SOMETHING;
 use crate::failure::Failure;
 use crate::work::Work;
 
-/// Reads that may wait; more are refused, for they would wait too long.
+/// How many reads may wait. More are refused, because they would wait too long.
 const QUEUE: usize = 4096;
 
 type Job = Box<dyn FnOnce(&mut Reader) + Send>;
@@ -29,7 +29,7 @@ pub(super) enum Isolation {
     Snapshot,
 }
 
-/// The reading threads' front.
+/// A handle to the reading threads.
 #[derive(Clone)]
 pub(super) struct Readers {
     queue: SyncSender<Job>,
@@ -87,7 +87,7 @@ struct Reader {
 impl Reader {
     fn serve(&mut self, jobs: &Mutex<Receiver<Job>>) {
         loop {
-            // Only the thread that waits holds the lock; it lets go before it runs what it got.
+            // Only the thread that waits holds the lock. It releases the lock before it runs the job.
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(job) = job else { return };
             if catch_unwind(AssertUnwindSafe(|| job(self))).is_err() {

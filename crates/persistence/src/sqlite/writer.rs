@@ -1,8 +1,8 @@
-//! The one thread that writes: it commits commands that wait together in one transaction.
+//! The one thread that writes. It commits commands that wait at the same time in one transaction.
 //!
-//! A commit waits for the disk, some hundred times longer than a command's statements take. So whatever arrives
-//! while the disk or another command is busy joins the next commit: each command in a savepoint of its own, one
-//! commit for all, answers only after it. A command that fails is undone alone; a commit that fails fails all.
+//! A commit waits for the disk, some hundred times longer than a command's statements take. So commands that arrive
+//! while the disk or another command is busy join the next commit, each in a savepoint of its own. They are answered
+//! after the commit. A command that fails is undone alone; a commit that fails fails all its commands.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -20,16 +20,16 @@ use super::log_limit::LogLimit;
 use crate::failure::Failure;
 use crate::work::Work;
 
-/// Commands that may wait; more are refused, for they would wait too long.
+/// How many commands may wait. More are refused, because they would wait too long.
 const QUEUE: usize = 4096;
 /// No further command joins a transaction that has been open this long: other processes want to write too.
 const OPEN_FOR: Duration = Duration::from_millis(10);
-/// For how long another process's transactions are waited for.
+/// How long to wait for other processes' transactions.
 const LOCK_PATIENCE: Duration = Duration::from_secs(15);
-/// How long the thread sleeps before it asks for the write lock again: others hold it for milliseconds.
+/// The pause between two attempts to take the write lock, which others hold for milliseconds.
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
-/// The writing thread's front.
+/// A handle to the writing thread.
 #[derive(Clone)]
 pub(super) struct Writer {
     queue: SyncSender<Box<dyn Command>>,
@@ -78,7 +78,7 @@ impl Writer {
 
 /// Work of any type on its way through the thread.
 trait Command: Send {
-    /// Runs the work and keeps its result; tells whether it succeeded.
+    /// Runs the work and keeps its result. Returns whether it succeeded.
     fn run(&mut self, conn: &mut Conn) -> bool;
 
     /// Answers the caller: with the work's own result, or with `group_failure` if it was not committed.
@@ -120,7 +120,7 @@ where
     }
 }
 
-/// Statements are done when they are asked for, so work that is not ready at once waits for something else.
+/// A statement is done when it returns, so work that is not ready at once waits for something else.
 pub(super) const AWAITED_SOMETHING: &str = "work on a connection awaited something other than a statement";
 
 struct WriterThread {
@@ -136,7 +136,7 @@ impl WriterThread {
             let committed = self.commit_together(&mut group, commands);
             let failure = committed.err().map(StoreError::from);
             if failure.is_some() {
-                // Whatever state it is in, a new one is in none; closing it rolls back.
+                // Its state is unknown. Closing it rolls back.
                 self.conn = None;
             }
             for command in group {
@@ -178,7 +178,7 @@ impl WriterThread {
     }
 }
 
-/// Takes the write lock. Other processes of the program write too, so it may be taken.
+/// Takes the write lock, or waits for it: other processes of the program write too.
 fn begin(conn: &mut Conn) -> Result<(), Failure> {
     let asked = Instant::now();
     loop {
