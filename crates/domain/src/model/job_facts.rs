@@ -97,13 +97,13 @@ mod tests {
 
     #[test]
     fn days_of_membership_are_whole_ones_until_the_posting() {
-        let posted_at = Timestamp::from_millis(1_790_000_000_000); // 2026-09-21T13:33:20Z
+        let posted_at = Timestamp::from_millis(1_790_000_000_000); // 2026-09-21T14:13:20Z
         for (since, days) in [
             ("2026-09-20", Some(1.0)),
-            ("2026-09-20T13:33:20Z", Some(1.0)),
-            ("2026-09-20T13:33:21Z", Some(0.0)),
-            ("2026-09-20T13:33:20.000+00:00", Some(1.0)),
-            ("2026-09-20T15:33:21+02:00", Some(0.0)),
+            ("2026-09-20T14:13:20Z", Some(1.0)),
+            ("2026-09-20T14:13:21Z", Some(0.0)),
+            ("2026-09-20T14:13:20.000+00:00", Some(1.0)),
+            ("2026-09-20T16:13:21+02:00", Some(0.0)),
             ("2025-09-21T00:00:00Z", Some(365.0)),
             ("2030-01-01", Some(0.0)),
             ("yesterday", None),
