@@ -59,6 +59,11 @@
 //! - [`JobSignature`]: 129 bytes a stored job that dismiss most jobs without reading them, for backfills.
 //! - [`json`]: the reader that reports every fault of a document at once.
 
+/// The example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod condition;
 mod conditions;
 mod evaluate;
