@@ -72,7 +72,7 @@ pub enum Null {
 /// use bidloop_matching::json::{Faults, Fields, Null, Path, flag, text};
 /// use serde_json::json;
 ///
-/// let document = json!({"name": "Rust", "client": {"verified": "yes"}, "nmae": 1});
+/// let document = json!({"name": "Rust", "client": {"verified": "yes"}, "nam": 1});
 /// let mut faults = Faults::new();
 /// let read = Fields::read(&document, Path::Document, &mut faults, |fields| {
 ///     let name = fields.required("name", text);
@@ -83,7 +83,7 @@ pub enum Null {
 /// let messages: Vec<String> = faults.into_errors().iter().map(ToString::to_string).collect();
 /// assert_eq!(messages, [
 ///     "client.verified: must be true or false, not a string",
-///     "nmae: unknown field; did you mean `name`?",
+///     "nam: unknown field; did you mean `name`?",
 /// ]);
 /// ```
 #[derive(Debug)]
