@@ -2,120 +2,56 @@
 //! `SubmitBidRequest`; decision A2).
 
 use bidloop_domain::bidding::QuestionAnswerPair;
-use bidloop_domain::model::{BidRequest, BiddingConfig, CoverLetter, ShapeFault, read_json};
+use bidloop_domain::matching::json::{Fields, Null, flag, text};
+use bidloop_domain::model::{BidRequest, BiddingConfig, CoverLetter};
 use bidloop_domain::use_case::LeadError;
 use serde_json::Value;
-use validator::{Validate, ValidationError};
 
-use crate::fault_list::{FaultList, Members};
+use crate::request_json::{read_object, storable_text};
 
 const PAIRS: &str = "questionAnswerPairs";
-
-/// The request as far as it could be read; what is missing or of the wrong type has been told already.
-#[derive(Debug, Default, Validate)]
-struct SubmitBidRequest {
-    #[validate(custom(function = "not_blank"), custom(function = "storable"))]
-    cover_letter: Option<String>,
-    #[validate(nested)]
-    question_answer_pairs: Vec<Pair>,
-    dry_run: bool,
-    bidding_config: BiddingConfig,
-}
-
-/// Questions are not looked at here: one that is not the lead's has a code of its own.
-#[derive(Debug, Default, Validate)]
-struct Pair {
-    question: Option<String>,
-    #[validate(custom(function = "storable"))]
-    answer: Option<String>,
-}
-
-fn not_blank(text: &str) -> Result<(), ValidationError> {
-    if text.trim().is_empty() {
-        return Err(ValidationError::new("blank").with_message("must not be blank".into()));
-    }
-    Ok(())
-}
-
-/// Databases do not store NUL in texts.
-pub(crate) fn storable(text: &str) -> Result<(), ValidationError> {
-    if text.contains('\0') {
-        return Err(ValidationError::new("nul").with_message("must not contain the NUL character".into()));
-    }
-    Ok(())
-}
+const CONFIG: &str = "biddingConfig";
 
 /// Reads a bid's body.
 pub(crate) fn parse(bytes: &[u8]) -> Result<BidRequest, LeadError> {
-    let value = read_json(bytes).map_err(LeadError::Malformed)?;
-    let mut faults = FaultList::default();
-    let request = read(value, &mut faults);
-    if let Err(errors) = request.validate() {
-        faults.extend_validated(&errors, &[]);
-    }
-    if !faults.is_empty() {
-        return Err(LeadError::Malformed(faults.into_faults()));
-    }
-    well_formed(request)
-        .ok_or_else(|| LeadError::Malformed(vec![ShapeFault::new::<&str>(&[], "is not a bid request")]))
-}
-
-fn read(value: Value, faults: &mut FaultList) -> SubmitBidRequest {
-    let mut request = SubmitBidRequest::default();
-    let mut pairs = None;
-    let mut config = None;
-    if let Some(mut members) = Members::of(value, &[], faults) {
-        request.cover_letter = members.required_string("coverLetter");
-        pairs = members.require(PAIRS);
-        request.dry_run = members.optional_boolean("dryRun").unwrap_or_default();
-        config = members.take("biddingConfig");
-        members.refuse_others();
-    }
-    match pairs {
-        Some(Value::Array(items)) => request.question_answer_pairs = read_pairs(items, faults),
-        Some(_) => faults.add(&[PAIRS], "must be an array"),
-        None => {}
-    }
-    if let Some(config) = config {
-        match BiddingConfig::from_value(&config, &["biddingConfig"]) {
-            Ok(config) => request.bidding_config = config,
-            Err(found) => faults.extend(found),
+    read_object(bytes, |fields| {
+        let cover_letter = fields.required("coverLetter", cover_letter);
+        let pairs = fields.objects(PAIRS, pair);
+        if !pairs.mentioned {
+            fields.fault(PAIRS, "is required");
         }
-    }
-    request
-}
-
-fn read_pairs(items: Vec<Value>, faults: &mut FaultList) -> Vec<Pair> {
-    let mut pairs = Vec::with_capacity(items.len());
-    for (index, item) in items.into_iter().enumerate() {
-        if faults.is_full() {
-            break;
-        }
-        let path = [PAIRS.to_owned(), index.to_string()];
-        let mut pair = Pair::default();
-        if let Some(mut members) = Members::of(item, &path, faults) {
-            pair.question = members.required_string("question");
-            pair.answer = members.required_string("answer");
-            members.refuse_others();
-        }
-        pairs.push(pair);
-    }
-    pairs
-}
-
-/// The domain's request; `None` only for what has faults.
-fn well_formed(request: SubmitBidRequest) -> Option<BidRequest> {
-    let pairs = request.question_answer_pairs.into_iter().map(|pair| {
-        Some(QuestionAnswerPair {
-            question: pair.question?,
-            answer: pair.answer?,
+        let dry_run = fields.field("dryRun", Null::Refused, flag).given();
+        let bidding_config = bidding_config(fields);
+        Some(BidRequest {
+            cover_letter: cover_letter?,
+            question_answer_pairs: pairs.entries.into_iter().collect::<Option<_>>()?,
+            dry_run: dry_run.unwrap_or_default(),
+            bidding_config,
         })
-    });
-    Some(BidRequest {
-        cover_letter: CoverLetter::parse(request.cover_letter?)?,
-        question_answer_pairs: pairs.collect::<Option<_>>()?,
-        dry_run: request.dry_run,
-        bidding_config: request.bidding_config,
+    })
+}
+
+fn cover_letter(value: &Value) -> Result<CoverLetter, String> {
+    CoverLetter::parse(storable_text(value)?).ok_or_else(|| "must not be blank".to_owned())
+}
+
+/// The rules on questions have a code of their own, so any text passes here.
+fn pair(fields: &mut Fields<'_, '_>) -> Option<QuestionAnswerPair> {
+    let question = fields.required("question", text);
+    let answer = fields.required("answer", storable_text);
+    Some(QuestionAnswerPair {
+        question: question?,
+        answer: answer?,
+    })
+}
+
+fn bidding_config(fields: &mut Fields<'_, '_>) -> BiddingConfig {
+    let Some(value) = fields.raw(CONFIG) else {
+        return BiddingConfig::default();
+    };
+    BiddingConfig::from_value(value, &[CONFIG]).unwrap_or_else(|faults| {
+        fields.faults().extend(faults);
+        BiddingConfig::default()
     })
 }
 
@@ -141,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_at_once_with_its_path() {
+    fn every_fault_is_reported_at_once_with_its_path() {
         let body = json!({
             "coverLetter": 7,
             "questionAnswerPairs": [{"question": "q", "answer": "a"}, {"question": null, "extra": 1}, "x"],
@@ -153,14 +89,14 @@ mod tests {
             faults(&body),
             [
                 "coverLetter",
-                "dryRun",
-                "surprise",
                 "questionAnswerPairs.1.question",
                 "questionAnswerPairs.1.answer",
                 "questionAnswerPairs.1.extra",
                 "questionAnswerPairs.2",
+                "dryRun",
                 "biddingConfig.nope",
                 "biddingConfig.minBoost",
+                "surprise",
             ]
         );
     }
@@ -177,7 +113,7 @@ mod tests {
         });
         assert_eq!(
             faults(&body),
-            ["coverLetter", "dryRun", "questionAnswerPairs", "biddingConfig"]
+            ["coverLetter", "questionAnswerPairs", "dryRun", "biddingConfig"]
         );
     }
 

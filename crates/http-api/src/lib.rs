@@ -16,7 +16,7 @@ mod api;
 mod bearer;
 mod bid_body;
 mod errors;
-mod fault_list;
+
 mod multipart;
 mod observation;
 mod openapi;
@@ -25,6 +25,7 @@ mod operation;
 mod ports;
 mod reject_body;
 mod request_body;
+mod request_json;
 mod routes;
 mod server;
 mod unread_body;

@@ -1,46 +1,33 @@
 //! The optional body of a rejection (specification, `RejectLeadRequest`).
 
-use bidloop_domain::model::read_json;
-use bidloop_domain::use_case::LeadError;
-use validator::Validate;
+use bidloop_domain::matching::json::Null;
+use bidloop_domain::use_case::{LeadError, MAX_REASON_CHARS};
+use serde_json::Value;
+use validator::ValidateLength;
 
-use crate::bid_body::storable;
-use crate::fault_list::{FaultList, Members};
+use crate::request_json::{read_object, storable_text};
 
-#[derive(Debug, Default, Validate)]
-struct RejectLeadRequest {
-    #[validate(
-        length(max = 500, message = "must be at most 500 characters long"),
-        custom(function = "storable")
-    )]
-    reason: Option<String>,
-}
-
-/// Reads a rejection's reason; no body at all is none.
+/// Reads a rejection's reason. The body may be missing.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<String>, LeadError> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let value = read_json(bytes).map_err(LeadError::Malformed)?;
-    let mut faults = FaultList::default();
-    let mut request = RejectLeadRequest::default();
-    if let Some(mut members) = Members::of(value, &[], &mut faults) {
-        request.reason = members.optional_string("reason");
-        members.refuse_others();
-    }
-    if let Err(errors) = request.validate() {
-        faults.extend_validated(&errors, &[]);
-    }
-    if faults.is_empty() {
-        Ok(request.reason)
+    read_object(bytes, |fields| {
+        Some(fields.field("reason", Null::Refused, reason).given())
+    })
+}
+
+fn reason(value: &Value) -> Result<String, String> {
+    let reason = storable_text(value)?;
+    if reason.validate_length(None, Some(MAX_REASON_CHARS as u64), None) {
+        Ok(reason)
     } else {
-        Err(LeadError::Malformed(faults.into_faults()))
+        Err(format!("must be at most {MAX_REASON_CHARS} characters long"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bidloop_domain::use_case::MAX_REASON_CHARS;
     use serde_json::json;
 
     use super::*;

@@ -1,0 +1,48 @@
+//! Reads the JSON object of a request body: strictly, with all faults at once (decision A2).
+
+use bidloop_domain::matching::json::{Faults, Fields, Path, text};
+use bidloop_domain::model::read_json;
+use bidloop_domain::use_case::LeadError;
+use serde_json::Value;
+use validator::ValidateContains;
+
+/// The most faults in one answer, so that an answer is not many times the size of its request.
+const MOST_FAULTS: usize = 50;
+
+/// Reads the object with `read`, which returns `None` only for an object with faults.
+pub(crate) fn read_object<T>(
+    bytes: &[u8],
+    read: impl FnOnce(&mut Fields<'_, '_>) -> Option<T>,
+) -> Result<T, LeadError> {
+    let value = read_json(bytes).map_err(LeadError::Malformed)?;
+    let mut faults = Faults::with_limit(MOST_FAULTS);
+    let object = Fields::read(&value, Path::Document, &mut faults, read).flatten();
+    match object {
+        Some(object) if faults.is_empty() => Ok(object),
+        _ => Err(LeadError::Malformed(faults.into_errors())),
+    }
+}
+
+/// Parses a string that a database can store: without NUL.
+pub(crate) fn storable_text(value: &Value) -> Result<String, String> {
+    let text = text(value)?;
+    if text.validate_contains("\0") {
+        return Err("must not contain the NUL character".to_owned());
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_lists_a_limited_number_of_faults() {
+        let fields: Vec<String> = (0..1_000).map(|n| format!("\"b{n}\": 1")).collect();
+        let body = format!("{{{}}}", fields.join(","));
+        let Err(LeadError::Malformed(faults)) = read_object(body.as_bytes(), |_| Some(())) else {
+            panic!("unknown fields are refused")
+        };
+        assert_eq!(faults.len(), MOST_FAULTS);
+    }
+}
