@@ -216,7 +216,7 @@ impl Operations {
                 templates: Arc::new(JinjaProposalWriter::new()),
                 passwords: Arc::new(Argon2PasswordHasher),
                 clock: Arc::clone(&clock),
-                ids: Arc::clone(&entropy),
+                entropy: Arc::clone(&entropy),
                 signal: Arc::new(WorkNotifiers::default()),
             },
             manage_api_keys: ManageApiKeys {

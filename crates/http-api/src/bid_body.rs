@@ -2,12 +2,12 @@
 //! `SubmitBidRequest`; decision A2).
 
 use bidloop_domain::bidding::QuestionAnswerPair;
-use bidloop_domain::matching::json::{Fields, Null, flag, text};
+use bidloop_domain::matching::json::{Field, Fields, Null, flag, storable_text, text};
 use bidloop_domain::model::{BidRequest, BiddingConfig, CoverLetter};
 use bidloop_domain::use_case::LeadError;
 use serde_json::Value;
 
-use crate::request_json::{read_object, storable_text};
+use crate::request_json::read_object;
 
 const PAIRS: &str = "questionAnswerPairs";
 const CONFIG: &str = "biddingConfig";
@@ -16,15 +16,15 @@ const CONFIG: &str = "biddingConfig";
 pub(crate) fn parse(bytes: &[u8]) -> Result<BidRequest, LeadError> {
     read_object(bytes, |fields| {
         let cover_letter = fields.required("coverLetter", cover_letter);
-        let pairs = fields.objects(PAIRS, pair);
-        if !pairs.mentioned {
+        let pairs = fields.objects(PAIRS, Null::Refused, pair);
+        if matches!(pairs, Field::Absent) {
             fields.fault(PAIRS, "is required");
         }
         let dry_run = fields.field("dryRun", Null::Refused, flag).given();
         let bidding_config = bidding_config(fields);
         Some(BidRequest {
             cover_letter: cover_letter?,
-            question_answer_pairs: pairs.entries.into_iter().collect::<Option<_>>()?,
+            question_answer_pairs: pairs.given()?.into_iter().collect::<Option<_>>()?,
             dry_run: dry_run.unwrap_or_default(),
             bidding_config,
         })
@@ -50,7 +50,7 @@ fn bidding_config(fields: &mut Fields<'_, '_>) -> BiddingConfig {
         return BiddingConfig::default();
     };
     BiddingConfig::from_value(value, &[CONFIG]).unwrap_or_else(|faults| {
-        fields.faults().extend(faults);
+        fields.report(faults);
         BiddingConfig::default()
     })
 }

@@ -1,11 +1,11 @@
 //! The optional body of a rejection (specification, `RejectLeadRequest`).
 
-use bidloop_domain::matching::json::Null;
+use bidloop_domain::matching::json::{Null, storable_text};
 use bidloop_domain::use_case::{LeadError, MAX_REASON_CHARS};
 use serde_json::Value;
 use validator::ValidateLength;
 
-use crate::request_json::{read_object, storable_text};
+use crate::request_json::read_object;
 
 /// Reads a rejection's reason. The body may be missing.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<String>, LeadError> {

@@ -1,10 +1,8 @@
 //! Reads the JSON object of a request body: strictly, with all faults at once (decision A2).
 
-use bidloop_domain::matching::json::{Faults, Fields, Path, text};
+use bidloop_domain::matching::json::{Faults, Fields, Path};
 use bidloop_domain::model::read_json;
 use bidloop_domain::use_case::LeadError;
-use serde_json::Value;
-use validator::ValidateContains;
 
 /// The most faults in one answer, so that an answer is not many times the size of its request.
 const MOST_FAULTS: usize = 50;
@@ -21,15 +19,6 @@ pub(crate) fn read_object<T>(
         Some(object) if faults.is_empty() => Ok(object),
         _ => Err(LeadError::Malformed(faults.into_errors())),
     }
-}
-
-/// Parses a string that a database can store: without NUL.
-pub(crate) fn storable_text(value: &Value) -> Result<String, String> {
-    let text = text(value)?;
-    if text.validate_contains("\0") {
-        return Err("must not contain the NUL character".to_owned());
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

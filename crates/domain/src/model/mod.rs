@@ -50,7 +50,6 @@ pub use bidding_config::{BIDDING_CONFIG_FIELDS, BiddingConfig, ConfigSource, Eff
 pub use bidding_values::{
     AlreadyHiredAction, BidWithWarning, BoostedPlace, HourlyRateStrategy, InsufficientBoostConnectsAction,
 };
-pub(crate) use bidloop_matching::json::closest;
 pub use bidloop_matching::json::{
     FieldError, FieldError as ShapeFault, read_json, sanitize_for_log, sanitize_for_log as in_one_line,
 };

@@ -2,15 +2,16 @@
 
 use std::collections::HashSet;
 
-use super::faults::Path;
-use super::fields::{Field, Fields, Null};
+use bidloop_matching::json::{Field, Fields, Null, storable_text};
+
 use super::values;
 use crate::attachment_rules::{ContentType, FileFault, FileName, MAX_FILES};
 
 /// An entry of a campaign's `attachments`.
 #[derive(Debug, Clone)]
 pub(crate) struct AttachmentEntry {
-    pub(crate) path: Path,
+    /// The path of the entry's `path` field.
+    pub(crate) path: Vec<String>,
     pub(crate) name: FileName,
     pub(crate) content_type: ContentType,
     /// The file to read, as the entry names it.
@@ -20,21 +21,21 @@ pub(crate) struct AttachmentEntry {
 /// Reads the list. A faulty list or entry gives no attachment.
 pub(super) fn read_attachments(fields: &mut Fields<'_, '_>) -> Field<Vec<AttachmentEntry>> {
     let mut names = HashSet::new();
-    let entries = fields.objects("attachments", Null::Unsets, |fields| {
-        let name = fields.indispensable("name", |value| {
-            FileName::parse(&values::text(value)?).map_err(|fault| fault.to_string())
+    let entries = fields.objects("attachments", Null::Allowed, |fields| {
+        let name = fields.required("name", |value| {
+            FileName::parse(&storable_text(value)?).map_err(|fault| fault.to_string())
         });
         if let Some(name) = &name
             && !names.insert(name.comparison_key())
         {
             fields.fault("name", "is the name of another file above: case is ignored");
         }
-        let declared = fields.indispensable("contentType", values::words);
-        let source = fields.indispensable("path", values::words);
+        let declared = fields.required("contentType", values::words);
+        let source = fields.required("path", values::words);
         let (name, declared) = (name?, declared?);
         match ContentType::declared(&name, &declared) {
             Ok(content_type) => Some(AttachmentEntry {
-                path: fields.path.clone(),
+                path: fields.path_to("path"),
                 name,
                 content_type,
                 source: source?,
@@ -49,7 +50,7 @@ pub(super) fn read_attachments(fields: &mut Fields<'_, '_>) -> Field<Vec<Attachm
             }
         }
     });
-    let attachments = entries.map(|entries| entries.into_iter().flatten().flatten().collect::<Vec<_>>());
+    let attachments = entries.map(|entries| entries.into_iter().flatten().collect::<Vec<_>>());
     if let Field::Given(files) = &attachments
         && files.len() > MAX_FILES
     {

@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
+use bidloop_matching::json::{Field, Fields, Null};
 use serde_json::Value;
 
 use super::attachments::read_attachments;
-use super::faults::path_to;
-use super::fields::{Field, Fields, Null};
-use super::reconcile::{Current, Entity, Entry, Planner, Target, merged};
+use super::reconcile::{Current, Entity, Entry, Planner, Target};
 use super::records::{CampaignRecord, ProvisioningChange};
 use super::report::EntityKind;
 use super::values;
@@ -73,11 +72,11 @@ fn state(entry: &mut CampaignEntry<'_, '_, '_>, mode: Option<CampaignMode>) -> O
         ("paused", Some(CampaignState::Paused)),
         ("absent", None),
     ];
-    match entry.fields.field("state", Null::Unsets, values::word(&states)) {
+    match entry.fields.field("state", Null::Allowed, values::word(&states)) {
         Field::Given(state) => state,
-        Field::Unset => Some(CampaignState::Paused),
+        Field::Null => Some(CampaignState::Paused),
         Field::Faulty => None,
-        Field::Unmentioned => Some(match entry.current.known() {
+        Field::Absent => Some(match entry.current.known() {
             Some(before) => state_after_switch((before.mode, before.state), mode?),
             None => CampaignState::Paused,
         }),
@@ -99,7 +98,7 @@ fn account(entry: &mut CampaignEntry<'_, '_, '_>, planner: &Planner<'_>) -> Opti
     };
     let field = entry
         .fields
-        .field("bidderAccountId", Null::Unsets, values::id(AccountId::parse));
+        .field("bidderAccountId", Null::Allowed, values::id(AccountId::parse));
     let is_planned = matches!(entry.current, Current::Known(_) | Current::New);
     if let Field::Given(account) = &field
         && is_planned
@@ -113,7 +112,7 @@ fn account(entry: &mut CampaignEntry<'_, '_, '_>, planner: &Planner<'_>) -> Opti
         .current
         .known()
         .and_then(|campaign| campaign.account_id.as_ref());
-    merged(field, before.filter(stays).cloned())
+    field.over(before.filter(stays).cloned())
 }
 
 fn bidding_config(entry: &mut CampaignEntry<'_, '_, '_>) -> Option<BiddingConfig> {
@@ -131,17 +130,17 @@ fn bidding_config(entry: &mut CampaignEntry<'_, '_, '_>) -> Option<BiddingConfig
         Some(Value::Null) => return Some(BiddingConfig::default()),
         Some(change) => change,
     };
-    let path = &entry.fields.path;
-    match before.merge_patch(change, &path_to(path, "biddingConfig")) {
+    match before.merge_patch(change, &["biddingConfig"]) {
         Ok(config) => {
             let unset = BiddingConfig::default();
             let in_file = |field: &str| change.get(field).is_some_and(|value| !value.is_null());
-            let fault = effective(&unset, &unset, &config).shape_fault(in_file);
-            entry.fields.faults.push_all(fault.map(|fault| fault.under(path)));
+            entry
+                .fields
+                .report(effective(&unset, &unset, &config).shape_fault(in_file));
             Some(config)
         }
         Err(faults) => {
-            entry.fields.faults.push_all(faults);
+            entry.fields.report(faults);
             None
         }
     }
@@ -160,8 +159,8 @@ fn attachments(entry: &mut CampaignEntry<'_, '_, '_>, planner: &Planner<'_>) -> 
             });
             files.collect()
         }
-        Field::Unset => Vec::new(),
-        Field::Unmentioned | Field::Faulty => entry
+        Field::Null => Vec::new(),
+        Field::Absent | Field::Faulty => entry
             .current
             .known()
             .map(|campaign| campaign.attachments.clone())
@@ -175,20 +174,20 @@ fn proposal(
 ) -> ProposalTemplate {
     let before = entry.current.known().map(|campaign| campaign.proposal.clone());
     let before = before.unwrap_or_default();
-    let change = entry.fields.object("proposal", Null::Unsets, |fields| {
+    let change = entry.fields.object("proposal", Null::Allowed, |fields| {
         let template = |value: &Value| {
             let text = values::words(value)?;
             check_template(&text).map_err(|fault| format!("is not a valid template: {fault}"))?;
             Ok(text)
         };
-        let cover_letter = fields.field("coverLetter", Null::Unsets, template);
+        let cover_letter = fields.field("coverLetter", Null::Allowed, template);
         let answers = answers(fields, template);
         ProposalTemplate {
-            cover_letter: merged(cover_letter, before.cover_letter.clone()),
-            answers: merged(answers, Some(before.answers.clone())).unwrap_or_default(),
+            cover_letter: cover_letter.over(before.cover_letter.clone()),
+            answers: answers.over(Some(before.answers.clone())).unwrap_or_default(),
         }
     });
-    merged(change, Some(before)).unwrap_or_default()
+    change.over(Some(before)).unwrap_or_default()
 }
 
 /// The list replaces the current one as a whole.
@@ -197,9 +196,9 @@ fn answers(
     template: impl Fn(&Value) -> Result<String, String>,
 ) -> Field<Vec<AnswerTemplate>> {
     let mut questions = HashSet::new();
-    let entries = fields.objects("answers", Null::Unsets, |fields| {
-        let question = fields.indispensable("question", values::words);
-        let answer = fields.indispensable("answer", &template);
+    let entries = fields.objects("answers", Null::Allowed, |fields| {
+        let question = fields.required("question", values::words);
+        let answer = fields.required("answer", &template);
         if let Some(question) = &question
             && !questions.insert(question.clone())
         {
@@ -210,7 +209,7 @@ fn answers(
             answer: answer?,
         })
     });
-    entries.map(|entries| entries.into_iter().flatten().flatten().collect())
+    entries.map(|entries| entries.into_iter().flatten().collect())
 }
 
 #[cfg(test)]

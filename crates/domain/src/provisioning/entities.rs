@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use bidloop_matching::json::{Field, Fields, Null, flag};
 use serde_json::{Map, Value};
 
-use super::faults::path_to;
-use super::fields::{Field, Fields, Null};
 use super::reconcile::{Current, Entity, Entry, Planner, Target};
 use super::records::{AccountRecord, FilterRecord, ProvisioningChange, UserRecord, WebhookRecord};
 use super::report::EntityKind;
@@ -42,16 +41,16 @@ impl Entity for UserRecord {
         planner: &mut Planner<'_>,
     ) -> Option<Self> {
         let name = entry.optional("name", values::words, |user| Some(&user.name));
-        let password = entry.fields.field("password", Null::Unsets, values::password);
+        let password = entry.fields.field("password", Null::Allowed, values::password);
         let email = entry.current.known().map_or(target?.id, |user| &user.email);
         let password_hash = match password {
             Field::Given(_) => planner
                 .provided
                 .password_hashes
-                .get(&path_to(&entry.fields.path, "password"))
+                .get(&entry.fields.path_to("password"))
                 .cloned(),
-            Field::Unset => None,
-            Field::Unmentioned | Field::Faulty => {
+            Field::Null => None,
+            Field::Absent | Field::Faulty => {
                 entry.current.known().and_then(|user| user.password_hash.clone())
             }
         };
@@ -89,13 +88,13 @@ impl Entity for (ApiKeyRecord, ApiKeyHash) {
         planner: &mut Planner<'_>,
     ) -> Option<Self> {
         let name = entry.optional("name", values::words, |(record, _)| Some(&record.name));
-        let key = entry.fields.field("key", Null::Unsets, values::api_key);
+        let key = entry.fields.field("key", Null::Allowed, values::api_key);
         let Target { owner, id } = target?;
         let hash = match (key, entry.current.known()) {
             (Field::Given(key), _) => key.hash(),
             (_, Some((_, hash))) => hash.clone(),
             (Field::Faulty, None) => return None,
-            (Field::Unmentioned | Field::Unset, None) => {
+            (Field::Absent | Field::Null, None) => {
                 let key = ApiKey::from_random(planner.random(entry.fields, "key")?);
                 let shown = key.expose().to_owned();
                 planner.record_secret(owner.organization, EntityKind::ApiKey, id.as_str(), shown);
@@ -198,8 +197,10 @@ impl Entity for WebhookRecord {
         let url = entry.required("url", values::webhook_url, |webhook| &webhook.endpoint.url);
         let events = events(entry.fields);
         let events = entry.require("events", events, |webhook| &webhook.endpoint.events);
-        let active = entry.optional("active", values::flag, |webhook| Some(&webhook.endpoint.active));
-        let secret = entry.fields.field("secret", Null::Unsets, values::webhook_secret);
+        let active = entry.optional("active", flag, |webhook| Some(&webhook.endpoint.active));
+        let secret = entry
+            .fields
+            .field("secret", Null::Allowed, values::webhook_secret);
         let Target { owner, id } = target?;
         let (secret, previous_secret) = match (secret, entry.current.known()) {
             (Field::Given(new), Some(before)) if new != before.secret => {
@@ -209,7 +210,7 @@ impl Entity for WebhookRecord {
             (_, Some(before)) => (before.secret.clone(), before.previous_secret.clone()),
             (Field::Given(secret), None) => (secret, None),
             (Field::Faulty, None) => return None,
-            (Field::Unmentioned | Field::Unset, None) => {
+            (Field::Absent | Field::Null, None) => {
                 let secret = WebhookSecret::generate(planner.random(entry.fields, "secret")?);
                 planner.record_secret(owner.organization, Self::KIND, id.as_str(), secret.expose());
                 (secret, None)
@@ -241,23 +242,15 @@ impl Entity for WebhookRecord {
 
 /// In a fixed order and once each, so that the order in the file changes nothing.
 fn events(fields: &mut Fields<'_, '_>) -> Field<Vec<EventKind>> {
-    let list = fields.list("events", Null::Refused, |value, path, faults| {
-        values::event(value)
-            .map_err(|message| faults.push(&path, message))
-            .ok()
-    });
-    let Field::Given(entries) = list else {
-        return list.map(|_| Vec::new());
-    };
-    if entries.is_empty() {
+    let events = fields.list("events", Null::Refused, values::event);
+    if matches!(&events, Field::Given(events) if events.is_empty()) {
         fields.fault(
             "events",
             "must name at least one event: \"job.new\", \"bid_complete\"",
         );
         return Field::Faulty;
     }
-    let events: Option<BTreeSet<EventKind>> = entries.into_iter().collect();
-    events.map_or(Field::Faulty, |events| Field::Given(events.into_iter().collect()))
+    events.map(|events| BTreeSet::from_iter(events).into_iter().collect())
 }
 
 impl Entity for (CampaignId, FilterRecord) {
@@ -291,9 +284,7 @@ impl Entity for (CampaignId, FilterRecord) {
         let before = entry.current.known().map_or(&none, |(_, filter)| &filter.body);
         let body = merge_patch(before, &conditions);
         if let Err(faults) = SavedFilter::from_value(&body) {
-            let at = &entry.fields.path;
-            let faults = faults.into_iter().map(|fault| fault.under(at));
-            entry.fields.faults.push_all(faults);
+            entry.fields.report(faults);
             return None;
         }
         let Target { owner, id } = target?;

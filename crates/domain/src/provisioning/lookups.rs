@@ -6,12 +6,11 @@
 
 use std::collections::HashMap;
 
+use bidloop_matching::json::{Faults, Field, Fields, Path};
 use serde_json::Value;
 
 use super::attachments::{AttachmentEntry, read_attachments};
-use super::faults::{Faults, Path, path_to};
-use super::fields::{Field, Fields};
-use super::peek::{Object, id_of, is_absent, objects_with_paths, text_of};
+use super::peek::{id_of, is_absent, objects_with_paths, path_to, text_of};
 use crate::model::{ApiKey, ApiKeyHash, BlobRef, OrganizationId, Timestamp};
 
 /// The questions of a file.
@@ -24,14 +23,14 @@ pub(crate) struct Lookups<'v> {
     /// What are the hashes of these passwords?
     pub(crate) passwords: Vec<GivenPassword<'v>>,
     /// What are 32 random bytes for each key and secret that the file leaves out? The paths are of the values.
-    pub(crate) left_out: Vec<Path>,
+    pub(crate) left_out: Vec<Vec<String>>,
     /// What do these files contain?
     pub(crate) attachments: Vec<(OrganizationId, AttachmentEntry)>,
 }
 
 /// A password in the file.
 pub(crate) struct GivenPassword<'v> {
-    pub(crate) path: Path,
+    pub(crate) path: Vec<String>,
     pub(crate) organization: OrganizationId,
     pub(crate) email: &'v str,
     pub(crate) password: &'v str,
@@ -52,11 +51,11 @@ pub(crate) struct Provided<'a> {
     /// Checks the syntax of a template; the error says what is wrong.
     pub(crate) check_template: &'a dyn Fn(&str) -> Result<(), String>,
     /// The hash of each password. One that the current hash was made of keeps that hash.
-    pub(crate) password_hashes: HashMap<Path, String>,
+    pub(crate) password_hashes: HashMap<Vec<String>, String>,
     /// Fresh random bytes.
-    pub(crate) random: HashMap<Path, [u8; 32]>,
+    pub(crate) random: HashMap<Vec<String>, [u8; 32]>,
     /// The content of the attachments that could be read.
-    pub(crate) blobs: &'a HashMap<Path, BlobRef>,
+    pub(crate) blobs: &'a HashMap<Vec<String>, BlobRef>,
     /// What is wrong with the others.
     pub(crate) faults: &'a Faults,
 }
@@ -64,21 +63,19 @@ pub(crate) struct Provided<'a> {
 impl<'v> Lookups<'v> {
     pub(crate) fn of(file: &'v Value) -> Self {
         let mut lookups = Self::default();
-        if let Some(file) = file.as_object() {
-            for (path, organization) in objects_with_paths(file, &[], "organizations") {
-                lookups.organization(&path, organization);
-            }
+        for (path, organization) in objects_with_paths(file, &[], "organizations") {
+            lookups.organization(&path, organization);
         }
         lookups
     }
 
-    fn organization(&mut self, path: &[String], organization: &'v Object) {
+    fn organization(&mut self, path: &[String], organization: &'v Value) {
         let Some(id) = id_of(organization, OrganizationId::parse) else {
             return;
         };
         for (path, user) in objects_with_paths(organization, path, "users") {
             if let (Some(email), Some(password)) = (text_of(user, "email"), text_of(user, "password"))
-                && !is_absent(user)
+                && !is_absent(user.get("state"))
             {
                 self.passwords.push(GivenPassword {
                     path: path_to(&path, "password"),
@@ -98,10 +95,10 @@ impl<'v> Lookups<'v> {
         self.secrets(path, organization);
         for (path, campaign) in objects_with_paths(organization, path, "campaigns") {
             self.secrets(&path, campaign);
-            if !is_absent(campaign) {
-                let mut faults = Faults::default();
-                let files = read_attachments(&mut Fields::new(campaign, path, &mut faults));
-                if let Field::Given(files) = files {
+            if !is_absent(campaign.get("state")) {
+                // Planning reports the faults.
+                let files = Fields::read(campaign, Path::At(&path), &mut Faults::new(), read_attachments);
+                if let Some(Field::Given(files)) = files {
                     let files = files.into_iter().map(|file| (id.clone(), file));
                     self.attachments.extend(files);
                 }
@@ -110,7 +107,7 @@ impl<'v> Lookups<'v> {
         self.organizations.push(id);
     }
 
-    fn secrets(&mut self, path: &[String], owner: &'v Object) {
+    fn secrets(&mut self, path: &[String], owner: &'v Value) {
         for (path, webhook) in objects_with_paths(owner, path, "webhooks") {
             if text_of(webhook, "secret").is_none() {
                 self.left_out.push(path_to(&path, "secret"));

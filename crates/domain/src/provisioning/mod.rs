@@ -16,8 +16,6 @@ mod attachments;
 mod campaign;
 mod current_state;
 mod entities;
-mod faults;
-mod fields;
 mod lookups;
 mod organization;
 mod peek;
@@ -33,7 +31,6 @@ mod values;
 pub(crate) mod tests;
 
 pub(crate) use attachments::AttachmentEntry;
-pub(crate) use faults::{Faults, Path, path_to};
 pub(crate) use lookups::{GivenPassword, Lookups, Provided};
 pub(crate) use plan::plan;
 pub use records::{

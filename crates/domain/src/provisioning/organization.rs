@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use bidloop_matching::json::{Field, Fields, Null, Path, flag};
+
 use super::current_state::CurrentState;
-use super::faults::{Path, path_to};
-use super::fields::{Field, Fields, Null};
 use super::reconcile::{Current, Entry, Owner, Planner, Scope, reported};
 use super::records::ProvisioningChange;
 use super::report::EntityKind;
@@ -14,7 +14,7 @@ use crate::model::{CampaignId, OrganizationId, Subscription, SubscriptionStatus}
 
 /// An entry of the file for a campaign.
 struct CampaignEntry {
-    path: Path,
+    path: Vec<String>,
     names_state: bool,
     names_webhooks: bool,
 }
@@ -43,11 +43,13 @@ impl Planner<'_> {
         self.list(fields, "bidderAccounts", &mut state.accounts, scope);
         self.accounts = state.accounts.keys().cloned().collect();
         self.list(fields, "webhooks", &mut state.webhooks, scope);
-        let (mut seen, mut entries) = (HashSet::new(), BTreeMap::new());
-        fields.objects("campaigns", Null::Refused, |fields| {
-            entries.extend(self.campaign(fields, state, scope, &mut seen));
+        let mut seen = HashSet::new();
+        let campaigns = fields.objects("campaigns", Null::Refused, |fields| {
+            self.campaign(fields, state, scope, &mut seen)
         });
         let Some(id) = id else { return };
+        let campaigns = campaigns.given().unwrap_or_default();
+        let entries: BTreeMap<CampaignId, CampaignEntry> = campaigns.into_iter().flatten().collect();
         self.report_lost_accounts(id, state, &seen);
         for (campaign, missing) in missing_requirements(state, &self.unread) {
             let before = missing_before.get(&campaign).map_or(&[][..], Vec::as_slice);
@@ -72,8 +74,8 @@ impl Planner<'_> {
         });
         let subscription = match changed {
             Field::Given(subscription) => subscription,
-            Field::Unmentioned => entry.require("subscription", Field::Unmentioned, |(_, before)| before),
-            Field::Unset | Field::Faulty => None,
+            Field::Absent => entry.require("subscription", Field::Absent, |(_, before)| before),
+            Field::Null | Field::Faulty => None,
         };
         let (Some(id), Some(name), Some(subscription)) = (id, name, subscription) else {
             return;
@@ -114,9 +116,9 @@ impl Planner<'_> {
             state.campaigns.remove(id.as_str());
         }
         let entry = CampaignEntry {
-            path: fields.path.clone(),
-            names_state: fields.object.get("state").is_some_and(|state| !state.is_null()),
-            names_webhooks: fields.object.contains_key("webhooks"),
+            path: fields.path().to_vec(),
+            names_state: fields.peek("state").is_some_and(|state| !state.is_null()),
+            names_webhooks: fields.peek("webhooks").is_some(),
         };
         Some((id, entry))
     }
@@ -146,10 +148,8 @@ impl Planner<'_> {
 fn subscription(entry: &mut Entry<'_, '_, '_, Subscription>) -> Option<Subscription> {
     let statuses = values::words_of::<SubscriptionStatus>();
     let status = entry.required("status", values::word(&statuses), |before| &before.status);
-    let paused = entry.optional("collectionPaused", values::flag, |before| {
-        Some(&before.collection_paused)
-    });
-    let ends_in_file = entry.fields.object.contains_key("currentPeriodEnd");
+    let paused = entry.optional("collectionPaused", flag, |before| Some(&before.collection_paused));
+    let ends_in_file = entry.fields.peek("currentPeriodEnd").is_some();
     let start = entry.required("currentPeriodStart", values::unix_seconds, |before| {
         &before.period_start
     });
@@ -190,17 +190,18 @@ fn refuse_missing(
     before: bool,
 ) {
     if let Some(entry) = entry.filter(|entry| entry.names_state) {
-        let path = path_to(&entry.path, "state");
-        fields.faults.push(&path, missing.refuses_active_state());
+        let path = Path::At(&entry.path);
+        let state = Path::Member(&path, "state");
+        fields.faults().add(&state, missing.refuses_active_state());
     } else if !before {
+        let organization = fields.path().to_vec();
         let (owner, list) = match (missing, entry) {
             (MissingRequirement::Filter, Some(entry)) => (&entry.path, "filters"),
-            (MissingRequirement::Filter, None) => (&fields.path, "campaigns"),
+            (MissingRequirement::Filter, None) => (&organization, "campaigns"),
             (MissingRequirement::Webhook, Some(entry)) if entry.names_webhooks => (&entry.path, "webhooks"),
-            (MissingRequirement::Webhook, _) => (&fields.path, "webhooks"),
+            (MissingRequirement::Webhook, _) => (&organization, "webhooks"),
         };
-        fields
-            .faults
-            .push(&path_to(owner, list), missing.refuses_loss(campaign));
+        let list = Path::Member(&Path::At(owner), list);
+        fields.faults().add(&list, missing.refuses_loss(campaign));
     }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use bidloop_matching::json::{Fields, Null, Path};
 use serde_json::Value;
 
 use super::current_state::CurrentState;
-use super::faults::Path;
-use super::fields::{Fields, Null};
 use super::lookups::Provided;
 use super::peek::{id_of, objects};
 use super::reconcile::{KeyOwners, Planner};
@@ -51,11 +50,7 @@ pub(crate) fn plan(
         let missing = missing_requirements(&state, &HashSet::new());
         states.insert(id, (state, missing));
     }
-    for entry in file
-        .as_object()
-        .into_iter()
-        .flat_map(|file| objects(file, "organizations"))
-    {
+    for entry in objects(file, "organizations") {
         if let Some(id) = id_of(entry, OrganizationId::parse) {
             let (state, _) = states.entry(id.clone()).or_default();
             planner.removals(&id, entry, state);
@@ -64,20 +59,26 @@ pub(crate) fn plan(
     planner.key_owners = key_owners(&states, taken_key_hashes);
     let mut seen = HashSet::new();
     let mut faults = provided.faults.clone();
-    if let Some(mut fields) = Fields::of(file, Path::new(), &mut faults) {
-        fields.read_all(|fields| {
-            fields.objects("organizations", Null::Refused, |fields| {
-                let id = fields.indispensable("id", values::id(OrganizationId::parse));
-                let (mut state, missing) = id.as_ref().and_then(|id| states.remove(id)).unwrap_or_default();
-                let repeated = id.as_ref().filter(|id| !seen.insert((*id).clone()));
-                if let Some(id) = repeated {
-                    fields.fault("id", format!("\"{id}\" appears twice in this list"));
-                }
-                let id = id.as_ref().filter(|_| repeated.is_none());
-                planner.organization(fields, id, &mut state, &missing);
-            });
-        });
-    }
+    // Every line about a fault starts with a path. A file that is not an object has none.
+    let document = ["document".to_owned()];
+    let path = if file.is_object() {
+        Path::Document
+    } else {
+        Path::At(&document)
+    };
+    Fields::read(file, path, &mut faults, |fields| {
+        fields.objects("organizations", Null::Refused, |fields| {
+            let id = fields.required("id", values::id(OrganizationId::parse));
+            let (mut state, missing) = id.as_ref().and_then(|id| states.remove(id)).unwrap_or_default();
+            let repeated = id.as_ref().filter(|id| !seen.insert((*id).clone()));
+            if let Some(id) = repeated {
+                fields.fault("id", format!("\"{id}\" appears twice in this list"));
+            }
+            let id = id.as_ref().filter(|_| repeated.is_none());
+            planner.organization(fields, id, &mut state, &missing);
+            Some(())
+        })
+    });
     if !faults.is_empty() {
         return Err(faults.into_sorted());
     }

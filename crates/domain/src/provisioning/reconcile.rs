@@ -7,10 +7,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
+use bidloop_matching::json::{Field, Fields, Null};
 use serde_json::Value;
 
-use super::faults::path_to;
-use super::fields::{Field, Fields, Null};
 use super::lookups::Provided;
 use super::peek::is_absent;
 use super::records::ProvisioningChange;
@@ -43,7 +42,7 @@ pub(super) trait Entity: Clone + PartialEq {
     /// Reads the `state` of an entry. Only campaigns have other states than `absent`; they read them in
     /// [`merge`](Self::merge).
     fn read_state(fields: &mut Fields<'_, '_>) {
-        fields.field("state", Null::Unsets, values::absence);
+        fields.field("state", Null::Allowed, values::absence);
     }
 
     /// The entity as the entry leaves it; `None` if it is faulty or there is no `target`.
@@ -125,8 +124,8 @@ impl<'r, 'v, T> Entry<'r, 'v, '_, T> {
     ) -> Option<U> {
         match (field, self.current) {
             (Field::Given(value), _) => Some(value),
-            (Field::Unmentioned, Current::Known(entity)) => Some(current(entity).clone()),
-            (Field::Unmentioned, Current::New) => {
+            (Field::Absent, Current::Known(entity)) => Some(current(entity).clone()),
+            (Field::Absent, Current::New) => {
                 self.fields.fault(name, "is required: this entry is new");
                 None
             }
@@ -141,17 +140,8 @@ impl<'r, 'v, T> Entry<'r, 'v, '_, T> {
         parse: impl FnOnce(&'v Value) -> Result<U, String>,
         current: impl FnOnce(&'r T) -> Option<&'r U>,
     ) -> Option<U> {
-        let field = self.fields.field(name, Null::Unsets, parse);
-        merged(field, self.current.known().and_then(current).cloned())
-    }
-}
-
-/// The value of an optional field over the current one.
-pub(super) fn merged<U>(field: Field<U>, current: Option<U>) -> Option<U> {
-    match field {
-        Field::Given(value) => Some(value),
-        Field::Unset => None,
-        Field::Unmentioned | Field::Faulty => current,
+        let field = self.fields.field(name, Null::Allowed, parse);
+        field.over(self.current.known().and_then(current).cloned())
     }
 }
 
@@ -222,12 +212,12 @@ impl Planner<'_> {
         let mut seen = HashSet::new();
         let list = fields.objects(name, Null::Refused, |fields| {
             let planned = self.entry(fields, entities, scope, &mut seen);
-            planned.id.is_some() && (planned.absent || planned.after.is_some())
+            (planned.id.is_some() && (planned.absent || planned.after.is_some())).then_some(())
         });
         let is_read = match list {
-            Field::Given(entries) => entries.into_iter().all(|is_read| is_read == Some(true)),
-            Field::Unmentioned => true,
-            Field::Unset | Field::Faulty => false,
+            Field::Given(entries) => entries.iter().all(Option::is_some),
+            Field::Absent => true,
+            Field::Null | Field::Faulty => false,
         };
         if let Scope::Planned(owner) = scope
             && !is_read
@@ -244,9 +234,9 @@ impl Planner<'_> {
         scope: Scope<'_>,
         seen: &mut HashSet<String>,
     ) -> Planned<T> {
-        let id = fields.indispensable(T::ID_FIELD, T::read_id);
+        let id = fields.required(T::ID_FIELD, T::read_id);
         T::read_state(fields);
-        let absent = is_absent(fields.object);
+        let absent = is_absent(fields.peek("state"));
         let key = id.as_ref().map(|id| T::key(&id.to_string()));
         if let Some(key) = &key
             && !matches!(scope, Scope::Removed)
@@ -324,7 +314,7 @@ impl Planner<'_> {
 
     /// The random bytes of a key or a secret that the file leaves to the service.
     pub(super) fn random(&self, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<[u8; 32]> {
-        let random = self.provided.random.get(&path_to(&fields.path, name)).copied();
+        let random = self.provided.random.get(&fields.path_to(name)).copied();
         if random.is_none() {
             fields.fault(name, "could not be generated: apply again");
         }

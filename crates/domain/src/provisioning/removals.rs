@@ -2,8 +2,10 @@
 //!
 //! Removals come before everything else, so that the rest of the file can use ids that become free.
 
+use serde_json::Value;
+
 use super::current_state::CurrentState;
-use super::peek::{Object, id_of, is_absent, objects, text_of};
+use super::peek::{id_of, is_absent, objects, text_of};
 use super::reconcile::{Entities, Entity, Owner, Planner, reported};
 use crate::model::{CampaignId, OrganizationId};
 
@@ -12,7 +14,7 @@ impl Planner<'_> {
     pub(super) fn removals(
         &mut self,
         organization: &OrganizationId,
-        entry: &Object,
+        entry: &Value,
         state: &mut CurrentState,
     ) {
         let owner = Owner {
@@ -27,7 +29,7 @@ impl Planner<'_> {
             let Some(id) = id_of(entry, CampaignId::parse) else {
                 continue;
             };
-            if is_absent(entry) {
+            if is_absent(entry.get("state")) {
                 self.remove_absent(owner, [entry], &mut state.campaigns);
                 self.remove_with_campaign(organization, &id, &mut state.webhooks);
                 self.remove_with_campaign(organization, &id, &mut state.filters);
@@ -45,10 +47,10 @@ impl Planner<'_> {
     fn remove_absent<'v, T: Entity>(
         &mut self,
         owner: Owner<'_>,
-        entries: impl IntoIterator<Item = &'v Object>,
+        entries: impl IntoIterator<Item = &'v Value>,
         entities: &mut Entities<T>,
     ) {
-        for entry in entries.into_iter().filter(|entry| is_absent(entry)) {
+        for entry in entries.into_iter().filter(|entry| is_absent(entry.get("state"))) {
             let key = T::key(text_of(entry, T::ID_FIELD).unwrap_or_default());
             let known = entities.get(&key);
             if known.is_none_or(|known| known.campaign() != owner.campaign) {

@@ -1,11 +1,10 @@
 //! Single values of a provisioning file: what each must be, and the message if it is not. No message repeats a secret.
 
-use bidloop_matching::json::whole_value;
+use bidloop_matching::json::{storable_text, whole_value, wrong_type};
 use serde_json::Value;
 use strum::VariantArray;
 use url::Url;
 
-use super::fields::wrong_type;
 use crate::model::{ApiKey, EventKind, InvalidId, Timestamp, WebhookSecret, sanitize_for_log};
 
 /// The last second of the year 9999. A later time was given in milliseconds.
@@ -17,32 +16,19 @@ const MAX_EMAIL_BYTES: usize = 254;
 /// How much of a value a message shows.
 const SHOWN_CHARS: usize = 60;
 
-pub(super) fn text(value: &Value) -> Result<String, String> {
-    let Value::String(text) = value else {
-        return Err(wrong_type("a string", value));
-    };
-    if text.contains('\0') {
-        return Err("must not hold a NUL character".to_owned());
-    }
-    Ok(text.clone())
-}
-
 /// A text that is not blank.
 pub(super) fn words(value: &Value) -> Result<String, String> {
-    let text = text(value)?;
+    let text = storable_text(value)?;
     if text.trim().is_empty() {
         return Err("must not be blank".to_owned());
     }
     Ok(text)
 }
 
-pub(super) fn flag(value: &Value) -> Result<bool, String> {
-    value.as_bool().ok_or_else(|| wrong_type("true or false", value))
-}
-
 pub(super) fn id<T>(parse: fn(&str) -> Result<T, InvalidId>) -> impl Fn(&Value) -> Result<T, String> {
     move |value| {
-        parse(&text(value)?).map_err(|_| "must be an id: 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
+        parse(&storable_text(value)?)
+            .map_err(|_| "must be an id: 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
     }
 }
 
@@ -57,7 +43,7 @@ pub(super) fn words_of<T: VariantArray + Copy + Into<&'static str>>() -> Vec<(&'
 /// One of a closed set of words, by its meaning.
 pub(super) fn word<T: Copy>(allowed: &[(&str, T)]) -> impl Fn(&Value) -> Result<T, String> {
     move |value| {
-        let given = text(value)?;
+        let given = storable_text(value)?;
         let found = allowed.iter().find(|(word, _)| *word == given);
         found.map(|(_, meaning)| *meaning).ok_or_else(|| {
             let words: Vec<String> = allowed.iter().map(|(word, _)| format!("\"{word}\"")).collect();
@@ -97,7 +83,7 @@ fn whole_number(value: &Value) -> Result<Option<i64>, String> {
 }
 
 pub(super) fn email(value: &Value) -> Result<String, String> {
-    let email = text(value)?;
+    let email = storable_text(value)?;
     let has_parts = email
         .rsplit_once('@')
         .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !local.contains('@'));
@@ -113,7 +99,7 @@ pub(super) fn email(value: &Value) -> Result<String, String> {
 
 /// Any text that is not empty.
 pub(super) fn password(value: &Value) -> Result<String, String> {
-    let password = text(value)?;
+    let password = storable_text(value)?;
     if password.is_empty() {
         return Err("must not be empty; leave it out for a user who cannot sign in".to_owned());
     }
@@ -121,13 +107,13 @@ pub(super) fn password(value: &Value) -> Result<String, String> {
 }
 
 pub(super) fn api_key(value: &Value) -> Result<ApiKey, String> {
-    ApiKey::parse(&text(value)?).map_err(|_| {
+    ApiKey::parse(&storable_text(value)?).map_err(|_| {
         "must be `lk_` followed by 64 hexadecimal characters; leave it out to have one generated".to_owned()
     })
 }
 
 pub(super) fn webhook_secret(value: &Value) -> Result<WebhookSecret, String> {
-    WebhookSecret::parse(&text(value)?)
+    WebhookSecret::parse(&storable_text(value)?)
         .map_err(|fault| format!("{fault}; leave it out to have one generated"))
 }
 
@@ -142,7 +128,7 @@ pub(super) fn token(value: &Value) -> Result<String, String> {
 
 /// Delivery checks whether it may connect to the address (decision C6).
 pub(super) fn webhook_url(value: &Value) -> Result<String, String> {
-    let text = text(value)?;
+    let text = storable_text(value)?;
     let url = Url::parse(&text).map_err(|fault| format!("is not a URL: {fault}"))?;
     if !matches!(url.scheme(), "https" | "http") {
         return Err(format!(

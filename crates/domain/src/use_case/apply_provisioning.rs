@@ -16,9 +16,7 @@ use crate::port::{
     AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Entropy, PasswordHasher,
     ProposalWriter, ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
 };
-use crate::provisioning::{
-    GivenPassword, Lookups, OrganizationRecord, Path, Provided, ProvisioningReport, plan,
-};
+use crate::provisioning::{GivenPassword, Lookups, OrganizationRecord, Provided, ProvisioningReport, plan};
 
 /// How often a plan is made again because the store has changed in the meantime.
 const ATTEMPTS: u32 = 16;
@@ -68,7 +66,7 @@ pub struct ApplyProvisioning {
     /// Dates new entities.
     pub clock: Arc<dyn Clock>,
     /// Draws keys and secrets.
-    pub ids: Arc<dyn Entropy>,
+    pub entropy: Arc<dyn Entropy>,
     /// Woken when filters may have changed.
     pub signal: Arc<dyn WorkSignal>,
 }
@@ -130,10 +128,10 @@ impl ApplyProvisioning {
         Err(ApplyProvisioningError::Contended)
     }
 
-    fn random(&self, left_out: &[Path]) -> HashMap<Path, [u8; 32]> {
+    fn random(&self, left_out: &[Vec<String>]) -> HashMap<Vec<String>, [u8; 32]> {
         let random = left_out.iter().map(|path| {
             let mut bytes = [0; 32];
-            self.ids.fill_random(&mut bytes);
+            self.entropy.fill_random(&mut bytes);
             (path.clone(), bytes)
         });
         random.collect()
@@ -146,7 +144,7 @@ pub(crate) fn password_hashes(
     hasher: &dyn PasswordHasher,
     passwords: &[GivenPassword<'_>],
     organizations: &[OrganizationRecord],
-) -> HashMap<Path, String> {
+) -> HashMap<Vec<String>, String> {
     let mut by_path = HashMap::new();
     for given in passwords {
         let current = user(organizations, &given.organization, given.email)

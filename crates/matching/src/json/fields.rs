@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Faults, Path, closest};
+use super::{Faults, FieldError, Path, closest};
 
 /// What a document says about one field.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,33 +26,22 @@ impl<T> Field<T> {
         }
     }
 
-    /// Changes `current` as a patch does: a value replaces it, `null` unsets it, an absent field leaves it.
-    pub fn apply_to(self, current: &mut Option<T>) {
+    /// The value that the field leaves as a patch of `current`: a value replaces it, `null` unsets it.
+    pub fn over(self, current: Option<T>) -> Option<T> {
         match self {
-            Self::Given(value) => *current = Some(value),
-            Self::Null => *current = None,
-            Self::Absent | Self::Faulty => {}
+            Self::Given(value) => Some(value),
+            Self::Null => None,
+            Self::Absent | Self::Faulty => current,
         }
     }
-}
 
-/// A list of objects.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listed<T> {
-    /// Whether the document has the field.
-    pub mentioned: bool,
-    /// Whether all of it could be read; entries may be missing otherwise.
-    pub whole: bool,
-    /// The entries that could be read, in the document's order.
-    pub entries: Vec<T>,
-}
-
-impl<T> Default for Listed<T> {
-    fn default() -> Self {
-        Self {
-            mentioned: false,
-            whole: true,
-            entries: Vec::new(),
+    /// The same field with its value changed by `change`.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Field<U> {
+        match self {
+            Self::Absent => Field::Absent,
+            Self::Null => Field::Null,
+            Self::Given(value) => Field::Given(change(value)),
+            Self::Faulty => Field::Faulty,
         }
     }
 }
@@ -125,6 +114,11 @@ impl<'v> Fields<'v, '_> {
         self.path
     }
 
+    /// The names and indexes from the document down to the field `name`.
+    pub fn path_to(&self, name: &str) -> Vec<String> {
+        Path::Member(&self.path, name).to_vec()
+    }
+
     /// The faults of the document.
     pub fn faults(&mut self) -> &mut Faults {
         self.faults
@@ -133,6 +127,18 @@ impl<'v> Fields<'v, '_> {
     /// Reports a fault of the field `name`.
     pub fn fault(&mut self, name: &str, message: impl Into<String>) {
         self.faults.add(&Path::Member(&self.path, name), message);
+    }
+
+    /// Reports faults whose paths start at this object.
+    pub fn report(&mut self, errors: impl IntoIterator<Item = FieldError>) {
+        let path = self.path.to_vec();
+        let errors = errors.into_iter().map(|error| error.under(&path));
+        self.faults.extend(errors);
+    }
+
+    /// The field as it stands, `null` included. It does not count as asked for.
+    pub fn peek(&self, name: &str) -> Option<&'v Value> {
+        self.object.get(name)
     }
 
     /// The field as it stands, `null` included.
@@ -212,38 +218,27 @@ impl<'v> Fields<'v, '_> {
         })
     }
 
-    /// A list of objects, read while there is room for faults. `null` is refused.
+    /// A list of objects, read while there is room for faults. An entry is `None` if it is not an object or `read`
+    /// returns `None`.
     pub fn objects<T>(
         &mut self,
         name: &'static str,
-        mut read: impl FnMut(&mut Fields<'v, '_>) -> T,
-    ) -> Listed<T> {
-        let field = self.field_at(name, Null::Refused, |value, path, faults| {
+        null: Null,
+        mut read: impl FnMut(&mut Fields<'v, '_>) -> Option<T>,
+    ) -> Field<Vec<Option<T>>> {
+        self.field_at(name, null, |value, path, faults| {
             let Value::Array(entries) = value else {
                 faults.add(path, wrong_type("a list", value));
                 return None;
             };
-            let mut listed = Listed {
-                mentioned: true,
-                ..Listed::default()
-            };
+            let mut objects = Vec::with_capacity(entries.len());
             for (index, entry) in entries.iter().enumerate() {
-                match Fields::read(entry, Path::Item(path, index), faults, &mut read) {
-                    Some(entry) => listed.entries.push(entry),
-                    None => listed.whole = false,
-                }
+                objects.push(Fields::read(entry, Path::Item(path, index), faults, &mut read).flatten());
                 if faults.is_full() {
-                    listed.whole = false;
                     break;
                 }
             }
-            Some(listed)
-        });
-        let is_faulty = matches!(field, Field::Faulty);
-        field.given().unwrap_or(Listed {
-            mentioned: is_faulty,
-            whole: !is_faulty,
-            entries: Vec::new(),
+            Some(objects)
         })
     }
 
@@ -298,6 +293,15 @@ impl<'v> Fields<'v, '_> {
 /// Parses a string.
 pub fn text(value: &Value) -> Result<String, String> {
     str(value).map(str::to_owned)
+}
+
+/// Parses a string that a database can store: without the NUL character.
+pub fn storable_text(value: &Value) -> Result<String, String> {
+    let text = text(value)?;
+    if text.contains('\0') {
+        return Err("must not contain the NUL character".to_owned());
+    }
+    Ok(text)
 }
 
 /// Parses a string without copying it.
@@ -359,7 +363,7 @@ mod tests {
         let mut values = [Some(5.0); 4];
         faults(&patch, |fields| {
             for (name, value) in ["set", "unset", "faulty", "absent"].into_iter().zip(&mut values) {
-                fields.field(name, Null::Allowed, number).apply_to(value);
+                *value = fields.field(name, Null::Allowed, number).over(*value);
             }
         });
         assert_eq!(values, [Some(1.0), None, Some(5.0), Some(5.0)]);
@@ -368,10 +372,10 @@ mod tests {
     #[test]
     fn every_faulty_entry_is_reported_with_its_index() {
         let document = json!({"texts": ["a", 5, null], "objects": [{"id": "x"}, 7, {"id": 1}]});
-        let mut ids = Listed::default();
+        let mut ids = Field::Absent;
         let found = faults(&document, |fields| {
             assert_eq!(fields.list("texts", Null::Allowed, text), Field::Faulty);
-            ids = fields.objects("objects", |fields| fields.required("id", text));
+            ids = fields.objects("objects", Null::Refused, |fields| fields.required("id", text));
         });
         assert_eq!(
             found,
@@ -382,8 +386,7 @@ mod tests {
                 "objects[2].id: must be a string, not a number",
             ]
         );
-        assert!(ids.mentioned && !ids.whole);
-        assert_eq!(ids.entries, [Some("x".to_owned()), None]);
+        assert_eq!(ids, Field::Given(vec![Some("x".to_owned()), None, None]));
     }
 
     #[test]
@@ -410,7 +413,7 @@ mod tests {
         let document = json!({"objects": [1, 2, 3, 4]});
         let mut faults = Faults::with_limit(2);
         Fields::read(&document, Path::Document, &mut faults, |fields| {
-            fields.objects("objects", |_| ())
+            fields.objects("objects", Null::Refused, |_| Some(()))
         });
         assert!(faults.is_full());
         assert_eq!(faults.into_errors().len(), 2);

@@ -15,7 +15,7 @@ mod suggestion;
 
 pub use faults::Faults;
 pub use field_error::FieldError;
-pub use fields::{Field, Fields, Listed, Null, flag, number, str, text, wrong_type};
+pub use fields::{Field, Fields, Null, flag, number, storable_text, str, text, wrong_type};
 pub use number::whole_value;
 pub use one_line::sanitize_for_log;
 pub use path::Path;

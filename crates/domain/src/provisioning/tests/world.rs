@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use bidloop_matching::json::Faults;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -10,7 +11,7 @@ use crate::port::{
     CampaignRecord, Entropy, OrganizationRecord, PasswordHasher, ProposalWriter, ProvisioningChange,
     ProvisioningSnapshot, Revision, TemplateError,
 };
-use crate::provisioning::{Faults, Lookups, Provided, ProvisioningReport, plan};
+use crate::provisioning::{Lookups, Provided, ProvisioningReport, plan};
 use crate::use_case::apply_provisioning::password_hashes;
 
 /// Random bytes that are never twice the same.

@@ -5,20 +5,21 @@
 
 use std::collections::{HashMap, HashSet};
 
+use bidloop_matching::json::{Faults, FieldError, Path};
 use futures::StreamExt;
 
 use super::ApplyProvisioningError;
 use crate::attachment_rules::{ContentInspector, InspectedFile};
 use crate::model::{BlobRef, OrganizationId};
 use crate::port::{AttachmentSource, BlobError, BlobPath, BlobStore, StagedBlob};
-use crate::provisioning::{AttachmentEntry, Faults, Path, path_to};
+use crate::provisioning::AttachmentEntry;
 
-/// Checks every attachment's content. Returns the size and digest of those that are accepted, by the path of their
-/// entry, and the faults of the others.
+/// Checks every attachment's content. Returns the size and digest of those that are accepted, by their path in the
+/// file, and the faults of the others.
 pub(super) async fn inspect(
     attachments: &[(OrganizationId, AttachmentEntry)],
     source: &dyn AttachmentSource,
-) -> (HashMap<Path, BlobRef>, Faults) {
+) -> (HashMap<Vec<String>, BlobRef>, Faults) {
     let (mut blobs, mut faults) = (HashMap::new(), Faults::default());
     // One portfolio may serve many campaigns.
     let mut inspected: HashMap<(&str, &str), InspectedFile> = HashMap::new();
@@ -33,10 +34,10 @@ pub(super) async fn inspect(
                 blobs.insert(attachment.path.clone(), blob_ref(organization, &file));
                 inspected.insert(key, file);
             }
-            Err(ReadFault::File(message)) => faults.push(&path_to(&attachment.path, "path"), message),
+            Err(ReadFault::File(message)) => faults.add(&Path::At(&attachment.path), message),
             // Nothing is staged here.
             Err(ReadFault::Blobs(fault)) => {
-                faults.push(&path_to(&attachment.path, "path"), fault.to_string());
+                faults.add(&Path::At(&attachment.path), fault.to_string());
             }
         }
     }
@@ -47,7 +48,7 @@ pub(super) async fn inspect(
 /// so that applying a file again repairs a storage that lost something or was replaced.
 pub(super) async fn copy(
     attachments: &[(OrganizationId, AttachmentEntry)],
-    blobs: &HashMap<Path, BlobRef>,
+    blobs: &HashMap<Vec<String>, BlobRef>,
     source: &dyn AttachmentSource,
     store: &dyn BlobStore,
 ) -> Result<(), ApplyProvisioningError> {
@@ -71,9 +72,8 @@ pub(super) async fn copy(
             Err(ReadFault::File(message)) => message,
             Err(ReadFault::Blobs(fault)) => return Err(fault.into()),
         };
-        let mut faults = Faults::default();
-        faults.push(&path_to(&attachment.path, "path"), message);
-        return Err(ApplyProvisioningError::Faulty(faults.into_sorted()));
+        let fault = FieldError::new(&attachment.path, message);
+        return Err(ApplyProvisioningError::Faulty(vec![fault]));
     }
     Ok(())
 }

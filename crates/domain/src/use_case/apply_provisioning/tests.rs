@@ -171,7 +171,7 @@ impl Setting {
             templates: Arc::new(BraceChecker),
             passwords: Arc::new(SaltingHasher::default()),
             clock: Arc::new(At(Timestamp::from_seconds(1_790_000_000))),
-            ids: Arc::new(CountingIds::default()),
+            entropy: Arc::new(CountingIds::default()),
             signal: woken.clone(),
         };
         Self {
