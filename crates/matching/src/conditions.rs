@@ -85,6 +85,8 @@ job_values! {
 pub(crate) struct FilterField {
     /// From the filter's root, such as `client.minRating`.
     pub(crate) path: &'static str,
+    /// The name within its object: the last part of the path.
+    pub(crate) name: &'static str,
     pub(crate) kind: FieldKind,
     /// For the schema.
     pub(crate) description: &'static str,
@@ -145,8 +147,13 @@ const RATING: Limits = Limits {
 };
 
 const fn field(path: &'static str, kind: FieldKind, description: &'static str) -> FilterField {
+    let mut from = path.len();
+    while from > 0 && path.as_bytes()[from - 1] != b'.' {
+        from -= 1;
+    }
     FilterField {
         path,
+        name: path.split_at(from).1,
         kind,
         description,
     }
@@ -228,10 +235,3 @@ static VENDOR: &[FilterField] = &[
     field("vendor.maxJobSuccessScore", AtMost(Number::JobSuccessScore, AMOUNT), "The job success score that the job demands, at most."),
     field("vendor.maxMinimumEarnings", AtMost(Number::MinimumEarnings, AMOUNT), "The earnings in USD that the job demands, at most."),
 ];
-
-impl FilterField {
-    /// The name within its object.
-    pub(crate) fn name(&self) -> &'static str {
-        self.path.rsplit('.').next().unwrap_or(self.path)
-    }
-}

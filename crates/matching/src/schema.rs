@@ -28,7 +28,7 @@ pub fn filter_schema() -> Value {
 fn object(fields: &[FilterField], description: &str) -> Value {
     let properties = fields
         .iter()
-        .map(|field| (field.name().to_owned(), property(field)));
+        .map(|field| (field.name.to_owned(), property(field)));
     json!({
         "type": ["object", "null"],
         "description": description,

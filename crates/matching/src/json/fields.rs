@@ -81,6 +81,8 @@ pub struct Fields<'v, 'f> {
     path: Path<'f>,
     faults: &'f mut Faults,
     known: Vec<&'static str>,
+    /// How many of the object's fields are known.
+    found: usize,
     others_are_taken: bool,
 }
 
@@ -102,6 +104,7 @@ impl<'v> Fields<'v, '_> {
             path,
             faults,
             known: Vec::new(),
+            found: 0,
             others_are_taken: false,
         };
         let result = read(&mut fields);
@@ -143,10 +146,17 @@ impl<'v> Fields<'v, '_> {
 
     /// The field as it stands, `null` included.
     pub fn raw(&mut self, name: &'static str) -> Option<&'v Value> {
+        let value = self.object.get(name);
         if self.known.last() != Some(&name) {
+            self.found += usize::from(value.is_some() && !self.known.contains(&name));
             self.known.push(name);
         }
-        self.object.get(name)
+        value
+    }
+
+    /// Whether every field of the object was asked for: those that were not yet are absent.
+    pub fn are_all_read(&self) -> bool {
+        self.found == self.object.len()
     }
 
     /// The field through `parse`, whose error is the fault's message.
@@ -273,7 +283,7 @@ impl<'v> Fields<'v, '_> {
     }
 
     fn refuse_others(&mut self) {
-        if self.others_are_taken {
+        if self.others_are_taken || self.are_all_read() {
             return;
         }
         let names: Vec<&String> = self.others().map(|(name, _)| name).collect();
@@ -387,6 +397,16 @@ mod tests {
             ]
         );
         assert_eq!(ids, Field::Given(vec![Some("x".to_owned()), None, None]));
+    }
+
+    #[test]
+    fn a_field_that_is_asked_for_twice_hides_no_unknown_one() {
+        let found = faults(&json!({"a": 1, "unknown": 2}), |fields| {
+            for name in ["a", "b", "a"] {
+                fields.raw(name);
+            }
+        });
+        assert_eq!(found.len(), 1);
     }
 
     #[test]

@@ -131,6 +131,9 @@ impl FilterFile {
 /// Reads the table's fields of one object, and checks that no minimum is above its maximum.
 fn read_fields(table: &'static [FilterField], fields: &mut Fields<'_, '_>, conditions: &mut Vec<Condition>) {
     for field in table {
+        if fields.are_all_read() {
+            break;
+        }
         read_field(field, fields, conditions);
     }
     for (minimum, maximum, low, high) in crossed_bounds(conditions) {
@@ -138,7 +141,7 @@ fn read_fields(table: &'static [FilterField], fields: &mut Fields<'_, '_>, condi
         if let Some(field) = table.iter().find(|field| field.path == minimum) {
             let maximum = maximum.rsplit('.').next().unwrap_or(maximum);
             fields.fault(
-                field.name(),
+                field.name,
                 format!("must not be above `{maximum}`: {low} > {high}"),
             );
         }
@@ -146,7 +149,7 @@ fn read_fields(table: &'static [FilterField], fields: &mut Fields<'_, '_>, condi
 }
 
 fn read_field(field: &FilterField, fields: &mut Fields<'_, '_>, conditions: &mut Vec<Condition>) {
-    let (name, path) = (field.name(), field.path);
+    let (name, path) = (field.name, field.path);
     let condition = match field.kind {
         FieldKind::Section(table) => {
             fields.object(name, Null::Allowed, |inner| read_fields(table, inner, conditions));
