@@ -3,9 +3,9 @@
 //! Everything here is pure: no port is asked, nothing is random. [`ApplyProvisioning`](crate::use_case::ApplyProvisioning)
 //! takes a file in three steps:
 //!
-//! 1. [`Lookups`] names what has to be known before the file can be planned: the organizations in the store, hashes
+//! 1. `Lookups` names what has to be known before the file can be planned: the organizations in the store, hashes
 //!    of its passwords, random bytes for the keys that it leaves out, the content of its attachments;
-//! 2. [`plan`] merges every entry of the file over what the store holds, and collects all faults: of shape, and those
+//! 2. `plan` merges every entry of the file over what the store holds, and collects all faults: of shape, and those
 //!    that only the whole shows, such as an id in use or what an active campaign needs (decision D1);
 //! 3. the changes of the plan are committed together.
 //!
