@@ -9,10 +9,7 @@ use http::header::{CONTENT_ENCODING, LOCATION};
 
 use crate::exchange::Answer;
 use crate::retry_after::retry_after;
-use crate::wire::RefusalBody;
-
-/// How much of a message is kept.
-const MESSAGE_CHARS: usize = 300;
+use crate::wire::{RefusalBody, shortened};
 
 impl Answer {
     /// The body of a success; an error for every other answer. `now` is what a `Retry-After` date is compared with
@@ -91,16 +88,6 @@ fn or_status(message: String, status: StatusCode) -> String {
     }
 }
 
-/// A text of the marketplace's, fit for a log line.
-pub(crate) fn shortened(text: &str) -> String {
-    let mut characters = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
-    let mut short: String = characters.by_ref().take(MESSAGE_CHARS).collect();
-    if characters.next().is_some() {
-        short.push('…');
-    }
-    short
-}
-
 /// The same error fit for the log: without the token, which the marketplace may have repeated, and in short texts.
 pub(crate) fn fit_for_log(error: MarketplaceError, token: Option<&MarketplaceToken>) -> MarketplaceError {
     // The token first: a text cut in the middle of it would still hold its beginning.
@@ -130,14 +117,7 @@ pub(crate) fn fit_for_log(error: MarketplaceError, token: Option<&MarketplaceTok
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn messages_are_cut_to_one_line_of_bounded_length() {
-        assert_eq!(shortened("  two\r\nlines "), "two  lines");
-        let long = shortened(&"ä".repeat(1000));
-        assert_eq!(long.chars().count(), MESSAGE_CHARS + 1);
-        assert!(long.ends_with("ä…"));
-    }
+    use crate::wire::MESSAGE_CHARS;
 
     #[test]
     fn no_error_repeats_any_of_the_token() {

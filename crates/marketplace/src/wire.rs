@@ -6,14 +6,20 @@
 use std::borrow::Cow;
 
 use bidloop_domain::bidding::{LiveJobState, QuestionAnswerPair, Terms};
-use bidloop_domain::model::{Connects, JobId, JobPost, Object, Proposal, Timestamp};
+use bidloop_domain::model::{Connects, JobId, JobPost, Object, Proposal, Timestamp, sanitize_for_log};
 use bidloop_domain::port::{FeedEntry, FeedPage, LiveAccount, LiveJob, MarketplaceError, SubmittedProposal};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;
 use serde_json::value::RawValue;
 
-use crate::answer::shortened;
+/// How much of a text of the marketplace is kept in an error.
+pub(crate) const MESSAGE_CHARS: usize = 300;
+
+/// A text of the marketplace on one line of bounded length, for an error or the log.
+pub(crate) fn shortened(text: &str) -> String {
+    sanitize_for_log(text.trim(), MESSAGE_CHARS)
+}
 
 /// The longest position in the feed that we send back; longer ones would not fit into a request.
 const MAX_CURSOR_BYTES: usize = 4096;
@@ -297,6 +303,14 @@ mod tests {
             Some("c1"),
         )
         .unwrap()
+    }
+
+    #[test]
+    fn messages_are_cut_to_one_line_of_bounded_length() {
+        assert_eq!(shortened("  two\r\nlines "), "two lines");
+        let long = shortened(&"ä".repeat(1000));
+        assert_eq!(long.chars().count(), MESSAGE_CHARS + 1);
+        assert!(long.ends_with("ä…"));
     }
 
     #[test]

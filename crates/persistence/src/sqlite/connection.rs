@@ -4,6 +4,8 @@ use std::path::Path;
 
 use diesel::SqliteConnection;
 use diesel::connection::{Connection as _, SimpleConnection as _};
+use diesel::result::Error;
+use diesel_async::SimpleAsyncConnection as _;
 use diesel_async::sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
@@ -103,4 +105,12 @@ pub(super) fn open_for_writer(path: &Path) -> Result<SqliteConnection, Failure> 
 /// The connection as the queries need it.
 pub(super) fn wrap(conn: SqliteConnection) -> Conn {
     Conn::with_runtime(conn, OnThisThread)
+}
+
+/// Runs statements without parameters at once.
+pub(super) fn execute(conn: &mut Conn, statement: &str) -> Result<(), Failure> {
+    match conn.batch_execute(statement).now_or_never() {
+        Some(done) => done.map_err(Failure::from),
+        None => Err(Error::BrokenTransactionManager.into()),
+    }
 }

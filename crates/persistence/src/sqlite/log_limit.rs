@@ -6,8 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::connection::Conn;
-use super::writer::execute;
+use super::connection::{Conn, execute};
 
 /// A log up to this length is left alone. The file keeps at most this much when the log starts again
 /// (`journal_size_limit`).

@@ -10,12 +10,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use bidloop_domain::port::StoreError;
-use diesel::result::Error;
-use diesel_async::SimpleAsyncConnection as _;
 use futures::FutureExt as _;
 use tokio::sync::oneshot;
 
-use super::connection::{Conn, open_for_writer, wrap};
+use super::connection::{Conn, execute, open_for_writer, wrap};
 use super::log_limit::LogLimit;
 use crate::failure::Failure;
 use crate::work::Work;
@@ -202,11 +200,4 @@ fn run_in_savepoint(conn: &mut Conn, command: &mut dyn Command) -> Result<(), Fa
         execute(conn, "ROLLBACK TO command")?;
     }
     execute(conn, "RELEASE command")
-}
-
-pub(super) fn execute(conn: &mut Conn, statement: &str) -> Result<(), Failure> {
-    match conn.batch_execute(statement).now_or_never() {
-        Some(done) => done.map_err(Failure::from),
-        None => Err(Error::BrokenTransactionManager.into()),
-    }
 }
