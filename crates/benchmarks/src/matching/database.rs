@@ -7,10 +7,21 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use bidloop_domain::matching::JobSignature;
 use rusqlite::{Connection, params};
 
-use super::fill::StoredPost;
 use crate::postgres::PostgresDatabase;
+
+/// A job as it is stored.
+#[derive(Debug)]
+pub(super) struct StoredPost {
+    pub(super) id: String,
+    pub(super) seq: i64,
+    pub(super) posted_at: i64,
+    pub(super) json: String,
+    /// What ingest stores beside a job.
+    pub(super) signature: JobSignature,
+}
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use bidloop_domain::matching::{FilterIndex, JobSignature, MatchScratch, Prepared
 use bidloop_domain::model::JobPost;
 use serde_json::{Value, json};
 
+use super::database::StoredPost;
 use super::posts::{now_ms, served};
 use super::workload::{Filters, Jobs, Kind};
 use super::world::{EVERYTHING, ORGANIZATION, World, organization};
@@ -39,17 +40,6 @@ pub(super) struct Change {
     pub(super) compiled: SavedFilter,
     /// Stored jobs that match, each looked at by itself.
     pub(super) matches: u64,
-}
-
-/// A job as it is stored.
-#[derive(Debug)]
-pub(super) struct StoredPost {
-    pub(super) id: String,
-    pub(super) seq: i64,
-    pub(super) posted_at: i64,
-    pub(super) json: String,
-    /// What ingesting stores beside a job.
-    pub(super) signature: JobSignature,
 }
 
 /// Jobs in a row.
