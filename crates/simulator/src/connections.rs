@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::simulator::stopped;
+use crate::shared::stopped;
 
 /// How long requests in flight may take once the server stops.
 const GRACE: Duration = Duration::from_secs(2);

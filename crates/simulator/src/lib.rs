@@ -38,9 +38,11 @@ mod market;
 mod multipart;
 mod publisher;
 mod server;
+mod shared;
 mod simulator;
 
 pub use generator::{Generator, Random};
 pub use job_file::JobFileError;
 pub use publisher::{PostFile, PostSource, Publishing};
-pub use simulator::{ControlError, Options, PublishError, Simulator};
+pub use shared::PublishError;
+pub use simulator::{ControlError, Options, Simulator};

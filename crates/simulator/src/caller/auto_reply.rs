@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use super::bid::bid_on;
 use super::delivery::Delivery;
 use super::receiver::Event;
-use crate::simulator::stopped;
+use crate::shared::stopped;
 
 /// The number of bids in flight; further deliveries wait.
 const MAX_IN_FLIGHT: usize = 16;

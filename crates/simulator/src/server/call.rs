@@ -12,7 +12,7 @@ use crate::market::account::AccountPut;
 use crate::market::job_state::JobStatePatch;
 use crate::market::proposal;
 use crate::server::Call;
-use crate::simulator::{Checks, Shared};
+use crate::shared::{Checks, Shared};
 
 const MAX_PAGE: usize = 500;
 const DEFAULT_PAGE: usize = 100;
