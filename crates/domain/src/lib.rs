@@ -34,8 +34,7 @@
 //!         "metadata": {"paymentType": "Hourly", "hourlyRate": {"min": 30, "max": 50}}}"#,
 //! )?;
 //!
-//! let filter = SavedFilter::from_value(&json!({"keywords": "rust AND (axum OR actix)"}));
-//! let filter = filter.and_then(|filter| filter.check()).expect("a valid filter");
+//! let filter = SavedFilter::from_value(&json!({"keywords": "rust AND (axum OR actix)"})).expect("a valid filter");
 //! assert!(filter.matches(&PreparedJob::new(&post.facts())));
 //!
 //! let campaign = json!({"biddingHourlyRateStrategy": "match_job_budget", "biddingHourlyRatePercentage": 90});

@@ -47,7 +47,8 @@ impl JobTerms {
     /// it names a price, and else hourly (decision B5, `docs/rules.md#b5`).
     ///
     /// ```
-    /// use bidloop_domain::BIDDINGDOC;
+    /// use bidloop_domain::bidding::JobTerms;
+    /// use bidloop_domain::model::PaymentKind;
     ///
     /// let kind = |payment_type, price| JobTerms::new(payment_type, None, None, price, None).kind;
     /// assert_eq!(kind(Some("Fixed-price"), None), PaymentKind::Fixed);
