@@ -67,8 +67,3 @@ pub mod model;
 pub mod port;
 pub mod provisioning;
 pub mod use_case;
-
-/// The README's example, so that it keeps compiling.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
