@@ -4,7 +4,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::{StatusCode, header};
 use bidloop_domain::bidding::ValidationFault;
-use bidloop_domain::model::ShapeFault;
+use bidloop_domain::model::FieldError;
 use bidloop_domain::port::{BlobError, StoreError};
 use bidloop_domain::use_case::{AuthenticateError, LeadError};
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub(crate) struct Refusal {
 #[serde(untagged, rename_all_fields = "camelCase")]
 enum Details {
     Malformed {
-        errors: Vec<ShapeFault>,
+        errors: Vec<FieldError>,
     },
     Rules {
         errors: Vec<ValidationFault>,

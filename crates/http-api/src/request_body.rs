@@ -11,7 +11,7 @@ use actix_web::HttpRequest;
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
 use actix_web::http::header::{self, HeaderMap};
-use bidloop_domain::model::ShapeFault;
+use bidloop_domain::model::FieldError;
 use bidloop_domain::use_case::LeadError;
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt};
@@ -134,7 +134,7 @@ pub(crate) fn broken_body(error: &PayloadError, limit_bytes: u64) -> LeadError {
         PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut => "did not arrive in time",
         _ => "broke off before its end",
     };
-    LeadError::Malformed(vec![ShapeFault::new::<&str>(&[], message)])
+    LeadError::Malformed(vec![FieldError::new::<&str>(&[], message)])
 }
 
 /// See [`RequestBody::stream`].

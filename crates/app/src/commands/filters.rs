@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use bidloop_domain::matching::{Explanation, PreparedJob, SavedFilter};
-use bidloop_domain::model::{FilterFile, JobPost, in_one_line};
+use bidloop_domain::model::{FilterFile, JobPost, sanitize_for_log};
 use serde_json::json;
 
 use super::{Failure, Outcome, database, input, output};
@@ -114,7 +114,7 @@ fn tell_explanation(explanation: &Explanation, as_json: bool) -> Outcome {
     })?;
     explanation.conditions.iter().try_for_each(|c| {
         let told = format!("{:8} {}: {}", c.result.as_str(), c.path, c.detail);
-        output::line(&in_one_line(&told, usize::MAX))
+        output::line(&sanitize_for_log(&told, usize::MAX))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use bidloop_domain::model::in_one_line;
+use bidloop_domain::model::sanitize_for_log;
 use serde::Serialize;
 
 use super::{Failure, Outcome};
@@ -33,7 +33,7 @@ pub(super) fn json_line(value: &impl Serialize) -> Outcome {
 pub(super) fn errors(lines: &[String]) {
     let mut err = std::io::stderr().lock();
     for line in lines {
-        if writeln!(err, "{}", in_one_line(line, usize::MAX)).is_err() {
+        if writeln!(err, "{}", sanitize_for_log(line, usize::MAX)).is_err() {
             return;
         }
     }

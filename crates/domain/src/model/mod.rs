@@ -50,9 +50,7 @@ pub use bidding_config::{BIDDING_CONFIG_FIELDS, BiddingConfig, ConfigSource, Eff
 pub use bidding_values::{
     AlreadyHiredAction, BidWithWarning, BoostedPlace, HourlyRateStrategy, InsufficientBoostConnectsAction,
 };
-pub use bidloop_matching::json::{
-    FieldError, FieldError as ShapeFault, read_json, sanitize_for_log, sanitize_for_log as in_one_line,
-};
+pub use bidloop_matching::json::{FieldError, read_json, sanitize_for_log};
 pub use bidloop_matching::{FilterFile, MAX_LIST_VALUES, MAX_VALUE_CHARS, PaymentKind, SavedFilter};
 pub use campaign::{
     AccountSummary, AnswerTemplate, Campaign, CampaignAction, CampaignAttachment, CampaignMode,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::attachment_rules::{FileFault, shown};
 use crate::bidding::{QuotaUsage, ValidationFault};
-use crate::model::{LeadStatus, ShapeFault, details};
+use crate::model::{FieldError, LeadStatus, details};
 use crate::port::{BlobError, StoreError};
 
 /// Why a request on a lead is refused, or fails. A refusal changes nothing but the Activity record.
@@ -32,7 +32,7 @@ pub enum LeadError {
     },
     /// Malformed JSON, an unknown or missing field, a wrong type, a value out of bounds (decision A2).
     #[error("the request body is not valid")]
-    Malformed(Vec<ShapeFault>),
+    Malformed(Vec<FieldError>),
     /// The bid breaks the bidding rules (specification, submitBid, rules 1 to 3).
     #[error("the bid breaks the bidding rules")]
     Rules(Vec<ValidationFault>),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, BidRecord, BiddingConfig, ConfigSource,
-    EffectiveConfig, LeadForm, LeadId, LeadStatus, Links, ShapeFault, effective, lead_document,
+    EffectiveConfig, FieldError, LeadForm, LeadId, LeadStatus, Links, effective, lead_document,
 };
 use crate::port::{Clock, Entropy, LeadContext, LeadStore, ReopenLead, StoreError};
 
@@ -37,7 +37,7 @@ pub enum OperateLeadsError {
     LeadUnknown(LeadId),
     /// The configuration is faulty; a line each.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Faulty(Vec<ShapeFault>),
+    Faulty(Vec<FieldError>),
     /// Only skipped and failed leads can be reopened (decision B1).
     #[error("lead \"{lead}\" is {status}: only a skipped or failed lead can be reopened")]
     NotReopenable {

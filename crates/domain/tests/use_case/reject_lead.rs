@@ -1,6 +1,6 @@
 //! Reject lead of the specification; decisions A1, B1, C8.
 
-use bidloop_domain::model::{ActivityKind, LeadId, LeadStatus, ShapeFault};
+use bidloop_domain::model::{ActivityKind, FieldError, LeadId, LeadStatus};
 use bidloop_domain::use_case::LeadError;
 use bidloop_port_contracts::fixture::campaign_id;
 use serde_json::json;
@@ -74,7 +74,7 @@ async fn only_a_new_lead_can_be_rejected_and_the_message_names_its_status() {
 async fn the_size_is_judged_before_the_lead_and_the_shape_after_it() {
     let (service, lead) = Service::with_lead().await;
     let too_large = LeadError::TooLarge { limit_bytes: 1 };
-    let shape = LeadError::Malformed(vec![ShapeFault::new(&["reason"], "is too long")]);
+    let shape = LeadError::Malformed(vec![FieldError::new(&["reason"], "is too long")]);
     let unknown = LeadId::from_caller("ld_unknown");
     let refusals = [
         (reject(&service, &unknown, Err(too_large.clone())).await, 413),

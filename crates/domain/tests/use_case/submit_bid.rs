@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bidloop_domain::model::{ActivityKind, BidRequest, LeadId, LeadStatus, ShapeFault};
+use bidloop_domain::model::{ActivityKind, BidRequest, FieldError, LeadId, LeadStatus};
 use bidloop_domain::port::{Marketplace as _, ProvisioningChange, WorkKind};
 use bidloop_domain::use_case::{BidAccepted, LeadError, Requester};
 use bidloop_fakes::Call;
@@ -26,7 +26,7 @@ pub(crate) async fn bid(
 }
 
 fn shape() -> LeadError {
-    LeadError::Malformed(vec![ShapeFault::new(&["coverLetter"], "must not be blank")])
+    LeadError::Malformed(vec![FieldError::new(&["coverLetter"], "must not be blank")])
 }
 
 fn too_large() -> LeadError {
