@@ -21,6 +21,8 @@ use self::workload::{Filters, Job, Jobs, Kind};
 const ROUNDS: usize = 15;
 const JOBS: usize = 1_000;
 const MILLION: usize = 1_000_000;
+const BUILDS: usize = 3;
+const BUILD: &str = "build of 1,000,000 from stored JSON with two threads";
 /// The option of the process whose memory is measured.
 const MEMORY: &str = "--resident-with";
 
@@ -58,7 +60,7 @@ fn main() {
         floor(&index, &jobs);
         edits(&mut index, &jobs);
     }
-    if is_wanted("build") {
+    if is_wanted(BUILD) {
         build();
     }
     if is_wanted("memory") {
@@ -206,26 +208,31 @@ fn edits(index: &mut FilterIndex<u32>, jobs: &[PreparedJob]) {
     );
 }
 
-/// From stored JSON to the index, in as many threads as there are cores.
+/// From stored JSON to the index. The goal is for two idle cores; the CPU time tells more on a busy machine.
 fn build() {
     let filters = Filters::new(Kind::Selective, 31, &[]).take(MILLION);
     let stored: Vec<(u32, String)> = (0..).zip(filters.map(|filter| filter.to_string())).collect();
-    let mut index = FilterIndex::with_frequencies(frequencies());
-    let started = Instant::now();
-    let load = index.load(&stored, |(key, json)| {
-        SavedFilter::parse(json).map(|filter| (*key, filter))
-    });
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().unwrap().get() {
-            scope.spawn(|| load.work());
-        }
-    });
-    load.finish().unwrap();
-    println!(
-        "build: {:.2} s for {} filters",
-        started.elapsed().as_secs_f64(),
-        index.len()
-    );
+    let (mut shortest, mut least) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..BUILDS {
+        let mut index = FilterIndex::with_frequencies(frequencies());
+        let started = Instant::now();
+        let load = index.load(&stored, |(key, json)| {
+            SavedFilter::parse(json).map(|filter| (*key, filter))
+        });
+        let work = || {
+            load.work();
+            cpu_time() / 1e9
+        };
+        let cpu = thread::scope(|scope| {
+            let threads = [scope.spawn(work), scope.spawn(work)];
+            threads.map(|thread| thread.join().unwrap()).iter().sum()
+        });
+        load.finish().unwrap();
+        shortest = shortest.min(started.elapsed().as_secs_f64());
+        least = least.min(cpu);
+        assert_eq!(index.len(), MILLION);
+    }
+    println!("{BUILD}: {shortest:.2} s, {least:.2} s of CPU time (goal: 2.40 s)");
 }
 
 /// The resident memory of a process with a million filters, minus that of one without.

@@ -1,9 +1,9 @@
 //! A filter as clauses over tokens: what a job must have, and what it must not have, to match.
 //!
 //! A clause is a set of tokens of which the job must have at least one. `rust (axum OR actix) -php` has the clauses
-//! `{rust}` and `{axum, actix}` and forbids `php`; a list of countries is a clause, too. What tokens do not say exactly
-//! (phrases, fields, bounds, nested alternatives) stays a condition, and the clauses that follow from it are required
-//! beside it.
+//! `{rust}` and `{axum, actix}` and forbids `php`; a list of countries is a clause, too. A phrase is kept as the tokens of
+//! its words in order, with a clause for each word. What tokens do not say exactly (fields, bounds, nested alternatives)
+//! stays a condition, and the clauses that follow from it are required beside it.
 
 use std::ops::Range;
 
@@ -18,6 +18,8 @@ use crate::{Condition, Expression, SavedFilter, Term};
 pub(super) struct RequiredClauses {
     tokens: Vec<Token>,
     clauses: Vec<Clause>,
+    /// The tokens of each phrase.
+    phrases: Vec<Range<usize>>,
     /// Tokens that the job must not have.
     pub(super) forbidden: Vec<Token>,
     /// Conditions that are left, by number.
@@ -37,7 +39,7 @@ struct Clause {
 pub(super) enum Strength {
     /// All of it.
     Exact,
-    /// What follows from it. A condition is left that says all.
+    /// What follows from it. A phrase or a condition says all.
     Implied,
 }
 
@@ -51,6 +53,7 @@ impl RequiredClauses {
     ) -> Result<(), IndexFull> {
         self.tokens.clear();
         self.clauses.clear();
+        self.phrases.clear();
         self.forbidden.clear();
         self.conditions.clear();
         let mut reader = Reader {
@@ -89,6 +92,11 @@ impl RequiredClauses {
             .map(|clause| &self.tokens[clause.tokens.clone()])
     }
 
+    /// The tokens of each phrase that the job must contain, in the order of its words.
+    pub(super) fn phrases(&self) -> impl Iterator<Item = &[Token]> {
+        self.phrases.iter().map(|phrase| &self.tokens[phrase.clone()])
+    }
+
     fn push_clause(&mut self, tokens: Range<usize>, strength: Strength) {
         self.clauses.push(Clause {
             tokens,
@@ -109,9 +117,6 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn condition(&mut self, condition: &Condition) -> Result<(), IndexFull> {
         match condition {
-            Condition::Keywords(Expression::And(parts)) => {
-                return parts.iter().try_for_each(|part| self.keywords(part));
-            }
             Condition::Keywords(expression) => return self.keywords(expression),
             Condition::SkillsAtLeast { count: 1, names, .. } => {
                 return self.require_value(Attributed::Skill, names, Strength::Exact);
@@ -187,6 +192,12 @@ impl Reader<'_> {
     fn keywords(&mut self, part: &Expression) -> Result<(), IndexFull> {
         let start = self.into.tokens.len();
         let (negated, alternatives) = match part {
+            Expression::And(parts) => return parts.iter().try_for_each(|part| self.keywords(part)),
+            Expression::Term(term) if term.is_phrase() && term.prefix().is_none() => {
+                self.implied(part, true)?;
+                self.into.phrases.push(start..self.into.tokens.len());
+                return Ok(());
+            }
             Expression::Not(inner) => (true, alternatives(inner)),
             other => (false, alternatives(other)),
         };

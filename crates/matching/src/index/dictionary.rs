@@ -76,27 +76,29 @@ impl Dictionary {
         self.jobs[token.index()]
     }
 
-    /// Adds the job's tokens to `tokens`. Prefixes and skills may occur more than once.
-    pub(super) fn tokens_of(&self, job: &PreparedJob, words: &mut FoundWords, tokens: &mut Vec<Token>) {
-        tokens.push(Token::ANY);
-        let text = job.text();
-        self.words.find_words(text, &self.texts, words);
-        tokens.extend(words.found.iter().map(|(_, token)| Token(*token)));
+    /// Finds the tokens of the job's words.
+    pub(super) fn find_words(&self, job: &PreparedJob, words: &mut FoundWords) {
+        self.words.find_words(job.text(), &self.texts, words);
+    }
+
+    /// Calls `found` with the job's tokens that are not words. Prefixes and skills may occur more than once.
+    pub(super) fn other_tokens(&self, job: &PreparedJob, mut found: impl FnMut(Token)) {
+        found(Token::ANY);
         if !self.prefixes.is_empty() {
-            for (word, _) in text.distinct_words() {
-                self.prefixes
-                    .of_word(word, &self.texts, |token| tokens.push(token));
+            for (word, _) in job.text().distinct_words() {
+                self.prefixes.of_word(word, &self.texts, &mut found);
             }
         }
         Attributed::of_job(job, |field, value| {
             let values = &self.values[usize::from(field.number())];
-            tokens.extend(match value {
+            let token = match value {
                 JobValue::Unknown => Some(Token::unknown(field)),
                 JobValue::Fixed(_) => value
                     .text()
                     .and_then(|text| values.find(WordKey::of(text), text, &self.texts)),
                 JobValue::Text(key, text) => values.find(key, text, &self.texts),
-            });
+            };
+            token.into_iter().for_each(&mut found);
         });
     }
 

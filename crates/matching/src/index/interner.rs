@@ -69,7 +69,7 @@ const FREE: Slot = Slot {
 #[derive(Debug, Clone, Default)]
 pub(super) struct FoundWords {
     /// Numbers of words in the job's text, and their tokens.
-    pub(super) found: Vec<(u32, u32)>,
+    pub(super) found: Vec<(u32, Token)>,
     /// Numbers in the job's text of words whose slot is taken by another word.
     displaced: Vec<u32>,
 }
@@ -125,7 +125,7 @@ impl Interner {
         let FoundWords { found, displaced } = words;
         let keys = text.keys();
         found.clear();
-        found.resize(keys.len(), (0, 0));
+        found.resize(keys.len(), (0, Token::ANY));
         displaced.clear();
         displaced.resize(keys.len() + 1, 0);
         let (mut hits, mut others) = (0, 0);
@@ -134,7 +134,7 @@ impl Interner {
             let [first, second] = [self.slots[home], self.slots[self.next(home)]];
             let is_first = first.is(*key);
             let is_hit = is_first | (second.is(*key) & first.is_taken());
-            found[hits] = (number, if is_first { first.token } else { second.token });
+            found[hits] = (number, Token(if is_first { first.token } else { second.token }));
             hits += usize::from(is_hit);
             displaced[others] = number;
             others += usize::from(!is_hit & first.is_taken() & second.is_taken());
@@ -143,7 +143,7 @@ impl Interner {
         displaced.truncate(others);
         found.retain(|&(number, token)| {
             let is_same =
-                keys[number as usize].is_short() || texts.get(Token(token)) == text.spelling(number);
+                keys[number as usize].is_short() || texts.get(token) == text.spelling(number);
             if !is_same {
                 displaced.push(number);
             }
@@ -151,7 +151,7 @@ impl Interner {
         });
         for number in displaced {
             if let Some(token) = self.find(keys[*number as usize], text.spelling(*number), texts) {
-                found.push((*number, token.0));
+                found.push((*number, token));
             }
         }
     }

@@ -4,7 +4,8 @@ use super::conditions::Conditions;
 use super::dictionary::Dictionary;
 use super::interner::FoundWords;
 use super::token::Token;
-use crate::PreparedJob;
+use crate::keywords::MAX_PHRASE_WORDS;
+use crate::{FieldSet, JobText, PreparedJob};
 
 /// What entries and records are compared with. Kept between jobs for its memory.
 #[derive(Debug, Clone, Default)]
@@ -13,26 +14,39 @@ pub(super) struct JobTokens {
     pub(super) tokens: Vec<Token>,
     /// The same, for entries.
     pub(super) set: TokenSet,
-    /// The same, by token.
-    present: Vec<bool>,
+    /// The same, by token: [`ABSENT`], [`OTHER`], or the number of a word in the job's text.
+    present: Vec<u32>,
     /// The bits of the conditions that the job fails.
     pub(super) failed: u32,
     words: FoundWords,
 }
 
+/// The job does not have the token.
+const ABSENT: u32 = u32::MAX;
+/// The job has the token, which is not that of a word.
+const OTHER: u32 = u32::MAX - 1;
+
 impl JobTokens {
     pub(super) fn read(&mut self, job: &PreparedJob, dictionary: &Dictionary, conditions: &Conditions) {
         for token in self.tokens.drain(..) {
-            self.present[token.index()] = false;
+            self.present[token.index()] = ABSENT;
             self.set.0[TokenSet::place_of(token)] = 0;
         }
         if self.present.len() < dictionary.len() {
-            self.present.resize(dictionary.len(), false);
+            self.present.resize(dictionary.len(), ABSENT);
         }
-        dictionary.tokens_of(job, &mut self.words, &mut self.tokens);
-        let present = &mut self.present;
-        self.tokens
-            .retain(|token| !std::mem::replace(&mut present[token.index()], true));
+        dictionary.find_words(job, &mut self.words);
+        for (number, token) in &self.words.found {
+            self.present[token.index()] = *number;
+            self.tokens.push(*token);
+        }
+        dictionary.other_tokens(job, |token| {
+            let present = &mut self.present[token.index()];
+            if *present == ABSENT {
+                *present = OTHER;
+                self.tokens.push(token);
+            }
+        });
         for token in &self.tokens {
             self.set.0[TokenSet::place_of(*token)] = 1;
         }
@@ -41,7 +55,20 @@ impl JobTokens {
 
     #[inline]
     pub(super) fn has(&self, token: Token) -> bool {
-        self.present[token.index()]
+        self.present[token.index()] != ABSENT
+    }
+
+    /// Whether the words with these tokens stand directly after one another in `text`, the text of this job.
+    pub(super) fn has_phrase(&self, tokens: impl ExactSizeIterator<Item = Token>, text: &JobText) -> bool {
+        let mut numbers = [0; MAX_PHRASE_WORDS];
+        let numbers = &mut numbers[..tokens.len()];
+        for (number, token) in numbers.iter_mut().zip(tokens) {
+            *number = self.present[token.index()];
+            if *number == ABSENT {
+                return false;
+            }
+        }
+        text.contains_sequence(numbers, None, FieldSet::ALL)
     }
 }
 

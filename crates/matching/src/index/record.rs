@@ -1,12 +1,18 @@
 //! What an entry leaves open of its filter, as a row of 32-bit words; and the verification of candidates by it.
 //!
 //! ```text
-//! record = counts of anchors and conditions, anchors, conditions, { kind and count of tokens, tokens }
+//! record      = counts of anchors and conditions (16 bits each), anchors, conditions, { requirement }
+//! requirement = kind (2 bits) and count of tokens (30 bits), tokens
 //! ```
 //!
 //! The anchors are the tokens under which the filter is listed: those of the clause that fewest jobs meet. A job that
-//! meets an entry meets this clause. Records hold the other clauses that the entry does not say exactly, and the numbers
-//! of all conditions.
+//! meets an entry meets this clause, so that the clause is not written again. The conditions are numbers in
+//! [`Conditions`]; all of the filter's conditions are listed. The requirements are those that the entry does not say
+//! exactly. There are three kinds:
+//!
+//! - [`ANY`]: the job has at least one of the tokens.
+//! - [`NONE`]: the job has none of the tokens.
+//! - [`PHRASE`]: the job has the words with these tokens directly after one another, in this order.
 
 use super::clauses::{RequiredClauses, Strength};
 use super::conditions::Conditions;
@@ -15,8 +21,10 @@ use super::job_tokens::JobTokens;
 use super::token::{IndexFull, Token};
 use crate::PreparedJob;
 
-/// With a count: the job must not have the tokens.
-const FORBIDDEN: u32 = 1 << 31;
+const ANY: u32 = 0;
+const NONE: u32 = 1 << 31;
+const PHRASE: u32 = 1 << 30;
+const COUNT: u32 = PHRASE - 1;
 
 /// Writes the clauses of a filter into its entry, as far as there is room, and the others into its record.
 ///
@@ -51,14 +59,17 @@ pub(super) fn write(
     };
     for tokens in clauses.others(Strength::Exact) {
         if !entry.require(tokens) {
-            push(0, tokens);
+            push(ANY, tokens);
         }
     }
     let forbidden = &clauses.forbidden;
     if !forbidden.is_empty() && !entry.forbid(forbidden) {
-        push(FORBIDDEN, forbidden);
+        push(NONE, forbidden);
     }
-    // What follows from a condition need not be verified, but saves judging the condition for most jobs.
+    for tokens in clauses.phrases() {
+        push(PHRASE, tokens);
+    }
+    // What follows from a phrase or a condition need not be verified, but dismisses most jobs before it is.
     for tokens in clauses.others(Strength::Implied) {
         entry.require(tokens);
     }
@@ -81,11 +92,11 @@ pub(super) fn conditions(record: &[u32]) -> &[u32] {
     parts(record).1
 }
 
-/// Anchors, conditions, and clauses.
+/// Anchors, conditions, and requirements.
 fn parts(record: &[u32]) -> (&[u32], &[u32], &[u32]) {
     let (anchors, rest) = record[1..].split_at((record[0] & 0xFFFF) as usize);
-    let (conditions, clauses) = rest.split_at((record[0] >> 16) as usize);
-    (anchors, conditions, clauses)
+    let (conditions, requirements) = rest.split_at((record[0] >> 16) as usize);
+    (anchors, conditions, requirements)
 }
 
 /// Whether a job that the entry lets pass matches the filter.
@@ -95,14 +106,19 @@ pub(super) fn matches(
     tokens: &JobTokens,
     conditions: &Conditions,
 ) -> bool {
-    let (_, numbers, mut clauses) = parts(record);
-    while let [head, rest @ ..] = clauses {
-        let (clause, rest) = rest.split_at((head & !FORBIDDEN) as usize);
-        let has_any = clause.iter().any(|token| tokens.has(Token(*token)));
-        if has_any == (head & FORBIDDEN != 0) {
+    let (_, numbers, mut requirements) = parts(record);
+    while let [head, rest @ ..] = requirements {
+        let (required, rest) = rest.split_at((head & COUNT) as usize);
+        let required = required.iter().map(|token| Token(*token));
+        let is_met = match head & !COUNT {
+            PHRASE => tokens.has_phrase(required, job.text()),
+            NONE => !required.into_iter().any(|token| tokens.has(token)),
+            _ => required.into_iter().any(|token| tokens.has(token)),
+        };
+        if !is_met {
             return false;
         }
-        clauses = rest;
+        requirements = rest;
     }
     numbers.iter().all(|number| conditions.holds(*number, job))
 }

@@ -1,10 +1,11 @@
-//! Phrases over texts that repeat a few words, by which phrases are found in another way than over others.
+//! Phrases over texts that repeat a few words, which are searched in another way than others, and phrases in the index.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
+use super::index::index_of;
 use super::{compiled, job};
 use crate::FilterIndex;
 
@@ -69,4 +70,71 @@ fn a_long_phrase_nearly_everywhere_in_a_long_text_is_not_found() {
         let filter = compiled(&json!({"keywords": phrase}));
         assert_eq!(filter.matches(&job), expected, "{phrase}");
     }
+}
+
+/// The numbers of the expressions that the index finds for a title, a description and one skill.
+fn found(expressions: &[&str], [title, description, skill]: [&str; 3]) -> Vec<usize> {
+    let filters: Vec<_> = expressions
+        .iter()
+        .map(|keywords| json!({ "keywords": keywords }))
+        .collect();
+    let job = json!({"title": title, "description": description, "skills": [{"name": skill}]});
+    index_of(&filters).matches(&super::job(&job))
+}
+
+#[test]
+fn the_index_finds_phrases_whose_words_are_adjacent_in_their_order_within_one_text() {
+    for (phrase, job, expected) in [
+        ("\"a b\"", ["x a b y", "", ""], true),
+        ("\"a b\"", ["", "a c a b", ""], true),
+        ("\"a b\"", ["", "", "A-B"], true),
+        ("\"a b\"", ["b a", "b c a", "a"], false),
+        ("\"a b\"", ["a c b", "", ""], false),
+        ("\"a b\"", ["x a", "b y", "b"], false),
+        ("\"a b\"", ["", "x a", "b"], false),
+        ("\"a b\"", ["a", "", ""], false),
+        ("\"a a\"", ["a", "a b a", ""], false),
+        ("\"a a\"", ["b a a", "", ""], true),
+        ("\"a b a a b\"", ["a b a b a a b", "", ""], true),
+        ("\"a b a a b\"", ["a b a b a b a", "", ""], false),
+    ] {
+        for keywords in [phrase.to_owned(), format!("(a OR x) {phrase} -z"), format!("(({phrase} -z) a)")] {
+            assert_eq!(found(&[&keywords], job), &[0][..usize::from(expected)], "{keywords} {job:?}");
+        }
+    }
+}
+
+#[test]
+fn phrases_are_found_beside_other_filters_with_the_same_words() {
+    let expressions = [
+        "\"a b\" \"b c\"",
+        "\"a b\" \"c b\"",
+        "\"a b\" OR \"c b\"",
+        "-\"a b\" b",
+        "title:\"a b\"",
+        "\"a b*\"",
+        "a/b*",
+        "\"a b\" \"a b\"",
+        "\"a unseen\"",
+        "a b",
+    ];
+    assert_eq!(found(&expressions, ["", "a b c", ""]), [0, 2, 5, 6, 7, 9]);
+    assert_eq!(found(&expressions, ["b c b a", "", ""]), [2, 3, 9]);
+    assert_eq!(found(&expressions, ["a bc", "", ""]), [6]);
+}
+
+#[test]
+fn a_phrase_is_edited_and_removed_with_its_filter() {
+    let filter = |keywords: &str| compiled(&json!({ "keywords": keywords }));
+    let [forward, backward] = ["a b", "b a"].map(|title| job(&json!({ "title": title })));
+    let mut index = FilterIndex::new();
+    index.insert(1, &filter("\"a b\"")).unwrap();
+    index.insert(2, &filter("\"a b\" a")).unwrap();
+    assert_eq!((index.matches(&forward), index.matches(&backward)), (vec![1, 2], vec![]));
+    assert_eq!(index.insert(1, &filter("\"b a\"")), Ok(true));
+    assert_eq!((index.matches(&forward), index.matches(&backward)), (vec![2], vec![1]));
+    assert!(index.remove(&2));
+    assert_eq!((index.matches(&forward), index.matches(&backward)), (vec![], vec![1]));
+    assert!(index.remove(&1));
+    assert_eq!((index.entries(), index.matches(&backward)), (0, vec![]));
 }
