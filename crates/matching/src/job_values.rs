@@ -7,14 +7,14 @@ use crate::PaymentKind;
 
 /// What a job's value is the value of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attributed {
+pub(super) enum ValueField {
     Text(TextField),
     Skill,
     Flag(FlagField),
     PaymentKind,
 }
 
-impl Attributed {
+impl ValueField {
     /// How many there are.
     pub(super) const COUNT: usize = TextField::COUNT + 2 + FlagField::COUNT;
 

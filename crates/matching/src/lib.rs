@@ -93,5 +93,5 @@ pub use keywords::{Expression, Field, KeywordFault, Term};
 pub use prepared_job::PreparedJob;
 pub use saved_filter::{FilterFile, MAX_LIST_VALUES, MAX_VALUE_CHARS, SavedFilter};
 pub use schema::filter_schema;
-pub use signature::{JobSignature, SignatureSieve};
+pub use signature::{JobSignature, SignatureQuery};
 pub use text::{fold, list_key, split_words};

@@ -1,67 +1,67 @@
-//! A stored job's signature: a few bits that tell of nearly every job that a filter cannot match it, so that its JSON
-//! is neither read nor parsed.
+//! The signature of a stored job: 1,024 bits that rule out nearly every job that a filter cannot match, without reading
+//! or parsing the job.
 //!
-//! A signature is a Bloom filter over what a job has: its words, its values, and the values that it does not carry.
-//! Each sets three of 1,024 bits. [`SignatureSieve`] asks for what a filter surely requires; where one of its bits is
-//! missing, so is what it stands for. The other way round nothing follows: a job that passes is read and matched.
+//! A signature is a Bloom filter over what a job has: its words, its values, and the fields without a value. Each of them
+//! sets three bits. A [`SignatureQuery`] holds what a filter requires. If a bit of a requirement is not set, the job does
+//! not meet it. If all bits are set, the job may match: it is read and matched.
 //!
-//! Why 1,024 and three (`docs/adr/0011-job-signatures.md` has the table): a post of 150 words has some 115 of these
-//! things, and a word that it does not have passes in 2.3 % of such posts; one bit a thing would let 11 % pass.
+//! A post of 150 words sets the bits of some 115 things. A word that it does not have then passes by chance in 2.3 % of
+//! such posts. With one bit a thing it would be 11 % (`docs/adr/0011-job-signatures.md` has the table).
 //!
-//! The hash has no secret, so whoever writes posts can make one that passes every sieve. That costs reading this very
-//! post, as a post with a few thousand words does as well; what matches is decided by the post itself.
+//! The hash has no secret, so an author can write a post that passes every query. This costs one read of the post, as for
+//! a post with a few thousand words. Matching itself reads the post, not the signature.
 
 use super::condition::Condition;
-use super::job_values::{Attributed, JobValue};
+use super::job_values::{ValueField, JobValue};
 use super::keywords::Expression;
 use super::{PreparedJob, SavedFilter};
 
-/// Raised by whoever changes what a word or a list key is, what sets bits, or which: signatures stored before then
+/// The version of stored signatures. Raise it when words, list keys or their bits change: signatures of other versions
 /// count as missing, and their jobs are read.
 const VERSION: u8 = 1;
 
 const BITS: u16 = 1_024;
 const WORDS: usize = BITS as usize / 64;
 
-/// What a job has, in 1,024 bits.
+/// The signature of a job: a Bloom filter over its words and values.
 ///
 /// ```
-/// use bidloop_matching::{JobFacts, JobSignature, PreparedJob, SavedFilter, SignatureSieve};
+/// use bidloop_matching::{JobFacts, JobSignature, PreparedJob, SavedFilter, SignatureQuery};
 ///
 /// let job = JobFacts { title: "Rust, Actix", ..JobFacts::default() };
 /// let signature = JobSignature::of(&PreparedJob::new(&job));
 /// assert_eq!(JobSignature::from_bytes(&signature.to_bytes()), Some(signature.clone()));
 ///
-/// let sieve = |keywords: &str| {
-///     let filter = SavedFilter::parse(&serde_json::json!({ "keywords": keywords }).to_string());
-///     SignatureSieve::of(&filter.unwrap())
+/// let query = |keywords: &str| {
+///     let filter = SavedFilter::from_value(&serde_json::json!({ "keywords": keywords }));
+///     SignatureQuery::of(&filter.expect("no fault"))
 /// };
-/// assert!(sieve("rust (actix OR axum)").may_match(&signature));
-/// assert!(!sieve("rust tokio").may_match(&signature));
+/// assert!(query("rust (actix OR axum)").may_match(&signature));
+/// assert!(!query("rust tokio").may_match(&signature));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobSignature([u64; WORDS]);
 
 impl JobSignature {
-    /// The bytes of a stored signature: its version, then its bits.
+    /// The number of bytes of a stored signature: its version, then its bits.
     pub const LENGTH: usize = 1 + WORDS * 8;
 
-    /// The signature that says nothing: it passes every sieve that some job can pass.
-    pub const UNTELLING: Self = Self([u64::MAX; WORDS]);
+    /// All bits set: never rules a job out.
+    pub const ALL_SET: Self = Self([u64::MAX; WORDS]);
 
     /// The signature of a job.
     pub fn of(job: &PreparedJob) -> Self {
         let mut signature = Self([0; WORDS]);
         for (word, _) in job.text().distinct_words() {
-            signature.set(Mark::of_word(word));
+            signature.set(BloomKey::of_word(word));
         }
-        Attributed::of_job(job, |attributed, value| {
-            signature.set(Mark::of_value(attributed, value.text()));
+        ValueField::of_job(job, |field, value| {
+            signature.set(BloomKey::of_value(field, value.text()));
         });
         signature
     }
 
-    /// The form in which it is stored, the same on every machine.
+    /// The stored form, the same on every machine.
     pub fn to_bytes(&self) -> [u8; Self::LENGTH] {
         let mut bytes = [VERSION; Self::LENGTH];
         for (bytes, word) in bytes[1..].chunks_exact_mut(8).zip(self.0) {
@@ -70,7 +70,7 @@ impl JobSignature {
         bytes
     }
 
-    /// Reads a stored signature; none if it is of another version, or no signature.
+    /// Reads a stored signature. Returns `None` for bytes of another version or length.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (version, bits) = bytes.split_first()?;
         if *version != VERSION || bytes.len() != Self::LENGTH {
@@ -83,110 +83,102 @@ impl JobSignature {
         Some(Self(words))
     }
 
-    fn set(&mut self, mark: Mark) {
-        for bit in mark.0 {
+    fn set(&mut self, key: BloomKey) {
+        for bit in key.0 {
             self.0[usize::from(bit >> 6)] |= 1 << (bit & 63);
         }
     }
 
     #[inline]
-    fn has(&self, mark: Mark) -> bool {
-        mark.0
+    fn has(&self, key: BloomKey) -> bool {
+        key.0
             .iter()
             .all(|bit| self.0[usize::from(bit >> 6)] >> (bit & 63) & 1 == 1)
     }
 }
 
-/// What a filter surely requires of a job, as far as signatures tell.
+/// What a filter requires of a job's signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignatureSieve(Need);
+pub struct SignatureQuery(Requirement);
 
-impl SignatureSieve {
-    /// The sieve of a filter: words and phrases outside negations, lists of what a job is to have, wanted flags. What
-    /// is excluded, numbers and prefixes require nothing that a signature tells.
+impl SignatureQuery {
+    /// The query of a filter. It holds the words and phrases outside negations, the lists of which the job must have a
+    /// value, and the flags. Exclusions, numbers and prefixes are not in signatures.
     pub fn of(filter: &SavedFilter) -> Self {
         let unknown_holds = filter.unknown_holds();
-        let needs = filter.conditions().iter();
-        Self(Need::all(
-            needs.map(|condition| Need::of_condition(condition, unknown_holds)),
-        ))
+        let conditions = filter.conditions().iter();
+        Self(Requirement::all(conditions.map(|condition| {
+            Requirement::of_condition(condition, unknown_holds)
+        })))
     }
 
-    /// Whether it lets every job pass.
+    /// Whether the query rules out no job.
     pub fn passes_all(&self) -> bool {
         self.0.is_nothing()
     }
 
-    /// False if the filter surely does not match the signature's job.
+    /// False if the filter does not match the signature's job; true if it may match.
     pub fn may_match(&self, signature: &JobSignature) -> bool {
         self.0.is_met(signature)
     }
 }
 
-/// What must be in a signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Need {
-    Mark(Mark),
-    /// At least so many of these.
-    AtLeast(usize, Vec<Need>),
+enum Requirement {
+    Has(BloomKey),
+    /// At least this number of the requirements is met.
+    AtLeast(usize, Vec<Requirement>),
 }
 
-impl Need {
+impl Requirement {
     const NOTHING: Self = Self::AtLeast(0, Vec::new());
 
     fn is_nothing(&self) -> bool {
         matches!(self, Self::AtLeast(0, _))
     }
 
-    fn all(needs: impl Iterator<Item = Self>) -> Self {
-        let mut needs: Vec<Self> = needs.filter(|need| !need.is_nothing()).collect();
-        match needs.pop() {
-            Some(only) if needs.is_empty() => only,
-            last => {
-                needs.extend(last);
-                Self::AtLeast(needs.len(), needs)
-            }
+    fn all(parts: impl Iterator<Item = Self>) -> Self {
+        let mut parts: Vec<Self> = parts.filter(|part| !part.is_nothing()).collect();
+        match parts.len() {
+            1 => parts.remove(0),
+            count => Self::AtLeast(count, parts),
         }
     }
 
-    fn any(needs: impl Iterator<Item = Self>) -> Self {
-        let needs: Vec<Self> = needs.collect();
-        if needs.iter().any(Self::is_nothing) {
+    fn any(parts: impl Iterator<Item = Self>) -> Self {
+        let parts: Vec<Self> = parts.collect();
+        if parts.iter().any(Self::is_nothing) {
             return Self::NOTHING;
         }
-        Self::AtLeast(1, needs)
+        Self::AtLeast(1, parts)
     }
 
     fn of_condition(condition: &Condition, unknown_holds: bool) -> Self {
-        let mark = |attributed, value: Option<&str>| Self::Mark(Mark::of_value(attributed, value));
-        // Without the value the condition is unknown, whatever it asks.
-        let or_unknown = |attributed, needs: Vec<Self>| {
-            let unknown = unknown_holds.then(|| mark(attributed, None));
-            Self::any(needs.into_iter().chain(unknown))
+        let has = |field, value: Option<&str>| Self::Has(BloomKey::of_value(field, value));
+        // Without the value every condition on it is unknown.
+        let or_unknown = |field, values: Vec<Self>| {
+            let unknown = unknown_holds.then(|| has(field, None));
+            Self::any(values.into_iter().chain(unknown))
         };
-        let one_of = |attributed, values: &[String]| {
-            let values = values
-                .iter()
-                .map(|listed| mark(attributed, Some(listed.as_str())));
-            or_unknown(attributed, values.collect())
-        };
+        let each = |field, values: &[String]| values.iter().map(|value| has(field, Some(value))).collect();
         match condition {
             Condition::Keywords(expression) => Self::of_expression(expression, true),
             Condition::SkillsAtLeast { count, names, .. } => {
-                let named = names.iter().map(|name| mark(Attributed::Skill, Some(name)));
-                let named = Self::AtLeast(*count, named.collect());
-                or_unknown(Attributed::Skill, vec![named])
+                let named = Self::AtLeast(*count, each(ValueField::Skill, names));
+                or_unknown(ValueField::Skill, vec![named])
             }
-            Condition::OneOf { field, values, .. } => one_of(Attributed::Text(*field), values),
+            Condition::OneOf { field, values, .. } => {
+                let field = ValueField::Text(*field);
+                or_unknown(field, each(field, values))
+            }
             Condition::PaymentTypes(kinds) => {
-                let kinds = kinds
-                    .iter()
-                    .map(|kind| mark(Attributed::PaymentKind, JobValue::of_payment_kind(*kind).text()));
-                or_unknown(Attributed::PaymentKind, kinds.collect())
+                let field = ValueField::PaymentKind;
+                let kinds = kinds.iter().map(|kind| JobValue::of_payment_kind(*kind));
+                or_unknown(field, kinds.map(|kind| has(field, kind.text())).collect())
             }
             Condition::Is { flag, wanted, .. } => {
-                let flag = Attributed::Flag(*flag);
-                or_unknown(flag, vec![mark(flag, JobValue::of_flag(*wanted).text())])
+                let flag = ValueField::Flag(*flag);
+                or_unknown(flag, vec![has(flag, JobValue::of_flag(*wanted).text())])
             }
             Condition::NoSkill(_)
             | Condition::NoneOf { .. }
@@ -196,7 +188,7 @@ impl Need {
         }
     }
 
-    /// What the expression requires where it `holds`, or where it does not.
+    /// What follows if the expression holds, or, with `holds` false, if it does not hold.
     fn of_expression(expression: &Expression, holds: bool) -> Self {
         match expression {
             Expression::Not(inner) => Self::of_expression(inner, !holds),
@@ -211,7 +203,7 @@ impl Need {
                 Self::any(parts.iter().map(|part| Self::of_expression(part, holds)))
             }
             Expression::Term(term) if holds => {
-                Self::all(term.whole_words().map(|word| Self::Mark(Mark::of_word(word))))
+                Self::all(term.whole_words().map(|word| Self::Has(BloomKey::of_word(word))))
             }
             Expression::Term(_) => Self::NOTHING,
         }
@@ -219,44 +211,44 @@ impl Need {
 
     fn is_met(&self, signature: &JobSignature) -> bool {
         match self {
-            Self::Mark(mark) => signature.has(*mark),
-            Self::AtLeast(count, needs) => {
-                let met = needs.iter().filter(|need| need.is_met(signature));
+            Self::Has(key) => signature.has(*key),
+            Self::AtLeast(count, parts) => {
+                let met = parts.iter().filter(|part| part.is_met(signature));
                 met.take(*count).count() == *count
             }
         }
     }
 }
 
-/// The number in a stored signature of what a value is the value of: distinct for each, below 127.
-const fn stored_number(attributed: Attributed) -> u8 {
-    match attributed {
-        Attributed::Skill => 1,
-        Attributed::PaymentKind => 2,
-        Attributed::Text(attribute) => 16 + attribute as u8,
-        Attributed::Flag(flag) => 64 + flag as u8,
+/// The field's number in stored signatures: distinct for each field, below 127.
+const fn stored_number(field: ValueField) -> u8 {
+    match field {
+        ValueField::Skill => 1,
+        ValueField::PaymentKind => 2,
+        ValueField::Text(text) => 16 + text as u8,
+        ValueField::Flag(flag) => 64 + flag as u8,
     }
 }
 
-/// The bits that stand for one thing; one of them may occur twice.
+/// The three bits of one word or value. Two of them may be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mark([u16; 3]);
+struct BloomKey([u16; 3]);
 
-impl Mark {
+impl BloomKey {
     fn of_word(word: &str) -> Self {
         Self::of(0, word)
     }
 
-    /// A value, or that the job does not carry one.
-    fn of_value(attributed: Attributed, value: Option<&str>) -> Self {
+    /// The key of a value, or of the absence of one.
+    fn of_value(field: ValueField, value: Option<&str>) -> Self {
         match value {
-            Some(value) => Self::of(stored_number(attributed) << 1, value),
-            None => Self::of(stored_number(attributed) << 1 | 1, ""),
+            Some(value) => Self::of(stored_number(field) << 1, value),
+            None => Self::of(stored_number(field) << 1 | 1, ""),
         }
     }
 
-    /// By FNV-1a with 64 bits over the kind and the text, mixed by the last steps of `MurmurHash3`, since of FNV's own
-    /// bits the higher ones know little of the last letters.
+    /// Hashes kind and text: 64-bit FNV-1a, then the last steps of `MurmurHash3`, since the last letters hardly change the
+    /// higher bits of FNV.
     fn of(kind: u8, text: &str) -> Self {
         const OFFSET_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
         const PRIME: u64 = 0x0100_0000_01B3;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::load_filters::load_in_parallel;
 use crate::matching::index::Frequencies;
-use crate::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob, SignatureSieve};
+use crate::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob, SignatureQuery};
 use crate::model::JobPost;
 use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature};
 
@@ -17,7 +17,7 @@ const JOBS_AT_ONCE: usize = 500;
 /// Sequence numbers whose signatures are read at once: some 2 MB, some milliseconds of a reader of SQLite.
 const SIGNATURES_AT_ONCE: i64 = 16_384;
 /// With more filters, asking each of them costs as much as reading the job; together they would let most jobs pass.
-const MAX_SIEVES: usize = 500;
+const MAX_QUERIES: usize = 500;
 /// With more filters, it matters that the index knows which words are rare.
 const FILTERS_WITHOUT_SAMPLE: usize = 100;
 /// Jobs from which the index learns that.
@@ -32,8 +32,8 @@ type FilterNumber = (u32, u32);
 pub struct JobScan {
     matches: Arc<dyn MatchStore>,
     watermark: i64,
-    /// How the jobs are found that are worth reading; none: each is.
-    sieves: Option<Vec<SignatureSieve>>,
+    /// What stored signatures are asked, so that few jobs are read. `None`: every job is read.
+    queries: Option<Vec<SignatureQuery>>,
     index: FilterIndex<FilterNumber>,
     /// Sequence numbers that one thread takes at a time.
     page: i64,
@@ -68,16 +68,16 @@ impl JobScan {
         let mut index = FilterIndex::with_frequencies(frequencies);
         let keyed = |(number, filter): &(FilterNumber, &StoredFilter)| Ok((*number, filter.compile()?));
         load_in_parallel(&mut index, &filters, keyed)?;
-        let sieves = sieves(&filters)?;
+        let queries = queries(&filters)?;
         let top = if filters.is_empty() { 0 } else { watermark };
         Ok(Self {
             matches,
             watermark,
-            page: match sieves {
+            page: match queries {
                 Some(_) => SIGNATURES_AT_ONCE,
                 None => i64::try_from(JOBS_AT_ONCE).unwrap_or(i64::MAX),
             },
-            sieves,
+            queries,
             index,
             next: AtomicI64::new(top),
             left: AtomicI64::new(top),
@@ -141,8 +141,8 @@ impl JobScan {
 
     /// Goes through these sequence numbers; false if the scan was stopped meanwhile.
     async fn scan(&self, first: i64, last: i64, scratch: &mut MatchScratch) -> Result<bool, StoreError> {
-        let (passed, unsigned) = match &self.sieves {
-            Some(sieves) => self.candidates(sieves, first, last).await?,
+        let (passed, unsigned) = match &self.queries {
+            Some(queries) => self.candidates(queries, first, last).await?,
             None => ((first..=last).collect(), Vec::new()),
         };
         for (seqs, missing) in chunks(&passed, false).chain(chunks(&unsigned, true)) {
@@ -175,12 +175,12 @@ impl JobScan {
     /// The numbers whose jobs may match: those that their signatures let pass, and those without one.
     async fn candidates(
         &self,
-        sieves: &[SignatureSieve],
+        queries: &[SignatureQuery],
         first: i64,
         last: i64,
     ) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
         let signatures = self.matches.signatures(first, last).await?;
-        let may_match = |signature: &JobSignature| sieves.iter().any(|sieve| sieve.may_match(signature));
+        let may_match = |signature: &JobSignature| queries.iter().any(|query| query.may_match(signature));
         let (mut passed, mut unsigned) = (Vec::new(), Vec::new());
         let mut next = first;
         for stored in &signatures {
@@ -223,20 +223,20 @@ fn chunks(seqs: &[i64], mark: bool) -> impl Iterator<Item = (&[i64], bool)> {
     seqs.rchunks(JOBS_AT_ONCE).map(move |seqs| (seqs, mark))
 }
 
-/// The sieves of filters of which each requires something, if they are so few that asking them pays.
-fn sieves(filters: &[(FilterNumber, &StoredFilter)]) -> Result<Option<Vec<SignatureSieve>>, StoreError> {
-    if filters.len() > MAX_SIEVES {
+/// The queries of the filters, if each of them can rule jobs out and there are few enough for queries to save time.
+fn queries(filters: &[(FilterNumber, &StoredFilter)]) -> Result<Option<Vec<SignatureQuery>>, StoreError> {
+    if filters.len() > MAX_QUERIES {
         return Ok(None);
     }
-    let mut sieves = Vec::with_capacity(filters.len());
+    let mut queries = Vec::with_capacity(filters.len());
     for (_, filter) in filters {
-        let sieve = SignatureSieve::of(&filter.compile()?);
-        if sieve.passes_all() {
+        let query = SignatureQuery::of(&filter.compile()?);
+        if query.passes_all() {
             return Ok(None);
         }
-        sieves.push(sieve);
+        queries.push(query);
     }
-    Ok(Some(sieves))
+    Ok(Some(queries))
 }
 
 fn prepared(job: &StoredJob) -> Result<PreparedJob, StoreError> {

@@ -476,7 +476,7 @@ async fn a_backfill_that_is_stopped_changes_nothing_and_is_due_still() {
 }
 
 #[tokio::test]
-async fn filters_too_many_for_sieves_find_the_same_jobs() {
+async fn filters_too_many_for_signatures_find_the_same_jobs() {
     let service = Service::with(bare_acme().campaign(campaign("camp").paused())).await;
     three_jobs(&service).await;
     for number in 0..600 {

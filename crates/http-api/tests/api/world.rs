@@ -308,7 +308,7 @@ async fn populate(store: &MemoryStore) {
                     "questions": questions, "metadata": {"paymentType": "Hourly"},
                 })
                 .to_string(),
-                signature: JobSignature::UNTELLING,
+                signature: JobSignature::ALL_SET,
                 campaigns: vec![
                     place(ORG, CAMPAIGN),
                     place(ORG, BARE_CAMPAIGN),

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::conditions::Conditions;
 use super::dictionary::Dictionary;
 use super::token::{IndexFull, Token};
-use crate::job_values::{Attributed, JobValue};
+use crate::job_values::{ValueField, JobValue};
 use crate::{Condition, Expression, SavedFilter, Term};
 
 /// The clauses of one filter. Kept between filters for its memory.
@@ -119,32 +119,32 @@ impl Reader<'_> {
         match condition {
             Condition::Keywords(expression) => return self.keywords(expression),
             Condition::SkillsAtLeast { count: 1, names, .. } => {
-                return self.require_value(Attributed::Skill, names, Strength::Exact);
+                return self.require_value(ValueField::Skill, names, Strength::Exact);
             }
             Condition::SkillsAtLeast { count, names, .. } if *count == names.len() => {
                 let mut names = names.chunks(1);
                 return names
-                    .try_for_each(|name| self.require_value(Attributed::Skill, name, Strength::Exact));
+                    .try_for_each(|name| self.require_value(ValueField::Skill, name, Strength::Exact));
             }
             Condition::SkillsAtLeast { names, .. } => {
-                self.require_value(Attributed::Skill, names, Strength::Implied)?;
+                self.require_value(ValueField::Skill, names, Strength::Implied)?;
             }
-            Condition::NoSkill(skills) => return self.forbid_values(Attributed::Skill, skills),
+            Condition::NoSkill(skills) => return self.forbid_values(ValueField::Skill, skills),
             Condition::OneOf { field, values, .. } => {
-                return self.require_value(Attributed::Text(*field), values, Strength::Exact);
+                return self.require_value(ValueField::Text(*field), values, Strength::Exact);
             }
             Condition::NoneOf { field, values, .. } => {
-                return self.forbid_values(Attributed::Text(*field), values);
+                return self.forbid_values(ValueField::Text(*field), values);
             }
             // Most jobs meet these, so that a bit of a common condition serves better than a clause alone.
             Condition::PaymentTypes(kinds) => {
                 let kinds = kinds.iter().map(|kind| JobValue::of_payment_kind(*kind));
                 let kinds: Vec<&str> = kinds.filter_map(JobValue::text).collect();
-                self.require_value(Attributed::PaymentKind, &kinds, Strength::Implied)?;
+                self.require_value(ValueField::PaymentKind, &kinds, Strength::Implied)?;
             }
             Condition::Is { flag, wanted, .. } => {
                 let wanted = JobValue::of_flag(*wanted).text();
-                self.require_value(Attributed::Flag(*flag), wanted.as_slice(), Strength::Implied)?;
+                self.require_value(ValueField::Flag(*flag), wanted.as_slice(), Strength::Implied)?;
             }
             _ => {}
         }
@@ -161,7 +161,7 @@ impl Reader<'_> {
     /// Requires one of the values, or none at all where the filter takes unknown values.
     fn require_value(
         &mut self,
-        field: Attributed,
+        field: ValueField,
         values: &[impl AsRef<str>],
         strength: Strength,
     ) -> Result<(), IndexFull> {
@@ -177,7 +177,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn forbid_values(&mut self, field: Attributed, values: &[String]) -> Result<(), IndexFull> {
+    fn forbid_values(&mut self, field: ValueField, values: &[String]) -> Result<(), IndexFull> {
         for value in values {
             let token = self.dictionary.intern_value(field, value)?;
             self.into.forbidden.push(token);

@@ -6,7 +6,7 @@ use super::prefixes::Prefixes;
 use super::token::{IndexFull, Token};
 use crate::PreparedJob;
 use crate::job_text::WordKey;
-use crate::job_values::{Attributed, JobValue};
+use crate::job_values::{ValueField, JobValue};
 
 /// Tokens by what they stand for.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub(super) struct Dictionary {
     words: Interner,
     prefixes: Prefixes,
     /// By field.
-    values: [Interner; Attributed::COUNT],
+    values: [Interner; ValueField::COUNT],
     frequencies: Frequencies,
     /// By token: how many of the observed jobs have it.
     jobs: Vec<u32>,
@@ -24,7 +24,7 @@ pub(super) struct Dictionary {
 impl Dictionary {
     pub(super) fn with_frequencies(frequencies: Frequencies) -> Self {
         let mut jobs = vec![u32::MAX; Token::WITHOUT_TEXT as usize];
-        for field in Attributed::all() {
+        for field in ValueField::all() {
             jobs[Token::unknown(field).index()] = frequencies.jobs_with_value(field, None);
         }
         Self {
@@ -58,7 +58,7 @@ impl Dictionary {
         Ok(token)
     }
 
-    pub(super) fn intern_value(&mut self, field: Attributed, value: &str) -> Result<Token, IndexFull> {
+    pub(super) fn intern_value(&mut self, field: ValueField, value: &str) -> Result<Token, IndexFull> {
         let token = self.values[usize::from(field.number())].intern(value, &mut self.texts)?;
         self.count_if_new(|frequencies| frequencies.jobs_with_value(field, Some(value)));
         Ok(token)
@@ -89,7 +89,7 @@ impl Dictionary {
                 self.prefixes.of_word(word, &self.texts, &mut found);
             }
         }
-        Attributed::of_job(job, |field, value| {
+        ValueField::of_job(job, |field, value| {
             let values = &self.values[usize::from(field.number())];
             let token = match value {
                 JobValue::Unknown => Some(Token::unknown(field)),

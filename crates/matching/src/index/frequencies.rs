@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
 use crate::PreparedJob;
-use crate::job_values::Attributed;
+use crate::job_values::ValueField;
 
 /// The first jobs all count; later ones are sampled.
 const LEARNING_JOBS: u64 = 4_096;
@@ -66,10 +66,10 @@ impl Frequencies {
                 self.words.insert(word.into(), 1);
             }
         }
-        Attributed::of_job(job, |attributed, value| {
+        ValueField::of_job(job, |field, value| {
             *self
                 .values
-                .entry(value_key(attributed, value.text()).into_boxed_str())
+                .entry(value_key(field, value.text()).into_boxed_str())
                 .or_default() += 1;
         });
         if self.jobs < FADING_JOBS {
@@ -104,17 +104,17 @@ impl Frequencies {
     }
 
     /// Jobs with this value; with `None`, jobs that do not carry one.
-    pub(super) fn jobs_with_value(&self, attributed: Attributed, value: Option<&str>) -> u32 {
+    pub(super) fn jobs_with_value(&self, field: ValueField, value: Option<&str>) -> u32 {
         self.values
-            .get(value_key(attributed, value).as_str())
+            .get(value_key(field, value).as_str())
             .copied()
             .unwrap_or(0)
     }
 }
 
-fn value_key(attributed: Attributed, value: Option<&str>) -> String {
+fn value_key(field: ValueField, value: Option<&str>) -> String {
     match value {
-        Some(value) => format!("{}={value}", attributed.number()),
-        None => attributed.number().to_string(),
+        Some(value) => format!("{}={value}", field.number()),
+        None => field.number().to_string(),
     }
 }

@@ -1,6 +1,6 @@
 //! Tokens: what a filter can require and a job can have, as dense numbers.
 
-use crate::job_values::Attributed;
+use crate::job_values::ValueField;
 
 /// The index cannot take the filter: it has 268 million filters already, or too many texts or entries for 32-bit numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -17,10 +17,10 @@ impl Token {
 
     /// The first tokens need no text: [`Token::ANY`] and one for each field.
     #[expect(clippy::cast_possible_truncation, reason = "a few dozen fields")]
-    pub(super) const WITHOUT_TEXT: u32 = 1 + Attributed::COUNT as u32;
+    pub(super) const WITHOUT_TEXT: u32 = 1 + ValueField::COUNT as u32;
 
     /// The job does not carry a value of the field.
-    pub(super) const fn unknown(field: Attributed) -> Self {
+    pub(super) const fn unknown(field: ValueField) -> Self {
         Self(1 + field.number() as u32)
     }
 

@@ -6,14 +6,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::reference::generated::{filters, jobs};
 use super::{compiled, job};
-use crate::{JobSignature, PreparedJob, SignatureSieve};
+use crate::{JobSignature, PreparedJob, SignatureQuery};
 
-fn sieve(filter: &Value) -> SignatureSieve {
-    SignatureSieve::of(&compiled(filter))
+fn query(filter: &Value) -> SignatureQuery {
+    SignatureQuery::of(&compiled(filter))
 }
 
 fn may_match(filter: &Value, fields: &Value) -> bool {
-    sieve(filter).may_match(&JobSignature::of(&job(fields)))
+    query(filter).may_match(&JobSignature::of(&job(fields)))
 }
 
 proptest! {
@@ -21,13 +21,13 @@ proptest! {
 
     #[test]
     fn a_job_that_matches_always_passes((filter, _) in filters(), jobs in prop::collection::vec(jobs(), 1..8)) {
-        let (filter, sieve) = (compiled(&filter), sieve(&filter));
+        let (filter, query) = (compiled(&filter), query(&filter));
         for fields in jobs {
             let job = job(&fields);
             let signature = JobSignature::of(&job);
             if filter.matches(&job) {
-                prop_assert!(sieve.may_match(&signature), "{fields}");
-                prop_assert!(sieve.may_match(&JobSignature::UNTELLING));
+                prop_assert!(query.may_match(&signature), "{fields}");
+                prop_assert!(query.may_match(&JobSignature::ALL_SET));
             }
         }
     }
@@ -74,10 +74,10 @@ fn exclusions_numbers_and_prefixes_let_every_job_pass() {
         json!({"keywords": "-rust -go", "skills": {"none": ["php"]}}),
         json!({"hourlyRate": {"min": 50}, "client": {"minRating": 4, "countries": {"exclude": ["Lemuria"]}}}),
     ] {
-        assert!(sieve(&filter).passes_all(), "{filter}");
+        assert!(query(&filter).passes_all(), "{filter}");
     }
-    assert!(!sieve(&json!({"keywords": "ru* go"})).passes_all());
-    assert!(!sieve(&json!({"featured": true})).passes_all());
+    assert!(!query(&json!({"keywords": "ru* go"})).passes_all());
+    assert!(!query(&json!({"featured": true})).passes_all());
 }
 
 /// Words by Zipf's law, as posts have them.
@@ -122,11 +122,11 @@ fn of_jobs_that_do_not_match_at_least_95_in_100_are_dismissed() {
         let mut words = || writer.rarer_word();
         let keywords = format!("({} OR {}) {} -{}", words(), words(), words(), words());
         let filter = compiled(&json!({ "keywords": keywords }));
-        let sieve = SignatureSieve::of(&filter);
+        let query = SignatureQuery::of(&filter);
         for (job, signature) in jobs.iter().zip(&signatures) {
             if !filter.matches(job) {
                 unmatched += 1;
-                passed += u32::from(sieve.may_match(signature));
+                passed += u32::from(query.may_match(signature));
             }
         }
     }
@@ -179,6 +179,6 @@ fn a_version_of_signatures_is_of_one_version_of_unicode() {
         unicode_normalization::UNICODE_VERSION.0,
         unicode_properties::UNICODE_VERSION.0,
     );
-    let version = JobSignature::UNTELLING.to_bytes()[0];
+    let version = JobSignature::ALL_SET.to_bytes()[0];
     assert_eq!((version, folding, normalization, properties), (1, 16, 18, 18));
 }
