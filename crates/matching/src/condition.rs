@@ -1,4 +1,4 @@
-//! One condition of a checked filter.
+//! The conditions of a checked filter.
 
 use crate::PaymentKind;
 use crate::conditions::{FlagField, NumberField, TextField};
@@ -7,47 +7,47 @@ use crate::keywords::Expression;
 /// An inclusive bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
-    /// The job's number is not below.
+    /// The job's number is not below this one.
     AtLeast(f64),
-    /// The job's number is not above.
+    /// The job's number is not above this one.
     AtMost(f64),
 }
 
-/// One condition of a filter. Texts are folded as [`list_key`](crate::list_key) does, sorted, and each once.
+/// One condition of a filter. Lists of texts are folded ([`list_key`](crate::list_key)), sorted and without duplicates.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// The expression holds over title, description and skills.
     Keywords(Expression),
-    /// The job names at least `count` of the skills: 1 for any of them, as many as there are for all.
+    /// The job names at least `count` of the skills: one for `skills.any`, all for `skills.all`.
     SkillsAtLeast {
-        /// The filter's field.
+        /// The path of the filter's field.
         path: &'static str,
-        /// From 1 to the number of names.
+        /// A number from 1 to the length of `names`.
         count: usize,
-        /// The skills.
+        /// The names of the skills.
         names: Vec<String>,
     },
     /// The job names none of the skills.
     NoSkill(Vec<String>),
-    /// The value is in the list.
+    /// The job's text is in the list.
     OneOf {
-        /// The filter's field.
+        /// The path of the filter's field.
         path: &'static str,
-        /// The job's value.
+        /// The field of the job.
         field: TextField,
         /// The list.
         values: Vec<String>,
     },
-    /// The value is not in the list.
+    /// The job's text is not in the list.
     NoneOf {
-        /// The filter's field.
+        /// The path of the filter's field.
         path: &'static str,
-        /// The job's value.
+        /// The field of the job.
         field: TextField,
         /// The list.
         values: Vec<String>,
     },
-    /// The job's kind is in the list.
+    /// The job's payment kind is in the list.
     PaymentTypes(Vec<PaymentKind>),
     /// The range of an hourly job, or of one of unknown kind, overlaps the interval.
     HourlyRate {
@@ -63,22 +63,22 @@ pub enum Condition {
         /// USD; may be infinite.
         max: f64,
     },
-    /// The number is within the bound.
+    /// The job's number is within the bound.
     Within {
-        /// The filter's field.
+        /// The path of the filter's field.
         path: &'static str,
-        /// The job's value.
+        /// The field of the job.
         field: NumberField,
         /// The bound.
         bound: Bound,
     },
-    /// The flag is the wanted one.
+    /// The job's flag has the wanted value.
     Is {
-        /// The filter's field.
+        /// The path of the filter's field.
         path: &'static str,
-        /// The job's value.
+        /// The field of the job.
         flag: FlagField,
-        /// Yes or no.
+        /// The wanted value.
         wanted: bool,
     },
 }

@@ -1,9 +1,9 @@
-//! The table of conditions: each field of a saved filter, and each value of a job that it asks about, defined once.
+//! The table of conditions. It defines each value of a job and each field of a saved filter once.
 //!
 //! Reading and checking ([`SavedFilter::from_value`](crate::SavedFilter::from_value)), evaluation, explanation, the
-//! signature's requirements and the JSON Schema all follow from this table. A new condition on a text, a number or a
-//! flag is one line in [`TextField`], [`NumberField`] or [`FlagField`], one line in [`FILTER_FIELDS`], and a member of
-//! [`JobFacts`]. Order matters: stored signatures hold the numbers of texts and flags, so new ones go to the end.
+//! signature's requirements and the JSON Schema follow from this table. A new condition on a text, a number or a flag is
+//! one line in [`TextField`], [`NumberField`] or [`FlagField`], one line in [`FILTER_FIELDS`], and a member of
+//! [`JobFacts`]. Add new texts and flags at the end: stored signatures depend on their order.
 
 use crate::{JobFacts, PaymentKind};
 
@@ -17,14 +17,14 @@ macro_rules! job_values {
         }
 
         impl $name {
-            /// How many there are.
+            /// The number of fields.
             pub const COUNT: usize = [$(Self::$variant),*].len();
 
-            /// Every one, in the order of their numbers.
+            /// All fields, in the order of their numbers.
             pub(crate) const ALL: [Self; Self::COUNT] = [$(Self::$variant),*];
 
             /// The job's value.
-            #[allow(clippy::elidable_lifetime_names, reason = "texts need it, numbers and flags do not")]
+            #[allow(clippy::elidable_lifetime_names, reason = "only texts need the lifetime")]
             pub(crate) fn of<'a>(self, job: &JobFacts<'a>) -> Option<$type> {
                 match self {
                     $(Self::$variant => job.$fact,)*
@@ -71,7 +71,7 @@ job_values! {
 }
 
 job_values! {
-    /// A yes or no of a job.
+    /// A flag of a job.
     FlagField: bool {
         PaymentVerified = is_payment_verified,
         PhoneVerified = is_phone_verified,
@@ -83,47 +83,47 @@ job_values! {
 /// A field of a saved filter, or an object that holds such fields.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FilterField {
-    /// From the filter's root, such as `client.minRating`.
+    /// The path from the filter's root, such as `client.minRating`.
     pub(crate) path: &'static str,
-    /// The name within its object: the last part of the path.
+    /// The last part of the path: the name within its object.
     pub(crate) name: &'static str,
     pub(crate) kind: FieldKind,
-    /// For the schema.
+    /// The description in the schema.
     pub(crate) description: &'static str,
 }
 
-/// What a field's value looks like and asks of a job.
+/// The kind of a field: the form of its value, and the condition that it is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FieldKind {
     /// An object with these fields.
     Section(&'static [FilterField]),
     /// An expression of the keyword language.
     Keywords,
-    /// A list of skills of which the job names one.
+    /// A list of skills. The job names at least one of them.
     AnySkill,
-    /// A list of skills all of which the job names.
+    /// A list of skills. The job names all of them.
     AllSkills,
-    /// An object with a `count` and a list of skills `of` which the job names so many.
+    /// An object with a number `count` and a list `of` skills. The job names at least that number of them.
     SkillsAtLeast,
-    /// A list of skills none of which the job names.
+    /// A list of skills. The job names none of them.
     NoSkill,
-    /// A list that has the job's value.
+    /// A list that contains the job's text.
     OneOf(TextField),
-    /// A list that does not have the job's value.
+    /// A list that does not contain the job's text.
     NoneOf(TextField),
-    /// A list of payment kinds that has the job's.
+    /// A list of payment kinds that contains the job's kind.
     PaymentTypes,
-    /// An object with `min` and `max` for jobs of this payment kind.
+    /// An object with `min` and `max`: a range of what jobs of this payment kind pay.
     Pay(PaymentKind),
-    /// The job's number is not below this one.
+    /// A number. The job's number is not below it.
     AtLeast(NumberField, Limits),
-    /// The job's number is not above this one.
+    /// A number. The job's number is not above it.
     AtMost(NumberField, Limits),
-    /// The job's flag is this one.
+    /// A flag. The job's flag has the same value.
     Is(FlagField),
 }
 
-/// What a number of a filter may be. None may be negative.
+/// The limits of a filter's number. No number may be negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Limits {
     pub(crate) is_whole: bool,
@@ -165,7 +165,7 @@ use FieldKind::{
 };
 use NumberField as Number;
 
-/// The fields of a saved filter in the order in which they are documented and explained.
+/// The fields of a saved filter, in the order in which they are documented and explained.
 #[rustfmt::skip]
 pub(crate) static FILTER_FIELDS: &[FilterField] = &[
     field("keywords", Keywords, "An expression over title, description and skills."),

@@ -1,8 +1,8 @@
-//! One filter against one job, in three-valued logic.
+//! Evaluates one filter on one job, in three-valued logic.
 //!
-//! A condition on a value that the job does not carry is neither held nor failed but unknown, and the filter's
-//! `whenUnknown` says what that amounts to (`docs/saved-filters.md`). A keyword expression is never unknown: a
-//! job has its texts, and one without skills has none to search.
+//! A condition on a value that the job does not carry is unknown. The filter's `whenUnknown` says whether an unknown
+//! condition counts as held (`docs/saved-filters.md`). A keyword expression is never unknown: a missing text is searched
+//! as an empty one.
 
 use super::condition::{Bound, Condition};
 use super::job_text::{FieldSet, JobText};
@@ -10,10 +10,12 @@ use super::keywords::Expression;
 use super::prepared_job::PreparedJob;
 use crate::{PaymentKind, SavedFilter};
 
-/// How a condition stands on a job.
+/// The result of a condition on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
+    /// The condition holds.
     Held,
+    /// The condition does not hold.
     Failed,
     /// The job does not carry the value.
     Unknown,
@@ -39,16 +41,16 @@ impl Verdict {
 }
 
 impl SavedFilter {
-    /// Whether every condition holds on the job.
+    /// Whether every condition holds on the job, or is unknown and [counts as held](Self::unknown_holds).
     pub fn matches(&self, job: &PreparedJob) -> bool {
-        // The keywords come first in the list and cost most, so they are asked last.
+        // The keywords come first in the list and cost most, so they are evaluated last.
         self.conditions
             .iter()
             .rev()
             .all(|condition| self.accepts(condition.judge(job)))
     }
 
-    /// Whether a condition with this verdict lets the filter match.
+    /// Whether the filter can match if a condition has this verdict.
     pub(super) fn accepts(&self, verdict: Verdict) -> bool {
         match verdict {
             Verdict::Held => true,
@@ -59,7 +61,7 @@ impl SavedFilter {
 }
 
 impl Condition {
-    /// How the condition stands on the job.
+    /// Evaluates the condition on the job.
     pub fn judge(&self, job: &PreparedJob) -> Verdict {
         let in_list = |values: &[String], value: &str| {
             values

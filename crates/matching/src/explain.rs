@@ -1,4 +1,4 @@
-//! Why a filter does or does not match a job: the verdict on each of its conditions, with the job's value beside it.
+//! Explains why a filter matches a job or does not: the verdict on each condition, with the job's value.
 
 use std::fmt::Write;
 
@@ -9,15 +9,15 @@ use super::keywords::{Expression, Field};
 use super::prepared_job::PreparedJob;
 use crate::{PaymentKind, SavedFilter};
 
-/// At most so many values or terms are spelled out; the rest is counted.
+/// The maximum number of values or terms that are spelled out. The others are counted.
 const SHOWN: usize = 20;
 
-/// What each condition of a filter says about a job.
+/// The verdicts of a filter's conditions on a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Whether the filter matches; always what [`SavedFilter::matches`] says.
+    /// Whether the filter matches, as [`SavedFilter::matches`] returns it.
     pub matches: bool,
-    /// Every condition that the filter has, in the order in which the fields are documented.
+    /// All conditions of the filter, in the order in which the fields are documented.
     pub conditions: Vec<ExplainedCondition>,
 }
 
@@ -26,13 +26,14 @@ pub struct Explanation {
 pub struct ExplainedCondition {
     /// The path of the filter's field: `keywords`, `client.minRating`, `client.countries.exclude`.
     pub path: &'static str,
+    /// Whether the condition held.
     pub result: Verdict,
-    /// The job's value and how it stands to what is asked, in words. Texts are shown as compared: folded.
+    /// The job's value and the condition's value, in words. Texts are shown as they are compared: folded.
     pub detail: String,
 }
 
 impl SavedFilter {
-    /// Holds the filter against the job as [`matches`](Self::matches) does, and tells each condition's verdict.
+    /// Evaluates the filter on the job as [`matches`](Self::matches) does, and returns the verdict on each condition.
     ///
     /// ```
     /// use bidloop_matching::{JobFacts, PreparedJob, SavedFilter, Verdict};
@@ -75,7 +76,7 @@ impl SavedFilter {
 }
 
 impl Condition {
-    /// What the job carries beside what is asked.
+    /// The job's value and the condition's value, in words.
     fn detail(&self, job: &PreparedJob) -> String {
         match self {
             Self::Keywords(expression) => terms_detail(expression, job.text()),
@@ -103,22 +104,17 @@ impl Condition {
             Self::HourlyRate { min, max } => match (job.payment_kind(), job.hourly_range()) {
                 (Some(PaymentKind::Fixed), _) => "a fixed-price job is not asked".to_owned(),
                 (_, None) => format!("{}, without a range", kind_detail(job)),
-                (_, Some((low, high))) => format!(
-                    "{}, {} USD an hour; asked for {}",
-                    kind_detail(job),
-                    interval(low, high),
-                    interval(*min, *max)
-                ),
+                (_, Some((low, high))) => {
+                    let (kind, range, asked) = (kind_detail(job), interval(low, high), interval(*min, *max));
+                    format!("{kind}, {range} USD an hour; asked for {asked}")
+                }
             },
             Self::FixedPrice { min, max } => match (job.payment_kind(), job.fixed_price()) {
                 (Some(PaymentKind::Hourly), _) => "an hourly job is not asked".to_owned(),
                 (_, None) => format!("{}, without a price", kind_detail(job)),
                 (_, Some(price)) => {
-                    format!(
-                        "{}, {price} USD; asked for {}",
-                        kind_detail(job),
-                        interval(*min, *max)
-                    )
+                    let (kind, asked) = (kind_detail(job), interval(*min, *max));
+                    format!("{kind}, {price} USD; asked for {asked}")
                 }
             },
             Self::Within { field, bound, .. } => {
@@ -168,7 +164,7 @@ fn skills_detail(listed: &[String], job: &PreparedJob) -> String {
     two_lists(("the job names", &named), ("does not name", &missing))
 }
 
-/// Which of the expression's terms stand in the job, whether they are wanted or not.
+/// Which terms of the expression the job contains, excluded terms among them.
 fn terms_detail(expression: &Expression, text: &JobText) -> String {
     let mut found = Vec::new();
     let mut missing = Vec::new();

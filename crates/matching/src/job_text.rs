@@ -1,4 +1,4 @@
-//! A job's words, looked up by word and by place: what the keyword expressions of all filters are held against.
+//! The words of a job, which can be found by spelling and by place. Keyword expressions are evaluated on it.
 
 use std::hash::BuildHasher;
 use std::sync::{LazyLock, OnceLock};
@@ -9,13 +9,13 @@ use super::keywords::{Field, MAX_PHRASE_WORDS, Term};
 use super::text;
 use crate::JobFacts;
 
-/// Stands between two texts in the sequence of words, so that no phrase reaches from one into the next.
+/// Separates two texts in the sequence of words, so that no phrase reaches from one text into the next.
 const BOUNDARY: u32 = u32::MAX;
 /// Ends a chain of places.
 const NOWHERE: u32 = u32::MAX;
 
-/// One for all jobs and filters, so that a word is hashed once, when the text is split. Its seed is random: posts come
-/// from strangers, who must not be able to choose words that collide.
+/// The hasher of all words. Jobs and filters share it, so that a word of a job is hashed once. Its seed is random, since
+/// posts come from strangers, who must not be able to choose words with the same hash.
 static WORD_HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
 
 /// The hash of a folded word, the same throughout the process.
@@ -23,13 +23,13 @@ pub(super) fn word_hash(word: &str) -> u64 {
     WORD_HASHER.hash_one(word)
 }
 
-/// What tells most words apart without looking at their spelling.
+/// A word's hash and first bytes. They distinguish most words without their spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WordKey {
     /// The [`word_hash`].
     pub(super) hash: u64,
-    /// The first eight bytes. A shorter word is followed by zeros and a last byte that tells its length and that no
-    /// UTF-8 text has, so that what is equal here is the same word, or both are longer.
+    /// The first eight bytes. A shorter word is padded with zeros, and the last byte is 0xF8 plus its length, which does
+    /// not occur in UTF-8. So two words with the same beginning are equal or have at least eight bytes.
     pub(super) beginning: u64,
 }
 
@@ -41,7 +41,7 @@ impl WordKey {
         }
     }
 
-    /// Whether the beginning is the whole word.
+    /// Whether the beginning holds the whole word.
     pub(super) const fn is_short(self) -> bool {
         self.beginning >> 56 >= 0xF8
     }
@@ -52,7 +52,7 @@ fn beginning(word: &str) -> u64 {
     let half = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
     let short = match (bytes.first_chunk::<8>(), bytes.first_chunk(), bytes.last_chunk()) {
         (Some(bytes), _, _) => return u64::from_le_bytes(*bytes),
-        // The halves overlap, and agree where they do.
+        // The halves have the same bits where they overlap.
         (None, Some(first), Some(last)) => half(first) | half(last) << (8 * (bytes.len() - 4)),
         _ => bytes
             .iter()
@@ -62,25 +62,25 @@ fn beginning(word: &str) -> u64 {
     short | (0xF8 + bytes.len() as u64) << 56
 }
 
-/// Some of the fields of a job's text.
+/// A set of text fields of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldSet(u8);
 
 impl FieldSet {
-    /// Title, description and skills.
+    /// The set of title, description and skills.
     pub const ALL: Self = Self(0b111);
 
-    /// `field` alone.
+    /// The set of `field` alone.
     pub const fn of(field: Field) -> Self {
         Self(1 << field as u8)
     }
 
-    /// Whether `field` is among them.
+    /// Whether `field` is in the set.
     pub const fn contains(self, field: Field) -> bool {
         self.intersects(Self::of(field))
     }
 
-    /// Whether they have a field in common.
+    /// Whether the sets have a field in common.
     pub(super) const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -88,20 +88,22 @@ impl FieldSet {
 
 /// The words of a job's title, description and skills.
 ///
-/// Built once per job; every filter's expression is then answered from it without reading the text again.
+/// It is built once for each job. The expressions of all filters are evaluated on it without reading the text again.
 #[derive(Debug, Clone)]
 pub struct JobText {
     /// The folded texts, one after the other.
     folded: String,
-    /// The distinct words, in the order of their first places.
+    /// The distinct words in the order of their first places. A word's number is its index here.
     words: Vec<DistinctWord>,
-    /// What filters ask of each word first, and close together: its key and its fields.
+    /// The keys of the words, apart from `words` since most look-ups need nothing else.
     keys: Vec<WordKey>,
+    /// The fields in which each word occurs.
     fields: Vec<FieldSet>,
+    /// Word numbers by hash.
     by_word: HashTable<u32>,
-    /// The words' numbers in alphabetical order; made when a prefix is looked for.
+    /// Word numbers in alphabetical order. Sorted when a prefix is first looked up.
     alphabetical: OnceLock<Vec<u32>>,
-    /// The words' numbers in reading order, with boundaries between the texts.
+    /// The words of the texts in reading order, as word numbers, with a [`BOUNDARY`] after each text.
     sequence: Vec<u32>,
     /// For each place in `sequence`, the next place of the same word.
     next_place: Vec<u32>,
@@ -109,20 +111,21 @@ pub struct JobText {
     skills_from: u32,
 }
 
-/// Where a word of a job stands.
+/// The spelling of a distinct word, as a range of the folded texts, and its places in the sequence.
 #[derive(Debug, Clone)]
 struct DistinctWord {
     start: u32,
     end: u32,
     first_place: u32,
     last_place: u32,
+    /// The number of places.
     places: u32,
 }
 
 impl JobText {
     /// Splits the job's texts into words and indexes them.
     ///
-    /// Texts beyond 4 GiB together are cut off there: they do not occur.
+    /// A text that would bring the total above 4 GiB is left out.
     pub fn new(job: &JobFacts<'_>) -> Self {
         let skills = job.skills.as_deref().unwrap_or_default();
         let bytes = job.title.len() + job.description.len() + skills.len() * 24;
@@ -159,7 +162,7 @@ impl JobText {
             self.folded.truncate(from);
             return;
         }
-        // Taken out while its parts are read, so that the index can be written meanwhile.
+        // Moved out of `self`, so that words can be added while the text is read.
         let folded = std::mem::take(&mut self.folded);
         let mut words = text::words(&folded[from..]);
         while let Some(word) = words.next() {
@@ -211,7 +214,7 @@ impl JobText {
         self.next_place.push(NOWHERE);
     }
 
-    /// The distinct words with the fields in which each occurs.
+    /// Returns the distinct words and the fields in which each occurs.
     pub fn distinct_words(&self) -> impl Iterator<Item = (&str, FieldSet)> {
         self.words
             .iter()
@@ -219,7 +222,7 @@ impl JobText {
             .zip(self.fields.iter().copied())
     }
 
-    /// Whether the term stands in one of the fields.
+    /// Whether one of the fields contains the term.
     pub fn contains(&self, term: &Term, fields: FieldSet) -> bool {
         let mut numbers = [0; MAX_PHRASE_WORDS];
         let mut count = 0;
@@ -237,7 +240,7 @@ impl JobText {
         }
     }
 
-    /// Whether a word with the prefix stands in one of the fields.
+    /// Whether one of the fields contains a word with the prefix.
     fn has_prefix(&self, prefix: &str, fields: FieldSet) -> bool {
         let alphabetical = self.alphabetical.get_or_init(|| {
             let mut numbers: Vec<u32> = (0..).take(self.words.len()).collect();
@@ -251,25 +254,25 @@ impl JobText {
             .any(|number| self.fields(*number).intersects(fields))
     }
 
-    /// The keys of the distinct words, in the order of their numbers, from 0.
+    /// The keys of the distinct words, by word number.
     pub(super) fn keys(&self) -> &[WordKey] {
         &self.keys
     }
 
-    /// The fields in which the word with this number occurs; at least one.
-    pub(super) fn fields(&self, number: u32) -> FieldSet {
+    /// The fields in which the word with this number occurs.
+    fn fields(&self, number: u32) -> FieldSet {
         self.fields[number as usize]
     }
 
-    /// The word with this number.
+    /// The spelling of the word with this number.
     pub(super) fn spelling(&self, number: u32) -> &str {
         self.spelling_of(self.word(number))
     }
 
-    /// Whether the words with these numbers, then a word beginning with `prefix` if given, stand directly after one
-    /// another.
+    /// Whether one of the fields contains the words with these numbers directly after one another, and then a word with
+    /// `prefix` if there is one.
     pub(super) fn contains_sequence(&self, numbers: &[u32], prefix: Option<&str>, fields: FieldSet) -> bool {
-        // The rarest of the words leads to the fewest places to compare.
+        // The rarest word has the fewest places to compare.
         let Some((offset, rarest)) = numbers
             .iter()
             .enumerate()
@@ -295,10 +298,10 @@ impl JobText {
         false
     }
 
-    /// The same by one pass over the whole text (Knuth, Morris and Pratt): a text that repeats a few words, held against a
-    /// phrase that does so too, would be compared word by word at nearly every place.
+    /// Does the same in one pass over the sequence (Knuth-Morris-Pratt). If text and phrase repeat a few words, the
+    /// comparison at each place of the rarest word would take quadratic time.
     fn contains_repetitive(&self, numbers: &[u32], prefix: Option<&str>, fields: FieldSet) -> bool {
-        // For each beginning of the phrase, the length of the longest shorter one with which it ends.
+        // For each beginning of the phrase, the length of the longest shorter beginning that is also its end.
         let mut shorter = vec![0; numbers.len()];
         let mut length = 0;
         for end in 1..numbers.len() {
@@ -324,7 +327,7 @@ impl JobText {
         false
     }
 
-    /// Whether words that stand at `start` stand in one of the fields, and before a word beginning with `prefix` if given.
+    /// Whether a sequence found at `start` is in one of the fields, and is followed by a word with `prefix` if there is one.
     fn may_stand_at(&self, start: usize, length: usize, prefix: Option<&str>, fields: FieldSet) -> bool {
         if !fields.contains(self.field_at(start)) {
             return false;
@@ -332,7 +335,7 @@ impl JobText {
         let Some(prefix) = prefix else {
             return true;
         };
-        // A text's last word is followed by a boundary, so there always is a place behind a phrase.
+        // There is always a place after a phrase, since each text ends with a boundary.
         self.sequence
             .get(start + length)
             .is_some_and(|&next| next != BOUNDARY && self.spelling(next).starts_with(prefix))

@@ -1,11 +1,11 @@
-//! What a job carries beside its words: the values that lists, flags and payment types ask for.
+//! The values of a job besides its words: texts, skills, flags and the payment kind.
 
 use super::PreparedJob;
 use super::conditions::{FlagField, TextField};
 use super::job_text::WordKey;
 use crate::PaymentKind;
 
-/// What a job's value is the value of.
+/// A field of a job whose values filters list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueField {
     Text(TextField),
@@ -15,82 +15,73 @@ pub(super) enum ValueField {
 }
 
 impl ValueField {
-    /// How many there are.
+    /// The number of fields.
     pub(super) const COUNT: usize = TextField::COUNT + 2 + FlagField::COUNT;
 
     /// Distinct for each, below [`Self::COUNT`].
-    #[expect(clippy::cast_possible_truncation, reason = "a few dozen attributes")]
+    #[expect(clippy::cast_possible_truncation, reason = "a few dozen fields")]
     pub(super) const fn number(self) -> u8 {
         match self {
-            Self::Text(attribute) => attribute as u8,
+            Self::Text(text) => text as u8,
             Self::Skill => TextField::COUNT as u8,
             Self::PaymentKind => TextField::COUNT as u8 + 1,
             Self::Flag(flag) => TextField::COUNT as u8 + 2 + flag as u8,
         }
     }
 
-    /// Every one, in the order of their numbers.
+    /// All fields, in the order of their numbers.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let texts = TextField::ALL.into_iter().map(Self::Text);
         let flags = FlagField::ALL.into_iter().map(Self::Flag);
         texts.chain([Self::Skill, Self::PaymentKind]).chain(flags)
     }
 
-    /// Tells every value of the job, and of what.
-    pub(super) fn of_job<'a>(job: &'a PreparedJob, mut tell: impl FnMut(Self, JobValue<'a>)) {
-        let value = |keyed: Option<(WordKey, &'a str)>| match keyed {
-            Some((key, text)) => JobValue::Text(key, text),
-            None => JobValue::Unknown,
-        };
-        for attribute in TextField::ALL {
-            tell(Self::Text(attribute), value(job.keyed_text(attribute)));
+    /// Calls `visit` with every field and value of the job. Skills are visited one by one.
+    pub(super) fn of_job<'a>(job: &'a PreparedJob, mut visit: impl FnMut(Self, JobValue<'a>)) {
+        let text = |(key, text)| JobValue::Text(key, text);
+        for field in TextField::ALL {
+            let value = job.keyed_text(field).map_or(JobValue::Unknown, text);
+            visit(Self::Text(field), value);
         }
         match job.keyed_skills() {
-            None => tell(Self::Skill, JobValue::Unknown),
-            Some(skills) => skills.for_each(|skill| tell(Self::Skill, value(Some(skill)))),
+            None => visit(Self::Skill, JobValue::Unknown),
+            Some(skills) => skills.for_each(|skill| visit(Self::Skill, text(skill))),
         }
         for flag in FlagField::ALL {
             let value = job.flag(flag).map_or(JobValue::Unknown, JobValue::of_flag);
-            tell(Self::Flag(flag), value);
+            visit(Self::Flag(flag), value);
         }
         let kind = job.payment_kind();
-        tell(
-            Self::PaymentKind,
-            kind.map_or(JobValue::Unknown, JobValue::of_payment_kind),
-        );
+        let kind = kind.map_or(JobValue::Unknown, JobValue::of_payment_kind);
+        visit(Self::PaymentKind, kind);
     }
 }
 
 /// A value of a job, or the value that a filter asks for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum JobValue<'a> {
-    /// The job does not carry one.
+    /// The job does not carry the value.
     Unknown,
-    /// One of [`FIXED_VALUES`], by its place there.
-    Fixed(u32),
+    /// A flag or a payment kind, as a word.
+    Word(&'a str),
+    /// A folded text with its key.
     Text(WordKey, &'a str),
 }
 
-/// The values of flags and of the payment kind.
-pub(super) const FIXED_VALUES: [&str; 4] = ["no", "yes", "hourly", "fixed"];
-
 impl<'a> JobValue<'a> {
     pub(super) const fn of_flag(flag: bool) -> Self {
-        Self::Fixed(flag as u32)
+        Self::Word(if flag { "yes" } else { "no" })
     }
 
     pub(super) const fn of_payment_kind(kind: PaymentKind) -> Self {
-        match kind {
-            PaymentKind::Hourly => Self::Fixed(2),
-            PaymentKind::Fixed => Self::Fixed(3),
-        }
+        Self::Word(kind.as_str())
     }
 
-    pub(super) fn text(self) -> Option<&'a str> {
+    /// The value as a text; none if it is unknown.
+    pub(super) const fn text(self) -> Option<&'a str> {
         match self {
             Self::Unknown => None,
-            Self::Fixed(place) => Some(FIXED_VALUES[place as usize]),
-            Self::Text(_, text) => Some(text),
+            Self::Word(text) | Self::Text(_, text) => Some(text),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! A job made ready for matching: its words, and the values that filters ask for.
+//! A job prepared for matching: its words and its values.
 
 use super::conditions::{FlagField, NumberField, TextField};
 use super::job_text::{JobText, WordKey};
 use super::{JobFacts, PaymentKind, list_key};
 
-/// A job as the filters see it, built once and then held against any number of them.
+/// A job prepared for matching. It is built once and then matched against any number of filters.
 #[derive(Debug, Clone)]
 pub struct PreparedJob {
     text: JobText,
@@ -20,7 +20,7 @@ pub struct PreparedJob {
 }
 
 impl PreparedJob {
-    /// Folds and splits everything that a filter may ask about.
+    /// Folds the job's texts and splits them into words.
     pub fn new(job: &JobFacts<'_>) -> Self {
         let skills = job.skills.as_ref().map(|skills| {
             let names = skills.iter().map(|skill| list_key(skill).into_owned());
@@ -43,53 +43,53 @@ impl PreparedJob {
         }
     }
 
-    /// The words of title, description and skills; a job without skills has none to search.
+    /// The words of title, description and skills.
     pub const fn text(&self) -> &JobText {
         &self.text
     }
 
-    /// The skill names, folded; none if the job does not carry the list.
+    /// The names of the skills, folded. `None` if the job does not carry the list.
     pub fn skills(&self) -> Option<&[String]> {
         self.skills.as_deref()
     }
 
-    /// The text, folded.
+    /// The text of the field, folded.
     pub fn text_field(&self, field: TextField) -> Option<&str> {
         self.texts[field as usize].as_deref()
     }
 
-    /// The text, folded, with its key.
+    /// The text of the field, folded, and its key.
     pub(super) fn keyed_text(&self, field: TextField) -> Option<(WordKey, &str)> {
         self.text_keys[field as usize].zip(self.text_field(field))
     }
 
-    /// The skill names, folded, with their keys; none if the job does not carry the list.
+    /// The names of the skills, folded, and their keys.
     pub(super) fn keyed_skills(&self) -> Option<impl Iterator<Item = (WordKey, &str)>> {
         let skills = self.skills.as_ref()?.iter().map(String::as_str);
         Some(self.skill_keys.iter().copied().zip(skills))
     }
 
-    /// The number's value.
+    /// The value of the number.
     pub const fn number(&self, field: NumberField) -> Option<f64> {
         self.numbers[field as usize]
     }
 
-    /// The flag's value.
+    /// The value of the flag.
     pub const fn flag(&self, flag: FlagField) -> Option<bool> {
         self.flags[flag as usize]
     }
 
-    /// What the job's `paymentType` says.
+    /// How the job pays.
     pub const fn payment_kind(&self) -> Option<PaymentKind> {
         self.payment_kind
     }
 
-    /// The range in USD per hour; an end that is not known is open, at infinity.
+    /// The range of rates in USD per hour. An unknown end is infinite.
     pub const fn hourly_range(&self) -> Option<(f64, f64)> {
         self.hourly_range
     }
 
-    /// USD.
+    /// The fixed price in USD.
     pub const fn fixed_price(&self) -> Option<f64> {
         self.fixed_price
     }

@@ -1,11 +1,11 @@
-//! The JSON Schema of a saved filter, derived from the table of its fields.
+//! The JSON Schema of a saved filter, derived from the table of fields.
 
 use serde_json::{Value, json};
 
 use crate::conditions::{FILTER_FIELDS, FieldKind, FilterField, Limits};
 use crate::{MAX_LIST_VALUES, MAX_VALUE_CHARS};
 
-/// The JSON Schema (2020-12, as OpenAPI 3.1 uses it) of a saved filter.
+/// Returns the JSON Schema of a saved filter (version 2020-12, which OpenAPI 3.1 uses).
 ///
 /// ```
 /// let schema = bidloop_matching::filter_schema();

@@ -12,7 +12,7 @@
 //! a post with a few thousand words. Matching itself reads the post, not the signature.
 
 use super::condition::Condition;
-use super::job_values::{ValueField, JobValue};
+use super::job_values::{JobValue, ValueField};
 use super::keywords::Expression;
 use super::{PreparedJob, SavedFilter};
 

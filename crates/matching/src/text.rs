@@ -1,20 +1,17 @@
-//! From text to words: the one place that says what a word is, for posts and queries alike.
+//! Splits text into words. Job posts and keyword expressions are split by the same rules.
 //!
-//! The rules (`docs/saved-filters.md`), in the order in which they apply:
+//! The rules apply in this order; `docs/saved-filters.md` explains them to users.
 //!
-//! 1. Text is brought into NFKC and full Unicode case folding ([`fold`]), repeated until nothing changes, so that
-//!    `ﬁ`, `FI` and `fi`, `STRASSE` and `straße`, `ｒｕｓｔ` and `Rust` are the same.
-//! 2. A word is a maximal run of letters (L), decimal digits (Nd) and marks (M), with the `+` and `#` signs that
-//!    follow it directly: `c++`, `c#`, `f#`. So `a+b` is `a+` and `b`, and `++` alone is no word.
-//! 3. Where `net` directly follows a dot and no letter or digit follows it, the word is `.net`, nothing more and
-//!    nothing less: `asp.net` is `asp` and `.net`, `.net's` is `.net` and `s`, while `.netcore` is `netcore` and
-//!    `.net5` is `net5`. No sign is added: `.net+` is `.net`.
-//! 4. Each letter, digit or mark of Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar is a word of its own, since
-//!    these scripts do not separate words. Signs after it are no part of it.
-//! 5. Everything else separates: `don't` is `don` and `t`, `node.js` and `node-js` are `node` and `js`, `snake_case`
-//!    is `snake` and `case`. Numbers that are neither decimal nor made decimal by NFKC, such as `❶`, separate too.
-//!
-//! A mark is part of a run wherever it stands, also first: the run begins with it then.
+//! 1. Text is normalized to NFKC and case-folded ([`fold`]) until nothing changes. So `ﬁ`, `FI` and `fi` are the same
+//!    word, and so are `STRASSE` and `straße`, `ｒｕｓｔ` and `Rust`.
+//! 2. A word is a maximal run of letters (L), decimal digits (Nd) and marks (M), and the `+` and `#` signs directly after
+//!    it: `c++`, `c#`, `f#`. So `a+b` is `a+` and `b`. `++` alone is not a word. A run may begin with a mark.
+//! 3. `net` after a dot is the word `.net` if no letter or digit follows. `asp.net` is `asp` and `.net`, `.net's` is
+//!    `.net` and `s`. But `.netcore` is `netcore`, and `.net5` is `net5`. Signs are not added: `.net+` is `.net`.
+//! 4. Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar do not separate words. Each letter, digit or mark of these
+//!    scripts is a word of its own, without the signs after it.
+//! 5. All other characters separate words: `don't` is `don` and `t`, `node.js` and `node-js` are `node` and `js`,
+//!    `snake_case` is `snake` and `case`. Numbers such as `❶`, which are not decimal even after NFKC, separate, too.
 
 use std::borrow::Cow;
 
@@ -22,7 +19,7 @@ use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// `text` after NFKC and full case folding: the form in which texts are compared.
+/// Returns `text` after NFKC and full case folding. Texts are compared in this form.
 ///
 /// ```
 /// use bidloop_matching::fold;
@@ -39,7 +36,12 @@ pub fn fold(text: &str) -> Cow<'_, str> {
     Cow::Owned(folded)
 }
 
-/// The form in which list values such as countries and skill names are compared: folded, without outer white space.
+/// Returns `text` folded and without outer white space. Values of lists, such as countries and skills, are compared in
+/// this form.
+///
+/// ```
+/// assert_eq!(bidloop_matching::list_key(" ÖSTERREICH "), "österreich");
+/// ```
 pub fn list_key(text: &str) -> Cow<'_, str> {
     match fold(text) {
         Cow::Borrowed(folded) => Cow::Borrowed(folded.trim()),
@@ -47,7 +49,7 @@ pub fn list_key(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words of `text`, in order.
+/// Returns the words of `text` in order, folded.
 ///
 /// ```
 /// use bidloop_matching::split_words;
@@ -61,9 +63,9 @@ pub fn split_words(text: &str) -> Vec<String> {
 
 /// Appends the folded `text` to `folded`.
 ///
-/// Posts are mostly ASCII, so ASCII stretches are copied and lowered, and the rest goes through the full rules in
-/// stretches. Cutting before an ASCII character is safe: it neither composes with what stands before it nor is
-/// reordered. A stretch therefore begins with the ASCII character that a following mark may compose with.
+/// Posts are mostly ASCII. So stretches of ASCII are copied and lowered, and only the others go through the full rules.
+/// A cut before an ASCII character is safe, since it does not compose with the character before it and is not reordered.
+/// But a mark may compose with the ASCII character before it, so each other stretch begins with that character.
 pub(super) fn fold_onto(text: &str, folded: &mut String) {
     let mut rest = text;
     loop {
@@ -105,14 +107,15 @@ fn fold_fully(stretch: &str, folded: &mut String) {
     folded.push_str(&current);
 }
 
-/// Frequent characters of posts that neither normalization nor folding changes, and that compose with nothing.
+/// Whether `c` is one of the frequent characters of posts that normalization and folding do not change and that do not
+/// compose.
 fn folds_to_itself(c: char) -> bool {
     matches!(c,
         '–' | '—' | '‘' | '’' | '“' | '”' | '•' | '●' | '✅' | '✔' | '→' | '\u{FE0F}'
         | '\u{1F300}'..='\u{1F64F}' | '\u{1F680}'..='\u{1F6FF}' | '\u{1F900}'..='\u{1F9FF}')
 }
 
-/// The words of a text that is folded already, in order, as parts of it.
+/// Returns the words of a folded text, in order, as parts of the text.
 pub(super) fn words(folded: &str) -> Words<'_> {
     Words { folded, at: 0 }
 }
@@ -125,7 +128,7 @@ pub(super) struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// The byte offset just behind the word returned last.
+    /// The byte offset of the end of the last word.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
@@ -139,7 +142,7 @@ impl Words<'_> {
         Some((class_beyond_ascii(c), c.len_utf8()))
     }
 
-    /// Whether `.net` stands at the dot before `start`.
+    /// Whether the word `.net` begins at the byte before `start`.
     fn is_dot_net(&self, start: usize) -> bool {
         let before = start.checked_sub(1).map(|dot| self.folded.as_bytes()[dot]);
         before == Some(b'.')
@@ -183,9 +186,9 @@ impl<'a> Iterator for Words<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CharacterClass {
-    /// A letter, digit or mark of a script that separates words.
+    /// Part of a word: a letter, digit or mark of a script that separates words.
     InWord,
-    /// A letter, digit or mark that is a word by itself.
+    /// A word by itself: a letter, digit or mark of another script.
     Word,
     /// `+` or `#`.
     Sign,
@@ -208,23 +211,11 @@ const ASCII: [CharacterClass; 128] = {
 };
 
 fn class_beyond_ascii(c: char) -> CharacterClass {
-    if is_undivided_script(c) {
-        return match c.general_category_group() {
-            GeneralCategoryGroup::Letter | GeneralCategoryGroup::Mark => CharacterClass::Word,
-            _ if matches!(
-                c.general_category(),
-                GeneralCategory::DecimalNumber | GeneralCategory::LetterNumber
-            ) =>
-            {
-                CharacterClass::Word
-            }
-            _ => CharacterClass::Separator,
-        };
-    }
-    if is_letter_or_digit(c) || c.general_category_group() == GeneralCategoryGroup::Mark {
-        CharacterClass::InWord
-    } else {
-        CharacterClass::Separator
+    let is_word = is_letter_or_digit(c) || c.general_category_group() == GeneralCategoryGroup::Mark;
+    match is_undivided_script(c) {
+        true if is_word || c.general_category() == GeneralCategory::LetterNumber => CharacterClass::Word,
+        false if is_word => CharacterClass::InWord,
+        _ => CharacterClass::Separator,
     }
 }
 
@@ -236,8 +227,8 @@ fn is_letter_or_digit(c: char) -> bool {
         || c.general_category() == GeneralCategory::DecimalNumber
 }
 
-/// Whether `c` belongs to a script that writes words without separating them: Han, Hiragana, Katakana, Thai, Lao,
-/// Khmer or Myanmar by the Unicode property Script, with the voicing, repeat and length marks that the two kana share.
+/// Whether `c` belongs to a script that does not separate words. These are Han, Hiragana, Katakana, Thai, Lao, Khmer and
+/// Myanmar by the Unicode property Script, and the voicing, repeat and length marks that both kana use.
 fn is_undivided_script(c: char) -> bool {
     matches!(c,
         '\u{0E01}'..='\u{0EFF}' // Thai and Lao
@@ -256,8 +247,8 @@ fn is_undivided_script(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Every assigned character but most ideographs and Hangul syllables, which are all alike.
-    fn telling_characters() -> impl Iterator<Item = char> {
+    /// All assigned characters except most ideographs and Hangul syllables, which behave alike.
+    fn distinctive_characters() -> impl Iterator<Item = char> {
         ('\u{0}'..='\u{1FFFF}')
             .chain('\u{2F800}'..='\u{2FA1F}')
             .chain('\u{E0100}'..='\u{E01EF}')
@@ -351,7 +342,7 @@ mod tests {
 
     #[test]
     fn folding_a_folded_text_changes_nothing() {
-        for c in telling_characters() {
+        for c in distinctive_characters() {
             let mut text = String::from("aN");
             text.push(c);
             text.push_str("\u{301}Z");
@@ -362,7 +353,7 @@ mod tests {
 
     #[test]
     fn folding_in_stretches_equals_folding_the_whole() {
-        for c in telling_characters() {
+        for c in distinctive_characters() {
             let text = format!("E{c}\u{301}e{c}A");
             let mut whole = String::new();
             fold_fully(&text, &mut whole);
@@ -372,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_word_is_the_only_word_of_itself() {
-        for c in telling_characters() {
+        for c in distinctive_characters() {
             for word in split_words(&format!("x {c}+ {c}x .net{c}")) {
                 assert_eq!(split_words(&word), [word.as_str()], "{:x}", u32::from(c));
             }

@@ -1,6 +1,6 @@
-//! A filter as clauses over tokens: what a job must have, and what it must not have, to match.
+//! Reads a filter as clauses over tokens.
 //!
-//! A clause is a set of tokens of which the job must have at least one. `rust (axum OR actix) -php` has the clauses
+//! A clause is a set of tokens of which a job must have at least one. `rust (axum OR actix) -php` has the clauses
 //! `{rust}` and `{axum, actix}` and forbids `php`; a list of countries is a clause, too. A phrase is kept as the tokens of
 //! its words in order, with a clause for each word. What tokens do not say exactly (fields, bounds, nested alternatives)
 //! stays a condition, and the clauses that follow from it are required beside it.
@@ -10,10 +10,10 @@ use std::ops::Range;
 use super::conditions::Conditions;
 use super::dictionary::Dictionary;
 use super::token::{IndexFull, Token};
-use crate::job_values::{ValueField, JobValue};
+use crate::job_values::{JobValue, ValueField};
 use crate::{Condition, Expression, SavedFilter, Term};
 
-/// The clauses of one filter. Kept between filters for its memory.
+/// The clauses of one filter. Its memory is reused for the next filter.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RequiredClauses {
     tokens: Vec<Token>,
@@ -22,7 +22,7 @@ pub(super) struct RequiredClauses {
     phrases: Vec<Range<usize>>,
     /// Tokens that the job must not have.
     pub(super) forbidden: Vec<Token>,
-    /// Conditions that are left, by number.
+    /// The numbers of the conditions that are left.
     pub(super) conditions: Vec<u32>,
 }
 
@@ -34,12 +34,12 @@ struct Clause {
     cost: f64,
 }
 
-/// What a clause says of the part of the filter that it comes from.
+/// How much of its part of the filter a clause expresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
-    /// All of it.
+    /// The whole part.
     Exact,
-    /// What follows from it. A phrase or a condition says all.
+    /// A consequence of the part, which is also kept as a phrase or a condition.
     Implied,
 }
 
@@ -70,7 +70,7 @@ impl RequiredClauses {
         Ok(())
     }
 
-    /// Orders the clauses, those that fewest jobs meet first. `entries` is the length of a token's posting list.
+    /// Sorts the clauses from rare to frequent. `entries` returns the length of a token's posting list.
     pub(super) fn rank(&mut self, dictionary: &Dictionary, entries: impl Fn(Token) -> usize) {
         for clause in &mut self.clauses {
             clause.cost = cost(&self.tokens[clause.tokens.clone()], dictionary, &entries);
@@ -78,13 +78,13 @@ impl RequiredClauses {
         self.clauses.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     }
 
-    /// The clause that fewest jobs meet; the token that every job has if there is no clause.
+    /// The clause that fewest jobs meet. If there is no clause, the token that every job has.
     pub(super) fn rarest(&self) -> &[Token] {
         let rarest = self.clauses.first();
         rarest.map_or(&[Token::ANY], |clause| &self.tokens[clause.tokens.clone()])
     }
 
-    /// The other clauses of this strength.
+    /// The clauses of this strength, except the rarest clause.
     pub(super) fn others(&self, strength: Strength) -> impl Iterator<Item = &[Token]> {
         let others = self.clauses.iter().skip(1);
         others
@@ -136,7 +136,7 @@ impl Reader<'_> {
             Condition::NoneOf { field, values, .. } => {
                 return self.forbid_values(ValueField::Text(*field), values);
             }
-            // Most jobs meet these, so that a bit of a common condition serves better than a clause alone.
+            // Most jobs meet these. The bit of a common condition dismisses jobs at less cost than a clause.
             Condition::PaymentTypes(kinds) => {
                 let kinds = kinds.iter().map(|kind| JobValue::of_payment_kind(*kind));
                 let kinds: Vec<&str> = kinds.filter_map(JobValue::text).collect();
@@ -151,14 +151,14 @@ impl Reader<'_> {
         self.leave(condition, self.unknown_holds)
     }
 
-    /// Leaves a condition to be judged as a whole.
+    /// Leaves a condition to verification.
     fn leave(&mut self, condition: &Condition, unknown_holds: bool) -> Result<(), IndexFull> {
         let number = self.conditions.add(condition, unknown_holds)?;
         self.into.conditions.push(number);
         Ok(())
     }
 
-    /// Requires one of the values, or none at all where the filter takes unknown values.
+    /// Requires one of the values. If unknown conditions hold, the absence of a value will do, too.
     fn require_value(
         &mut self,
         field: ValueField,
@@ -188,7 +188,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A part of the keywords that must hold.
+    /// Reads a part of the keywords that must hold.
     fn keywords(&mut self, part: &Expression) -> Result<(), IndexFull> {
         let start = self.into.tokens.len();
         let (negated, alternatives) = match part {
@@ -218,7 +218,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Adds the clauses that follow from the expression if it holds, or if it does not.
+    /// Adds the clauses that follow if the expression holds, or, with `holds` false, if it does not hold.
     fn implied(&mut self, expression: &Expression, holds: bool) -> Result<(), IndexFull> {
         match expression {
             Expression::Not(inner) => self.implied(inner, !holds),
@@ -238,7 +238,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds one clause, of the rarest clause of each part. There is none if nothing follows from one of the parts.
+    /// Adds one clause: the union of the rarest clause of each part. Adds none if nothing follows from one of the parts.
     fn implied_by_any(&mut self, parts: &[Expression], holds: bool) -> Result<(), IndexFull> {
         let (known, start) = (self.into.clauses.len(), self.into.tokens.len());
         let mut end = start;
@@ -273,7 +273,7 @@ impl Reader<'_> {
     }
 }
 
-/// The words and prefixes of an expression that consists of alternatives between them, or of a single one.
+/// The terms of an expression that is one word or prefix, or alternatives between words and prefixes.
 fn alternatives<'a>(expression: &'a Expression) -> Option<Vec<&'a Term>> {
     let parts = match expression {
         Expression::Or(parts) => parts.as_slice(),
@@ -286,8 +286,8 @@ fn alternatives<'a>(expression: &'a Expression) -> Option<Vec<&'a Term>> {
     parts.iter().map(term).collect()
 }
 
-/// How often jobs will meet an entry under these tokens: by the jobs observed, and where they say nothing, by the lengths
-/// of the posting lists, so that filters spread.
+/// Estimates how many jobs have one of the tokens, from the observed jobs. Between tokens that are equally rare in jobs,
+/// the shorter posting lists are cheaper.
 fn cost(tokens: &[Token], dictionary: &Dictionary, entries: &impl Fn(Token) -> usize) -> f64 {
     const UNSEEN: f64 = 0.1;
     const ENTRY: f64 = 1e-6;

@@ -1,8 +1,8 @@
-//! Conditions that tokens cannot express, such as bounds and phrases.
+//! Conditions that tokens cannot express, such as bounds and text fields.
 //!
-//! Each distinct condition is stored once, however many filters have it, and judged by [`Condition::judge`], the same code
-//! that evaluates a filter by itself. The most common ones have a bit: they are judged once for each job, and every entry
-//! is compared with the outcome.
+//! Each distinct condition is stored once for all filters that have it. [`Condition::judge`] evaluates it, the same code
+//! that evaluates a filter by itself. The most common conditions have a bit: they are evaluated once for each job, and
+//! entries are compared with the result.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -11,7 +11,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use super::token::IndexFull;
 use crate::{Bound, Condition, PreparedJob, Verdict};
 
-/// A condition gets a bit, if one is free, once this many filters have it.
+/// A condition of this many filters gets a bit, if one is free.
 const COMMON: u32 = 8;
 const BITS: usize = 32;
 
@@ -22,7 +22,7 @@ pub(super) struct Conditions {
     free: Vec<u32>,
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// The condition with each bit.
+    /// The number of the condition with each bit.
     bits: [Option<u32>; BITS],
 }
 
@@ -30,13 +30,13 @@ pub(super) struct Conditions {
 struct Shared {
     condition: Condition,
     unknown_holds: bool,
-    /// How many filters have it.
+    /// The number of filters that have it.
     filters: u32,
     bit: Option<usize>,
 }
 
 impl Conditions {
-    /// The number of the condition, which one more filter has.
+    /// Adds the condition of one more filter, and returns its number.
     pub(super) fn add(&mut self, condition: &Condition, unknown_holds: bool) -> Result<u32, IndexFull> {
         let Self { shared, hasher, .. } = self;
         let same = |number: &u32| {
@@ -73,7 +73,7 @@ impl Conditions {
             return;
         };
         shared.filters += 1;
-        // To judge an expression for each job would cost more than the bit saves.
+        // Evaluating an expression for each job would cost more than the bit saves.
         let is_cheap = !matches!(shared.condition, Condition::Keywords(_));
         if shared.filters >= COMMON
             && shared.bit.is_none()
@@ -85,7 +85,7 @@ impl Conditions {
         }
     }
 
-    /// One filter less has the condition. The last one frees its number and its bit.
+    /// Removes the condition of one filter. The last one frees its number and its bit.
     pub(super) fn release(&mut self, number: u32) {
         let Some(shared) = &mut self.shared[number as usize] else {
             return;
@@ -105,13 +105,13 @@ impl Conditions {
         self.free.push(number);
     }
 
-    /// The bit of the condition, if it has one, as a mask.
+    /// The bit of the condition as a mask, if it has one.
     pub(super) fn bit(&self, number: u32) -> Option<u32> {
         let bit = self.shared[number as usize].as_ref()?.bit?;
         Some(1 << bit)
     }
 
-    /// Whether the condition lets its filters match the job.
+    /// Whether the condition holds on the job, or is unknown and counts as held.
     pub(super) fn holds(&self, number: u32, job: &PreparedJob) -> bool {
         let shared = self.shared[number as usize].as_ref();
         shared.is_some_and(|shared| match shared.condition.judge(job) {
@@ -121,7 +121,7 @@ impl Conditions {
         })
     }
 
-    /// The bits of the conditions that the job fails.
+    /// The bits of the conditions that do not hold on the job.
     pub(super) fn failed_bits(&self, job: &PreparedJob) -> u32 {
         let failed = |number: &Option<u32>| number.is_some_and(|number| !self.holds(number, job));
         let bits = self.bits.iter().enumerate();
@@ -129,7 +129,7 @@ impl Conditions {
     }
 }
 
-/// Floating-point numbers have no hash of their own.
+/// Hashes a condition. It cannot be derived, since floating-point numbers have no hash.
 fn hash(condition: &Condition, hasher: &DefaultHashBuilder) -> u64 {
     let mut hasher = hasher.build_hasher();
     condition.path().hash(&mut hasher);
@@ -142,9 +142,9 @@ fn hash(condition: &Condition, hasher: &DefaultHashBuilder) -> u64 {
             bound: Bound::AtLeast(bound) | Bound::AtMost(bound),
             ..
         } => bound.to_bits().hash(&mut hasher),
-        // There are a few of these only.
-        Condition::Is { .. } | Condition::PaymentTypes(_) => {}
-        other => format!("{other:?}").hash(&mut hasher),
+        Condition::SkillsAtLeast { count, names, .. } => (count, names).hash(&mut hasher),
+        // The others are clauses, or there are only a few of them.
+        _ => {}
     }
     hasher.finish()
 }

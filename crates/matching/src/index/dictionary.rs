@@ -1,4 +1,4 @@
-//! The term dictionary: the token of every word, prefix and value that filters name, and how many jobs have it.
+//! The term dictionary: the tokens of all words, prefixes and values in filters, and how many jobs have them.
 
 use super::frequencies::{Frequencies, Observed};
 use super::interner::{FoundWords, Interner, Texts};
@@ -6,9 +6,9 @@ use super::prefixes::Prefixes;
 use super::token::{IndexFull, Token};
 use crate::PreparedJob;
 use crate::job_text::WordKey;
-use crate::job_values::{ValueField, JobValue};
+use crate::job_values::{JobValue, ValueField};
 
-/// Tokens by what they stand for.
+/// The tokens, by text.
 #[derive(Debug, Clone)]
 pub(super) struct Dictionary {
     texts: Texts,
@@ -17,7 +17,7 @@ pub(super) struct Dictionary {
     /// By field.
     values: [Interner; ValueField::COUNT],
     frequencies: Frequencies,
-    /// By token: how many of the observed jobs have it.
+    /// By token: the number of observed jobs that have it.
     jobs: Vec<u32>,
 }
 
@@ -64,14 +64,14 @@ impl Dictionary {
         Ok(token)
     }
 
-    /// Notes how many jobs have the token interned last, unless it was known before.
+    /// Stores how many jobs have the token interned last, if it is new.
     fn count_if_new(&mut self, jobs: impl Fn(&Frequencies) -> u32) {
         if self.jobs.len() < self.texts.tokens() {
             self.jobs.push(jobs(&self.frequencies));
         }
     }
 
-    /// How many of the observed jobs have the token.
+    /// The number of observed jobs that have the token.
     pub(super) fn jobs_with(&self, token: Token) -> u32 {
         self.jobs[token.index()]
     }
@@ -81,7 +81,7 @@ impl Dictionary {
         self.words.find_words(job.text(), &self.texts, words);
     }
 
-    /// Calls `found` with the job's tokens that are not words. Prefixes and skills may occur more than once.
+    /// Calls `found` for the job's tokens that are not words. Prefixes and skills may occur more than once.
     pub(super) fn other_tokens(&self, job: &PreparedJob, mut found: impl FnMut(Token)) {
         found(Token::ANY);
         if !self.prefixes.is_empty() {
@@ -93,16 +93,14 @@ impl Dictionary {
             let values = &self.values[usize::from(field.number())];
             let token = match value {
                 JobValue::Unknown => Some(Token::unknown(field)),
-                JobValue::Fixed(_) => value
-                    .text()
-                    .and_then(|text| values.find(WordKey::of(text), text, &self.texts)),
+                JobValue::Word(text) => values.find(WordKey::of(text), text, &self.texts),
                 JobValue::Text(key, text) => values.find(key, text, &self.texts),
             };
             token.into_iter().for_each(&mut found);
         });
     }
 
-    /// Learns from a job. `read` returns the job's tokens, each once, and is called only if the job counts.
+    /// Learns from a job. If the job counts, calls `read` for its tokens, each once.
     pub(super) fn observe<'a>(&mut self, job: &PreparedJob, read: impl FnOnce(&Self) -> &'a [Token]) {
         let observed = self.frequencies.count(job);
         if observed == Observed::Nothing {

@@ -1,4 +1,4 @@
-//! How often words and values occur in jobs: which of a filter's clauses fewest jobs meet.
+//! Counts how often words and values occur in jobs. This tells which clause of a filter is the rarest.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -6,23 +6,35 @@ use std::ops::Bound;
 use crate::PreparedJob;
 use crate::job_values::ValueField;
 
-/// The first jobs all count; later ones are sampled.
+/// All of the first jobs count. Later jobs are sampled.
 const LEARNING_JOBS: u64 = 4_096;
 /// Of the later jobs, one in this many counts.
 const SAMPLED: u64 = 16;
-/// After this many counted jobs all counts are halved, so that old jobs fade and rare words are forgotten.
+/// All counts are halved after this many counted jobs, so that old jobs lose weight and rare words are forgotten.
 const FADING_JOBS: u32 = 16_384;
-/// A prefix of more distinct words than this counts as one that every job has.
+/// A prefix of more distinct words than this is taken for one that every job has.
 const PREFIX_WORDS: usize = 256;
 
-/// In how many of the recently observed jobs each word and value occurred.
+/// Counts of recent jobs with each word and value.
 ///
-/// An index that has seen no jobs works, but may list a filter under a frequent word where a rare one would do. Learn from
-/// a few hundred typical jobs before you build a large index, and go on learning from those that are matched
-/// ([`FilterIndex::observe`](super::FilterIndex::observe)).
+/// An index without frequencies gives the same answers. But it may list a filter under a frequent word instead of a rare
+/// one, which makes matching slower. Before you build a large index, let it learn from a few hundred typical jobs. Then
+/// let it learn from the jobs that are matched ([`FilterIndex::observe`](super::FilterIndex::observe)).
 ///
-/// The first 4,096 jobs all count, then one in 16. Counts fade, so that memory is bounded by the words of about 16,000
-/// jobs.
+/// ```
+/// use bidloop_matching::index::Frequencies;
+/// use bidloop_matching::{FilterIndex, JobFacts, PreparedJob};
+///
+/// let mut frequencies = Frequencies::new();
+/// for title in ["Rust developer", "React developer", "Data entry"] {
+///     frequencies.observe(&PreparedJob::new(&JobFacts { title, ..JobFacts::default() }));
+/// }
+/// let index: FilterIndex<u64> = FilterIndex::with_frequencies(frequencies);
+/// # assert!(index.is_empty());
+/// ```
+///
+/// The first 4,096 jobs count, then one in 16. Old jobs lose weight, so that memory is bounded by the words of about
+/// 16,000 jobs.
 #[derive(Debug, Clone, Default)]
 pub struct Frequencies {
     seen: u64,
@@ -31,7 +43,7 @@ pub struct Frequencies {
     values: HashMap<Box<str>, u32>,
 }
 
-/// What an observed job changed.
+/// The effect of an observed job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Observed {
     /// The job was skipped.
@@ -43,7 +55,7 @@ pub(super) enum Observed {
 }
 
 impl Frequencies {
-    /// The frequencies of no job.
+    /// Frequencies of no job.
     pub fn new() -> Self {
         Self::default()
     }
@@ -89,7 +101,7 @@ impl Frequencies {
         self.words.get(word).copied().unwrap_or(0)
     }
 
-    /// An upper bound of the jobs that have a word with this prefix: a job with several such words counts several times.
+    /// An upper bound of the jobs that have a word with this prefix. A job with several such words counts several times.
     pub(super) fn jobs_with_prefix(&self, prefix: &str) -> u32 {
         let mut jobs = 0;
         let from = (Bound::Included(prefix), Bound::Unbounded);
@@ -103,7 +115,7 @@ impl Frequencies {
         jobs
     }
 
-    /// Jobs with this value; with `None`, jobs that do not carry one.
+    /// The jobs with this value, or, with `None`, those that do not carry a value.
     pub(super) fn jobs_with_value(&self, field: ValueField, value: Option<&str>) -> u32 {
         self.values
             .get(value_key(field, value).as_str())

@@ -1,4 +1,4 @@
-//! Texts that filters name, each stored once and known by its token.
+//! Stores each text once, and finds its token.
 
 use super::token::{IndexFull, Token};
 use crate::JobText;
@@ -6,11 +6,11 @@ use crate::job_text::WordKey;
 
 /// The texts of all tokens, one after the other.
 ///
-/// A token stays valid for good: a text that no filter names any more is kept until the index is built anew.
+/// Tokens stay valid: a text that no filter uses any more is kept until a new index is built.
 #[derive(Debug, Clone)]
 pub(super) struct Texts {
     text: String,
-    /// Where the token's text ends. It begins where the one before ends.
+    /// By token: the end of its text, which begins at the end of the text before it.
     ends: Vec<u32>,
 }
 
@@ -24,7 +24,7 @@ impl Default for Texts {
 }
 
 impl Texts {
-    /// The number of tokens, those without a text included.
+    /// The number of tokens, including those without a text.
     pub(super) const fn tokens(&self) -> usize {
         self.ends.len()
     }
@@ -46,7 +46,7 @@ impl Texts {
 /// Finds tokens by their text: a hash table with linear probing.
 #[derive(Debug, Clone)]
 pub(super) struct Interner {
-    /// A power of two, at most three eighths of them taken, so that most look-ups end in the first two.
+    /// Their number is a power of two. At most three eighths are taken, so that most look-ups need only two slots.
     slots: Vec<Slot>,
     taken: usize,
 }
@@ -65,12 +65,12 @@ const FREE: Slot = Slot {
     token: EMPTY,
 };
 
-/// Memory for looking up a job's words, used again for the next job.
+/// The result of looking up a job's words. Its memory is reused for the next job.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FoundWords {
-    /// Numbers of words in the job's text, and their tokens.
+    /// The words that have a token: their numbers in the job's text, and their tokens.
     pub(super) found: Vec<(u32, Token)>,
-    /// Numbers in the job's text of words whose slot is taken by another word.
+    /// The numbers of words whose first two slots are taken by other words.
     displaced: Vec<u32>,
 }
 
@@ -119,8 +119,8 @@ impl Interner {
 
     /// Finds the tokens of the job's words.
     ///
-    /// Whether a word has a token is unpredictable, and a branch on it would cost more than all else. The first pass has
-    /// no branch: it looks into two slots and sets aside the words that may be further on.
+    /// It is unpredictable whether a word has a token, and a mispredicted branch would cost more than everything else. So
+    /// the first pass has no branch. It looks into two slots, and collects the words that may be in a later slot.
     pub(super) fn find_words(&self, text: &JobText, texts: &Texts, words: &mut FoundWords) {
         let FoundWords { found, displaced } = words;
         let keys = text.keys();
@@ -142,8 +142,7 @@ impl Interner {
         found.truncate(hits);
         displaced.truncate(others);
         found.retain(|&(number, token)| {
-            let is_same =
-                keys[number as usize].is_short() || texts.get(token) == text.spelling(number);
+            let is_same = keys[number as usize].is_short() || texts.get(token) == text.spelling(number);
             if !is_same {
                 displaced.push(number);
             }

@@ -1,4 +1,4 @@
-//! A job in the index's terms: its tokens, and the shared conditions that it fails.
+//! A job as the index sees it: its tokens, and the common conditions that it fails.
 
 use super::conditions::Conditions;
 use super::dictionary::Dictionary;
@@ -7,15 +7,15 @@ use super::token::Token;
 use crate::keywords::MAX_PHRASE_WORDS;
 use crate::{FieldSet, JobText, PreparedJob};
 
-/// What entries and records are compared with. Kept between jobs for its memory.
+/// The job with which entries and records are compared. Its memory is reused for the next job.
 #[derive(Debug, Clone, Default)]
 pub(super) struct JobTokens {
-    /// The tokens of the job that filters name, each once.
+    /// The job's tokens, each once.
     pub(super) tokens: Vec<Token>,
-    /// The same, for entries.
+    /// The same tokens, for entries.
     pub(super) set: TokenSet,
-    /// The same, by token: [`ABSENT`], [`OTHER`], or the number of a word in the job's text.
-    present: Vec<u32>,
+    /// By token: the number of the word in the job's text, or [`OTHER`], or [`ABSENT`].
+    words_by_token: Vec<u32>,
     /// The bits of the conditions that the job fails.
     pub(super) failed: u32,
     words: FoundWords,
@@ -23,27 +23,27 @@ pub(super) struct JobTokens {
 
 /// The job does not have the token.
 const ABSENT: u32 = u32::MAX;
-/// The job has the token, which is not that of a word.
+/// The job has the token, which is not a word.
 const OTHER: u32 = u32::MAX - 1;
 
 impl JobTokens {
     pub(super) fn read(&mut self, job: &PreparedJob, dictionary: &Dictionary, conditions: &Conditions) {
         for token in self.tokens.drain(..) {
-            self.present[token.index()] = ABSENT;
+            self.words_by_token[token.index()] = ABSENT;
             self.set.0[TokenSet::place_of(token)] = 0;
         }
-        if self.present.len() < dictionary.len() {
-            self.present.resize(dictionary.len(), ABSENT);
+        if self.words_by_token.len() < dictionary.len() {
+            self.words_by_token.resize(dictionary.len(), ABSENT);
         }
         dictionary.find_words(job, &mut self.words);
         for (number, token) in &self.words.found {
-            self.present[token.index()] = *number;
+            self.words_by_token[token.index()] = *number;
             self.tokens.push(*token);
         }
         dictionary.other_tokens(job, |token| {
-            let present = &mut self.present[token.index()];
-            if *present == ABSENT {
-                *present = OTHER;
+            let word = &mut self.words_by_token[token.index()];
+            if *word == ABSENT {
+                *word = OTHER;
                 self.tokens.push(token);
             }
         });
@@ -55,7 +55,7 @@ impl JobTokens {
 
     #[inline]
     pub(super) fn has(&self, token: Token) -> bool {
-        self.present[token.index()] != ABSENT
+        self.words_by_token[token.index()] != ABSENT
     }
 
     /// Whether the words with these tokens stand directly after one another in `text`, the text of this job.
@@ -63,7 +63,7 @@ impl JobTokens {
         let mut numbers = [0; MAX_PHRASE_WORDS];
         let numbers = &mut numbers[..tokens.len()];
         for (number, token) in numbers.iter_mut().zip(tokens) {
-            *number = self.present[token.index()];
+            *number = self.words_by_token[token.index()];
             if *number == ABSENT {
                 return false;
             }
@@ -72,8 +72,8 @@ impl JobTokens {
     }
 }
 
-/// A job's tokens in 32 KiB, which fit into the processor's nearest cache: a byte per place, 1 if the job has a token
-/// with this place.
+/// A set of tokens that fits into the processor's first cache: 32 KiB, with a byte for each place. The byte is 1 if the job
+/// has a token with this place.
 #[derive(Debug, Clone)]
 pub(super) struct TokenSet(Box<[u8; TokenSet::PLACES]>);
 
@@ -86,7 +86,7 @@ impl Default for TokenSet {
 
 impl TokenSet {
     const PLACES: usize = 1 << 15;
-    /// Tokens below have a place of their own. The others share the upper half.
+    /// Tokens below this one have a place of their own. The others share the upper half of the places.
     const OWN: u32 = 1 << 14;
 
     /// The token's place.

@@ -1,4 +1,4 @@
-//! Many filters at once, as at start-up: compiled by as many threads as the caller brings, indexed as they come.
+//! Loads many filters at once, in any number of threads of the caller.
 
 use std::fmt;
 use std::hash::Hash;
@@ -9,10 +9,10 @@ use super::FilterIndex;
 use super::token::IndexFull;
 use crate::SavedFilter;
 
-/// Filters that are compiled at a stretch; so few that they are in the processor's cache still when they are indexed.
+/// The number of filters that a thread compiles before it indexes them. They still fit into the processor's cache then.
 const CHUNK: usize = 128;
 
-/// Why filters were not loaded. Those before the fault, and some after it, are in the index.
+/// Why loading stopped. The index has the filters before the faulty one, and some after it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError<E> {
     /// A filter could not be compiled.
@@ -23,7 +23,7 @@ pub enum LoadError<E> {
     Full(#[from] IndexFull),
 }
 
-/// Stored filters on their way into an index; see [`FilterIndex::load`].
+/// A load of stored filters into an index; see [`FilterIndex::load`].
 pub struct FilterLoad<'a, K, S, E, F> {
     stored: &'a [S],
     compile: F,
@@ -46,11 +46,10 @@ impl<K: Hash + Eq, E> State<'_, K, E> {
 }
 
 impl<K: Hash + Eq> FilterIndex<K> {
-    /// Prepares to add the filters that `compile` makes of what is `stored`, or to replace those with the same keys.
+    /// Prepares to insert many filters. `compile` makes a key and a filter of each `stored` item.
     ///
-    /// Compiling costs more than indexing and can be done in parallel: each thread that the caller brings calls
-    /// [`FilterLoad::work`]. A million filters in their stored form
-    /// ([`SavedFilter::parse`](crate::SavedFilter::parse)) take some three seconds on two cores.
+    /// Each thread that takes part calls [`FilterLoad::work`]. Filters are compiled in parallel and indexed by one thread
+    /// at a time. A million filters in JSON take some two and a half seconds on two cores.
     ///
     /// ```
     /// use bidloop_matching::{FilterIndex, SavedFilter};
@@ -86,12 +85,12 @@ where
     K: Hash + Eq,
     F: Fn(&S) -> Result<(K, SavedFilter), E>,
 {
-    /// How many threads can usefully [`work`](Self::work): one for a few filters.
+    /// The largest number of threads that can [`work`](Self::work) at once.
     pub fn useful_threads(&self) -> usize {
         self.stored.len().div_ceil(CHUNK)
     }
 
-    /// Compiles and indexes filters until none is left or one is faulty. Several threads may call it at once.
+    /// Compiles and indexes filters until none is left or one is faulty. Any number of threads may call it at once.
     pub fn work(&self) {
         loop {
             let from = self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(CHUNK);
@@ -117,7 +116,10 @@ where
         }
     }
 
-    /// Loads what is left on this thread, and returns the outcome.
+    /// Loads the filters that are left, and returns the outcome.
+    ///
+    /// # Errors
+    /// The error of the first faulty filter, or that the index is full.
     pub fn finish(self) -> Result<(), LoadError<E>> {
         self.work();
         self.state

@@ -1,30 +1,32 @@
-//! The reverse index: which of a million saved filters match a job, without evaluating each of them.
+//! The reverse index: finds the saved filters that match a job without evaluating each of them.
 //!
-//! The roles of a search engine are exchanged: filters are stored, and a job is the query.
+//! A search engine stores documents and receives queries. Here the filters are stored, and a job is the query.
 //!
-//! 1. **Term dictionary** (`dictionary`, with `interner`, `prefixes` and `frequencies`): every word, prefix and value that
-//!    filters name has a number, its *token*.
-//! 2. **Clauses** (`clauses`): a filter is read as clauses over tokens, of each of which a matching job has at least one.
-//!    What tokens cannot say is left as a condition (`conditions`).
-//! 3. **Posting lists** (`postings`): the filter is listed under each token of the clause that fewest jobs meet. A filter
-//!    without clauses is listed under a token that every job has. The entry in the list (`entry`) holds as much of the
-//!    filter's other clauses and conditions as 32 bytes can say.
-//! 4. **Candidates**: a match reads a job into tokens (`job_tokens`) and goes over the lists of these tokens. Entries that
-//!    let the job pass are candidates. Most of them are *exact*: their filters match.
-//! 5. **Verification** (`record`): the other candidates are held against the clauses and conditions that their entries
-//!    leave open. Conditions are judged by the same code that evaluates a filter by itself.
+//! 1. **Term dictionary** (`dictionary`, with `interner`, `prefixes` and `frequencies`): each word, prefix and value that
+//!    occurs in filters has a number, its *token*.
+//! 2. **Clauses** (`clauses`): a filter is read as clauses over tokens. A matching job has at least one token of each
+//!    clause. What tokens cannot express is left as a condition (`conditions`).
+//! 3. **Posting lists** (`postings`): a filter is listed under each token of its rarest clause, the one that fewest jobs
+//!    meet. A filter without clauses is listed under a token that every job has. An entry in a list (`entry`) has 32
+//!    bytes, which hold as many of the filter's other clauses and conditions as fit.
+//! 4. **Candidates**: a match turns the job into tokens (`job_tokens`) and reads the lists of these tokens. An entry that
+//!    the job meets is a candidate. Most entries are *exact*: they hold the whole filter, so the filter matches.
+//! 5. **Verification** (`record`): for the other candidates, the clauses, phrases and conditions that are not in the entry
+//!    are evaluated. Conditions are evaluated by the same code that evaluates a filter by itself.
 //!
-//! A condition that `clauses` does not know is left as it is and judged in verification. So a new condition needs no change
-//! here.
+//! A kind of condition that `clauses` does not know is left as a condition. So a new condition needs no change here.
 //!
-//! # Limits
+//! # Costs and limits
 //!
 //! The limits of the keyword language ([`MAX_TERMS`](crate::keywords::MAX_TERMS) and others) and of lists
-//! ([`MAX_LIST_VALUES`](crate::MAX_LIST_VALUES)) bound what one filter can cost. A filter costs a job nothing unless the
-//! job has a token of its rarest clause, and then mostly some nanoseconds for its entry. A filter that requires nothing
-//! rare, such as a one-letter prefix or bounds alone, costs every such job an entry of 16 bytes, read in passing. An edit
-//! costs the length of the lists in which the filter stands, 16 bytes an entry. The dictionary keeps what no filter names
-//! any more until an index is built anew.
+//! ([`MAX_LIST_VALUES`](crate::MAX_LIST_VALUES)) limit the cost of one filter. An index takes some 268 million filters.
+//!
+//! - **Match**: a filter costs nothing unless the job has a token of its rarest clause. Then it mostly costs the
+//!   nanoseconds that its entry takes. A filter that requires nothing rare, such as a one-letter prefix or only bounds,
+//!   costs this for nearly every job.
+//! - **Edit**: an edit reads the posting lists in which the filter is listed, 16 bytes for each entry.
+//! - **Memory**: a filter takes some 150 bytes. The dictionary keeps texts that no filter uses any more until a new index
+//!   is built.
 
 mod clauses;
 mod conditions;
@@ -56,13 +58,13 @@ pub use self::frequencies::Frequencies;
 pub use self::load::{FilterLoad, LoadError};
 pub use self::token::IndexFull;
 
-/// Saved filters by key, and which of them match a job.
+/// Saved filters by key. It finds those that match a job.
 ///
-/// Edits take effect with the next match and mostly cost microseconds; nothing is ever rebuilt as a whole. Matching
-/// takes `&self`, so any number of threads can match at once. To edit and match in different threads, wrap the index in
-/// an [`RwLock`](std::sync::RwLock) and hold it for one edit at a time.
+/// The answer is the same as that of [`SavedFilter::matches`] on each filter.
 ///
-/// The index returns the same filters as [`SavedFilter::matches`] would, filter by filter.
+/// An edit takes effect with the next match and mostly takes microseconds. Matching takes `&self`, so any number of
+/// threads can match at once. To edit and match in different threads, put the index into an
+/// [`RwLock`](std::sync::RwLock) and hold the lock for one edit at a time.
 ///
 /// ```
 /// use bidloop_matching::{FilterIndex, JobFacts, PaymentKind, PreparedJob, SavedFilter};
@@ -104,7 +106,7 @@ pub struct FilterIndex<K> {
     record: Vec<u32>,
 }
 
-/// Memory that matching uses again for the next job. Each thread that matches has one.
+/// Memory that a match uses and the next match reuses. Each thread that matches needs one.
 #[derive(Debug, Clone, Default)]
 pub struct MatchScratch {
     job: JobTokens,
@@ -116,14 +118,14 @@ pub struct MatchScratch {
     open: Vec<u32>,
 }
 
-/// What one match looked at, for measurements.
+/// The work of one match, for measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MatchEffort {
-    /// Entries read.
+    /// The number of entries read.
     pub entries: usize,
-    /// Candidates verified.
+    /// The number of candidates verified.
     pub evaluated: usize,
-    /// Filters that matched.
+    /// The number of filters that match.
     pub matched: usize,
 }
 
@@ -134,12 +136,12 @@ impl<K> Default for FilterIndex<K> {
 }
 
 impl<K> FilterIndex<K> {
-    /// An index without filters that has seen no jobs.
+    /// Makes an empty index.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An index without filters that knows what is rare in jobs.
+    /// Makes an empty index that knows which words and values are rare in jobs.
     pub fn with_frequencies(frequencies: Frequencies) -> Self {
         Self {
             dictionary: Dictionary::with_frequencies(frequencies),
@@ -155,7 +157,7 @@ impl<K> FilterIndex<K> {
         }
     }
 
-    /// What the index has learnt about jobs, for the index that takes its place.
+    /// Returns what the index has learnt about jobs, for the index that replaces it.
     pub fn into_frequencies(self) -> Frequencies {
         self.dictionary.into_frequencies()
     }
@@ -165,7 +167,7 @@ impl<K> FilterIndex<K> {
         self.slots.len()
     }
 
-    /// Whether there is no filter.
+    /// Whether the index has no filters.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -175,7 +177,7 @@ impl<K> FilterIndex<K> {
         self.postings.entries()
     }
 
-    /// Learns from a job which words and values are frequent. Filters added later are listed accordingly.
+    /// Learns from a job which words and values are frequent. This affects filters that are added later.
     pub fn observe(&mut self, job: &PreparedJob, scratch: &mut MatchScratch) {
         let conditions = &self.conditions;
         self.dictionary.observe(job, |dictionary| {
@@ -184,7 +186,7 @@ impl<K> FilterIndex<K> {
         });
     }
 
-    /// Calls `found` with the key of each filter that matches the job, once, in no particular order.
+    /// Calls `found` once for each filter that matches the job, with the filter's key, in no particular order.
     pub fn for_each_match(&self, job: &PreparedJob, scratch: &mut MatchScratch, mut found: impl FnMut(&K)) {
         self.find_candidates(job, scratch);
         let MatchScratch {
@@ -201,7 +203,7 @@ impl<K> FilterIndex<K> {
         }
     }
 
-    /// Finds the filters whose entries let the job pass, each once.
+    /// Finds the filters of which the job meets an entry, each once.
     fn find_candidates(&self, job: &PreparedJob, scratch: &mut MatchScratch) {
         let MatchScratch {
             job: tokens,
@@ -221,15 +223,14 @@ impl<K> FilterIndex<K> {
             slots.push(entry.slot());
         }
         seen.forget(exact.iter().chain(&*open));
-        // The records lie far apart. To touch all of them first lets the reads overlap, instead of each waiting for what
-        // comes of the one before.
+        // The records are far apart in memory. Reading one word of each first lets these reads overlap.
         let touched = open
             .iter()
             .fold(0, |touched, slot| touched ^ self.records[*slot as usize][0]);
         std::hint::black_box(touched);
     }
 
-    /// The posting lists that a match of the job reads: a number for each list, and its entries. For measurements.
+    /// The posting lists that a match of the job reads: the number of each list, and its length. For measurements.
     pub fn lists_read(&self, job: &PreparedJob, scratch: &mut MatchScratch) -> Vec<(u32, usize)> {
         scratch.job.read(job, &self.dictionary, &self.conditions);
         let lists = scratch.job.tokens.iter();
@@ -239,7 +240,7 @@ impl<K> FilterIndex<K> {
             .collect()
     }
 
-    /// What a match of the job takes. For measurements.
+    /// The work of a match of the job. For measurements.
     pub fn effort(&self, job: &PreparedJob, scratch: &mut MatchScratch) -> MatchEffort {
         self.find_candidates(job, scratch);
         let evaluated = scratch.open.len();
@@ -253,7 +254,7 @@ impl<K> FilterIndex<K> {
         }
     }
 
-    /// Adds the entries of a filter in the slot, and returns its record.
+    /// Adds the entries of a filter with this slot, and returns its record.
     fn register(&mut self, slot: u32, filter: &SavedFilter) -> Result<Box<[u32]>, IndexFull> {
         if slot > MAX_SLOT {
             return Err(IndexFull);
@@ -280,7 +281,7 @@ impl<K> FilterIndex<K> {
         Ok(record.as_slice().into())
     }
 
-    /// Removes the slot's oldest entries, which are those of this record, and gives up the record's conditions.
+    /// Removes the slot's oldest entries, which belong to this record, and releases the record's conditions.
     fn release(&mut self, slot: u32, record: &[u32]) {
         for token in record::anchors(record) {
             self.postings.remove(token, slot);
@@ -292,7 +293,10 @@ impl<K> FilterIndex<K> {
 }
 
 impl<K: Hash + Eq> FilterIndex<K> {
-    /// Adds a filter, or replaces the one with the same key. Returns whether there was one.
+    /// Adds a filter, or replaces the filter with the same key. Returns whether there was one.
+    ///
+    /// # Errors
+    /// The index is full.
     pub fn insert(&mut self, key: K, filter: &SavedFilter) -> Result<bool, IndexFull> {
         if let Some(slot) = self.slot(&key) {
             let record = self.register(slot, filter)?;
@@ -357,7 +361,7 @@ impl<K: Ord + Clone> FilterIndex<K> {
     }
 }
 
-/// Slots seen during a match, a bit each.
+/// The slots seen during a match, as a set of bits.
 #[derive(Debug, Clone, Default)]
 struct Seen(Vec<u64>);
 

@@ -1,18 +1,19 @@
-//! Posting lists: under each token, the entries of the filters that require it.
+//! The posting lists: for each token, the entries of the filters that are listed under it.
 
 use super::entry::{ColdEntry, Entry, HotEntry};
 use super::job_tokens::JobTokens;
 use super::size_class::{FreeList, size};
 use super::token::{IndexFull, Token};
 
-/// The posting lists, by token. The order of the entries in a list means nothing.
+/// The posting lists, by token. The entries of a list have no particular order.
 ///
-/// All lists lie in one stretch of memory, each in a block with a little room to grow. A list that outgrows its block
-/// moves to a larger one.
+/// All lists share one array. Each list has a block of the array with a little room to grow. A full list moves to a larger
+/// block.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Postings {
+    /// The first halves of the entries.
     hot: Vec<HotEntry>,
-    /// The other halves, in the same places.
+    /// The second halves, at the same places.
     cold: Vec<ColdEntry>,
     lists: Vec<List>,
     free: FreeList,
@@ -26,7 +27,7 @@ struct List {
     size_class: u32,
 }
 
-/// Memory for finding candidates, used again for the next job.
+/// The result of finding candidates. Its memory is reused for the next job.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Candidates {
     /// Places of entries.
@@ -36,9 +37,9 @@ pub(super) struct Candidates {
     long: Vec<List>,
 }
 
-/// Lists with at most this many entries are short.
+/// The maximum length of a short list.
 const SHORT: usize = 8;
-/// Entries that the processor fetches together.
+/// The number of entries that the processor fetches together.
 const PER_CACHE_LINE: usize = 64 / size_of::<HotEntry>();
 
 impl List {
@@ -119,10 +120,10 @@ impl Postings {
         Ok(start)
     }
 
-    /// The entries that let the job pass.
+    /// Returns the entries that the job meets.
     ///
-    /// Which entry does is unpredictable, and a branch on it would cost more than all else. Each pass therefore writes every
-    /// place down, over the one before if that did not pass.
+    /// It is unpredictable which entries the job meets, and a mispredicted branch would cost more than everything else. So
+    /// the passes have no branch. They write down the place of each entry, and overwrite it if the job does not meet it.
     pub(super) fn candidates<'a>(
         &'a self,
         job: &JobTokens,
@@ -139,11 +140,11 @@ impl Postings {
         places[..passed].iter().map(|place| self.cold[*place as usize])
     }
 
-    /// Writes down the places of the entries whose first half lets the job pass, and returns their number.
+    /// Writes down the places of the entries of which the job meets the first half, and returns their number.
     fn pass_hot(&self, job: &JobTokens, memory: &mut Candidates) -> usize {
         let Candidates { places, short, long } = memory;
-        // With a loop for each short list the processor would not foresee where it ends and the next one begins. So
-        // their places are gathered first, and one loop goes over all of them.
+        // The processor cannot predict the end of a loop over a short list. So the places of all short lists are
+        // collected first, and one loop reads all of them.
         short.resize(job.tokens.len() * SHORT, 0);
         long.clear();
         let (mut shorts, mut entries) = (0, 0);
@@ -171,7 +172,7 @@ impl Postings {
         for place in &short[..shorts] {
             compare(*place, &self.hot[*place as usize]);
         }
-        // The lists lie far apart: they are fetched together.
+        // The lists are far apart in memory. Reading one entry of each cache line first lets these reads overlap.
         let touched = long.iter().fold(0, |touched, list| {
             let lines = self.hot[list.range()].iter().step_by(PER_CACHE_LINE);
             lines.fold(touched, |touched, entry| touched | entry.touch())

@@ -1,4 +1,4 @@
-//! Prefixes that filters name, found for a job's words without trying each of them.
+//! Finds the prefixes of filters with which a job's words begin.
 
 use hashbrown::HashTable;
 
@@ -6,13 +6,13 @@ use super::interner::Texts;
 use super::token::{IndexFull, Token};
 use crate::job_text::word_hash;
 
-/// Bits of the Bloom filter at first; a multiple of 64 and a power of two.
+/// The initial number of bits of the Bloom filter: a multiple of 64 and a power of two.
 const FIRST_BITS: usize = 1 << 15;
-/// The Bloom filter has at least this many bits for each prefix, so that few look-ups are in vain.
+/// The Bloom filter has at least this many bits for each prefix, so that few look-ups fail.
 const BITS_PER_PREFIX: usize = 16;
 
-/// Prefixes by a rolling hash over a word's bytes. A word is read once, and its beginnings are looked up only where they
-/// pass the Bloom filter.
+/// The prefixes, by a rolling hash over their bytes. A word is read once. Only beginnings that pass the Bloom filter are
+/// looked up.
 #[derive(Debug, Clone)]
 pub(super) struct Prefixes {
     /// A prefix's rolling hash and its token.
@@ -56,7 +56,7 @@ impl Prefixes {
         self.tokens.is_empty()
     }
 
-    /// Calls `found` with every known prefix of `word`, itself included.
+    /// Calls `found` for every known prefix of `word`, including `word` itself.
     pub(super) fn of_word(&self, word: &str, texts: &Texts, mut found: impl FnMut(Token)) {
         let mut hash = self.seed;
         for (at, byte) in word.bytes().enumerate() {
@@ -80,7 +80,7 @@ const fn roll(hash: u64, byte: u8) -> u64 {
     (hash.rotate_left(5) ^ byte as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// The hash table uses the lowest and the highest bits. Multiplication makes only the highest good.
+/// Mixes a hash for the hash table, which uses the lowest and the highest bits. The multiplication mixes only the highest.
 const fn mixed(hash: u64) -> u64 {
     hash ^ (hash >> 32)
 }

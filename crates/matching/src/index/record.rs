@@ -1,14 +1,17 @@
-//! What an entry leaves open of its filter, as a row of 32-bit words; and the verification of candidates by it.
+//! The record of a filter: the requirements that are not in its entry, as an array of 32-bit words. Candidates are verified
+//! by their records.
 //!
 //! ```text
 //! record      = counts of anchors and conditions (16 bits each), anchors, conditions, { requirement }
 //! requirement = kind (2 bits) and count of tokens (30 bits), tokens
 //! ```
 //!
-//! The anchors are the tokens under which the filter is listed: those of the clause that fewest jobs meet. A job that
-//! meets an entry meets this clause, so that the clause is not written again. The conditions are numbers in
-//! [`Conditions`]; all of the filter's conditions are listed. The requirements are those that the entry does not say
-//! exactly. There are three kinds:
+//! - The **anchors** are the tokens under which the filter is listed: the tokens of its rarest clause. A job that meets an
+//!   entry meets this clause, so it is not among the requirements.
+//! - The **conditions** are the numbers of all conditions of the filter in [`Conditions`].
+//! - The **requirements** are the clauses and phrases that the entry does not express exactly.
+//!
+//! There are three kinds of requirements:
 //!
 //! - [`ANY`]: the job has at least one of the tokens.
 //! - [`NONE`]: the job has none of the tokens.
@@ -26,9 +29,7 @@ const NONE: u32 = 1 << 31;
 const PHRASE: u32 = 1 << 30;
 const COUNT: u32 = PHRASE - 1;
 
-/// Writes the clauses of a filter into its entry, as far as there is room, and the others into its record.
-///
-/// `record` is memory for that, used again for the next filter.
+/// Writes the clauses of a filter into its entry as far as there is room, and the others into its record.
 pub(super) fn write(
     clauses: &RequiredClauses,
     conditions: &Conditions,
@@ -69,7 +70,7 @@ pub(super) fn write(
     for tokens in clauses.phrases() {
         push(PHRASE, tokens);
     }
-    // What follows from a phrase or a condition need not be verified, but dismisses most jobs before it is.
+    // Consequences of phrases and conditions need no verification. In the entry they dismiss most jobs before it.
     for tokens in clauses.others(Strength::Implied) {
         entry.require(tokens);
     }
@@ -87,7 +88,7 @@ pub(super) fn anchors(record: &[u32]) -> impl Iterator<Item = Token> {
     parts(record).0.iter().map(|token| Token(*token))
 }
 
-/// The numbers of the filter's conditions.
+/// The numbers of the conditions.
 pub(super) fn conditions(record: &[u32]) -> &[u32] {
     parts(record).1
 }
@@ -99,7 +100,7 @@ fn parts(record: &[u32]) -> (&[u32], &[u32], &[u32]) {
     (anchors, conditions, requirements)
 }
 
-/// Whether a job that the entry lets pass matches the filter.
+/// Whether a job that meets the entry matches the filter.
 pub(super) fn matches(
     record: &[u32],
     job: &PreparedJob,

@@ -1,6 +1,6 @@
-//! Blocks of a few sizes, so that a block that one posting list leaves fits the next one that grows.
+//! The sizes of blocks. There are few different sizes, so that a growing list can reuse a block that another list has left.
 
-/// How many items a block of the class holds: 0 in class 0, then 1 to 8, then four classes for each doubling.
+/// The number of items in a block of the class: 0 in class 0, then 1 to 8, then four classes for each doubling.
 pub(super) const fn size(class: u32) -> usize {
     if class <= 8 {
         return class as usize;
@@ -9,7 +9,7 @@ pub(super) const fn size(class: u32) -> usize {
     (5 + step as usize) << (doublings + 1)
 }
 
-/// Where free blocks begin, by their class.
+/// The first items of the free blocks, by class.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FreeList(Vec<Vec<u32>>);
 
@@ -19,7 +19,7 @@ impl FreeList {
         self.0.get_mut(class as usize)?.pop()
     }
 
-    /// Returns a block to the list.
+    /// Returns a block to the free list.
     pub(super) fn release(&mut self, class: u32, start: u32) {
         let class = class as usize;
         if class == 0 {

@@ -1,10 +1,10 @@
-//! The faults of one document, collected while it is read.
+//! The faults of one document.
 
 use std::cmp::Ordering;
 
 use super::{FieldError, Path};
 
-/// Faults found so far; more than the limit are counted as one: there are too many.
+/// Collects the faults of a document while it is read, up to a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Faults {
     errors: Vec<FieldError>,
@@ -19,12 +19,12 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// No faults, without a limit: for files of the operator.
+    /// No faults, without a limit. For files of the operator.
     pub const fn new() -> Self {
         Self::with_limit(usize::MAX)
     }
 
-    /// No faults; at most `limit` are kept. For requests: an answer must not be many times the size of its request.
+    /// No faults, with a limit. For requests, whose answer must not be many times larger than they are.
     pub const fn with_limit(limit: usize) -> Self {
         Self {
             errors: Vec::new(),
@@ -33,7 +33,7 @@ impl Faults {
         }
     }
 
-    /// Adds a fault at `path`.
+    /// Adds a fault at `path`, unless the limit is reached.
     pub fn add(&mut self, path: &Path<'_>, message: impl Into<String>) {
         if self.has_room() {
             self.errors.push(FieldError {
@@ -43,14 +43,14 @@ impl Faults {
         }
     }
 
-    /// Adds a fault.
+    /// Adds a fault, unless the limit is reached.
     pub fn push(&mut self, error: FieldError) {
         if self.has_room() {
             self.errors.push(error);
         }
     }
 
-    /// Whether a fault was dropped, so that looking for more is pointless.
+    /// Whether a fault was dropped because the limit was reached.
     pub const fn is_full(&self) -> bool {
         self.is_full
     }
@@ -60,7 +60,7 @@ impl Faults {
         self.errors.is_empty()
     }
 
-    /// `value`, if no fault was found.
+    /// Returns `value` if there are no faults, and the faults otherwise.
     pub fn into_result<T>(self, value: T) -> Result<T, Vec<FieldError>> {
         if self.errors.is_empty() {
             Ok(value)
@@ -74,7 +74,7 @@ impl Faults {
         self.errors
     }
 
-    /// The faults by path: names by their letters, entries of a list in their order, faults of one value as found.
+    /// The faults sorted by path: names alphabetically, entries of a list by index. Faults of one value keep their order.
     pub fn into_sorted(mut self) -> Vec<FieldError> {
         self.errors.sort_by(|one, other| by_path(&one.path, &other.path));
         self.errors

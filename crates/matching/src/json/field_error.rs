@@ -1,8 +1,4 @@
-//! What is wrong with the shape of something a caller wrote (decision A2, `docs/rules.md#a2`).
-//!
-//! Owns one fault: where it is and what would be right. Does not own the answer that carries it, nor the
-//! three faults against the bidding rules, which have a code of their own
-//! ([`ValidationFault`](crate::bidding::ValidationFault)).
+//! One fault in a document: its path and what is allowed there (decision A2, `docs/rules.md#a2`).
 
 use std::fmt;
 
@@ -10,11 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::one_line::sanitize_for_log;
 
-/// The longest name shown in a path; an unknown field may have one of any length.
+/// The maximum length of a name in a printed path. The name of an unknown field may have any length.
 const MAX_NAME_CHARS: usize = 80;
 
-/// One fault in the shape of a request or a file: a wrong type, an unknown or missing field, a value out of
-/// bounds.
+/// One fault in a request or a file: a wrong type, an unknown or missing field, or a value out of bounds.
 ///
 /// ```
 /// use bidloop_matching::json::FieldError;
@@ -25,15 +20,14 @@ const MAX_NAME_CHARS: usize = 80;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldError {
-    /// Names and indexes (as decimal digits) down to the offending value; a missing field's path ends with
-    /// its name; empty for the whole document.
+    /// The names and indexes (as decimal digits) from the document to the value or missing field. Empty for the document.
     pub path: Vec<String>,
-    /// What is allowed there, as a phrase that follows the path.
+    /// What is wrong, as a phrase that follows the path.
     pub message: String,
 }
 
 impl FieldError {
-    /// A fault at `path`.
+    /// Makes a fault at `path`.
     pub fn new<S: AsRef<str>>(path: &[S], message: impl Into<String>) -> Self {
         Self {
             path: path.iter().map(|part| part.as_ref().to_owned()).collect(),
@@ -41,14 +35,14 @@ impl FieldError {
         }
     }
 
-    /// The same fault, one step further down the path.
+    /// Adds `name` to the end of the path.
     #[must_use]
     pub fn at(mut self, name: impl Into<String>) -> Self {
         self.path.push(name.into());
         self
     }
 
-    /// The same fault, seen from further up: `prefix` is put before the path.
+    /// Puts `prefix` before the path.
     #[must_use]
     pub fn under<S: AsRef<str>>(mut self, prefix: &[S]) -> Self {
         self.path
@@ -58,8 +52,8 @@ impl FieldError {
 }
 
 impl fmt::Display for FieldError {
-    /// `organizations[0].biddingConfig.minBoost: must be …`; just the message for the whole document. One line of
-    /// text, whatever the names and values are that it repeats.
+    /// Writes `organizations[0].biddingConfig.minBoost: must be …`, or the message alone for the whole document. It is
+    /// one line: names and values in it are sanitized.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, part) in self.path.iter().enumerate() {
             let is_index = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

@@ -4,16 +4,16 @@ use serde_json::{Map, Value};
 
 use super::{Faults, FieldError, Path, closest};
 
-/// What a document says about one field.
+/// The value of one field of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Field<T> {
-    /// The document does not mention the field.
+    /// The document does not have the field.
     Absent,
-    /// An explicit `null`, where it is allowed.
+    /// The field is `null`, and this is allowed.
     Null,
-    /// A value.
+    /// The field has this value.
     Given(T),
-    /// A fault, which has been reported.
+    /// The field is faulty. The fault has been reported.
     Faulty,
 }
 
@@ -26,7 +26,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// The value that the field leaves as a patch of `current`: a value replaces it, `null` unsets it.
+    /// Applies the field as a patch: a value replaces `current`, `null` removes it.
     pub fn over(self, current: Option<T>) -> Option<T> {
         match self {
             Self::Given(value) => Some(value),
@@ -35,7 +35,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// The same field with its value changed by `change`.
+    /// Changes the value by `change`.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Field<U> {
         match self {
             Self::Absent => Field::Absent,
@@ -46,16 +46,16 @@ impl<T> Field<T> {
     }
 }
 
-/// What `null` means for a field.
+/// The meaning of `null` for a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Null {
-    /// The field is not set.
+    /// `null` means that the field is not set.
     Allowed,
-    /// A fault.
+    /// `null` is a fault.
     Refused,
 }
 
-/// The fields of one JSON object while they are read. Fields that nobody asks for are unknown and refused.
+/// Reads the fields of one JSON object. Fields that are not read are unknown, which is a fault.
 ///
 /// ```
 /// use bidloop_matching::json::{Faults, Fields, Null, Path, flag, text};
@@ -81,14 +81,14 @@ pub struct Fields<'v, 'f> {
     path: Path<'f>,
     faults: &'f mut Faults,
     known: Vec<&'static str>,
-    /// How many of the object's fields are known.
+    /// The number of the object's fields that are known.
     found: usize,
     others_are_taken: bool,
 }
 
 impl<'v> Fields<'v, '_> {
-    /// Reads the object at `path` with `read`, then refuses the fields that `read` did not ask for. `None`, with a
-    /// fault, if `value` is not an object.
+    /// Reads the object at `path` with `read`, then reports the fields that `read` did not read. If `value` is not an
+    /// object, reports that and returns `None`.
     pub fn read<T>(
         value: &'v Value,
         path: Path<'_>,
@@ -117,7 +117,7 @@ impl<'v> Fields<'v, '_> {
         self.path
     }
 
-    /// The names and indexes from the document down to the field `name`.
+    /// The names and indexes from the document to the field `name`.
     pub fn path_to(&self, name: &str) -> Vec<String> {
         Path::Member(&self.path, name).to_vec()
     }
@@ -132,19 +132,19 @@ impl<'v> Fields<'v, '_> {
         self.faults.add(&Path::Member(&self.path, name), message);
     }
 
-    /// Reports faults whose paths start at this object.
+    /// Reports faults with paths relative to this object.
     pub fn report(&mut self, errors: impl IntoIterator<Item = FieldError>) {
         let path = self.path.to_vec();
         let errors = errors.into_iter().map(|error| error.under(&path));
         self.faults.extend(errors);
     }
 
-    /// The field as it stands, `null` included. It does not count as asked for.
+    /// The field's JSON, including `null`. The field does not count as read.
     pub fn peek(&self, name: &str) -> Option<&'v Value> {
         self.object.get(name)
     }
 
-    /// The field as it stands, `null` included.
+    /// The field's JSON, including `null`.
     pub fn raw(&mut self, name: &'static str) -> Option<&'v Value> {
         let value = self.object.get(name);
         if self.known.last() != Some(&name) {
@@ -154,12 +154,12 @@ impl<'v> Fields<'v, '_> {
         value
     }
 
-    /// Whether every field of the object was asked for: those that were not yet are absent.
+    /// Whether every field of the object has been read.
     pub fn are_all_read(&self) -> bool {
         self.found == self.object.len()
     }
 
-    /// The field through `parse`, whose error is the fault's message.
+    /// Reads a field with `parse`, whose error is the message of the fault.
     pub fn field<T>(
         &mut self,
         name: &'static str,
@@ -171,7 +171,7 @@ impl<'v> Fields<'v, '_> {
         })
     }
 
-    /// A field that may be absent or `null`, which mean the same.
+    /// Reads a field that may be absent. `null` means the same.
     pub fn optional<T>(
         &mut self,
         name: &'static str,
@@ -180,7 +180,7 @@ impl<'v> Fields<'v, '_> {
         self.field(name, Null::Allowed, parse).given()
     }
 
-    /// A field that must have a value.
+    /// Reads a field that must have a value.
     pub fn required<T>(
         &mut self,
         name: &'static str,
@@ -193,7 +193,7 @@ impl<'v> Fields<'v, '_> {
         field.given()
     }
 
-    /// An object, read field by field.
+    /// Reads an object field by field.
     pub fn object<T>(
         &mut self,
         name: &'static str,
@@ -205,7 +205,7 @@ impl<'v> Fields<'v, '_> {
         })
     }
 
-    /// A list whose entries are each read by `parse`; faulty if one of them is.
+    /// Reads a list with `parse` for each entry. The list is faulty if one of the entries is.
     pub fn list<T>(
         &mut self,
         name: &'static str,
@@ -228,7 +228,7 @@ impl<'v> Fields<'v, '_> {
         })
     }
 
-    /// A list of objects, read while there is room for faults. An entry is `None` if it is not an object or `read`
+    /// Reads a list of objects until the limit of faults is reached. An entry is `None` if it is not an object or `read`
     /// returns `None`.
     pub fn objects<T>(
         &mut self,
@@ -252,7 +252,7 @@ impl<'v> Fields<'v, '_> {
         })
     }
 
-    /// Takes every field that was not asked for: those of a body beside the object's own fields.
+    /// Returns the fields that have not been read. They do not count as unknown.
     pub fn take_others(&mut self) -> Map<String, Value> {
         self.others_are_taken = true;
         self.others()
@@ -305,7 +305,7 @@ pub fn text(value: &Value) -> Result<String, String> {
     str(value).map(str::to_owned)
 }
 
-/// Parses a string that a database can store: without the NUL character.
+/// Parses a string without the NUL character, which databases cannot store.
 pub fn storable_text(value: &Value) -> Result<String, String> {
     let text = text(value)?;
     if text.contains('\0') {
@@ -329,7 +329,7 @@ pub fn number(value: &Value) -> Result<f64, String> {
     value.as_f64().ok_or_else(|| wrong_type("a number", value))
 }
 
-/// The message about a value of the wrong type.
+/// Returns the message for a value of the wrong type.
 pub fn wrong_type(wanted: &str, found: &Value) -> String {
     let found = match found {
         Value::Null => "null",

@@ -1,8 +1,8 @@
-//! JSON of callers, read strictly, with every fault found at once.
+//! Reads JSON strictly and reports every fault at once.
 //!
-//! [`read_json`] turns bytes into a document and refuses members that occur twice. [`Fields`] then reads an object field
-//! by field: it reports wrong types, missing and unknown fields ("did you mean …?") as [`FieldError`]s with their path,
-//! collected in [`Faults`]. Saved filters, the bidding configuration, provisioning files and request bodies are read so.
+//! [`read_json`] parses bytes and refuses members that occur twice. [`Fields`] reads an object field by field. Wrong types,
+//! missing fields and unknown fields ("did you mean …?") become [`FieldError`]s with their path, collected in [`Faults`].
+//! Saved filters, the bidding configuration, provisioning files and request bodies are read in this way.
 
 mod faults;
 mod field_error;

@@ -1,7 +1,7 @@
-//! Text of others within a message: nothing in it breaks the message's line or steers the terminal that shows it.
+//! Makes text of unknown origin safe for log lines and terminals.
 
-/// `text` with line breaks as spaces and what else would move the cursor, start an escape sequence or turn the writing
-/// direction as its escape, cut after `max_chars` characters.
+/// Returns `text` as one line, cut after `max_chars` characters. Line breaks become spaces. Control characters and
+/// characters that change the writing direction become escapes.
 ///
 /// ```
 /// use bidloop_matching::json::sanitize_for_log;
@@ -18,14 +18,14 @@ pub fn sanitize_for_log(text: &str, max_chars: usize) -> String {
             }
             '\n' | '\t' | '\u{2028}' | '\u{2029}' => line.push(' '),
             '\r' => {}
-            _ if c.is_control() || turns_direction(c) => line.extend(c.escape_unicode()),
+            _ if c.is_control() || changes_direction(c) => line.extend(c.escape_unicode()),
             _ => line.push(c),
         }
     }
     line
 }
 
-const fn turns_direction(c: char) -> bool {
+const fn changes_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -1,11 +1,11 @@
-//! Where a value stands in a document.
+//! The path of a value in a document.
 
-/// Names and indexes from the document down to a value. Costs nothing until a fault needs it.
+/// The names and indexes from the document to a value. It allocates nothing.
 #[derive(Debug, Clone, Copy)]
 pub enum Path<'a> {
-    /// The document as a whole.
+    /// The whole document.
     Document,
-    /// A place in a larger document, of which the caller has read the rest.
+    /// A place in a larger document.
     At(&'a [String]),
     /// A member of an object.
     Member(&'a Path<'a>, &'a str),

@@ -1,5 +1,4 @@
-//! Reads a document strictly: an object that names a member twice is faulty, because readers disagree about which one
-//! counts.
+//! Parses a document and refuses objects in which a member occurs twice: JSON readers disagree on which one counts.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,10 +8,10 @@ use serde_json::{Map, Number, Value};
 
 use super::{Faults, FieldError, Path};
 
-/// The most repeated members that are reported: a document of nothing else must not make an answer many times its size.
+/// The maximum number of reported members that occur twice, so that the answer is not many times larger than the document.
 const MAX_FAULTS: usize = 50;
 
-/// Reads one document: a request's body or a file.
+/// Parses one document: the body of a request or a file.
 ///
 /// ```
 /// use bidloop_matching::json::read_json;

@@ -1,8 +1,9 @@
-//! "Did you mean": the known name that a mistyped one is closest to.
+//! Suggests a known name for a mistyped one.
 
-/// The candidate that `name` most likely means, if one is close enough to be worth suggesting.
+/// Returns the candidate that is closest to `name`, if it is close enough to suggest it.
 ///
-/// Close means: the same but for case and `_` or `-`, or at most two typing errors away (one in short names).
+/// Case, `_` and `-` are ignored. A close name differs by at most two characters, in names with less than five characters
+/// by one.
 ///
 /// ```
 /// use bidloop_matching::json::closest;

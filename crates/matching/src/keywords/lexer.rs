@@ -1,4 +1,5 @@
-//! Cuts a keyword expression into tokens, one at a time, so that the first fault in reading order is the one reported.
+//! Splits a keyword expression into tokens. They are read one at a time, so that the first fault in reading order is
+//! reported.
 
 use super::{Field, KeywordFault, MAX_PHRASE_WORDS, Term, lookalike};
 use crate::json::closest;
@@ -27,12 +28,12 @@ pub(super) enum TokenKind {
 
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
-    /// What is still to be read.
+    /// The text after the last token.
     rest: &'a str,
-    /// Characters read before it.
+    /// The number of characters before `rest`.
     read: usize,
-    /// Whether the last token was an exclusion or a field, whose operand comes next.
-    bound: bool,
+    /// Whether the last token was an exclusion or a field, so that its operand comes next.
+    expects_operand: bool,
 }
 
 impl<'a> Lexer<'a> {
@@ -40,7 +41,7 @@ impl<'a> Lexer<'a> {
         Self {
             rest: text,
             read: 0,
-            bound: false,
+            expects_operand: false,
         }
     }
 
@@ -61,16 +62,15 @@ impl<'a> Lexer<'a> {
             quote if is_quote(quote) => self.quoted(quote)?,
             _ => self.bare()?,
         };
-        self.bound = matches!(kind, TokenKind::Not | TokenKind::Minus | TokenKind::Field(_));
+        self.expects_operand = matches!(kind, TokenKind::Not | TokenKind::Minus | TokenKind::Field(_));
         Ok(Token { position, kind })
     }
 
-    /// Leaves `bytes` behind.
-    fn pass(&mut self, bytes: usize) -> &'a str {
+    /// Skips `bytes`.
+    fn pass(&mut self, bytes: usize) {
         let (passed, rest) = self.rest.split_at(bytes);
         self.rest = rest;
         self.read += passed.chars().count();
-        passed
     }
 
     fn passing(&mut self, bytes: usize, kind: TokenKind) -> TokenKind {
@@ -85,7 +85,7 @@ impl<'a> Lexer<'a> {
             return Err(KeywordFault::new(self.read + 1, "`-` stands alone")
                 .suggesting("write it directly before what it excludes, or `NOT`"));
         }
-        // Should nothing follow at all, the operand is missing, which the parser says of every operator.
+        // If nothing follows, the parser reports the missing operand, as for every operator.
         Ok(self.passing(1, TokenKind::Minus))
     }
 
@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
         if let Some(field) = field_name(text, position)? {
             return Ok(self.passing(field.name().len() + 1, TokenKind::Field(field)));
         }
-        if let Some(fault) = lookalike::fault(text, self.rest, self.bound, position) {
+        if let Some(fault) = lookalike::fault(text, self.rest, self.expects_operand, position) {
             return Err(fault);
         }
         self.pass(length);
@@ -139,7 +139,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The field that the bare text begins with; a name that is no field's is refused.
+/// Returns the field with which the bare text begins, if any. The name of no field is a fault.
 fn field_name(text: &str, position: usize) -> Result<Option<Field>, KeywordFault> {
     let Some((name, after)) = text.split_once(':') else {
         return Ok(None);

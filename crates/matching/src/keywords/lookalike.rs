@@ -1,23 +1,27 @@
-//! Signs that look like the language's own and are none: Unicode's other dashes and the full-width forms.
+//! Refuses signs that look like the language's operators but are not: other dashes of Unicode and full-width forms.
 //!
-//! Folding makes `－java` a `-java` whose hyphen merely separates, so that it would ask for what it means to exclude. Where
-//! such a sign plainly stands for an operator it is refused. In Chinese and Japanese text the full-width forms are the
-//! ordinary punctuation: whatever may be such text is left to separate words.
+//! Without this, `－java` would require the word `java` instead of excluding it, since the dash would only separate words.
+//! Such a sign is refused where it clearly stands for an operator. Full-width forms are also the ordinary punctuation of
+//! Chinese and Japanese text. Where they may be that, they separate words.
 
 use super::{Field, KeywordFault, Term};
 use crate::text;
 
-/// The fault of a bare text that begins or ends with such a sign in an operator's place. `rest` is the bare text and
-/// what follows it; `bound` says that an exclusion or a field stands directly before, so that the text is its operand.
-pub(super) fn fault(bare: &str, rest: &str, bound: bool, position: usize) -> Option<KeywordFault> {
+/// Returns the fault of a bare text that begins or ends with such a sign in the place of an operator.
+///
+/// `rest` is the bare text and everything after it. `is_operand` says that an exclusion or a field is directly before.
+pub(super) fn fault(bare: &str, rest: &str, is_operand: bool, position: usize) -> Option<KeywordFault> {
+    if bare.is_ascii() && !bare.starts_with('!') {
+        return None;
+    }
     operator(bare, position)
         .or_else(|| exclusion(bare, position))
         .or_else(|| field(bare, position))
-        .or_else(|| parenthesis(bare, rest, bound, position))
+        .or_else(|| parenthesis(bare, rest, is_operand, position))
         .or_else(|| prefix(bare, position))
 }
 
-/// `ＯＲ`: folded, it would be the word `or`.
+/// `ＯＲ`, which would be the word `or`.
 fn operator(bare: &str, position: usize) -> Option<KeywordFault> {
     let meant = match bare {
         "ＡＮＤ" => "AND",
@@ -51,7 +55,7 @@ const fn is_dash(c: char) -> bool {
     )
 }
 
-/// `title：rust`, the name exactly as it would stand before `:`.
+/// `title：rust`, with the name of a field.
 fn field(bare: &str, position: usize) -> Option<KeywordFault> {
     let (name, _) = bare.split_once(['：', '﹕'])?;
     let meant = Field::ALL.into_iter().find(|field| field.name() == name)?.name();
@@ -62,16 +66,16 @@ fn field(bare: &str, position: usize) -> Option<KeywordFault> {
     )
 }
 
-/// `（java OR go）` and `-（java go）`, which would fall apart into terms. Where the parenthesis is closed within the bare
-/// text, or holds terms that are all asked for anyway, it means nothing else than it seems to.
-fn parenthesis(bare: &str, rest: &str, bound: bool, position: usize) -> Option<KeywordFault> {
+/// `（java OR go）` and `-（java go）`, which would be read as separate terms. It is no fault if the parenthesis is closed
+/// within the bare text, or if it holds terms that are all required: the meaning is the same.
+fn parenthesis(bare: &str, rest: &str, is_operand: bool, position: usize) -> Option<KeywordFault> {
     let opening = bare.chars().next().filter(|c| matches!(c, '（' | '﹙'))?;
     if bare.contains(is_closing) {
         return None;
     }
     let group = rest.split(is_closing).next().unwrap_or(rest);
     let has_alternatives = group.split_whitespace().any(|word| word == "OR");
-    (bound || has_alternatives).then(|| {
+    (is_operand || has_alternatives).then(|| {
         KeywordFault::new(position, format!("`{opening}` does not group")).suggesting("write `(` and `)`")
     })
 }
@@ -80,7 +84,7 @@ const fn is_closing(c: char) -> bool {
     matches!(c, '）' | '﹚' | ')')
 }
 
-/// `dev＊`. Stars around a text are an ornament (`＊急募＊`), and where each character is a word there are no prefixes.
+/// `dev＊`. Stars around a text are decoration (`＊急募＊`), and scripts in which each character is a word have no prefixes.
 fn prefix(bare: &str, position: usize) -> Option<KeywordFault> {
     let (at, star) = bare.char_indices().find(|(_, c)| matches!(c, '＊' | '﹡'))?;
     let stem = &bare[..at];

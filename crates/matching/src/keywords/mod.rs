@@ -1,4 +1,4 @@
-//! The keyword language of saved filters: its expressions, how they are written and read.
+//! The keyword language of saved filters.
 //!
 //! ```text
 //! expression = and { "OR" and }
@@ -9,29 +9,29 @@
 //! term       = word | word "*" | '"' text '"'
 //! ```
 //!
-//! The guide is `docs/saved-filters.md`. Its corners are settled so:
+//! `docs/saved-filters.md` is the guide for users. The details:
 //!
-//! - Operators and field names are written exactly so; `and` is a word, `Title:` is refused with a suggestion.
-//! - A bare term ends at white space, a parenthesis or a double quote, so `rust(axum OR actix)` and `a"b c"` are
-//!   two terms each, joined by AND. Typographic double quotes (`“ ” „ ‟ ＂`) are double quotes.
-//! - A bare term or quoted text with several words is the phrase of them: `node.js`, `node-js` and `"node js"` are
-//!   one expression. One with none, such as `&&` or `""`, is refused.
-//! - `-` excludes where a term, a parenthesis or a field directly follows it; within a term it separates; alone it is
-//!   refused. `NOT NOT a` and `--a` are a double negation. Another dash (`–`, `—`, `−`, `－` …) or `!` in front of a term
-//!   would read as an exclusion and mean none, so it is refused.
-//! - Full-width `ＯＲ`, `title：`, `dev＊`, `（a OR b）`, `-（a b）` plainly mean the operators and are none: refused too. In
-//!   any other place full-width signs separate, as the punctuation of Chinese and Japanese text that they are.
-//! - `*` stands directly behind the last letter, digit or sign of a bare term and nowhere else: `c+*` and `node.j*`
-//!   (the phrase of `node` and a word beginning with `j`) are good, `*`, `*script`, `ru*t`, `rust-*` and `"a b"*` are
-//!   refused. Within quotes it separates like any other sign.
-//! - A bare term with a colon begins with a name, which must be a field's. Only a name without any letter is none, so
-//!   that `10:30` is a phrase. Text such as `http://x` goes into quotes.
-//! - A field stands before a term or a parenthesis, white space in between is allowed. An exclusion goes before the
-//!   field (`-title:x`), or into the parenthesis. A field within another field's parenthesis is the one that counts.
+//! - Operators and field names are case-sensitive. `and` is a word. `Title:` is refused with a suggestion.
+//! - White space, a parenthesis or a double quote ends a bare term. So `rust(axum OR actix)` and `a"b c"` are two operands,
+//!   joined by AND. Typographic double quotes (`“ ” „ ‟ ＂`) are double quotes.
+//! - A bare term or a quoted text with several words is a phrase: `node.js`, `node-js` and `"node js"` are the same
+//!   expression. A term without a word, such as `&&` or `""`, is refused.
+//! - `-` directly before a term, a parenthesis or a field excludes. Within a term it separates words. Alone it is refused.
+//!   `NOT NOT a` and `--a` are double negations.
+//! - Other dashes (`–`, `—`, `−`, `－` …) and `!` before a term are refused, since they look like exclusions.
+//! - Full-width signs that look like operators are refused, too: `ＯＲ`, `title：`, `dev＊`, `（a OR b）`, `-（a b）`. In other
+//!   places they are ordinary punctuation of Chinese and Japanese text and separate words.
+//! - `*` is allowed directly after the last letter, digit or sign of a bare term: `c+*`, and `node.j*` for the phrase of
+//!   `node` and a word that begins with `j`. `*`, `*script`, `ru*t`, `rust-*` and `"a b"*` are refused. Within quotes `*`
+//!   separates words.
+//! - The text before a colon in a bare term must be the name of a field, unless it has no letter: `10:30` is a phrase.
+//!   `http://x` needs quotes.
+//! - A field is followed by a term or a parenthesis, with or without white space in between. To exclude, write the `-`
+//!   before the field (`-title:x`) or within the parenthesis. Of nested fields the innermost applies.
 //!
-//! A fault's position counts characters (Unicode scalar values) of the expression as written, from 1, and names the
-//! beginning of the first token that cannot stand where it stands; where the end comes too soon (an operand, a closing
-//! parenthesis or quote is missing), it is the length plus one.
+//! The position of a fault counts characters (Unicode scalar values) from 1. It is the first character of the first token
+//! that is not allowed at its place. If the expression ends too soon, for example without a closing parenthesis, it is
+//! the length plus one.
 
 mod lexer;
 mod lookalike;
@@ -43,18 +43,18 @@ use std::fmt;
 
 use super::text;
 
-/// The most characters an expression may have.
+/// The maximum number of characters of an expression.
 pub const MAX_EXPRESSION_CHARS: usize = 10_000;
-/// The most terms an expression may have.
+/// The maximum number of terms of an expression.
 pub const MAX_TERMS: usize = 1_000;
-/// The most words a phrase may have.
+/// The maximum number of words of a phrase.
 pub const MAX_PHRASE_WORDS: usize = 100;
-/// How deep parentheses and negations may nest.
+/// The maximum depth of nested parentheses and negations.
 pub const MAX_DEPTH: usize = 64;
 
-/// A keyword expression, parsed.
+/// A parsed keyword expression.
 ///
-/// Its text form ([`fmt::Display`]) is canonical: it parses to the same expression again.
+/// [`fmt::Display`] writes it in a canonical form, which parses to the same expression.
 ///
 /// ```
 /// use bidloop_matching::Expression;
@@ -68,31 +68,34 @@ pub const MAX_DEPTH: usize = 64;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Expression {
-    /// All hold; two or more.
+    /// All parts hold. There are at least two.
     And(Vec<Expression>),
-    /// At least one holds; two or more.
+    /// At least one part holds. There are at least two.
     Or(Vec<Expression>),
-    /// The inner one does not hold.
+    /// The inner expression does not hold.
     Not(Box<Expression>),
-    /// The inner one holds over this field alone.
+    /// The inner expression holds on this field alone.
     Within(Field, Box<Expression>),
-    /// The job has it.
+    /// The job contains the term.
     Term(Term),
 }
 
-/// A part of the job that an expression can be limited to.
+/// A part of the job's text to which an expression can be limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Field {
+    /// The job's title.
     Title,
+    /// The job's description.
     Description,
+    /// The names of the job's skills.
     Skill,
 }
 
 impl Field {
-    /// Every field, in the order in which a job's text is read.
+    /// All fields.
     pub const ALL: [Self; 3] = [Self::Title, Self::Description, Self::Skill];
 
-    /// The name as written before the colon.
+    /// The name as it is written before the colon.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Title => "title",
@@ -102,16 +105,16 @@ impl Field {
     }
 }
 
-/// A word, a phrase, or either with a prefix at its end.
+/// A word or a phrase. Its last word may be a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Term {
-    /// The folded words, separated by a space each: small, and in one place.
+    /// The folded words with a space between them.
     words: Box<str>,
     ends_with_prefix: bool,
 }
 
 impl Term {
-    /// The term with the words of `text`; none if it has no word, or if the word to be a prefix is not its end.
+    /// Makes a term of the words of `text`. Returns `None` if there is no word, or if `text` goes on after a prefix.
     fn new(text: &str, prefix: bool) -> Option<Self> {
         let folded = text::fold(text);
         let mut words = String::with_capacity(folded.len());
@@ -130,7 +133,7 @@ impl Term {
         })
     }
 
-    /// The folded words that must be adjacent, without the one that may be a prefix only.
+    /// The folded words without the prefix, in order.
     pub fn whole_words(&self) -> impl Iterator<Item = &str> {
         let whole = match (self.ends_with_prefix, self.words.rsplit_once(' ')) {
             (false, _) => Some(&*self.words),
@@ -140,13 +143,13 @@ impl Term {
         whole.into_iter().flat_map(|whole| whole.split(' '))
     }
 
-    /// What the last word begins with, if any word that begins so will do.
+    /// The folded prefix at the term's end, if there is one.
     pub fn prefix(&self) -> Option<&str> {
         self.ends_with_prefix
             .then(|| self.words.rsplit_once(' ').map_or(&*self.words, |(_, last)| last))
     }
 
-    /// Whether there are several words, the prefix among them.
+    /// Whether the term has several words, including the prefix.
     pub fn is_phrase(&self) -> bool {
         self.words.contains(' ')
     }
@@ -156,7 +159,7 @@ impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.is_phrase(), self.ends_with_prefix) {
             (false, false) => f.write_str(&self.words),
-            // A slash separates words and means nothing else, so it can stand between them outside quotes.
+            // Within quotes `*` would not be a prefix. A slash separates words and has no other meaning.
             (_, true) => write!(f, "{}*", self.words.replace(' ', "/")),
             (true, false) => write!(f, "\"{}\"", self.words),
         }
@@ -164,7 +167,10 @@ impl fmt::Display for Term {
 }
 
 impl Expression {
-    /// Reads an expression; a fault says where it stands and what could be meant.
+    /// Parses an expression.
+    ///
+    /// # Errors
+    /// The first fault in reading order.
     pub fn parse(text: &str) -> Result<Self, KeywordFault> {
         parser::parse(text)
     }
@@ -205,14 +211,14 @@ impl fmt::Display for Expression {
     }
 }
 
-/// Why a text is no keyword expression.
+/// A fault in a keyword expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct KeywordFault {
-    /// The character, from 1, at which the first offending token begins; the length plus one for a missing end.
+    /// The position of the offending token in characters, from 1. The length plus one if something is missing at the end.
     pub position: usize,
     /// What is wrong.
     pub message: String,
-    /// What could be meant, where that is clear.
+    /// How to correct it, where that is clear.
     pub suggestion: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! From tokens to an expression, by recursive descent of bounded depth.
+//! Parses tokens into an expression by recursive descent of bounded depth.
 
 use super::lexer::{Lexer, Token, TokenKind};
 use super::{Expression, KeywordFault, MAX_DEPTH, MAX_EXPRESSION_CHARS, MAX_TERMS};
@@ -37,7 +37,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Leaves the next token behind and reads the one after it.
+    /// Returns the next token and reads the one after it.
     fn advance(&mut self) -> Result<TokenKind, KeywordFault> {
         let next = self.lexer.next_token()?;
         Ok(std::mem::replace(&mut self.next, next).kind)

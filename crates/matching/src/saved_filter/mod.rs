@@ -1,7 +1,6 @@
-//! A campaign's saved filter: which jobs it matches.
+//! Reads and checks the JSON of a saved filter along the [table of conditions](crate::conditions).
 //!
-//! Owns reading and checking a filter's JSON along the [table of conditions](crate::conditions). What a filter matches
-//! is decided in [`evaluate`](crate::evaluate).
+//! [`evaluate`](crate::evaluate) decides what a filter matches.
 
 #[cfg(test)]
 mod tests;
@@ -15,15 +14,15 @@ use crate::json::{self, Faults, Field, FieldError, Fields, Null, Path, flag, rea
 use crate::keywords::Expression;
 use crate::text::list_key;
 
-/// The most values a list of a filter may have.
+/// The maximum number of values in a list of a filter.
 pub const MAX_LIST_VALUES: usize = 1_000;
-/// The most characters one value of a list may have.
+/// The maximum number of characters of a value in a list.
 pub const MAX_VALUE_CHARS: usize = 1_000;
 
-/// A checked saved filter: conditions that must all hold. One without any matches every job.
+/// A checked saved filter: conditions that must all hold. A filter without conditions matches every job.
 ///
-/// It is made from JSON, whose fields `docs/saved-filters.md` documents: money is USD, bounds are inclusive, texts are
-/// compared without regard to case, and `null` means the same as a field left out.
+/// It is read from JSON. `docs/saved-filters.md` documents the fields. Money is in USD, bounds are inclusive, texts are
+/// compared without case, and `null` means the same as a missing field.
 ///
 /// ```
 /// use bidloop_matching::{JobFacts, PreparedJob, SavedFilter};
@@ -44,20 +43,22 @@ pub const MAX_VALUE_CHARS: usize = 1_000;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedFilter {
-    /// In the order in which the filter's fields are documented.
     pub(crate) conditions: Vec<Condition>,
     pub(crate) unknown_holds: bool,
 }
 
 impl SavedFilter {
-    /// Reads and checks a filter's JSON; reports every fault at once, each with its path.
+    /// Reads and checks a filter.
+    ///
+    /// # Errors
+    /// Every fault, with its path.
     pub fn from_value(value: &Value) -> Result<Self, Vec<FieldError>> {
         let mut faults = Faults::new();
         let filter = Fields::read(value, Path::Document, &mut faults, Self::read);
         faults.into_result(()).map(|()| filter.unwrap_or(Self::EMPTY))
     }
 
-    /// Reads a filter from its stored JSON text, without `id` and `name`.
+    /// Reads and checks a filter from JSON text. Of a field that occurs twice the last value counts.
     ///
     /// ```
     /// use bidloop_matching::SavedFilter;
@@ -68,18 +69,21 @@ impl SavedFilter {
     /// let faults = SavedFilter::parse(r#"{"keywords": 5}"#).unwrap_err();
     /// assert_eq!(faults[0].to_string(), "keywords: must be a string, not a number");
     /// ```
+    ///
+    /// # Errors
+    /// Every fault, with its path. Malformed JSON is one fault with an empty path.
     pub fn parse(json: &str) -> Result<Self, Vec<FieldError>> {
         let value: Value = serde_json::from_str(json)
             .map_err(|error| vec![FieldError::new::<&str>(&[], error.to_string())])?;
         Self::from_value(&value)
     }
 
-    /// The conditions, all of which must hold.
+    /// The conditions, in the order in which the fields are documented.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
 
-    /// Whether a condition on a value that the job does not carry counts as held.
+    /// Whether an unknown condition counts as held.
     pub const fn unknown_holds(&self) -> bool {
         self.unknown_holds
     }
@@ -89,7 +93,7 @@ impl SavedFilter {
         unknown_holds: false,
     };
 
-    /// Reads the filter's fields among those of an object; its faults are reported there.
+    /// Reads the filter's fields among those of an object, and adds faults to those of the object.
     pub fn read(fields: &mut Fields<'_, '_>) -> Self {
         let mut conditions = Vec::new();
         read_fields(FILTER_FIELDS, fields, &mut conditions);
@@ -100,7 +104,7 @@ impl SavedFilter {
     }
 }
 
-/// A saved filter in a file of its own, where it may carry its id and its name.
+/// A saved filter in a file, with an optional id and name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterFile {
     /// The filter's id.
@@ -112,7 +116,10 @@ pub struct FilterFile {
 }
 
 impl FilterFile {
-    /// Reads the file's text; malformed JSON is one fault with an empty path, and a field named twice is one too.
+    /// Reads and checks the text of a file.
+    ///
+    /// # Errors
+    /// Every fault, with its path. A field that occurs twice is a fault. Malformed JSON is one fault with an empty path.
     pub fn parse(json: &str) -> Result<Self, Vec<FieldError>> {
         let value = read_json(json.as_bytes())?;
         let mut faults = Faults::new();
@@ -128,7 +135,7 @@ impl FilterFile {
     }
 }
 
-/// Reads the table's fields of one object, and checks that no minimum is above its maximum.
+/// Reads the fields of one object along the table, and checks that no minimum is above its maximum.
 fn read_fields(table: &'static [FilterField], fields: &mut Fields<'_, '_>, conditions: &mut Vec<Condition>) {
     for field in table {
         if fields.are_all_read() {
@@ -137,7 +144,7 @@ fn read_fields(table: &'static [FilterField], fields: &mut Fields<'_, '_>, condi
         read_field(field, fields, conditions);
     }
     for (minimum, maximum, low, high) in crossed_bounds(conditions) {
-        // Those of inner objects have been reported there.
+        // An inner object has reported its own.
         if let Some(field) = table.iter().find(|field| field.path == minimum) {
             let maximum = maximum.rsplit('.').next().unwrap_or(maximum);
             fields.fault(
@@ -150,6 +157,8 @@ fn read_fields(table: &'static [FilterField], fields: &mut Fields<'_, '_>, condi
 
 fn read_field(field: &FilterField, fields: &mut Fields<'_, '_>, conditions: &mut Vec<Condition>) {
     let (name, path) = (field.name, field.path);
+    let skills = |count, names| Condition::SkillsAtLeast { path, count, names };
+    let within = |field, bound| Condition::Within { path, field, bound };
     let condition = match field.kind {
         FieldKind::Section(table) => {
             fields.object(name, Null::Allowed, |inner| read_fields(table, inner, conditions));
@@ -159,25 +168,15 @@ fn read_field(field: &FilterField, fields: &mut Fields<'_, '_>, conditions: &mut
             let expression = |value| Expression::parse(json::str(value)?).map_err(|fault| fault.to_string());
             fields.optional(name, expression).map(Condition::Keywords)
         }
-        FieldKind::AnySkill => {
-            keys(fields, name, Empty::MatchesNothing).map(|names| Condition::SkillsAtLeast {
-                path,
-                count: 1,
-                names,
-            })
-        }
+        FieldKind::AnySkill => keys(fields, name, Empty::MatchesNothing).map(|names| skills(1, names)),
         FieldKind::AllSkills => {
-            keys(fields, name, Empty::AsksNothing).map(|names| Condition::SkillsAtLeast {
-                path,
-                count: names.len(),
-                names,
-            })
+            keys(fields, name, Empty::AsksNothing).map(|names| skills(names.len(), names))
         }
         FieldKind::SkillsAtLeast => fields
             .object(name, Null::Allowed, skills_at_least)
             .given()
             .flatten()
-            .map(|(count, names)| Condition::SkillsAtLeast { path, count, names }),
+            .map(|(count, names)| skills(count, names)),
         FieldKind::NoSkill => keys(fields, name, Empty::AsksNothing).map(Condition::NoSkill),
         FieldKind::OneOf(field) => {
             keys(fields, name, Empty::MatchesNothing).map(|values| Condition::OneOf { path, field, values })
@@ -193,16 +192,12 @@ fn read_field(field: &FilterField, fields: &mut Fields<'_, '_>, conditions: &mut
             PaymentKind::Fixed => Condition::FixedPrice { min, max },
         }),
         FieldKind::AtLeast(field, limits) => {
-            fields.optional(name, |value| number(value, limits)).map(|least| {
-                let bound = Bound::AtLeast(least);
-                Condition::Within { path, field, bound }
-            })
+            let least = fields.optional(name, |value| number(value, limits));
+            least.map(|least| within(field, Bound::AtLeast(least)))
         }
         FieldKind::AtMost(field, limits) => {
-            fields.optional(name, |value| number(value, limits)).map(|most| {
-                let bound = Bound::AtMost(most);
-                Condition::Within { path, field, bound }
-            })
+            let most = fields.optional(name, |value| number(value, limits));
+            most.map(|most| within(field, Bound::AtMost(most)))
         }
         FieldKind::Is(field) => fields.optional(name, flag).map(|wanted| Condition::Is {
             path,
@@ -213,7 +208,7 @@ fn read_field(field: &FilterField, fields: &mut Fields<'_, '_>, conditions: &mut
     conditions.extend(condition);
 }
 
-/// `{count, of}`: from 1 to as many as there are different skills.
+/// Reads `{count, of}`. The count is from 1 to the number of different skills.
 fn skills_at_least(fields: &mut Fields<'_, '_>) -> Option<(usize, Vec<String>)> {
     let count = fields.required("count", |value| number(value, COUNT));
     if fields.raw("of").is_none_or(Value::is_null) {
@@ -233,7 +228,7 @@ fn skills_at_least(fields: &mut Fields<'_, '_>) -> Option<(usize, Vec<String>)> 
     Some((count, names))
 }
 
-/// Minimums above the maximum of the same number: the minimum's path, the maximum's, and both values.
+/// Returns the minimums that are above the maximum of the same number: the paths of both, and both values.
 fn crossed_bounds(conditions: &[Condition]) -> Vec<(&'static str, &'static str, f64, f64)> {
     let bounds = conditions.iter().filter_map(|condition| match condition {
         Condition::Within { path, field, bound } => Some((*path, *field, *bound)),
@@ -253,16 +248,16 @@ fn crossed_bounds(conditions: &[Condition]) -> Vec<(&'static str, &'static str, 
     crossed
 }
 
-/// What a list without values means.
+/// The meaning of an empty list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Empty {
-    /// The job must have one of the values: a fault, since no job could.
+    /// No job would match, which is a fault.
     MatchesNothing,
-    /// No condition.
+    /// There is no condition.
     AsksNothing,
 }
 
-/// A list of texts in the form in which they are compared, sorted, each once.
+/// Reads a list of texts. They are folded, sorted and without duplicates.
 fn keys(fields: &mut Fields<'_, '_>, name: &'static str, empty: Empty) -> Option<Vec<String>> {
     let mut keys = values(fields, name, empty, |value| {
         listed_text(value).map(|text| list_key(text).into_owned())
@@ -313,7 +308,7 @@ fn payment_kind(value: &Value) -> Result<PaymentKind, String> {
     PaymentKind::from_text(json::str(value)?).ok_or_else(|| "must be `hourly` or `fixed`".to_owned())
 }
 
-/// Whether unknown conditions hold.
+/// Reads whether unknown conditions count as held.
 fn when_unknown(value: &Value) -> Result<bool, String> {
     match json::str(value)? {
         "match" => Ok(true),
@@ -336,7 +331,7 @@ fn number(value: &Value, limits: Limits) -> Result<f64, String> {
     }
 }
 
-/// `{min, max}` with its open ends at infinity; none if both ends are open, which asks nothing.
+/// Reads `{min, max}`. A missing end is infinite. Returns `None` if both ends are missing: there is no condition.
 fn interval(fields: &mut Fields<'_, '_>, name: &'static str) -> Option<(f64, f64)> {
     let ends = fields.object(name, Null::Allowed, |fields| {
         let [min, max] = ["min", "max"].map(|end| fields.optional(end, |value| number(value, AMOUNT)));

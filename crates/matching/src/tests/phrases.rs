@@ -98,8 +98,16 @@ fn the_index_finds_phrases_whose_words_are_adjacent_in_their_order_within_one_te
         ("\"a b a a b\"", ["a b a b a a b", "", ""], true),
         ("\"a b a a b\"", ["a b a b a b a", "", ""], false),
     ] {
-        for keywords in [phrase.to_owned(), format!("(a OR x) {phrase} -z"), format!("(({phrase} -z) a)")] {
-            assert_eq!(found(&[&keywords], job), &[0][..usize::from(expected)], "{keywords} {job:?}");
+        for keywords in [
+            phrase.to_owned(),
+            format!("(a OR x) {phrase} -z"),
+            format!("(({phrase} -z) a)"),
+        ] {
+            assert_eq!(
+                found(&[&keywords], job),
+                &[0][..usize::from(expected)],
+                "{keywords} {job:?}"
+            );
         }
     }
 }
@@ -130,11 +138,20 @@ fn a_phrase_is_edited_and_removed_with_its_filter() {
     let mut index = FilterIndex::new();
     index.insert(1, &filter("\"a b\"")).unwrap();
     index.insert(2, &filter("\"a b\" a")).unwrap();
-    assert_eq!((index.matches(&forward), index.matches(&backward)), (vec![1, 2], vec![]));
+    assert_eq!(
+        (index.matches(&forward), index.matches(&backward)),
+        (vec![1, 2], vec![])
+    );
     assert_eq!(index.insert(1, &filter("\"b a\"")), Ok(true));
-    assert_eq!((index.matches(&forward), index.matches(&backward)), (vec![2], vec![1]));
+    assert_eq!(
+        (index.matches(&forward), index.matches(&backward)),
+        (vec![2], vec![1])
+    );
     assert!(index.remove(&2));
-    assert_eq!((index.matches(&forward), index.matches(&backward)), (vec![], vec![1]));
+    assert_eq!(
+        (index.matches(&forward), index.matches(&backward)),
+        (vec![], vec![1])
+    );
     assert!(index.remove(&1));
     assert_eq!((index.entries(), index.matches(&backward)), (0, vec![]));
 }
