@@ -1,9 +1,10 @@
-//! The address under which the marketplace speaks its protocol: `marketplace.base_url`.
+//! The address of the marketplace's protocol: `marketplace.base_url`.
 
 use http::{HeaderValue, Uri};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
-/// Why a text cannot be the marketplace's base address. Never repeats the text, which may hold a secret.
+/// Why a text is not a base address. Never repeats the text, which may contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BaseUrlError {
     /// Not a URL.
@@ -12,20 +13,20 @@ pub enum BaseUrlError {
     /// Neither http nor https.
     #[error("must begin with https:// or http://, not {0}://")]
     Scheme(String),
-    /// A user name or a password stands in it; calls are authorized by token.
-    #[error("must hold no user name and no password")]
+    /// It contains a user name or a password; calls are authorized by token.
+    #[error("must not contain a user name or a password")]
     Credentials,
     /// Something follows the path.
-    #[error("must hold no query (?) and no fragment (#)")]
+    #[error("must not contain a query (?) or a fragment (#)")]
     QueryOrFragment,
 }
 
-/// A checked base address, taken apart into what a request needs of it.
+/// A checked base address, split into the parts of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct BaseUrl {
     origin: Uri,
     host_header: HeaderValue,
-    /// The path that every call's path follows; empty or `/…` without a slash at its end.
+    /// The path in front of every call's path: empty, or `/…` without a slash at its end.
     prefix: String,
 }
 
@@ -55,7 +56,7 @@ impl BaseUrl {
         })
     }
 
-    /// Where to connect to.
+    /// The address to connect to.
     pub(crate) fn origin(&self) -> &Uri {
         &self.origin
     }
@@ -65,32 +66,25 @@ impl BaseUrl {
         &self.host_header
     }
 
-    /// The request target of a call, `path` being the protocol's path and query.
+    /// The request target of a call; `path` is the protocol's path and query.
     pub(crate) fn target(&self, path: &str) -> String {
         format!("{}{path}", self.prefix)
     }
 }
 
+/// What is escaped in a path segment or a query value.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'.');
+
 /// Percent-encodes a text for one path segment or one query value.
-///
-/// A dot is encoded too where it stands alone or doubled, since `.` and `..` would name another place.
 pub(crate) fn percent_encode(text: &str) -> String {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    // The segments `.` and `..` would lead to another place.
     let only_dots = text.bytes().all(|byte| byte == b'.');
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let plain = byte.is_ascii_alphanumeric()
-            || matches!(byte, b'-' | b'_' | b'~')
-            || (byte == b'.' && !only_dots);
-        if plain {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push('%');
-            encoded.push(char::from(HEX[usize::from(byte >> 4)]));
-            encoded.push(char::from(HEX[usize::from(byte & 15)]));
-        }
-    }
-    encoded
+    let escaped = if only_dots { NON_ALPHANUMERIC } else { ESCAPED };
+    utf8_percent_encode(text, escaped).to_string()
 }
 
 #[cfg(test)]
@@ -133,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_base_address_is_refused_without_repeating_it() {
+    fn a_wrong_base_address_is_refused_without_repeating_it() {
         for (base_url, problem) in [
             ("market.test", "is not a URL: relative URL without a base"),
             ("", "is not a URL: relative URL without a base"),
@@ -148,19 +142,19 @@ mod tests {
             ),
             (
                 "https://user@market.test",
-                "must hold no user name and no password",
+                "must not contain a user name or a password",
             ),
             (
                 "https://:secret@market.test",
-                "must hold no user name and no password",
+                "must not contain a user name or a password",
             ),
             (
                 "https://market.test?key=secret",
-                "must hold no query (?) and no fragment (#)",
+                "must not contain a query (?) or a fragment (#)",
             ),
             (
                 "https://market.test/#top",
-                "must hold no query (?) and no fragment (#)",
+                "must not contain a query (?) or a fragment (#)",
             ),
         ] {
             assert_eq!(
@@ -172,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_an_id_holds_stays_one_segment() {
+    fn an_id_with_any_characters_stays_one_segment() {
         assert_eq!(percent_encode("1770220326750362358"), "1770220326750362358");
         assert_eq!(percent_encode("~01a-b_c.d"), "~01a-b_c.d");
         assert_eq!(

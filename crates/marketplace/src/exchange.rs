@@ -7,14 +7,14 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use bidloop_domain::port::MarketplaceError;
-use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
-use http_body_util::BodyExt as _;
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use crate::connections::{Connection, Connections, causes};
-use crate::request_body::RequestBody;
+use crate::request_body::{RequestBody, empty_body};
 use crate::upload::UploadFault;
 
 /// What came back.
@@ -68,7 +68,10 @@ impl Exchange {
         mut request: Request<RequestBody>,
         deadline: Instant,
     ) -> Result<(Connection, Response<Incoming>), MarketplaceError> {
-        let harmless = Harmless::copy_of(&request);
+        let (head, body) = request.into_parts();
+        // A GET changes nothing on the other side, so it may be sent again.
+        let mut repeatable = (head.method == Method::GET).then(|| head.clone());
+        request = Request::from_parts(head, body);
         let mut connection = match self.connections.take_kept() {
             Some(kept) => kept,
             None => self.open(deadline).await?,
@@ -81,15 +84,15 @@ impl Exchange {
                 Ok(response) => return Ok((connection, response)),
                 Err(failure) => failure,
             };
-            // The marketplace may close a kept connection at the very moment at which we use it again. Where nothing
-            // of the request was sent, or where it changes nothing, that is no reason to fail the call. A fresh
-            // connection that breaks is one, so this happens once.
+            // The marketplace may close a kept connection at the moment of its reuse. The request is then sent again if
+            // nothing of it was sent, or if it changes nothing. A fresh connection gets no second try, so this happens
+            // once.
             let again = match failure.take_message() {
                 Some(unsent) if connection.reused => Some(unsent),
                 Some(_) => return Err(MarketplaceError::Unreachable(causes(failure.error()))),
-                None if connection.reused && broke(failure.error()) => {
-                    harmless.as_ref().map(Harmless::request)
-                }
+                None if connection.reused && broke(failure.error()) => repeatable
+                    .take()
+                    .map(|head| Request::from_parts(head, empty_body())),
                 None => None,
             };
             request = again.ok_or_else(|| unanswered(&failure.into_error()))?;
@@ -112,28 +115,6 @@ impl Exchange {
     }
 }
 
-/// What it takes to send a request again that changes nothing on the other side.
-struct Harmless {
-    target: Uri,
-    headers: HeaderMap,
-}
-
-impl Harmless {
-    fn copy_of(request: &Request<RequestBody>) -> Option<Self> {
-        (request.method() == Method::GET).then(|| Self {
-            target: request.uri().clone(),
-            headers: request.headers().clone(),
-        })
-    }
-
-    fn request(&self) -> Request<RequestBody> {
-        let mut request = Request::new(RequestBody::EMPTY);
-        *request.uri_mut() = self.target.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
-    }
-}
-
 /// Whether the connection broke before any answer, as opposed to one that came and was no HTTP.
 fn broke(error: &hyper::Error) -> bool {
     !error.is_parse() && !error.is_user()
@@ -150,31 +131,17 @@ fn unanswered(error: &hyper::Error) -> MarketplaceError {
     MarketplaceError::NoAnswer(causes(error))
 }
 
-async fn read(mut incoming: Incoming, most: usize) -> Result<Bytes, MarketplaceError> {
+async fn read(incoming: Incoming, most: usize) -> Result<Bytes, MarketplaceError> {
     let too_large = || MarketplaceError::Malformed(format!("the body is larger than {most} bytes"));
-    let announced = incoming.size_hint().lower();
-    if announced > most as u64 {
+    if incoming.size_hint().lower() > most as u64 {
         return Err(too_large());
     }
-    let mut first = None;
-    let mut all = BytesMut::new();
-    while let Some(frame) = incoming.frame().await {
-        let Ok(piece) = frame.map_err(|error| broken_body(&error))?.into_data() else {
-            continue; // trailers
-        };
-        if all.len() + first.as_ref().map_or(0, Bytes::len) + piece.len() > most {
-            return Err(too_large());
-        }
-        match first.take() {
-            // Most answers come in one piece, which then need not be copied.
-            None if all.is_empty() => first = Some(piece),
-            earlier => {
-                all.extend_from_slice(&earlier.unwrap_or_default());
-                all.extend_from_slice(&piece);
-            }
-        }
+    match Limited::new(incoming, most).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) => Err(error
+            .downcast_ref::<hyper::Error>()
+            .map_or_else(too_large, broken_body)),
     }
-    Ok(first.unwrap_or_else(|| all.freeze()))
 }
 
 fn broken_body(error: &hyper::Error) -> MarketplaceError {

@@ -1,4 +1,4 @@
-//! The marketplace as a port: each method writes one request and reads its answer.
+//! The implementation of the port: each method writes one request and reads its answer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,57 +10,54 @@ use bidloop_domain::port::{
     Clock, Entropy, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError,
     SubmittedProposal,
 };
-use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
+use futures::TryStreamExt as _;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, StreamBody};
+use hyper::body::Frame;
+use rustls::ClientConfig;
 
 use crate::answer::fit_for_log;
 use crate::base_url::{BaseUrl, BaseUrlError, percent_encode};
 use crate::connections::Connections;
 use crate::exchange::Exchange;
-use crate::request_body::RequestBody;
-use crate::upload::MultipartFile;
+use crate::request_body::{RequestBody, empty_body, json_body};
+use crate::upload::multipart;
 use crate::wire;
 
-/// The largest page of the feed that is read. A page of 500 posts of 100 KB fits.
+/// The largest page of the feed, in bytes. A page of 500 posts of 100 KB fits.
 const MAX_PAGE_BYTES: usize = 64 << 20;
 
-/// The largest other answer that is read.
+/// The largest other answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
-/// Most entries a page, by the protocol.
+/// The protocol's limit of entries per page.
 const MAX_PAGE_LIMIT: u32 = 500;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// What a [`HyperMarketplace`] needs to know.
+/// The settings of a [`HyperMarketplace`].
 #[derive(Debug, Clone)]
 pub struct MarketplaceSettings {
-    /// `marketplace.base_url`: http or https, perhaps with a path; a slash at its end makes no difference.
+    /// `marketplace.base_url`: http or https, optionally with a path. A slash at its end makes no difference.
     pub base_url: String,
-    /// `marketplace.token`: the watcher's own, for the feed; without it the feed is read without a token.
+    /// `marketplace.token`: the token for the feed, which is read without one if it is absent.
     pub feed_token: Option<MarketplaceToken>,
-    /// `marketplace.timeout_ms`: one call, from connect to the answer's end.
+    /// `marketplace.timeout_ms`: the time limit of one call, from the connect to the end of the answer.
     pub timeout: Duration,
-    /// PEM certificates trusted beside the bundled roots.
-    pub extra_roots_pem: Option<Vec<u8>>,
+    /// The TLS settings, without ALPN protocols.
+    pub tls: Arc<ClientConfig>,
 }
 
-/// Which setting cannot be used, and why. Never repeats a token.
+/// A setting that cannot be used, and why. Never repeats a token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarketplaceSettingsError {
     /// The base address.
-    #[error("marketplace.base_url {0}")]
+    #[error(transparent)]
     BaseUrl(#[from] BaseUrlError),
-    /// The watcher's token.
-    #[error("marketplace.token holds characters that a header cannot carry (only visible ASCII can)")]
+    /// The token for the feed.
+    #[error("contains characters that a header cannot carry (only visible ASCII can)")]
     Token,
-    /// The extra roots.
-    #[error("the extra root certificates cannot be used: {0}")]
-    Roots(String),
 }
 
 /// The marketplace, over HTTP/1.1.
@@ -81,8 +78,8 @@ impl fmt::Debug for HyperMarketplace {
 }
 
 impl HyperMarketplace {
-    /// Checks the settings; connects only when a method is called. `clock` gives a `Retry-After` date its meaning,
-    /// `entropy` the boundaries of uploads.
+    /// Checks the settings. Connects only when a method is called. `clock` is for dates in `Retry-After`, `entropy` for
+    /// the boundaries of uploads.
     pub fn new(
         settings: &MarketplaceSettings,
         clock: Arc<dyn Clock>,
@@ -92,7 +89,7 @@ impl HyperMarketplace {
         if let Some(token) = &settings.feed_token {
             authorization(token).ok_or(MarketplaceSettingsError::Token)?;
         }
-        let tls = tls_config(settings.extra_roots_pem.as_deref())?;
+        let tls = settings.tls.as_ref().clone();
         let connections = Connections::new(base_url.origin().clone(), tls, settings.timeout);
         Ok(Self {
             base_url,
@@ -103,48 +100,89 @@ impl HyperMarketplace {
         })
     }
 
-    /// A request without a body yet; its path is below the base address.
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        token: Option<&MarketplaceToken>,
-    ) -> Result<Request<RequestBody>, MarketplaceError> {
-        let target: Uri = self.base_url.target(path).parse().map_err(|_| {
-            MarketplaceError::Unreachable("the request cannot be written: its path is too long".to_owned())
-        })?;
-        let mut request = Request::new(RequestBody::EMPTY);
-        *request.method_mut() = method;
-        *request.uri_mut() = target;
-        let headers = request.headers_mut();
-        headers.insert(HOST, self.base_url.host_header().clone());
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        headers.insert(
-            USER_AGENT,
-            HeaderValue::from_static(concat!("bidloop/", env!("CARGO_PKG_VERSION"))),
-        );
-        if let Some(token) = token {
+    fn request(&self, call: Call<'_>) -> Result<Request<RequestBody>, MarketplaceError> {
+        let mut request = Request::builder()
+            .method(call.method)
+            .uri(self.base_url.target(&call.path))
+            .header(HOST, self.base_url.host_header())
+            .header(ACCEPT, "application/json")
+            .header(USER_AGENT, concat!("bidloop/", env!("CARGO_PKG_VERSION")));
+        if let Some(token) = call.token {
             let Some(authorization) = authorization(token) else {
                 // The marketplace cannot know a token that no request can carry.
-                tracing::warn!("a marketplace token holds characters that a header cannot carry");
+                tracing::warn!("a marketplace token contains characters that a header cannot carry");
                 return Err(MarketplaceError::InvalidToken);
             };
-            headers.insert(AUTHORIZATION, authorization);
+            request = request.header(AUTHORIZATION, authorization);
         }
-        Ok(request)
+        for (name, value) in call.headers {
+            request = request.header(name, value);
+        }
+        request
+            .body(call.body)
+            .map_err(|error| MarketplaceError::Unreachable(format!("the request cannot be written: {error}")))
     }
 
-    /// The body of the answer, if that is one of `successes`.
-    async fn call(
+    /// Sends the call, and reads the body of a success with `read`.
+    async fn send<T>(
         &self,
-        request: Request<RequestBody>,
-        successes: &[StatusCode],
-        most: usize,
-    ) -> Result<Bytes, MarketplaceError> {
-        self.exchange
-            .run(request, most)
-            .await?
-            .success(successes, self.clock.now())
+        call: Call<'_>,
+        read: impl FnOnce(&[u8]) -> Result<T, MarketplaceError>,
+    ) -> Result<T, MarketplaceError> {
+        let Call {
+            token,
+            successes,
+            largest_answer,
+            ..
+        } = call;
+        let answered = async {
+            let answer = self.exchange.run(self.request(call)?, largest_answer).await?;
+            read(&answer.success(successes, self.clock.now())?)
+        };
+        answered.await.map_err(|error| fit_for_log(error, token))
+    }
+}
+
+/// One request of the protocol.
+struct Call<'a> {
+    method: Method,
+    /// Path and query, below the base address.
+    path: String,
+    token: Option<&'a MarketplaceToken>,
+    headers: Vec<(HeaderName, String)>,
+    body: RequestBody,
+    successes: &'static [StatusCode],
+    /// In bytes.
+    largest_answer: usize,
+}
+
+impl<'a> Call<'a> {
+    fn get(path: String, token: Option<&'a MarketplaceToken>) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            token,
+            headers: Vec::new(),
+            body: empty_body(),
+            successes: &[StatusCode::OK],
+            largest_answer: MAX_ANSWER_BYTES,
+        }
+    }
+
+    fn post(
+        path: &str,
+        token: &'a MarketplaceToken,
+        headers: Vec<(HeaderName, String)>,
+        body: RequestBody,
+    ) -> Self {
+        Self {
+            method: Method::POST,
+            headers,
+            body,
+            // A proposal that the marketplace has already received under its key is answered with 200.
+            successes: &[StatusCode::CREATED, StatusCode::OK],
+            ..Self::get(path.to_owned(), Some(token))
+        }
     }
 }
 
@@ -156,51 +194,36 @@ impl Marketplace for HyperMarketplace {
             Some(cursor) => format!("/api/jobs?after={}&limit={limit}", percent_encode(cursor)),
             None => format!("/api/jobs?limit={limit}"),
         };
-        let token = self.feed_token.as_ref();
-        let page = async {
-            let request = self.request(Method::GET, &path, token)?;
-            let body = self.call(request, &[StatusCode::OK], MAX_PAGE_BYTES).await?;
-            wire::feed_page(&body, cursor)
+        let call = Call {
+            largest_answer: MAX_PAGE_BYTES,
+            ..Call::get(path, self.feed_token.as_ref())
         };
-        page.await.map_err(|error| fit_for_log(error, token))
+        self.send(call, |body| wire::feed_page(body, cursor)).await
     }
 
     async fn job(&self, token: &MarketplaceToken, id: &JobId) -> Result<LiveJob, MarketplaceError> {
         let path = format!("/api/jobs/{}", percent_encode(id.as_str()));
-        let job = async {
-            let request = self.request(Method::GET, &path, Some(token))?;
-            let body = self.call(request, &[StatusCode::OK], MAX_ANSWER_BYTES).await?;
-            wire::live_job(&body, id)
-        };
-        job.await.map_err(|error| fit_for_log(error, Some(token)))
+        let call = Call::get(path, Some(token));
+        self.send(call, |body| wire::live_job(body, id)).await
     }
 
     async fn account(&self, token: &MarketplaceToken) -> Result<LiveAccount, MarketplaceError> {
-        let account = async {
-            let request = self.request(Method::GET, "/api/account", Some(token))?;
-            let body = self.call(request, &[StatusCode::OK], MAX_ANSWER_BYTES).await?;
-            wire::live_account(&body)
-        };
-        account.await.map_err(|error| fit_for_log(error, Some(token)))
+        let call = Call::get("/api/account".to_owned(), Some(token));
+        self.send(call, wire::live_account).await
     }
 
     async fn upload(&self, token: &MarketplaceToken, file: FileUpload) -> Result<String, MarketplaceError> {
-        let uploaded = async {
-            let mut request = self.request(Method::POST, "/api/attachments", Some(token))?;
-            let mut random = [0; 16];
-            self.entropy.fill_random(&mut random);
-            let boundary = format!("bidloop-{}", hex::encode(random));
-            let content_type = format!("multipart/form-data; boundary={boundary}");
-            if let Ok(content_type) = HeaderValue::try_from(content_type) {
-                request.headers_mut().insert(CONTENT_TYPE, content_type);
-            }
-            *request.body_mut() = RequestBody::File(Box::new(MultipartFile::new(file, &boundary)));
-            let body = self
-                .call(request, &[StatusCode::CREATED, StatusCode::OK], MAX_ANSWER_BYTES)
-                .await?;
-            wire::uploaded(&body)
-        };
-        uploaded.await.map_err(|error| fit_for_log(error, Some(token)))
+        let mut random = [0; 16];
+        self.entropy.fill_random(&mut random);
+        let boundary = format!("bidloop-{}", hex::encode(random));
+        let (length, pieces) = multipart(file, &boundary);
+        let headers = vec![
+            (CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}")),
+            (CONTENT_LENGTH, length.to_string()),
+        ];
+        let body = StreamBody::new(pieces.map_ok(Frame::data)).boxed_unsync();
+        let call = Call::post("/api/attachments", token, headers, body);
+        self.send(call, wire::uploaded).await
     }
 
     async fn submit(
@@ -209,54 +232,19 @@ impl Marketplace for HyperMarketplace {
         key: BidId,
         proposal: &Proposal,
     ) -> Result<SubmittedProposal, MarketplaceError> {
-        let submitted = async {
-            let mut request = self.request(Method::POST, "/api/proposals", Some(token))?;
-            let headers = request.headers_mut();
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            if let Ok(key) = HeaderValue::try_from(key.to_string()) {
-                headers.insert(IDEMPOTENCY_KEY, key);
-            }
-            *request.body_mut() = RequestBody::Whole(Some(wire::proposal_json(proposal).into()));
-            // 200 when the marketplace had it already under this key.
-            let body = self
-                .call(request, &[StatusCode::CREATED, StatusCode::OK], MAX_ANSWER_BYTES)
-                .await?;
-            wire::submitted(&body)
-        };
-        submitted.await.map_err(|error| fit_for_log(error, Some(token)))
+        let headers = vec![
+            (CONTENT_TYPE, "application/json".to_owned()),
+            (IDEMPOTENCY_KEY, key.to_string()),
+        ];
+        let body = json_body(wire::proposal_json(proposal));
+        let call = Call::post("/api/proposals", token, headers, body);
+        self.send(call, wire::submitted).await
     }
 }
 
-/// The header that carries the token; `None` if none can.
+/// The header for the token; `None` if it cannot be written in a header.
 fn authorization(token: &MarketplaceToken) -> Option<HeaderValue> {
     let mut value = HeaderValue::try_from(format!("Bearer {}", token.expose())).ok()?;
     value.set_sensitive(true);
     Some(value)
-}
-
-fn tls_config(extra_roots_pem: Option<&[u8]>) -> Result<ClientConfig, MarketplaceSettingsError> {
-    let mut roots = RootCertStore {
-        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-    };
-    if let Some(pem) = extra_roots_pem {
-        let mut found = 0;
-        for certificate in CertificateDer::pem_slice_iter(pem) {
-            found += 1;
-            let fault = |cause: &dyn fmt::Display| {
-                MarketplaceSettingsError::Roots(format!("certificate {found}: {cause}"))
-            };
-            let certificate = certificate.map_err(|cause| fault(&cause))?;
-            roots.add(certificate).map_err(|cause| fault(&cause))?;
-        }
-        if found == 0 {
-            return Err(MarketplaceSettingsError::Roots(
-                "there is no certificate in them".to_owned(),
-            ));
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|cause| MarketplaceSettingsError::Roots(cause.to_string()))?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }

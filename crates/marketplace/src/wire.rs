@@ -6,11 +6,12 @@
 use std::borrow::Cow;
 
 use bidloop_domain::bidding::{LiveJobState, QuestionAnswerPair, Terms};
-use bidloop_domain::model::{Connects, JobId, JobPost, Object, Proposal, Timestamp, sanitize_for_log};
+use bidloop_domain::model::{
+    Connects, JobId, JobPost, Object, Proposal, Timestamp, sanitize_for_log, whole_number,
+};
 use bidloop_domain::port::{FeedEntry, FeedPage, LiveAccount, LiveJob, MarketplaceError, SubmittedProposal};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Number;
 use serde_json::value::RawValue;
 
 /// How much of a text of the marketplace is kept in an error.
@@ -156,7 +157,7 @@ pub(crate) fn live_job(body: &[u8], asked: &JobId) -> Result<LiveJob, Marketplac
 struct AccountBody {
     id: String,
     name: String,
-    #[serde(deserialize_with = "whole")]
+    #[serde(deserialize_with = "whole_number")]
     connects_balance: i64,
     profile_hourly_rate: Option<f64>,
 }
@@ -222,7 +223,7 @@ struct SubmittedBody {
     #[serde(deserialize_with = "not_empty")]
     proposal_id: String,
     connects_spent: Connects,
-    #[serde(deserialize_with = "whole")]
+    #[serde(deserialize_with = "whole_number")]
     submitted_at: i64,
 }
 
@@ -264,19 +265,6 @@ impl RefusalBody {
 }
 
 // ---- values
-
-/// An integer, however it is written: `2` and `2.0`.
-fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    let number = Number::deserialize(deserializer)?;
-    if let Some(integer) = number.as_i64() {
-        return Ok(integer);
-    }
-    match number.as_f64() {
-        #[expect(clippy::cast_possible_truncation, reason = "no fraction, and within 2^53")]
-        Some(float) if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 => Ok(float as i64),
-        _ => Err(D::Error::custom(format!("expected an integer, got {number}"))),
-    }
-}
 
 fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;

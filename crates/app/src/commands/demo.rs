@@ -24,6 +24,7 @@ use crate::service::Operations;
 use crate::settings::{MarketplaceSettings, Settings};
 use crate::shutdown;
 use crate::system::{SystemClock, SystemEntropy};
+use crate::trust_roots::{bundled_roots, client_config};
 
 /// Short, so that new jobs show at once.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -141,7 +142,7 @@ fn demo_settings(settings: &Settings, listen: SocketAddr, data_dir: &Path, marke
             base_url: market_url.to_owned(),
             feed_token: None,
             timeout: Duration::from_secs(10),
-            extra_roots_pem: None,
+            tls: client_config(bundled_roots()),
         },
         poll_interval: POLL_INTERVAL,
     });

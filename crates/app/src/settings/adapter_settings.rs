@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::MarketplaceToken;
-use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings, MarketplaceSettingsError};
+use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use bidloop_persistence::DatabaseSettings;
 use rustls::ClientConfig;
 
@@ -53,7 +53,7 @@ pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> 
         base_url: base_url.to_owned(),
         feed_token: feed_token.map(|token| MarketplaceToken::unchecked(token.to_owned())),
         timeout,
-        extra_roots_pem: None,
+        tls: client_config(bundled_roots()),
     };
     let feed_token = read.parsed("marketplace.token", |token| {
         accepted(&settings(ANY_ADDRESS, Some(token))).map(|()| token.to_owned())
@@ -65,12 +65,7 @@ pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> 
 }
 
 fn accepted(settings: &MarketplaceSettings) -> Result<(), String> {
-    match HyperMarketplace::new(settings, Arc::new(SystemClock), Arc::new(SystemEntropy)) {
-        Ok(_) => Ok(()),
-        Err(MarketplaceSettingsError::BaseUrl(error)) => Err(error.to_string()),
-        Err(MarketplaceSettingsError::Token) => {
-            Err("holds characters that a header cannot carry (only visible ASCII can)".to_owned())
-        }
-        Err(MarketplaceSettingsError::Roots(error)) => Err(error),
-    }
+    HyperMarketplace::new(settings, Arc::new(SystemClock), Arc::new(SystemEntropy))
+        .map(drop)
+        .map_err(|error| error.to_string())
 }

@@ -89,7 +89,7 @@ pub struct JobPost {
 }
 
 fn posted_at<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
-    number::whole(deserializer).map(Timestamp::from_millis)
+    number::whole_number(deserializer).map(Timestamp::from_millis)
 }
 
 /// A skill tagged on a job.

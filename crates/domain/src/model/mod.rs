@@ -71,6 +71,7 @@ pub use lead_document::{CorruptJob, LeadForm, Links, lead_document};
 pub use merge::merge_patch;
 pub(crate) use money::decimal_to_number;
 pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, exact_decimal};
+pub use number::whole_number;
 pub use object::Object;
 pub(crate) use object::objects;
 pub use organization::{Subscription, SubscriptionStatus};

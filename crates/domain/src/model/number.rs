@@ -4,8 +4,11 @@ use bidloop_matching::json::whole_value;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Number;
 
-/// Reads a whole number, written as an integer or as a float without a fraction.
-pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+/// Reads a whole number, written as an integer or as a float without a fraction (for `deserialize_with`).
+///
+/// # Errors
+/// Anything else, or a number that an `i64` cannot hold.
+pub fn whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     whole_from(&Number::deserialize(deserializer)?)
 }
 
@@ -28,7 +31,7 @@ mod tests {
 
     #[derive(Deserialize)]
     struct Holder {
-        #[serde(deserialize_with = "whole")]
+        #[serde(deserialize_with = "whole_number")]
         n: i64,
         #[serde(default, deserialize_with = "optional_whole")]
         o: Option<i64>,

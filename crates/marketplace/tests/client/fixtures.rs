@@ -12,6 +12,8 @@ use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
 use uuid::Uuid;
 
 pub(crate) static TOKEN: LazyLock<MarketplaceToken> = LazyLock::new(|| token("tk_secret"));
@@ -52,8 +54,23 @@ pub(crate) fn settings(base_url: &str) -> MarketplaceSettings {
         feed_token: Some(token("tk_feed")),
         // Far beyond what any of these calls takes: only tests of time-outs wait for it, with less.
         timeout: Duration::from_secs(30),
-        extra_roots_pem: None,
+        tls: tls_trusting(None),
     }
+}
+
+/// TLS settings that trust `root` and no other.
+pub(crate) fn tls_trusting(root: Option<&CertificateDer<'static>>) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    if let Some(root) = root {
+        roots.add(root.clone()).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Arc::new(config)
 }
 
 pub(crate) fn client_with(settings: &MarketplaceSettings) -> HyperMarketplace {

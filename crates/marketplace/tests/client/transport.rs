@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::fixtures::{
     ACCOUNT_JSON, SUBMITTED_JSON, TOKEN, client, client_with, hasty_client, key, proposal, settings,
+    tls_trusting,
 };
 use crate::scripted_server::{ScriptedServer, Step, answer, answer_bytes, ok};
 
@@ -210,7 +211,7 @@ async fn a_call_that_is_given_up_leaves_no_connection_behind_that_would_get_its_
 }
 
 #[tokio::test]
-async fn https_works_with_an_extra_root_and_not_without() {
+async fn https_works_with_a_trusted_root_and_not_without() {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key_der = rustls::pki_types::PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -230,7 +231,7 @@ async fn https_works_with_an_extra_root_and_not_without() {
     );
 
     let trusting = client_with(&MarketplaceSettings {
-        extra_roots_pem: Some(certified.cert.pem().into_bytes()),
+        tls: tls_trusting(Some(certified.cert.der())),
         ..settings(&server.base_url)
     });
     trusting.account(&TOKEN).await.unwrap();
