@@ -8,7 +8,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use bidloop_domain::model::{ApiKeyId, CampaignId, LeadId, OrganizationId, Timestamp};
 use clap::{Args, Parser, Subcommand};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use crate::workers::Role;
 
@@ -128,35 +131,35 @@ pub(crate) struct SimulateArgs {
 pub(crate) enum KeysCommand {
     /// Creates a key and shows it this once.
     Create {
-        #[arg(long, value_name = "ID")]
-        organization: String,
+        #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+        organization: OrganizationId,
         /// Shown as the actor in the Activity record.
         #[arg(long)]
         name: String,
         /// The key's id; made up if left out.
-        #[arg(long)]
-        id: Option<String>,
+        #[arg(long, value_parser = ApiKeyId::parse)]
+        id: Option<ApiKeyId>,
         /// From when on the key is refused.
-        #[arg(long, value_name = "RFC3339")]
-        expires_at: Option<String>,
+        #[arg(long, value_name = "RFC3339", value_parser = parse_moment)]
+        expires_at: Option<Timestamp>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// Lists an organization's keys.
     List {
-        #[arg(long, value_name = "ID")]
-        organization: String,
+        #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+        organization: OrganizationId,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// Revokes a key, at once.
     Revoke {
-        #[arg(long, value_name = "ID")]
-        organization: String,
-        #[arg(long)]
-        id: String,
+        #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+        organization: OrganizationId,
+        #[arg(long, value_parser = ApiKeyId::parse)]
+        id: ApiKeyId,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -167,16 +170,16 @@ pub(crate) enum KeysCommand {
 pub(crate) enum LeadsCommand {
     /// Shows a lead, its configuration and its bid.
     Show {
-        #[arg(long, value_name = "ID")]
-        lead: String,
+        #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
+        lead: LeadId,
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// Sets the lead's own bidding configuration, replacing what was there; `{}` clears it.
     Configure {
-        #[arg(long, value_name = "ID")]
-        lead: String,
+        #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
+        lead: LeadId,
         /// A BiddingConfigOverride (JSON); `-` is standard input.
         #[arg(long, value_name = "FILE")]
         file: PathBuf,
@@ -186,8 +189,8 @@ pub(crate) enum LeadsCommand {
     },
     /// Sets a skipped or failed lead back to `new`.
     Reopen {
-        #[arg(long, value_name = "ID")]
-        lead: String,
+        #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
+        lead: LeadId,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -197,14 +200,14 @@ pub(crate) enum LeadsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ActivityArgs {
     /// Only this organization's entries.
-    #[arg(long, value_name = "ID")]
-    pub(crate) organization: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+    pub(crate) organization: Option<OrganizationId>,
     /// Only this campaign's entries.
-    #[arg(long, value_name = "ID")]
-    pub(crate) campaign: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = CampaignId::parse)]
+    pub(crate) campaign: Option<CampaignId>,
     /// Only this lead's entries.
-    #[arg(long, value_name = "ID")]
-    pub(crate) lead: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
+    pub(crate) lead: Option<LeadId>,
     /// At most so many entries.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) limit: u32,
@@ -249,4 +252,11 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+fn parse_moment(text: &str) -> Result<Timestamp, &'static str> {
+    let moment = OffsetDateTime::parse(text, &Rfc3339)
+        .map_err(|_| "not an RFC 3339 date and time such as 2027-01-31T12:00:00Z")?;
+    let millis = moment.unix_timestamp_nanos().div_euclid(1_000_000);
+    Ok(Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX)))
 }

@@ -248,12 +248,16 @@ impl Feed {
         if let Some(facts) = self.known.entries.get(lead_id) {
             return facts.clone();
         }
-        let facts = match self.leads.find_anywhere(&LeadId::from_caller(lead_id)).await {
-            Ok(Some(found)) => {
+        let found = match LeadId::parse(lead_id) {
+            Ok(id) => self.leads.find_anywhere(&id).await.ok().flatten(),
+            Err(_) => None,
+        };
+        let facts = match found {
+            Some(found) => {
                 let post: Value = serde_json::from_str(&found.lead.job_json).unwrap_or_default();
                 LeadFacts::read(&post)
             }
-            Ok(None) | Err(_) => LeadFacts::unknown(lead_id),
+            None => LeadFacts::unknown(lead_id),
         };
         self.known.insert(lead_id.to_owned(), facts.clone());
         facts

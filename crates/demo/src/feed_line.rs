@@ -255,7 +255,7 @@ mod tests {
             at: Timestamp::from_millis(1_790_000_000_512),
             organization_id: OrganizationId::parse("org").unwrap(),
             campaign_id: Some(CampaignId::parse("software").unwrap()),
-            lead_id: Some(LeadId::from_caller("ld_1")),
+            lead_id: Some(LeadId::parse("ld_1").unwrap()),
             kind,
             actor: Actor::service(),
             outcome: outcome.parse().unwrap(),

@@ -1,13 +1,12 @@
-//! Which error is answered how: the one place that maps errors to status and body (specification, Errors; decisions A2
-//! and A3). The Activity record takes its statuses from here, too. Internal details go to the log, never into a body.
+//! Status and body of every error: the one place that maps them (specification, Errors; decisions A2 and A3). The
+//! Activity record takes its statuses from here. Internal details are logged and never sent.
 
 use actix_web::HttpResponse;
 use actix_web::http::{StatusCode, header};
-use bidloop_domain::bidding::ValidationFault;
-use bidloop_domain::model::FieldError;
 use bidloop_domain::port::{BlobError, StoreError};
 use bidloop_domain::use_case::{AuthenticateError, LeadError};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use tokio::task::JoinError;
 
 /// Seconds after which a caller may try again, sent with every 503.
@@ -22,33 +21,16 @@ pub(crate) fn http_status(outcome: Result<(), &LeadError>) -> u16 {
     status.as_u16()
 }
 
-/// An answer that is not the one asked for.
+/// The answer to a request that is refused, or fails.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: StatusCode,
     message: String,
-    details: Option<Details>,
+    /// The body's members beside status and message.
+    details: Map<String, Value>,
     allow: Option<&'static str>,
     /// For the log.
     cause: Option<String>,
-}
-
-/// What a body holds beside status and message.
-#[derive(Debug, Serialize)]
-#[serde(untagged, rename_all_fields = "camelCase")]
-enum Details {
-    Malformed {
-        errors: Vec<FieldError>,
-    },
-    Rules {
-        errors: Vec<ValidationFault>,
-    },
-    Quota {
-        code: &'static str,
-        current_usage: u64,
-        limit: u64,
-        current_period_end: i64,
-    },
 }
 
 /// The Standard Error; with details a `ValidationError` or `QuotaError`.
@@ -59,7 +41,7 @@ struct Body {
     error: &'static str,
     message: String,
     #[serde(flatten)]
-    details: Option<Details>,
+    details: Map<String, Value>,
 }
 
 impl Refusal {
@@ -67,7 +49,7 @@ impl Refusal {
         Self {
             status,
             message: message.into(),
-            details: None,
+            details: Map::new(),
             allow: None,
             cause: None,
         }
@@ -75,10 +57,10 @@ impl Refusal {
 
     /// No such route.
     pub(crate) fn unknown_route() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "there is nothing at this address")
+        Self::new(StatusCode::NOT_FOUND, "no such address")
     }
 
-    /// A known address, but not with this method.
+    /// A known route that does not take this method.
     pub(crate) fn wrong_method(method: &str, allow: &'static str) -> Self {
         let message = format!("the method {method} is not allowed here; allowed: {allow}");
         Self {
@@ -87,7 +69,7 @@ impl Refusal {
         }
     }
 
-    /// The database is away or not migrated.
+    /// The database is unavailable or not migrated.
     pub(crate) fn not_ready() -> Self {
         Self::unavailable("the service is not ready".to_owned())
     }
@@ -103,14 +85,11 @@ impl Refusal {
     fn internal(cause: String) -> Self {
         Self {
             cause: Some(cause),
-            ..Self::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "something went wrong on our side",
-            )
+            ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, "an internal error occurred")
         }
     }
 
-    /// The answer. What has a cause is logged here, once, within the request's span.
+    /// The answer. A cause is logged here, once, within the request's span.
     pub(crate) fn into_response(self) -> HttpResponse {
         if let Some(cause) = &self.cause {
             tracing::error!(status = self.status.as_u16(), cause, "a request failed");
@@ -174,35 +153,23 @@ impl From<AuthenticateError> for Refusal {
 impl From<LeadError> for Refusal {
     fn from(error: LeadError) -> Self {
         let mut message = error.to_string();
-        let mut details = None;
+        let details = error.details();
         let status = match error {
             LeadError::CampaignUnknown | LeadError::LeadUnknown => StatusCode::NOT_FOUND,
             LeadError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             LeadError::UnsupportedMediaType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             LeadError::Malformed(errors) => {
-                // The message names the first fault, for those who read no further.
+                // Many clients show the message alone.
                 if let Some(first) = errors.first() {
                     message = format!("{message}: {first}");
                 }
-                details = Some(Details::Malformed { errors });
                 StatusCode::BAD_REQUEST
             }
-            LeadError::Rules(errors) => {
-                details = Some(Details::Rules { errors });
-                StatusCode::BAD_REQUEST
-            }
-            LeadError::QuotaUsedUp(usage) => {
-                details = Some(Details::Quota {
-                    code: "proposal_limit_reached",
-                    current_usage: usage.used,
-                    limit: usage.limit,
-                    current_period_end: usage.period_end.as_seconds(),
-                });
-                StatusCode::PAYMENT_REQUIRED
-            }
+            LeadError::QuotaUsedUp(_) => StatusCode::PAYMENT_REQUIRED,
             LeadError::BidTooLate(_) => StatusCode::CONFLICT,
             LeadError::File(fault) if fault.is_too_large() => StatusCode::PAYLOAD_TOO_LARGE,
-            LeadError::NoConnectedAccount
+            LeadError::Rules(_)
+            | LeadError::NoConnectedAccount
             | LeadError::RejectionTooLate(_)
             | LeadError::UploadTooLate(_)
             | LeadError::UnexpectedPart { .. }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_web::http::header::{self, ContentDisposition, HeaderMap, HeaderValue};
-use bidloop_domain::model::FieldError;
 use bidloop_domain::use_case::{LeadError, PartHead};
 use bytes::Bytes;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt, TryStreamExt};
 use multer::{Field, Multipart};
 use tokio::sync::mpsc;
+
+use crate::request_body::malformed;
 
 /// How much may precede a part's content: its head, and for the first part what stands before it.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -133,10 +134,6 @@ fn fault_of(error: multer::Error) -> LeadError {
         | multer::Error::IncompleteStream => malformed("breaks off before its last boundary"),
         _ => malformed("is not well-formed multipart/form-data"),
     }
-}
-
-fn malformed(message: &str) -> LeadError {
-    LeadError::Malformed(vec![FieldError::new::<&str>(&[], message)])
 }
 
 #[cfg(test)]

@@ -1,40 +1,33 @@
-//! Reading a request's body: its declared size, its media type, and its bytes as they come, within bounds.
+//! Reads a request's body: its declared size, its media type, and its bytes, within limits of size and time.
 
 use std::cell::RefCell;
-use std::io;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::dev::Payload;
-use actix_web::error::PayloadError;
 use actix_web::http::header::{self, HeaderMap};
 use bidloop_domain::model::FieldError;
 use bidloop_domain::use_case::LeadError;
 use bytes::{Bytes, BytesMut};
-use futures::{Stream, StreamExt};
-use tokio::time::{Instant, Sleep, sleep};
+use futures::{Stream, TryStreamExt, stream};
+use tokio::time::timeout;
 
-/// The most bytes of a JSON body: 3 MB of 1,048,576 bytes each (specification, Limits; decision A9).
+/// The largest JSON body: 3 MB of 1,048,576 bytes each (specification, Limits; decision A9).
 pub(crate) const MAX_JSON_BYTES: u64 = 3 * 1_048_576;
 
-/// How a body above its limit is told from other failures of its stream.
-const ABOVE_LIMIT: io::ErrorKind = io::ErrorKind::FileTooLarge;
-
-/// How long a body may stall.
+/// The longest wait for the next bytes of a body.
 const STALL_LIMIT: Duration = Duration::from_secs(30);
 
-/// Holds back no more than this for a body of unknown length before its bytes are there.
-const FIRST_ALLOCATION: usize = 16 * 1024;
-
-/// What is accepted, by its essence.
+/// The media type of bids and rejections.
 pub(crate) const JSON: &str = "application/json";
-/// What is accepted, by its essence.
+
+/// The media type of uploads.
 pub(crate) const FORM_DATA: &str = "multipart/form-data";
 
-/// The request's head refuses a body that is declared larger than `limit_bytes`, before anything is read.
+/// Refuses a body that is declared larger than `limit_bytes`, before anything is read.
 pub(crate) fn check_declared_length(headers: &HeaderMap, limit_bytes: u64) -> Result<(), LeadError> {
     match declared_length(headers) {
         Some(declared) if declared > limit_bytes => Err(LeadError::TooLarge { limit_bytes }),
@@ -42,7 +35,7 @@ pub(crate) fn check_declared_length(headers: &HeaderMap, limit_bytes: u64) -> Re
     }
 }
 
-/// Whether the head says that there is no body.
+/// Whether the request has no body, by its headers.
 pub(crate) fn declares_no_body(headers: &HeaderMap) -> bool {
     match declared_length(headers) {
         Some(length) => length == 0,
@@ -55,12 +48,12 @@ fn declared_length(headers: &HeaderMap) -> Option<u64> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // More digits than fit are a larger number still.
+    // Only a number that is too large does not parse.
     Some(digits.parse().unwrap_or(u64::MAX))
 }
 
-/// The media type is `expected`, whatever its parameters, and the body is sent as it is. An absent Content-Type is
-/// taken for the right one (decision A3).
+/// Refuses an encoded body, and a media type other than `expected`, regardless of its parameters. An absent Content-Type
+/// counts as the right one (decision A3).
 pub(crate) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), LeadError> {
     let refuse = |given: String| Err(LeadError::UnsupportedMediaType { given, expected });
     let shown = |value: &header::HeaderValue| {
@@ -87,7 +80,7 @@ pub(crate) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> R
     Ok(())
 }
 
-/// A request's body, which several may hold and one reads.
+/// A request's body, which has several owners and one reader.
 #[derive(Clone)]
 pub(crate) struct RequestBody {
     payload: Rc<RefCell<Payload>>,
@@ -100,73 +93,40 @@ impl RequestBody {
         }
     }
 
-    /// The bytes as they come. More than `limit_bytes`, and a stall, end them with an error that
-    /// [`broken_body`] knows.
-    pub(crate) fn stream(&self, limit_bytes: u64) -> BoundedStream {
-        BoundedStream {
-            payload: self.payload.clone(),
-            left: limit_bytes,
-            stalled: Box::pin(sleep(STALL_LIMIT)),
-        }
+    /// The bytes as they arrive. The stream ends with an error if there are more than `limit_bytes`, if none arrive for
+    /// 30 seconds, or if the connection breaks.
+    pub(crate) fn stream(&self, limit_bytes: u64) -> impl Stream<Item = Result<Bytes, LeadError>> + use<> {
+        let payload = self.payload.clone();
+        stream::try_unfold((payload, limit_bytes), move |(payload, left)| async move {
+            let next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
+            match timeout(STALL_LIMIT, next).await {
+                Ok(None) => Ok(None),
+                Ok(Some(Ok(piece))) => match left.checked_sub(piece.len() as u64) {
+                    Some(left) => Ok(Some((piece, (payload, left)))),
+                    None => Err(LeadError::TooLarge { limit_bytes }),
+                },
+                Ok(Some(Err(_))) => Err(malformed("broke off before its end")),
+                Err(_) => Err(malformed("did not arrive in time")),
+            }
+        })
     }
 
-    /// The whole JSON body, counted while it is read, once its head has passed.
+    /// The whole JSON body, if the request's head permits one.
     pub(crate) async fn read_json(&self, request: &HttpRequest) -> Result<Bytes, LeadError> {
         check_declared_length(request.headers(), MAX_JSON_BYTES)?;
         check_media_type(request.headers(), JSON)?;
-        let declared = declared_length(request.headers()).unwrap_or_default();
-        let first = usize::try_from(declared).map_or(FIRST_ALLOCATION, |length| length.min(FIRST_ALLOCATION));
-        let mut body = BytesMut::with_capacity(first);
-        let mut pieces = self.stream(MAX_JSON_BYTES);
-        while let Some(piece) = pieces.next().await {
-            body.extend_from_slice(&piece.map_err(|error| broken_body(&error, MAX_JSON_BYTES))?);
+        let mut body = BytesMut::new();
+        let mut pieces = pin!(self.stream(MAX_JSON_BYTES));
+        while let Some(piece) = pieces.try_next().await? {
+            body.extend_from_slice(&piece);
         }
         Ok(body.freeze())
     }
 }
 
-/// The fault of a body that could not be read to its end.
-pub(crate) fn broken_body(error: &PayloadError, limit_bytes: u64) -> LeadError {
-    let message = match error {
-        PayloadError::Io(error) if error.kind() == ABOVE_LIMIT => {
-            return LeadError::TooLarge { limit_bytes };
-        }
-        PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut => "did not arrive in time",
-        _ => "broke off before its end",
-    };
+/// The fault of a body that cannot be taken apart into fields.
+pub(crate) fn malformed(message: &str) -> LeadError {
     LeadError::Malformed(vec![FieldError::new::<&str>(&[], message)])
-}
-
-/// See [`RequestBody::stream`].
-pub(crate) struct BoundedStream {
-    payload: Rc<RefCell<Payload>>,
-    left: u64,
-    stalled: Pin<Box<Sleep>>,
-}
-
-impl Stream for BoundedStream {
-    type Item = Result<Bytes, PayloadError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let polled = Pin::new(&mut *self.payload.borrow_mut()).poll_next(context);
-        match polled {
-            Poll::Ready(Some(Ok(piece))) => {
-                let length = piece.len() as u64;
-                if length > self.left {
-                    return Poll::Ready(Some(Err(PayloadError::Io(ABOVE_LIMIT.into()))));
-                }
-                self.left -= length;
-                self.stalled.as_mut().reset(Instant::now() + STALL_LIMIT);
-                Poll::Ready(Some(Ok(piece)))
-            }
-            Poll::Ready(end) => Poll::Ready(end),
-            Poll::Pending => self
-                .stalled
-                .as_mut()
-                .poll(context)
-                .map(|()| Some(Err(PayloadError::Io(io::ErrorKind::TimedOut.into())))),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! Which address and method leads where, and what answers when none does.
+//! The routes, and the answers to requests that none of them takes.
 
 use actix_web::http::Method;
-use actix_web::{HttpRequest, HttpResponse, guard, web};
-use bidloop_domain::use_case::LeadError;
+use actix_web::{HttpRequest, HttpResponse, Route, guard, web};
 
 use crate::HttpApi;
 use crate::errors::Refusal;
@@ -11,7 +10,7 @@ use crate::operation::{self, path_ids};
 use crate::request_body::RequestBody;
 use crate::unread_body::answer_holding;
 
-/// An operation of the API: the interface description has the same, which a test compares.
+/// An operation. A test compares those that need a key with the interface description.
 pub(crate) struct Operation {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
@@ -35,38 +34,25 @@ pub(crate) const OPERATIONS: [Operation; 4] = [
     operation(Method::POST, ATTACHMENTS, "uploadLeadAttachments"),
 ];
 
-/// The endpoints that need none.
+/// The endpoints that need no key.
 pub(crate) const OPERABILITY: [Operation; 3] = [
     operation(Method::GET, "/healthz", "healthz"),
     operation(Method::GET, "/readyz", "readyz"),
     operation(Method::GET, "/metrics", "metrics"),
 ];
 
-/// Adds the API's addresses to an application, which must carry [`HttpApi`] as its data.
+/// Adds the API's routes to an application, which must carry [`HttpApi`] as its data.
 pub fn configure(config: &mut web::ServiceConfig) {
-    let get = || web::route().guard(guard::Get());
-    let post = || web::route().guard(guard::Post());
+    let only = |path, route: Route| {
+        web::resource(path)
+            .route(route)
+            .default_service(web::to(wrong_method))
+    };
     config
-        .service(
-            web::resource(LEADS)
-                .route(get().to(operation::list_leads))
-                .default_service(web::to(only_get)),
-        )
-        .service(
-            web::resource(BID)
-                .route(post().to(operation::submit_bid))
-                .default_service(web::to(only_post)),
-        )
-        .service(
-            web::resource(REJECT)
-                .route(post().to(operation::reject_lead))
-                .default_service(web::to(only_post)),
-        )
-        .service(
-            web::resource(ATTACHMENTS)
-                .route(post().to(operation::upload_attachments))
-                .default_service(web::to(only_post)),
-        )
+        .service(only(LEADS, web::get().to(operation::list_leads)))
+        .service(only(BID, web::post().to(operation::submit_bid)))
+        .service(only(REJECT, web::post().to(operation::reject_lead)))
+        .service(only(ATTACHMENTS, web::post().to(operation::upload_attachments)))
         .service(web::scope("/v1").default_service(web::to(unknown_operation)))
         .configure(configure_operability);
 }
@@ -74,22 +60,15 @@ pub fn configure(config: &mut web::ServiceConfig) {
 /// Adds the operability endpoints alone.
 pub(crate) fn configure_operability(config: &mut web::ServiceConfig) {
     let probe = || web::route().guard(guard::Any(guard::Get()).or(guard::Head()));
+    let only = |path, route: Route| {
+        web::resource(path)
+            .route(route)
+            .default_service(web::to(wrong_probe))
+    };
     config
-        .service(
-            web::resource("/healthz")
-                .route(probe().to(operability::healthz))
-                .default_service(web::to(only_probe)),
-        )
-        .service(
-            web::resource("/readyz")
-                .route(probe().to(operability::readyz))
-                .default_service(web::to(only_probe)),
-        )
-        .service(
-            web::resource("/metrics")
-                .route(probe().to(operability::metrics))
-                .default_service(web::to(only_probe)),
-        );
+        .service(only("/healthz", probe().to(operability::healthz)))
+        .service(only("/readyz", probe().to(operability::readyz)))
+        .service(only("/metrics", probe().to(operability::metrics)));
 }
 
 /// The operation that a request was routed to, for metrics.
@@ -104,32 +83,17 @@ pub(crate) fn operation_id(request: &HttpRequest) -> &'static str {
         .map_or("none", |operation| operation.id)
 }
 
-async fn only_get(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
-    answer_holding(
-        RequestBody::new(payload),
-        wrong_method(&request, &api, "GET").await,
-    )
-}
-
-async fn only_post(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
-    answer_holding(
-        RequestBody::new(payload),
-        wrong_method(&request, &api, "POST").await,
-    )
+async fn wrong_method(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
+    let refusal = refuse_method(&request, &api).await;
+    answer_holding(RequestBody::new(payload), refusal)
 }
 
 /// 405 comes after 401 and 404 (decision A1).
-async fn wrong_method(
-    request: &HttpRequest,
-    api: &HttpApi,
-    allow: &'static str,
-) -> Result<HttpResponse, Refusal> {
+async fn refuse_method(request: &HttpRequest, api: &HttpApi) -> Result<HttpResponse, Refusal> {
     let caller = api.authenticate(request).await?;
-    let campaign = path_ids::campaign(request).ok_or(LeadError::CampaignUnknown)?;
-    let lead = request
-        .match_info()
-        .get("lead_id")
-        .map(|_| path_ids::lead(request));
+    let campaign = path_ids::campaign(request)?;
+    let has_lead = request.match_info().get("lead_id").is_some();
+    let lead = has_lead.then(|| path_ids::lead(request)).transpose()?;
     let locate = api.locate_lead.clone();
     api.run(async move {
         locate
@@ -137,16 +101,17 @@ async fn wrong_method(
             .await
     })
     .await??;
+    let allow = if has_lead { "POST" } else { "GET" };
     Err(Refusal::wrong_method(request.method().as_str(), allow))
 }
 
-async fn only_probe(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
+async fn wrong_probe(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
     let ready = api.require_database().await;
     let refusal = ready.and_then(|()| Err(Refusal::wrong_method(request.method().as_str(), "GET, HEAD")));
     answer_holding(RequestBody::new(payload), refusal)
 }
 
-/// Under `/v1` even an address that leads nowhere needs the key first.
+/// Under `/v1` a request to an unknown address is authenticated, too.
 async fn unknown_operation(
     request: HttpRequest,
     payload: web::Payload,
@@ -157,7 +122,7 @@ async fn unknown_operation(
     answer_holding(RequestBody::new(payload), refusal)
 }
 
-/// Answers every address that nothing else in the application does.
+/// Answers requests to all other addresses.
 pub(crate) async fn unknown_route(payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
     let ready = api.require_database().await;
     let refusal = ready.and_then(|()| Err(Refusal::unknown_route()));
@@ -170,7 +135,7 @@ mod tests {
 
     #[test]
     fn every_operation_is_described_and_nothing_else() {
-        let document: serde_json::Value = serde_json::from_str(&crate::openapi()).unwrap();
+        let document = crate::openapi();
         let mut described: Vec<(String, String, String)> = Vec::new();
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap() {

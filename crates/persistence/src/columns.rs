@@ -223,8 +223,7 @@ in_text! {
     FilterId: |id| Self::parse(id).ok(), |id| id.as_str().into();
     OrganizationId: |id| Self::parse(id).ok(), |id| id.as_str().into();
     JobId: |id| Self::parse(id).ok(), |id| id.as_str().into();
-    // Activity keeps ids that a caller made up.
-    LeadId: |id| Some(Self::from_caller(id)), |id| id.as_str().into();
+    LeadId: |id| Self::parse(id).ok(), |id| id.as_str().into();
     ActivityId: |id| Uuid::parse_str(id).ok().map(Self), |id| id.to_string().into();
     BidId: |id| Uuid::parse_str(id).ok().map(Self), |id| id.to_string().into();
     DeliveryId: |id| Uuid::parse_str(id).ok().map(Self), |id| id.to_string().into();

@@ -220,7 +220,7 @@ pub async fn another_organizations_lead_cannot_be_bid_on(stores: Stores) {
     foreign.organization_id = organization_id("org_two");
     assert_eq!(world.try_bid(&foreign, at(1)).await, AcceptBid::LeadUnknown);
     foreign.organization_id = world.organization.clone();
-    foreign.id = LeadId::from_caller("ld_9");
+    foreign.id = LeadId::parse("ld_9").unwrap();
     assert_eq!(world.try_bid(&foreign, at(1)).await, AcceptBid::LeadUnknown);
     assert_eq!(world.status(&lead).await, LeadStatus::New);
 }
@@ -360,7 +360,7 @@ pub async fn a_lead_in_any_other_status_cannot_be_reopened(stores: Stores) {
         assert_eq!(world.status(lead).await, status);
     }
     assert_eq!(
-        reopen(&world, &LeadId::from_caller("ld_9")).await,
+        reopen(&world, &LeadId::parse("ld_9").unwrap()).await,
         ReopenLead::LeadUnknown
     );
     assert_eq!(activities(&world.stores, &world.organization).await, before);

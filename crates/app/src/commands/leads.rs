@@ -1,6 +1,6 @@
 //! `bidloop leads show|configure|reopen`.
 
-use bidloop_domain::model::{Actor, LeadId};
+use bidloop_domain::model::Actor;
 use bidloop_domain::use_case::OperateLeadsError;
 use serde_json::json;
 
@@ -24,23 +24,21 @@ pub(super) async fn run(settings: &Settings, command: LeadsCommand) -> Outcome {
     let database = database::open_current(settings).await?;
     let leads = Operations::new(settings, &database).await?.operate_leads;
     match command {
-        LeadsCommand::Show { lead, json: _ } => output::json(&leads.show(&LeadId::from_caller(&lead)).await?),
+        LeadsCommand::Show { lead, json: _ } => output::json(&leads.show(&lead).await?),
         LeadsCommand::Configure {
             lead,
             file,
             json: as_json,
         } => {
             let config = input::json(&file)?;
-            let config = leads.configure(&LeadId::from_caller(&lead), &config).await?;
+            let config = leads.configure(&lead, &config).await?;
             if as_json {
                 return output::json(&json!({ "leadId": lead, "biddingConfig": config }));
             }
             output::line(&format!("The bidding configuration of lead {lead} is set."))
         }
         LeadsCommand::Reopen { lead, json: as_json } => {
-            leads
-                .reopen(&LeadId::from_caller(&lead), Actor::command("leads reopen"))
-                .await?;
+            leads.reopen(&lead, Actor::command("leads reopen")).await?;
             if as_json {
                 return output::json(&json!({ "leadId": lead, "status": "new" }));
             }

@@ -3,5 +3,5 @@
 use super::{Outcome, output};
 
 pub(super) fn run() -> Outcome {
-    output::line(&bidloop_http_api::openapi())
+    output::json(&bidloop_http_api::openapi())
 }

@@ -77,8 +77,8 @@ impl LeadError {
         !matches!(self, Self::Blob(_) | Self::Store(_))
     }
 
-    /// What the Activity entry of the refusal shows to programs.
-    pub(super) fn details(&self) -> Map<String, Value> {
+    /// The refusal in detail, as the caller and the Activity record see it: the faults, or the state of the quota.
+    pub fn details(&self) -> Map<String, Value> {
         match self {
             Self::Malformed(faults) => details(json!({ "errors": faults })),
             Self::Rules(faults) => details(json!({ "errors": faults })),

@@ -139,7 +139,7 @@ async fn a_lead_of_any_other_status_stays_as_it_is() {
 #[tokio::test]
 async fn an_unknown_lead_is_named() {
     let operate = Service::new().await.operate_leads();
-    let nobody = LeadId::from_caller("ld_x");
+    let nobody = LeadId::parse("ld_x").unwrap();
     let message = "there is no lead \"ld_x\": List leads and `job.new` name the leads there are";
     assert_eq!(operate.show(&nobody).await.unwrap_err().to_string(), message);
     let configured = operate.configure(&nobody, &json!({})).await;

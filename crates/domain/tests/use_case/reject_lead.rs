@@ -75,7 +75,7 @@ async fn the_size_is_judged_before_the_lead_and_the_shape_after_it() {
     let (service, lead) = Service::with_lead().await;
     let too_large = LeadError::TooLarge { limit_bytes: 1 };
     let shape = LeadError::Malformed(vec![FieldError::new(&["reason"], "is too long")]);
-    let unknown = LeadId::from_caller("ld_unknown");
+    let unknown = LeadId::parse("ld_unknown").unwrap();
     let refusals = [
         (reject(&service, &unknown, Err(too_large.clone())).await, 413),
         (reject(&service, &unknown, Err(shape.clone())).await, 404),

@@ -338,7 +338,7 @@ impl Loop {
             let id = envelope["id"].as_str().unwrap().to_owned();
             assert!(self.sent_ids.insert(id), "a delivery is sent at most once");
             if envelope["event"] == "job.new" && webhook.url == HOOK {
-                let lead = LeadId::from_caller(envelope["data"]["leadId"].as_str().unwrap());
+                let lead = LeadId::parse(envelope["data"]["leadId"].as_str().unwrap()).unwrap();
                 assert!(!self.pushed.contains(&lead), "a lead is pushed once");
                 self.pushed.push(lead);
             }

@@ -75,7 +75,7 @@ async fn checks_come_in_the_order_of_decision_a1() {
     let service = Service::with(acme().limit(0).campaign(campaign("other"))).await;
     let lead = service.lead(&job("1")).await;
     let bidder = Service::requester();
-    let unknown = LeadId::from_caller("ld_unknown");
+    let unknown = LeadId::parse("ld_unknown").unwrap();
     let at_campaign = async |campaign: &str, lead: &LeadId, request| {
         let answer = service
             .submit_bid()

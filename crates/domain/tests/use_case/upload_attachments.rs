@@ -174,7 +174,7 @@ async fn a_bid_accepted_while_files_come_in_wins() {
 #[tokio::test]
 async fn the_declared_length_campaign_and_lead_are_judged_before_the_body() {
     let (service, lead) = Service::with_lead().await;
-    let unknown = LeadId::from_caller("ld_unknown");
+    let unknown = LeadId::parse("ld_unknown").unwrap();
     let too_large = || Err(LeadError::TooLarge { limit_bytes: 1 });
     let upload = service.upload_attachments();
     for (campaign, lead, envelope, status) in [

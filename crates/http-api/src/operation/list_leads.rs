@@ -3,7 +3,7 @@
 use actix_web::body::SizedStream;
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
-use bidloop_domain::use_case::{LeadError, ListedLeads, MAX_PAGE};
+use bidloop_domain::use_case::{ListedLeads, MAX_PAGE};
 use bytes::Bytes;
 use futures::stream;
 use url::form_urlencoded;
@@ -11,7 +11,6 @@ use url::form_urlencoded;
 use super::path_ids;
 use crate::HttpApi;
 use crate::errors::Refusal;
-use crate::openapi::schemas;
 
 /// The largest offset that is used; beyond any list.
 const MAX_OFFSET: i128 = i64::MAX as i128;
@@ -19,20 +18,6 @@ const MAX_OFFSET: i128 = i64::MAX as i128;
 /// List a campaign's leads, newest first.
 ///
 /// Every job on the returned page becomes a stored lead with a stable id.
-#[utoipa::path(
-    get,
-    path = "/v1/campaigns/{campaign_id}/leads",
-    operation_id = "listCampaignLeads",
-    tag = "leads",
-    params(schemas::CampaignPath, schemas::PageQuery),
-    responses(
-        (status = 200, description = "The page.", body = schemas::LeadPage),
-        schemas::Unauthorized,
-        schemas::NotFound,
-        schemas::Unforeseen,
-        schemas::Unavailable,
-    ),
-)]
 pub(crate) async fn list_leads(request: HttpRequest, api: web::Data<HttpApi>) -> HttpResponse {
     match page(&request, &api).await {
         Ok(listed) => HttpResponse::Ok()
@@ -44,7 +29,7 @@ pub(crate) async fn list_leads(request: HttpRequest, api: web::Data<HttpApi>) ->
 
 async fn page(request: &HttpRequest, api: &HttpApi) -> Result<ListedLeads, Refusal> {
     let caller = api.authenticate(request).await?;
-    let campaign = path_ids::campaign(request).ok_or(LeadError::CampaignUnknown)?;
+    let campaign = path_ids::campaign(request)?;
     let (offset, limit) = offset_and_limit(request.query_string());
     let list = api.list_leads.clone();
     let listed = api

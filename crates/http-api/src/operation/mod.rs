@@ -11,14 +11,9 @@ pub(crate) use reject_lead::reject_lead;
 pub(crate) use submit_bid::submit_bid;
 pub(crate) use upload_attachments::upload_attachments;
 
-pub(crate) use list_leads::__path_list_leads;
-pub(crate) use reject_lead::__path_reject_lead;
-pub(crate) use submit_bid::__path_submit_bid;
-pub(crate) use upload_attachments::__path_upload_attachments;
-
 use actix_web::HttpRequest;
 use bidloop_domain::model::{CampaignId, LeadId};
-use bidloop_domain::use_case::{LeadError, Requester};
+use bidloop_domain::use_case::Requester;
 use serde::Serialize;
 
 use crate::HttpApi;
@@ -33,12 +28,16 @@ struct LeadRequest {
 }
 
 impl LeadRequest {
-    /// Lets the caller in and reads the ids in the path. `limit_bytes`: the most bytes that the body may have.
+    /// Authenticates the caller and reads the ids in the path. The body may have at most `limit_bytes`.
     async fn authenticate(request: &HttpRequest, api: &HttpApi, limit_bytes: u64) -> Result<Self, Refusal> {
         let caller = api.authenticate(request).await?;
-        let Some(campaign) = path_ids::campaign(request) else {
-            check_declared_length(request.headers(), limit_bytes)?;
-            return Err(LeadError::CampaignUnknown.into());
+        let ids = path_ids::campaign(request).and_then(|campaign| Ok((campaign, path_ids::lead(request)?)));
+        let (campaign, lead) = match ids {
+            Ok(ids) => ids,
+            Err(unknown) => {
+                check_declared_length(request.headers(), limit_bytes)?;
+                return Err(unknown.into());
+            }
         };
         Ok(Self {
             requester: Requester {
@@ -47,7 +46,7 @@ impl LeadRequest {
                 http_status: Some(http_status),
             },
             campaign,
-            lead: path_ids::lead(request),
+            lead,
         })
     }
 

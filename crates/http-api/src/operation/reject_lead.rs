@@ -7,31 +7,11 @@ use bytes::Bytes;
 use super::LeadRequest;
 use crate::HttpApi;
 use crate::errors::Refusal;
-use crate::openapi::schemas;
 use crate::reject_body;
 use crate::request_body::{MAX_JSON_BYTES, RequestBody, declares_no_body};
 use crate::unread_body::answer_holding;
 
 /// Reject a lead, so that the service never bids on it.
-#[utoipa::path(
-    post,
-    path = "/v1/campaigns/{campaign_id}/leads/{lead_id}/reject",
-    operation_id = "rejectLead",
-    tag = "leads",
-    params(schemas::LeadPath),
-    request_body(content = schemas::RejectLeadRequest, description = "May be left out. At most 3 MB."),
-    responses(
-        (status = 200, description = "The lead is rejected.", body = schemas::LeadActionAck),
-        (status = 400, description = "The body's shape, or a lead that is rejected or processed already.",
-            body = schemas::StandardError),
-        schemas::Unauthorized,
-        schemas::NotFound,
-        schemas::TooLarge,
-        schemas::UnsupportedMediaType,
-        schemas::Unforeseen,
-        schemas::Unavailable,
-    ),
-)]
 pub(crate) async fn reject_lead(
     request: HttpRequest,
     payload: web::Payload,

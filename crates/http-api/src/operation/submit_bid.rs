@@ -6,36 +6,12 @@ use super::LeadRequest;
 use crate::HttpApi;
 use crate::bid_body;
 use crate::errors::Refusal;
-use crate::openapi::schemas;
 use crate::request_body::{MAX_JSON_BYTES, RequestBody};
 use crate::unread_body::answer_holding;
 
 /// Submit a bid on a lead, or try one as a dry run.
 ///
 /// 200 says that the bid is queued; `bid_complete` says what became of it.
-#[utoipa::path(
-    post,
-    path = "/v1/campaigns/{campaign_id}/leads/{lead_id}/bid",
-    operation_id = "submitBid",
-    tag = "leads",
-    params(schemas::LeadPath),
-    request_body(content = schemas::SubmitBidRequest, description = "At most 3 MB."),
-    responses(
-        (status = 200, description = "The bid is queued, or was simulated.", body = schemas::LeadActionAck),
-        (status = 400, description = "The body's shape, the bidding rules, or no connected bidder account.",
-            body = schemas::BidError),
-        schemas::Unauthorized,
-        (status = 402, description = "The plan's proposals for the period are used up.",
-            body = schemas::QuotaError),
-        schemas::NotFound,
-        (status = 409, description = "The lead was bid on or rejected before; the message names its status.",
-            body = schemas::StandardError),
-        schemas::TooLarge,
-        schemas::UnsupportedMediaType,
-        schemas::Unforeseen,
-        schemas::Unavailable,
-    ),
-)]
 pub(crate) async fn submit_bid(
     request: HttpRequest,
     payload: web::Payload,

@@ -4,6 +4,8 @@
 //! apart. A slow storage slows the reading, memory stays constant, and a connection that breaks ends in a recorded
 //! refusal.
 
+use std::pin::pin;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::attachment_rules::{MAX_FILE_BYTES, MAX_FILES};
 use bidloop_domain::model::LeadAttachment;
@@ -16,8 +18,7 @@ use super::LeadRequest;
 use crate::HttpApi;
 use crate::errors::Refusal;
 use crate::multipart::{Parts, Pieces, boundary_of};
-use crate::openapi::schemas;
-use crate::request_body::{FORM_DATA, RequestBody, broken_body, check_declared_length, check_media_type};
+use crate::request_body::{FORM_DATA, RequestBody, check_declared_length, check_media_type};
 use crate::unread_body::answer_holding;
 
 /// What the parts' heads and boundaries may add to the files' own bytes.
@@ -32,27 +33,6 @@ const PIECES_IN_FLIGHT: usize = 2;
 /// Upload files for a lead's proposal; they replace the campaign's.
 ///
 /// 1 to 5 files a request, at most 5 a lead, each at most 25 MB. One faulty file refuses them all.
-#[utoipa::path(
-    post,
-    path = "/v1/campaigns/{campaign_id}/leads/{lead_id}/attachments",
-    operation_id = "uploadLeadAttachments",
-    tag = "leads",
-    params(schemas::LeadPath),
-    request_body(content = schemas::UploadRequest, content_type = "multipart/form-data"),
-    responses(
-        (status = 200, description = "The lead's full list, files of earlier requests included.",
-            body = Vec<schemas::LeadAttachment>),
-        (status = 400, description = "No file, too many, or a faulty one, which the message names; \
-            a lead that is no longer new.", body = schemas::StandardError),
-        schemas::Unauthorized,
-        schemas::NotFound,
-        (status = 413, description = "A file above 25 MB, or a request that could not hold acceptable files.",
-            body = schemas::StandardError),
-        schemas::UnsupportedMediaType,
-        schemas::Unforeseen,
-        schemas::Unavailable,
-    ),
-)]
 pub(crate) async fn upload_attachments(
     request: HttpRequest,
     payload: web::Payload,
@@ -87,13 +67,11 @@ async fn upload(
     Ok(receiving.await??)
 }
 
-/// Hands the body's pieces on until it ends, cannot be read further, or is no longer wanted because of a fault.
+/// Sends the body's pieces to the use case until the body ends or breaks off, or the use case stops because of a fault.
 async fn forward(body: &RequestBody, pieces: mpsc::Sender<Result<Bytes, LeadError>>) {
-    let mut stream = body.stream(MAX_UPLOAD_BYTES);
+    let mut stream = pin!(body.stream(MAX_UPLOAD_BYTES));
     while let Some(piece) = stream.next().await {
-        let piece = piece.map_err(|error| broken_body(&error, MAX_UPLOAD_BYTES));
-        let is_last = piece.is_err();
-        if pieces.send(piece).await.is_err() || is_last {
+        if pieces.send(piece).await.is_err() {
             return;
         }
     }

@@ -6,7 +6,7 @@ use bidloop_http_api::openapi;
 use serde_json::{Value, json};
 
 fn document() -> Value {
-    serde_json::from_str(&openapi()).unwrap()
+    openapi()
 }
 
 /// A schema of the document, by name.

@@ -48,7 +48,7 @@ fn all() -> ActivityQuery {
 async fn an_entry_is_listed_as_it_was_recorded(bed: TestDatabase) -> TestDatabase {
     let full = Activity {
         campaign_id: Some(CampaignId::parse("camp").unwrap()),
-        lead_id: Some(LeadId::from_caller("ld_1")),
+        lead_id: Some(LeadId::parse("ld_1").unwrap()),
         kind: ActivityKind::Delivery,
         actor: Actor::api_key(&ApiKeyId::parse("key_ci").unwrap(), "CI"),
         outcome: ActivityOutcome::Failed,
@@ -112,7 +112,7 @@ async fn entries_are_listed_newest_first_and_no_more_than_asked_for(bed: TestDat
 
 async fn a_list_holds_what_is_asked_for(bed: TestDatabase) -> TestDatabase {
     let campaign = Some(CampaignId::parse("camp").unwrap());
-    let lead = Some(LeadId::from_caller("ld_1"));
+    let lead = Some(LeadId::parse("ld_1").unwrap());
     let of_lead = Activity {
         campaign_id: campaign.clone(),
         lead_id: lead.clone(),
@@ -183,7 +183,7 @@ async fn a_list_holds_what_is_asked_for(bed: TestDatabase) -> TestDatabase {
         .await,
         [of_lead]
     );
-    let no_such_lead = Some(LeadId::from_caller("ld_\0"));
+    let no_such_lead = Some(LeadId::parse("ld_2").unwrap());
     assert_eq!(
         list(
             &bed,

@@ -29,7 +29,7 @@ on_both_databases!(
     a_quota_is_counted_anew_for_another_period_of_the_same_start,
     a_bid_before_the_reported_period_counts_in_it_and_is_counted_again,
     an_accepted_bid_is_stored_whole_with_any_character,
-    a_lead_id_with_any_character_is_just_unknown,
+    an_unknown_lead_is_neither_found_nor_changed,
     a_lead_outlives_its_campaign,
 );
 
@@ -362,21 +362,29 @@ async fn an_accepted_bid_is_stored_whole_with_any_character(bed: TestDatabase) -
     bed
 }
 
-async fn a_lead_id_with_any_character_is_just_unknown(bed: TestDatabase) -> TestDatabase {
+async fn an_unknown_lead_is_neither_found_nor_changed(bed: TestDatabase) -> TestDatabase {
     let bed = seeded(bed, 1).await;
     let leads = bed.database.leads();
-    let odd = LeadId::from_caller("ld_\0'; --");
-    let lookup = leads.find(&organization(), &campaign(), &odd).await;
+    let unknown = LeadId::parse("ld_unknown").unwrap();
+    let lookup = leads.find(&organization(), &campaign(), &unknown).await;
     assert!(matches!(lookup, Ok(LeadLookup::LeadUnknown)));
-    assert!(matches!(leads.find_anywhere(&odd).await, Ok(None)));
+    assert!(matches!(leads.find_anywhere(&unknown).await, Ok(None)));
     assert_eq!(
-        accept(&*leads, 1, odd.clone(), NOW).await,
+        accept(&*leads, 1, unknown.clone(), NOW).await,
         Ok(AcceptBid::LeadUnknown)
     );
-    let rejection = leads.reject(&organization(), &odd, Some("\0"), &entry(2)).await;
+    let rejection = leads
+        .reject(&organization(), &unknown, Some("\0"), &entry(2))
+        .await;
     assert_eq!(rejection, Ok(RejectLead::LeadUnknown));
-    assert_eq!(leads.configure(&odd, &BiddingConfig::default()).await, Ok(false));
-    assert_eq!(leads.reopen(&odd, &entry(3)).await, Ok(ReopenLead::LeadUnknown));
+    assert_eq!(
+        leads.configure(&unknown, &BiddingConfig::default()).await,
+        Ok(false)
+    );
+    assert_eq!(
+        leads.reopen(&unknown, &entry(3)).await,
+        Ok(ReopenLead::LeadUnknown)
+    );
     bed
 }
 
