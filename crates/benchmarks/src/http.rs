@@ -1,102 +1,119 @@
-//! Requests as bytes, answers as bytes: just enough HTTP/1.1 to set a service up. The load generator reads answers
-//! its own way.
+//! HTTP/1.1 over one kept connection. The load generator shares the processor with what it measures, so an answer is
+//! read with little more work than to find its status and its end.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 
 /// The API key of the benchmark's organization.
-pub(super) const KEY: &str = "lk_0b1d100b0b1d100b0b1d100b0b1d100b0b1d100b0b1d100b0b1d100b0b1d100b";
+pub(crate) const KEY: &str = "lk_0b1d100b0b1d100b0b1d100b0b1d100b0b1d100b0b1d100b0b1d100b0b1d100b";
+/// Leads of a page, the default of the List operation.
+pub(crate) const PAGE: usize = 100;
 
+/// How long a [`Client`] waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A GET on a connection that stays open.
-pub(super) fn get(path: &str) -> Vec<u8> {
+/// A GET request.
+pub(crate) fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: bidloop\r\nauthorization: Bearer {KEY}\r\n\r\n").into_bytes()
 }
 
-/// A POST of JSON on a connection that stays open.
-pub(super) fn post(path: &str, body: &str) -> Vec<u8> {
+/// A POST request.
+pub(crate) fn post(path: &str, content_type: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
         "POST {path} HTTP/1.1\r\nhost: bidloop\r\nauthorization: Bearer {KEY}\r\n\
-         content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+         content-type: {content_type}\r\ncontent-length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
 }
 
+/// The path of a page of a campaign's leads.
+pub(crate) fn page_path(campaign: &str, offset: usize) -> String {
+    format!("/v1/campaigns/{campaign}/leads?limit={PAGE}&offset={offset}")
+}
+
+/// A connection for one request after the other.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: TcpStream,
+    /// The bytes of the current answer.
+    received: Vec<u8>,
+}
+
 /// An answer's status and body.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Answer<'c> {
+    status: u16,
+    body: &'c [u8],
 }
 
-impl Answer {
-    /// The body of a 200.
-    pub(super) fn json(&self) -> Result<Value> {
-        let text = String::from_utf8_lossy(&self.body);
-        ensure!(self.status == 200, "answered {}: {text}", self.status);
-        Ok(serde_json::from_slice(&self.body)?)
+impl<'c> Answer<'c> {
+    /// The body of an answer that must have this status.
+    pub(crate) fn expect(self, status: u16) -> Result<&'c [u8]> {
+        let Self { status: got, body } = self;
+        ensure!(
+            got == status,
+            "answered {got} instead of {status}: {}",
+            String::from_utf8_lossy(body)
+        );
+        Ok(body)
     }
 }
-
-/// A connection that is kept for one request after the other.
-#[derive(Debug)]
-pub(super) struct Connection(TcpStream);
 
 impl Connection {
-    pub(super) fn open(address: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+    pub(crate) async fn open(address: SocketAddr) -> Result<Self> {
+        let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self(stream))
+        let received = Vec::with_capacity(512 * 1024);
+        Ok(Self { stream, received })
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        Ok(self.0.write_all(bytes)?)
-    }
-
-    pub(super) fn ask(&mut self, request: &[u8]) -> Result<Answer> {
-        self.write(request)?;
-        self.answer()
-    }
-
-    pub(super) fn answer(&mut self) -> Result<Answer> {
-        let mut read = Vec::new();
-        let mut buffer = vec![0; 64 * 1024];
-        loop {
-            let count = self.0.read(&mut buffer)?;
-            ensure!(count > 0, "the connection was closed before the answer");
-            read.extend_from_slice(&buffer[..count]);
-            let Some(head) = Head::parse(&read)? else { continue };
-            if read.len() >= head.length + head.content_length {
-                let body = read.split_off(head.length);
-                return Ok(Answer {
-                    status: head.status,
-                    body,
-                });
+    /// Sends a whole request and reads its answer.
+    pub(crate) async fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>> {
+        self.stream.write_all(request).await?;
+        self.received.clear();
+        let head = loop {
+            self.receive().await?;
+            if let Some(head) = Head::parse(&self.received)? {
+                break head;
             }
+        };
+        let end = head.length + head.content_length;
+        while self.received.len() < end {
+            self.receive().await?;
         }
+        let body = &self.received[head.length..end];
+        Ok(Answer {
+            status: head.status,
+            body,
+        })
+    }
+
+    async fn receive(&mut self) -> Result<()> {
+        let count = self.stream.read_buf(&mut self.received).await?;
+        ensure!(count > 0, "the connection was closed before the answer's end");
+        Ok(())
     }
 }
 
-/// What the head of an answer says of its end.
+/// The start of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
-    pub(super) status: u16,
-    /// Bytes of the head, its empty line included.
-    pub(super) length: usize,
-    pub(super) content_length: usize,
+struct Head {
+    status: u16,
+    /// Bytes of the head, including its empty line.
+    length: usize,
+    content_length: usize,
 }
 
 impl Head {
-    /// `None` if it is not all there yet.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Option<Self>> {
+    /// `None` if part of the head is still missing.
+    fn parse(bytes: &[u8]) -> Result<Option<Self>> {
         let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
             return Ok(None);
         };
@@ -112,6 +129,49 @@ impl Head {
             length: end + 4,
             content_length: content_length.context("an answer without its length")?,
         }))
+    }
+}
+
+/// A [`Connection`] for code that is not asynchronous.
+#[derive(Debug)]
+pub(crate) struct Client {
+    runtime: Runtime,
+    connection: Connection,
+}
+
+impl Client {
+    pub(crate) fn open(address: SocketAddr) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let connection = runtime.block_on(Connection::open(address))?;
+        Ok(Self { runtime, connection })
+    }
+
+    pub(crate) fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>> {
+        let Self { runtime, connection } = self;
+        runtime.block_on(async { tokio::time::timeout(PATIENCE, connection.ask(request)).await? })
+    }
+
+    /// The body of the answer to a GET, which must be 200.
+    pub(crate) fn get(&mut self, path: &str) -> Result<&[u8]> {
+        self.ask(&get(path))?.expect(200)
+    }
+
+    /// A page of a campaign's leads.
+    pub(crate) fn leads(&mut self, campaign: &str, offset: usize) -> Result<Vec<Value>> {
+        let mut page: Value = serde_json::from_slice(self.get(&page_path(campaign, offset))?)?;
+        match page["data"].take() {
+            Value::Array(leads) => Ok(leads),
+            _ => anyhow::bail!("a page without leads"),
+        }
+    }
+
+    /// How many matches the List operation counts for a campaign.
+    pub(crate) fn total(&mut self, campaign: &str) -> Result<u64> {
+        let path = format!("/v1/campaigns/{campaign}/leads?limit=1");
+        let page: Value = serde_json::from_slice(self.get(&path)?)?;
+        page["total"].as_u64().context("a page without its total")
     }
 }
 

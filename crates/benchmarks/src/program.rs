@@ -1,29 +1,28 @@
-//! The `bidloop` program: found or built, set up in a folder of its own, started and stopped. What is asked of it
-//! over HTTP is elsewhere.
+//! The `bidloop` program: found or built, set up in a folder of its own, started and stopped.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::http::Client;
+use crate::process::Running;
 use crate::report::progress;
-
-/// How long the program may take to be ready or to stop.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::waiting::wait_until;
 
 /// The built program.
 #[derive(Debug, Clone)]
-pub(super) struct Program(PathBuf);
+pub(crate) struct Program(PathBuf);
 
 impl Program {
     /// The one given, else the one beside this executable, which is built if it is not there.
-    pub(super) fn find(given: Option<&Path>) -> Result<Self> {
+    pub(crate) fn find(given: Option<&Path>) -> Result<Self> {
         if let Some(path) = given {
             ensure!(path.is_file(), "there is no program {}", path.display());
             // It is run in other folders.
@@ -51,7 +50,7 @@ impl Program {
 
 /// The program with settings of its own.
 #[derive(Debug)]
-pub(super) struct Installation {
+pub(crate) struct Installation {
     program: Program,
     folder: TempDir,
     address: SocketAddr,
@@ -60,22 +59,21 @@ pub(super) struct Installation {
 
 impl Installation {
     /// On this database, or on SQLite in the installation's folder.
-    pub(super) fn new(program: &Program, database_url: Option<&str>) -> Result<Self> {
+    pub(crate) fn new(program: &Program, database_url: Option<&str>) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("bidloop-benchmark.").tempdir()?;
         let address = free_address()?;
         let file = |name: &str| folder.path().join(name).display().to_string();
-        let sqlite = format!("sqlite://{}", file("bidloop.db"));
+        let database = database_url.map_or_else(|| format!("sqlite://{}", file("bidloop.db")), str::to_owned);
         let settings = vec![
             ("BIDLOOP_SERVER__LISTEN", address.to_string()),
-            (
-                "BIDLOOP_DATABASE__URL",
-                database_url.map_or(sqlite, str::to_owned),
-            ),
+            ("BIDLOOP_DATABASE__URL", database),
             (
                 "BIDLOOP_ATTACHMENTS__URL",
                 format!("file:{}", file("attachments")),
             ),
             ("BIDLOOP_MARKETPLACE__POLL_INTERVAL_MS", "200".to_owned()),
+            // The receiver of webhooks is a plain address of this machine.
+            ("BIDLOOP_WEBHOOKS__ALLOW_INSECURE_TARGETS", "true".to_owned()),
         ];
         Ok(Self {
             program: program.clone(),
@@ -85,25 +83,19 @@ impl Installation {
         })
     }
 
-    /// Has services from now on watch this marketplace.
-    pub(super) fn watch(&mut self, marketplace: &str) {
+    /// Sets the marketplace that services watch from now on.
+    pub(crate) fn watch(&mut self, marketplace: &str) {
         self.settings
             .push(("BIDLOOP_MARKETPLACE__BASE_URL", marketplace.to_owned()));
     }
 
-    /// Has services from now on send webhooks to plain addresses of this machine.
-    pub(super) fn send_to_this_machine(&mut self) {
-        self.settings
-            .push(("BIDLOOP_WEBHOOKS__ALLOW_INSECURE_TARGETS", "true".to_owned()));
-    }
-
     /// SQLite's file.
-    pub(super) fn sqlite_file(&self) -> PathBuf {
+    pub(crate) fn sqlite_file(&self) -> PathBuf {
         self.folder.path().join("bidloop.db")
     }
 
-    /// Provisions what the document describes.
-    pub(super) fn apply(&self, document: &Value) -> Result<()> {
+    /// Applies a provisioning document.
+    pub(crate) fn apply(&self, document: &Value) -> Result<()> {
         let mut apply = self.command(&["apply", "-"]).stdin(Stdio::piped()).spawn()?;
         if let Some(mut input) = apply.stdin.take() {
             input.write_all(document.to_string().as_bytes())?;
@@ -114,20 +106,21 @@ impl Installation {
     }
 
     /// Starts the service with these roles and waits until it is ready.
-    pub(super) fn serve(&self, roles: &str) -> Result<Service> {
+    pub(crate) fn serve(&self, roles: &str) -> Result<Service> {
         let started = Instant::now();
-        let child = self.command(&["serve", "--role", roles]).spawn()?;
         let mut service = Service {
-            child,
+            process: Running(self.command(&["serve", "--role", roles]).spawn()?),
             address: self.address,
             ready_after: Duration::ZERO,
         };
-        while !is_ready(self.address) {
-            if started.elapsed() > PATIENCE || service.child.try_wait()?.is_some() {
-                bail!("the service does not get ready:\n{}", self.log());
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until("the service is ready", Duration::from_millis(1), || {
+            ensure!(service.process.0.try_wait()?.is_none(), "the service has ended");
+            let ready = service
+                .client()
+                .and_then(|mut client| client.get("/readyz").map(drop));
+            Ok(ready.is_ok())
+        })
+        .with_context(|| self.log())?;
         service.ready_after = started.elapsed();
         Ok(service)
     }
@@ -160,53 +153,35 @@ impl Installation {
 
 /// A service that is ready. Dropping it ends it at once.
 #[derive(Debug)]
-pub(super) struct Service {
-    child: Child,
-    pub(super) address: SocketAddr,
+pub(crate) struct Service {
+    process: Running,
+    pub(crate) address: SocketAddr,
     /// From starting the process to its first 200 on `/readyz`.
-    pub(super) ready_after: Duration,
+    pub(crate) ready_after: Duration,
 }
 
 impl Service {
-    pub(super) fn pid(&self) -> u32 {
-        self.child.id()
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.0.id()
+    }
+
+    /// A new connection to it.
+    pub(crate) fn client(&self) -> Result<Client> {
+        Client::open(self.address)
     }
 
     /// Stops it gracefully.
-    pub(super) fn stop(mut self) -> Result<()> {
+    pub(crate) fn stop(mut self) -> Result<()> {
         let pid = self.pid().to_string();
         let told = Command::new("kill").args(["-TERM", &pid]).status()?;
         ensure!(told.success(), "the service cannot be told to stop");
-        let since = Instant::now();
-        while self.child.try_wait()?.is_none() {
-            ensure!(since.elapsed() < PATIENCE, "the service does not stop");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Ok(())
+        wait_until("the service stops", Duration::from_millis(5), || {
+            Ok(self.process.0.try_wait()?.is_some())
+        })
     }
 }
 
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// An address on this machine that nobody listens on.
-pub(super) fn free_address() -> Result<SocketAddr> {
+/// An address on this machine at which nothing listens.
+pub(crate) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
-}
-
-fn is_ready(address: SocketAddr) -> bool {
-    let ask = || -> std::io::Result<bool> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-        stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: bidloop\r\nconnection: close\r\n\r\n")?;
-        let mut start = [0; 12];
-        stream.read_exact(&mut start)?;
-        Ok(start.ends_with(b" 200"))
-    };
-    ask().unwrap_or(false)
 }

@@ -1,18 +1,18 @@
-//! What was measured, row by row, beside its goals. Knows nothing of what is measured.
+//! The report: what was measured, row by row, beside its goals; and the median of several figures.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 
 use serde::{Serialize, Serializer};
 
-/// A figure, or the reason why there is none.
+/// A measured figure, or the reason why there is none.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Row {
     measure: String,
     figure: Option<f64>,
     unit: &'static str,
-    /// What was measured along with it.
+    /// Values measured along with the figure.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_object")]
     details: Vec<(&'static str, f64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ impl Row {
         }
     }
 
-    /// Something that could not be measured. A report with such a row does not hold.
+    /// A measure that failed. A report with such a row does not hold.
     pub(crate) fn failed(measure: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             figure: None,
@@ -47,30 +47,30 @@ impl Row {
         }
     }
 
-    /// The figure is to be below this.
+    /// Sets a goal: the figure is below this.
     pub(crate) fn below(mut self, goal: f64) -> Self {
         self.holds = Some(self.figure.is_some_and(|figure| figure < goal));
         self.goal = Some(format!("under {}", number(goal)));
         self
     }
 
-    /// The figure may be this, but not more.
+    /// Sets a goal: the figure is this or less.
     pub(crate) fn at_most(mut self, goal: f64) -> Self {
         self.holds = Some(self.figure.is_some_and(|figure| figure <= goal));
         self.goal = Some(format!("at most {}", number(goal)));
         self
     }
 
-    /// The figure is to be at least this.
+    /// Sets a goal: the figure is this or more.
     pub(crate) fn at_least(mut self, goal: f64) -> Self {
         self.holds = Some(self.figure.is_some_and(|figure| figure >= goal));
         self.goal = Some(format!("at least {}", number(goal)));
         self
     }
 
-    /// Something measured along with the figure; its name ends with its unit.
-    pub(crate) fn with(mut self, name: &'static str, value: Option<f64>) -> Self {
-        self.details.extend(value.map(|value| (name, value)));
+    /// Adds a value measured along with the figure, if there is one. Its name ends with its unit.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Option<f64>>) -> Self {
+        self.details.extend(value.into().map(|value| (name, value)));
         self
     }
 
@@ -153,13 +153,24 @@ impl Report {
     }
 }
 
-/// Says on standard error how far a run is.
+/// Writes a message about a run's progress to standard error.
 pub(crate) fn progress(message: &str) {
-    // Without a standard error there is nobody to tell.
+    // A closed standard error does not stop the run.
     let _ = writeln!(std::io::stderr().lock(), "{}", message.trim_end());
 }
 
-/// Three significant digits or all before the point.
+/// The middle value; of an even number of values the mean of the two in the middle; NaN if there are none.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.as_slice() {
+        [] => f64::NAN,
+        values if values.len() % 2 == 1 => values[middle],
+        values => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
+/// Three significant digits, or all before the point.
 fn number(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 100.0 || size == 0.0 => 0,
@@ -191,10 +202,18 @@ mod tests {
     }
 
     #[test]
+    fn the_median_is_the_middle_whatever_the_order() {
+        assert!(median(vec![]).is_nan());
+        for (values, middle) in [(vec![9.0, 1.0, 5.0], 5.0), (vec![4.0, 1.0, 9.0, 2.0], 3.0)] {
+            assert!((median(values) - middle).abs() < f64::EPSILON);
+        }
+    }
+
+    #[test]
     fn the_table_and_the_json_show_figure_goal_and_details() {
         let mut report = Report::default();
         let row = Row::new("idle", 12.345, "MB").below(40.0);
-        report.add(row.with("p50 ms", Some(1.5)).with("p99 ms", None));
+        report.add(row.with("p50 ms", 1.5).with("p99 ms", None));
         let table = report.table();
         let line = table.lines().nth(1).unwrap();
         assert_eq!(

@@ -1,111 +1,103 @@
 //! Contenders measured against each other: alternating rounds, each after a warm-up, and the median of the rounds.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use crate::report::{Report, Row};
+use super::options::Options;
+use crate::process::Cpu;
+use crate::report::{Report, Row, median};
 
-/// The service itself, which all others are compared with.
-pub(super) const SERVICE: &str = "bidloop";
-
-/// Somebody who does the same work again and again.
+/// A contender, which does the same work again and again.
 pub(super) trait Contender {
     fn name(&self) -> &'static str;
 
     /// Works for about this long.
     fn run(&mut self, time: Duration) -> Result<Run>;
 
-    /// The CPU used so far.
+    /// The CPU seconds used so far.
     fn cpu(&self) -> Cpu;
 }
 
-/// What was done in one go.
+/// The work of one run.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) seconds: f64,
-    /// One a request or transaction.
+    /// One for each request or transaction.
     pub(super) latencies_us: Vec<u32>,
 }
 
-/// CPU seconds so far, as far as they can be told.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Cpu {
-    /// Of the process that serves, or loops.
-    pub(super) server: Option<f64>,
-    /// Of the database server, if there is one.
-    pub(super) database: Option<f64>,
+impl Run {
+    /// A run that ends now.
+    pub(super) fn since(started: Instant, latencies_us: Vec<u32>) -> Self {
+        Self {
+            seconds: started.elapsed().as_secs_f64(),
+            latencies_us,
+        }
+    }
 }
 
-/// How long a contest goes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
-    pub(super) rounds: usize,
-    pub(super) round: Duration,
+/// The microseconds since `started`.
+pub(super) fn latency_us(started: Instant) -> u32 {
+    u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX)
 }
 
-/// One contender's figures: a round's, or the medians of all.
+/// One contender's figures: of a round, or the medians of all.
 #[derive(Debug, Clone, Copy)]
 struct Figures {
     per_second: f64,
     p50_ms: f64,
     p99_ms: f64,
-    server_us: Option<f64>,
-    database_us: Option<f64>,
+    /// Microseconds a request.
+    cpu: Cpu,
 }
 
 impl Figures {
-    /// CPU of all that the work needs, in microseconds a request.
-    fn cpu_us(&self) -> Option<f64> {
-        match (self.server_us, self.database_us) {
-            (None, None) => None,
-            (server, database) => Some(server.unwrap_or(0.0) + database.unwrap_or(0.0)),
-        }
+    /// Microseconds a request, of server and database together.
+    fn whole_cpu(&self) -> Option<f64> {
+        let known: Vec<f64> = [self.cpu.server, self.cpu.database]
+            .into_iter()
+            .flatten()
+            .collect();
+        (!known.is_empty()).then(|| known.iter().sum())
     }
 }
 
-/// Lets the contenders compete and reports each one's figures, and the service's in relation to the others'.
+/// Measures the contenders. Reports the figures of each, and those of the first as ratios to the others'.
 pub(super) fn hold(
     measure: &str,
     contenders: &mut [Box<dyn Contender + '_>],
-    pace: Pace,
+    options: &Options,
     report: &mut Report,
 ) -> Result<()> {
     let mut rounds: Vec<Vec<Figures>> = contenders.iter().map(|_| Vec::new()).collect();
-    for _ in 0..pace.rounds {
+    for _ in 0..options.rounds {
         for (contender, figures) in contenders.iter_mut().zip(&mut rounds) {
-            contender.run(pace.round / 5)?;
-            figures.push(round(&mut **contender, pace.round)?);
+            contender.run(options.round() / 5)?;
+            figures.push(round(&mut **contender, options.round())?);
         }
     }
-    let medians: Vec<(&str, Figures)> = contenders
-        .iter()
-        .zip(&rounds)
-        .map(|(contender, figures)| (contender.name(), medians(figures)))
-        .collect();
+    let names = contenders.iter().map(|contender| contender.name());
+    let medians: Vec<(&str, Figures)> = names.zip(rounds.iter().map(|rounds| medians(rounds))).collect();
     for (name, figures) in &medians {
         report.add(
             Row::new(format!("{measure}: {name}"), figures.per_second, "/s")
-                .with("p50 ms", Some(figures.p50_ms))
-                .with("p99 ms", Some(figures.p99_ms))
-                .with("server CPU µs", figures.server_us)
-                .with("database CPU µs", figures.database_us),
+                .with("p50 ms", figures.p50_ms)
+                .with("p99 ms", figures.p99_ms)
+                .with("server CPU µs", figures.cpu.server)
+                .with("database CPU µs", figures.cpu.database),
         );
     }
-    let Some((_, service)) = medians.iter().find(|(name, _)| *name == SERVICE) else {
+    let [(first, ours), others @ ..] = medians.as_slice() else {
         return Ok(());
     };
-    for (name, other) in medians.iter().filter(|(name, _)| *name != SERVICE) {
-        let cpu = service.cpu_us().zip(other.cpu_us());
-        let throughput = service.per_second / other.per_second;
+    for (name, other) in others {
+        let cpu = ours.whole_cpu().zip(other.whole_cpu());
+        let name = format!("{measure}: {first} / {name}");
         report.add(
-            Row::new(
-                format!("{measure}: {SERVICE} / {name}"),
-                throughput,
-                "× throughput",
-            )
-            .with("× CPU", cpu.map(|(service, other)| service / other))
-            .with("× p50", Some(service.p50_ms / other.p50_ms)),
+            Row::new(name, ours.per_second / other.per_second, "× throughput")
+                .with("× CPU", cpu.map(|(ours, other)| ours / other))
+                .with("× p50", ours.p50_ms / other.p50_ms),
         );
     }
     Ok(())
@@ -117,61 +109,41 @@ fn round(contender: &mut dyn Contender, time: Duration) -> Result<Figures> {
     let after = contender.cpu();
     ensure!(!run.latencies_us.is_empty(), "{} did nothing", contender.name());
     run.latencies_us.sort_unstable();
-    let count = count(run.latencies_us.len());
-    let per_request = |before: Option<f64>, after: Option<f64>| Some((after? - before?) * 1e6 / count);
+    let count = run.latencies_us.len() as f64;
     Ok(Figures {
         per_second: count / run.seconds,
         p50_ms: percentile_ms(&run.latencies_us, 50),
         p99_ms: percentile_ms(&run.latencies_us, 99),
-        server_us: per_request(before.server, after.server),
-        database_us: per_request(before.database, after.database),
+        cpu: after.each_since(before, count / 1e6),
     })
 }
 
 fn medians(rounds: &[Figures]) -> Figures {
-    let all = |of: fn(&Figures) -> Option<f64>| median(rounds.iter().filter_map(of).collect());
-    let one = |of: fn(&Figures) -> Option<f64>| all(of).unwrap_or(f64::NAN);
+    let of = |figure: fn(&Figures) -> f64| median(rounds.iter().map(figure).collect());
+    let if_known = |figure: fn(&Figures) -> Option<f64>| {
+        let figures: Option<Vec<f64>> = rounds.iter().map(figure).collect();
+        figures.map(median)
+    };
     Figures {
-        per_second: one(|figures| Some(figures.per_second)),
-        p50_ms: one(|figures| Some(figures.p50_ms)),
-        p99_ms: one(|figures| Some(figures.p99_ms)),
-        server_us: all(|figures| figures.server_us),
-        database_us: all(|figures| figures.database_us),
+        per_second: of(|figures| figures.per_second),
+        p50_ms: of(|figures| figures.p50_ms),
+        p99_ms: of(|figures| figures.p99_ms),
+        cpu: Cpu {
+            server: if_known(|figures| figures.cpu.server),
+            database: if_known(|figures| figures.cpu.database),
+        },
     }
 }
 
-/// The middle one; of an even number the mean of the two in the middle.
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = *values.get(middle)?;
-    Some(if values.len() % 2 == 1 {
-        upper
-    } else {
-        f64::midpoint(upper, values[middle - 1])
-    })
-}
-
-/// Of sorted microseconds.
+/// A percentile of sorted microseconds.
 fn percentile_ms(sorted: &[u32], percent: usize) -> f64 {
     let index = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
     sorted.get(index).map_or(f64::NAN, |us| f64::from(*us) / 1000.0)
 }
 
-fn count(number: usize) -> f64 {
-    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_median_is_the_middle_whatever_the_order() {
-        assert_eq!(median(vec![]), None);
-        assert_eq!(median(vec![9.0, 1.0, 5.0]), Some(5.0));
-        assert_eq!(median(vec![4.0, 1.0, 9.0, 2.0]), Some(3.0));
-    }
 
     #[test]
     fn percentiles_are_taken_from_what_was_measured() {

@@ -1,36 +1,35 @@
-//! The load generator: a fixed number of connections, each of which sends its next request when it has the answer.
-//! One thread does it all, and it looks no closer at an answer than to find its status and its end.
+//! The load generator: a fixed number of connections, each of which sends its next request when it has the answer to the
+//! last. All run on one thread.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use anyhow::Result;
 use tokio::task::JoinSet;
 
-use super::contest::{Contender, Cpu, Run};
-use crate::http::Head;
-use crate::process;
+use super::contest::{Contender, Run, latency_us};
+use crate::http::Connection;
+use crate::process::Cpu;
 
-/// What is sent.
+/// The requests to send.
 #[derive(Debug)]
 pub(super) enum Requests {
-    /// The same over and over.
+    /// The same request every time.
     Same(Vec<u8>),
-    /// Each once, over all runs; then the load ends.
+    /// Each request once, over all runs; then the load ends.
     Each { all: Vec<Vec<u8>>, sent: AtomicUsize },
 }
 
 impl Requests {
-    /// Each of these once.
-    pub(super) fn each(all: Vec<Vec<u8>>) -> Self {
-        Self::Each {
-            all,
-            sent: AtomicUsize::new(0),
-        }
+    pub(super) fn same(request: Vec<u8>) -> Arc<Self> {
+        Arc::new(Self::Same(request))
+    }
+
+    pub(super) fn each(all: Vec<Vec<u8>>) -> Arc<Self> {
+        let sent = AtomicUsize::new(0);
+        Arc::new(Self::Each { all, sent })
     }
 
     fn next(&self) -> Option<&[u8]> {
@@ -41,7 +40,7 @@ impl Requests {
     }
 }
 
-/// A server under this load.
+/// A server under load.
 #[derive(Debug)]
 pub(super) struct HttpContender {
     pub(super) name: &'static str,
@@ -49,9 +48,9 @@ pub(super) struct HttpContender {
     pub(super) requests: Arc<Requests>,
     /// The status that every answer must have.
     pub(super) expected: u16,
-    pub(super) connections: usize,
+    pub(super) connections: u16,
     pub(super) pid: u32,
-    /// Of the database server that it uses, if it is a process of its own on this machine.
+    /// The database server that it uses, if that is a process of its own on this machine.
     pub(super) database_pid: Option<u32>,
 }
 
@@ -76,68 +75,31 @@ impl Contender for HttpContender {
             while let Some(ended) = connections.join_next().await {
                 latencies_us.extend(ended??);
             }
-            let seconds = started.elapsed().as_secs_f64();
-            Ok(Run {
-                seconds,
-                latencies_us,
-            })
+            Ok(Run::since(started, latencies_us))
         })
     }
 
     fn cpu(&self) -> Cpu {
-        Cpu {
-            server: process::cpu_seconds(self.pid),
-            database: self.database_pid.and_then(process::cpu_seconds_of_family),
-        }
+        Cpu::of(Some(self.pid), self.database_pid)
     }
 }
 
-/// One connection's requests until the deadline, and how long each took.
+/// Sends one connection's requests until the deadline. Returns how long each took.
 async fn converse(
     address: SocketAddr,
     requests: &Requests,
     expected: u16,
     deadline: Instant,
 ) -> Result<Vec<u32>> {
-    let mut stream = TcpStream::connect(address).await?;
-    stream.set_nodelay(true)?;
-    let mut buffer = vec![0; 128 * 1024];
-    let mut latencies = Vec::new();
+    let mut connection = Connection::open(address).await?;
+    let mut latencies_us = Vec::new();
     loop {
         let sent = Instant::now();
-        if sent >= deadline {
-            return Ok(latencies);
-        }
-        let Some(request) = requests.next() else {
-            return Ok(latencies);
+        let next = (sent < deadline).then(|| requests.next());
+        let Some(request) = next.flatten() else {
+            return Ok(latencies_us);
         };
-        stream.write_all(request).await?;
-        let head = read_answer(&mut stream, &mut buffer).await?;
-        ensure!(
-            head.status == expected,
-            "answered {} instead of {expected}",
-            head.status
-        );
-        latencies.push(u32::try_from(sent.elapsed().as_micros()).unwrap_or(u32::MAX));
+        connection.ask(request).await?.expect(expected)?;
+        latencies_us.push(latency_us(sent));
     }
-}
-
-async fn read_answer(stream: &mut TcpStream, buffer: &mut [u8]) -> Result<Head> {
-    let mut filled = 0;
-    let head = loop {
-        let count = stream.read(&mut buffer[filled..]).await?;
-        ensure!(count > 0, "the connection was closed before the answer");
-        filled += count;
-        if let Some(head) = Head::parse(&buffer[..filled])? {
-            break head;
-        }
-    };
-    let mut missing = (head.length + head.content_length).saturating_sub(filled);
-    while missing > 0 {
-        let room = missing.min(buffer.len());
-        let count = stream.read(&mut buffer[..room]).await?;
-        ensure!(count > 0, "the connection was closed within the answer");
-        missing -= count;
-    }
-    Ok(head)
 }

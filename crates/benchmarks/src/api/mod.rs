@@ -1,82 +1,50 @@
 //! The suite `api`: the real program over HTTP beside the same SQL and beside a bare server, on both databases, and
 //! what it needs when idle.
 
-mod bare_actix;
 mod contest;
+mod fill;
 mod footprint;
 mod load;
-mod on_postgres;
-mod on_sqlite;
 mod operations;
+mod options;
 mod pgbench;
 mod sqlite_loop;
 mod statements;
-mod world;
 
-use std::path::PathBuf;
-use std::time::Duration;
+use anyhow::Result;
 
-use anyhow::{Result, ensure};
-use clap::Args;
+pub(crate) use options::Options;
 
-pub(crate) use bare_actix::BareActix;
-
+use crate::database::Database;
+use crate::postgres::PostgresServer;
 use crate::program::Program;
-use crate::report::{Report, Row, progress};
-use contest::Pace;
+use crate::report::{Report, progress};
+use crate::world::{World, on_both_databases};
 
-/// How the suite is run.
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Length of a measured round.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    seconds: u64,
-    /// Rounds of each contender; the median counts.
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    rounds: usize,
-    /// Connections of the load generator and of pgbench.
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    connections: usize,
-    /// The program to measure; the one beside this executable if left out, built if it is not there.
-    #[arg(long, value_name = "FILE")]
-    program: Option<PathBuf>,
-}
-
-/// Runs the suite. What cannot be measured is a row that fails; the rest is measured all the same.
+/// Runs the suite.
 pub(crate) fn measure(options: &Options) -> Result<Report> {
-    ensure!(
-        options.seconds > 0 && options.rounds > 0 && options.connections > 0,
-        "seconds, rounds and connections are at least 1"
-    );
     let program = Program::find(options.program.as_deref())?;
-    let pace = Pace {
-        rounds: options.rounds,
-        round: Duration::from_secs(options.seconds),
-    };
     let mut report = Report::default();
-    progress("starting the service over and over");
+    progress("starting the service repeatedly");
     footprint::starts(&program, &mut report)?;
-
-    progress("filling SQLite");
-    let marketplace = world::marketplace()?;
-    let measured = on_sqlite::measure(&program, marketplace, pace, options.connections, &mut report);
-    note("SQLite", measured, &mut report);
-
-    progress("filling PostgreSQL");
-    let marketplace = world::marketplace()?;
-    let measured = on_postgres::measure(&program, marketplace, pace, options.connections, &mut report);
-    note("PostgreSQL", measured, &mut report);
+    on_both_databases(&mut report, |server, report| {
+        measure_on(server, &program, options, report)
+    });
     Ok(report)
 }
 
-fn note(database: &str, measured: Result<()>, report: &mut Report) {
-    if let Err(error) = measured {
-        report.add(Row::failed(
-            format!("everything else on {database}"),
-            format!("{error:#}"),
-        ));
+fn measure_on(
+    server: Option<&PostgresServer>,
+    program: &Program,
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
+    let world = World::new(program, server)?;
+    progress(&format!("filling {}", world.database.name()));
+    let leads = fill::fill(&world)?;
+    match &world.database {
+        Database::Sqlite(_) => footprint::memory(&world.installation, &leads, report)?,
+        Database::Postgres(database) => pgbench::prepare(database)?,
     }
+    operations::measure(&world, &leads, options, report)
 }

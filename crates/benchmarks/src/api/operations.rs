@@ -1,136 +1,116 @@
-//! The measured operations: what is asked over HTTP, and the bare server that answers as many bytes.
+//! The measured operations, each by three contenders: the service over HTTP, the same SQL without the service, and a
+//! bare server that answers as many bytes.
 
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 
-use super::bare_actix::{BareActix, BareActixProcess};
-use super::contest::{Contender, Pace, SERVICE, hold};
-use super::footprint;
+use super::contest::{Contender, hold};
+use super::fill::{self, LISTED};
 use super::load::{HttpContender, Requests};
-use super::world::{self, LISTED};
-use crate::http::{self, Connection};
-use crate::program::Service;
+use super::options::Options;
+use super::pgbench::PgbenchContender;
+use super::sqlite_loop::LoopContender;
+use super::statements::{self, Script, UNKNOWN_LEAD};
+use crate::bare_actix::BareActix;
+use crate::database::Database;
+use crate::http::{get, page_path, post};
+use crate::process;
 use crate::report::{Report, Row};
+use crate::world::World;
 
-/// An id of a lead's form, which no lead has.
-pub(super) const UNKNOWN_LEAD: &str = "ld_00000000000000000000000000000000";
-
-/// Bytes of the answer to a bid, about.
+/// Bytes of the answer to a bid, approximately.
 const ACKNOWLEDGEMENT: usize = 120;
 
-/// One operation as the service is asked for it.
-#[derive(Debug)]
+/// An operation of the service.
 struct Operation {
     name: &'static str,
-    requests: Requests,
+    requests: Arc<Requests>,
     expected: u16,
-    /// What the bare server is asked instead: the same, over and over.
+    /// What the bare server is asked every time.
     sample: Vec<u8>,
+    answer_bytes: usize,
+    sql: Script,
 }
 
-/// The same SQL as each operation's, without the service.
-pub(super) struct SameSql<'a> {
-    pub(super) list: Box<dyn Contender + 'a>,
-    pub(super) look_up: Box<dyn Contender + 'a>,
-    pub(super) bid: Box<dyn Contender + 'a>,
-}
-
-/// Measures all operations on a service in the role `api` whose world is filled.
+/// Measures all operations on a filled database.
 pub(super) fn measure(
-    database: &str,
-    service: &Service,
-    database_pid: Option<u32>,
-    sql: SameSql<'_>,
-    (pace, connections): (Pace, usize),
+    world: &World<'_>,
+    leads: &[String],
+    options: &Options,
     report: &mut Report,
 ) -> Result<()> {
-    let bids = world::bids(service)?;
-    let bid = bids.first().cloned().unwrap_or_default();
-    let list = http::get(&world::page_path(LISTED, 0));
-    let look_up = http::post(
-        &format!("/v1/campaigns/{LISTED}/leads/{UNKNOWN_LEAD}/reject"),
-        "{}",
-    );
+    let database = &world.database;
+    let service = world.installation.serve("api")?;
+    let mut client = service.client()?;
+    let list = get(&page_path(LISTED, 0));
+    let path = format!("/v1/campaigns/{LISTED}/leads/{UNKNOWN_LEAD}/reject");
+    let look_up = post(&path, "application/json", "{}");
+    let bids = fill::bids(&mut client)?;
     let operations = [
-        (same("list of 100", list, 200), sql.list),
-        (same("point look-ups", look_up, 404), sql.look_up),
-        (
-            Operation {
-                name: "bid",
-                requests: Requests::each(bids),
-                expected: 200,
-                sample: bid,
-            },
-            sql.bid,
-        ),
+        Operation {
+            name: "list of 100",
+            requests: Requests::same(list.clone()),
+            expected: 200,
+            answer_bytes: client.ask(&list)?.expect(200)?.len(),
+            sample: list,
+            sql: statements::list(database, leads)?,
+        },
+        Operation {
+            name: "point look-ups",
+            requests: Requests::same(look_up.clone()),
+            expected: 404,
+            answer_bytes: client.ask(&look_up)?.expect(404)?.len(),
+            sample: look_up,
+            sql: statements::look_up(database)?,
+        },
+        Operation {
+            name: "bid",
+            sample: bids.first().cloned().unwrap_or_default(),
+            requests: Requests::each(bids),
+            expected: 200,
+            answer_bytes: ACKNOWLEDGEMENT,
+            sql: statements::bid(database)?,
+        },
     ];
-    for (operation, sql) in operations {
-        let server = bare_server(service, &operation)?;
+    for operation in operations {
+        let server = BareActix {
+            bytes: operation.answer_bytes,
+        }
+        .start()?;
         let ours = HttpContender {
-            name: SERVICE,
+            name: "bidloop",
             address: service.address,
-            requests: Arc::new(operation.requests),
+            requests: operation.requests,
             expected: operation.expected,
-            connections,
+            connections: options.connections,
             pid: service.pid(),
-            database_pid,
+            database_pid: database.server_pid(),
         };
         let bare = HttpContender {
             name: "bare actix",
             address: server.address,
-            requests: Arc::new(Requests::Same(operation.sample)),
+            requests: Requests::same(operation.sample),
             expected: 200,
-            connections,
             pid: server.pid(),
             database_pid: None,
+            ..ours
+        };
+        let sql: Box<dyn Contender> = match database {
+            Database::Sqlite(file) => Box::new(LoopContender::new(file, operation.sql)?),
+            Database::Postgres(database) => Box::new(PgbenchContender::new(
+                database,
+                options.connections,
+                operation.sql,
+            )?),
         };
         let mut contenders: [Box<dyn Contender + '_>; 3] = [Box::new(ours), sql, Box::new(bare)];
-        hold(
-            &format!("{}, {database}", operation.name),
-            &mut contenders,
-            pace,
-            report,
-        )?;
+        hold(&world.name(operation.name), &mut contenders, options, report)?;
     }
-    if let Some(peak) = footprint::peak(service) {
-        report.add(Row::new(
-            format!("most memory under load, {database}"),
-            peak,
-            "MB",
-        ));
+    if let Some(peak) = process::peak_megabytes(service.pid()) {
+        report.add(Row::new(world.name("most memory under load"), peak, "MB"));
     }
-    Ok(())
-}
-
-fn same(name: &'static str, request: Vec<u8>, expected: u16) -> Operation {
-    Operation {
-        name,
-        sample: request.clone(),
-        requests: Requests::Same(request),
-        expected,
-    }
-}
-
-/// A bare server whose answers are as long as the service's to this operation.
-fn bare_server(service: &Service, operation: &Operation) -> Result<BareActixProcess> {
-    let bytes = match &operation.requests {
-        Requests::Same(request) => {
-            let answer = Connection::open(service.address)?.ask(request)?;
-            ensure!(
-                answer.status == operation.expected,
-                "{} is answered {}",
-                operation.name,
-                answer.status
-            );
-            answer.body.len()
-        }
-        // A request that counts once is not used up for this.
-        Requests::Each { .. } => ACKNOWLEDGEMENT,
-    };
-    BareActix {
-        get_bytes: bytes,
-        post_bytes: bytes,
-    }
-    .start()
+    let bids = database.number(&statements::bids_by_sql())?;
+    ensure!(bids > 0, "the bids by SQL are not there");
+    service.stop()
 }

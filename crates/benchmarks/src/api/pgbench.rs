@@ -7,63 +7,83 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
-use super::contest::{Contender, Cpu, Run};
-use super::statements::Step;
-use crate::postgres::{PostgresDatabase, PostgresServer, run};
-use crate::process;
-
-/// A script under `pgbench`.
-#[derive(Debug)]
-pub(super) struct PgbenchContender<'d> {
-    server: &'d PostgresServer,
-    url: String,
-    connections: usize,
-    /// Holds the script, and a run's log of latencies.
-    folder: TempDir,
-    parameters: Vec<(String, String)>,
-    runs: u32,
-}
+use super::contest::{Contender, Run};
+use super::fill::BY_SQL;
+use super::statements::{Script, Step};
+use crate::postgres::{PostgresDatabase, run};
+use crate::process::Cpu;
 
 /// How a script counts its transactions: `:n` over all connections and `:run`, which tells one run from the others.
 const COUNTING: &str = "\\set n :i * :connections + :client_id\n\\set i :i + 1\n";
 
+/// Lead and campaign of the transaction's number, starting again when all leads are used.
+const BID: &str = "\\set l :n % :all\n\\set c :l / :jobs\n";
+
+/// What stands for the parameters that change from bid to bid.
+const NUMBERED: [(&str, &str); 4] = [
+    (":lead", "lpad(:l::text, 35, '0')"),
+    (":campaign", "(:by_sql || :c::text)"),
+    (":job", "(:l::bigint % :jobs::bigint)::text"),
+    (":bid", "(:run::text || lpad(:n::text, 35, '0'))"),
+];
+
+/// Prepares a filled database: vacuums it, as autovacuum would a little later, and gives the leads to bid on by SQL numbers
+/// for ids, which `pgbench` can count.
+pub(super) fn prepare(database: &PostgresDatabase<'_>) -> Result<()> {
+    database.execute(&format!(
+        "WITH numbered AS (SELECT id, row_number() OVER (ORDER BY campaign_id, job_id) - 1 AS n FROM leads \
+         WHERE campaign_id LIKE '{BY_SQL}%') \
+         UPDATE leads SET id = lpad(n::text, 35, '0') FROM numbered WHERE leads.id = numbered.id"
+    ))?;
+    database.execute("VACUUM ANALYZE").map(drop)
+}
+
+/// A script under `pgbench`.
+#[derive(Debug)]
+pub(super) struct PgbenchContender<'d> {
+    database: &'d PostgresDatabase<'d>,
+    connections: u16,
+    /// Holds the script, and a run's log of latencies.
+    folder: TempDir,
+    parameters: Vec<(&'static str, String)>,
+    runs: u32,
+}
+
 impl<'d> PgbenchContender<'d> {
-    /// `prelude` computes further variables from `:n`, as `pgbench` commands.
-    pub(super) fn new(
-        database: &'d PostgresDatabase<'_>,
-        connections: usize,
-        prelude: &str,
-        steps: &[Step],
-        parameters: &[(&str, String)],
-    ) -> Result<Self> {
+    pub(super) fn new(database: &'d PostgresDatabase<'_>, connections: u16, script: Script) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("bidloop-pgbench.").tempdir()?;
-        let mut script = format!("{COUNTING}{prelude}");
-        for step in steps {
-            // Writing to a string cannot fail.
-            let _ = match step {
-                Step::One(statement) => writeln!(script, "{statement};"),
-                Step::Together(statements) => {
-                    writeln!(
-                        script,
-                        "\\startpipeline\n{};\n\\endpipeline",
-                        statements.join(";\n")
-                    )
-                }
-            };
-        }
-        std::fs::write(folder.path().join("script"), script)?;
-        let named = parameters
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()));
+        std::fs::write(folder.path().join("script"), text(&script))?;
         Ok(Self {
-            server: database.server,
-            url: database.url.clone(),
+            database,
             connections,
             folder,
-            parameters: named.collect(),
+            parameters: script.parameters,
             runs: 0,
         })
     }
+}
+
+/// The script as `pgbench` reads it.
+fn text(script: &Script) -> String {
+    let mut text = String::new();
+    for step in &script.steps {
+        // Writing to a string cannot fail.
+        let _ = match step {
+            Step::One(statement) => writeln!(text, "{statement};"),
+            Step::Together(statements) => {
+                writeln!(
+                    text,
+                    "\\startpipeline\n{};\n\\endpipeline",
+                    statements.join(";\n")
+                )
+            }
+        };
+    }
+    if script.bids {
+        let numbered = NUMBERED.iter();
+        text = BID.to_owned() + &numbered.fold(text, |text, (name, number)| text.replace(name, number));
+    }
+    COUNTING.to_owned() + &text
 }
 
 impl Contender for PgbenchContender<'_> {
@@ -73,53 +93,35 @@ impl Contender for PgbenchContender<'_> {
 
     fn run(&mut self, time: Duration) -> Result<Run> {
         self.runs += 1;
-        let connections = self.connections.to_string();
-        let mut pgbench = self.server.client("pgbench");
+        let (connections, seconds) = (self.connections, time.as_secs().max(1));
+        let mut pgbench = self.database.server.pgbench();
         pgbench
             .current_dir(self.folder.path())
-            .args([
-                "-M",
-                "prepared",
-                "-n",
-                "-j",
-                "2",
-                "-c",
-                &connections,
-                "-f",
-                "script",
-            ])
-            .args([
-                "-T",
-                &time.as_secs().max(1).to_string(),
-                "-l",
-                "--log-prefix=latencies",
-            ])
+            .args("-M prepared -n -j 2 -f script -l --log-prefix=latencies -Di=0".split(' '))
+            .arg(format!("-c{connections}"))
+            .arg(format!("-T{seconds}"))
             .arg(format!("-Dconnections={connections}"))
-            .args(["-Di=0", &format!("-Drun={}", self.runs)]);
+            .arg(format!("-Drun={}", self.runs));
         for (name, value) in &self.parameters {
             pgbench.arg(format!("-D{name}={value}"));
         }
-        let output = run(pgbench.arg(&self.url))?;
-        let said = String::from_utf8(output.stdout)?;
-        let tps = said.lines().find_map(|line| {
-            let tps = line.strip_prefix("tps = ")?;
-            tps.split_whitespace().next()?.parse::<f64>().ok()
+        let output = run(pgbench.arg(&self.database.url))?;
+        let output = String::from_utf8(output.stdout)?;
+        let per_second: Option<f64> = output.lines().find_map(|line| {
+            let figure = line.strip_prefix("tps = ")?.split_whitespace().next()?;
+            figure.parse().ok()
         });
-        let tps = tps.context("pgbench says nothing of its throughput")?;
+        let per_second = per_second.context("pgbench does not print its throughput")?;
+        ensure!(per_second > 0.0, "pgbench did nothing: {output}");
         let latencies_us = take_latencies(self.folder.path())?;
-        ensure!(tps > 0.0, "pgbench did nothing: {said}");
-        let seconds = f64::from(u32::try_from(latencies_us.len())?) / tps;
         Ok(Run {
-            seconds,
+            seconds: latencies_us.len() as f64 / per_second,
             latencies_us,
         })
     }
 
     fn cpu(&self) -> Cpu {
-        Cpu {
-            server: None,
-            database: self.server.pid().and_then(process::cpu_seconds_of_family),
-        }
+        Cpu::of(None, self.database.server.pid())
     }
 }
 
@@ -138,4 +140,22 @@ fn take_latencies(folder: &Path) -> Result<Vec<u32>> {
         std::fs::remove_file(entry.path())?;
     }
     Ok(latencies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_from_bid_to_bid_is_counted_by_pgbench() {
+        let statement = "VALUES (:lead, :letter, :job, :bid) = :campaign".to_owned();
+        let script = Script {
+            steps: vec![Step::One(statement)],
+            parameters: Vec::new(),
+            bids: true,
+        };
+        let expected = "VALUES (lpad(:l::text, 35, '0'), :letter, (:l::bigint % :jobs::bigint)::text, \
+                        (:run::text || lpad(:n::text, 35, '0'))) = (:by_sql || :c::text);\n";
+        assert_eq!(text(&script), format!("{COUNTING}{BID}{expected}"));
+    }
 }

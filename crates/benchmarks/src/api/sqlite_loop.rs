@@ -1,61 +1,68 @@
-//! The same SQL on SQLite in a bare loop: one connection with the service's settings, statements prepared once each,
-//! no thread to hand anything to.
+//! The same SQL on SQLite in a bare loop: one connection with the service's settings on one thread, statements prepared
+//! once each.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use rusqlite::types::Value;
 use rusqlite::{Connection, Statement};
 
-use super::contest::{Contender, Cpu, Run};
-use super::statements::Step;
-use crate::process;
+use super::contest::{Contender, Run, latency_us};
+use super::fill::BY_SQL;
+use super::statements::{Script, Step};
+use crate::process::Cpu;
 
 /// The service's own settings of a connection.
 const SETTINGS: &str = "\
 PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
 PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864";
 
-/// Opens the service's database.
-pub(super) fn open(file: &Path) -> Result<Connection> {
-    let connection = Connection::open(file)?;
-    connection.execute_batch(SETTINGS)?;
-    Ok(connection)
-}
-
-/// Parameters that change from one turn of the loop to the next.
-pub(super) type Turn = Vec<(&'static str, Value)>;
+type Parameters = Vec<(&'static str, String)>;
 
 /// A loop over some statements.
 #[derive(Debug)]
 pub(super) struct LoopContender {
     connection: Connection,
     statements: Vec<String>,
-    parameters: Vec<(&'static str, Value)>,
-    /// Each for one turn, over all runs; without any, all turns are alike.
-    turns: Option<std::vec::IntoIter<Turn>>,
+    parameters: Parameters,
+    /// The parameters that change from turn to turn, over all runs; `None` if all turns are alike.
+    turns: Option<std::vec::IntoIter<Parameters>>,
 }
 
 impl LoopContender {
-    /// Over the service's database file.
-    pub(super) fn new(
-        file: &Path,
-        steps: Vec<Step>,
-        parameters: Vec<(&'static str, Value)>,
-        turns: Option<Vec<Turn>>,
-    ) -> Result<Self> {
-        let statements = steps.into_iter().flat_map(|step| match step {
+    /// A loop over the service's database file.
+    pub(super) fn new(file: &Path, script: Script) -> Result<Self> {
+        let connection = Connection::open(file)?;
+        connection.execute_batch(SETTINGS)?;
+        let turns = script.bids.then(|| turns(&connection)).transpose()?;
+        let statements = script.steps.into_iter().flat_map(|step| match step {
             Step::One(statement) => vec![statement],
             Step::Together(statements) => statements,
         });
         Ok(Self {
-            connection: open(file)?,
             statements: statements.collect(),
-            parameters,
+            connection,
+            parameters: script.parameters,
             turns: turns.map(IntoIterator::into_iter),
         })
     }
+}
+
+/// A bid on every lead that is to be bid on by SQL.
+fn turns(connection: &Connection) -> Result<Vec<Parameters>> {
+    let query = "SELECT id, campaign_id, job_id FROM leads WHERE campaign_id LIKE ?1 || '%'";
+    let mut leads = connection.prepare(query)?;
+    let mut rows = leads.query([BY_SQL])?;
+    let mut turns = Vec::new();
+    while let Some(row) = rows.next()? {
+        turns.push(vec![
+            ("lead", row.get(0)?),
+            ("campaign", row.get(1)?),
+            ("job", row.get(2)?),
+            ("bid", format!("{:036}", turns.len())),
+        ]);
+    }
+    Ok(turns)
 }
 
 impl Contender for LoopContender {
@@ -64,104 +71,55 @@ impl Contender for LoopContender {
     }
 
     fn run(&mut self, time: Duration) -> Result<Run> {
-        let mut parameters = Parameters::new(&self.parameters);
         let mut statements = Vec::new();
         for statement in &self.statements {
-            statements.push(Prepared::new(&self.connection, statement, &mut parameters)?);
+            let mut statement = self.connection.prepare(statement)?;
+            bind(&mut statement, &self.parameters)?;
+            statements.push(statement);
         }
         let mut latencies_us = Vec::new();
         let started = Instant::now();
         while started.elapsed() < time {
             if let Some(turns) = &mut self.turns {
                 let Some(turn) = turns.next() else { break };
-                for (name, value) in turn {
-                    let place = parameters.place(name);
-                    parameters.values[place] = value;
+                for statement in &mut statements {
+                    bind(statement, &turn)?;
                 }
             }
             let began = Instant::now();
             for statement in &mut statements {
-                std::hint::black_box(statement.run(&parameters.values)?);
+                std::hint::black_box(bytes_read(statement)?);
             }
-            latencies_us.push(u32::try_from(began.elapsed().as_micros()).unwrap_or(u32::MAX));
+            latencies_us.push(latency_us(began));
         }
-        let seconds = started.elapsed().as_secs_f64();
-        Ok(Run {
-            seconds,
-            latencies_us,
-        })
+        Ok(Run::since(started, latencies_us))
     }
 
     fn cpu(&self) -> Cpu {
-        // Nothing else of this process does anything meanwhile.
-        Cpu {
-            server: process::cpu_seconds(std::process::id()),
-            database: None,
+        // The rest of this process does nothing meanwhile.
+        Cpu::of(Some(std::process::id()), None)
+    }
+}
+
+/// Gives the statement those of the parameters that it names, until they are bound again.
+fn bind(statement: &mut Statement<'_>, parameters: &[(&str, String)]) -> Result<()> {
+    for (name, value) in parameters {
+        if let Some(index) = statement.parameter_index(&format!(":{name}"))? {
+            statement.raw_bind_parameter(index, value)?;
         }
     }
+    Ok(())
 }
 
-/// Values by place, so that the loop looks up no names.
-struct Parameters {
-    names: Vec<String>,
-    values: Vec<Value>,
-}
-
-impl Parameters {
-    fn new(given: &[(&'static str, Value)]) -> Self {
-        let (names, values) = given
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
-            .unzip();
-        Self { names, values }
-    }
-
-    fn place(&mut self, name: &str) -> usize {
-        let known = self.names.iter().position(|known| known == name);
-        known.unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.values.push(Value::Null);
-            self.names.len() - 1
-        })
-    }
-}
-
-struct Prepared<'c> {
-    statement: Statement<'c>,
-    /// The place of each of its parameters' values.
-    places: Vec<usize>,
-    columns: usize,
-}
-
-impl<'c> Prepared<'c> {
-    fn new(connection: &'c Connection, sql: &str, parameters: &mut Parameters) -> Result<Self> {
-        let statement = connection.prepare(sql)?;
-        let places = (1..=statement.parameter_count())
-            .map(|index| {
-                let name = statement.parameter_name(index).unwrap_or_default();
-                parameters.place(name.trim_start_matches(':'))
-            })
-            .collect();
-        let columns = statement.column_count();
-        Ok(Self {
-            statement,
-            places,
-            columns,
-        })
-    }
-
-    /// Runs it and looks at every column of every row; returns how many bytes of text those were.
-    fn run(&mut self, values: &[Value]) -> Result<usize> {
-        for (index, place) in self.places.iter().enumerate() {
-            self.statement.raw_bind_parameter(index + 1, &values[*place])?;
+/// Runs the statement and reads every column of every row. Returns the bytes of text read.
+fn bytes_read(statement: &mut Statement<'_>) -> Result<usize> {
+    let columns = statement.column_count();
+    let mut rows = statement.raw_query();
+    let mut bytes = 0;
+    while let Some(row) = rows.next()? {
+        for column in 0..columns {
+            bytes += row.get_ref(column)?.as_str().map_or(8, str::len);
         }
-        let mut rows = self.statement.raw_query();
-        let mut bytes = 0;
-        while let Some(row) = rows.next()? {
-            for column in 0..self.columns {
-                bytes += row.get_ref(column)?.as_str().map_or(8, str::len);
-            }
-        }
-        Ok(bytes)
     }
+    Ok(bytes)
 }

@@ -1,19 +1,29 @@
 //! The SQL that the service sends for each measured operation, with `:name` for its parameters, which both `pgbench`
-//! and SQLite understand. Taken from the statements that PostgreSQL logs; to be renewed with the service's queries.
+//! and SQLite understand. Copied from the statements that PostgreSQL logs; update it with the service's queries.
 
-use super::world::{LETTER, ORGANIZATION, PERIOD_START};
+use anyhow::Result;
 
-/// A database's language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
-    Sqlite,
-    Postgres,
+use super::fill::{BY_SQL, JOBS, LETTER, LISTED, POOLS};
+use crate::database::Database;
+use crate::http::PAGE;
+use crate::world::{ORGANIZATION, PERIOD_START};
+
+/// An id of a lead's form that no lead has.
+pub(super) const UNKNOWN_LEAD: &str = "ld_00000000000000000000000000000000";
+
+/// What a contender without the service runs for each request.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) steps: Vec<Step>,
+    pub(super) parameters: Vec<(&'static str, String)>,
+    /// Whether each run bids on another lead: its `:lead`, `:campaign`, `:job` and `:bid` then change from run to run.
+    pub(super) bids: bool,
 }
 
 /// What is sent to the database at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// One statement, whose answer is waited for.
+    /// One statement, whose answer is awaited.
     One(String),
     /// Statements that are sent at once.
     Together(Vec<String>),
@@ -59,7 +69,7 @@ SELECT EXISTS (SELECT * FROM campaigns WHERE campaigns.organization_id = :organi
 const LOCK_LEAD: &str = "\
 SELECT {lead} FROM leads WHERE leads.organization_id = :organization AND leads.id = :lead LIMIT 1{for_update}";
 
-const GROUNDS: &str = "\
+const BIDDING_CONTEXT: &str = "\
 SELECT organizations.subscription_status, organizations.collection_paused, organizations.period_start, \
 organizations.period_end, organizations.proposal_limit, bidder_accounts.id, bidder_accounts.connected, \
 bidder_accounts.profile_hourly_rate, campaigns.attachments, lead_attachments.attachment \
@@ -94,72 +104,102 @@ outcome, http_status, dry_run, message, details) \
 VALUES (:organization, :bid, :now, :campaign, :lead, 'bid', 'api_key', 'key', 'Load', 'accepted', 200, FALSE, \
 'Bid queued for submission.', :details) ON CONFLICT DO NOTHING";
 
-/// A page of a campaign's list. On SQLite the leads' ids stand in the text, as they would in a list of parameters.
-pub(super) fn list(dialect: Dialect, leads: &[String]) -> Vec<Step> {
-    let (begin, dense, ids) = match dialect {
-        Dialect::Sqlite => ("BEGIN", "", format!("IN ('{}')", leads.join("', '"))),
-        Dialect::Postgres => (
+const CONFIG: &str = r#"{"bidWithWarning":"skip","biddingHourlyRateStrategy":"smart_bidding","biddingHourlyRatePercentage":null,"biddingFixedHourlyRate":null,"biddingMinHourlyRate":null,"boostingEnabled":false,"boostDownToNthPlace":4,"connectsAbovePrevious":1,"minBoost":null,"maximumBoost":null,"insufficientBoostConnectsAction":"bid_without_boost","alreadyHiredAction":"skip","sources":{}}"#;
+
+/// A page of a campaign's list.
+pub(super) fn list(database: &Database<'_>, leads: &[String]) -> Result<Script> {
+    let (begin, dense, ids) = match database {
+        // As in a list of parameters.
+        Database::Sqlite(_) => ("BEGIN", "", format!("IN ('{}')", leads.join("', '"))),
+        Database::Postgres(_) => (
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             " AND matches.seq = ANY(:numbers)",
             "= ANY(:leads)".to_owned(),
         ),
     };
+    let of_listed = |column: &str| format!("SELECT {column} FROM campaigns WHERE id = '{LISTED}'");
+    let newest = database.number(&of_listed("match_total"))?;
+    let oldest = newest - i64::try_from(PAGE)? + 1;
+    let numbers: Vec<String> = (oldest..=newest).map(|number| number.to_string()).collect();
+    let mut parameters = parameters(database)?;
+    parameters.extend([
+        ("generation", database.value(&of_listed("generation"))?),
+        ("oldest", oldest.to_string()),
+        ("newest", newest.to_string()),
+        ("numbers", format!("{{{}}}", numbers.join(","))),
+        ("leads", format!("{{{}}}", leads.join(","))),
+    ]);
     let leads = format!("SELECT {LEAD} FROM leads WHERE leads.id {ids}");
     let matches = MATCHES.replace("{dense}", dense);
-    [KEY, begin, CAMPAIGN, &matches, &leads, "COMMIT"].map(one).into()
+    Ok(Script {
+        steps: [KEY, begin, CAMPAIGN, &matches, &leads, "COMMIT"].map(one).into(),
+        parameters,
+        bids: false,
+    })
 }
 
-/// Looking up a key, a lead and, as there is no such lead, its campaign.
-pub(super) fn look_up() -> Vec<Step> {
-    [KEY, CONTEXT, CAMPAIGN_EXISTS].map(one).into()
+/// The look-ups of a key, a lead and, as there is no such lead, its campaign.
+pub(super) fn look_up(database: &Database<'_>) -> Result<Script> {
+    Ok(Script {
+        steps: [KEY, CONTEXT, CAMPAIGN_EXISTS].map(one).into(),
+        parameters: parameters(database)?,
+        bids: false,
+    })
 }
 
-/// Accepting a bid.
-pub(super) fn bid(dialect: Dialect) -> Vec<Step> {
-    let (begin, for_update) = match dialect {
-        Dialect::Sqlite => ("BEGIN IMMEDIATE", ""),
-        Dialect::Postgres => ("BEGIN", " FOR UPDATE"),
+/// The acceptance of a bid.
+pub(super) fn bid(database: &Database<'_>) -> Result<Script> {
+    let (begin, for_update) = match database {
+        Database::Sqlite(_) => ("BEGIN IMMEDIATE", ""),
+        Database::Postgres(_) => ("BEGIN", " FOR UPDATE"),
     };
     let locking = |statement: &str| one(&statement.replace("{for_update}", for_update));
-    let together = [TAKE_UNIT, INSERT_BID, QUEUE_LEAD, INSERT_ACTIVITY];
-    vec![
-        one(KEY),
-        one(CONTEXT),
-        one(begin),
-        locking(LOCK_LEAD),
-        one(GROUNDS),
-        locking(LOCK_QUOTA),
-        Step::Together(together.map(str::to_owned).into()),
-        one("COMMIT"),
-    ]
+    let writes = [TAKE_UNIT, INSERT_BID, QUEUE_LEAD, INSERT_ACTIVITY];
+    Ok(Script {
+        steps: vec![
+            one(KEY),
+            one(CONTEXT),
+            one(begin),
+            locking(LOCK_LEAD),
+            one(BIDDING_CONTEXT),
+            locking(LOCK_QUOTA),
+            Step::Together(writes.map(str::to_owned).into()),
+            one("COMMIT"),
+        ],
+        parameters: parameters(database)?,
+        bids: true,
+    })
+}
+
+/// Counts the bids that were accepted by SQL alone.
+pub(super) fn bids_by_sql() -> String {
+    format!(
+        "SELECT count(*) FROM leads JOIN bids ON bids.id = leads.bid_id \
+         WHERE leads.status = 'queued' AND leads.campaign_id LIKE '{BY_SQL}%'"
+    )
 }
 
 fn one(statement: &str) -> Step {
     Step::One(statement.replace("{lead}", LEAD))
 }
 
-/// A parameter's value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Parameter {
-    Text(String),
-    Number(i64),
-}
-
-const CONFIG: &str = r#"{"bidWithWarning":"skip","biddingHourlyRateStrategy":"smart_bidding","biddingHourlyRatePercentage":null,"biddingFixedHourlyRate":null,"biddingMinHourlyRate":null,"boostingEnabled":false,"boostDownToNthPlace":4,"connectsAbovePrevious":1,"minBoost":null,"maximumBoost":null,"insufficientBoostConnectsAction":"bid_without_boost","alreadyHiredAction":"skip","sources":{}}"#;
-
-/// The values that are alike in all operations.
-pub(super) fn parameters(key_hash: &str) -> Vec<(&'static str, Parameter)> {
-    let now = 1_795_174_490_015;
-    let text = |text: &str| Parameter::Text(text.to_owned());
+/// The parameters of all operations. SQLite converts the numbers where its columns want them.
+fn parameters(database: &Database<'_>) -> Result<Vec<(&'static str, String)>> {
+    let now = 1_795_174_490_015_i64;
     let details = format!(r#"{{"bidId":"01a1f8bc-df9f-77d7-9675-a05f6911b658","biddingConfig":{CONFIG}}}"#);
-    vec![
-        ("key_hash", text(key_hash)),
-        ("organization", text(ORGANIZATION)),
-        ("letter", text(LETTER)),
-        ("config", text(CONFIG)),
-        ("details", text(&details)),
-        ("now", Parameter::Number(now)),
-        ("deadline", Parameter::Number(now + 900_000)),
-        ("period", Parameter::Number(PERIOD_START * 1000)),
-    ]
+    Ok(vec![
+        ("key_hash", database.value("SELECT key_hash FROM api_keys")?),
+        ("organization", ORGANIZATION.to_owned()),
+        ("campaign", LISTED.to_owned()),
+        ("lead", UNKNOWN_LEAD.to_owned()),
+        ("letter", LETTER.to_owned()),
+        ("config", CONFIG.to_owned()),
+        ("details", details),
+        ("now", now.to_string()),
+        ("deadline", (now + 900_000).to_string()),
+        ("period", (PERIOD_START * 1000).to_string()),
+        ("by_sql", BY_SQL.to_owned()),
+        ("jobs", JOBS.to_string()),
+        ("all", (JOBS * POOLS).to_string()),
+    ])
 }

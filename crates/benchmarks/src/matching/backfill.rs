@@ -1,62 +1,54 @@
-//! Backfills over a million stored jobs while others arrive: from changing a filter to the list that follows it.
+//! Backfills over a million stored jobs while others arrive: from changing a filter to the complete list.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use bidloop_domain::matching::PreparedJob;
 
 use super::fill::{Change, parse};
-use super::median;
 use super::metrics::Metrics;
 use super::posts::{Posts, stream};
-use super::world::{World, filter_change};
-use crate::http::{self, Connection};
 use crate::program::Service;
-use crate::report::{Report, Row, progress};
+use crate::report::{Report, Row, median, progress};
+use crate::waiting::{alongside, wait_until};
+use crate::world::{World, filter_change};
 
-/// Jobs that arrive a second meanwhile.
+/// Jobs a second that arrive meanwhile.
 const ARRIVING: u32 = 75;
 const GLANCE: Duration = Duration::from_millis(20);
-const PATIENCE: Duration = Duration::from_secs(120);
 
-/// One backfill, in seconds.
+/// One backfill. Times are in seconds.
 #[derive(Debug)]
-struct Switched {
+struct Backfill {
     /// From starting `bidloop apply` to the list that holds every match.
     after: f64,
-    /// From the command's return; 0 if the list was there by then.
+    /// The same from the command's return; 0 if the list was complete by then.
     after_return: f64,
+    /// Jobs a second.
     stored_meanwhile: f64,
+    /// The longest time in which no job was stored.
     longest_standstill: f64,
 }
 
-/// Measures all changes one after the other, and that every list ends up right.
+/// Measures all changes one after the other, and checks that every list ends up right.
 pub(super) fn measure(world: &World<'_>, changes: &[Change], report: &mut Report) -> Result<()> {
     let service = world.installation.serve("api,watch")?;
-    let stop = AtomicBool::new(false);
-    let arrived: Vec<AtomicU64> = changes.iter().map(|_| AtomicU64::new(0)).collect();
-    let switched = std::thread::scope(|scope| {
-        let stream = scope.spawn(|| arrive(world, changes, &arrived, &stop));
-        let switched = changes.iter().map(|change| switch(world, &service, change));
-        let switched = switched.collect::<Result<Vec<Switched>>>();
-        stop.store(true, Ordering::Relaxed);
-        let published = stream
-            .join()
-            .map_err(|_| anyhow::anyhow!("the stream panicked"))??;
-        let switched = switched?;
-        let mut metrics = Metrics::of(&service)?;
-        let since = Instant::now();
-        while metrics.stored_jobs()? < published {
-            ensure!(since.elapsed() < PATIENCE, "the feed is not read");
-            std::thread::sleep(GLANCE);
-        }
-        anyhow::Ok(switched)
+    let (backfills, (published, arrived)) = alongside(
+        |stop| arrive(world, changes, stop),
+        || {
+            let backfills = changes.iter().map(|change| backfill(world, &service, change));
+            backfills.collect::<Result<Vec<Backfill>>>()
+        },
+    )?;
+    let mut metrics = Metrics::of(&service)?;
+    wait_until("the feed is read", GLANCE, || {
+        Ok(metrics.stored_jobs()? >= published as f64)
     })?;
-    for (change, arrived) in changes.iter().zip(&arrived) {
-        let mut connection = Connection::open(service.address)?;
-        let total = total(&mut connection, &change.campaign)?;
-        let expected = change.matches + arrived.load(Ordering::Relaxed);
+    let mut client = service.client()?;
+    for (change, arrived) in changes.iter().zip(arrived) {
+        let total = client.total(&change.campaign)?;
+        let expected = change.matches + arrived;
         ensure!(
             total == expected,
             "{} lists {total} jobs, {expected} match",
@@ -64,129 +56,81 @@ pub(super) fn measure(world: &World<'_>, changes: &[Change], report: &mut Report
         );
     }
     for kind in ["narrow", "wide"] {
-        report.add(row(world, kind, changes, &switched));
+        report.add(row(world, kind, changes, &backfills));
     }
     service.stop()
 }
 
-fn row(world: &World<'_>, kind: &str, changes: &[Change], switched: &[Switched]) -> Row {
+fn row(world: &World<'_>, kind: &str, changes: &[Change], backfills: &[Backfill]) -> Row {
     let of_kind = || {
-        let all = changes.iter().zip(switched);
+        let all = changes.iter().zip(backfills);
         all.filter(|(change, _)| change.campaign.starts_with(kind))
     };
     let middle =
-        |figure: &dyn Fn(&Switched) -> f64| median(of_kind().map(|(_, switched)| figure(switched)).collect());
-    #[expect(clippy::cast_precision_loss, reason = "a count of jobs")]
+        |figure: fn(&Backfill) -> f64| median(of_kind().map(|(_, backfill)| figure(backfill)).collect());
     let matches = median(of_kind().map(|(change, _)| change.matches as f64).collect());
-    let longest = of_kind().map(|(_, switched)| switched.longest_standstill);
-    Row::new(
-        world.name(&format!("backfill of a new {kind} filter over 1,000,000 jobs")),
-        middle(&|switched| switched.after),
-        "s",
-    )
-    .at_most(10.0)
-    .with("matches", Some(matches))
-    .with(
-        "after apply's return s",
-        Some(middle(&|switched| switched.after_return)),
-    )
-    .with(
-        "jobs a second stored meanwhile",
-        Some(middle(&|switched| switched.stored_meanwhile)),
-    )
-    .with("longest without s", longest.reduce(f64::max))
+    let longest = of_kind().map(|(_, backfill)| backfill.longest_standstill);
+    let name = world.name(&format!("backfill of a new {kind} filter over 1,000,000 jobs"));
+    Row::new(name, middle(|backfill| backfill.after), "s")
+        .at_most(10.0)
+        .with("matches", matches)
+        .with("after apply's return s", middle(|backfill| backfill.after_return))
+        .with(
+            "jobs a second stored meanwhile",
+            middle(|backfill| backfill.stored_meanwhile),
+        )
+        .with("longest without s", longest.reduce(f64::max))
 }
 
-/// Puts up jobs until told to stop, counting those that match each change's filter.
-fn arrive(world: &World<'_>, changes: &[Change], arrived: &[AtomicU64], stop: &AtomicBool) -> Result<u64> {
+/// Publishes jobs until told to stop. Returns how many, and how many of them match each change's filter.
+fn arrive(world: &World<'_>, changes: &[Change], stop: &AtomicBool) -> Result<(usize, Vec<u64>)> {
     let mut drawn = Posts::new(80);
-    stream(&world.marketplace, ARRIVING, stop, |count| {
-        let posts = drawn.some(count)?;
+    let mut arrived = vec![0; changes.len()];
+    let published = stream(&world.marketplace, ARRIVING, stop, |count| {
+        let posts = drawn.some(count);
         for post in &posts {
             let prepared = PreparedJob::new(&parse(&post.to_string())?.facts());
-            for (count, change) in arrived.iter().zip(changes) {
-                let matches = change.compiled.matches(&prepared);
-                count.fetch_add(u64::from(matches), Ordering::Relaxed);
+            for (count, change) in arrived.iter_mut().zip(changes) {
+                *count += u64::from(change.compiled.matches(&prepared));
             }
         }
         Ok(posts)
-    })
+    })?;
+    Ok((published, arrived))
 }
 
 /// Gives a campaign its filter and waits for its list.
-fn switch(world: &World<'_>, service: &Service, change: &Change) -> Result<Switched> {
-    let mut connection = Connection::open(service.address)?;
+fn backfill(world: &World<'_>, service: &Service, change: &Change) -> Result<Backfill> {
+    let mut client = service.client()?;
     let mut metrics = Metrics::of(service)?;
-    let at_start = metrics.stored_jobs()?;
+    let stored_before = metrics.stored_jobs()?;
     let started = Instant::now();
-    let (listed_at, returned_at, arrivals) = std::thread::scope(|scope| {
-        let apply = scope.spawn(|| {
+    let ((listed_at, stored, longest), returned_at) = alongside(
+        |_| {
             let document = filter_change(&change.campaign, &change.filter);
             world.installation.apply(&document).map(|()| started.elapsed())
-        });
-        let mut arrivals = Arrivals::new(at_start);
-        let mut listed_at = None;
-        while listed_at.is_none() {
-            ensure!(
-                started.elapsed() < PATIENCE,
-                "{} does not switch",
-                change.campaign
-            );
-            std::thread::sleep(GLANCE);
-            arrivals.see(metrics.stored_jobs()?);
-            let is_there = total(&mut connection, &change.campaign)? >= change.matches;
-            listed_at = is_there.then(|| started.elapsed());
-        }
-        let returned_at = apply.join().map_err(|_| anyhow::anyhow!("apply panicked"))??;
-        Ok((listed_at.unwrap_or_default(), returned_at, arrivals))
-    })?;
-    let switched = Switched {
+        },
+        || {
+            let mut stored = stored_before;
+            let mut changed = Instant::now();
+            let mut longest = Duration::ZERO;
+            wait_until("the new list is complete", GLANCE, || {
+                let stored_now = metrics.stored_jobs()?;
+                longest = longest.max(changed.elapsed());
+                if stored_now > stored {
+                    (stored, changed) = (stored_now, Instant::now());
+                }
+                Ok(client.total(&change.campaign)? >= change.matches)
+            })?;
+            Ok((started.elapsed(), stored, longest))
+        },
+    )?;
+    let backfill = Backfill {
         after: listed_at.as_secs_f64(),
         after_return: listed_at.saturating_sub(returned_at).as_secs_f64(),
-        stored_meanwhile: arrivals.a_second(at_start, listed_at),
-        longest_standstill: arrivals.longest.as_secs_f64(),
+        stored_meanwhile: (stored - stored_before) / listed_at.as_secs_f64(),
+        longest_standstill: longest.as_secs_f64(),
     };
-    progress(&format!(
-        "{}: {switched:?}, apply returned after {returned_at:?}",
-        change.campaign
-    ));
-    Ok(switched)
-}
-
-/// How many jobs were stored, and the longest time without.
-#[derive(Debug)]
-struct Arrivals {
-    count: u64,
-    changed: Instant,
-    longest: Duration,
-}
-
-impl Arrivals {
-    fn new(count: u64) -> Self {
-        Self {
-            count,
-            changed: Instant::now(),
-            longest: Duration::ZERO,
-        }
-    }
-
-    fn see(&mut self, count: u64) {
-        self.longest = self.longest.max(self.changed.elapsed());
-        if count != self.count {
-            self.count = count;
-            self.changed = Instant::now();
-        }
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "a count of jobs")]
-    fn a_second(&self, before: u64, time: Duration) -> f64 {
-        (self.count - before) as f64 / time.as_secs_f64()
-    }
-}
-
-/// What the List operation says of a campaign's matches.
-fn total(connection: &mut Connection, campaign: &str) -> Result<u64> {
-    let path = format!("/v1/campaigns/{campaign}/leads?limit=1");
-    let page = connection.ask(&http::get(&path))?.json()?;
-    page["total"].as_u64().context("a page without its total")
+    progress(&format!("{}: {backfill:?}", change.campaign));
+    Ok(backfill)
 }

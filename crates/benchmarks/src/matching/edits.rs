@@ -1,151 +1,116 @@
 //! Edits of a saved filter by another process while the feed is read: whether they hold for the next job, and what
 //! they cost.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
+use anyhow::{Context as _, Result};
 
-use super::ingest::{Drained, Ingesting};
-use super::median;
+use super::ingest::Ingesting;
 use super::posts::{Posts, now_ms, served, stream};
 use super::saved_filters::{EDITED, edit, word};
 use super::workload::Jobs;
-use super::world::World;
-use crate::report::{Report, Row, progress};
+use crate::report::{Report, Row, median, progress};
+use crate::waiting::{alongside, wait_until};
+use crate::world::World;
 
-/// Edits that are looked at closely.
-const LOOKED_AT: usize = 20;
-/// Jobs that arrive a second meanwhile.
+/// Edits whose effect on the next job is checked.
+const CHECKED: usize = 20;
+/// Jobs a second that arrive meanwhile.
 const ARRIVING: u32 = 50;
-/// Jobs of a round, and rounds of either kind.
+/// Jobs of a round, and rounds with edits and without.
 const BACKLOG: usize = 3_000;
 const ROUNDS: usize = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(20);
-const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The share of jobs, posted once an edit is reported as done, that the next stored page treats by it.
-#[expect(clippy::cast_precision_loss, reason = "a count of edits")]
+/// Measures the share of edits that hold for the next job, which is posted when the edit has been reported as done.
 pub(super) fn next_job(ingesting: &Ingesting<'_>, report: &mut Report) -> Result<()> {
     progress("editing a filter while jobs arrive");
     let world = &ingesting.world;
-    let stop = AtomicBool::new(false);
-    let (right, applied) = std::thread::scope(|scope| {
-        let mut others = Posts::new(91);
-        let stop = &stop;
-        let stream =
-            scope.spawn(move || stream(&world.marketplace, ARRIVING, stop, |count| others.some(count)));
-        let mut right = 0;
-        let mut applied = Vec::new();
-        let mut jobs = Jobs::new(92);
-        let outcome = (1..=LOOKED_AT).try_for_each(|number| {
-            let started = Instant::now();
-            world.installation.apply(&edit(number))?;
-            applied.push(started.elapsed().as_secs_f64());
-            right += usize::from(holds(world, number, &mut jobs)?);
-            anyhow::Ok(())
-        });
-        stop.store(true, Ordering::Relaxed);
-        stream
-            .join()
-            .map_err(|_| anyhow::anyhow!("the stream panicked"))??;
-        outcome.map(|()| (right, applied))
-    })?;
+    let mut others = Posts::new(91);
+    let mut jobs = Jobs::new(92);
+    let mut held = 0;
+    let mut seconds = Vec::new();
+    alongside(
+        |stop| stream(&world.marketplace, ARRIVING, stop, |count| Ok(others.some(count))),
+        || {
+            for number in 1..=CHECKED {
+                let started = Instant::now();
+                world.installation.apply(&edit(number))?;
+                seconds.push(started.elapsed().as_secs_f64());
+                held += usize::from(holds(world, number, &mut jobs)?);
+            }
+            Ok(())
+        },
+    )?;
+    let name = world.name("edits of another process that hold for the next job");
     report.add(
-        Row::new(
-            world.name("edits of another process that hold for the next job"),
-            right as f64 * 100.0 / LOOKED_AT as f64,
-            "%",
-        )
-        .at_least(100.0)
-        .with("bidloop apply s", Some(median(applied))),
+        Row::new(name, held as f64 * 100.0 / CHECKED as f64, "%")
+            .at_least(100.0)
+            .with("bidloop apply s", median(seconds)),
     );
     Ok(())
 }
 
-/// Posts a job that the filter asked for until now and one that it asks for since, and whether the second alone became
-/// a lead: leads are made as jobs are stored, whatever a backfill does later.
+/// Posts a job with the word before the edit and one with the word after it. Returns whether the second alone became a
+/// lead. Leads are created as jobs are stored, whatever a backfill does later.
 fn holds(world: &World<'_>, number: usize, jobs: &mut Jobs) -> Result<bool> {
-    let wanted = [number - 1, number];
-    let ids = wanted.map(|wanted| format!("edit{number}asks{wanted}"));
-    let posts = wanted.iter().zip(&ids).map(|(wanted, id)| {
+    let [before, after] =
+        [number - 1, number].map(|wanted| (word(wanted), format!("edit{number}asks{wanted}")));
+    let mut posts = Vec::new();
+    for (word, id) in [&before, &after] {
         let mut job = jobs.next().context("no more jobs")?;
-        job.description = format!("{} {}", job.description, word(*wanted));
-        Ok(served(&job, id, now_ms()))
-    });
-    world.marketplace.publish(posts.collect::<Result<Vec<_>>>()?)?;
-    let started = Instant::now();
-    let stored = format!(
-        "SELECT count(*) FROM jobs WHERE id IN ('{}', '{}')",
-        ids[0], ids[1]
-    );
-    while world.database.number(&stored)? < 2 {
-        ensure!(
-            started.elapsed() < PATIENCE,
-            "the jobs after an edit are not stored"
-        );
-        std::thread::sleep(GLANCE);
+        job.description = format!("{} {word}", job.description);
+        posts.push(served(&job, id, now_ms()));
     }
-    let [organization, campaign, _] = EDITED;
-    let lead = |id: &str| {
-        world.database.number(&format!(
-            "SELECT count(*) FROM leads WHERE organization_id = '{organization}' \
-             AND campaign_id = '{campaign}' AND job_id = '{id}'"
-        ))
+    world.marketplace.publish(posts)?;
+    let count = |table: &str, id: &str| {
+        let query = format!("SELECT count(*) FROM {table} = '{id}'");
+        world.database.number(&query)
     };
-    Ok(lead(&ids[0])? == 0 && lead(&ids[1])? == 1)
+    wait_until("the jobs after an edit are stored", GLANCE, || {
+        Ok(count("jobs WHERE id", &before.1)? + count("jobs WHERE id", &after.1)? == 2)
+    })?;
+    let [organization, campaign, _] = EDITED;
+    let leads =
+        format!("leads WHERE organization_id = '{organization}' AND campaign_id = '{campaign}' AND job_id");
+    Ok(count(&leads, &before.1)? == 0 && count(&leads, &after.1)? == 1)
 }
 
-/// What an edit a second takes from the rate at which a backlog is read, in rounds with and without in turn.
+/// Measures by how much an edit a second slows reading a backlog, in rounds with and without in turn.
 pub(super) fn slowdown(ingesting: &mut Ingesting<'_>, report: &mut Report) -> Result<()> {
-    let mut rates = [Vec::new(), Vec::new()];
-    let mut edits = 0;
+    let mut without = Vec::new();
+    let mut with = Vec::new();
+    let mut edits = CHECKED;
     for round in 0..ROUNDS {
-        for (kind, rates) in rates.iter_mut().enumerate() {
-            progress(&format!("round {round}, {} edits", ["without", "with"][kind]));
-            let posts = ingesting.posts.some(BACKLOG)?;
-            let drained = if kind == 0 {
-                ingesting.drain(posts)?
-            } else {
-                with_edits(ingesting, posts, &mut edits)?
-            };
-            rates.push(drained.rate);
-        }
+        progress(&format!("round {round}, without and with edits"));
+        let posts = ingesting.posts.some(BACKLOG);
+        without.push(ingesting.drain(posts)?.rate);
+        let posts = ingesting.posts.some(BACKLOG);
+        let (drained, ()) = alongside(
+            |stop| {
+                let mut due = Instant::now();
+                while !stop.load(Ordering::Relaxed) {
+                    edits += 1;
+                    ingesting.world.installation.apply(&edit(edits))?;
+                    due += PAUSE;
+                    std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                }
+                Ok(())
+            },
+            || ingesting.drain(posts),
+        )?;
+        with.push(drained.rate);
     }
-    let [without, with] = rates.map(median);
+    let [without, with] = [without, with].map(median);
     let name = ingesting.world.name("ingesting slowed by an edit a second");
-    #[expect(clippy::cast_precision_loss, reason = "a count of edits")]
     report.add(
         Row::new(name, (1.0 - with / without) * 100.0, "%")
             .at_most(10.0)
-            .with("without, jobs a second", Some(without))
-            .with("with, jobs a second", Some(with))
-            .with("edits", Some(edits as f64)),
+            .with("without, jobs a second", without)
+            .with("with, jobs a second", with)
+            .with("edits", (edits - CHECKED) as f64),
     );
     Ok(())
-}
-
-fn with_edits(ingesting: &Ingesting<'_>, posts: Vec<Value>, edits: &mut usize) -> Result<Drained> {
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let editor = scope.spawn(|| {
-            let mut due = Instant::now();
-            while !stop.load(Ordering::Relaxed) {
-                *edits += 1;
-                let document = edit(LOOKED_AT + *edits);
-                ingesting.world.installation.apply(&document)?;
-                due += PAUSE;
-                std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            }
-            anyhow::Ok(())
-        });
-        let drained = ingesting.drain(posts);
-        stop.store(true, Ordering::Relaxed);
-        editor
-            .join()
-            .map_err(|_| anyhow::anyhow!("the editor panicked"))??;
-        drained
-    })
 }

@@ -1,8 +1,6 @@
 //! A million stored jobs: drawn in threads, stored by bulk SQL as the program would have stored them.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
@@ -10,47 +8,50 @@ use bidloop_domain::matching::{FilterIndex, JobSignature, MatchScratch, Prepared
 use bidloop_domain::model::JobPost;
 use serde_json::{Value, json};
 
-use super::database::StoredPost;
 use super::posts::{now_ms, served};
 use super::workload::{Filters, Jobs, Kind};
-use super::world::{EVERYTHING, ORGANIZATION, World, organization};
+use crate::database::Database;
 use crate::report::progress;
+use crate::world::{ORGANIZATION, World, organization};
+
+/// The campaign that lists every job.
+pub(super) const EVERYTHING: &str = "everything";
 
 /// Stored jobs: a million, and the last pages behind them.
-pub(super) const STORED: usize = 1_001_000;
-/// Jobs that a thread draws before it hands them over.
-const AT_ONCE: usize = 7_000;
+const STORED: usize = 1_001_000;
+/// Jobs that are drawn and stored together.
+const BATCH: usize = 7_000;
 const THREADS: usize = 2;
-/// Seeds of the jobs that filters are chosen by, and of the first that are stored.
+/// Seeds of the jobs that filters are chosen by, and of the first batch.
 const TRIAL_SEED: u64 = 70;
 const SEED: u64 = 1_000;
-/// How long before now each job was posted than the one after it.
+/// The time from a job's posting to the next.
 const APART_MS: i64 = 500;
 
 /// Filters of each kind that backfills are measured with.
-pub(super) const CHANGES: usize = 3;
+const CHANGES: usize = 3;
 const CANDIDATES: usize = 3_000;
 const TRIALS: usize = 50_000;
 
-/// A filter that a campaign is given while the jobs are stored.
+/// A filter that a campaign is given after the jobs have been stored.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) campaign: String,
     pub(super) filter: Value,
     pub(super) compiled: SavedFilter,
-    /// Stored jobs that match, each looked at by itself.
+    /// Stored jobs that match, each evaluated by itself.
     pub(super) matches: u64,
 }
 
 /// Jobs in a row.
 struct Batch {
-    number: usize,
-    posts: Vec<StoredPost>,
+    /// The SQL that stores them.
+    statements: String,
     /// How many match each change's filter.
     matches: Vec<u64>,
 }
 
-/// Provisions the organization and stores the jobs; the filters that backfills are to be measured with.
+/// Provisions the organization and stores the jobs. Returns the filters to measure backfills with.
 pub(super) fn fill(world: &World<'_>) -> Result<Vec<Change>> {
     let mut changes = changes()?;
     let waiting = changes.iter().map(|change| (change.campaign.clone(), None));
@@ -58,45 +59,35 @@ pub(super) fn fill(world: &World<'_>) -> Result<Vec<Change>> {
     world.installation.apply(&organization(campaigns))?;
 
     let started = Instant::now();
-    let mut loader = world.database.loader()?;
-    let first = now_ms() - i64::try_from(STORED)? * APART_MS;
-    let (sender, receiver) = sync_channel(THREADS);
-    let next = AtomicUsize::new(0);
+    let first_posted_at = now_ms() - i64::try_from(STORED)? * APART_MS;
     let mut totals = vec![0; changes.len()];
     std::thread::scope(|scope| -> Result<()> {
-        for _ in 0..THREADS {
-            let (sender, next, changes) = (sender.clone(), &next, &changes);
-            scope.spawn(move || draw(next, first, changes, &sender));
-        }
-        drop(sender);
-        // Moved in, so that the threads end when this does.
-        let receiver = receiver;
-        let mut early = BTreeMap::new();
-        let mut stored = 0;
-        while let Ok(batch) = receiver.recv() {
-            let batch = batch?;
-            early.insert(batch.number, batch);
-            while let Some(batch) = early.remove(&stored) {
-                loader.add(&batch.posts)?;
-                for (total, matches) in totals.iter_mut().zip(&batch.matches) {
-                    *total += matches;
-                }
-                stored += 1;
-                if stored % 20 == 0 {
-                    progress(&format!("{} jobs stored", stored * AT_ONCE));
-                }
+        let (database, changes) = (&world.database, &changes);
+        let threads = (0..THREADS).map(|thread| {
+            let (sender, receiver) = sync_channel(1);
+            scope.spawn(move || draw(thread, first_posted_at, database, changes, &sender));
+            receiver
+        });
+        let threads: Vec<Receiver<Result<Batch>>> = threads.collect();
+        for (number, thread) in (0..STORED.div_ceil(BATCH)).zip(threads.iter().cycle()) {
+            let batch = thread.recv()??;
+            database.execute(&batch.statements)?;
+            for (total, matches) in totals.iter_mut().zip(batch.matches) {
+                *total += matches;
+            }
+            if number % 20 == 19 {
+                progress(&format!("{} jobs stored", (number + 1) * BATCH));
             }
         }
         Ok(())
     })?;
-    loader.finish()?;
-    world.database.execute(&listing()?)?;
-    let listed = world
-        .database
-        .number("SELECT count(*) FROM matches WHERE campaign_id = 'everything'")?;
+    world.database.execute(&listing())?;
+    let listed = world.database.number(&format!(
+        "SELECT count(*) FROM matches WHERE campaign_id = '{EVERYTHING}'"
+    ))?;
     ensure!(listed == i64::try_from(STORED)?, "{listed} jobs are listed");
     progress(&format!(
-        "a million jobs are stored after {} s",
+        "stored a million jobs in {} s",
         started.elapsed().as_secs()
     ));
     for (change, total) in changes.iter_mut().zip(totals) {
@@ -105,55 +96,71 @@ pub(super) fn fill(world: &World<'_>) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// Makes every job a match of the campaign that lists all, and tells the program of them.
-fn listing() -> Result<String> {
-    let stored = i64::try_from(STORED)?;
-    Ok(format!(
+/// Makes every job a match of the campaign that lists all, and sets the program's counts accordingly.
+fn listing() -> String {
+    format!(
         "INSERT INTO matches (organization_id, campaign_id, generation, seq, job_id, created_at) \
          SELECT c.organization_id, c.id, c.generation, j.seq, j.id, j.posted_at FROM jobs j, campaigns c \
          WHERE c.organization_id = '{ORGANIZATION}' AND c.id = '{EVERYTHING}' ORDER BY j.seq; \
-         UPDATE campaigns SET match_total = {stored}, last_match_at = (SELECT max(posted_at) FROM jobs) \
+         UPDATE campaigns SET match_total = {STORED}, last_match_at = (SELECT max(posted_at) FROM jobs) \
          WHERE organization_id = '{ORGANIZATION}' AND id = '{EVERYTHING}'; \
-         UPDATE feed_position SET last_job_seq = {stored}"
-    ))
+         UPDATE feed_position SET last_job_seq = {STORED}"
+    )
 }
 
-/// Draws batch after batch until there are enough or nobody takes them.
-fn draw(next: &AtomicUsize, first: i64, changes: &[Change], sender: &SyncSender<Result<Batch>>) {
-    loop {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        if number * AT_ONCE >= STORED || sender.send(batch(number, first, changes)).is_err() {
-            return;
-        }
-    }
+/// Draws the batches of one thread, until there are enough or the receiver is gone.
+fn draw(
+    thread: usize,
+    first_posted_at: i64,
+    database: &Database<'_>,
+    changes: &[Change],
+    sender: &SyncSender<Result<Batch>>,
+) {
+    let mut numbers = (thread..STORED.div_ceil(BATCH)).step_by(THREADS);
+    while let Some(number) = numbers.next()
+        && sender
+            .send(batch(number, first_posted_at, database, changes))
+            .is_ok()
+    {}
 }
 
-fn batch(number: usize, first: i64, changes: &[Change]) -> Result<Batch> {
-    let start = number * AT_ONCE;
-    let end = (start + AT_ONCE).min(STORED);
-    let mut batch = Batch {
-        number,
-        posts: Vec::with_capacity(end - start),
-        matches: vec![0; changes.len()],
-    };
-    for (place, job) in (start..end).zip(Jobs::new(SEED + number as u64)) {
-        let place = i64::try_from(place)?;
+fn batch(number: usize, first_posted_at: i64, database: &Database<'_>, changes: &[Change]) -> Result<Batch> {
+    let mut jobs = Vec::with_capacity(BATCH);
+    let mut signatures = Vec::with_capacity(BATCH);
+    let mut matches = vec![0; changes.len()];
+    let places = (number * BATCH..STORED).take(BATCH);
+    for (place, job) in places.zip(Jobs::new(SEED + number as u64)) {
         let id = format!("18{place:016}");
-        let posted_at = first + place * APART_MS;
+        let posted_at = first_posted_at + i64::try_from(place)? * APART_MS;
         let json = served(&job, &id, posted_at).to_string();
         let prepared = PreparedJob::new(&parse(&json)?.facts());
-        for (count, change) in batch.matches.iter_mut().zip(changes) {
+        for (count, change) in matches.iter_mut().zip(changes) {
             *count += u64::from(change.compiled.matches(&prepared));
         }
-        batch.posts.push(StoredPost {
-            id,
-            seq: place + 1,
-            posted_at,
-            json,
-            signature: JobSignature::of(&prepared),
-        });
+        let seq = place + 1;
+        let signature = blob(database, &JobSignature::of(&prepared).to_bytes());
+        jobs.push(format!(
+            "('{id}', {seq}, {posted_at}, '{}')",
+            json.replace('\'', "''")
+        ));
+        signatures.push(format!("({seq}, {signature})"));
     }
-    Ok(batch)
+    let (jobs, signatures) = (jobs.join(", "), signatures.join(", "));
+    let statements = format!(
+        "INSERT INTO jobs (id, seq, posted_at, json) VALUES {jobs}; \
+         INSERT INTO job_signatures (seq, signature) VALUES {signatures}"
+    );
+    Ok(Batch { statements, matches })
+}
+
+/// Bytes as a literal of SQL.
+fn blob(database: &Database<'_>, bytes: &[u8]) -> String {
+    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let start = match database {
+        Database::Sqlite(_) => "X'",
+        Database::Postgres(_) => r"'\x",
+    };
+    format!("{start}{}'", digits.concat())
 }
 
 pub(super) fn parse(json: &str) -> Result<JobPost> {

@@ -1,38 +1,37 @@
-//! Posts of the workload, put up on the marketplace as a measurement needs them.
+//! Posts of the workload, published on the marketplace as a measurement needs them.
 
 use std::iter::Enumerate;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::workload::{Job, Jobs};
 use crate::marketplace::Marketplace;
 
-/// How often a steady stream brings something.
+/// The interval at which a steady stream publishes.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// Puts up so many posts a second until `stop`; how many they were.
+/// Publishes this many posts a second until `stop`. Returns how many they were.
 pub(super) fn stream(
     marketplace: &Marketplace,
     a_second: u32,
     stop: &AtomicBool,
     mut posts: impl FnMut(usize) -> Result<Vec<Value>>,
-) -> Result<u64> {
+) -> Result<usize> {
     let started = Instant::now();
     let mut published = 0;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(BEAT);
-        let due = started.elapsed().as_millis() * u128::from(a_second) / 1000;
-        let due = u64::try_from(due).unwrap_or(u64::MAX);
-        marketplace.publish(posts(usize::try_from(due - published)?)?)?;
+        let due = usize::try_from(started.elapsed().as_millis() * u128::from(a_second) / 1000)?;
+        marketplace.publish(posts(due - published)?)?;
         published = due;
     }
     Ok(published)
 }
 
-/// Jobs of the workload that have just been put up.
+/// Jobs of the workload, posted now.
 #[derive(Debug)]
 pub(super) struct Posts {
     seed: u64,
@@ -41,21 +40,17 @@ pub(super) struct Posts {
 
 impl Posts {
     pub(super) fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            drawn: Jobs::new(seed).enumerate(),
-        }
+        let drawn = Jobs::new(seed).enumerate();
+        Self { seed, drawn }
     }
 
     /// The next ones.
-    pub(super) fn some(&mut self, count: usize) -> Result<Vec<Value>> {
+    pub(super) fn some(&mut self, count: usize) -> Vec<Value> {
         let posted_at = now_ms();
         let posts = self.drawn.by_ref().take(count);
-        let posts: Vec<Value> = posts
+        posts
             .map(|(number, job)| served(&job, &format!("{}{number:016}", self.seed), posted_at))
-            .collect();
-        ensure!(posts.len() == count, "there are no more jobs");
-        Ok(posts)
+            .collect()
     }
 }
 
@@ -69,7 +64,7 @@ pub(super) fn served(job: &Job, id: &str, posted_at: i64) -> Value {
     })
 }
 
-/// Now, UNIX milliseconds: what a post says that has just been put up.
+/// The current time, in UNIX milliseconds.
 #[expect(clippy::disallowed_methods, reason = "a benchmark's clock is the machine's")]
 pub(super) fn now_ms() -> i64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

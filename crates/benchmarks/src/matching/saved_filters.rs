@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use super::workload::{Filters, Kind};
-use super::world::subscription;
+use crate::world::subscription;
 
 const ORGANIZATIONS: usize = 1_000;
 const CAMPAIGNS: usize = 10;
