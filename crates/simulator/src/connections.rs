@@ -14,10 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::shared::stopped;
-
-/// How long requests in flight may take once the server stops.
-const GRACE: Duration = Duration::from_secs(2);
+use crate::tasks::{finish, stopped};
 
 /// Serves until `stop` turns true or its sender is gone. An error of `respond` closes the connection.
 pub(crate) async fn serve<R, A, E>(listener: TcpListener, stop: watch::Receiver<bool>, respond: R)
@@ -45,10 +42,7 @@ where
         }
     }
     drop(listener);
-    let ended = tokio::time::timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
-    if ended.is_err() {
-        connections.shutdown().await;
-    }
+    finish(connections).await;
 }
 
 async fn serve_connection<R, A, E>(stream: TcpStream, mut stop: watch::Receiver<bool>, respond: R)

@@ -40,6 +40,7 @@ mod publisher;
 mod server;
 mod shared;
 mod simulator;
+mod tasks;
 
 pub use generator::{Generator, Random};
 pub use job_file::JobFileError;

@@ -11,7 +11,8 @@ use crate::clock::now_ms;
 use crate::generator::Generator;
 use crate::job_file::{self, JobFileError};
 use crate::market::job_state::JobStatePatch;
-use crate::shared::{Checks, Shared, stopped};
+use crate::shared::{Checks, Shared};
+use crate::tasks::stopped;
 
 /// Posts that the simulator publishes by itself.
 #[derive(Debug)]

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use crate::answer::Refusal;
 use crate::clock::now_ms;
@@ -121,10 +120,4 @@ impl Shared {
         stats["startedAt"] = Value::from(self.started_at);
         stats
     }
-}
-
-/// Waits until the simulator is stopped or dropped.
-pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error means that the simulator has been dropped.
-    drop(stop.wait_for(|stopped| *stopped).await);
 }

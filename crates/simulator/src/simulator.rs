@@ -13,6 +13,7 @@ use crate::faults::Faults;
 use crate::publisher::{self, Publishing};
 use crate::server;
 use crate::shared::{Checks, PublishError, Shared};
+use crate::tasks::ended;
 
 /// The options of a simulator. By default it publishes nothing by itself, keeps every post and lets anyone read the feed.
 #[derive(Debug, Default)]
@@ -119,9 +120,7 @@ impl Simulator {
     pub async fn shutdown(self) {
         self.stop.send_replace(true);
         for task in [Some(self.server), self.publisher].into_iter().flatten() {
-            if let Err(error) = task.await {
-                tracing::error!(%error, "a task of the simulator failed");
-            }
+            ended(task).await;
         }
     }
 }

@@ -16,15 +16,12 @@ use tokio::task::JoinSet;
 
 use super::bid::bid_on;
 use super::delivery::Delivery;
-use super::receiver::Event;
-use crate::shared::stopped;
+use crate::tasks::{finish, stopped};
 
 /// The number of bids in flight; further deliveries wait.
 const MAX_IN_FLIGHT: usize = 16;
 /// The time limit of one bid, from the connect to the end of the answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long bids in flight may take once the receiver stops.
-const GRACE: Duration = Duration::from_secs(2);
 /// The largest answer. Acknowledgements and errors are far shorter.
 const MAX_ANSWER: usize = 1_048_576;
 
@@ -56,7 +53,7 @@ type Caller = Client<HttpConnector, Full<Bytes>>;
 pub(super) async fn run(
     api_key: String,
     mut to_reply: mpsc::UnboundedReceiver<Arc<Delivery>>,
-    report: Arc<dyn Fn(Event) + Send + Sync>,
+    report: impl Fn(Reply) + Clone + Send + Sync + 'static,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut connector = HttpConnector::new();
@@ -68,17 +65,14 @@ pub(super) async fn run(
         tokio::select! {
             delivery = to_reply.recv(), if in_flight.len() < MAX_IN_FLIGHT => {
                 let Some(delivery) = delivery else { break };
-                let (client, api_key, report) = (client.clone(), Arc::clone(&api_key), Arc::clone(&report));
-                in_flight.spawn(async move { report(Event::Replied(reply(&client, &api_key, &delivery).await)) });
+                let (client, api_key, report) = (client.clone(), Arc::clone(&api_key), report.clone());
+                in_flight.spawn(async move { report(reply(&client, &api_key, &delivery).await) });
             }
             Some(_) = in_flight.join_next(), if !in_flight.is_empty() => {}
             () = stopped(&mut stop) => break,
         }
     }
-    let ended = tokio::time::timeout(GRACE, async { while in_flight.join_next().await.is_some() {} }).await;
-    if ended.is_err() {
-        in_flight.shutdown().await;
-    }
+    finish(in_flight).await;
 }
 
 async fn reply(client: &Caller, api_key: &str, delivery: &Delivery) -> Reply {

@@ -26,14 +26,15 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Reading order: `receiver` (the interface), `delivery`, `auto_reply` (sends bids), `bid` (their text), `server` (the
-//! connections).
+//! Reading order: `receiver` (the interface), `inbox` (deliveries and answers), `delivery`, `auto_reply` (sends bids), `bid`
+//! (their text), `server` (the connections).
 //!
 //! The caller uses the domain's code for the check of signatures alone, as a Rust program of an API user would.
 
 mod auto_reply;
 mod bid;
 mod delivery;
+mod inbox;
 mod receiver;
 mod server;
 #[cfg(test)]
@@ -42,4 +43,5 @@ mod tests;
 pub use auto_reply::Reply;
 pub use bid::bid_on;
 pub use delivery::{Delivery, Signature};
-pub use receiver::{Answer, Event, Receiver, ReceiverOptions};
+pub use inbox::{Answer, Event};
+pub use receiver::{Receiver, ReceiverOptions};

@@ -1,19 +1,19 @@
 //! The webhook receiver that programs and tests embed: start it, script its answers, read its deliveries, stop it.
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use bidloop_domain::model::WebhookSecret;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use super::auto_reply::{self, Reply};
-use super::delivery::{Delivery, Signature};
+use super::auto_reply;
+use super::delivery::Delivery;
+use super::inbox::{Answer, Event, Inbox, OnEvent};
 use super::server;
+use crate::tasks::ended;
 
 /// The options of a receiver. By default it checks no signatures, keeps every delivery, answers each with 200 and
 /// sends no bids.
@@ -29,104 +29,10 @@ pub struct ReceiverOptions {
     pub auto_reply: Option<String>,
 }
 
-/// An event of a receiver.
-#[derive(Debug, Clone)]
-pub enum Event {
-    /// A delivery was received, with a valid signature or not.
-    Delivered(Arc<Delivery>),
-    /// A `job.new` was answered with a bid.
-    Replied(Reply),
-}
-
-/// A scripted answer to one delivery.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    pub(super) status: u16,
-    pub(super) delay: Duration,
-    pub(super) body: String,
-}
-
-impl Answer {
-    /// An answer with this status, no delay and no body. An invalid status becomes 500.
-    pub fn status(status: u16) -> Self {
-        Self {
-            status,
-            delay: Duration::ZERO,
-            body: String::new(),
-        }
-    }
-
-    /// Sets the delay before the answer.
-    #[must_use]
-    pub fn after(self, delay: Duration) -> Self {
-        Self { delay, ..self }
-    }
-
-    /// Sets the body.
-    #[must_use]
-    pub fn with_body(self, body: impl Into<String>) -> Self {
-        Self {
-            body: body.into(),
-            ..self
-        }
-    }
-}
-
-/// The state that the connections and the embedding program share. No lock is held across an await.
-pub(super) struct Shared {
-    pub(super) secrets: Vec<WebhookSecret>,
-    keep: usize,
-    state: Mutex<State>,
-    count: watch::Sender<u64>,
-    on_event: Arc<dyn Fn(Event) + Send + Sync>,
-    replies: Option<mpsc::UnboundedSender<Arc<Delivery>>>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    deliveries: VecDeque<Arc<Delivery>>,
-    script: VecDeque<Answer>,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // No change under the lock can panic half-way, so a poisoned state is consistent.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Stores and reports a delivery, queues it for a reply, and returns the answer to it.
-    pub(super) fn record(&self, delivery: Delivery) -> Answer {
-        let delivery = Arc::new(delivery);
-        let answer = {
-            let mut state = self.state();
-            if self.keep > 0 {
-                while state.deliveries.len() >= self.keep {
-                    state.deliveries.pop_front();
-                }
-                state.deliveries.push_back(Arc::clone(&delivery));
-            }
-            state.script.pop_front()
-        };
-        let answer = answer.unwrap_or_else(|| match delivery.signature() {
-            Signature::NotChecked | Signature::Valid => Answer::status(200),
-            Signature::Missing => Answer::status(401).with_body("the signature headers are missing"),
-            Signature::Refused(refused) => Answer::status(401).with_body(refused.to_string()),
-        });
-        (self.on_event)(Event::Delivered(Arc::clone(&delivery)));
-        self.count.send_modify(|count| *count += 1);
-        let accepted = answer.status == 200 && delivery.signature() == Signature::Valid;
-        if let (Some(replies), true) = (&self.replies, accepted && delivery.event() == "job.new") {
-            // Sending fails only while the receiver stops.
-            let _stopping = replies.send(delivery);
-        }
-        answer
-    }
-}
-
 /// A running webhook receiver. Dropping it stops it; [`Receiver::shutdown`] also waits for its tasks.
 pub struct Receiver {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    inbox: Arc<Inbox>,
     stop: watch::Sender<bool>,
     server: JoinHandle<()>,
     stop_replies: watch::Sender<bool>,
@@ -152,30 +58,24 @@ impl Receiver {
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(listen).await?;
         let address = listener.local_addr()?;
-        let on_event: Arc<dyn Fn(Event) + Send + Sync> = Arc::new(on_event);
+        let on_event: OnEvent = Arc::new(on_event);
         let stop_replies = watch::Sender::new(false);
         let (to_reply, replies) = match options.auto_reply {
             Some(api_key) => {
                 let (to_reply, waiting) = mpsc::unbounded_channel();
-                let replies =
-                    auto_reply::run(api_key, waiting, Arc::clone(&on_event), stop_replies.subscribe());
+                let on_event = Arc::clone(&on_event);
+                let report = move |reply| on_event(Event::Replied(reply));
+                let replies = auto_reply::run(api_key, waiting, report, stop_replies.subscribe());
                 (Some(to_reply), Some(tokio::spawn(replies)))
             }
             None => (None, None),
         };
-        let shared = Arc::new(Shared {
-            secrets: options.secrets,
-            keep: options.keep.unwrap_or(usize::MAX),
-            state: Mutex::default(),
-            count: watch::Sender::new(0),
-            on_event,
-            replies: to_reply,
-        });
+        let inbox = Arc::new(Inbox::new(options.secrets, options.keep, on_event, to_reply));
         let (stop, stopped) = watch::channel(false);
-        let server = tokio::spawn(server::serve(listener, Arc::clone(&shared), stopped));
+        let server = tokio::spawn(server::serve(listener, Arc::clone(&inbox), stopped));
         Ok(Self {
             address,
-            shared,
+            inbox,
             stop,
             server,
             stop_replies,
@@ -196,19 +96,17 @@ impl Receiver {
     /// Adds an answer to the script, which answers the next deliveries in order. After the script's end, deliveries are
     /// answered 200 again, or 401 because of their signature.
     pub fn answer_next(&self, answer: Answer) {
-        self.shared.state().script.push_back(answer);
+        self.inbox.answer_next(answer);
     }
 
     /// The stored deliveries, oldest first.
     pub fn deliveries(&self) -> Vec<Arc<Delivery>> {
-        self.shared.state().deliveries.iter().cloned().collect()
+        self.inbox.deliveries()
     }
 
     /// Waits without a time limit until `count` deliveries have been received since the start. Returns the stored ones.
     pub async fn wait_for(&self, count: u64) -> Vec<Arc<Delivery>> {
-        let mut counted = self.shared.count.subscribe();
-        // The sender lives in `self.shared`, so waiting ends with the count alone.
-        drop(counted.wait_for(|received| *received >= count).await);
+        self.inbox.wait_for(count).await;
         self.deliveries()
     }
 
@@ -225,11 +123,5 @@ impl Receiver {
         self.stop.send_replace(true);
         self.stop_replying().await;
         ended(self.server).await;
-    }
-}
-
-async fn ended(task: JoinHandle<()>) {
-    if let Err(error) = task.await {
-        tracing::error!(%error, "a task of the receiver failed");
     }
 }

@@ -1,4 +1,4 @@
-//! The receiver's HTTP/1.1 connections: reads a delivery and sends the answer that `receiver` chooses.
+//! The receiver's HTTP/1.1 connections: reads a delivery and sends the answer that `inbox` chooses.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::delivery::Delivery;
-use super::receiver::{Answer, Shared};
+use super::inbox::{Answer, Inbox};
 use crate::clock::now_ms;
 use crate::connections;
 
@@ -21,15 +21,15 @@ use crate::connections;
 const MAX_BODY: usize = 32 * 1_048_576;
 
 /// Serves until `stop` turns true or its sender is gone.
-pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>, stop: watch::Receiver<bool>) {
+pub(super) async fn serve(listener: TcpListener, inbox: Arc<Inbox>, stop: watch::Receiver<bool>) {
     connections::serve(listener, stop, move |request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(respond(request, &shared).await) }
+        let inbox = Arc::clone(&inbox);
+        async move { Ok::<_, Infallible>(respond(request, &inbox).await) }
     })
     .await;
 }
 
-async fn respond(request: Request<Incoming>, shared: &Shared) -> Response<Full<Bytes>> {
+async fn respond(request: Request<Incoming>, inbox: &Inbox) -> Response<Full<Bytes>> {
     if request.method() != Method::POST {
         let mut response = response(Answer::status(405).with_body("deliveries are posted"));
         response
@@ -44,13 +44,7 @@ async fn respond(request: Request<Incoming>, shared: &Shared) -> Response<Full<B
         Err(_) => return response(Answer::status(400).with_body("the body breaks off")),
     };
     let path = head.uri.path().to_owned();
-    let answer = shared.record(Delivery::read(
-        path,
-        head.headers,
-        body,
-        &shared.secrets,
-        now_ms(),
-    ));
+    let answer = inbox.record(Delivery::read(path, head.headers, body, &inbox.secrets, now_ms()));
     if !answer.delay.is_zero() {
         tokio::time::sleep(answer.delay).await;
     }

@@ -14,7 +14,7 @@ pub(crate) enum Status {
     Closed,
 }
 
-/// The live state of a job.
+/// A warning that proposals must accept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Warning {
@@ -23,6 +23,7 @@ pub(crate) struct Warning {
     pub(crate) message: String,
 }
 
+/// The live state of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JobState {

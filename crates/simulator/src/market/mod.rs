@@ -182,11 +182,7 @@ impl Market {
             .map(|account| account.id.clone())
         else {
             let refusal = Refusal::invalid_token();
-            let outcome = Outcome::Refused {
-                status: refusal.status,
-                code: refusal.code,
-            };
-            self.proposals.record(call, None, outcome);
+            self.proposals.record(call, None, Outcome::from(&refusal));
             return Err(refusal);
         };
         match self.proposals.known(&account_id, &call.key, &call.body) {
@@ -216,11 +212,8 @@ impl Market {
                 Ok((StatusCode::CREATED, answer))
             }
             Err(refusal) => {
-                let outcome = Outcome::Refused {
-                    status: refusal.status,
-                    code: refusal.code,
-                };
-                self.proposals.record(call, Some(&account_id), outcome);
+                self.proposals
+                    .record(call, Some(&account_id), Outcome::from(&refusal));
                 Err(refusal)
             }
         }

@@ -1,10 +1,18 @@
 //! Job posts: checks their shape, adds missing members, and reads the requirements for proposals.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use crate::ids::Ids;
+
+/// The bytes that are percent-encoded in a path segment of a URL.
+const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// A complete, checked post as JSON text.
 #[derive(Debug, Clone)]
@@ -200,7 +208,10 @@ fn make_up(post: &mut Map<String, Value>, base_url: &str, ids: &Ids, now_ms: i64
         let ciphertext = post["ciphertext"].as_str().unwrap_or_default();
         post.insert(
             "url".to_owned(),
-            Value::String(format!("{base_url}/jobs/{}", path_segment(ciphertext))),
+            Value::String(format!(
+                "{base_url}/jobs/{}",
+                utf8_percent_encode(ciphertext, PATH_SEGMENT)
+            )),
         );
     }
     if missing(post, "postedAt") {
@@ -214,20 +225,6 @@ fn make_up(post: &mut Map<String, Value>, base_url: &str, ids: &Ids, now_ms: i64
             post.insert(member.name.to_owned(), Value::Null);
         }
     }
-}
-
-/// Percent-encodes a path segment of a URL.
-fn path_segment(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push('%');
-            escaped.push_str(&hex::encode_upper([byte]));
-        }
-    }
-    escaped
 }
 
 fn check_members(path: &str, object: &Map<String, Value>, members: &[Member]) -> Result<(), String> {

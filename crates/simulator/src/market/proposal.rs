@@ -172,6 +172,15 @@ pub(crate) enum Outcome {
     },
 }
 
+impl From<&Refusal> for Outcome {
+    fn from(refusal: &Refusal) -> Self {
+        Self::Refused {
+            status: refusal.status,
+            code: refusal.code,
+        }
+    }
+}
+
 /// Every call made under one idempotency key of one account.
 #[derive(Debug, Clone)]
 struct Record {

@@ -19,7 +19,8 @@ use crate::answer::{Answer, Refusal};
 use crate::connections;
 use crate::faults::Fault;
 use crate::multipart::{UploadedFile, read_upload};
-use crate::shared::{Shared, stopped};
+use crate::shared::Shared;
+use crate::tasks::stopped;
 use route::{Call, query, route, segments};
 
 /// The largest body of a protocol call, far above any proposal.
