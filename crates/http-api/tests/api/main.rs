@@ -4,6 +4,7 @@
 
 mod bid;
 mod client;
+mod described_bodies;
 mod description;
 mod failure;
 mod hostile;
@@ -11,6 +12,7 @@ mod list;
 mod memory;
 mod operability;
 mod order_of_checks;
+mod refusals;
 mod reject;
 mod upload;
 mod upload_stream;
