@@ -1,16 +1,16 @@
-//! The HTTP client under `object_store`: hyper with rustls, so that neither reqwest nor another cryptography library
-//! enters the program.
+//! The HTTP client for `object_store`: hyper with rustls, so that the program contains neither reqwest nor another
+//! cryptography library.
 
 use std::error::Error;
-use std::future::Future;
-use std::pin::Pin;
+use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use futures::stream;
+use http_body_util::{BodyExt as _, StreamBody};
+use hyper::body::{Body, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector as TcpConnector;
@@ -20,17 +20,17 @@ use object_store::client::{
     ClientConfigKey, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody,
     HttpResponse, HttpResponseBody, HttpService,
 };
-use tokio::time::{Instant, Sleep};
+use tokio::time::timeout;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// From the request to the answer's head, including the upload of a part of 5 MiB.
+/// The time from the request to the answer's head, including the upload of a part of 5 MiB.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Between two pieces of an answer's body.
+/// The longest wait for the next piece of an answer's body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Makes hyper clients for `object_store`.
+/// Creates hyper clients for `object_store`.
 #[derive(Debug)]
 pub(crate) struct HyperConnector {
     pub(crate) tls: Arc<rustls::ClientConfig>,
@@ -58,7 +58,7 @@ impl HttpConnector for HyperConnector {
     }
 }
 
-/// The values that `object_store` itself takes for true.
+/// Whether `object_store` itself reads the value as true.
 fn is_truthy(value: &str) -> bool {
     matches!(
         value.to_ascii_lowercase().as_str(),
@@ -74,11 +74,11 @@ struct HyperService {
 #[async_trait]
 impl HttpService for HyperService {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let answer = tokio::time::timeout(ANSWER_TIMEOUT, self.client.request(request))
+        let answer = timeout(ANSWER_TIMEOUT, self.client.request(request))
             .await
             .map_err(|elapsed| HttpError::new(HttpErrorKind::Timeout, elapsed))?
             .map_err(|error| HttpError::new(kind_of_call(&error), error))?;
-        Ok(answer.map(|body| HttpResponseBody::new(TimedBody::new(body))))
+        Ok(answer.map(|body| HttpResponseBody::new(timed(body))))
     }
 }
 
@@ -106,65 +106,20 @@ fn kind_of(error: &hyper::Error) -> HttpErrorKind {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("the answer stalled")]
-struct Stalled;
-
-/// An answer's body that fails when it stalls.
-#[derive(Debug)]
-struct TimedBody {
-    body: Incoming,
-    deadline: Pin<Box<Sleep>>,
-    /// Time counts only while the body is polled and has nothing: a slow reader is not the body's fault.
-    is_waiting: bool,
-}
-
-impl TimedBody {
-    fn new(body: Incoming) -> Self {
-        Self {
-            body,
-            deadline: Box::pin(tokio::time::sleep(READ_TIMEOUT)),
-            is_waiting: false,
-        }
-    }
-}
-
-impl Body for TimedBody {
-    type Data = Bytes;
-    type Error = HttpError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
-        match Pin::new(&mut self.body).poll_frame(context) {
-            Poll::Ready(frame) => {
-                self.is_waiting = false;
-                Poll::Ready(frame.map(|frame| {
-                    frame.map_err(|error| {
-                        let kind = match kind_of(&error) {
-                            HttpErrorKind::Unknown => HttpErrorKind::Interrupted,
-                            kind => kind,
-                        };
-                        HttpError::new(kind, error)
-                    })
-                }))
-            }
-            Poll::Pending => {
-                if !std::mem::replace(&mut self.is_waiting, true) {
-                    self.deadline.as_mut().reset(Instant::now() + READ_TIMEOUT);
-                }
-                let waited = self.deadline.as_mut().poll(context);
-                waited.map(|()| Some(Err(HttpError::new(HttpErrorKind::Timeout, Stalled))))
-            }
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+/// The frames of an answer's body; a stall is an error. Time counts only while a frame is awaited, so a slow reader is
+/// not an error.
+fn timed(body: Incoming) -> impl Body<Data = Bytes, Error = HttpError> + Send + Sync {
+    StreamBody::new(stream::try_unfold(body, |mut body| async move {
+        let frame = timeout(READ_TIMEOUT, body.frame())
+            .await
+            .map_err(|_| HttpError::new(HttpErrorKind::Timeout, io::Error::other("the answer stalled")))?;
+        let frame = frame.transpose().map_err(|error| {
+            let kind = match kind_of(&error) {
+                HttpErrorKind::Unknown => HttpErrorKind::Interrupted,
+                kind => kind,
+            };
+            HttpError::new(kind, error)
+        })?;
+        Ok(frame.map(|frame| (frame, body)))
+    }))
 }
