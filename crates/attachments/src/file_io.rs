@@ -1,4 +1,4 @@
-//! What both storages need of files: blocking operations off the async runtime, and their errors as the port's.
+//! File operations for both storages: blocking ones off the async runtime, with the port's errors.
 
 use std::io;
 
@@ -6,10 +6,10 @@ use bidloop_domain::port::BlobError;
 use tokio::fs::File;
 use tokio::io::BufWriter;
 
-/// Bytes gathered before one trip to a thread that may block.
+/// The buffer in front of each call to a blocking thread, in bytes.
 pub(crate) const BUFFER: usize = 256 * 1024;
 
-/// Runs file operations on a thread that may block.
+/// Runs file operations on a blocking thread.
 pub(crate) async fn off_the_runtime<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -18,12 +18,12 @@ pub(crate) async fn off_the_runtime<T: Send + 'static>(
         .map_err(io::Error::other)?
 }
 
-/// Writes to a staging file.
+/// A buffered writer to a staging file.
 pub(crate) fn staging_writer(file: std::fs::File) -> BufWriter<File> {
     BufWriter::with_capacity(BUFFER, File::from_std(file))
 }
 
-/// A fault of the storage as a whole, not of one blob.
+/// An error of the storage as a whole, not of one blob.
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands the error over")]
 pub(crate) fn unavailable(error: io::Error) -> BlobError {
     BlobError::Unavailable(error.to_string())

@@ -1,9 +1,9 @@
 //! Attachment storage in a local folder or in S3: the adapters of the domain's
 //! [`BlobStore`](bidloop_domain::port::BlobStore).
 //!
-//! Content is written to a local staging file first, wherever it ends up. So an upload that breaks off, or is refused
-//! for its last byte, never touches the place where attachments live. Memory use does not depend on a file's size,
-//! and no file operation runs on the async runtime's own threads.
+//! Both storages write content to a local staging file first. So an upload that breaks off, or is refused at its last
+//! byte, never reaches the attachments. Memory use does not depend on a file's size, and no file operation blocks the
+//! threads of the async runtime.
 
 mod file_io;
 mod hyper_connector;

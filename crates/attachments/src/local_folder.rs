@@ -1,7 +1,7 @@
-//! Attachments in a folder of this machine (or one that several machines mount).
+//! Attachments in a local folder, which several machines may mount.
 //!
-//! Content is staged in a hidden folder inside, which no [`BlobPath`] can name and which lies on the same file system.
-//! So publishing is one atomic rename, made durable before it is reported as done.
+//! Content is staged in a hidden folder inside, which no [`BlobPath`] can name and which is on the same file system. So
+//! publishing is one atomic rename, which is made durable before it is reported as done.
 
 use std::fs;
 use std::io;
@@ -21,19 +21,19 @@ use crate::file_io::{off_the_runtime, staging_writer, unavailable};
 
 const STAGING: &str = ".staging";
 
-/// What is staged for longer than this was left by a crash: no upload goes so long without a write.
+/// The age of a staging file that a crash must have left: no upload goes so long without a write.
 const LEFT_BEHIND_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// Bytes of one piece of a blob that is read.
+/// The size of the pieces in which a blob is read, in bytes.
 const READ_PIECE: usize = 64 * 1024;
 
-/// Why a folder cannot be opened: it cannot be made or written.
+/// The folder cannot be created or written.
 #[derive(Debug, thiserror::Error)]
 #[error("the folder {folder}: {error}")]
 pub struct OpenFolderError {
-    /// The folder, as set.
+    /// The folder in the setting.
     pub folder: String,
-    /// What the system says.
+    /// The system's error.
     pub error: io::Error,
 }
 
@@ -46,7 +46,7 @@ impl LocalFolder {
     pub(crate) async fn open(folder: PathBuf) -> Result<Self, OpenFolderError> {
         let shown = folder.display().to_string();
         let opened = off_the_runtime(move || {
-            // The working directory may change; the folder stays the one that was meant.
+            // The working directory may change later.
             let root = std::path::absolute(&folder)?;
             prepare(&root)?;
             Ok(Self { root })
@@ -63,7 +63,7 @@ impl LocalFolder {
     }
 }
 
-/// Makes the folder and its staging folder, and clears away what a crash left there.
+/// Creates the folder and its staging folder, and removes staging files that a crash left.
 fn prepare(root: &Path) -> io::Result<()> {
     let staging = root.join(STAGING);
     let missing: Vec<&Path> = staging
@@ -71,7 +71,7 @@ fn prepare(root: &Path) -> io::Result<()> {
         .take_while(|folder| !folder.exists())
         .collect();
     fs::create_dir_all(&staging)?;
-    // What is published later is no more durable than the folders above it.
+    // A published file is only as durable as the folders above it.
     missing
         .into_iter()
         .filter_map(Path::parent)
@@ -82,7 +82,7 @@ fn prepare(root: &Path) -> io::Result<()> {
             .metadata()
             .and_then(|metadata| metadata.modified())
             .map(|modified| modified.elapsed());
-        // A time in the future has no age; another process may have cleared the file away first.
+        // A time in the future has no age. Another process may have removed the file first.
         if matches!(age, Ok(Ok(age)) if age > LEFT_BEHIND_AFTER)
             && let Err(error) = fs::remove_file(entry.path())
             && error.kind() != io::ErrorKind::NotFound
@@ -119,7 +119,7 @@ impl BlobStore for LocalFolder {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            // Folders go with their last file. One that is not empty stays; publishing makes a missing one again.
+            // Empty folders are removed. Publishing creates them again.
             let mut folder = file.parent();
             while let Some(empty) = folder.filter(|folder| *folder != root && fs::remove_dir(folder).is_ok())
             {
@@ -131,7 +131,7 @@ impl BlobStore for LocalFolder {
     }
 }
 
-/// A staging file; its path removes it when dropped unpublished.
+/// A staging file. Its path removes the file when it is dropped before publishing.
 #[derive(Debug)]
 struct StagedFile {
     root: PathBuf,
@@ -163,7 +163,7 @@ impl StagedBlob for StagedFile {
 }
 
 fn publish_file(root: &Path, staging_path: TempPath, segments: &[String]) -> io::Result<()> {
-    /// Another process may remove an empty folder just before the file enters it.
+    /// Another process may remove an empty folder just before the file is moved there.
     const RETRIES: usize = 5;
     let (name, folders) = segments.split_last().ok_or(io::ErrorKind::InvalidInput)?;
     let enter = || {
@@ -181,11 +181,11 @@ fn publish_file(root: &Path, staging_path: TempPath, segments: &[String]) -> io:
         }
     }
     entered?;
-    // The file has left its staging place: there is nothing to remove.
+    // The file has been moved, so there is no staging file to remove.
     staging_path.keep().map(|_| ()).map_err(|failed| failed.error)
 }
 
-/// Makes the folder, each level entered durably in the one above.
+/// Creates the folder. Each level is durable in the one above.
 fn durable_folder(root: &Path, folders: &[String]) -> io::Result<PathBuf> {
     let mut folder = root.to_path_buf();
     for name in folders {
@@ -200,7 +200,7 @@ fn durable_folder(root: &Path, folders: &[String]) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Makes a folder's entries durable. Where folders cannot be opened as files, the system sees to that itself.
+/// Makes a folder's entries durable. Systems other than Unix do not open folders as files, and do this themselves.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         fs::File::open(folder)?.sync_all()
@@ -209,7 +209,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The content of a file from where it stands, in pieces.
+/// The rest of a file in pieces.
 fn pieces_of(file: File) -> impl futures::Stream<Item = Result<Bytes, BlobError>> + Send + 'static {
     stream::try_unfold(file, |mut file| async move {
         let mut piece = BytesMut::with_capacity(READ_PIECE);

@@ -1,8 +1,8 @@
-//! Attachments in a bucket of S3, or of a storage that speaks its protocol.
+//! Attachments in a bucket of S3, or of a storage with the same protocol.
 //!
-//! Content is staged in a nameless file of this machine's temporary folder, which the system itself removes
-//! whatever happens; publishing streams it up. A small file is one request; a larger one goes up in parts and
-//! becomes visible, whole, when the last request completes it.
+//! Content is staged in an unnamed temporary file, which the system removes even after a crash, and uploaded when it is
+//! published. A small file takes one request. A larger one is uploaded in parts and becomes visible as a whole with the
+//! last request.
 
 use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use tokio::io::{AsyncWriteExt, BufReader, BufWriter};
 use crate::file_io::{BUFFER, off_the_runtime, staging_writer, unavailable};
 use crate::hyper_connector::HyperConnector;
 
-/// The least that S3 takes as a part other than the last. Two parts at most are in memory: one that goes up, and one
-/// that is being read.
+/// The smallest part that S3 accepts, except for the last one, in bytes. At most two parts are in memory: one that is
+/// being uploaded and one that is being read.
 const PART: usize = 5 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub(crate) struct S3Bucket {
 }
 
 impl S3Bucket {
-    /// Contacts nobody yet.
+    /// Checks the settings. Does not contact the bucket.
     pub(crate) fn new(
         name: &str,
         prefix: &str,
@@ -58,7 +58,7 @@ impl S3Bucket {
                 retry_timeout: Duration::from_secs(30),
                 ..RetryConfig::default()
             })
-            // Not every storage that speaks the protocol knows the bulk form.
+            // Not every storage with this protocol supports bulk deletion.
             .with_disable_bulk_delete(true)
             .build()?;
         Ok(Self {
@@ -112,7 +112,7 @@ impl StagedBlob for StagedUpload {
         let key = bucket.key_of(path);
         file.flush().await.map_err(unavailable)?;
         let mut file = file.into_inner().into_std().await;
-        // On a task of its own: a caller that goes away leaves no half-done upload in the bucket.
+        // A task of its own, so that a cancelled caller leaves no incomplete upload in the bucket.
         let published = tokio::spawn(async move {
             let file = off_the_runtime(move || file.seek(SeekFrom::Start(0)).map(|_| file)).await?;
             upload(File::from_std(file), bucket.store, key).await

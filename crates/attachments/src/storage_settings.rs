@@ -1,4 +1,4 @@
-//! The one storage that the setting `attachments.url` names, and its opening.
+//! The storage in the setting `attachments.url`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::local_folder::{LocalFolder, OpenFolderError};
 use crate::s3_bucket::S3Bucket;
 use crate::storage_url::{StorageUrl, StorageUrlError};
 
-/// Which storage. The settings make sense, so only the storage itself can still fail.
+/// The checked settings of a storage. Only the storage itself can still fail.
 #[derive(Clone)]
 pub struct StorageSettings(Storage);
 
@@ -20,13 +20,13 @@ enum Storage {
     Bucket(S3Bucket),
 }
 
-/// What is wrong with the settings of a storage.
+/// Why the settings of a storage are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StorageSettingsError {
-    /// The setting is not the address of a storage.
+    /// `attachments.url` is not valid.
     #[error(transparent)]
     Url(#[from] StorageUrlError),
-    /// The bucket's settings (the `AWS_*` variables) do not make sense.
+    /// The settings of the bucket (the `AWS_*` variables) are not valid.
     #[error("the settings of the bucket: {0}")]
     Bucket(String),
 }
@@ -35,8 +35,8 @@ impl StorageSettings {
     /// Reads the setting `attachments.url`. Touches no disk and contacts no bucket.
     ///
     /// `aws_variables` are environment variables by name (`AWS_ACCESS_KEY_ID`, `AWS_REGION`, `AWS_ENDPOINT`,
-    /// `AWS_ALLOW_HTTP` …); those with other names are ignored. `tls` is for connections to a bucket, and names no
-    /// ALPN protocols.
+    /// `AWS_ALLOW_HTTP` …); those with other names are ignored. `tls` is for connections to a bucket, and must
+    /// not have ALPN protocols.
     pub fn parse(
         url: &str,
         aws_variables: impl IntoIterator<Item = (String, String)>,
@@ -55,8 +55,8 @@ impl StorageSettings {
         Self(Storage::Folder(folder.into()))
     }
 
-    /// Opens the storage. Makes the folder if it is not there, and clears away what a crash left in its staging
-    /// folder. A bucket is not contacted.
+    /// Opens the storage. Creates a missing folder, and removes staging files that a crash left. Does not contact a
+    /// bucket.
     pub async fn open(self) -> Result<Arc<dyn BlobStore>, OpenFolderError> {
         Ok(match self.0 {
             Storage::Folder(folder) => Arc::new(LocalFolder::open(folder).await?),

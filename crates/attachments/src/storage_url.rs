@@ -1,4 +1,4 @@
-//! Where attachments live, as the setting `attachments.url` names it.
+//! The setting `attachments.url`.
 
 use std::path::PathBuf;
 
@@ -22,16 +22,16 @@ use std::path::PathBuf;
 pub enum StorageUrl {
     /// `file:folder`, relative to the working directory or absolute; `file:///folder` is absolute.
     Folder(PathBuf),
-    /// `s3://bucket/prefix`; the prefix may be left out.
+    /// `s3://bucket/prefix`; the prefix is optional.
     Bucket {
         /// The bucket's name.
         name: String,
-        /// The beginning of every key, without slashes at its ends; empty for none.
+        /// The first part of every key, without slashes at its ends; may be empty.
         prefix: String,
     },
 }
 
-/// What is wrong with an `attachments.url`.
+/// Why an `attachments.url` is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StorageUrlError {
     /// It starts with neither `file:` nor `s3://`.
@@ -41,13 +41,15 @@ pub enum StorageUrlError {
     #[error("names no folder: write file:folder, file:/folder or file:///folder")]
     NoFolder,
     /// `file://host/…`.
-    #[error("names a folder of another machine: write file:///folder, with three slashes")]
+    #[error("names a folder on another machine: write file:///folder, with three slashes")]
     RemoteFolder,
-    /// No bucket follows `s3://`, or a name that no bucket can have.
+    /// No bucket follows `s3://`, or its name is not valid.
     #[error("names no bucket: write s3://bucket/prefix")]
     NoBucket,
-    /// The prefix holds something that no key may hold.
-    #[error("the prefix may hold letters, digits, and - _ . / without empty segments and dots alone")]
+    /// The prefix contains characters or segments that a key must not contain.
+    #[error(
+        "the prefix may contain only letters, digits, - _ . and /, and no segment that is empty, . or .."
+    )]
     BadPrefix,
 }
 

@@ -1,4 +1,4 @@
-//! [`HttpApi`]: what the API consists of, and how its handlers call a use case.
+//! [`HttpApi`]: the parts of the API, and how its handlers call use cases.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::bearer::presented_key;
 use crate::errors::Refusal;
 use crate::ports::{Readiness, RequestMetrics};
 
-/// The use cases and what surrounds them. One value serves all workers.
+/// The use cases and the ports of the API. All workers share one value.
 #[derive(Debug, Clone)]
 pub struct HttpApi {
-    /// Checks keys.
+    /// Authenticates API keys.
     pub authenticate: Arc<Authenticate>,
-    /// Finds the campaign or lead that a wrong method was sent to.
+    /// Finds the campaign or lead of a request with a wrong method.
     pub locate_lead: Arc<LocateLead>,
     /// `listCampaignLeads`.
     pub list_leads: Arc<ListLeads>,
@@ -31,13 +31,13 @@ pub struct HttpApi {
     pub reject_lead: Arc<RejectLead>,
     /// `uploadLeadAttachments`.
     pub upload_attachments: Arc<UploadAttachments>,
-    /// Makes the ids of requests that bring none.
+    /// Generates ids of requests without one.
     pub entropy: Arc<dyn Entropy>,
-    /// Asked before an answer that needs no database.
+    /// Checked before an answer that does not need the database.
     pub readiness: Arc<dyn Readiness>,
-    /// Counts every request; its text is served at `/metrics`.
+    /// Counts every request. Its text is served at `/metrics`.
     pub metrics: Arc<dyn RequestMetrics>,
-    /// A multi-thread runtime on which every use case runs to its end, whatever becomes of the connection.
+    /// A multi-thread runtime, on which every use case runs to its end even if the connection closes.
     pub runtime: Handle,
 }
 
@@ -58,7 +58,7 @@ impl HttpApi {
         Ok(self.start(use_case).await?)
     }
 
-    /// Lets the request's caller in, before anything else is looked at (decision A1).
+    /// Authenticates the caller, before all other checks (decision A1).
     pub(crate) async fn authenticate(&self, request: &HttpRequest) -> Result<Caller, Refusal> {
         let key = presented_key(request.headers()).map(str::to_owned);
         let authenticate = self.authenticate.clone();
@@ -71,7 +71,7 @@ impl HttpApi {
                 Ok(caller)
             }
             Err(error) => {
-                // A malformed key is refused without a look into the database, which may be away.
+                // A malformed key is refused without asking the database, which may be unavailable.
                 if error == AuthenticateError::Refused {
                     self.require_database().await?;
                 }
@@ -80,7 +80,7 @@ impl HttpApi {
         }
     }
 
-    /// While the database is away, everything but `/healthz` is 503.
+    /// Refuses with 503 while the database is unavailable, as all routes but `/healthz` do.
     pub(crate) async fn require_database(&self) -> Result<(), Refusal> {
         let readiness = self.readiness.clone();
         if self.run(async move { readiness.is_ready().await }).await? {

@@ -2,8 +2,8 @@
 
 use actix_web::http::header::{AUTHORIZATION, HeaderMap};
 
-/// What follows `Bearer ` in the one `Authorization` header. `None` if there is none, several, another scheme, or
-/// bytes that no key has.
+/// The credential in the `Authorization` header. `None` if there is no such header or more than one, if the scheme is
+/// not `Bearer`, or if the header is not visible ASCII.
 pub(crate) fn presented_key(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION);
     let only = values.next()?;

@@ -1,5 +1,5 @@
-//! The body of a bid: from bytes to a [`BidRequest`] that cannot be malformed, or every fault in it (specification,
-//! `SubmitBidRequest`; decision A2).
+//! Reads the body of a bid into a [`BidRequest`], or reports every fault in it (specification, `SubmitBidRequest`;
+//! decision A2).
 
 use bidloop_domain::bidding::QuestionAnswerPair;
 use bidloop_domain::matching::json::{Field, Fields, Null, flag, storable_text, text};
@@ -35,7 +35,7 @@ fn cover_letter(value: &Value) -> Result<CoverLetter, String> {
     CoverLetter::parse(storable_text(value)?).ok_or_else(|| "must not be blank".to_owned())
 }
 
-/// The rules on questions have a code of their own, so any text passes here.
+/// Any text passes as a question: the bidding rules check it later and have their own error code.
 fn pair(fields: &mut Fields<'_, '_>) -> Option<QuestionAnswerPair> {
     let question = fields.required("question", text);
     let answer = fields.required("answer", storable_text);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_fields_path_ends_with_its_name() {
+    fn the_path_of_a_missing_field_ends_with_its_name() {
         assert_eq!(faults(&json!({})), ["coverLetter", "questionAnswerPairs"]);
     }
 
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_database_stores_is_refused() {
+    fn a_text_that_a_database_cannot_store_is_refused() {
         let body = json!({
             "coverLetter": "a\0b", "questionAnswerPairs": [{"question": "q", "answer": "\0"}],
         });

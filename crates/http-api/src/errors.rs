@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::task::JoinError;
 
-/// Seconds after which a caller may try again, sent with every 503.
+/// The `Retry-After` of every 503, in seconds.
 const RETRY_AFTER_SECONDS: &str = "5";
 
-/// The status with which a request on a lead is answered, for the Activity record.
+/// The status that a request on a lead is answered with, for the Activity record.
 pub(crate) fn http_status(outcome: Result<(), &LeadError>) -> u16 {
     let status = match outcome {
         Ok(()) => StatusCode::OK,
@@ -118,7 +118,7 @@ impl From<JoinError> for Refusal {
         if error.is_panic() {
             Self::internal(format!("a use case panicked: {error}"))
         } else {
-            Self::unavailable(format!("a use case was not run to its end: {error}"))
+            Self::unavailable(format!("a use case was cancelled: {error}"))
         }
     }
 }

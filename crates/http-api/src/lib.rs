@@ -1,14 +1,14 @@
 //! The HTTP API: the four operations under `/v1`, the three operability endpoints, and the interface description.
 //!
-//! Owns how requests are read and answered: keys, sizes, media types, shapes, statuses and bodies. Does not own
-//! what is decided about a request, which is the use cases' ([`bidloop_domain::use_case`]), nor the order of a
-//! request's later checks, which they keep too (decision A1).
+//! This crate reads requests and writes answers: keys, sizes, media types, shapes, statuses and bodies. The
+//! [use cases](bidloop_domain::use_case) decide about requests. They also keep the order of the later checks (decision
+//! A1).
 //!
-//! | read | for |
+//! | item | content |
 //! |---|---|
-//! | [`HttpApi`] | what the API consists of |
+//! | [`HttpApi`] | the parts of the API |
 //! | [`serve`] | listening, time limits, stopping |
-//! | `errors` | which error is answered how, with its status |
+//! | `errors` | the status and body of every error |
 //! | `operation` | the four operations, one file each |
 //! | `openapi` | the description that `bidloop openapi` prints |
 
@@ -16,7 +16,6 @@ mod api;
 mod bearer;
 mod bid_body;
 mod errors;
-
 mod multipart;
 mod observation;
 mod openapi;

@@ -1,4 +1,4 @@
-//! Reads a `multipart/form-data` body part by part: in bounded memory, and in time that grows with its length alone.
+//! Reads a `multipart/form-data` body part by part, in bounded memory and linear time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,13 +13,13 @@ use tokio::sync::mpsc;
 
 use crate::request_body::malformed;
 
-/// How much may precede a part's content: its head, and for the first part what stands before it.
+/// The most bytes before a part's content: its head, and for the first part the preamble.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// How much the parser takes at a time.
+/// The most bytes that the parser takes at a time.
 const SLICE_BYTES: usize = 16 * 1024;
 
-/// A body's pieces, or the fault that ended them. A closed channel ends the body, too.
+/// The pieces of a body, or the fault that ended it. A closed channel ends the body, too.
 pub(crate) type Pieces = mpsc::Receiver<Result<Bytes, LeadError>>;
 
 /// The parts of a body.
@@ -38,7 +38,8 @@ impl Parts {
         }
     }
 
-    /// The next part's head and content; `None` after the last part. A part is dropped before the next is asked for.
+    /// Returns the next part's head and content; `None` after the last part. The part must be dropped before the next
+    /// call.
     pub(crate) async fn next(
         &mut self,
     ) -> Result<Option<(PartHead, BoxStream<'static, Result<Bytes, LeadError>>)>, LeadError> {
@@ -55,7 +56,7 @@ impl Parts {
     }
 }
 
-/// The boundary that the request's Content-Type names.
+/// The boundary in the request's Content-Type.
 pub(crate) fn boundary_of(headers: &HeaderMap) -> Result<String, LeadError> {
     let content_type = headers
         .get(header::CONTENT_TYPE)
@@ -68,8 +69,8 @@ pub(crate) fn boundary_of(headers: &HeaderMap) -> Result<String, LeadError> {
         })
 }
 
-/// Hands the body to the parser in small slices. The parser takes all that is ready before it looks at any of it, so
-/// each slice is followed by a pause in which it is parsed.
+/// Cuts the body into small slices for the parser. The parser takes all that is ready before it parses any of it, so
+/// there is a pause after each slice.
 fn sliced(pieces: Pieces, unparsed: Arc<AtomicUsize>) -> impl Stream<Item = Result<Bytes, LeadError>> {
     let rest = Bytes::new();
     stream::unfold(
@@ -107,7 +108,8 @@ fn head_of(part: &Field<'_>) -> Result<PartHead, LeadError> {
     })
 }
 
-/// The part's name and its file's. Of two forms of the latter, the one with a character set (RFC 5987) is exact.
+/// The names of the part and of its file. If the file's name has two forms, the one with a character set (RFC 5987) is
+/// used, since only that is exact.
 fn names_in(disposition: &[u8]) -> Option<(String, Option<String>)> {
     let disposition = ContentDisposition::from_raw(&HeaderValue::from_bytes(disposition).ok()?).ok()?;
     if !disposition.is_form_data() {

@@ -1,4 +1,4 @@
-//! Every request's id, span in the log and place in the metrics.
+//! The id, log span and metrics of every request.
 
 use std::time::Instant;
 
@@ -15,10 +15,10 @@ use crate::routes::operation_id;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest request id that is taken over from a caller.
+/// The longest request id that is accepted from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
 
-/// Surrounds every request: takes over or makes its `X-Request-Id`, opens its span, counts it.
+/// Wraps every request: accepts or generates its `X-Request-Id`, opens its span, counts it.
 pub(crate) async fn observe<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -47,7 +47,7 @@ pub(crate) async fn observe<B: MessageBody + 'static>(
     Ok(response)
 }
 
-/// The caller's own id if it is fit for a log, else a fresh one.
+/// The caller's id if a log can contain it, else a new one.
 fn request_id(headers: &HeaderMap, api: &HttpApi) -> HeaderValue {
     let is_fit = |value: &&HeaderValue| {
         let bytes = value.as_bytes();

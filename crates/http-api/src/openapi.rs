@@ -1,8 +1,8 @@
 //! The interface description (OpenAPI 3.1): the four operations, their bodies and errors, and the webhooks.
 //!
-//! `openapi.json` is written by hand, and tests compare it with what the code reads and answers. Only the schema of a
-//! saved filter is not in it: that follows from the table of filter fields. The operability endpoints are no part of
-//! the interface.
+//! `openapi.json` is written by hand. Tests compare it with the bodies that the code reads and writes. Only the schema of
+//! a saved filter is not in it, because that is derived from the table of filter fields. The operability endpoints are
+//! not part of the interface.
 
 use bidloop_domain::matching::filter_schema;
 use serde_json::Value;

@@ -1,14 +1,14 @@
-//! Whether the process lives, whether it is ready, and its metrics. No key is needed.
+//! The endpoints for operators: liveness, readiness and metrics. They need no key.
 
 use actix_web::http::header::ContentType;
 use actix_web::{HttpResponse, web};
 
 use crate::HttpApi;
 
-/// The text format of metrics.
+/// The media type of metrics.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// 200 while the process lives.
+/// 200 while the process runs.
 pub(crate) async fn healthz() -> HttpResponse {
     plain("ok\n")
 }

@@ -7,7 +7,7 @@ use validator::ValidateLength;
 
 use crate::request_json::read_object;
 
-/// Reads a rejection's reason. The body may be missing.
+/// Reads the reason of a rejection. The body may be empty.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<String>, LeadError> {
     if bytes.is_empty() {
         return Ok(None);

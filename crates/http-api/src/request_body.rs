@@ -111,7 +111,7 @@ impl RequestBody {
         })
     }
 
-    /// The whole JSON body, if the request's head permits one.
+    /// Reads a whole JSON body, after a check of the request's headers.
     pub(crate) async fn read_json(&self, request: &HttpRequest) -> Result<Bytes, LeadError> {
         check_declared_length(request.headers(), MAX_JSON_BYTES)?;
         check_media_type(request.headers(), JSON)?;
@@ -124,7 +124,7 @@ impl RequestBody {
     }
 }
 
-/// The fault of a body that cannot be taken apart into fields.
+/// A fault of the body as a whole.
 pub(crate) fn malformed(message: &str) -> LeadError {
     LeadError::Malformed(vec![FieldError::new::<&str>(&[], message)])
 }

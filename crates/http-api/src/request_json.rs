@@ -1,13 +1,13 @@
-//! Reads the JSON object of a request body: strictly, with all faults at once (decision A2).
+//! Reads the JSON object in a request body strictly, and reports all its faults at once (decision A2).
 
 use bidloop_domain::matching::json::{Faults, Fields, Path};
 use bidloop_domain::model::read_json;
 use bidloop_domain::use_case::LeadError;
 
-/// The most faults in one answer, so that an answer is not many times the size of its request.
+/// The most faults in one answer. It keeps answers from being many times as large as their requests.
 const MOST_FAULTS: usize = 50;
 
-/// Reads the object with `read`, which returns `None` only for an object with faults.
+/// Reads the object with `read`, which may return `None` only after reporting a fault.
 pub(crate) fn read_object<T>(
     bytes: &[u8],
     read: impl FnOnce(&mut Fields<'_, '_>) -> Option<T>,

@@ -41,7 +41,7 @@ pub(crate) const OPERABILITY: [Operation; 3] = [
     operation(Method::GET, "/metrics", "metrics"),
 ];
 
-/// Adds the API's routes to an application, which must carry [`HttpApi`] as its data.
+/// Adds the routes of the API to an application, whose data must include an [`HttpApi`].
 pub fn configure(config: &mut web::ServiceConfig) {
     let only = |path, route: Route| {
         web::resource(path)

@@ -1,4 +1,4 @@
-//! Listening: the server's limits, its address, and its graceful stop.
+//! The server: its limits, its address, and its graceful stop.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -13,22 +13,22 @@ use crate::HttpApi;
 use crate::observation::observe;
 use crate::routes::{configure, configure_operability, unknown_route};
 
-/// How long requests in flight may take to finish at a stop (contract, section 1).
+/// The time that requests in flight have to finish when the server stops (contract, section 1).
 const STOP_SECONDS: u64 = 15;
 
-/// How long an idle connection is kept.
+/// The time that an idle connection is kept open.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
-/// How long a new connection may take to send its first request's head.
+/// The time that a new connection has to send the head of its first request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a body is read on after its request was refused, so that its sender sees the answer.
+/// How long the rest of a body is read after its request was refused, so that the sender sees the answer.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// Connections that one worker holds at a time; more wait to be accepted.
+/// The most connections of one worker. Further ones wait to be accepted.
 const MAX_CONNECTIONS_PER_WORKER: usize = 10_000;
 
-/// What a process offers over HTTP.
+/// The routes that a process serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// The operations under `/v1` and the operability endpoints.
@@ -37,16 +37,16 @@ pub enum Offer {
     OperabilityOnly,
 }
 
-/// What to serve, and with how many threads.
+/// The settings of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerSettings {
-    /// What is served.
+    /// The routes.
     pub offer: Offer,
-    /// Threads that read and answer; two go far, since use cases run elsewhere.
+    /// Threads that read requests and write answers. Two are enough for most loads, since use cases run elsewhere.
     pub workers: usize,
 }
 
-/// A server that listens.
+/// A server that is listening.
 #[derive(Debug)]
 pub struct RunningServer {
     address: SocketAddr,
@@ -55,20 +55,20 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// The address it is bound to.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes no new connections, lets requests in flight finish for at most 15 seconds, and returns when all is
-    /// closed.
+    /// Stops accepting connections, waits at most 15 seconds for requests in flight, and returns when all connections
+    /// are closed.
     pub async fn stop(self) -> io::Result<()> {
         self.handle.stop(true).await;
         self.task.await.map_err(io::Error::other)?
     }
 }
 
-/// Serves the API on a bound listener. To be called within a tokio runtime.
+/// Serves the API on a bound listener. Must be called within a tokio runtime.
 pub fn serve(api: HttpApi, listener: TcpListener, settings: ServerSettings) -> io::Result<RunningServer> {
     let address = listener.local_addr()?;
     let api = web::Data::new(api);

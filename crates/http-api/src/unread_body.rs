@@ -1,4 +1,4 @@
-//! A response that keeps hold of its request's body.
+//! An answer that keeps its request's body alive.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,9 +12,9 @@ use crate::request_body::RequestBody;
 
 /// Answers a request whose body may not have been read to its end.
 ///
-/// As long as the body is held, the server counts it as unread: it announces that it closes the connection, reads
-/// on for a bounded time so that the caller sees the answer instead of a reset, and then closes. Once dropped, a
-/// chunked body would be read on for ever in order to keep the connection.
+/// While the body is alive, the server treats it as unread: it announces that it will close the connection, reads on
+/// for a bounded time so that the caller sees the answer instead of a reset, and then closes the connection. If the body
+/// were dropped, the server would read a chunked one without limit in order to reuse the connection.
 pub(crate) fn answer_holding(body: RequestBody, answer: Result<HttpResponse, Refusal>) -> HttpResponse {
     answer
         .unwrap_or_else(Refusal::into_response)

@@ -1,5 +1,4 @@
-//! What an answer means: a success whose body is worth reading, or which error. The one place that knows the protocol's
-//! statuses and codes.
+//! The meaning of an answer: a success or an error. Only this file knows the protocol's statuses and codes.
 
 use bidloop_domain::model::{MarketplaceToken, Timestamp};
 use bidloop_domain::port::{MarketplaceError, MarketplaceRefusal};
@@ -12,8 +11,8 @@ use crate::retry_after::retry_after;
 use crate::wire::{RefusalBody, shortened};
 
 impl Answer {
-    /// The body of a success; an error for every other answer. `now` is what a `Retry-After` date is compared with
-    /// where the answer does not tell its own time.
+    /// Returns the body of a success, and an error for every other answer. A `Retry-After` date is compared with `now` if
+    /// the answer has no `Date`.
     pub(crate) fn success(self, successes: &[StatusCode], now: Timestamp) -> Result<Bytes, MarketplaceError> {
         let status = self.status;
         if successes.contains(&status) {
@@ -27,13 +26,13 @@ impl Answer {
         if status == StatusCode::UNAUTHORIZED {
             return Err(MarketplaceError::InvalidToken);
         }
-        let passing = status.is_server_error()
+        let is_temporary = status.is_server_error()
             || matches!(
                 status,
                 StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
             );
-        if passing {
-            // The status says enough; a body that did not come whole changes nothing.
+        if is_temporary {
+            // The status alone decides, so an incomplete body is ignored.
             let message = self.body.map(|body| RefusalBody::read(&body).message);
             return Err(MarketplaceError::TryLater {
                 retry_after: retry_after(&self.headers, now),
@@ -55,14 +54,14 @@ impl Answer {
         let destination = self.headers.get(LOCATION).and_then(|place| place.to_str().ok());
         Err(MarketplaceError::Malformed(match destination {
             Some(place) if status.is_redirection() => {
-                format!("unexpected status {status}; redirects, as this one to {place}, are not followed")
+                format!("unexpected status {status}; the redirect to {place} is not followed")
             }
             _ => format!("unexpected status {status}"),
         }))
     }
 }
 
-/// What a refusal for good means (contract section 5).
+/// The meaning of a permanent refusal (contract section 5).
 fn meaning(status: StatusCode, code: &str, proposal_id: Option<String>) -> MarketplaceRefusal {
     match (status, code) {
         (StatusCode::CONFLICT, _) | (_, "already_applied") => {
@@ -79,7 +78,7 @@ fn meaning(status: StatusCode, code: &str, proposal_id: Option<String>) -> Marke
     }
 }
 
-/// The message, or the status where there is none.
+/// The message, or the status if there is none.
 fn or_status(message: String, status: StatusCode) -> String {
     if message.trim().is_empty() {
         format!("status {status} without a message")
@@ -88,9 +87,9 @@ fn or_status(message: String, status: StatusCode) -> String {
     }
 }
 
-/// The same error fit for the log: without the token, which the marketplace may have repeated, and in short texts.
+/// The error for the log: without the token, which the marketplace may have repeated, and with shortened texts.
 pub(crate) fn fit_for_log(error: MarketplaceError, token: Option<&MarketplaceToken>) -> MarketplaceError {
-    // The token first: a text cut in the middle of it would still hold its beginning.
+    // The token is replaced first, since a text that is cut within it would still contain its beginning.
     let token = token
         .map(MarketplaceToken::expose)
         .filter(|token| !token.is_empty());

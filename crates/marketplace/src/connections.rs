@@ -1,7 +1,7 @@
-//! Connections to the marketplace: opening them, and keeping those that can serve again.
+//! The pool of connections to the marketplace.
 //!
-//! A pool of its own rather than hyper-util's: which connection a request went out on, whether it was fresh, and
-//! whether any of the request can have left decide what a failure means (`exchange`).
+//! It is not hyper-util's, which hides what a failure means: that depends on whether the connection is new, and on
+//! whether anything of the request may have been sent (`exchange`).
 
 use std::error::Error as StdError;
 use std::fmt::Write as _;
@@ -19,21 +19,21 @@ use tower_service::Service as _;
 
 use crate::request_body::RequestBody;
 
-/// How many unused connections are kept.
-const KEPT: usize = 32;
+/// The most idle connections in the pool.
+const MAX_IDLE: usize = 32;
 
-/// How long an unused connection is kept; shorter than servers usually wait before they close theirs.
-const KEPT_FOR: Duration = Duration::from_secs(20);
+/// How long an idle connection is kept. Most servers keep theirs longer.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long a connection may take to become usable again once its answer has been read. It takes no network, unless
-/// the marketplace answered before it had read the request.
-const SETTLES_WITHIN: Duration = Duration::from_millis(250);
+/// The time that a connection has to become ready after its answer was read. That needs no network, unless the
+/// marketplace answered before it had read the request.
+const READY_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// An open connection, in nobody else's use.
+/// An open connection with no other user.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) sender: SendRequest<RequestBody>,
-    /// Whether it served before: then the marketplace may have closed it in the meantime.
+    /// Whether it was used before: then the marketplace may have closed it in the meantime.
     pub(crate) reused: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Connection {
 pub(crate) struct Connections {
     connector: HttpsConnector<HttpConnector>,
     origin: Uri,
-    /// The last used last.
+    /// The most recently used last.
     idle: Mutex<Vec<(Instant, SendRequest<RequestBody>)>>,
 }
 
@@ -51,7 +51,7 @@ impl Connections {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        // Shared out among a name's addresses, so that one dead address does not use up the whole call.
+        // hyper-util divides it among the addresses of a name, so that one dead address does not use up the whole call.
         tcp.set_connect_timeout(Some(connect_timeout));
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
@@ -65,11 +65,11 @@ impl Connections {
         }
     }
 
-    /// The kept connection used last, if there is one.
+    /// Takes the most recently used idle connection, if there is one.
     pub(crate) fn take_kept(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some((since, sender)) = idle.pop() {
-            if since.elapsed() > KEPT_FOR {
+            if since.elapsed() > IDLE_TIMEOUT {
                 // The others are older still.
                 idle.clear();
                 return None;
@@ -81,20 +81,20 @@ impl Connections {
         None
     }
 
-    /// Keeps a connection whose answer has been read to its end.
+    /// Returns a connection to the pool after its answer has been read to its end.
     pub(crate) async fn keep(&self, mut connection: Connection) {
-        let settled = tokio::time::timeout(SETTLES_WITHIN, connection.sender.ready()).await;
-        if !matches!(settled, Ok(Ok(()))) {
+        let ready = tokio::time::timeout(READY_TIMEOUT, connection.sender.ready()).await;
+        if !matches!(ready, Ok(Ok(()))) {
             return;
         }
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|(since, sender)| sender.is_ready() && since.elapsed() <= KEPT_FOR);
-        if idle.len() < KEPT {
+        idle.retain(|(since, sender)| sender.is_ready() && since.elapsed() <= IDLE_TIMEOUT);
+        if idle.len() < MAX_IDLE {
             idle.push((Instant::now(), connection.sender));
         }
     }
 
-    /// A fresh connection. Nothing of a request has been sent when this fails.
+    /// Opens a connection. If this fails, nothing of a request has been sent.
     pub(crate) async fn open(&self) -> Result<Connection, String> {
         let mut connector = self.connector.clone();
         poll_fn(|cx| connector.poll_ready(cx))
@@ -117,15 +117,15 @@ impl Connections {
     }
 }
 
-/// An error with what caused it, in one line.
+/// An error and its causes on one line.
 pub(crate) fn causes(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let said = error.to_string();
+        let message = error.to_string();
         // Many errors repeat their cause.
-        if !text.contains(&said) {
-            let _ = write!(text, ": {said}");
+        if !text.contains(&message) {
+            let _ = write!(text, ": {message}");
         }
         cause = error.source();
     }

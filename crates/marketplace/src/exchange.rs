@@ -1,7 +1,7 @@
 //! One request and its answer, under one deadline.
 //!
-//! Owns the distinction on which exactly-once proposals rest (decision B4): `Unreachable` only where certainly nothing
-//! of the request was sent, `NoAnswer` wherever it may have been. Does not judge answers.
+//! Exactly-once proposals rest on one distinction made here (decision B4): an error is `Unreachable` only if certainly
+//! nothing of the request was sent, and `NoAnswer` if something may have been.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use crate::connections::{Connection, Connections, causes};
 use crate::request_body::{RequestBody, empty_body};
 use crate::upload::UploadFault;
 
-/// What came back.
+/// The answer to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    /// The body, or why it did not come whole.
+    /// The body, or why it is incomplete.
     pub(crate) body: Result<Bytes, MarketplaceError>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     connections: Connections,
-    /// From the start of a call, connecting included, to its answer's end.
+    /// The time limit of a call, from the connect to the end of the answer.
     timeout: Duration,
 }
 
@@ -39,7 +39,7 @@ impl Exchange {
         Self { connections, timeout }
     }
 
-    /// Sends `request` and reads the answer, of whose body at most `most` bytes.
+    /// Sends `request` and reads the answer, whose body may have at most `most` bytes.
     pub(crate) async fn run(
         &self,
         request: Request<RequestBody>,
@@ -50,8 +50,8 @@ impl Exchange {
         let (head, incoming) = response.into_parts();
         let body = timeout_at(deadline, read(incoming, most))
             .await
-            .unwrap_or_else(|_| Err(self.late("its answer did not end")));
-        // After half an answer the connection is of no use; dropping it closes it.
+            .unwrap_or_else(|_| Err(self.late("the answer did not end")));
+        // A connection with an unread rest of an answer cannot be reused; dropping it closes it.
         if body.is_ok() {
             self.connections.keep(connection).await;
         }
@@ -62,14 +62,14 @@ impl Exchange {
         })
     }
 
-    /// Up to the answer's head.
+    /// Sends `request` and reads the head of the answer.
     async fn send(
         &self,
         mut request: Request<RequestBody>,
         deadline: Instant,
     ) -> Result<(Connection, Response<Incoming>), MarketplaceError> {
         let (head, body) = request.into_parts();
-        // A GET changes nothing on the other side, so it may be sent again.
+        // A GET changes nothing at the marketplace, so it may be sent again.
         let mut repeatable = (head.method == Method::GET).then(|| head.clone());
         request = Request::from_parts(head, body);
         let mut connection = match self.connections.take_kept() {
@@ -104,7 +104,7 @@ impl Exchange {
         match timeout_at(deadline, self.connections.open()).await {
             Ok(opened) => opened.map_err(MarketplaceError::Unreachable),
             Err(_) => Err(MarketplaceError::Unreachable(format!(
-                "no connection came about within {} ms",
+                "no connection within {} ms",
                 self.timeout.as_millis()
             ))),
         }
@@ -115,12 +115,12 @@ impl Exchange {
     }
 }
 
-/// Whether the connection broke before any answer, as opposed to one that came and was no HTTP.
+/// Whether the connection broke before an answer, instead of returning one that is not HTTP.
 fn broke(error: &hyper::Error) -> bool {
     !error.is_parse() && !error.is_user()
 }
 
-/// A request that may have been sent and got no answer.
+/// The error of a request that may have been sent and has no answer.
 fn unanswered(error: &hyper::Error) -> MarketplaceError {
     if let Some(fault) = cause::<UploadFault>(error) {
         return MarketplaceError::NoAnswer(fault.to_string());
@@ -154,7 +154,7 @@ fn broken_body(error: &hyper::Error) -> MarketplaceError {
     }
 }
 
-/// The cause of this type, at any depth.
+/// The first cause of this type.
 fn cause<T: StdError + 'static>(error: &hyper::Error) -> Option<&T> {
     let mut cause = error.source();
     while let Some(error) = cause {

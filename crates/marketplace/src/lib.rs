@@ -1,13 +1,12 @@
 //! Client of the marketplace protocol over HTTP/1.1 and TLS.
 //!
-//! [`HyperMarketplace`] implements the domain's [`Marketplace`](bidloop_domain::port::Marketplace). It makes one
-//! call at a time and says exactly what is known of it afterwards: whether the request can have arrived, whether an
-//! answer came, and whether that answer is one that the protocol has. What follows from it, retries included, is the
-//! domain's.
+//! [`HyperMarketplace`] implements the domain's [`Marketplace`](bidloop_domain::port::Marketplace). Each
+//! method makes one call and reports exactly what is known afterwards: whether the request may have arrived, whether there
+//! was an answer, and whether it follows the protocol. The domain decides what to do then, retries included.
 //!
-//! One call, from outer to inner: [`HyperMarketplace`] writes the request (`wire`, `upload`) → `exchange` sends it
-//! under one deadline over a kept or fresh connection (`connections`) → `answer` judges what came back → `wire` reads
-//! it.
+//! The steps of a call: [`HyperMarketplace`] writes the request (`wire`, `upload`) → `exchange` sends it under one
+//! deadline over a pooled or new connection (`connections`) → `answer` tells successes from errors → `wire` reads the
+//! body.
 
 mod answer;
 mod base_url;

@@ -6,7 +6,7 @@ use http_body_util::{BodyExt as _, Empty, Full};
 
 use crate::upload::UploadFault;
 
-/// A request's body. Its length is always announced, so no request is sent in chunks.
+/// A request's body. Its length is always declared, so no request is sent in chunks.
 pub(crate) type RequestBody = UnsyncBoxBody<Bytes, UploadFault>;
 
 pub(crate) fn empty_body() -> RequestBody {

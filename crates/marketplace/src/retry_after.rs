@@ -6,16 +6,16 @@ use bidloop_domain::model::Timestamp;
 use http::HeaderMap;
 use http::header::{DATE, RETRY_AFTER};
 
-/// The longest wait that is believed, so that one nonsensical answer cannot silence us for good.
+/// The longest wait that is accepted, so that one wrong answer cannot stop all calls for ever.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long the answer asks to wait; `None` if it does not say, or not intelligibly.
+/// The time that the answer asks to wait; `None` without a valid header.
 ///
-/// A date is compared with the answer's own `Date`, so that the two clocks need not agree; with `now` if it has none.
+/// A date is compared with the `Date` of the answer, so that the two clocks may differ, and with `now` without one.
 pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // Only digits: what does not parse is too large.
+        // Only a number that is too large does not parse.
         Duration::from_secs(value.parse().unwrap_or(u64::MAX))
     } else {
         let until = httpdate::parse_http_date(value).ok()?;

@@ -5,13 +5,13 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use http::HeaderValue;
 
-/// Why a file could not be sent whole. The request is broken off, so the marketplace does not have it whole either.
+/// Why a file could not be sent whole. The request is aborted, so the marketplace does not have the whole file either.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UploadFault {
     /// Reading it failed.
     #[error("reading the file failed: {0}")]
     Read(#[from] BlobError),
-    /// The content is not as long as its record says.
+    /// The content is not as long as recorded.
     #[error("the file is {0} than the {1} bytes recorded")]
     Length(&'static str, u64),
 }
@@ -35,8 +35,8 @@ pub(crate) fn multipart(
     (length, pieces)
 }
 
-/// The file's content. Another length than recorded is a fault: it would end the request early, or run over into the
-/// next one.
+/// The file's content. A length other than recorded is a fault, since it would contradict the declared length of the
+/// request.
 fn content(file: FileUpload) -> impl Stream<Item = Result<Bytes, UploadFault>> + Send {
     let recorded = file.size_bytes;
     stream::try_unfold((file.content, recorded), move |(mut content, left)| async move {

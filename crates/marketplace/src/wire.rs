@@ -1,7 +1,7 @@
-//! The protocol's JSON: what is sent, and what is read, checked while it is read.
+//! Writes and reads the protocol's JSON.
 //!
-//! Members that the protocol does not name are passed over; one that it names and that is missing or of another type
-//! makes the answer malformed. Of the feed, each entry stands for itself.
+//! Unknown fields are ignored. A missing field, or one of the wrong type, makes the answer malformed; in the feed, it
+//! makes only its entry malformed.
 
 use std::borrow::Cow;
 
@@ -14,25 +14,25 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-/// How much of a text of the marketplace is kept in an error.
+/// The most characters of a text of the marketplace in an error.
 pub(crate) const MESSAGE_CHARS: usize = 300;
 
-/// A text of the marketplace on one line of bounded length, for an error or the log.
+/// A text of the marketplace on one line and shortened, for an error or the log.
 pub(crate) fn shortened(text: &str) -> String {
     sanitize_for_log(text.trim(), MESSAGE_CHARS)
 }
 
-/// The longest position in the feed that we send back; longer ones would not fit into a request.
+/// The longest cursor that is accepted; a longer one might not fit into a request.
 const MAX_CURSOR_BYTES: usize = 4096;
 
-/// Stands for bytes that are not UTF-8. No character, so no text holds it by right.
+/// Marks bytes that are not UTF-8. It is a noncharacter, so no valid text contains it.
 const NOT_UTF8: char = '\u{FFFF}';
 
 fn malformed(error: &serde_json::Error) -> MarketplaceError {
     MarketplaceError::Malformed(error.to_string())
 }
 
-/// An answer, each of which is an object.
+/// Reads an answer, which must be an object.
 fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, MarketplaceError> {
     let Object(answer) = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
     Ok(answer)
@@ -49,7 +49,7 @@ struct FeedBody<'a> {
     has_more: bool,
 }
 
-/// A page of the feed that was asked for after `after`.
+/// Reads the page of the feed after the cursor `after`.
 pub(crate) fn feed_page(body: &[u8], after: Option<&str>) -> Result<FeedPage, MarketplaceError> {
     let text = marked_utf8(body);
     let page: FeedBody<'_> = read(text.as_bytes())?;
@@ -59,7 +59,7 @@ pub(crate) fn feed_page(body: &[u8], after: Option<&str>) -> Result<FeedPage, Ma
         )));
     }
     if page.has_more && after == Some(page.cursor.as_str()) {
-        // Following it would read the same page without end.
+        // The same page would be read for ever.
         return Err(MarketplaceError::Malformed(
             "hasMore is true, but the cursor does not move".to_owned(),
         ));
@@ -79,7 +79,7 @@ pub(crate) fn feed_page(body: &[u8], after: Option<&str>) -> Result<FeedPage, Ma
 
 fn feed_entry(json: &str, page_is_damaged: bool) -> FeedEntry {
     let parsed = if page_is_damaged && json.contains(NOT_UTF8) {
-        Err("holds bytes that are not UTF-8".to_owned())
+        Err("contains bytes that are not UTF-8".to_owned())
     } else {
         JobPost::parse(json).map_err(|error| error.to_string())
     };
@@ -95,7 +95,7 @@ fn feed_entry(json: &str, page_is_damaged: bool) -> FeedEntry {
     }
 }
 
-/// The id of an entry that is no job post, where it has one.
+/// The id of a malformed entry, if it has one.
 fn entry_id(json: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Id<'a> {
@@ -106,8 +106,7 @@ fn entry_id(json: &str) -> Option<String> {
     serde_json::from_str::<String>(id).ok().map(|id| shortened(&id))
 }
 
-/// The body as text. JSON is UTF-8; where a byte is not, the entry that holds it is marked, so that it alone is
-/// refused.
+/// The body as text. Bytes that are not UTF-8 are marked, so that only the entry that contains them is refused.
 fn marked_utf8(body: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(body) {
         return Cow::Borrowed(text);
@@ -131,7 +130,7 @@ struct JobBody<'a> {
     state: Object<LiveJobState>,
 }
 
-/// The live state of the job that was asked for.
+/// Reads the live state of the job `asked`.
 pub(crate) fn live_job(body: &[u8], asked: &JobId) -> Result<LiveJob, MarketplaceError> {
     let JobBody {
         job,
@@ -141,11 +140,11 @@ pub(crate) fn live_job(body: &[u8], asked: &JobId) -> Result<LiveJob, Marketplac
         JobPost::parse(job.get()).map_err(|error| MarketplaceError::Malformed(format!("job: {error}")))?;
     if post.id != *asked {
         return Err(MarketplaceError::Malformed(format!(
-            "asked for job {asked}, got job {}",
+            "requested job {asked}, got job {}",
             post.id
         )));
     }
-    // The protocol lists them highest first; an auction read in another order would be bid on wrongly.
+    // The protocol lists them highest first. The boost would be wrong if they were in another order.
     state.boosts.sort_unstable_by(|a, b| b.cmp(a));
     Ok(LiveJob { post, state })
 }
@@ -162,13 +161,13 @@ struct AccountBody {
     profile_hourly_rate: Option<f64>,
 }
 
-/// An account's live state.
+/// Reads the live state of an account.
 pub(crate) fn live_account(body: &[u8]) -> Result<LiveAccount, MarketplaceError> {
     let account: AccountBody = read(body)?;
     Ok(LiveAccount {
         id: account.id,
         name: account.name,
-        // An account in debt can pay for as much as one with nothing left.
+        // A negative balance pays for as much as an empty one.
         connects_balance: Connects::new(u64::try_from(account.connects_balance).unwrap_or(0)),
         profile_hourly_rate: account.profile_hourly_rate,
     })
@@ -182,7 +181,7 @@ struct UploadedBody {
     id: String,
 }
 
-/// The id of an uploaded file.
+/// Reads the id of an uploaded file.
 pub(crate) fn uploaded(body: &[u8]) -> Result<String, MarketplaceError> {
     read::<UploadedBody>(body).map(|uploaded| uploaded.id)
 }
@@ -199,7 +198,7 @@ struct ProposalBody<'a> {
     accept_warnings: bool,
 }
 
-/// The body of `POST /api/proposals`.
+/// Writes the body of `POST /api/proposals`.
 pub(crate) fn proposal_json(proposal: &Proposal) -> Vec<u8> {
     let body = ProposalBody {
         job_id: proposal.job_id.as_str(),
@@ -227,7 +226,7 @@ struct SubmittedBody {
     submitted_at: i64,
 }
 
-/// A proposal that the marketplace took.
+/// Reads the answer to an accepted proposal.
 pub(crate) fn submitted(body: &[u8]) -> Result<SubmittedProposal, MarketplaceError> {
     let submitted: SubmittedBody = read(body)?;
     Ok(SubmittedProposal {
@@ -239,7 +238,7 @@ pub(crate) fn submitted(body: &[u8]) -> Result<SubmittedProposal, MarketplaceErr
 
 // ---- refusals
 
-/// The body of an error, as far as it can be made out: each member for itself, and none if it is no JSON.
+/// The readable fields of the body of an error; none if it is not JSON.
 #[derive(Debug, Default)]
 pub(crate) struct RefusalBody {
     pub(crate) code: String,
@@ -313,14 +312,14 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_entry_is_told_with_its_place_and_spoils_nothing_else() {
+    fn a_malformed_entry_is_reported_and_affects_no_other() {
         let bad_title = post("8").replace("\"T\"", "5");
         let page = page(&format!(
             r#"{},{bad_title},null,{{"id":9}},{}"#,
             post("7"),
             post("10")
         ));
-        let told: Vec<_> = page
+        let entries: Vec<_> = page
             .entries
             .iter()
             .map(|entry| match entry {
@@ -328,15 +327,15 @@ mod tests {
                 FeedEntry::Malformed { id, fault } => format!("{id:?} {fault}"),
             })
             .collect();
-        assert_eq!(told[0], "job 7");
-        assert!(told[1].starts_with("Some(\"8\") title: "), "{}", told[1]);
-        assert!(told[2].starts_with("None "), "{}", told[2]);
-        assert!(told[3].starts_with("None id: "), "{}", told[3]);
-        assert_eq!(told[4], "job 10");
+        assert_eq!(entries[0], "job 7");
+        assert!(entries[1].starts_with("Some(\"8\") title: "), "{}", entries[1]);
+        assert!(entries[2].starts_with("None "), "{}", entries[2]);
+        assert!(entries[3].starts_with("None id: "), "{}", entries[3]);
+        assert_eq!(entries[4], "job 10");
     }
 
     #[test]
-    fn bytes_that_are_not_utf8_spoil_their_own_entry_alone() {
+    fn bytes_that_are_not_utf8_affect_only_their_entry() {
         let mut body = format!(r#"{{"jobs":[{},"#, post("7")).into_bytes();
         body.extend(
             post("8")
@@ -353,7 +352,7 @@ mod tests {
         };
         assert_eq!(
             (id.as_deref(), fault.as_str()),
-            (Some("8"), "holds bytes that are not UTF-8")
+            (Some("8"), "contains bytes that are not UTF-8")
         );
     }
 
@@ -410,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_that_is_no_json_has_no_code() {
+    fn a_refusal_that_is_not_json_has_no_code() {
         let refusal = RefusalBody::read(b"<html>");
         assert_eq!(
             (

@@ -1,8 +1,8 @@
 //! The part of Jinja that templates may use.
 //!
-//! [`translate`] reads a template, refuses what letters do not need, and prints the rest for the engine. The engine's
-//! own operators have no bounds, and order null below all numbers. So those that matter are printed as filters of
-//! [`language`](crate::language): `a < b` becomes `a|_compare('<', b)`. The engine sees only what was printed here.
+//! [`translate`] parses a template, refuses syntax that letters do not need, and writes the rest for the engine. The
+//! engine's own operators are not bounded, and order null below all numbers. So those that matter are written as filters
+//! of [`language`](crate::language): `a < b` becomes `a|_compare('<', b)`. The engine gets only this translation.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -24,7 +24,7 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is valid")
 });
 
-/// The next token of a tag; any other character is one too, which no rule takes.
+/// The next token of a tag. Any other character is a token that no rule accepts.
 #[expect(clippy::expect_used, reason = "a constant, which the tests compile")]
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -39,14 +39,14 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is valid")
 });
 
-/// Words that are not names.
+/// The words that are not names.
 const KEYWORDS: &[&str] = &["and", "or", "not", "in", "is", "if", "else", "recursive"];
 
-/// How tightly comparisons bind.
+/// The precedence of comparisons.
 const COMPARISON: u8 = 3;
 
-/// How tightly a binary operator binds; `not` is the beginning of `not in`.
-fn tightness(operator: &str) -> Option<u8> {
+/// The precedence of a binary operator; `not` is the first word of `not in`.
+fn precedence(operator: &str) -> Option<u8> {
     match operator {
         "or" => Some(1),
         "and" => Some(2),
@@ -59,17 +59,17 @@ fn tightness(operator: &str) -> Option<u8> {
     }
 }
 
-/// A problem of a template, with its line in front.
+/// A problem of a template after its line number.
 pub(crate) fn at_line(line: usize, problem: &str) -> String {
     format!("line {line}: {problem}")
 }
 
-/// A template as the engine gets it.
+/// A template for the engine.
 #[derive(Debug, Default)]
 pub(crate) struct Translation<'source> {
     pub(crate) text: String,
-    /// The names that the lead must have, with their lines: neither bound by the template nor guarded by `is defined`
-    /// or `default`.
+    /// The fields that the lead must have, with their lines: names that the template does not bind, and does not check
+    /// with `is defined` or `default`.
     pub(crate) names: Vec<(&'source str, usize)>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn translate(source: &str) -> Result<Translation<'_>, String> {
         }
         parser.tokens = 0;
         parser.look_ahead();
-        let (printed, closing) = if tag.as_str().starts_with("{%") {
+        let (translated, closing) = if tag.as_str().starts_with("{%") {
             statements += 1;
             (parser.statement()?, "%}")
         } else {
@@ -113,9 +113,9 @@ pub(crate) fn translate(source: &str) -> Result<Translation<'_>, String> {
         if end.trim_start_matches(['-', '+']) != closing {
             return parser.unexpected(end);
         }
-        // The engine counts the same lines.
-        let lines = parser.line - line - printed.matches('\n').count();
-        text.extend([tag.as_str(), " ", &printed, " ", &"\n".repeat(lines), end]);
+        // The engine must count the same lines.
+        let lines = parser.line - line - translated.matches('\n').count();
+        text.extend([tag.as_str(), " ", &translated, " ", &"\n".repeat(lines), end]);
     }
     text += &source[parser.at..];
     let mut names = parser.names;
@@ -123,7 +123,7 @@ pub(crate) fn translate(source: &str) -> Result<Translation<'_>, String> {
     Ok(Translation { text, names })
 }
 
-/// Reads the tokens of a tag and prints it for the engine.
+/// Reads the tokens of a tag and writes the tag for the engine.
 struct Parser<'source> {
     source: &'source str,
     /// The end of what has been read, and its line.
@@ -131,7 +131,7 @@ struct Parser<'source> {
     line: usize,
     /// The next token and its end; none at the template's end.
     ahead: Option<(&'source str, usize)>,
-    /// How many tokens of this tag have been read.
+    /// The number of tokens of this tag that have been read.
     tokens: usize,
     depth: usize,
     names: Vec<(&'source str, usize)>,
@@ -194,7 +194,7 @@ impl<'source> Parser<'source> {
         Ok(value)
     }
 
-    /// Binary operators that bind at least as tightly as `weakest`, and `not`.
+    /// Binary operators with at least the precedence `weakest`, and `not`.
     fn operation(&mut self, weakest: u8) -> Result<String, String> {
         let negations = self.count("not");
         let mut left = if negations > 0 {
@@ -202,12 +202,12 @@ impl<'source> Parser<'source> {
         } else {
             self.operand()?
         };
-        while let Some(tightness) = tightness(self.peek()).filter(|tightness| *tightness >= weakest) {
+        while let Some(precedence) = precedence(self.peek()).filter(|precedence| *precedence >= weakest) {
             let operator = self.next()?;
             if operator == "not" {
                 self.expect("in")?;
             }
-            let right = self.operation(tightness + 1)?;
+            let right = self.operation(precedence + 1)?;
             left = match operator {
                 "and" | "or" | "-" | "/" | "//" | "%" | "**" => format!("({left} {operator} {right})"),
                 "+" | "*" => {
@@ -218,7 +218,7 @@ impl<'source> Parser<'source> {
                 "not" => format!("(not {left}|_in({right}))"),
                 _ => format!("{left}|_compare('{operator}', {right})"),
             };
-            if tightness == COMPARISON && self::tightness(self.peek()) == Some(COMPARISON) {
+            if precedence == COMPARISON && self::precedence(self.peek()) == Some(COMPARISON) {
                 return self.fault("comparisons cannot be chained; join two with `and`");
             }
         }
@@ -231,7 +231,7 @@ impl<'source> Parser<'source> {
         let start = self.tokens;
         let mut value = self.value()?;
         loop {
-            // A name that is asked about before it is used need not be the lead's.
+            // A name that is checked before its use need not be a field of the lead.
             is_name &= self.tokens == start + 1;
             let filters = self.skip("|");
             if !filters && !self.skip("is") {
@@ -310,7 +310,7 @@ impl<'source> Parser<'source> {
         }
     }
 
-    /// Expressions up to `closing`, with what stands between them.
+    /// Expressions up to `closing`, with their separators.
     fn group(&mut self, closing: &str) -> Result<String, String> {
         let mut group = String::new();
         while !self.skip(closing) {
@@ -318,7 +318,7 @@ impl<'source> Parser<'source> {
                 separator @ ("," | ":" | "=") => {
                     self.next()?;
                     group += separator;
-                    // The name of an argument is no name of the lead.
+                    // The name of an argument is not a field of the lead.
                     if separator == "=" {
                         self.names.pop();
                     }
@@ -385,7 +385,7 @@ impl<'source> Parser<'source> {
         self.peek() == token && self.next().is_ok()
     }
 
-    /// Skips `token` as often as it stands here.
+    /// Skips repetitions of `token` and counts them.
     fn count(&mut self, token: &str) -> usize {
         std::iter::from_fn(|| self.skip(token).then_some(())).count()
     }
@@ -403,7 +403,7 @@ impl<'source> Parser<'source> {
         self.fault(&format!("syntax error: unexpected `{token}`"))
     }
 
-    /// A fault in the line of the token last read.
+    /// A fault in the line of the last token.
     fn fault<T>(&self, problem: &str) -> Result<T, String> {
         Err(at_line(self.line, problem))
     }

@@ -1,8 +1,7 @@
 //! The filters, tests and guarded operators of templates.
 //!
-//! A list of what there is, not of what there is not: an engine that gains filters does not give them to templates.
-//! Every filter and operator is charged for the size of what it is given; those whose result could be much larger
-//! have versions of their own.
+//! Templates may use only what is listed here, so filters that a later engine adds are not available to them. Every filter
+//! and operator is charged for the size of its arguments. Those whose result could be much larger are implemented here.
 
 use std::cmp::Ordering;
 
@@ -11,7 +10,7 @@ use minijinja::{Environment, Error, Output, State, UndefinedBehavior, escape_for
 
 use crate::limits::{FUEL, MAX_RANGE, MAX_TEXT_BYTES, charge, charge_for, charge_for_call, refused};
 
-/// The filters that templates may use. The engine's environment has more; no template reaches them.
+/// The filters that templates may use. The engine has more, which templates cannot call.
 const FILTERS: &str = "abs bool capitalize count d default first float int join last length lines list lower map max \
     min reject rejectattr replace reverse round select selectattr sort split string title trim unique upper";
 
@@ -29,16 +28,15 @@ pub(crate) fn is_test(name: &str) -> bool {
     TESTS.split_whitespace().any(|test| test == name)
 }
 
-/// What templates are rendered with. Filters with a leading underscore are the operators that
-/// [`grammar`](crate::grammar) prints.
+/// The engine's environment. Filters with a leading underscore are the operators that [`grammar`](crate::grammar) writes.
 pub(crate) fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_fuel(Some(FUEL));
-    // Names the missing member in the engine's complaint.
+    // Errors then name the missing member.
     environment.set_debug(true);
-    // Members of what is missing are missing too, so that `if a.b.c` needs no `if a` and `if a.b` around it. The
-    // engine's stricter behaviours refuse that even in an `if`. What they refuse beside it, `print`, the operators
-    // and the filters here refuse: a missing value never gets into the letter.
+    // A member of a missing value is missing too, so that `if a.b.c` needs no `if a` and `if a.b` around it. The
+    // engine's stricter modes refuse that even in an `if`. `print`, the operators and the filters here refuse a missing
+    // value, so it never gets into the letter.
     environment.set_undefined_behavior(UndefinedBehavior::Chainable);
     environment.set_formatter(print);
     environment.add_filter("_compare", compare);
@@ -55,8 +53,7 @@ pub(crate) fn environment() -> Environment<'static> {
     environment
 }
 
-/// Writes a value into the letter. Null is nothing; a missing value, a list or an object is a mistake that must not go
-/// out.
+/// Writes a value into the letter. Null is written as nothing. A missing value, a list or an object is an error.
 fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
     match value.kind() {
         ValueKind::None => Ok(()),
@@ -67,9 +64,9 @@ fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Resu
     }
 }
 
-/// Refuses a missing value, naming the expression that gave it.
+/// Refuses a missing value. The error names its expression.
 fn refuse_missing(value: &Value) -> Result<(), Error> {
-    // Asking it for a member has the engine complain with that name.
+    // Only the engine knows the name, and says it when asked for a member.
     if value.is_undefined() {
         value.get_attr("").map(drop)
     } else {
@@ -77,7 +74,7 @@ fn refuse_missing(value: &Value) -> Result<(), Error> {
     }
 }
 
-/// `value|name(…)`: one of [`FILTERS`], charged for what it is given.
+/// `value|name(…)`: one of [`FILTERS`], charged for its arguments.
 fn filter(state: &mut State<'_, '_>, args: Rest<ValueOrKwargs>) -> Result<Value, Error> {
     let mut args = args.into_values();
     let name = args.remove(1);
@@ -98,7 +95,7 @@ fn filter(state: &mut State<'_, '_>, args: Rest<ValueOrKwargs>) -> Result<Value,
     state.apply_filter(name, &args)
 }
 
-/// What a filter makes of null: null, but for those that count or convert.
+/// The result of a filter on null: null, except for those that count or convert.
 fn of_null(filter: &str) -> Value {
     match filter {
         "bool" => Value::from(false),
@@ -108,7 +105,7 @@ fn of_null(filter: &str) -> Value {
     }
 }
 
-/// A value's text within an expression: as it would be printed.
+/// The text of a value in an expression, which is the text that would be printed.
 fn text(value: &Value) -> Result<String, Error> {
     match value.kind() {
         ValueKind::None => Ok(String::new()),
@@ -122,7 +119,7 @@ fn concatenate(state: &mut State<'_, '_>, left: &Value, right: &Value) -> Result
     keep(state, Value::from(text(left)? + &text(right)?))
 }
 
-/// A side of `+` or `*`: a number, for `+` a text too. The engine also joins and repeats texts and lists.
+/// Checks a side of `+` or `*`, which must be a number, or for `+` a text. The engine would also repeat texts and lists.
 fn operand(value: Value, operator: &str) -> Result<Value, Error> {
     refuse_missing(&value)?;
     if value.is_number() || (operator == "+" && value.as_str().is_some()) {
@@ -135,8 +132,8 @@ fn operand(value: Value, operator: &str) -> Result<Value, Error> {
     }
 }
 
-/// What is not known is neither less nor greater than anything. (The engine orders null below all numbers, so that an
-/// unknown rating would be a bad one.)
+/// Compares two values. An unknown value is neither less nor greater than any other. (The engine orders null below all
+/// numbers, so that an unknown rating would be a bad one.)
 fn compare(state: &mut State<'_, '_>, left: &Value, operator: &str, right: &Value) -> Result<bool, Error> {
     charge_for(state, left)?;
     match operator {
@@ -161,7 +158,7 @@ fn compare(state: &mut State<'_, '_>, left: &Value, operator: &str, right: &Valu
     })
 }
 
-/// Nothing is in what is not known.
+/// Whether `container` contains `value`. An unknown one contains nothing.
 fn is_in(state: &mut State<'_, '_>, value: &Value, container: &Value) -> Result<bool, Error> {
     if container.is_undefined() || container.is_none() {
         return Ok(false);
@@ -170,14 +167,14 @@ fn is_in(state: &mut State<'_, '_>, value: &Value, container: &Value) -> Result<
     state.perform_test("in", &[value.clone(), container.clone()])
 }
 
-/// What a template binds or puts together: charged for, and computed lists as their elements, so that none grows into
-/// a chain of computations.
+/// Charges for a value that a template binds or computes. A lazy list is evaluated, so that it does not become a chain of
+/// computations.
 fn keep(state: &mut State<'_, '_>, value: Value) -> Result<Value, Error> {
     refuse_missing(&value)?;
     charge_for(state, &value)?;
     if value.as_str().is_some_and(|text| text.len() > MAX_TEXT_BYTES) {
         return Err(refused(format!(
-            "puts together a text larger than {MAX_TEXT_BYTES} bytes"
+            "creates a text larger than {MAX_TEXT_BYTES} bytes"
         )));
     }
     match value.kind() {
@@ -186,7 +183,7 @@ fn keep(state: &mut State<'_, '_>, value: Value) -> Result<Value, Error> {
     }
 }
 
-/// Jinja's `default`, which also stands in for null: a lead's null means that the marketplace does not say.
+/// Jinja's `default`, which also replaces null: a null in a lead means that the marketplace gives no value.
 fn default(value: Value, other: Option<Value>, boolean: Option<bool>) -> Value {
     let missing = value.is_undefined() || value.is_none() || (boolean == Some(true) && !value.is_true());
     if missing {
@@ -201,7 +198,7 @@ fn replace(state: &mut State<'_, '_>, value: &str, from: &str, to: &str) -> Resu
     Ok(value.replace(from, to))
 }
 
-/// Jinja's `join`, in which null is nothing.
+/// Jinja's `join`. Null is joined as nothing.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "the engine hands keyword arguments over by value"
@@ -216,7 +213,7 @@ fn join(items: &Value, separator: Option<&str>, options: Kwargs) -> Result<Strin
         .join(separator.unwrap_or_default()))
 }
 
-/// `range(…)`, printed as a filter of null.
+/// `range(…)`, which is written as a filter of null.
 fn range(_: Value, lower: i64, upper: Option<i64>, step: Option<i64>) -> Result<Vec<i64>, Error> {
     let (lower, upper) = upper.map_or((0, lower), |upper| (lower, upper));
     let step = step.unwrap_or(1);

@@ -1,9 +1,9 @@
 //! Cover letters and answers of automatic campaigns, written from Jinja templates (decision D3).
 //!
 //! [`JinjaProposalWriter`] implements the domain's [`ProposalWriter`](bidloop_domain::port::ProposalWriter) with
-//! minijinja. Templates come from outside, so what they may do is bounded: `grammar` reads the part of Jinja that a
-//! letter needs and refuses the rest, `language` has the filters and operators, and `limits` the counters that end
-//! every rendering, in time and in memory. `docs/templates.md` is the page for those who write templates.
+//! minijinja. Templates are not trusted, so they are limited: `grammar` accepts the part of Jinja that a letter needs
+//! and refuses the rest, `language` has the filters and operators, and `limits` bounds the time and memory of a rendering.
+//! `docs/templates.md` is the guide for authors of templates.
 
 mod grammar;
 mod language;

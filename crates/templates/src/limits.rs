@@ -1,8 +1,7 @@
-//! What ends every rendering: how large a template, a text on the way and the result may be, and how much work may
-//! be done.
+//! The limits of a rendering: the sizes of the template, of texts and of the result, and the work.
 //!
-//! The engine's fuel counts instructions. One instruction can do much, so those that can are charged for the size of
-//! what they touch as well.
+//! The engine's fuel counts instructions. An instruction can be expensive, so such instructions are also charged for the
+//! size of their values.
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
@@ -13,26 +12,26 @@ pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 /// The largest result, in bytes.
 pub const MAX_LETTER_BYTES: usize = 1024 * 1024;
 
-/// The largest text that a template may put together or bind, in bytes.
+/// The largest text that a template may create or bind, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = 128 * 1024;
 
-/// Instructions of the engine. A letter that names fifty skills takes about a thousand.
+/// The most instructions of the engine. A letter that names fifty skills takes about a thousand.
 pub(crate) const FUEL: u64 = 20_000;
 
-/// Most tokens within one `{{ … }}` or `{% … %}`. It bounds how long a chain of filters or operators can be, which the
-/// engine follows by recursion.
+/// The most tokens in one `{{ … }}` or `{% … %}`. It limits chains of filters and operators, which the engine evaluates
+/// recursively.
 pub(crate) const MAX_TAG_TOKENS: usize = 256;
 
-/// How deep expressions and values may be nested; leads are less than a tenth of it.
+/// The deepest nesting of expressions and values. Leads need less than a tenth of it.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// Most `{% … %}` in a template. It bounds how deep a chain of `elif` can be.
+/// The most `{% … %}` in a template. It limits chains of `elif`.
 pub(crate) const MAX_STATEMENTS: usize = 256;
 
-/// Most elements of a `range`.
+/// The most elements of a `range`.
 pub(crate) const MAX_RANGE: usize = 1000;
 
-/// Bytes and list elements that filters and operators may touch.
+/// The most bytes and list elements that filters and operators may process.
 const WORK: usize = 2 * 1024 * 1024;
 
 /// The work that a rendering has done.
@@ -43,7 +42,7 @@ pub(crate) fn refused(message: impl Into<std::borrow::Cow<'static, str>>) -> Err
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
-/// Charges for touching so many bytes or elements.
+/// Charges for processing this number of bytes or elements.
 pub(crate) fn charge(state: &mut State<'_, '_>, units: usize) -> Result<(), Error> {
     let work = state.get_or_insert_extension_with(Work::default);
     work.0 = work.0.saturating_add(units);
@@ -54,13 +53,13 @@ pub(crate) fn charge(state: &mut State<'_, '_>, units: usize) -> Result<(), Erro
     }
 }
 
-/// Charges for touching all of `value`.
+/// Charges for processing all of `value`.
 pub(crate) fn charge_for(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
     charge_below(state, value, 0)
 }
 
-/// Charges for a filter's work: all that it is given, and what it is given beside a list once for each element, as where
-/// each is looked for in a text.
+/// Charges for a call of a filter: for all its arguments, and for those after a list once for each element, since a filter
+/// may use them for each.
 pub(crate) fn charge_for_call(state: &mut State<'_, '_>, args: &[Value]) -> Result<(), Error> {
     let Some((subject, others)) = args.split_first() else {
         return Ok(());

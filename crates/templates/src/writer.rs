@@ -1,4 +1,4 @@
-//! The port's implementation, and the wording of a template's faults.
+//! The implementation of the port, and its error messages.
 
 use std::error::Error as _;
 
@@ -12,10 +12,10 @@ use crate::limits::MAX_LETTER_BYTES;
 
 /// Writes letters and answers from Jinja templates.
 ///
-/// A name that the lead does not have is an error wherever it stands, unless `is defined` or `default` asks first. A
-/// missing member of an object counts as false in an `if` and is an error where it would be printed. Null prints as
-/// nothing. One line end at the template's end is dropped, as in Jinja. Nothing is escaped, no file can be read, and
-/// every rendering ends, soon and with a bounded result, or is an error.
+/// A name that the lead does not have is an error anywhere, unless the template checks it with `is defined` or `default`.
+/// A missing member of an object counts as false in an `if` and is an error where it would be printed. Null prints as
+/// nothing. One line end at the template's end is dropped, as in Jinja. Nothing is escaped, and no file can be read. The
+/// time and the result of a rendering are bounded.
 ///
 /// ```
 /// use bidloop_domain::port::ProposalWriter;
@@ -38,7 +38,7 @@ pub struct JinjaProposalWriter {
 }
 
 impl JinjaProposalWriter {
-    /// A writer; it keeps nothing between two renderings.
+    /// Creates a writer. It keeps no state between renderings.
     pub fn new() -> Self {
         Self {
             environment: environment(),
@@ -89,7 +89,7 @@ impl ProposalWriter for JinjaProposalWriter {
     }
 }
 
-/// An error of the engine in one line.
+/// The engine's error on one line.
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` calls it")]
 fn described(error: Error) -> TemplateError {
     let problem = match (error.kind(), error.detail()) {

@@ -12,10 +12,10 @@ use super::path_ids;
 use crate::HttpApi;
 use crate::errors::Refusal;
 
-/// The largest offset that is used; beyond any list.
+/// The largest offset, which is beyond any list.
 const MAX_OFFSET: i128 = i64::MAX as i128;
 
-/// List a campaign's leads, newest first.
+/// Lists a campaign's leads, newest first.
 ///
 /// Every job on the returned page becomes a stored lead with a stable id.
 pub(crate) async fn list_leads(request: HttpRequest, api: web::Data<HttpApi>) -> HttpResponse {
@@ -41,8 +41,8 @@ async fn page(request: &HttpRequest, api: &HttpApi) -> Result<ListedLeads, Refus
     Ok(listed?)
 }
 
-/// Reads the query without ever failing (decision A4): a value below the minimum is raised to it, one above the maximum
-/// lowered to it, one that is no integer replaced by the default. Of a parameter that is repeated, the first counts.
+/// Reads the query, which is never refused (decision A4): a value out of bounds counts as the nearer bound, a value that
+/// is not an integer as the default. Of a repeated parameter, the first counts.
 fn offset_and_limit(query: &str) -> (u64, u32) {
     let parameter = |wanted: &str| {
         form_urlencoded::parse(query.as_bytes())
@@ -58,7 +58,7 @@ fn offset_and_limit(query: &str) -> (u64, u32) {
     )
 }
 
-/// An integer of any length; beyond `i128` it saturates.
+/// Reads an integer of any length; it saturates at the bounds of `i128`.
 fn integer(text: &str) -> Option<i128> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -72,7 +72,7 @@ fn integer(text: &str) -> Option<i128> {
     Some(text.parse().unwrap_or(bound))
 }
 
-/// `LeadPage`: the leads' bytes as they are, one after the other, without a copy of the page as a whole.
+/// `LeadPage` as a stream of the stored leads' bytes, so that the page as a whole is never copied.
 fn page_body(
     page: ListedLeads,
 ) -> SizedStream<impl futures::Stream<Item = Result<Bytes, std::convert::Infallible>>> {
@@ -113,10 +113,6 @@ mod tests {
         assert_eq!(offset_and_limit("&&==&offset&limit="), (0, 100));
         assert_eq!(offset_and_limit("limit=0&offset=-1"), (0, 1));
         assert_eq!(offset_and_limit("limit=1e2&offset=2.0"), (0, 100));
-        assert_eq!(
-            offset_and_limit("%6Fffset=%35"),
-            (5, 100),
-            "percent-encoded is as good"
-        );
+        assert_eq!(offset_and_limit("%6Fffset=%35"), (5, 100), "percent-encoded");
     }
 }

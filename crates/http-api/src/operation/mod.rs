@@ -20,7 +20,7 @@ use crate::HttpApi;
 use crate::errors::{Refusal, http_status};
 use crate::request_body::check_declared_length;
 
-/// Who makes a request on which lead.
+/// The caller and the lead of a request.
 struct LeadRequest {
     requester: Requester,
     campaign: CampaignId,
@@ -50,7 +50,7 @@ impl LeadRequest {
         })
     }
 
-    /// What an accepted bid or rejection is answered with.
+    /// The answer to an accepted bid or rejection.
     fn acknowledged(&self, dry_run: bool) -> LeadActionAck<'_> {
         LeadActionAck {
             success: true,

@@ -11,7 +11,7 @@ use crate::reject_body;
 use crate::request_body::{MAX_JSON_BYTES, RequestBody, declares_no_body};
 use crate::unread_body::answer_holding;
 
-/// Reject a lead, so that the service never bids on it.
+/// Rejects a lead, so that the service never bids on it.
 pub(crate) async fn reject_lead(
     request: HttpRequest,
     payload: web::Payload,
@@ -37,7 +37,7 @@ async fn reject(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Res
     Ok(HttpResponse::Ok().json(rejection.acknowledged(false)))
 }
 
-/// No body has no media type, whatever the head says of it.
+/// Reads the body. If there is none, its media type is not checked.
 async fn read_body(request: &HttpRequest, body: &RequestBody) -> Result<Bytes, LeadError> {
     if declares_no_body(request.headers()) {
         return Ok(Bytes::new());

@@ -9,9 +9,7 @@ use crate::errors::Refusal;
 use crate::request_body::{MAX_JSON_BYTES, RequestBody};
 use crate::unread_body::answer_holding;
 
-/// Submit a bid on a lead, or try one as a dry run.
-///
-/// 200 says that the bid is queued; `bid_complete` says what became of it.
+/// Accepts a bid on a lead, or makes a dry run. A `bid_complete` reports the outcome later.
 pub(crate) async fn submit_bid(
     request: HttpRequest,
     payload: web::Payload,

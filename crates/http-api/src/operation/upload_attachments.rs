@@ -1,8 +1,7 @@
 //! `POST /v1/campaigns/{campaign_id}/leads/{lead_id}/attachments` (specification, uploadLeadAttachments).
 //!
-//! The body's pieces are handed on from where the connection is to the use case on its own runtime, which takes them
-//! apart. A slow storage slows the reading, memory stays constant, and a connection that breaks ends in a recorded
-//! refusal.
+//! The connection's thread sends the pieces of the body to the use case, which parses them on its own runtime. So memory
+//! use is constant: reading is as slow as the storage. If the connection breaks, a refusal is recorded.
 
 use std::pin::pin;
 
@@ -21,18 +20,16 @@ use crate::multipart::{Parts, Pieces, boundary_of};
 use crate::request_body::{FORM_DATA, RequestBody, check_declared_length, check_media_type};
 use crate::unread_body::answer_holding;
 
-/// What the parts' heads and boundaries may add to the files' own bytes.
+/// The most bytes of all heads and boundaries of the parts.
 const FRAMING_BYTES: u64 = 1_048_576;
 
-/// No upload that could be accepted is longer: five files of 25 MB, and what is around them.
+/// The largest upload: five files of 25 MB with their heads and boundaries.
 const MAX_UPLOAD_BYTES: u64 = MAX_FILES as u64 * MAX_FILE_BYTES + FRAMING_BYTES;
 
-/// Pieces on their way from the connection to the use case.
+/// The most pieces between the connection and the use case.
 const PIECES_IN_FLIGHT: usize = 2;
 
-/// Upload files for a lead's proposal; they replace the campaign's.
-///
-/// 1 to 5 files a request, at most 5 a lead, each at most 25 MB. One faulty file refuses them all.
+/// Adds files to a lead's proposal, in place of the campaign's files. One faulty file causes all to be refused.
 pub(crate) async fn upload_attachments(
     request: HttpRequest,
     payload: web::Payload,
@@ -48,14 +45,14 @@ async fn upload(
     body: &RequestBody,
     api: &HttpApi,
 ) -> Result<Vec<LeadAttachment>, Refusal> {
-    let asked = LeadRequest::authenticate(request, api, MAX_UPLOAD_BYTES).await?;
+    let target = LeadRequest::authenticate(request, api, MAX_UPLOAD_BYTES).await?;
     let declared = check_declared_length(request.headers(), MAX_UPLOAD_BYTES);
     let envelope = declared.and_then(|()| check_media_type(request.headers(), FORM_DATA));
     let upload = api.upload_attachments.clone();
     let session = api
         .run(async move {
             upload
-                .begin(&asked.requester, &asked.campaign, &asked.lead, envelope)
+                .begin(&target.requester, &target.campaign, &target.lead, envelope)
                 .await
         })
         .await??;
