@@ -118,40 +118,31 @@ impl Store {
     }
 
     /// Runs statements, each on its own snapshot. They must not write.
-    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
-    {
+    pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
         self.run(Transaction::None, work).await
     }
 
     /// Runs statements on one snapshot. They must not write.
-    pub(crate) async fn snapshot<T, F>(&self, work: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
-    {
+    pub(crate) async fn snapshot<T: Send + 'static>(
+        &self,
+        work: impl Work<Conn, T>,
+    ) -> Result<T, StoreError> {
         let store = self.clone();
         survive_cancellation(async move { store.run(Transaction::Snapshot, work).await }).await
     }
 
     /// Runs statements in a transaction that is committed if the work succeeds and rolled back if it fails. It is
     /// run anew if another transaction was in its way, so the work must do nothing but speak to the database.
-    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
-    {
+    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
         let store = self.clone();
         survive_cancellation(async move { store.run(Transaction::Write, work).await }).await
     }
 
-    async fn run<T, F>(&self, transaction: Transaction, work: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
-    {
+    async fn run<T: Send + 'static>(
+        &self,
+        transaction: Transaction,
+        work: impl Work<Conn, T>,
+    ) -> Result<T, StoreError> {
         let mut attempt = 1;
         loop {
             let mut conn = self.connection().await?;

@@ -16,6 +16,7 @@ mod batch;
 mod connection;
 mod log_limit;
 mod migrate;
+mod queue;
 mod readers;
 #[cfg(test)]
 mod tests;
@@ -108,30 +109,21 @@ impl Store {
     }
 
     /// Runs statements, each on its own snapshot. They cannot write.
-    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
-    {
+    pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
         self.readers.read(Isolation::Statement, work).await
     }
 
     /// Runs statements on one snapshot. They cannot write.
-    pub(crate) async fn snapshot<T, F>(&self, work: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
-    {
+    pub(crate) async fn snapshot<T: Send + 'static>(
+        &self,
+        work: impl Work<Conn, T>,
+    ) -> Result<T, StoreError> {
         self.readers.read(Isolation::Snapshot, work).await
     }
 
     /// Runs statements in a transaction that is committed if the work succeeds and rolled back if it fails. The
     /// work must await nothing but statements.
-    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Clone + Send + 'static,
-    {
+    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
         self.writer.write(work).await
     }
 }

@@ -6,20 +6,17 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use bidloop_domain::port::StoreError;
-use futures::FutureExt as _;
-use tokio::sync::oneshot;
 
 use super::connection::{Conn, execute, open_for_writer, wrap};
 use super::log_limit::LogLimit;
+use super::queue::{Answer, Queue, run};
 use crate::failure::Failure;
 use crate::work::Work;
 
-/// How many commands may wait. More are refused, because they would wait too long.
-const QUEUE: usize = 4096;
 /// No further command joins a transaction that has been open this long: other processes want to write too.
 const OPEN_FOR: Duration = Duration::from_millis(10);
 /// How long to wait for other processes' transactions.
@@ -30,13 +27,13 @@ const LOCK_PAUSE: Duration = Duration::from_millis(1);
 /// A handle to the writing thread.
 #[derive(Clone)]
 pub(super) struct Writer {
-    queue: SyncSender<Box<dyn Command>>,
+    queue: Queue<Box<dyn Command>>,
 }
 
 impl Writer {
     /// Starts the thread. It ends when the last clone of this is dropped and the queue is empty.
     pub(super) fn start(path: PathBuf) -> std::io::Result<Self> {
-        let (queue, commands) = sync_channel(QUEUE);
+        let (queue, commands) = Queue::new();
         std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || {
@@ -52,25 +49,15 @@ impl Writer {
 
     /// Runs `work` in the next transaction and answers once that is committed. It runs whether or not the caller
     /// still waits.
-    pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Send + 'static,
-    {
-        let (answer, answered) = oneshot::channel();
-        let command = Box::new(WaitingWork {
-            work: Some(work),
-            ran: None,
-            answer,
-        });
-        self.queue.try_send(command).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Unavailable("too many commands are waiting".to_owned()),
-            TrySendError::Disconnected(_) => StoreError::Backend("the writing thread has ended".to_owned()),
-        })?;
-        match answered.await {
-            Ok(outcome) => outcome,
-            Err(_dropped) => Err(StoreError::Backend("a command was cut short".to_owned())),
-        }
+    pub(super) async fn write<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
+        let command = |answer: Answer<T>| -> Box<dyn Command> {
+            Box::new(WaitingWork {
+                work: Some(work),
+                ran: None,
+                answer,
+            })
+        };
+        self.queue.ask(command).await
     }
 }
 
@@ -86,21 +73,15 @@ trait Command: Send {
 struct WaitingWork<T, F> {
     work: Option<F>,
     ran: Option<Result<T, Failure>>,
-    answer: oneshot::Sender<Result<T, StoreError>>,
+    answer: Answer<T>,
 }
 
-impl<T, F> Command for WaitingWork<T, F>
-where
-    T: Send + 'static,
-    for<'c> F: Work<&'c mut Conn, Result<T, Failure>, Future: Send> + Send + 'static,
-{
+impl<T: Send, F: Work<Conn, T>> Command for WaitingWork<T, F> {
     fn run(&mut self, conn: &mut Conn) -> bool {
         let Some(work) = self.work.take() else {
             return false;
         };
-        let ran = work(conn)
-            .now_or_never()
-            .unwrap_or_else(|| Err(Failure::fault(AWAITED_SOMETHING.to_owned())));
+        let ran = run(conn, work);
         let succeeded = ran.is_ok();
         self.ran = Some(ran);
         succeeded
@@ -117,9 +98,6 @@ where
         let _ = self.answer.send(outcome);
     }
 }
-
-/// A statement is done when it returns, so work that is not ready at once waits for something else.
-pub(super) const AWAITED_SOMETHING: &str = "work on a connection awaited something other than a statement";
 
 struct WriterThread {
     path: PathBuf,

@@ -1,0 +1,62 @@
+//! What waits for a thread of the database.
+
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+use bidloop_domain::port::StoreError;
+use futures::FutureExt as _;
+use tokio::sync::oneshot;
+
+use super::Conn;
+use crate::failure::Failure;
+use crate::work::AsyncWork;
+
+/// How much may wait. More is refused, because it would wait too long.
+const LENGTH: usize = 4096;
+
+/// Where a thread sends the result of a piece of work.
+pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// The waiting end of a thread's queue.
+#[derive(Debug)]
+pub(super) struct Queue<W>(SyncSender<W>);
+
+impl<W> Queue<W> {
+    /// A queue, and the end that the thread takes from. That ends when the last clone of the queue is dropped.
+    pub(super) fn new() -> (Self, Receiver<W>) {
+        let (queue, waiting) = sync_channel(LENGTH);
+        (Self(queue), waiting)
+    }
+
+    /// Queues what `work` makes and waits for its answer.
+    pub(super) async fn ask<T>(&self, work: impl FnOnce(Answer<T>) -> W) -> Result<T, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.0.try_send(work(answer)).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Unavailable("too much work is waiting".to_owned()),
+            TrySendError::Disconnected(_) => {
+                StoreError::Backend("the database's threads have ended".to_owned())
+            }
+        })?;
+        let cut_short = |_| Err(StoreError::Backend("the work was cut short".to_owned()));
+        answered.await.unwrap_or_else(cut_short)
+    }
+}
+
+impl<W> Clone for Queue<W> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// Runs work on this thread. A statement is done when it returns, so work that is not ready at once waits for something
+/// else.
+pub(super) fn run<T>(
+    conn: &mut Conn,
+    work: impl for<'c> AsyncWork<&'c mut Conn, Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let awaited_something = || {
+        Err(Failure::fault(
+            "work on a connection awaited something other than a statement",
+        ))
+    };
+    work(conn).now_or_never().unwrap_or_else(awaited_something)
+}
