@@ -11,9 +11,11 @@
 
 use std::borrow::Cow;
 
-use diesel::Column;
+use diesel::backend::Backend;
 use diesel::expression::{AsExpression, TypedExpressionType};
+use diesel::query_builder::{AstPass, QueryId};
 use diesel::sql_types::SqlType;
+use diesel::{Column, QueryResult};
 
 use crate::columns::Encoded;
 use crate::failure::Failure;
@@ -106,6 +108,58 @@ batch_values! {
     Vec<u8>: Bytes, Some;
 }
 
+/// A statement with a place for the values of each column.
+pub(crate) struct Statement<'r> {
+    columns: Vec<BatchColumn<'r>>,
+    /// What stands before each column's values, and behind the last ones.
+    pub(crate) text: Vec<String>,
+}
+
+impl<'r> Statement<'r> {
+    /// A statement in which commas separate the values.
+    pub(crate) fn around(columns: Vec<BatchColumn<'r>>, before: String, after: String) -> Self {
+        let mut text = vec![", ".to_owned(); columns.len()];
+        text[0] = before;
+        text.push(after);
+        Self { columns, text }
+    }
+
+    /// Inserts rows, as `write` says. `rows` is how the database begins to make rows of values.
+    pub(crate) fn insert(table: &str, columns: Vec<BatchColumn<'r>>, write: Write, rows: &str) -> Self {
+        let on_conflict = match write {
+            Write::Insert | Write::Update(_) => String::new(),
+            Write::InsertNew => " ON CONFLICT DO NOTHING".to_owned(),
+            Write::Put(keys) => {
+                let (keys, rest) = columns.split_at(keys);
+                let (keys, rest) = (names(keys), assignments(rest, "excluded"));
+                format!(" ON CONFLICT ({keys}) DO UPDATE SET {rest}")
+            }
+        };
+        let before = format!("INSERT INTO {table} ({}) {rows}(", names(&columns));
+        Self::around(columns, before, format!("){on_conflict}"))
+    }
+
+    /// Writes the statement. `push` writes the values of a column.
+    pub(crate) fn walk<'b, DB: Backend>(
+        &'b self,
+        mut out: AstPass<'_, 'b, DB>,
+        push: impl Fn(&'b Values<'r>, &mut AstPass<'_, 'b, DB>) -> QueryResult<()>,
+    ) -> QueryResult<()> {
+        for (text, column) in self.text.iter().zip(&self.columns) {
+            out.push_sql(text);
+            push(&column.values, &mut out)?;
+        }
+        out.push_sql(&self.text[self.columns.len()]);
+        Ok(())
+    }
+}
+
+/// Told from others by its text, under which it stays prepared.
+impl QueryId for Statement<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
 /// The names of columns, separated by commas.
 pub(crate) fn names(columns: &[BatchColumn<'_>]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
@@ -119,20 +173,4 @@ pub(crate) fn assignments(columns: &[BatchColumn<'_>], source: &str) -> String {
         .map(|BatchColumn { name, .. }| format!("{name} = {source}.{name}"))
         .collect();
     assignments.join(", ")
-}
-
-/// What follows an `INSERT` of the columns.
-pub(crate) fn on_conflict(write: Write, columns: &[BatchColumn<'_>]) -> String {
-    match write {
-        Write::Insert | Write::Update(_) => String::new(),
-        Write::InsertNew => " ON CONFLICT DO NOTHING".to_owned(),
-        Write::Put(keys) => {
-            let (keys, rest) = columns.split_at(keys);
-            format!(
-                " ON CONFLICT ({}) DO UPDATE SET {}",
-                names(keys),
-                assignments(rest, "excluded")
-            )
-        }
-    }
 }

@@ -3,12 +3,12 @@
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
 use diesel_async::RunQueryDsl;
 
 use super::Conn;
-use crate::batch::{Batch, BatchColumn, Run, Values, Write, assignments, names, on_conflict};
+use crate::batch::{Batch, Run, Statement, Values, Write, assignments, names};
 use crate::failure::Failure;
 
 impl<R: Sync> Run<Conn> for Batch<'_, R> {
@@ -17,63 +17,30 @@ impl<R: Sync> Run<Conn> for Batch<'_, R> {
             return Ok(0);
         }
         let Self { table, columns, .. } = self;
-        let list = names(&columns);
-        let (before, after) = match write {
-            Write::Update(keys) => (
-                format!(
-                    "UPDATE {table} SET {} FROM unnest(",
-                    assignments(&columns[keys..], "batch")
-                ),
-                format!(
-                    ") AS batch ({list}) WHERE {}",
-                    columns[..keys]
-                        .iter()
-                        .map(|key| format!("{table}.{0} = batch.{0}", key.name))
-                        .collect::<Vec<_>>()
-                        .join(" AND ")
-                ),
-            ),
-            _ => (
-                format!("INSERT INTO {table} ({list}) SELECT * FROM unnest("),
-                format!("){}", on_conflict(write, &columns)),
-            ),
-        };
-        let statement = Statement {
-            before,
-            columns,
-            after,
+        let statement = match write {
+            Write::Update(keys) => {
+                let list = names(&columns);
+                let (keys, rest) = columns.split_at(keys);
+                let keys: Vec<String> = keys
+                    .iter()
+                    .map(|key| format!("{table}.{0} = batch.{0}", key.name))
+                    .collect();
+                let before = format!("UPDATE {table} SET {} FROM unnest(", assignments(rest, "batch"));
+                let after = format!(") AS batch ({list}) WHERE {}", keys.join(" AND "));
+                Statement::around(columns, before, after)
+            }
+            insert => Statement::insert(table, columns, insert, "SELECT * FROM unnest"),
         };
         Ok(statement.execute(conn).await?)
     }
 }
 
-/// A statement with columns of values in its middle, separated by commas.
-struct Statement<'r> {
-    before: String,
-    columns: Vec<BatchColumn<'r>>,
-    after: String,
-}
-
-/// Told from others by its text, under which it stays prepared.
-impl QueryId for Statement<'_> {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
 impl QueryFragment<Pg> for Statement<'_> {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(&self.before);
-        for (number, column) in self.columns.iter().enumerate() {
-            if number > 0 {
-                out.push_sql(", ");
-            }
-            match &column.values {
-                Values::Text(values) => out.push_bind_param::<Array<Nullable<Text>>, _>(values)?,
-                Values::Number(values) => out.push_bind_param::<Array<Nullable<BigInt>>, _>(values)?,
-                Values::Bytes(values) => out.push_bind_param::<Array<Nullable<Binary>>, _>(values)?,
-            }
-        }
-        out.push_sql(&self.after);
-        Ok(())
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        self.walk(out, |values, out| match values {
+            Values::Text(values) => out.push_bind_param::<Array<Nullable<Text>>, _>(values),
+            Values::Number(values) => out.push_bind_param::<Array<Nullable<BigInt>>, _>(values),
+            Values::Bytes(values) => out.push_bind_param::<Array<Nullable<Binary>>, _>(values),
+        })
     }
 }
