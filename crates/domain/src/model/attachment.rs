@@ -47,3 +47,14 @@ pub struct FrozenAttachment {
     #[serde(flatten)]
     pub blob: BlobRef,
 }
+
+/// The marketplace gets an upload's safe name.
+impl From<LeadAttachment> for FrozenAttachment {
+    fn from(upload: LeadAttachment) -> Self {
+        Self {
+            name: upload.safe_name,
+            content_type: upload.content_type,
+            blob: upload.blob,
+        }
+    }
+}

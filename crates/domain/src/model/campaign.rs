@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
-use super::{AccountId, BiddingConfig, BlobRef, CampaignId, OrganizationId, Subscription};
+use super::{AccountId, BiddingConfig, BlobRef, CampaignId, FrozenAttachment, OrganizationId, Subscription};
 
 /// Who decides on a campaign's leads (decision D1).
 #[derive(
@@ -104,6 +104,16 @@ pub struct CampaignAttachment {
     /// The stored content.
     #[serde(flatten)]
     pub blob: BlobRef,
+}
+
+impl From<CampaignAttachment> for FrozenAttachment {
+    fn from(file: CampaignAttachment) -> Self {
+        Self {
+            name: file.name,
+            content_type: file.content_type,
+            blob: file.blob,
+        }
+    }
 }
 
 /// A bidder account as the bidding use cases see it, without its token.

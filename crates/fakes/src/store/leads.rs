@@ -95,7 +95,7 @@ impl LeadStore for MemoryStore {
             return Ok(AcceptBid::LeadUnknown);
         };
         let (status, job_id) = (entry.lead.status, entry.lead.job_id.clone());
-        let uploads: Vec<FrozenAttachment> = entry.attachments.iter().map(frozen).collect();
+        let uploads: Vec<FrozenAttachment> = uploads_of(entry).into_iter().map(Into::into).collect();
         if entry.lead.campaign_id != bid.campaign_id {
             return Ok(AcceptBid::LeadUnknown);
         }
@@ -130,7 +130,8 @@ impl LeadStore for MemoryStore {
                 .record
                 .attachments
                 .iter()
-                .map(frozen_of_campaign)
+                .cloned()
+                .map(Into::into)
                 .collect()
         };
         let accepted = Bid {
@@ -328,22 +329,6 @@ fn uploads_of(entry: &LeadEntry) -> Vec<LeadAttachment> {
         .iter()
         .map(|file| file.attachment.clone())
         .collect()
-}
-
-fn frozen(upload: &NewAttachment) -> FrozenAttachment {
-    FrozenAttachment {
-        name: upload.attachment.safe_name.clone(),
-        content_type: upload.attachment.content_type.clone(),
-        blob: upload.attachment.blob.clone(),
-    }
-}
-
-fn frozen_of_campaign(file: &bidloop_domain::model::CampaignAttachment) -> FrozenAttachment {
-    FrozenAttachment {
-        name: file.name.clone(),
-        content_type: file.content_type.clone(),
-        blob: file.blob.clone(),
-    }
 }
 
 fn bid_record(bid: &Bid) -> BidRecord {
