@@ -33,34 +33,23 @@ pub(crate) trait ColumnType {
     type Written<'v>;
 }
 
-impl ColumnType for Text {
-    type Read = String;
-    type Written<'v> = Cow<'v, str>;
+/// Implements [`ColumnType`]: what is read, and what is written.
+macro_rules! column_types {
+    ($($sql_type:ty: $read:ty, $written:ty;)+) => {$(
+        impl ColumnType for $sql_type {
+            type Read = $read;
+            type Written<'v> = $written;
+        }
+    )+};
 }
 
-impl ColumnType for JsonText {
-    type Read = Encoded;
-    type Written<'v> = Encoded;
-}
-
-impl ColumnType for EscapedText {
-    type Read = Encoded;
-    type Written<'v> = Encoded;
-}
-
-impl ColumnType for BigInt {
-    type Read = i64;
-    type Written<'v> = i64;
-}
-
-impl ColumnType for Bool {
-    type Read = bool;
-    type Written<'v> = bool;
-}
-
-impl ColumnType for Double {
-    type Read = f64;
-    type Written<'v> = f64;
+column_types! {
+    Text: String, Cow<'v, str>;
+    JsonText: Encoded, Encoded;
+    EscapedText: Encoded, Encoded;
+    BigInt: i64, i64;
+    Bool: bool, bool;
+    Double: f64, f64;
 }
 
 impl<ST: ColumnType + SqlType> ColumnType for Nullable<ST> {
@@ -168,34 +157,27 @@ impl InColumn<JsonText> for String {
     }
 }
 
-impl InColumn<EscapedText> for String {
-    fn read(stored: Encoded) -> Result<Self, String> {
-        unescaped(stored.0)
-    }
+/// Implements [`InColumn`] for types that are stored as escaped text: how the text is read, and the text itself.
+macro_rules! in_escaped_text {
+    ($($value:ty: $read:expr, $text:expr;)+) => {$(
+        impl InColumn<EscapedText> for $value {
+            fn read(stored: Encoded) -> Result<Self, String> {
+                let read: fn(String) -> Result<Self, String> = $read;
+                read(unescaped(stored.0)?)
+            }
 
-    fn written(&self) -> Result<Encoded, serde_json::Error> {
-        Ok(Encoded(escaped(self)))
-    }
+            fn written(&self) -> Result<Encoded, serde_json::Error> {
+                let text: fn(&Self) -> &str = $text;
+                Ok(Encoded(escaped(text(self))))
+            }
+        }
+    )+};
 }
 
-impl InColumn<EscapedText> for MarketplaceToken {
-    fn read(stored: Encoded) -> Result<Self, String> {
-        unescaped(stored.0).map(Self::unchecked)
-    }
-
-    fn written(&self) -> Result<Encoded, serde_json::Error> {
-        Ok(Encoded(escaped(self.expose())))
-    }
-}
-
-impl InColumn<EscapedText> for CoverLetter {
-    fn read(stored: Encoded) -> Result<Self, String> {
-        Self::parse(unescaped(stored.0)?).ok_or_else(|| "a blank cover letter".to_owned())
-    }
-
-    fn written(&self) -> Result<Encoded, serde_json::Error> {
-        Ok(Encoded(escaped(self.as_str())))
-    }
+in_escaped_text! {
+    String: Ok, |text| text;
+    MarketplaceToken: |token| Ok(Self::unchecked(token)), Self::expose;
+    CoverLetter: |text| Self::parse(text).ok_or_else(|| "a blank cover letter".to_owned()), Self::as_str;
 }
 
 /// Implements [`InColumn`] for types that are stored as text: how they are read, and how they are written.

@@ -10,8 +10,8 @@ use bidloop_domain::model::{
     WebhookSecret,
 };
 use bidloop_domain::port::{
-    AccountRecord, AutomaticBidIntent, CampaignRecord, FilterRecord, OrganizationRecord, PendingDelivery,
-    StoredFilter, StoredJob, UserRecord,
+    AccountRecord, AutomaticBidIntent, Backfill, CampaignRecord, FilterRecord, OrganizationRecord,
+    PendingDelivery, StoredFilter, StoredJob, UserRecord, WebhookRecord,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromStaticSqlRow, Queryable};
@@ -65,9 +65,41 @@ pub(crate) struct Endpoint {
     pub(crate) id: EndpointId,
     pub(crate) url: String,
     pub(crate) active: bool,
-    pub(crate) secret: WebhookSecret,
-    pub(crate) previous_secret: Option<WebhookSecret>,
-    pub(crate) previous_secret_until: Option<Timestamp>,
+    pub(crate) secrets: Secrets,
+}
+
+/// What an endpoint's deliveries are signed with.
+#[derive(Debug, Clone)]
+pub(crate) struct Secrets {
+    secret: WebhookSecret,
+    previous_secret: Option<WebhookSecret>,
+    previous_secret_until: Option<Timestamp>,
+}
+
+impl Secrets {
+    pub(crate) fn of(webhook: &WebhookRecord) -> Self {
+        let (previous_secret, previous_secret_until) = webhook.previous_secret.clone().unzip();
+        Self {
+            secret: webhook.secret.clone(),
+            previous_secret,
+            previous_secret_until,
+        }
+    }
+
+    pub(crate) fn webhook(self, endpoint: WebhookEndpoint) -> WebhookRecord {
+        WebhookRecord {
+            endpoint,
+            secret: self.secret,
+            previous_secret: self.previous_secret.zip(self.previous_secret_until),
+        }
+    }
+
+    /// The secrets that sign at `now`: during a rotation both (decision C3).
+    pub(crate) fn at(&self, now: Timestamp) -> Vec<WebhookSecret> {
+        let previous = self.previous_secret.clone();
+        let previous = previous.filter(|_| self.previous_secret_until.is_some_and(|until| now < until));
+        [self.secret.clone()].into_iter().chain(previous).collect()
+    }
 }
 
 type Read<C> = <SqlTypeOf<C> as ColumnType>::Read;
@@ -170,6 +202,10 @@ columns! { ApiKeyRecord in api_keys by id {
 
 columns! { AutomaticBidIntent in automatic_bids by lead_id { organization_id, campaign_id, lead_id } }
 
+columns! { Backfill in campaigns by id {
+    organization_id, campaign_id as id, campaign_revision as revision,
+} empty { filters } }
+
 columns! { BidRecord in bids by id {
     id, account_id, status, queued_at, deadline, attempts, answer_outstanding, proposal, config, attachments, reason,
     proposal_id, submitted_at, connects_spent,
@@ -187,9 +223,7 @@ columns! { Delivery in deliveries by id {
     organization_id, id, endpoint_id, campaign_id, lead_id, event, data, created_at,
 } }
 
-columns! { Endpoint in webhook_endpoints by id {
-    id, url, active, secret, previous_secret, previous_secret_until,
-} }
+columns! { Endpoint in webhook_endpoints by id { id, url, active } parts { secrets: Secrets } }
 
 columns! { FilterRecord in filters by id { id, name, body } }
 
@@ -212,6 +246,8 @@ columns! { QueuedBid in bids by id {
     id, organization_id, campaign_id, lead_id, job_id, account_id, cover_letter, answers, config, attachments,
     queued_at, deadline, attempts, proposal, answer_outstanding,
 } }
+
+columns! { Secrets in webhook_endpoints by id { secret, previous_secret, previous_secret_until } }
 
 columns! { StoredFilter in filters by id { organization_id, campaign_id, id, body } }
 

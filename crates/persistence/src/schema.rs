@@ -288,25 +288,17 @@ diesel::table! {
     }
 }
 
+// The tables that a query joins.
 diesel::allow_tables_to_appear_in_same_query!(
-    activities,
     api_keys,
-    automatic_bids,
     bidder_accounts,
     bids,
     campaigns,
-    deliveries,
-    feed_position,
     filter_changes,
     filters,
-    job_signatures,
     jobs,
     lead_attachments,
     leads,
     matches,
     organizations,
-    quota_usage,
-    revision_counter,
-    users,
-    webhook_endpoints,
 );

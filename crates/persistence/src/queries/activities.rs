@@ -3,14 +3,9 @@
 use async_trait::async_trait;
 use bidloop_domain::model::{Activity, ActivityQuery};
 use bidloop_domain::port::{ActivityStore, StoreError};
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::{Conn, Store};
+use super::prelude::*;
 use crate::columns::can_be_stored_key;
-use crate::failure::Failure;
-use crate::records::{Columns as _, Row};
-use crate::schema::activities;
 
 #[async_trait]
 impl ActivityStore for Store {
@@ -28,7 +23,6 @@ impl ActivityStore for Store {
         let query = query.clone();
         self.read(async move |conn: &mut Conn| {
             let mut found = activities::table
-                .select(Row::<Activity>::as_select())
                 .order((activities::at.desc(), activities::id.desc()))
                 .limit(i64::from(query.limit))
                 .into_boxed();
@@ -41,8 +35,7 @@ impl ActivityStore for Store {
             if let Some(lead) = &query.lead_id {
                 found = found.filter(activities::lead_id.eq(lead.as_str()));
             }
-            let rows: Vec<Row<Activity>> = found.load(conn).await?;
-            Ok(rows.into_iter().map(|row| row.0).collect())
+            Ok(load_records!(conn, Activity, found))
         })
         .await
     }

@@ -5,15 +5,8 @@ use bidloop_domain::model::{
     ApiKeyHash, ApiKeyId, ApiKeyRecord, FoundApiKey, OrganizationId, Subscription, Timestamp,
 };
 use bidloop_domain::port::{ApiKeyStore, CreateApiKey, RevokeApiKey, StoreError};
-use diesel::dsl::{exists, select};
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::{Conn, Store};
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::records::{Columns as _, Row};
-use crate::schema::{api_keys, organizations};
+use super::prelude::*;
 
 #[async_trait]
 impl ApiKeyStore for Store {
@@ -35,7 +28,7 @@ impl ApiKeyStore for Store {
     async fn create(&self, record: &ApiKeyRecord, hash: &ApiKeyHash) -> Result<CreateApiKey, StoreError> {
         let (record, hash) = (record.clone(), hash.clone());
         self.write(async move |conn: &mut Conn| {
-            if !organization_exists(conn, &record.organization_id).await? {
+            if !exists!(conn, organizations::table.find(record.organization_id.as_str())) {
                 return Ok(CreateApiKey::OrganizationUnknown);
             }
             let inserted = diesel::insert_into(api_keys::table)
@@ -55,16 +48,13 @@ impl ApiKeyStore for Store {
     async fn list(&self, organization: &OrganizationId) -> Result<Option<Vec<ApiKeyRecord>>, StoreError> {
         let organization = organization.clone();
         self.read(async move |conn: &mut Conn| {
-            if !organization_exists(conn, &organization).await? {
+            if !exists!(conn, organizations::table.find(organization.as_str())) {
                 return Ok(None);
             }
-            let rows: Vec<Row<ApiKeyRecord>> = api_keys::table
+            let keys = api_keys::table
                 .filter(api_keys::organization_id.eq(organization.as_str()))
-                .order((api_keys::created_at, api_keys::id))
-                .select(Row::<ApiKeyRecord>::as_select())
-                .load(conn)
-                .await?;
-            Ok(Some(rows.into_iter().map(|row| row.0).collect()))
+                .order((api_keys::created_at, api_keys::id));
+            Ok(Some(load_records!(conn, ApiKeyRecord, keys)))
         })
         .await
     }
@@ -113,9 +103,4 @@ impl ApiKeyStore for Store {
         })
         .await
     }
-}
-
-async fn organization_exists(conn: &mut Conn, id: &OrganizationId) -> Result<bool, Failure> {
-    let organization = organizations::table.find(id.as_str());
-    Ok(select(exists(organization)).get_result(conn).await?)
 }

@@ -4,15 +4,9 @@ use async_trait::async_trait;
 use bidloop_domain::model::{Activity, Timestamp};
 use bidloop_domain::port::{AutomaticBidIntent, AutomaticBidStore, LeaseOwner, StoreError};
 use diesel::dsl::auto_type;
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
 use super::activities::insert_activity;
-use super::{Conn, Store};
-use crate::batch::{Batch, Run as _, Write};
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::automatic_bids;
+use super::prelude::*;
 
 #[async_trait]
 impl AutomaticBidStore for Store {
@@ -86,18 +80,15 @@ fn without_lease(now: i64) -> _ {
 
 /// The oldest intents without a live lease. This is a hint: claiming decides.
 async fn free(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<AutomaticBidIntent>, Failure> {
-    let rows: Vec<Row<AutomaticBidIntent>> = automatic_bids::table
+    let oldest_first = automatic_bids::table
         .filter(without_lease(now.as_millis()))
         .order((
             automatic_bids::queued_at,
             automatic_bids::organization_id,
             automatic_bids::lead_id,
         ))
-        .limit(i64::from(limit))
-        .select(Row::<AutomaticBidIntent>::as_select())
-        .load(conn)
-        .await?;
-    Ok(rows.into_iter().map(|row| row.0).collect())
+        .limit(i64::from(limit));
+    Ok(load_records!(conn, AutomaticBidIntent, oldest_first))
 }
 
 async fn claim(

@@ -5,21 +5,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::matching::JobSignature;
-use bidloop_domain::model::{CampaignId, OrganizationId, Timestamp};
+use bidloop_domain::model::Timestamp;
 use bidloop_domain::port::{
     Backfill, DueBackfills, MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature, SwitchMatches,
 };
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
 use super::lists::arrivals::put_signatures;
 use super::lists::switch::switch;
 use super::locks::last_job_seq;
-use super::{Conn, Store, VALUES_AT_ONCE};
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::{campaigns, filters, job_signatures, jobs};
+use super::prelude::*;
 
 /// With due campaigns of more organizations, reading all filters in one go costs less than asking for those of each
 /// organization.
@@ -40,14 +34,11 @@ impl MatchStore for Store {
     ) -> Result<Vec<StoredJob>, StoreError> {
         let newest = before.map_or(watermark, |before| watermark.min(before.saturating_sub(1)));
         self.read(async move |conn: &mut Conn| {
-            let rows: Vec<Row<StoredJob>> = jobs::table
+            let newest_first = jobs::table
                 .filter(jobs::seq.le(newest))
                 .order(jobs::seq.desc())
-                .limit(i64::from(limit))
-                .select(Row::<StoredJob>::as_select())
-                .load(conn)
-                .await?;
-            Ok(rows.into_iter().map(|row| row.0).collect())
+                .limit(i64::from(limit));
+            Ok(load_records!(conn, StoredJob, newest_first))
         })
         .await
     }
@@ -123,21 +114,10 @@ impl MatchStore for Store {
 
 async fn due_backfills(conn: &mut Conn) -> Result<DueBackfills, Failure> {
     let watermark = last_job_seq(conn).await?;
-    let due: Vec<(Col<OrganizationId>, Col<CampaignId>, i64)> = campaigns::table
+    let due = campaigns::table
         .filter(campaigns::revision.ne(campaigns::matched_revision))
-        .order((campaigns::organization_id, campaigns::id))
-        .select((campaigns::organization_id, campaigns::id, campaigns::revision))
-        .load(conn)
-        .await?;
-    let mut campaigns: Vec<Backfill> = due
-        .into_iter()
-        .map(|(organization, campaign, campaign_revision)| Backfill {
-            organization_id: organization.0,
-            campaign_id: campaign.0,
-            campaign_revision,
-            filters: Vec::new(),
-        })
-        .collect();
+        .order((campaigns::organization_id, campaigns::id));
+    let mut campaigns = load_records!(conn, Backfill, due);
     // Both are in the order of the campaigns.
     let mut filters = filters_of(conn, &campaigns).await?.into_iter().peekable();
     for backfill in &mut campaigns {

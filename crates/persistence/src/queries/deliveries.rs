@@ -5,23 +5,18 @@ use std::collections::{BTreeMap, HashMap};
 use async_trait::async_trait;
 use bidloop_domain::model::{
     Activity, CampaignId, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, EventPayload,
-    Lead, LeadId, LeadWithJob, OrganizationId, Timestamp, WebhookSecret,
+    Lead, LeadId, LeadWithJob, OrganizationId, Timestamp,
 };
 use bidloop_domain::port::{
     ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery, StoreError,
 };
 use diesel::dsl::{auto_type, not, sql};
 use diesel::expression::SqlLiteral;
-use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use diesel_async::RunQueryDsl;
 
 use super::activities::insert_activity;
-use super::{Conn, Store};
-use crate::columns::{Col, stored};
-use crate::failure::Failure;
-use crate::records::{Delivery, Endpoint, Row};
-use crate::schema::{campaigns, deliveries, jobs, leads, webhook_endpoints};
+use super::prelude::*;
+use crate::records::{Delivery, Endpoint};
 
 /// How many interrupted deliveries one transaction ends.
 const SWEPT_AT_ONCE: i64 = 200;
@@ -232,12 +227,10 @@ impl Context {
         let endpoint_ids: Vec<&str> = deliveries()
             .map(|delivery| delivery.endpoint_id.as_str())
             .collect();
-        let endpoints: Vec<Row<Endpoint>> = webhook_endpoints::table
+        let endpoints = webhook_endpoints::table
             .filter(webhook_endpoints::organization_id.eq(organization.as_str()))
-            .filter(webhook_endpoints::id.eq_any(endpoint_ids))
-            .select(Row::<Endpoint>::as_select())
-            .load(conn)
-            .await?;
+            .filter(webhook_endpoints::id.eq_any(endpoint_ids));
+        let endpoints = load_records!(conn, Endpoint, endpoints);
         let campaign_ids: Vec<&str> = deliveries()
             .map(|delivery| delivery.campaign_id.as_str())
             .collect();
@@ -262,10 +255,7 @@ impl Context {
         let with_job =
             |(Row(lead), job_json): (Row<Lead>, _)| (lead.id.clone(), LeadWithJob { lead, job_json });
         Ok(Self {
-            endpoints: endpoints
-                .into_iter()
-                .map(|row| (row.0.id.clone(), row.0))
-                .collect(),
+            endpoints: endpoints.into_iter().map(|one| (one.id.clone(), one)).collect(),
             campaign_names: names.into_iter().map(|(id, name)| (id.0, name.0)).collect(),
             leads: leads.into_iter().map(with_job).collect(),
         })
@@ -285,7 +275,11 @@ impl Context {
             campaign_id: delivery.campaign_id.clone(),
             lead_id: delivery.lead_id.clone(),
             campaign_name: self.campaign_names.get(&delivery.campaign_id).cloned(),
-            target: target(endpoint, now),
+            target: DeliveryTarget {
+                endpoint_id: endpoint.id.clone(),
+                url: endpoint.url.clone(),
+                secrets: endpoint.secrets.at(now),
+            },
             payload,
             created_at: delivery.created_at,
             lead: self.leads.get(&delivery.lead_id).cloned(),
@@ -302,17 +296,21 @@ fn payload(delivery: &Delivery) -> Option<EventPayload> {
     }
 }
 
-/// With the secrets that sign at `now`: during a rotation both (decision C3).
-fn target(endpoint: &Endpoint, now: Timestamp) -> DeliveryTarget {
-    let mut secrets: Vec<WebhookSecret> = vec![endpoint.secret.clone()];
-    if endpoint.previous_secret_until.is_some_and(|until| now < until) {
-        secrets.extend(endpoint.previous_secret.clone());
-    }
-    DeliveryTarget {
-        endpoint_id: endpoint.id.clone(),
-        url: endpoint.url.clone(),
-        secrets,
-    }
+/// What an outcome changes in a delivery.
+#[auto_type]
+fn ended(outcome: &DeliveryOutcome, at: Timestamp) -> _ {
+    let state: &'static str = if outcome.is_delivered() {
+        DeliveryState::Delivered.as_str()
+    } else {
+        DeliveryState::Failed.as_str()
+    };
+    let reason: Option<&'static str> = outcome.reason();
+    let at: i64 = at.as_millis();
+    (
+        deliveries::state.eq(state),
+        deliveries::reason.eq(reason),
+        deliveries::ended_at.eq(at),
+    )
 }
 
 async fn finish(
@@ -322,19 +320,10 @@ async fn finish(
     owner: &LeaseOwner,
     activity: &Activity,
 ) -> Result<bool, Failure> {
-    let state = if outcome.is_delivered() {
-        DeliveryState::Delivered
-    } else {
-        DeliveryState::Failed
-    };
     let ended = diesel::update(deliveries::table.find((organization, id)))
         .filter(deliveries::state.eq(DeliveryState::Sending.as_str()))
         .filter(deliveries::owner.eq(owner.as_str()))
-        .set((
-            deliveries::state.eq(state.as_str()),
-            deliveries::reason.eq(outcome.reason()),
-            deliveries::ended_at.eq(activity.at.as_millis()),
-        ))
+        .set(ended(outcome, activity.at))
         .execute(conn)
         .await?;
     if ended == 0 {
@@ -364,11 +353,7 @@ async fn fail(
     };
     let key = (delivery.organization_id.as_str(), delivery.id.to_string());
     diesel::update(deliveries::table.find(key))
-        .set((
-            deliveries::state.eq(DeliveryState::Failed.as_str()),
-            deliveries::reason.eq(outcome.reason()),
-            deliveries::ended_at.eq(now.as_millis()),
-        ))
+        .set(ended(outcome, now))
         .execute(conn)
         .await?;
     insert_activity(conn, &facts.activity(outcome, now)).await

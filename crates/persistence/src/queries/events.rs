@@ -5,14 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use bidloop_domain::model::{
     DeliveryId, DeliveryState, EventPayload, NewEvent, Timestamp, WebhookEndpoint, receivers,
 };
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::{Conn, VALUES_AT_ONCE};
-use crate::batch::{Batch, Run as _, Write};
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::{deliveries, webhook_endpoints};
+use super::prelude::*;
 
 /// Queues one delivery to each receiver of an event (decision C7) and returns how many are new. An event that was
 /// queued before is not queued again: its deliveries have the same ids.

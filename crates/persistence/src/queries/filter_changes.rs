@@ -8,16 +8,9 @@ use std::collections::BTreeSet;
 
 use bidloop_domain::model::{FilterId, OrganizationId};
 use bidloop_domain::port::{FilterChanges, Revision, StoredFilter};
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::Conn;
 use super::locks::ONLY_ROW;
-use crate::batch::{Batch, Run as _, Write};
-use crate::columns::{Col, stored};
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::{filter_changes, filters, revision_counter};
+use super::prelude::*;
 
 /// How many filters the log keeps, those that changed last. It may keep fewer, since a revision is dropped whole.
 /// Reading all filters again is no slower than applying more changes.

@@ -8,17 +8,13 @@ use bidloop_domain::port::{
     FilterChanges, JobStore, MatchedPage, RecordPage, Revision, StoreError, StoredFilter,
 };
 use diesel::dsl::sql;
-use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
-use diesel_async::RunQueryDsl;
 
+use super::PAGE_SIZE;
 use super::filter_changes::{FilterKey, filters_since};
 use super::lists::page::record_page;
-use super::locks::ONLY_ROW;
-use super::{Conn, PAGE_SIZE, Store};
-use crate::columns::Col;
-use crate::records::Row;
-use crate::schema::{feed_position, filters, jobs, revision_counter};
+use super::locks::{ONLY_ROW, revision};
+use super::prelude::*;
 
 #[async_trait]
 impl JobStore for Store {
@@ -32,13 +28,8 @@ impl JobStore for Store {
     }
 
     async fn revision(&self) -> Result<Revision, StoreError> {
-        self.read(async |conn: &mut Conn| {
-            let counter = revision_counter::table.find(ONLY_ROW);
-            Ok(Revision(
-                counter.select(revision_counter::value).first(conn).await?,
-            ))
-        })
-        .await
+        self.read(async |conn: &mut Conn| Ok(Revision(revision(conn).await?)))
+            .await
     }
 
     async fn filters(&self, after: Option<&FilterKey>, limit: u32) -> Result<Vec<StoredFilter>, StoreError> {
@@ -47,7 +38,6 @@ impl JobStore for Store {
             let mut some = filters::table
                 .order((filters::organization_id, filters::id))
                 .limit(i64::from(limit))
-                .select(Row::<StoredFilter>::as_select())
                 .into_boxed();
             if let Some((organization, id)) = &after {
                 // As a row, which both databases look up in the primary key.
@@ -58,8 +48,7 @@ impl JobStore for Store {
                     .sql(")");
                 some = some.filter(behind);
             }
-            let rows: Vec<Row<StoredFilter>> = some.load(conn).await?;
-            Ok(rows.into_iter().map(|row| row.0).collect())
+            Ok(load_records!(conn, StoredFilter, some))
         })
         .await
     }

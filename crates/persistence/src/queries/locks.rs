@@ -4,13 +4,7 @@
 //! do not change until its transaction ends. A transaction that changes a served list locks the position, so lists
 //! change one transaction at a time. Both locks are taken before any other, in this order.
 
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
-
-use super::Conn;
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::schema::{feed_position, revision_counter};
+use super::prelude::*;
 
 /// The id of each of the two rows.
 pub(super) const ONLY_ROW: i64 = 1;
@@ -20,6 +14,12 @@ pub(super) struct Position {
     pub(super) cursor: Option<String>,
     /// The highest `jobs.seq` ever given.
     pub(super) last_job_seq: i64,
+}
+
+/// The current revision.
+pub(super) async fn revision(conn: &mut Conn) -> Result<i64, Failure> {
+    let counter = revision_counter::table.find(ONLY_ROW);
+    Ok(counter.select(revision_counter::value).first(conn).await?)
 }
 
 /// The current revision, which stays the current one until the transaction ends.

@@ -5,8 +5,29 @@
 
 use super::{Conn, PAGE_SIZE, Store};
 
+/// What nearly every file of statements uses.
+mod prelude {
+    pub(super) use diesel::prelude::*;
+    pub(super) use diesel_async::RunQueryDsl;
+
+    pub(super) use super::{Conn, Store, VALUES_AT_ONCE};
+    pub(super) use crate::batch::{Batch, Run as _, Write};
+    pub(super) use crate::columns::{Col, stored};
+    pub(super) use crate::failure::Failure;
+    pub(super) use crate::records::{Columns as _, Row};
+    pub(super) use crate::schema::*;
+}
+
 /// How many values one `IN` takes: SQLite limits the variables of a statement.
 const VALUES_AT_ONCE: usize = 500;
+
+/// Loads the records that a query finds.
+macro_rules! load_records {
+    ($conn:expr, $record:ty, $query:expr) => {{
+        let rows: Vec<Row<$record>> = $query.select(Row::<$record>::as_select()).load($conn).await?;
+        rows.into_iter().map(|row| row.0).collect::<Vec<_>>()
+    }};
+}
 
 /// Loads what a query finds for a slice of values, some hundreds of them at a time.
 macro_rules! load_in_parts {
@@ -17,6 +38,28 @@ macro_rules! load_in_parts {
         }
         rows
     }};
+}
+
+/// Whether a query finds anything.
+macro_rules! exists {
+    ($conn:expr, $query:expr) => {
+        diesel::select(diesel::dsl::exists($query))
+            .get_result::<bool>($conn)
+            .await?
+    };
+}
+
+/// Inserts a row, or sets fields of the row that has its primary key.
+macro_rules! put {
+    ($conn:expr, $table:ident, $row:expr, $fields:expr) => {
+        diesel::insert_into($table::table)
+            .values($row)
+            .on_conflict($table::table.primary_key())
+            .do_update()
+            .set($fields)
+            .execute($conn)
+            .await?
+    };
 }
 
 /// Counts what a query finds.

@@ -8,24 +8,17 @@ use bidloop_domain::model::{ApiKeyHash, OrganizationId, Timestamp};
 use bidloop_domain::port::{
     CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError,
 };
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
 use self::filter_puts::FilterPut;
 use super::filter_changes::{FilterKey, LogState, move_revision};
 use super::lists::former_matches::remove_former_matches;
 use super::locks::ONLY_ROW;
-use super::{Conn, Store};
-use crate::failure::Failure;
-use crate::schema::{organizations, revision_counter};
+use super::prelude::*;
 
 mod campaigns;
 mod filter_puts;
 mod organization;
 mod snapshot;
-
-/// How many values one statement is given: SQLite takes no more than some ten thousand.
-const AT_ONCE: usize = 500;
 
 #[async_trait]
 impl ProvisioningStore for Store {
@@ -104,13 +97,13 @@ async fn lock_organizations(conn: &mut Conn, changes: &[ProvisioningChange]) -> 
         .map(|change| change.organization().as_str())
         .collect();
     let ids: Vec<&str> = ids.into_iter().collect();
-    for ids in ids.chunks(AT_ONCE) {
+    let _locked: Vec<String> = load_in_parts!(conn, ids, |some| {
         let rows = organizations::table
-            .filter(organizations::id.eq_any(ids))
+            .filter(organizations::id.eq_any(some))
             .order(organizations::id)
             .select(organizations::id);
-        let _locked: Vec<String> = for_update!(rows).load(conn).await?;
-    }
+        for_update!(rows)
+    });
     Ok(())
 }
 
@@ -149,22 +142,30 @@ async fn carry_out(
             subscription,
         } => organization::put(conn, id, name, subscription).await,
         Change::PutUser(id, user) => organization::put_user(conn, id, user).await,
-        Change::RemoveUser(id, email) => organization::remove_user(conn, id, email).await,
+        Change::RemoveUser(id, email) => {
+            let user = users::table.find((id.as_str(), organization::email_key(email)));
+            diesel::delete(user).execute(conn).await?;
+            Ok(())
+        }
         Change::PutApiKey(id, record, hash) => organization::put_api_key(conn, id, record, hash).await,
-        Change::RemoveApiKey(id, key) => organization::remove_api_key(conn, id, key).await,
+        Change::RemoveApiKey(id, key) => {
+            let key = api_keys::table.find((id.as_str(), key.as_str()));
+            diesel::delete(key).execute(conn).await?;
+            Ok(())
+        }
         Change::PutWebhook(id, webhook) => organization::put_webhook(conn, id, webhook).await,
-        Change::RemoveWebhook(id, endpoint) => organization::remove_webhook(conn, id, endpoint).await,
+        Change::RemoveWebhook(id, endpoint) => {
+            let endpoint = webhook_endpoints::table.find((id.as_str(), endpoint.as_str()));
+            diesel::delete(endpoint).execute(conn).await?;
+            Ok(())
+        }
         Change::PutAccount(id, account) => organization::put_account(conn, id, account, at).await,
         Change::RemoveAccount(id, account) => organization::remove_account(conn, id, account).await,
         Change::PutCampaign(id, campaign) => campaigns::put(conn, id, campaign, revision).await,
         Change::RemoveCampaign(id, campaign) => campaigns::remove(conn, id, campaign).await,
         Change::PutFilter(..) => {
-            filter_puts::put(
-                conn,
-                &filter_puts::leading(std::slice::from_ref(change)),
-                revision,
-            )
-            .await
+            let put = filter_puts::leading(std::slice::from_ref(change));
+            filter_puts::put(conn, &put, revision).await
         }
         Change::RemoveFilter(id, campaign, filter) => {
             campaigns::remove_filter(conn, id, campaign, filter, revision).await

@@ -7,15 +7,9 @@
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{OrganizationId, Subscription, Timestamp};
 use diesel::dsl::sql;
-use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use diesel_async::RunQueryDsl;
 
-use super::Conn;
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::{bids, organizations, quota_usage};
+use super::prelude::*;
 
 /// The period in force at a time and its usage, which no other transaction changes until this one ends.
 #[derive(Debug, Clone, Copy)]
@@ -138,17 +132,12 @@ async fn count_anew(
         .get_result(conn)
         .await?;
     let used = within.saturating_add(early);
-    diesel::insert_into(quota_usage::table)
-        .values((
-            quota_usage::organization_id.eq(organization.as_str()),
-            quota_usage::period_start.eq(start),
-            quota_usage::period_end.eq(end),
-            quota_usage::used.eq(used),
-        ))
-        .on_conflict((quota_usage::organization_id, quota_usage::period_start))
-        .do_update()
-        .set((quota_usage::period_end.eq(end), quota_usage::used.eq(used)))
-        .execute(conn)
-        .await?;
+    let fields = (quota_usage::period_end.eq(end), quota_usage::used.eq(used));
+    let row = (
+        quota_usage::organization_id.eq(organization.as_str()),
+        quota_usage::period_start.eq(start),
+        fields,
+    );
+    put!(conn, quota_usage, row, fields);
     Ok(u64::try_from(used).unwrap_or(0))
 }

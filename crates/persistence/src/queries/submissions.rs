@@ -7,21 +7,15 @@ use bidloop_domain::model::{
     AccountId, BidId, LeadId, LeadStatus, MarketplaceToken, OrganizationId, Proposal, QueuedBid, Timestamp,
 };
 use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore};
-use diesel::dsl::{auto_type, exists, not, select, sql};
+use diesel::dsl::{auto_type, not, sql};
 use diesel::expression::SqlLiteral;
-use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use diesel_async::RunQueryDsl;
 
 use super::activities::insert_activity;
 use super::events::queue_events;
 use super::leads::rows::locked_lead;
+use super::prelude::*;
 use super::quota::return_unit;
-use super::{Conn, Store};
-use crate::columns::{Col, stored};
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::{bidder_accounts, bids, jobs, leads};
 
 /// How many due bids one look reads for each that may be claimed: several may be of one account.
 const LOOKED_AT_PER_CLAIM: u32 = 8;
@@ -189,6 +183,13 @@ fn is_given_up(now: i64) -> _ {
     bids::deadline.le(now).and(bids::answer_outstanding.eq(false))
 }
 
+/// Whether a bid is to be looked at again, if its account can be used or it is given up.
+#[auto_type]
+fn is_due(now: i64) -> _ {
+    let given_up: is_given_up = is_given_up(now);
+    bids::next_attempt_at.le(now).or(given_up)
+}
+
 /// A process's claim on a bid.
 #[derive(Debug, Clone)]
 struct Claim {
@@ -249,11 +250,7 @@ async fn due(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<DueBid>,
                     .and(bidder_accounts::id.eq(bids::account_id))),
             )
             .filter(is_queued())
-            .filter(
-                bids::next_attempt_at
-                    .le(now.as_millis())
-                    .or(is_given_up(now.as_millis())),
-            )
+            .filter(is_due(now.as_millis()))
             .filter(usable.or(is_given_up(now.as_millis())))
             .order((bids::next_attempt_at, bids::queued_at, bids::id))
             .limit(look)
@@ -296,26 +293,18 @@ async fn claim(
     for ((organization, account), bid) in in_lock_order {
         // Another claim of a bid of this account waits here.
         let stored = lock_account(conn, organization, account).await?;
-        let account_is_busy: bool = select(exists(
-            bids::table
-                .filter(bids::organization_id.eq(organization))
-                .filter(bids::account_id.eq(account))
-                .filter(is_queued())
-                .filter(bids::lease_until.gt(now.as_millis())),
-        ))
-        .get_result(conn)
-        .await?;
-        if account_is_busy {
+        let leased = bids::table
+            .filter(bids::organization_id.eq(organization))
+            .filter(bids::account_id.eq(account))
+            .filter(is_queued())
+            .filter(bids::lease_until.gt(now.as_millis()));
+        if exists!(conn, leased) {
             continue;
         }
         let connected = stored.as_ref().is_some_and(|(_, connected)| *connected);
         let leased = diesel::update(bids::table.find((organization, bid)))
             .filter(is_queued())
-            .filter(
-                bids::next_attempt_at
-                    .le(now.as_millis())
-                    .or(is_given_up(now.as_millis())),
-            )
+            .filter(is_due(now.as_millis()))
             .filter(connected.into_sql::<Bool>().or(is_given_up(now.as_millis())))
             .set((
                 bids::lease_owner.eq(owner.as_str()),
@@ -351,21 +340,15 @@ async fn load_claimed(
     let accepted_earlier = bids::queued_at
         .lt(queued_at)
         .or(bids::queued_at.eq(queued_at).and(bids::id.lt(bid)));
-    let job_taken: bool = select(exists(
-        bids::table
-            .filter(bids::organization_id.eq(organization))
-            .filter(bids::account_id.eq(queued.account_id.as_str()))
-            .filter(bids::job_id.eq(queued.job_id.as_str()))
-            .filter(bids::id.ne(bid))
-            .filter(sql::<Bool>("bids.status IN ('queued', 'submitted')"))
-            .filter(
-                bids::status
-                    .eq(LeadStatus::Submitted.as_str())
-                    .or(accepted_earlier),
-            ),
-    ))
-    .get_result(conn)
-    .await?;
+    let is_submitted = bids::status.eq(LeadStatus::Submitted.as_str());
+    let on_the_same_job = bids::table
+        .filter(bids::organization_id.eq(organization))
+        .filter(bids::account_id.eq(queued.account_id.as_str()))
+        .filter(bids::job_id.eq(queued.job_id.as_str()))
+        .filter(bids::id.ne(bid))
+        .filter(sql::<Bool>("bids.status IN ('queued', 'submitted')"))
+        .filter(is_submitted.or(accepted_earlier));
+    let job_taken = exists!(conn, on_the_same_job);
     Ok(ClaimedBid {
         bid: queued,
         owner: owner.clone(),

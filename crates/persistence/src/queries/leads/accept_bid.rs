@@ -5,18 +5,10 @@ use bidloop_domain::model::{
     Subscription,
 };
 use bidloop_domain::port::AcceptBid;
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::super::Conn;
+use super::super::prelude::*;
 use super::super::quota::locked_quota;
 use super::rows::locked_lead;
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::records::{Columns as _, Row};
-use crate::schema::{
-    activities, bidder_accounts, bids, campaigns, lead_attachments, leads, organizations, quota_usage,
-};
 
 /// What a bid is accepted on, beside its lead and the quota.
 struct Grounds {
@@ -114,7 +106,7 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
         .load(conn)
         .await?;
     let uploads = rows.iter_mut().filter_map(|(.., upload)| upload.take());
-    let uploads: Vec<FrozenAttachment> = uploads.map(|upload| frozen_upload(upload.0)).collect();
+    let uploads: Vec<FrozenAttachment> = uploads.map(|upload| upload.0.into()).collect();
     let Some((Row(subscription), account, campaign_files, _)) = rows.into_iter().next() else {
         return Ok(None);
     };
@@ -122,27 +114,9 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
         subscription,
         account: account.map(|account| account.0),
         attachments: if uploads.is_empty() {
-            campaign_files.0.into_iter().map(frozen_campaign_file).collect()
+            campaign_files.0.into_iter().map(Into::into).collect()
         } else {
             uploads
         },
     }))
-}
-
-/// An upload as an accepted bid keeps it. The marketplace gets the name that is safe everywhere.
-fn frozen_upload(upload: LeadAttachment) -> FrozenAttachment {
-    FrozenAttachment {
-        name: upload.safe_name,
-        content_type: upload.content_type,
-        blob: upload.blob,
-    }
-}
-
-/// A campaign's file as an accepted bid keeps it.
-fn frozen_campaign_file(file: CampaignAttachment) -> FrozenAttachment {
-    FrozenAttachment {
-        name: file.name,
-        content_type: file.content_type,
-        blob: file.blob,
-    }
 }

@@ -4,14 +4,9 @@ use bidloop_domain::model::{
     AccountSummary, BidRecord, Campaign, Lead, LeadAttachment, LeadId, LeadWithJob, OrganizationId,
 };
 use bidloop_domain::port::LeadContext;
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::super::Conn;
-use crate::columns::{Col, can_be_stored_key};
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::{bidder_accounts, bids, campaigns, jobs, lead_attachments, leads, organizations};
+use super::super::prelude::*;
+use crate::columns::can_be_stored_key;
 
 /// The lead and its bid's id, the job, the campaign, the account, and one of the lead's files. There is a row for each
 /// file; mostly the lead has none.

@@ -17,20 +17,14 @@ use bidloop_domain::port::{
     AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,
     ReopenLead, StoreError,
 };
-use diesel::dsl::{exists, select};
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use sha2::{Digest as _, Sha256};
 
 use self::context::lead_context;
 use self::rows::{locked_lead, organization_of};
 use super::activities::insert_activity;
 use super::events::queue_events;
-use super::{Conn, Store};
-use crate::batch::{Batch, Run as _, Write};
-use crate::columns::{Col, Encoded, InColumn as _, can_be_stored_key, stored};
-use crate::failure::Failure;
-use crate::schema::{campaigns, lead_attachments, leads};
+use super::prelude::*;
+use crate::columns::{Encoded, InColumn as _, can_be_stored_key};
 
 mod accept_bid;
 mod context;
@@ -55,8 +49,11 @@ impl LeadStore for Store {
         campaign: &CampaignId,
     ) -> Result<bool, StoreError> {
         let (organization, campaign) = (organization.clone(), campaign.clone());
-        self.read(async move |conn: &mut Conn| campaign_exists(conn, &organization, &campaign).await)
-            .await
+        self.read(async move |conn: &mut Conn| {
+            let campaign = campaigns::table.find((organization.as_str(), campaign.as_str()));
+            Ok(exists!(conn, campaign))
+        })
+        .await
     }
 
     async fn find(
@@ -73,11 +70,16 @@ impl LeadStore for Store {
             if let Some(found) = found.filter(of_campaign) {
                 return Ok(LeadLookup::Found(Box::new(found)));
             }
-            Ok(if campaign_exists(conn, &organization, &campaign).await? {
-                LeadLookup::LeadUnknown
-            } else {
-                LeadLookup::CampaignUnknown
-            })
+            Ok(
+                if exists!(
+                    conn,
+                    campaigns::table.find((organization.as_str(), campaign.as_str()))
+                ) {
+                    LeadLookup::LeadUnknown
+                } else {
+                    LeadLookup::CampaignUnknown
+                },
+            )
         })
         .await
     }
@@ -192,15 +194,6 @@ impl LeadStore for Store {
         })
         .await
     }
-}
-
-async fn campaign_exists(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    campaign: &CampaignId,
-) -> Result<bool, Failure> {
-    let campaign = campaigns::table.find((organization.as_str(), campaign.as_str()));
-    Ok(select(exists(campaign)).get_result(conn).await?)
 }
 
 /// The lead's lock keeps others from adding files at the same time, so counting and comparing first is enough.

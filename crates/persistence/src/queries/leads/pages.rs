@@ -4,16 +4,10 @@ use std::collections::HashMap;
 
 use bidloop_domain::model::{CampaignId, JobId, Lead, LeadWithJob, OrganizationId};
 use bidloop_domain::port::{LeadPage, StoreError};
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
 use super::super::lists::match_list::{CampaignKey, matches_of};
-use super::super::{Conn, Store};
+use super::super::prelude::*;
 use super::rows::{insert_new_leads, new_lead};
-use crate::columns::{Col, stored};
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::{campaigns, jobs, leads, matches};
 
 /// Which page. All offsets beyond the list's end are equal.
 #[derive(Debug, Clone)]
@@ -25,16 +19,9 @@ struct Range {
 
 /// A page as it was found: some of its jobs may not be leads yet.
 struct FoundPage {
-    campaign_name: String,
-    total: u64,
-    matches: Vec<FoundMatch>,
-}
-
-struct FoundMatch {
-    job_json: String,
-    /// The lead as it is stored, or as it will be.
-    lead: Lead,
-    is_stored: bool,
+    page: LeadPage,
+    /// The places of leads that are not stored.
+    new: Vec<usize>,
 }
 
 /// A page of the campaign's list. It writes only if it shows jobs for the first time.
@@ -55,12 +42,12 @@ pub(super) async fn page(
         .snapshot(async move |conn: &mut Conn| find_page(conn, &reading).await)
         .await?;
     match found {
-        Some(found) if found.missing().next().is_some() => {
+        Some(found) if !found.new.is_empty() => {
             store
                 .write(async move |conn: &mut Conn| materialized_page(conn, &range).await)
                 .await
         }
-        found => Ok(found.map(FoundPage::into_page)),
+        found => Ok(found.map(|found| found.page)),
     }
 }
 
@@ -79,57 +66,56 @@ async fn find_page(conn: &mut Conn, range: &Range) -> Result<Option<FoundPage>, 
     };
     let newest = stored(total) - range.offset;
     let oldest = (newest - range.limit + 1).max(1);
-    let mut page = FoundPage {
-        campaign_name,
-        total,
-        matches: Vec::new(),
+    let rows: Vec<(Col<JobId>, i64, String)> = if oldest > newest {
+        Vec::new()
+    } else {
+        matches_of(&range.campaign, generation)
+            .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
+            .filter(dense_range!(matches::seq, oldest, newest))
+            .order(matches::seq.desc())
+            .select((matches::job_id, matches::created_at, jobs::json))
+            .load(conn)
+            .await?
     };
-    if oldest > newest {
-        return Ok(Some(page));
-    }
-    let rows: Vec<(Col<JobId>, i64, String)> = matches_of(&range.campaign, generation)
-        .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
-        .filter(dense_range!(matches::seq, oldest, newest))
-        .order(matches::seq.desc())
-        .select((matches::job_id, matches::created_at, jobs::json))
-        .load(conn)
-        .await?;
-    for (Col(job_id), created_at, job_json) in rows {
-        page.matches.push(FoundMatch {
-            job_json,
-            lead: new_lead(&range.campaign, &job_id, created_at),
-            is_stored: false,
-        });
-    }
-    look_up_leads(conn, &mut page).await?;
-    Ok(Some(page))
+    let lead = |(Col(job_id), created_at, job_json): (Col<JobId>, _, _)| LeadWithJob {
+        lead: new_lead(&range.campaign, &job_id, created_at),
+        job_json,
+    };
+    let leads: Vec<LeadWithJob> = rows.into_iter().map(lead).collect();
+    let mut found = FoundPage {
+        new: (0..leads.len()).collect(),
+        page: LeadPage {
+            total,
+            campaign_name,
+            leads,
+        },
+    };
+    found.look_up_leads(conn).await?;
+    Ok(Some(found))
 }
 
-/// Replaces leads that were not stored by what is stored now.
-///
-/// Leads are not joined, and found by their ids alone: as long as PostgreSQL has no statistics of the tables, it takes
-/// all of an organization's leads for one row and reads them all for each match.
-async fn look_up_leads(conn: &mut Conn, page: &mut FoundPage) -> Result<(), Failure> {
-    let ids: Vec<&str> = page.missing().map(|lead| lead.id.as_str()).collect();
-    if ids.is_empty() {
-        return Ok(());
+impl FoundPage {
+    fn new_leads(&self) -> impl Iterator<Item = &Lead> {
+        self.new.iter().map(|place| &self.page.leads[*place].lead)
     }
-    let rows: Vec<Row<Lead>> = leads::table
-        .filter(leads::id.eq_any(ids))
-        .select(Row::<Lead>::as_select())
-        .load(conn)
-        .await?;
-    let mut stored: HashMap<_, _> = rows
-        .into_iter()
-        .map(|Row(lead)| (lead.id.clone(), lead))
-        .collect();
-    for found in page.matches.iter_mut().filter(|found| !found.is_stored) {
-        if let Some(lead) = stored.remove(&found.lead.id) {
-            found.lead = lead;
-            found.is_stored = true;
+
+    /// Replaces leads that were not stored by what is stored now.
+    ///
+    /// Leads are not joined, and found by their ids alone: as long as PostgreSQL has no statistics of the tables, it
+    /// takes all of an organization's leads for one row and reads them all for each match.
+    async fn look_up_leads(&mut self, conn: &mut Conn) -> Result<(), Failure> {
+        let ids: Vec<&str> = self.new_leads().map(|lead| lead.id.as_str()).collect();
+        if ids.is_empty() {
+            return Ok(());
         }
+        let stored = load_records!(conn, Lead, leads::table.filter(leads::id.eq_any(ids)));
+        let mut stored: HashMap<_, _> = stored.into_iter().map(|lead| (lead.id.clone(), lead)).collect();
+        self.new.retain(|place| {
+            let lead = &mut self.page.leads[*place].lead;
+            stored.remove(&lead.id).map(|stored| *lead = stored).is_none()
+        });
+        Ok(())
     }
-    Ok(())
 }
 
 /// The page, after all its jobs were made leads.
@@ -140,30 +126,14 @@ async fn materialized_page(conn: &mut Conn, range: &Range) -> Result<Option<Lead
         .find((organization.as_str(), id.as_str()))
         .select(campaigns::id);
     let _locked: Option<String> = for_share!(campaign).first(conn).await.optional()?;
-    let Some(mut page) = find_page(conn, range).await? else {
+    let Some(mut found) = find_page(conn, range).await? else {
         return Ok(None);
     };
-    let mut new: Vec<Lead> = page.missing().cloned().collect();
+    let mut new: Vec<Lead> = found.new_leads().cloned().collect();
     // Requests that show overlapping pages insert in one order, so there is no deadlock.
     new.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     insert_new_leads(conn, &new).await?;
     // Another request may have been first, and a bid on one of its leads accepted already.
-    look_up_leads(conn, &mut page).await?;
-    Ok(Some(page.into_page()))
-}
-
-impl FoundPage {
-    fn missing(&self) -> impl Iterator<Item = &Lead> {
-        let missing = self.matches.iter().filter(|found| !found.is_stored);
-        missing.map(|found| &found.lead)
-    }
-
-    fn into_page(self) -> LeadPage {
-        let with_job = |FoundMatch { lead, job_json, .. }| LeadWithJob { lead, job_json };
-        LeadPage {
-            total: self.total,
-            campaign_name: self.campaign_name,
-            leads: self.matches.into_iter().map(with_job).collect(),
-        }
-    }
+    found.look_up_leads(conn).await?;
+    Ok(Some(found.page))
 }

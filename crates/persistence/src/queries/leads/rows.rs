@@ -3,15 +3,9 @@
 use bidloop_domain::model::{
     BiddingConfig, CampaignId, JobId, Lead, LeadId, LeadStatus, OrganizationId, Timestamp,
 };
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::super::Conn;
-use crate::batch::{Batch, Run as _, Write};
-use crate::columns::{Col, InColumn as _, can_be_stored_key};
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::leads;
+use super::super::prelude::*;
+use crate::columns::{InColumn as _, can_be_stored_key};
 
 /// The lead that a job newly is in a campaign.
 pub(crate) fn new_lead(

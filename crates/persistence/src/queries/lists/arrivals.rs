@@ -3,15 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use bidloop_domain::matching::JobSignature;
-use bidloop_domain::port::MatchedJob;
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
+use bidloop_domain::model::JobId;
+use bidloop_domain::port::{MatchedJob, StoredJob};
 
-use super::super::{Conn, VALUES_AT_ONCE};
+use super::super::prelude::*;
 use super::match_list::CampaignKey;
-use crate::batch::{Batch, Run as _, Write};
-use crate::failure::Failure;
-use crate::schema::{job_signatures, jobs};
 
 /// A job whose content is stored for the first time, under its number.
 pub(super) struct Arrival<'p> {
@@ -36,6 +32,8 @@ impl<'p> Arrival<'p> {
 pub(super) struct Arrivals<'p> {
     pub(super) new: Vec<Arrival<'p>>,
     pub(super) changed: Vec<Arrival<'p>>,
+    /// The numbers that changed jobs have so far.
+    former_seqs: Vec<i64>,
     pub(super) last_job_seq: i64,
 }
 
@@ -51,30 +49,32 @@ impl<'p> Arrivals<'p> {
         let mut latest: Vec<&MatchedJob> = page.iter().rev().filter(|job| seen.insert(&job.id)).collect();
         latest.reverse();
         let ids: Vec<&str> = latest.iter().map(|job| job.id.as_str()).collect();
-        let known: Vec<(String, String)> = load_in_parts!(conn, ids, |some| {
+        let known: Vec<Row<StoredJob>> = load_in_parts!(conn, ids, |some| {
             jobs::table
                 .filter(jobs::id.eq_any(some))
-                .select((jobs::id, jobs::json))
+                .select(Row::<StoredJob>::as_select())
         });
-        let known: HashMap<String, String> = known.into_iter().collect();
+        let known: HashMap<JobId, StoredJob> =
+            known.into_iter().map(|Row(job)| (job.id.clone(), job)).collect();
         let mut arrivals = Self {
             new: Vec::new(),
             changed: Vec::new(),
+            former_seqs: Vec::new(),
             last_job_seq,
         };
         for job in latest {
-            let content = known.get(job.id.as_str());
-            if content.is_some_and(|content| *content == job.json) {
+            let known = known.get(&job.id);
+            if known.is_some_and(|known| known.json == job.json) {
                 continue;
             }
             arrivals.last_job_seq += 1;
             let seq = arrivals.last_job_seq;
-            let group = if content.is_some() {
-                &mut arrivals.changed
+            if let Some(known) = known {
+                arrivals.former_seqs.push(known.seq);
+                arrivals.changed.push(Arrival { job, seq });
             } else {
-                &mut arrivals.new
-            };
-            group.push(Arrival { job, seq });
+                arrivals.new.push(Arrival { job, seq });
+            }
         }
         Ok(arrivals)
     }
@@ -92,7 +92,11 @@ impl<'p> Arrivals<'p> {
             // Only the transaction that has locked the position stores jobs, and it has just looked.
             return Err(Failure::fault("a new job was stored meanwhile"));
         }
-        self.remove_former_signatures(conn).await?;
+        for some in self.former_seqs.chunks(VALUES_AT_ONCE) {
+            diesel::delete(job_signatures::table.filter(job_signatures::seq.eq_any(some)))
+                .execute(conn)
+                .await?;
+        }
         for changed in &self.changed {
             diesel::update(jobs::table.find(changed.id()))
                 .set((
@@ -108,20 +112,6 @@ impl<'p> Arrivals<'p> {
             .map(|arrival| (arrival.seq, &arrival.job.signature))
             .collect();
         put_signatures(conn, &signatures).await
-    }
-
-    /// Removes the signatures of the contents that changed jobs have so far.
-    async fn remove_former_signatures(&self, conn: &mut Conn) -> Result<(), Failure> {
-        let ids: Vec<&str> = self.changed.iter().map(Arrival::id).collect();
-        let seqs: Vec<i64> = load_in_parts!(conn, ids, |some| {
-            jobs::table.filter(jobs::id.eq_any(some)).select(jobs::seq)
-        });
-        for some in seqs.chunks(VALUES_AT_ONCE) {
-            diesel::delete(job_signatures::table.filter(job_signatures::seq.eq_any(some)))
-                .execute(conn)
-                .await?;
-        }
-        Ok(())
     }
 }
 

@@ -6,17 +6,10 @@ use bidloop_domain::model::{
     CampaignAction, CampaignId, CampaignMode, CampaignState, OrganizationId, Subscription, Timestamp,
     action_on_match,
 };
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::super::{Conn, VALUES_AT_ONCE};
+use super::super::prelude::*;
 use super::due::make_backfill_due;
 use super::match_list::{CampaignKey, MatchList, NewMatch};
-use crate::batch::{Batch, Run as _, Write};
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::{campaigns, organizations};
 
 /// A campaign's served list, and the campaign as of the revision that the transaction has locked.
 pub(super) struct CampaignList {
@@ -55,6 +48,19 @@ impl CampaignList {
     }
 }
 
+/// What a campaign's row says of its list.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = campaigns)]
+struct ListColumns {
+    organization_id: Col<OrganizationId>,
+    id: Col<CampaignId>,
+    mode: Col<CampaignMode>,
+    state: Col<CampaignState>,
+    generation: i64,
+    match_total: i64,
+    last_match_at: Option<i64>,
+}
+
 /// Some campaigns' lists.
 pub(super) struct CampaignLists {
     lists: BTreeMap<CampaignKey, CampaignList>,
@@ -65,15 +71,6 @@ impl CampaignLists {
     /// Those of the campaigns that exist. The rows are not locked: who could change them waits for the revision or for
     /// the position.
     pub(super) async fn load(conn: &mut Conn, wanted: HashSet<&CampaignKey>) -> Result<Self, Failure> {
-        type ListColumns = (
-            Col<OrganizationId>,
-            Col<CampaignId>,
-            Col<CampaignMode>,
-            Col<CampaignState>,
-            i64,
-            i64,
-            Option<i64>,
-        );
         let organizations: BTreeSet<&str> = wanted
             .iter()
             .map(|(organization, _)| organization.as_str())
@@ -83,32 +80,21 @@ impl CampaignLists {
             campaigns::table
                 .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
                 .filter(campaigns::organization_id.eq_any(some))
-                .select((
-                    (
-                        campaigns::organization_id,
-                        campaigns::id,
-                        campaigns::mode,
-                        campaigns::state,
-                        campaigns::generation,
-                        campaigns::match_total,
-                        campaigns::last_match_at,
-                    ),
-                    Row::<Subscription>::as_select(),
-                ))
+                .select((ListColumns::as_select(), Row::<Subscription>::as_select()))
         });
         let mut lists = BTreeMap::new();
-        for ((organization, campaign, mode, state, generation, total, last_at), Row(subscription)) in rows {
-            let campaign = (organization.0, campaign.0);
+        for (row, Row(subscription)) in rows {
+            let campaign = (row.organization_id.0, row.id.0);
             if wanted.contains(&campaign) {
                 let list = CampaignList {
                     list: MatchList {
                         campaign: campaign.clone(),
-                        generation,
-                        total,
-                        last_at,
+                        generation: row.generation,
+                        total: row.match_total,
+                        last_at: row.last_match_at,
                     },
-                    mode: mode.0,
-                    state: state.0,
+                    mode: row.mode.0,
+                    state: row.state.0,
                     subscribed: subscription.is_active(),
                     created_at: None,
                     anew_since: None,

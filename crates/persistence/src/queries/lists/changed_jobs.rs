@@ -5,16 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bidloop_domain::model::{CampaignId, LeadId, OrganizationId, Timestamp};
 use bidloop_domain::port::PageCounts;
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::super::{Conn, VALUES_AT_ONCE};
+use super::super::prelude::*;
 use super::arrivals::Arrival;
 use super::campaign_lists::CampaignLists;
-use super::match_list::{CampaignKey, Entry};
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::schema::{leads, matches};
+use super::match_list::{CampaignKey, Entry, JobPlace};
 
 /// How many matches one page may number anew: some 100 ms. Lists that need more are left to a backfill of their
 /// campaigns, which reads the stored jobs as they are now and makes nobody wait.
@@ -99,9 +94,11 @@ pub(super) async fn match_changed_jobs(
         };
         let entry = |(lead, arrival): &(LeadId, &Arrival<'_>)| Entry {
             created_at: created_at.get(lead.as_str()).copied().unwrap_or(at.as_millis()),
-            posted_at: arrival.job.posted_at.as_millis(),
-            job_seq: arrival.seq,
-            job_id: arrival.id().to_owned(),
+            job: JobPlace {
+                id: arrival.id().to_owned(),
+                posted_at: arrival.job.posted_at.as_millis(),
+                seq: arrival.seq,
+            },
         };
         let gained = edit.gained.iter().map(entry).collect();
         match campaign.list.edit(conn, &edit.lost, gained, left).await? {

@@ -5,12 +5,7 @@
 //! or the negated number of a job, if ingesting made a backfill due. So no two campaigns that have the same id one after
 //! the other share a value, and a backfill begun for one never ends in the other.
 
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
-
-use super::super::Conn;
-use crate::failure::Failure;
-use crate::schema::campaigns;
+use super::super::prelude::*;
 
 /// Stands in `campaigns.matched_revision` while a backfill is due: no campaign has this revision.
 pub(crate) const NEVER: i64 = 0;

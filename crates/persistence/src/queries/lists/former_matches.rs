@@ -1,14 +1,8 @@
 //! Removing matches of generations that are no longer served, in short transactions.
 
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
-
 use super::super::locks::shared_revision;
-use super::super::{Conn, Store};
+use super::super::prelude::*;
 use super::match_list::{CampaignKey, matches_of};
-use crate::columns::stored;
-use crate::failure::Failure;
-use crate::schema::{campaigns, matches};
 
 /// How many rows of `matches` one transaction writes or removes: some 10 ms on SQLite.
 pub(super) const ROWS_AT_ONCE: usize = 1000;

@@ -7,14 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use bidloop_domain::model::{CampaignId, OrganizationId};
 use diesel::dsl::auto_type;
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::super::{Conn, VALUES_AT_ONCE};
-use crate::batch::{Batch, Run as _, Write};
-use crate::columns::stored;
-use crate::failure::Failure;
-use crate::schema::{jobs, matches};
+use super::super::prelude::*;
 
 /// A campaign of an organization.
 pub(crate) type CampaignKey = (OrganizationId, CampaignId);
@@ -41,18 +35,25 @@ pub(super) struct MatchList {
     pub(super) last_at: Option<i64>,
 }
 
-/// A job in a list, with what its place depends on.
+/// A job with what its place in a list depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]
+#[diesel(table_name = jobs)]
+pub(super) struct JobPlace {
+    pub(super) id: String,
+    pub(super) posted_at: i64,
+    pub(super) seq: i64,
+}
+
+/// A job in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) created_at: i64,
-    pub(super) posted_at: i64,
-    pub(super) job_seq: i64,
-    pub(super) job_id: String,
+    pub(super) job: JobPlace,
 }
 
 impl Entry {
-    pub(super) fn place(&self) -> (i64, i64, i64) {
-        (self.created_at, self.posted_at, self.job_seq)
+    fn place(&self) -> (i64, i64, i64) {
+        (self.created_at, self.job.posted_at, self.job.seq)
     }
 }
 
@@ -122,7 +123,7 @@ impl MatchList {
         let kept = before
             .iter()
             .zip(&after)
-            .take_while(|(old, new)| (&old.job_id, old.created_at) == (&new.job_id, new.created_at))
+            .take_while(|(old, new)| (&old.job.id, old.created_at) == (&new.job.id, new.created_at))
             .count();
         let first = start + stored(kept);
         let changed = matches_of(&self.campaign, self.generation).filter(matches::seq.ge(first));
@@ -141,7 +142,7 @@ impl MatchList {
                 campaign: &self.campaign,
                 generation: self.generation,
                 seq,
-                job_id: &entry.job_id,
+                job_id: &entry.job.id,
                 created_at: entry.created_at,
             })
             .collect();
@@ -188,22 +189,22 @@ impl MatchList {
             .filter(|(_, created_at)| times.contains(created_at))
             .map(|(job_id, _)| job_id.as_str())
             .collect();
-        let places: Vec<(String, i64, i64)> = load_in_parts!(conn, compared, |some| {
+        let places: Vec<JobPlace> = load_in_parts!(conn, compared, |some| {
             jobs::table
                 .filter(jobs::id.eq_any(some))
-                .select((jobs::id, jobs::posted_at, jobs::seq))
+                .select(JobPlace::as_select())
         });
-        let places: HashMap<String, (i64, i64)> = places
-            .into_iter()
-            .map(|(id, posted_at, seq)| (id, (posted_at, seq)))
-            .collect();
-        let entry = |(job_id, created_at)| {
-            let (posted_at, job_seq) = places.get(&job_id).copied().unwrap_or_default();
+        let mut places: HashMap<String, JobPlace> =
+            places.into_iter().map(|job| (job.id.clone(), job)).collect();
+        let entry = |(id, created_at)| {
+            let job = places.remove(&id);
             Entry {
                 created_at,
-                posted_at,
-                job_seq,
-                job_id,
+                job: job.unwrap_or(JobPlace {
+                    id,
+                    posted_at: 0,
+                    seq: 0,
+                }),
             }
         };
         Ok(rows.into_iter().map(entry).collect())
@@ -215,7 +216,7 @@ impl MatchList {
 fn edited(before: &[Entry], lost: &HashSet<&str>, gained: Vec<Entry>) -> Vec<Entry> {
     let kept = before
         .iter()
-        .filter(|entry| !lost.contains(entry.job_id.as_str()));
+        .filter(|entry| !lost.contains(entry.job.id.as_str()));
     with_gained(kept.cloned().collect(), gained)
 }
 
@@ -242,14 +243,16 @@ mod tests {
     fn entry(created_at: i64, posted_at: i64, job_id: &str) -> Entry {
         Entry {
             created_at,
-            posted_at,
-            job_seq: 1,
-            job_id: job_id.to_owned(),
+            job: JobPlace {
+                id: job_id.to_owned(),
+                posted_at,
+                seq: 1,
+            },
         }
     }
 
     fn ids(list: &[Entry]) -> Vec<&str> {
-        list.iter().map(|entry| entry.job_id.as_str()).collect()
+        list.iter().map(|entry| entry.job.id.as_str()).collect()
     }
 
     #[test]

@@ -4,14 +4,13 @@
 use bidloop_domain::model::{CampaignAction, EventId, EventPayload, Lead, NewEvent};
 use bidloop_domain::port::{AutomaticBidIntent, MatchedPage, PageCounts};
 
-use super::super::Conn;
 use super::super::automatic_bids::queue_automatic_bids;
 use super::super::events::queue_events;
 use super::super::leads::rows::{insert_new_leads, new_lead};
+use super::super::prelude::*;
 use super::arrivals::Arrival;
 use super::campaign_lists::CampaignLists;
 use super::match_list::insert_matches;
-use crate::failure::Failure;
 
 /// Appends the jobs to the lists of the campaigns that they match, in the order of their posting times and then the
 /// feed's, and queues what the campaigns do. Campaigns without a list are passed over.

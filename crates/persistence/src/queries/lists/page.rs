@@ -4,18 +4,13 @@
 use std::collections::HashSet;
 
 use bidloop_domain::port::{MatchedPage, PageCounts, RecordPage};
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::super::Conn;
 use super::super::locks::{ONLY_ROW, locked_position, shared_revision};
+use super::super::prelude::*;
 use super::arrivals::Arrivals;
 use super::campaign_lists::CampaignLists;
 use super::changed_jobs::{known_matches, match_changed_jobs};
 use super::new_jobs::match_new_jobs;
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::schema::feed_position;
 
 pub(crate) async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<RecordPage, Failure> {
     let revision = shared_revision(conn).await?;

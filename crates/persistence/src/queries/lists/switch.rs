@@ -12,16 +12,11 @@ use std::sync::Arc;
 
 use bidloop_domain::model::Timestamp;
 use bidloop_domain::port::{Backfill, StoreError, SwitchMatches};
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
 use super::super::locks::{last_job_seq, locked_position, shared_revision};
-use super::super::{Conn, Store, VALUES_AT_ONCE};
+use super::super::prelude::*;
 use super::former_matches::{ROWS_AT_ONCE, remove_former_matches, remove_some_matches};
-use super::match_list::{CampaignKey, Entry, MatchList, matches_of, with_gained};
-use crate::columns::stored;
-use crate::failure::Failure;
-use crate::schema::{campaigns, jobs, leads, matches};
+use super::match_list::{CampaignKey, Entry, JobPlace, MatchList, matches_of, with_gained};
 
 /// A campaign's generations, and the revisions that a backfill depends on.
 #[derive(Debug, Clone, Queryable, Selectable)]
@@ -31,26 +26,6 @@ struct Generations {
     matched_revision: i64,
     generation: i64,
     last_generation: i64,
-}
-
-/// What a job's place in a list depends on.
-#[derive(Debug, Clone, Queryable, Selectable)]
-#[diesel(table_name = jobs)]
-struct JobPlace {
-    id: String,
-    seq: i64,
-    posted_at: i64,
-}
-
-impl JobPlace {
-    fn entry(self, created_at: i64) -> Entry {
-        Entry {
-            created_at,
-            posted_at: self.posted_at,
-            job_seq: self.seq,
-            job_id: self.id,
-        }
-    }
 }
 
 /// The backfill whose result is to be served.
@@ -155,10 +130,10 @@ async fn plan(conn: &mut Conn, switch: Switch) -> Result<Option<Plan>, Failure> 
     let (mut kept, mut gained) = (Vec::new(), Vec::new());
     for job in jobs {
         if let Some(&(seq, created_at)) = listed.get(&job.id) {
-            kept.push((seq, job.entry(created_at)));
+            kept.push((seq, Entry { created_at, job }));
         } else {
-            let lead = leads.get(&job.id).copied();
-            gained.push(job.entry(lead.unwrap_or(switch.at.as_millis())));
+            let created_at = leads.get(&job.id).copied().unwrap_or(switch.at.as_millis());
+            gained.push(Entry { created_at, job });
         }
     }
     kept.sort_unstable_by_key(|(seq, _)| *seq);
@@ -175,6 +150,15 @@ impl Plan {
     /// Whether the campaign is still as it was when this was planned.
     fn holds(&self, campaign: &Generations) -> bool {
         campaign.revision == self.switch.campaign_revision && campaign.generation == self.served
+    }
+
+    /// The campaign's generations, which no other transaction changes until this one ends, if the plan still holds.
+    async fn locked_generations(&self, conn: &mut Conn) -> Result<Option<Generations>, Failure> {
+        let row = campaigns::table
+            .find(key(&self.switch.campaign))
+            .select(Generations::as_select());
+        let campaign: Option<Generations> = for_update!(row).first(conn).await.optional()?;
+        Ok(campaign.filter(|row| self.holds(row)))
     }
 
     fn list(&self, generation: i64) -> MatchList {
@@ -210,8 +194,7 @@ async fn write_in_advance(store: &Store, plan: &Arc<Plan>) -> Result<Option<i64>
 
 async fn begin_generation(conn: &mut Conn, plan: &Plan) -> Result<Option<i64>, Failure> {
     shared_revision(conn).await?;
-    let campaign = locked_generations(conn, &plan.switch.campaign).await?;
-    let Some(campaign) = campaign.filter(|row| plan.holds(row)) else {
+    let Some(campaign) = plan.locked_generations(conn).await? else {
         return Ok(None);
     };
     let generation = campaign.last_generation + 1;
@@ -243,8 +226,7 @@ async fn serve(conn: &mut Conn, plan: &Plan, written: Option<i64>) -> Result<Opt
     let switch = &plan.switch;
     shared_revision(conn).await?;
     locked_position(conn).await?;
-    let campaign = locked_generations(conn, &switch.campaign).await?;
-    let Some(campaign) = campaign.filter(|row| plan.holds(row)) else {
+    let Some(campaign) = plan.locked_generations(conn).await? else {
         return Ok(None);
     };
     let mut list = plan.list(written.unwrap_or(campaign.last_generation + 1));
@@ -281,8 +263,8 @@ async fn carry_over(conn: &mut Conn, plan: &Plan, list: &mut MatchList) -> Resul
     });
     let created_at: HashMap<String, i64> = served.into_iter().collect();
     let gained = since.iter().filter_map(|job| {
-        let created_at = created_at.get(&job.id)?;
-        Some(job.clone().entry(*created_at))
+        let (created_at, job) = (*created_at.get(&job.id)?, job.clone());
+        Some(Entry { created_at, job })
     });
     list.edit(conn, &ids, gained.collect(), i64::MAX).await?;
     Ok(())
@@ -297,14 +279,6 @@ async fn generations(conn: &mut Conn, campaign: &CampaignKey) -> Result<Option<G
         .find(key(campaign))
         .select(Generations::as_select());
     Ok(row.first(conn).await.optional()?)
-}
-
-/// The campaign's generations, which no other transaction changes until this one ends.
-async fn locked_generations(conn: &mut Conn, campaign: &CampaignKey) -> Result<Option<Generations>, Failure> {
-    let row = campaigns::table
-        .find(key(campaign))
-        .select(Generations::as_select());
-    Ok(for_update!(row).first(conn).await.optional()?)
 }
 
 /// The jobs whose content was stored after `seq`, in the order of storing. They are read in parts, so that both databases

@@ -3,16 +3,19 @@
 use bidloop_domain::model::{CampaignId, FilterId, OrganizationId};
 use bidloop_domain::port::CampaignRecord;
 use diesel::dsl::max;
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::super::Conn;
 use super::super::lists::due::make_backfill_due;
 use super::super::lists::former_matches::remove_some_matches;
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::records::Columns as _;
-use crate::schema::{automatic_bids, bidder_accounts, campaigns, filters, matches, webhook_endpoints};
+use super::super::prelude::*;
+
+/// The rows of a table that belong to a campaign.
+macro_rules! of_campaign {
+    ($table:ident, $organization:expr, $campaign:expr) => {
+        $table::table
+            .filter($table::organization_id.eq($organization.as_str()))
+            .filter($table::campaign_id.eq($campaign.as_str()))
+    };
+}
 
 pub(super) async fn put(
     conn: &mut Conn,
@@ -22,10 +25,7 @@ pub(super) async fn put(
 ) -> Result<(), Failure> {
     if let Some(account) = &campaign.account_id {
         let found = bidder_accounts::table.find((organization.as_str(), account.as_str()));
-        if !diesel::select(diesel::dsl::exists(found))
-            .get_result(conn)
-            .await?
-        {
+        if !exists!(conn, found) {
             return Err(Failure::fault(format!(
                 "{organization} has no bidder account {account}"
             )));
@@ -37,9 +37,7 @@ pub(super) async fn put(
         return Ok(());
     }
     // Those of a campaign that bore the id before are removed little by little: its generations end below this one's.
-    let left_over: Option<i64> = matches::table
-        .filter(matches::organization_id.eq(organization.as_str()))
-        .filter(matches::campaign_id.eq(campaign.id.as_str()))
+    let left_over: Option<i64> = of_campaign!(matches, organization, campaign.id)
         .select(max(matches::generation))
         .first(conn)
         .await?;
@@ -64,25 +62,20 @@ pub(super) async fn remove(
     organization: &OrganizationId,
     id: &CampaignId,
 ) -> Result<(), Failure> {
-    let key = (organization.clone(), id.clone());
-    let (organization, id) = (organization.as_str(), id.as_str());
-    // Its own row first: whoever changes its matches holds that.
-    diesel::delete(campaigns::table.find((organization, id)))
+    // Its own row first: what changes its matches locks that.
+    diesel::delete(campaigns::table.find((organization.as_str(), id.as_str())))
         .execute(conn)
         .await?;
-    let filters = filters::table
-        .filter(filters::organization_id.eq(organization))
-        .filter(filters::campaign_id.eq(id));
-    diesel::delete(filters).execute(conn).await?;
-    let endpoints = webhook_endpoints::table
-        .filter(webhook_endpoints::organization_id.eq(organization))
-        .filter(webhook_endpoints::campaign_id.eq(id));
-    diesel::delete(endpoints).execute(conn).await?;
-    let intents = automatic_bids::table
-        .filter(automatic_bids::organization_id.eq(organization))
-        .filter(automatic_bids::campaign_id.eq(id));
-    diesel::delete(intents).execute(conn).await?;
-    remove_some_matches(conn, &key, i64::MAX).await?;
+    diesel::delete(of_campaign!(filters, organization, id))
+        .execute(conn)
+        .await?;
+    diesel::delete(of_campaign!(webhook_endpoints, organization, id))
+        .execute(conn)
+        .await?;
+    diesel::delete(of_campaign!(automatic_bids, organization, id))
+        .execute(conn)
+        .await?;
+    remove_some_matches(conn, &(organization.clone(), id.clone()), i64::MAX).await?;
     Ok(())
 }
 
@@ -92,9 +85,7 @@ pub(super) async fn filters_of(
     organization: &OrganizationId,
     id: &CampaignId,
 ) -> Result<Vec<FilterId>, Failure> {
-    let ids: Vec<Col<FilterId>> = filters::table
-        .filter(filters::organization_id.eq(organization.as_str()))
-        .filter(filters::campaign_id.eq(id.as_str()))
+    let ids: Vec<Col<FilterId>> = of_campaign!(filters, organization, id)
         .select(filters::id)
         .load(conn)
         .await?;
@@ -108,10 +99,7 @@ pub(super) async fn remove_filter(
     id: &FilterId,
     revision: i64,
 ) -> Result<(), Failure> {
-    let filter = filters::table
-        .filter(filters::organization_id.eq(organization.as_str()))
-        .filter(filters::id.eq(id.as_str()))
-        .filter(filters::campaign_id.eq(campaign.as_str()));
+    let filter = of_campaign!(filters, organization, campaign).filter(filters::id.eq(id.as_str()));
     if diesel::delete(filter).execute(conn).await? == 1 {
         make_backfill_due(conn, organization.as_str(), campaign.as_str(), revision).await?;
     }
@@ -124,11 +112,7 @@ pub(super) async fn require_campaign(
     organization: &OrganizationId,
     id: &CampaignId,
 ) -> Result<(), Failure> {
-    let found = campaigns::table.find((organization.as_str(), id.as_str()));
-    if diesel::select(diesel::dsl::exists(found))
-        .get_result(conn)
-        .await?
-    {
+    if exists!(conn, campaigns::table.find((organization.as_str(), id.as_str()))) {
         Ok(())
     } else {
         Err(no_campaign(organization, id))

@@ -5,19 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use bidloop_domain::model::{CampaignId, OrganizationId};
 use bidloop_domain::port::{FilterRecord, ProvisioningChange};
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use serde_json::Value;
 
-use super::super::Conn;
 use super::super::filter_changes::FilterKey;
 use super::super::lists::due::NEVER;
-use super::AT_ONCE;
+use super::super::prelude::*;
 use super::campaigns::no_campaign;
-use crate::batch::{Batch, Run as _, Write};
-use crate::columns::{Col, InColumn};
-use crate::failure::Failure;
-use crate::schema::{campaigns, filters};
+use crate::columns::InColumn;
 use crate::sql_types::EscapedText;
 
 /// A filter to be put into a campaign.
@@ -107,16 +101,14 @@ async fn known(conn: &mut Conn, puts: &[FilterPut<'_>]) -> Result<Known, Failure
     }
     let mut known = Known::new();
     for (organization, ids) in ids {
-        for some in ids.chunks(AT_ONCE) {
-            let rows: Vec<(String, String, Col<Value>)> = filters::table
+        let rows: Vec<(String, String, Col<Value>)> = load_in_parts!(conn, ids, |some| {
+            filters::table
                 .filter(filters::organization_id.eq(organization.as_str()))
-                .filter(filters::id.eq_any(some.iter().copied()))
+                .filter(filters::id.eq_any(some))
                 .select((filters::id, filters::campaign_id, filters::body))
-                .load(conn)
-                .await?;
-            for (id, campaign, body) in rows {
-                known.insert((organization.to_string(), id), (campaign, body));
-            }
+        });
+        for (id, campaign, body) in rows {
+            known.insert((organization.to_string(), id), (campaign, body));
         }
     }
     Ok(known)
@@ -131,7 +123,7 @@ async fn make_backfills_due<'c>(
 ) -> Result<BTreeSet<&'c str>, Failure> {
     let mut missing = BTreeSet::new();
     let ids: Vec<&str> = ids.iter().copied().collect();
-    for some in ids.chunks(AT_ONCE) {
+    for some in ids.chunks(VALUES_AT_ONCE) {
         let found = || {
             campaigns::table
                 .filter(campaigns::organization_id.eq(organization.as_str()))

@@ -2,164 +2,99 @@
 
 use std::collections::HashMap;
 
-use bidloop_domain::model::{
-    ApiKeyHash, ApiKeyRecord, OrganizationId, Timestamp, WebhookEndpoint, WebhookSecret,
-};
+use bidloop_domain::model::{ApiKeyHash, ApiKeyRecord, OrganizationId, WebhookEndpoint};
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningSnapshot, Revision,
-    UserRecord, WebhookRecord,
+    UserRecord,
 };
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 
-use super::super::{Conn, VALUES_AT_ONCE};
-use super::AT_ONCE;
-use crate::columns::Col;
-use crate::failure::Failure;
-use crate::records::Row;
-use crate::schema::{
-    api_keys, bidder_accounts, campaigns, filters, organizations, revision_counter, users, webhook_endpoints,
-};
+use super::super::locks::revision;
+use super::super::prelude::*;
+use crate::records::Secrets;
+
+/// Organizations by their ids.
+type Organizations = HashMap<String, OrganizationRecord>;
+
+/// Loads what a table has of some organizations, each row with its organization's id.
+macro_rules! load_of {
+    ($conn:expr, $ids:expr, $table:ident by $order:expr, $selection:expr) => {
+        $table::table
+            .filter($table::organization_id.eq_any($ids))
+            .order(($table::organization_id, $order))
+            .select(($table::organization_id, $selection))
+            .load($conn)
+            .await?
+    };
+}
 
 pub(super) async fn snapshot(
     conn: &mut Conn,
     asked: &[OrganizationId],
     key_hashes: &[ApiKeyHash],
 ) -> Result<ProvisioningSnapshot, Failure> {
-    let revision = revision_counter::table
-        .find(1_i64)
-        .select(revision_counter::value)
-        .first(conn)
-        .await?;
+    let revision = Revision(revision(conn).await?);
     let mut found = HashMap::new();
-    for some in asked.chunks(AT_ONCE) {
+    for some in asked.chunks(VALUES_AT_ONCE) {
         let ids: Vec<&str> = some.iter().map(OrganizationId::as_str).collect();
-        read_whole(conn, &ids, &mut found).await?;
+        read_organizations(conn, &ids, &mut found).await?;
     }
     Ok(ProvisioningSnapshot {
-        revision: Revision(revision),
+        revision,
         organizations: asked.iter().filter_map(|id| found.remove(id.as_str())).collect(),
         taken_key_hashes: taken(conn, key_hashes).await?,
     })
 }
 
-type Organizations = HashMap<String, OrganizationRecord>;
-
-async fn read_whole(conn: &mut Conn, ids: &[&str], found: &mut Organizations) -> Result<(), Failure> {
-    let rows: Vec<Row<OrganizationRecord>> = organizations::table
-        .filter(organizations::id.eq_any(ids))
-        .select(Row::<OrganizationRecord>::as_select())
-        .load(conn)
-        .await?;
-    for Row(organization) in rows {
+async fn read_organizations(conn: &mut Conn, ids: &[&str], found: &mut Organizations) -> Result<(), Failure> {
+    let of_ids = organizations::table.filter(organizations::id.eq_any(ids));
+    for organization in load_records!(conn, OrganizationRecord, of_ids) {
         found.insert(organization.id.to_string(), organization);
     }
-    read_people(conn, ids, found).await?;
-    read_receivers_and_accounts(conn, ids, found).await?;
+    let users = load_of!(conn, ids, users by users::email_key, Row::<UserRecord>::as_select());
+    give(found, users, |organization, Row(user)| {
+        organization.users.push(user);
+    });
+    let keys = (Row::<ApiKeyRecord>::as_select(), api_keys::key_hash);
+    let keys = load_of!(conn, ids, api_keys by (api_keys::created_at, api_keys::id), keys);
+    give(found, keys, |organization, (Row(key), Col(hash))| {
+        organization.api_keys.push((key, hash));
+    });
+    let webhooks = (Row::<WebhookEndpoint>::as_select(), Row::<Secrets>::as_select());
+    let webhooks = load_of!(conn, ids, webhook_endpoints by webhook_endpoints::id, webhooks);
+    give(found, webhooks, |organization, (Row(endpoint), Row(secrets))| {
+        organization.webhooks.push(secrets.webhook(endpoint));
+    });
+    let accounts =
+        load_of!(conn, ids, bidder_accounts by bidder_accounts::id, Row::<AccountRecord>::as_select());
+    give(found, accounts, |organization, Row(account)| {
+        organization.accounts.push(account);
+    });
     read_campaigns(conn, ids, found).await
 }
 
-async fn read_people(conn: &mut Conn, ids: &[&str], found: &mut Organizations) -> Result<(), Failure> {
-    let rows: Vec<(String, Row<UserRecord>)> = users::table
-        .filter(users::organization_id.eq_any(ids))
-        .order((users::organization_id, users::email_key))
-        .select((users::organization_id, Row::<UserRecord>::as_select()))
-        .load(conn)
-        .await?;
-    for (organization, Row(user)) in rows {
+/// Gives each row to its organization.
+fn give<T>(found: &mut Organizations, rows: Vec<(String, T)>, give: impl Fn(&mut OrganizationRecord, T)) {
+    for (organization, row) in rows {
         if let Some(organization) = found.get_mut(&organization) {
-            organization.users.push(user);
+            give(organization, row);
         }
     }
-    let rows: Vec<(Row<ApiKeyRecord>, Col<ApiKeyHash>)> = api_keys::table
-        .filter(api_keys::organization_id.eq_any(ids))
-        .order((api_keys::organization_id, api_keys::created_at, api_keys::id))
-        .select((Row::<ApiKeyRecord>::as_select(), api_keys::key_hash))
-        .load(conn)
-        .await?;
-    for (Row(key), hash) in rows {
-        if let Some(organization) = found.get_mut(key.organization_id.as_str()) {
-            organization.api_keys.push((key, hash.0));
-        }
-    }
-    Ok(())
-}
-
-async fn read_receivers_and_accounts(
-    conn: &mut Conn,
-    ids: &[&str],
-    found: &mut Organizations,
-) -> Result<(), Failure> {
-    type WebhookRow = (
-        String,
-        Row<WebhookEndpoint>,
-        Col<WebhookSecret>,
-        Option<Col<WebhookSecret>>,
-        Option<Col<Timestamp>>,
-    );
-    let rows: Vec<WebhookRow> = webhook_endpoints::table
-        .filter(webhook_endpoints::organization_id.eq_any(ids))
-        .order((webhook_endpoints::organization_id, webhook_endpoints::id))
-        .select((
-            webhook_endpoints::organization_id,
-            Row::<WebhookEndpoint>::as_select(),
-            webhook_endpoints::secret,
-            webhook_endpoints::previous_secret,
-            webhook_endpoints::previous_secret_until,
-        ))
-        .load(conn)
-        .await?;
-    for (organization, Row(endpoint), secret, previous, until) in rows {
-        if let Some(organization) = found.get_mut(&organization) {
-            organization.webhooks.push(WebhookRecord {
-                endpoint,
-                secret: secret.0,
-                previous_secret: previous.zip(until).map(|(secret, until)| (secret.0, until.0)),
-            });
-        }
-    }
-    let rows: Vec<(String, Row<AccountRecord>)> = bidder_accounts::table
-        .filter(bidder_accounts::organization_id.eq_any(ids))
-        .order((bidder_accounts::organization_id, bidder_accounts::id))
-        .select((
-            bidder_accounts::organization_id,
-            Row::<AccountRecord>::as_select(),
-        ))
-        .load(conn)
-        .await?;
-    for (organization, Row(account)) in rows {
-        if let Some(organization) = found.get_mut(&organization) {
-            organization.accounts.push(account);
-        }
-    }
-    Ok(())
 }
 
 async fn read_campaigns(conn: &mut Conn, ids: &[&str], found: &mut Organizations) -> Result<(), Failure> {
-    let rows: Vec<(String, String, Row<FilterRecord>)> = filters::table
-        .filter(filters::organization_id.eq_any(ids))
-        .order((filters::organization_id, filters::id))
-        .select((
-            filters::organization_id,
-            filters::campaign_id,
-            Row::<FilterRecord>::as_select(),
-        ))
-        .load(conn)
-        .await?;
+    let filters = (filters::campaign_id, Row::<FilterRecord>::as_select());
+    let filters: Vec<(String, (String, Row<FilterRecord>))> =
+        load_of!(conn, ids, filters by filters::id, filters);
     let mut filters_of: HashMap<(String, String), Vec<FilterRecord>> = HashMap::new();
-    for (organization, campaign, Row(filter)) in rows {
+    for (organization, (campaign, Row(filter))) in filters {
         filters_of
             .entry((organization, campaign))
             .or_default()
             .push(filter);
     }
-    let rows: Vec<(String, Row<CampaignRecord>)> = campaigns::table
-        .filter(campaigns::organization_id.eq_any(ids))
-        .order((campaigns::organization_id, campaigns::id))
-        .select((campaigns::organization_id, Row::<CampaignRecord>::as_select()))
-        .load(conn)
-        .await?;
-    for (organization, Row(mut campaign)) in rows {
+    let campaigns: Vec<(String, Row<CampaignRecord>)> =
+        load_of!(conn, ids, campaigns by campaigns::id, Row::<CampaignRecord>::as_select());
+    for (organization, Row(mut campaign)) in campaigns {
         let key = (organization, campaign.id.to_string());
         campaign.filters = filters_of.remove(&key).unwrap_or_default();
         if let Some(organization) = found.get_mut(&key.0) {
