@@ -48,7 +48,7 @@ impl Program {
     }
 }
 
-/// The program with settings of its own.
+/// The program with its own settings, in a folder of its own.
 #[derive(Debug)]
 pub(crate) struct Installation {
     program: Program,

@@ -13,7 +13,7 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) body: Bytes,
     pub(crate) retry_after: Option<String>,
-    pub(crate) allow: Option<&'static str>,
+    pub(crate) allow: Option<String>,
 }
 
 impl Answer {
@@ -38,14 +38,10 @@ impl Answer {
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some(value) = self
-            .retry_after
-            .and_then(|text| HeaderValue::from_str(&text).ok())
-        {
-            headers.insert(RETRY_AFTER, value);
-        }
-        if let Some(methods) = self.allow {
-            headers.insert(ALLOW, HeaderValue::from_static(methods));
+        for (name, text) in [(RETRY_AFTER, self.retry_after), (ALLOW, self.allow)] {
+            if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
+                headers.insert(name, value);
+            }
         }
         response
     }

@@ -54,28 +54,30 @@ pub(super) fn next_job(ingesting: &Ingesting<'_>, report: &mut Report) -> Result
 }
 
 /// Posts a job with the word before the edit and one with the word after it. Returns whether the second alone became a
-/// lead. Leads are created as jobs are stored, whatever a backfill does later.
+/// lead. A lead is created when its job is stored; a later backfill creates none.
 fn holds(world: &World<'_>, number: usize, jobs: &mut Jobs) -> Result<bool> {
-    let [before, after] =
-        [number - 1, number].map(|wanted| (word(wanted), format!("edit{number}asks{wanted}")));
+    let words = [number - 1, number];
+    let ids = words.map(|word| format!("edit{number}asks{word}"));
     let mut posts = Vec::new();
-    for (word, id) in [&before, &after] {
+    for (wanted, id) in words.iter().zip(&ids) {
         let mut job = jobs.next().context("no more jobs")?;
-        job.description = format!("{} {word}", job.description);
+        job.description = format!("{} {}", job.description, word(*wanted));
         posts.push(served(&job, id, now_ms()));
     }
     world.marketplace.publish(posts)?;
-    let count = |table: &str, id: &str| {
-        let query = format!("SELECT count(*) FROM {table} = '{id}'");
-        world.database.number(&query)
-    };
+    let [before, after] = ids;
+    let stored = format!("SELECT count(*) FROM jobs WHERE id IN ('{before}', '{after}')");
     wait_until("the jobs after an edit are stored", GLANCE, || {
-        Ok(count("jobs WHERE id", &before.1)? + count("jobs WHERE id", &after.1)? == 2)
+        Ok(world.database.number(&stored)? == 2)
     })?;
     let [organization, campaign, _] = EDITED;
-    let leads =
-        format!("leads WHERE organization_id = '{organization}' AND campaign_id = '{campaign}' AND job_id");
-    Ok(count(&leads, &before.1)? == 0 && count(&leads, &after.1)? == 1)
+    let leads = |job: &str| {
+        world.database.number(&format!(
+            "SELECT count(*) FROM leads WHERE organization_id = '{organization}' \
+             AND campaign_id = '{campaign}' AND job_id = '{job}'"
+        ))
+    };
+    Ok(leads(&before)? == 0 && leads(&after)? == 1)
 }
 
 /// Measures by how much an edit a second slows reading a backlog, in rounds with and without in turn.

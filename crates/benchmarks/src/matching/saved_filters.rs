@@ -13,16 +13,16 @@ const CAMPAIGNS: usize = 10;
 const FILTERS: usize = 10;
 /// Organizations of one document.
 const ORGANIZATIONS_AT_ONCE: usize = 50;
-/// All of them.
+/// The number of filters.
 pub(super) const COUNT: usize = ORGANIZATIONS * CAMPAIGNS * FILTERS;
-/// Of the workload's filters with two groups, which match the most jobs, one in so many is taken: then a job matches
+/// One in this many is taken of the workload's filters with two groups, which match the most jobs. A job then matches
 /// some 10 of all campaigns.
 const TWO_GROUPS_ONE_IN: usize = 4;
 
-/// The organization of the campaign whose filter is edited, the campaign, and the filter.
+/// The ids of the organization, the campaign and the filter that are edited.
 pub(super) const EDITED: [&str; 3] = ["organization_0", "edited", "edited"];
 
-/// What `bidloop apply` is given, one after the other: whoever applies holds up everybody else who writes.
+/// The provisioning documents, to be applied one after the other. While one is applied, no other process can write.
 pub(super) fn documents(receiver: SocketAddr) -> Vec<Value> {
     let mut filters = wanted();
     let mut organizations = Vec::with_capacity(ORGANIZATIONS);
@@ -58,7 +58,7 @@ pub(super) fn documents(receiver: SocketAddr) -> Vec<Value> {
         .collect()
 }
 
-/// The change of the edited filter: from now on it asks for this word.
+/// A provisioning document that changes the edited filter: it then asks for this word.
 pub(super) fn edit(number: usize) -> Value {
     let [organization, campaign, _] = EDITED;
     json!({"organizations": [{

@@ -44,7 +44,7 @@ impl Generator {
     /// Creates a generator; the seed determines its posts.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        // Generators of different seeds count from different numbers, lest their posts share ids.
+        // Generators of different seeds count from different numbers, so that their posts have different ids.
         let counter = random.number();
         Self {
             random,

@@ -17,9 +17,9 @@ pub(super) struct Pay {
 #[derive(Debug, Clone, Copy)]
 enum Amount {
     Range(Option<f64>, Option<f64>),
-    HourlyUnsaid,
+    HourlyUnspecified,
     Price(f64),
-    PriceUnsaid,
+    PriceUnspecified,
 }
 
 impl Pay {
@@ -35,12 +35,12 @@ impl Pay {
             };
         let amount = if row.0 == "Hourly" {
             if random.chance(0.1) {
-                Amount::HourlyUnsaid
+                Amount::HourlyUnspecified
             } else {
                 range(knowledge, category.2 * factor, random)
             }
         } else if random.chance(0.02) {
-            Amount::PriceUnsaid
+            Amount::PriceUnspecified
         } else {
             price(knowledge, category.3 * factor, random)
         };
@@ -53,7 +53,7 @@ impl Pay {
     }
 
     pub(super) fn is_hourly(&self) -> bool {
-        matches!(self.amount, Amount::Range(..) | Amount::HourlyUnsaid)
+        matches!(self.amount, Amount::Range(..) | Amount::HourlyUnspecified)
     }
 
     /// Long hourly work is an ongoing project, other work a complex or a one-time project; sometimes unknown.
@@ -86,7 +86,7 @@ impl Pay {
         let (range, price) = match self.amount {
             Amount::Range(min, max) => (json!({"min": min, "max": max}), Value::Null),
             Amount::Price(price) => (Value::Null, json!(price)),
-            Amount::HourlyUnsaid | Amount::PriceUnsaid => (Value::Null, Value::Null),
+            Amount::HourlyUnspecified | Amount::PriceUnspecified => (Value::Null, Value::Null),
         };
         json!({
             "experienceLevel": if random.chance(0.03) { None } else { Some(&self.level) },
@@ -111,7 +111,7 @@ fn range(knowledge: &Knowledge, usual: f64, random: &mut Random) -> Amount {
     drawn
         .map(|range| (range.0, range.1))
         .min_by(|one, other| distance(*one).total_cmp(&distance(*other)))
-        .map_or(Amount::HourlyUnsaid, |(min, max)| Amount::Range(min, max))
+        .map_or(Amount::HourlyUnspecified, |(min, max)| Amount::Range(min, max))
 }
 
 /// The price, of those that clients commonly name, that is closest to the pay of the work. Prices span orders of magnitude,
@@ -124,5 +124,5 @@ fn price(knowledge: &Knowledge, usual: f64, random: &mut Random) -> Amount {
     let distance = |price: f64| (price / target).ln().abs();
     drawn
         .min_by(|one, other| distance(*one).total_cmp(&distance(*other)))
-        .map_or(Amount::PriceUnsaid, Amount::Price)
+        .map_or(Amount::PriceUnspecified, Amount::Price)
 }

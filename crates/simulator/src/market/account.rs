@@ -13,7 +13,7 @@ pub(crate) struct Account {
     pub(crate) name: String,
     pub(crate) connects_balance: u64,
     pub(crate) profile_hourly_rate: Option<f64>,
-    /// Compared with a job's `vendorQualifications`. Unknown values disqualify nobody.
+    /// Compared with a job's `vendorQualifications`. An unknown value does not disqualify.
     pub(crate) job_success_score: Option<f64>,
     pub(crate) earnings: Option<f64>,
     /// Compared with a job's `region`.

@@ -129,7 +129,7 @@ impl Feed {
                 posts.push(Arc::clone(&entry.post));
             }
         }
-        // A withdrawn post always stands further back again, so whatever follows holds at least one post.
+        // A withdrawn post has always been published again further back, so a rest of any length holds at least one post.
         let has_more = next < self.published();
         Ok(Page {
             posts,
@@ -218,8 +218,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is published, repeated and removed in between, pages read to the end return each stored post
-        /// once, in publishing order.
+        /// Posts are published, repeated and removed: pages read to the end return each stored post once, in publishing
+        /// order.
         #[test]
         fn reading_to_the_end_yields_every_post_once(repeated in prop::collection::vec(0u64..40, 0..30), limit in 1usize..9, dropped in 0usize..10) {
             let ids: Vec<String> = (0..40).map(|n| n.to_string()).collect();

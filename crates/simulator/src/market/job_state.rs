@@ -96,26 +96,21 @@ impl JobState {
     }
 
     pub(crate) fn merge(&mut self, patch: JobStatePatch) {
-        if let Some(status) = patch.status {
-            self.status = status;
+        fn set<T>(member: &mut T, given: Option<T>) {
+            if let Some(given) = given {
+                *member = given;
+            }
         }
-        if let Some(already_hired) = patch.already_hired {
-            self.already_hired = already_hired;
-        }
-        if let Some(warnings) = patch.warnings {
-            self.warnings = warnings;
-        }
+        set(&mut self.status, patch.status);
+        set(&mut self.already_hired, patch.already_hired);
+        set(&mut self.warnings, patch.warnings);
+        set(&mut self.required_connects, patch.required_connects);
+        set(&mut self.eligible, patch.eligible);
         if let Some(boosts) = patch.boosts {
             self.boosts.clear();
             for connects in boosts {
                 self.enter_boost(connects);
             }
-        }
-        if let Some(required_connects) = patch.required_connects {
-            self.required_connects = required_connects;
-        }
-        if let Some(eligible) = patch.eligible {
-            self.eligible = eligible;
         }
     }
 }

@@ -147,7 +147,7 @@ pub(crate) fn complete(
     let Value::Object(mut post) = value else {
         return Err("expected a job post, an object".to_owned());
     };
-    make_up(&mut post, base_url, ids, now_ms);
+    add_missing(&mut post, base_url, ids, now_ms);
     check_members("", &post, POST)?;
     written(Value::Object(post))
 }
@@ -195,7 +195,7 @@ fn written(value: Value) -> Result<(Post, Value), String> {
     Ok((post, value))
 }
 
-fn make_up(post: &mut Map<String, Value>, base_url: &str, ids: &Ids, now_ms: i64) {
+fn add_missing(post: &mut Map<String, Value>, base_url: &str, ids: &Ids, now_ms: i64) {
     let missing = |post: &Map<String, Value>, name: &str| post.get(name).is_none_or(Value::is_null);
     if missing(post, "id") {
         post.insert("id".to_owned(), Value::String(ids.next(now_ms)));
@@ -287,7 +287,7 @@ fn join(path: &str, name: &str) -> String {
 pub(crate) enum Payment {
     Hourly,
     Fixed,
-    Unsaid,
+    Unspecified,
 }
 
 /// The requirements of a post for proposals.
@@ -327,14 +327,14 @@ impl Demands {
 
     pub(crate) fn payment(&self) -> Payment {
         let Some(terms) = &self.metadata else {
-            return Payment::Unsaid;
+            return Payment::Unspecified;
         };
         match terms.payment_type.as_deref() {
             Some("Hourly") => Payment::Hourly,
             Some("Fixed-price" | "Fixed") => Payment::Fixed,
             _ if terms.hourly_rate.is_some() => Payment::Hourly,
             _ if terms.fixed_price.is_some() => Payment::Fixed,
-            _ => Payment::Unsaid,
+            _ => Payment::Unspecified,
         }
     }
 }
@@ -448,8 +448,8 @@ mod tests {
                 Payment::Hourly,
             ),
             (json!({"fixedPrice": 5}), Payment::Fixed),
-            (json!({}), Payment::Unsaid),
-            (Value::Null, Payment::Unsaid),
+            (json!({}), Payment::Unspecified),
+            (Value::Null, Payment::Unspecified),
         ] {
             let post = json!({"metadata": metadata}).to_string();
             assert_eq!(Demands::of(&post).payment(), payment, "{post}");

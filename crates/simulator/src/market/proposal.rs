@@ -131,7 +131,7 @@ impl Proposal {
     }
 }
 
-/// Why the account may not apply. Unknown values of the account disqualify nobody.
+/// Why the account may not apply. An unknown value of the account does not disqualify it.
 fn disqualification(demands: &Demands, account: &Account) -> Option<String> {
     if let Some(vendor) = &demands.vendor_qualifications {
         if let (Some(least), Some(score)) = (vendor.job_success_score, account.job_success_score)

@@ -59,7 +59,11 @@ pub(super) fn segments(path: &str) -> Vec<String> {
 /// Returns the call, or 404 for an unknown path and 405 for a wrong method.
 pub(super) fn route(method: &Method, segments: &[String]) -> Result<Call, Answer> {
     let path: Vec<&str> = segments.iter().map(String::as_str).collect();
-    let call = match (method.as_str(), path.as_slice()) {
+    call(method.as_str(), &path).ok_or_else(|| refusal(&path))
+}
+
+fn call(method: &str, path: &[&str]) -> Option<Call> {
+    Some(match (method, path) {
         ("GET", ["api", "jobs"]) => Call::Feed,
         ("GET", ["api", "jobs", id]) => Call::Job((*id).to_owned()),
         ("GET", ["api", "account"]) => Call::Account,
@@ -77,24 +81,17 @@ pub(super) fn route(method: &Method, segments: &[String]) -> Result<Call, Answer
         ("PUT", ["sim", "faults"]) => Call::SimPutFaults,
         ("GET", ["sim", "faults"]) => Call::SimFaults,
         ("GET", ["sim", "stats"]) => Call::SimStats,
-        (_, path) => return Err(unknown(path)),
-    };
-    Ok(call)
+        _ => return None,
+    })
 }
 
-fn unknown(path: &[&str]) -> Answer {
-    let allow = match path {
-        ["api", "attachments" | "proposals"] => "POST",
-        ["sim", "jobs"] => "GET, POST",
-        ["sim", "jobs", _] => "PATCH",
-        ["sim", "accounts", _] => "GET, PUT, DELETE",
-        ["sim", "faults"] => "GET, PUT",
-        ["api", "jobs" | "account"]
-        | ["api", "jobs", _]
-        | ["jobs", _]
-        | ["sim", "proposals" | "attachments" | "stats"] => "GET",
-        _ => return Refusal::new(StatusCode::NOT_FOUND, "not_found", "no such path").into(),
-    };
+fn refusal(path: &[&str]) -> Answer {
+    let mut allowed = vec!["GET", "POST", "PUT", "PATCH", "DELETE"];
+    allowed.retain(|method| call(method, path).is_some());
+    if allowed.is_empty() {
+        return Refusal::new(StatusCode::NOT_FOUND, "not_found", "no such path").into();
+    }
+    let allow = allowed.join(", ");
     let refusal = Refusal::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
@@ -117,7 +114,7 @@ pub(super) fn query(query: Option<&str>, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn routed(method: &Method, path: &str) -> Result<Call, (u16, Option<&'static str>)> {
+    fn routed(method: &Method, path: &str) -> Result<Call, (u16, Option<String>)> {
         route(method, &segments(path)).map_err(|answer| (answer.status.as_u16(), answer.allow))
     }
 
@@ -146,6 +143,8 @@ mod tests {
             (Method::GET, "/", (404, None)),
             (Method::GET, "/api/jobs/1/2", (404, None)),
         ] {
+            let (status, allow): (u16, Option<&str>) = answer;
+            let answer = (status, allow.map(str::to_owned));
             assert_eq!(routed(&method, path), Err(answer), "{method} {path}");
         }
     }
