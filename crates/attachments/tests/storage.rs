@@ -115,7 +115,7 @@ async fn a_folder_may_be_written_as_an_absolute_url() {
 }
 
 #[tokio::test]
-async fn nothing_is_visible_before_it_is_published_and_nothing_is_left_of_what_is_dropped() {
+async fn content_is_visible_once_published_and_removed_if_dropped_before() {
     let temporary = TempDir::new().unwrap();
     let storage = open_folder(temporary.path()).await;
     let mut staged = storage.stage().await.unwrap();
@@ -188,7 +188,7 @@ async fn publishing_into_a_folder_that_is_being_emptied_succeeds() {
 }
 
 #[tokio::test]
-async fn opening_clears_away_what_a_crash_left_an_hour_ago_and_nothing_younger() {
+async fn opening_removes_staging_files_that_a_crash_left_an_hour_ago() {
     let temporary = TempDir::new().unwrap();
     drop(open_folder(temporary.path()).await);
     let staging = temporary.path().join(".staging");
@@ -262,7 +262,7 @@ async fn an_upload_that_breaks_off_is_aborted_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_staged_for_a_bucket_and_dropped_never_reaches_it() {
+async fn content_that_is_dropped_unpublished_never_reaches_the_bucket() {
     let s3 = FakeS3::start().await;
     let storage = open_bucket(&s3, "s3://files").await;
     let mut staged = storage.stage().await.unwrap();

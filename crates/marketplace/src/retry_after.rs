@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_says_nothing() {
+    fn any_other_value_is_ignored() {
         for value in ["", "-5", "1.5", "soon", "2026-11-20T10:00:00Z"] {
             assert_eq!(wait(value, None), None, "{value}");
         }

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_text_can_hold_is_replaced() {
+    fn bytes_that_a_text_cannot_contain_are_replaced() {
         assert_eq!(
             shown_text(b"ok \xff\xfe \0 done", false),
             "ok \u{fffd}\u{fffd} \u{fffd} done"

@@ -241,7 +241,7 @@ fn names_of_this_machine_and_network_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_a_target_is_refused_under_either_policy() {
+fn an_invalid_target_is_refused_under_either_policy() {
     for url in [
         "",
         "hooks.example.com/bidloop",
@@ -330,7 +330,7 @@ fn the_request_line_and_host_header_follow_the_url() {
 proptest! {
     /// The standard library's own notions, where it has stable ones, never contradict the table.
     #[test]
-    fn what_the_standard_library_calls_special_is_refused(bits in any::<u32>()) {
+    fn a_special_address_of_the_standard_library_is_refused(bits in any::<u32>()) {
         let address = Ipv4Addr::from_bits(bits);
         let special = address.is_private()
             || address.is_loopback()
@@ -353,7 +353,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_outside_the_public_block_of_ipv6_is_let_through(bits in any::<u128>()) {
+    fn an_address_outside_the_public_block_of_ipv6_is_refused(bits in any::<u128>()) {
         let address = Ipv6Addr::from_bits(bits);
         let public_block = bits >> 125 == 0b001;
         let carries_v4 = bits >> 32 == 0xffff || bits >> 32 == 0x0064_ff9b_0000_0000_0000_0000;

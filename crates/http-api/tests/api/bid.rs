@@ -100,7 +100,7 @@ fn a_strategy_without_its_rate_is_a_validation_error() {
 }
 
 #[test]
-fn shape_faults_are_told_together_with_their_paths() {
+fn shape_faults_are_reported_together_with_their_paths() {
     let world = World::new();
     let body = json!({
         "coverLetter": " ", "questionAnswerPairs": [{"question": "q"}], "extra": 1,

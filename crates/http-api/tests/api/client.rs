@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 client that can also send what no proper client would.
+//! A small HTTP/1.1 client that can also send invalid requests.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -101,7 +101,7 @@ impl Request {
         self.header("Transfer-Encoding", "chunked")
     }
 
-    /// Declares this length, whatever the body's is.
+    /// Declares this length instead of that of the body.
     pub(crate) fn declared(mut self, length: u64) -> Self {
         self.declares_length = false;
         self.header("Content-Length", &length.to_string())

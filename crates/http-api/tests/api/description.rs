@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use bidloop_http_api::openapi;
+use bidloop_http_api::openapi as document;
 use serde_json::{Value, json};
 
-fn document() -> Value {
-    openapi()
-}
+use crate::client::Request;
+use crate::world::{CAMPAIGN, World, key, lead_of};
 
 /// A schema of the document, by name.
 fn schema<'a>(document: &'a Value, name: &str) -> &'a Value {
@@ -51,6 +50,22 @@ fn every_operation_names_every_status_it_answers_with() {
             statuses(&format!("{lead}/{operation}"), "post"),
             ["200", "400", "401", "404", "413", "415", "500", "503"]
         );
+    }
+}
+
+#[test]
+fn every_path_takes_the_described_methods_and_no_others() {
+    let world = World::new();
+    for (path, described) in document()["paths"].as_object().unwrap() {
+        let path = path
+            .replace("{campaign_id}", CAMPAIGN)
+            .replace("{lead_id}", &lead_of(0));
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            let answer = world.send(&Request::new(method, &path).key(&key()));
+            let is_described = described[method.to_lowercase()].is_object();
+            assert_ne!(answer.status, 404, "{method} {path}");
+            assert_eq!(answer.status != 405, is_described, "{method} {path}");
+        }
     }
 }
 

@@ -146,7 +146,7 @@ fn a_body_of_exactly_3_mb_passes() {
 }
 
 #[test]
-fn what_does_not_exist_in_the_organization_is_404_before_media_type_and_shape() {
+fn an_unknown_campaign_or_lead_is_404_before_media_type_and_shape() {
     let world = World::new();
     let foreign = lead_id("org_b", FOREIGN_CAMPAIGN, "job0");
     let own = lead_of(0);

@@ -391,7 +391,7 @@ fn of_uploads_at_once_a_lead_takes_five_files_and_no_name_twice() {
 }
 
 #[test]
-fn what_stands_before_and_after_the_parts_is_passed_over() {
+fn text_before_and_after_the_parts_is_ignored() {
     let world = World::new();
     let mut body = b"This is a message in several parts.\r\n".to_vec();
     body.extend(Form::new().text("a.txt").bytes());

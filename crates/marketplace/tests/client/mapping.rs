@@ -99,7 +99,7 @@ async fn a_status_that_the_protocol_does_not_have_is_malformed() {
         (302, "Location: https://elsewhere.test/\r\n"),
         (304, ""),
     ] {
-        // 204 and 304 have no body, whatever the script says of its length.
+        // 204 and 304 have no body, even with a Content-Length.
         let submitted = submit_answered(answer(status, headers, "")).await;
         let Err(MarketplaceError::Malformed(message)) = submitted else {
             panic!("{status}: {submitted:?}")
@@ -271,7 +271,7 @@ async fn the_feed_is_read_with_the_watchers_token_or_none() {
 }
 
 #[tokio::test]
-async fn a_malformed_entry_does_not_spoil_its_page() {
+async fn a_malformed_entry_does_not_make_its_page_malformed() {
     let bad = post_json("8").replace("1790000000000", "\"today\"");
     let body = format!(
         r#"{{"jobs":[{},{bad},{}],"cursor":"c","hasMore":true}}"#,
@@ -330,7 +330,7 @@ async fn an_answer_that_lists_values_is_malformed() {
 }
 
 #[tokio::test]
-async fn a_refused_cursor_is_told_from_a_passing_fault() {
+async fn a_refused_cursor_differs_from_a_temporary_fault() {
     let body = r#"{"code":"invalid_cursor","message":"Too old."}"#;
     let server = ScriptedServer::start(vec![answer(410, "", body)]).await;
     let feed = client(&server.base_url).feed(Some("old"), 100).await;

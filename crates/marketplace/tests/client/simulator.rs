@@ -95,7 +95,7 @@ async fn a_bid_goes_its_whole_way() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_apart() {
+async fn each_refusal_has_its_own_meaning() {
     let simulator = simulator().await;
     let client = client(simulator.base_url());
     let refusal = |result: Result<_, MarketplaceError>| match result.unwrap_err() {
@@ -136,7 +136,7 @@ async fn a_proposal_whose_answer_was_lost_is_found_again_under_its_key() {
 }
 
 #[tokio::test]
-async fn faults_of_the_marketplace_are_told_apart() {
+async fn each_fault_of_the_marketplace_has_its_own_error() {
     let simulator = simulator().await;
     simulator
         .put_faults(&json!([

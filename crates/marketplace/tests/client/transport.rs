@@ -27,7 +27,7 @@ async fn a_refused_connection_is_unreachable() {
 
 #[tokio::test]
 async fn a_tls_handshake_that_does_not_end_is_unreachable() {
-    // Nobody accepts, so the connection stands, but no TLS record ever comes.
+    // The system accepts the connection, but no TLS record ever arrives.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("https://{}", listener.local_addr().unwrap());
     let submitted = hasty_client(&base_url)
@@ -201,7 +201,7 @@ async fn a_proposal_on_a_kept_connection_that_closes_is_no_answer_and_not_sent_t
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_leaves_no_connection_behind_that_would_get_its_answer() {
+async fn the_connection_of_a_cancelled_call_is_not_reused() {
     let server = ScriptedServer::start(vec![Step::WriteAndHang(Vec::new()), ok(ACCOUNT_JSON)]).await;
     let client = client(&server.base_url);
     let given_up = tokio::time::timeout(Duration::from_millis(100), client.account(&TOKEN)).await;

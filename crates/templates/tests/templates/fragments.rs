@@ -1,4 +1,4 @@
-//! Templates put together at random from fragments: whatever they say, they come to an end without a panic.
+//! Random templates made of fragments: every rendering ends, and none panics.
 
 use proptest::prelude::*;
 

@@ -80,7 +80,7 @@ fn a_missing_member_can_be_asked_about() {
 }
 
 #[test]
-fn what_is_not_known_compares_as_false() {
+fn an_unknown_value_compares_as_false() {
     for unknown in [
         "clientInfo.rating",
         "clientInfo.hireRate",

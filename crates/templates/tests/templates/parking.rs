@@ -1,4 +1,4 @@
-//! What parks a lead, and what its owner is told.
+//! The errors that park a lead, and their messages.
 
 use bidloop_domain::port::ProposalWriter as _;
 use bidloop_templates::JinjaProposalWriter;
@@ -6,7 +6,7 @@ use bidloop_templates::JinjaProposalWriter;
 use crate::fault;
 
 #[test]
-fn a_name_that_the_lead_does_not_have_is_told_with_its_line() {
+fn a_name_that_the_lead_does_not_have_is_reported_with_its_line() {
     assert_eq!(
         fault("Hello\n\n{{ titel }}"),
         "line 3: the lead has no field `titel`"
@@ -57,7 +57,7 @@ fn a_missing_member_cannot_be_printed() {
 }
 
 #[test]
-fn what_would_print_as_code_is_refused() {
+fn a_value_that_would_print_as_code_is_refused() {
     assert_eq!(
         fault("{{ skills }}"),
         "line 1: a list cannot be printed; use `join` or a `for` loop"
@@ -77,7 +77,7 @@ fn what_would_print_as_code_is_refused() {
 }
 
 #[test]
-fn syntax_errors_are_told_with_their_line_before_any_lead() {
+fn syntax_errors_are_reported_with_their_line_before_any_lead() {
     let writer = JinjaProposalWriter::new();
     for (template, problem) in [
         ("a\n{{ title", "line 2: syntax error: "),

@@ -150,7 +150,7 @@ async fn a_connection_that_breaks_after_the_status_line_is_judged_by_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_a_protocol_error() {
+async fn an_answer_that_is_not_http_is_a_protocol_error() {
     for answer in [
         "",
         "HTTP/1.1",

@@ -32,7 +32,7 @@ impl WebhookSenderBed for Bed {
     }
 
     async fn unreachable(&self) -> String {
-        // Nobody listens any more where somebody has just listened.
+        // A port that was just closed refuses connections.
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         format!("http://{}/hook", listener.local_addr().unwrap())
     }

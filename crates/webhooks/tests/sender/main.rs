@@ -24,7 +24,7 @@ use rustls::{ClientConfig, RootCertStore};
 /// Long enough for anything on the loopback interface, short enough to end a test that hangs.
 const SOON: Duration = Duration::from_secs(30);
 
-/// TLS settings that trust nobody.
+/// TLS settings without trust roots.
 fn no_roots() -> Arc<ClientConfig> {
     client_config(RootCertStore::empty())
 }

@@ -145,7 +145,7 @@ struct Log {
 impl Log {
     fn add(&self, event: Event) {
         self.seen.lock().unwrap().push(event.clone());
-        // Nobody listens any more once the test has what it wants.
+        // The test may have ended and stopped receiving.
         let _ = self.report.send(event);
     }
 }

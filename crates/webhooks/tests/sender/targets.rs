@@ -1,4 +1,4 @@
-//! Decision C6 at connect time: where a name or a connection leads decides, whatever the URL looks like.
+//! Decision C6 at connect time: the addresses of the name and of the connection decide, not the URL.
 
 use std::net::TcpListener;
 
@@ -131,7 +131,7 @@ async fn literal_public_addresses_are_connected_to_without_look_up() {
 }
 
 #[tokio::test]
-async fn what_is_no_target_is_refused_without_look_up_or_connect() {
+async fn an_invalid_target_is_refused_without_look_up_or_connect() {
     for url in [
         "",
         "http://hooks.example.com/",

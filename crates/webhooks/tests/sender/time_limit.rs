@@ -42,7 +42,7 @@ async fn a_connect_that_does_not_end_is_a_timeout() {
 
 #[tokio::test]
 async fn a_tls_handshake_that_does_not_end_is_a_timeout() {
-    // The system accepts connections on the listener's behalf; nobody ever reads from them.
+    // The system accepts connections for the listener. Nothing ever reads from them.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
     let attempt = send(&insecure_sender().with_time_limit(SHORT), webhook_to(url)).await;
