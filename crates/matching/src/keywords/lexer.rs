@@ -129,7 +129,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn checked(term: Term, position: usize) -> Result<TokenKind, KeywordFault> {
-        if term.whole_words().chain(term.prefix()).count() > MAX_PHRASE_WORDS {
+        if term.words.matches(' ').count() >= MAX_PHRASE_WORDS {
             return Err(KeywordFault::new(
                 position,
                 format!("a phrase has at most {MAX_PHRASE_WORDS} words"),

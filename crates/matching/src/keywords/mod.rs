@@ -108,16 +108,15 @@ impl Field {
 /// A word or a phrase. Its last word may be a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Term {
-    /// The folded words with a space between them.
+    /// The folded words with a space between them, and `*` after a prefix.
     words: Box<str>,
-    ends_with_prefix: bool,
 }
 
 impl Term {
     /// Makes a term of the words of `text`. Returns `None` if there is no word, or if `text` goes on after a prefix.
     fn new(text: &str, prefix: bool) -> Option<Self> {
         let folded = text::fold(text);
-        let mut words = String::with_capacity(folded.len());
+        let mut words = String::with_capacity(folded.len() + usize::from(prefix));
         let mut last = None;
         for word in text::words(&folded) {
             if last.is_some() {
@@ -127,26 +126,27 @@ impl Term {
             last = Some(word);
         }
         let last = last?;
+        if prefix {
+            words.push('*');
+        }
         (!prefix || folded.ends_with(last)).then_some(Self {
             words: words.into_boxed_str(),
-            ends_with_prefix: prefix,
         })
     }
 
     /// The folded words without the prefix, in order.
     pub fn whole_words(&self) -> impl Iterator<Item = &str> {
-        let whole = match (self.ends_with_prefix, self.words.rsplit_once(' ')) {
-            (false, _) => Some(&*self.words),
-            (true, Some((whole, _))) => Some(whole),
-            (true, None) => None,
+        let whole = match self.prefix() {
+            Some(prefix) => &self.words[..self.words.len() - prefix.len() - 1],
+            None => &self.words,
         };
-        whole.into_iter().flat_map(|whole| whole.split(' '))
+        // The space before a prefix ends the last whole word.
+        whole.split_terminator(' ')
     }
 
     /// The folded prefix at the term's end, if there is one.
     pub fn prefix(&self) -> Option<&str> {
-        self.ends_with_prefix
-            .then(|| self.words.rsplit_once(' ').map_or(&*self.words, |(_, last)| last))
+        self.words.strip_suffix('*')?.rsplit(' ').next()
     }
 
     /// Whether the term has several words, including the prefix.
@@ -157,11 +157,11 @@ impl Term {
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.is_phrase(), self.ends_with_prefix) {
-            (false, false) => f.write_str(&self.words),
+        match (self.is_phrase(), self.prefix()) {
+            (false, _) => f.write_str(&self.words),
+            (true, None) => write!(f, "\"{}\"", self.words),
             // Within quotes `*` would not be a prefix. A slash separates words and has no other meaning.
-            (_, true) => write!(f, "{}*", self.words.replace(' ', "/")),
-            (true, false) => write!(f, "\"{}\"", self.words),
+            (true, Some(_)) => f.write_str(&self.words.replace(' ', "/")),
         }
     }
 }

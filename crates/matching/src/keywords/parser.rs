@@ -45,30 +45,24 @@ impl Parser<'_> {
 
     fn alternatives(&mut self) -> Result<Expression, KeywordFault> {
         let first = self.conjunction()?;
-        if self.next.kind != TokenKind::Or {
-            return Ok(first);
-        }
-        let mut parts = vec![first];
+        let mut parts = Vec::new();
         while self.next.kind == TokenKind::Or {
             self.advance()?;
             parts.push(self.conjunction()?);
         }
-        Ok(Expression::Or(parts))
+        Ok(joined(first, parts, Expression::Or))
     }
 
     fn conjunction(&mut self) -> Result<Expression, KeywordFault> {
         let first = self.unary()?;
-        if self.ends_conjunction() {
-            return Ok(first);
-        }
-        let mut parts = vec![first];
+        let mut parts = Vec::new();
         while !self.ends_conjunction() {
             if self.next.kind == TokenKind::And {
                 self.advance()?;
             }
             parts.push(self.unary()?);
         }
-        Ok(Expression::And(parts))
+        Ok(joined(first, parts, Expression::And))
     }
 
     const fn ends_conjunction(&self) -> bool {
@@ -160,4 +154,17 @@ impl Parser<'_> {
             _ => fault.suggesting(format!("to exclude, write `-{field}:…`")),
         }
     }
+}
+
+/// Joins an expression and the others after it. Alone it stays as it is.
+fn joined(
+    first: Expression,
+    mut others: Vec<Expression>,
+    join: impl FnOnce(Vec<Expression>) -> Expression,
+) -> Expression {
+    if others.is_empty() {
+        return first;
+    }
+    others.insert(0, first);
+    join(others)
 }
