@@ -205,8 +205,10 @@ impl Reader<'_> {
             self.implied(part, true)?;
             return self.leave(&Condition::Keywords(part.clone()), false);
         };
-        for term in alternatives {
-            self.push_tokens(term)?;
+        for alternative in alternatives {
+            if let Expression::Term(term) = alternative {
+                self.push_tokens(term)?;
+            }
         }
         if negated {
             let tokens = self.into.tokens.drain(start..);
@@ -273,17 +275,14 @@ impl Reader<'_> {
     }
 }
 
-/// The terms of an expression that is one word or prefix, or alternatives between words and prefixes.
-fn alternatives<'a>(expression: &'a Expression) -> Option<Vec<&'a Term>> {
+/// The alternatives of an expression, or the expression alone, if all of them are words or prefixes.
+fn alternatives(expression: &Expression) -> Option<&[Expression]> {
     let parts = match expression {
         Expression::Or(parts) => parts.as_slice(),
         other => std::slice::from_ref(other),
     };
-    let term = |part: &'a Expression| match part {
-        Expression::Term(term) if !term.is_phrase() => Some(term),
-        _ => None,
-    };
-    parts.iter().map(term).collect()
+    let is_word = |part: &Expression| matches!(part, Expression::Term(term) if !term.is_phrase());
+    parts.iter().all(is_word).then_some(parts)
 }
 
 /// Estimates how many jobs have one of the tokens, from the observed jobs. Between tokens that are equally rare in jobs,

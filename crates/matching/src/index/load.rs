@@ -10,7 +10,7 @@ use super::token::IndexFull;
 use crate::SavedFilter;
 
 /// The number of filters that a thread compiles before it indexes them. They still fit into the processor's cache then.
-const CHUNK: usize = 128;
+const CHUNK: usize = 32;
 
 /// Why loading stopped. The index has the filters before the faulty one, and some after it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

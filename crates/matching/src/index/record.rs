@@ -41,13 +41,13 @@ pub(super) fn write(
         reason = "filters have some thousand words and values"
     )]
     let count = |length: usize| length as u32;
-    let mut anchors = clauses.rarest().to_vec();
-    anchors.sort_unstable();
-    anchors.dedup();
     let short = |length: usize| u16::try_from(length).map(u32::from).map_err(|_| IndexFull);
     record.clear();
-    record.push(short(anchors.len())? | short(clauses.conditions.len())? << 16);
-    record.extend(anchors.iter().map(|token| token.0));
+    record.extend(clauses.rarest().iter().map(|token| token.0));
+    record.sort_unstable();
+    record.dedup();
+    let anchors = record.len();
+    record.insert(0, short(anchors)? | short(clauses.conditions.len())? << 16);
     record.extend(&clauses.conditions);
     let mut is_exact = clauses
         .conditions
@@ -74,7 +74,7 @@ pub(super) fn write(
     for tokens in clauses.others(Strength::Implied) {
         entry.require(tokens);
     }
-    if anchors.len() > 1 {
+    if anchors > 1 {
         entry.set_repeated();
     }
     if is_exact {

@@ -103,7 +103,8 @@ impl<'v> Fields<'v, '_> {
             object,
             path,
             faults,
-            known: Vec::new(),
+            // Most objects have fewer fields: it does not grow.
+            known: Vec::with_capacity(16),
             found: 0,
             others_are_taken: false,
         };

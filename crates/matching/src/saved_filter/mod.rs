@@ -298,7 +298,7 @@ fn listed_text(value: &Value) -> Result<&str, String> {
     if text.trim().is_empty() {
         return Err("must not be blank".to_owned());
     }
-    if text.chars().nth(MAX_VALUE_CHARS).is_some() {
+    if text.len() > MAX_VALUE_CHARS && text.chars().nth(MAX_VALUE_CHARS).is_some() {
         return Err(format!("has more than {MAX_VALUE_CHARS} characters"));
     }
     Ok(text)
