@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use strum::VariantArray;
+
 use super::{FileFault, FileName};
 
 /// An accepted content type (specification, "POST …/attachments").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, VariantArray)]
 pub enum ContentType {
     /// `application/pdf`
     Pdf,
@@ -28,19 +30,6 @@ pub enum ContentType {
 }
 
 impl ContentType {
-    /// Every accepted type.
-    pub const ALL: [Self; 9] = [
-        Self::Pdf,
-        Self::Png,
-        Self::Jpeg,
-        Self::Gif,
-        Self::Webp,
-        Self::Doc,
-        Self::Docx,
-        Self::Zip,
-        Self::Text,
-    ];
-
     /// Reads a `Content-Type` value: case and parameters such as `; charset=utf-8` do not matter.
     ///
     /// `None` for a type that is not accepted.
@@ -53,9 +42,8 @@ impl ContentType {
     /// ```
     pub fn parse(declared: &str) -> Option<Self> {
         let essence = declared.split(';').next().unwrap_or_default().trim();
-        Self::ALL
-            .into_iter()
-            .find(|known| known.as_str().eq_ignore_ascii_case(essence))
+        let mut types = Self::VARIANTS.iter().copied();
+        types.find(|known| known.as_str().eq_ignore_ascii_case(essence))
     }
 
     /// The type that `declared` names, once it is known to agree with the file's extension (decision A9).
@@ -79,7 +67,7 @@ impl ContentType {
             .extension()
             .map(str::to_ascii_lowercase)
             .unwrap_or_default();
-        if !Self::ALL.iter().any(|known| known.goes_with(&extension)) {
+        if !Self::VARIANTS.iter().any(|known| known.goes_with(&extension)) {
             return Err(FileFault::UnsupportedExtension { name: name() });
         }
         let Some(content_type) = Self::parse(declared) else {
@@ -138,16 +126,13 @@ impl ContentType {
     }
 
     pub(super) fn all_extensions() -> String {
-        Self::ALL
-            .iter()
-            .flat_map(|known| known.extensions())
-            .copied()
-            .collect::<Vec<_>>()
-            .join(", ")
+        let extensions = Self::VARIANTS.iter().flat_map(|known| known.extensions());
+        extensions.copied().collect::<Vec<_>>().join(", ")
     }
 
     pub(super) fn all_names() -> String {
-        Self::ALL.map(Self::as_str).join(", ")
+        let names = Self::VARIANTS.iter().map(|known| known.as_str());
+        names.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -167,8 +152,8 @@ mod tests {
 
     #[test]
     fn every_accepted_type_goes_with_its_extensions_in_any_case_and_with_no_other() {
-        for content_type in ContentType::ALL {
-            for other in ContentType::ALL {
+        for &content_type in ContentType::VARIANTS {
+            for &other in ContentType::VARIANTS {
                 for extension in other.extensions() {
                     for name in [
                         format!("a.{extension}"),

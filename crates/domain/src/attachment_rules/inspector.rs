@@ -188,5 +188,4 @@ impl ContentInspector {
 }
 
 #[cfg(test)]
-#[path = "inspector_tests.rs"]
 mod tests;
