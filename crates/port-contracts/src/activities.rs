@@ -6,26 +6,6 @@ use serde_json::json;
 use crate::Stores;
 use crate::fixture::{World, activities, activity, at, at_once};
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! activity_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            activities,
-            [
-                an_entry_comes_back_as_it_was_recorded,
-                entries_are_listed_newest_first,
-                an_entry_with_a_known_id_is_passed_over,
-                a_list_holds_only_what_is_asked_for,
-                a_list_holds_at_most_as_many_as_asked_for_and_those_are_the_newest,
-                entries_recorded_at_once_are_all_kept,
-            ]
-        );
-    };
-}
-
 pub async fn an_entry_comes_back_as_it_was_recorded(stores: Stores) {
     let (world, lead) = World::with_lead(stores).await;
     let mut entry = activity(&world.organization, ActivityKind::Upload, "refused", at(5));

@@ -6,36 +6,6 @@ use bidloop_domain::port::{CreateApiKey, RevokeApiKey};
 use crate::Stores;
 use crate::fixture::{at, at_once, commit, how_many, key, organization, organization_id};
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! api_key_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            api_keys,
-            [
-                a_created_key_is_found_by_its_digest,
-                an_unknown_digest_finds_nothing,
-                a_key_is_found_whatever_its_state,
-                a_key_is_found_with_the_subscription_as_it_is_now,
-                a_key_of_an_unknown_organization_is_not_created,
-                an_id_that_is_taken_is_refused_and_the_first_key_stays,
-                two_organizations_may_use_one_key_id,
-                keys_are_listed_oldest_first,
-                an_unknown_organization_has_no_list,
-                a_revoked_key_does_not_work_any_more,
-                revoking_again_tells_the_first_moment,
-                another_organizations_key_cannot_be_revoked,
-                the_last_use_never_moves_back,
-                uses_of_unknown_keys_are_passed_over,
-                of_many_creations_under_one_id_one_succeeds,
-                of_many_revocations_one_counts,
-            ]
-        );
-    };
-}
-
 async fn acme(stores: &Stores) -> OrganizationId {
     organization("org_acme").provision(stores).await
 }

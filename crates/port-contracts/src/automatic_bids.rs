@@ -8,26 +8,6 @@ use bidloop_domain::port::{AutomaticBidIntent, LeaseOwner};
 use crate::Stores;
 use crate::fixture::{World, activities, activity, at, at_once, campaign, organization};
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! automatic_bid_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            automatic_bids,
-            [
-                intents_are_claimed_oldest_first,
-                an_intent_under_a_live_lease_is_not_claimed_again,
-                an_intent_is_claimed_again_once_its_lease_has_ended,
-                a_settled_intent_is_gone_and_leaves_its_activity,
-                settling_again_does_no_harm,
-                claims_at_once_never_give_one_intent_twice,
-            ]
-        );
-    };
-}
-
 async fn automatic_world(stores: Stores) -> World {
     World::with(
         stores,

@@ -8,34 +8,6 @@ use futures::TryStreamExt;
 
 use crate::fixture::at_once;
 
-/// Stamps out the contract of `BlobStore` for the beds that `$bed` makes: the path, from the crate's root, of an
-/// `async fn() -> impl BlobBed`.
-#[macro_export]
-macro_rules! blob_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            BlobBed::blobs,
-            blobs,
-            [
-                a_published_blob_is_read_as_it_was_written,
-                an_empty_blob_is_a_blob,
-                a_large_blob_is_read_in_pieces,
-                nothing_is_visible_before_it_is_published,
-                a_dropped_staging_leaves_nothing,
-                a_dropped_staging_leaves_what_was_there,
-                publishing_replaces_what_was_there,
-                two_stagings_do_not_mix,
-                a_path_may_have_folders_and_every_permitted_character,
-                what_was_never_published_is_not_found,
-                a_deleted_blob_is_not_found,
-                deleting_what_is_not_there_is_no_error,
-                readers_see_one_whole_content_while_others_publish,
-            ]
-        );
-    };
-}
-
 type Blobs = Arc<dyn BlobStore>;
 
 fn path(text: &str) -> BlobPath {

@@ -8,29 +8,6 @@ use serde_json::json;
 use crate::Stores;
 use crate::fixture::{World, at, campaign, commit, job_id, lead_id, organization, titled_job};
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! changed_job_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            changed_jobs,
-            [
-                a_changed_job_replaces_the_stored_post,
-                a_changed_job_gets_a_new_sequence_number,
-                a_match_that_remains_keeps_its_created_at_and_its_place,
-                a_changed_job_that_matches_no_longer_leaves_the_list_and_its_lead_stays,
-                a_changed_job_that_newly_matches_takes_its_leads_created_at,
-                a_changed_job_that_newly_matches_without_a_lead_takes_the_pages_moment,
-                a_changed_posting_time_moves_nothing_neither_now_nor_with_the_next_switch,
-                the_list_stays_ordered,
-                a_changed_job_sends_and_bids_nothing,
-            ]
-        );
-    };
-}
-
 fn changed(id: &str, posted: i64, title: &str, campaigns: &[&str]) -> MatchedJob {
     let campaigns: Vec<(&str, &str)> = campaigns.iter().map(|campaign| ("org_acme", *campaign)).collect();
     titled_job(id, at(posted), title, &campaigns)

@@ -18,36 +18,6 @@ use crate::fixture::{
 };
 use crate::leads::dry_run_of;
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! delivery_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            deliveries,
-            [
-                pending_deliveries_are_listed_oldest_first,
-                pending_deliveries_are_bounded_for_each_endpoint_and_in_all,
-                pending_deliveries_to_busy_endpoints_are_left_out,
-                a_begun_delivery_is_pending_no_more_and_begun_once,
-                of_many_beginnings_at_once_each_delivery_is_begun_by_one,
-                a_begun_job_new_carries_the_lead_and_the_job_as_they_are_now,
-                a_begun_bid_complete_carries_its_data_as_it_was,
-                a_delivery_goes_to_the_endpoints_current_url_signed_with_all_secrets_that_sign_now,
-                a_delivery_to_a_removed_or_inactive_endpoint_fails_when_it_is_begun,
-                a_delivery_of_a_removed_campaign_has_no_campaign_name,
-                an_end_is_recorded_once_by_the_one_who_began,
-                what_is_sending_beyond_its_deadline_is_interrupted_and_never_sent_again,
-                an_interrupted_delivery_of_a_dry_run_is_recorded_as_one,
-                what_is_sending_within_its_deadline_is_left_alone,
-                of_many_recoveries_at_once_each_delivery_is_interrupted_once,
-                of_an_end_and_an_interruption_at_once_one_counts,
-            ]
-        );
-    };
-}
-
 const BOTH: [EventKind; 2] = [EventKind::JobNew, EventKind::BidComplete];
 
 async fn begin(world: &World, deliveries: &[PendingDelivery], owner: &str) -> Vec<ClaimedDelivery> {
@@ -69,7 +39,7 @@ async fn one_pending(stores: Stores) -> (World, Vec<PendingDelivery>) {
 
 fn outcome(delivered: bool) -> DeliveryOutcome {
     let failure = WebhookFailure {
-        kind: WebhookFailureKind::Status,
+        kind: WebhookFailureKind::UnexpectedStatus,
         message: "500".to_owned(),
     };
     DeliveryOutcome::Attempted(WebhookAttempt {

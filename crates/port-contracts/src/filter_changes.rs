@@ -9,29 +9,6 @@ use serde_json::json;
 use crate::Stores;
 use crate::fixture::{all_filters, campaign, campaign_id, commit, organization, organization_id, revision};
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! filter_change_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            filter_changes,
-            [
-                filters_are_read_in_parts_in_the_order_of_organization_and_id,
-                nothing_changed_since_the_current_revision,
-                filters_that_were_added_or_changed_since_are_told_as_they_are_now,
-                a_removed_filter_is_told,
-                the_filters_of_a_removed_campaign_are_told,
-                a_filter_that_moved_to_another_campaign_is_told_there,
-                other_provisioning_moves_the_revision_and_changes_no_filter,
-                of_a_revision_that_was_never_reached_nothing_is_known,
-                changes_since_any_revision_lead_to_all_filters,
-            ]
-        );
-    };
-}
-
 fn put(campaign: &str, id: &str, keywords: &str) -> ProvisioningChange {
     let filter = FilterRecord {
         id: FilterId::parse(id).unwrap(),

@@ -11,29 +11,6 @@ use crate::fixture::{
     OrganizationBuilder, World, at, campaign, commit, job_id, lead_id, organization, seconds, webhook,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! ingest_action_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            ingest_actions,
-            [
-                an_active_external_campaign_gets_a_lead_and_job_new,
-                an_active_automatic_campaign_gets_a_lead_and_an_intent,
-                a_paused_campaign_only_lists,
-                a_campaign_without_an_active_subscription_only_lists,
-                a_post_older_than_the_bound_is_only_listed,
-                starting_a_campaign_sends_nothing_for_older_jobs,
-                job_new_goes_to_active_subscribed_endpoints_of_campaign_and_organization,
-                of_two_endpoints_with_one_url_one_gets_the_event,
-                a_lead_without_receivers_is_made_all_the_same,
-            ]
-        );
-    };
-}
-
 const JOB_NEW: [EventKind; 1] = [EventKind::JobNew];
 
 /// Ingests job 1 into the first campaign of `organization` and answers the world and the counts.

@@ -10,36 +10,6 @@ use crate::fixture::{
     titled_job,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! job_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            jobs,
-            [
-                before_the_first_page_there_is_no_position,
-                a_recorded_page_moves_the_position,
-                a_page_read_from_another_position_changes_nothing,
-                a_page_matched_under_an_older_revision_changes_nothing,
-                every_provisioning_moves_the_revision_and_nothing_else_does,
-                filters_are_read_whatever_the_campaigns_state,
-                a_new_job_becomes_a_match_at_the_pages_moment,
-                created_at_never_falls,
-                within_a_page_the_order_is_by_posting_time_then_the_feeds,
-                of_an_id_that_occurs_twice_the_later_counts,
-                a_job_becomes_a_match_of_every_campaign_it_matches,
-                a_repeated_job_changes_nothing,
-                a_job_is_listed_as_the_marketplace_served_it,
-                of_many_pages_from_one_position_one_is_recorded,
-                pages_recorded_one_after_the_other_by_many_lose_and_repeat_nothing,
-                a_page_and_a_change_of_filters_at_once_are_one_after_the_other,
-            ]
-        );
-    };
-}
-
 pub async fn before_the_first_page_there_is_no_position(stores: Stores) {
     assert_eq!(stores.jobs.feed_position().await, Ok(None));
 }

@@ -12,32 +12,6 @@ use crate::fixture::{
     World, activities, activity, at, at_once, campaign, fresh_uuid, how_many, organization, refused_bid,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! lead_attachment_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            lead_attachments,
-            [
-                added_files_are_answered_with_the_earlier_ones_oldest_first,
-                more_than_five_files_are_refused_as_a_whole,
-                a_name_that_the_lead_has_is_refused_as_a_whole,
-                a_name_that_the_upload_repeats_is_refused_as_a_whole,
-                another_lead_may_have_the_same_name,
-                a_lead_that_is_not_new_takes_no_files,
-                another_organizations_lead_takes_no_files,
-                uploads_take_the_place_of_the_campaigns_files,
-                a_reopened_lead_keeps_its_uploads_and_takes_more,
-                of_many_uploads_at_once_no_more_than_five_files_are_added,
-                of_many_uploads_of_one_name_one_is_added,
-                an_upload_is_in_the_bid_or_comes_too_late,
-            ]
-        );
-    };
-}
-
 fn file(name: &str, created_at: Timestamp) -> NewAttachment {
     let id = fresh_uuid();
     NewAttachment {

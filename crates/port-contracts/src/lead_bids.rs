@@ -14,36 +14,6 @@ use crate::fixture::{
     organization, organization_id, refused_bid, submitted, token,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! lead_bid_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            lead_bids,
-            [
-                an_accepted_bid_queues_the_lead_and_leaves_its_activity,
-                an_accepted_bid_is_frozen_as_it_was_asked_for,
-                a_bid_on_a_lead_that_is_not_new_is_refused_and_changes_nothing,
-                a_bid_without_a_connected_account_is_refused_and_changes_nothing,
-                a_status_other_than_new_is_told_before_a_missing_account,
-                a_missing_account_is_told_before_the_quota,
-                another_organizations_lead_cannot_be_bid_on,
-                a_lead_whose_campaign_was_removed_cannot_be_bid_on,
-                a_paused_campaign_does_what_it_is_told,
-                the_account_is_frozen_with_the_bid,
-                the_campaigns_files_are_frozen_with_the_bid,
-                of_many_bids_on_one_lead_one_is_accepted,
-                a_skipped_or_failed_lead_can_be_reopened,
-                a_lead_in_any_other_status_cannot_be_reopened,
-                a_reopened_lead_takes_a_new_bid_and_the_old_one_gives_way,
-                of_many_reopenings_one_counts,
-            ]
-        );
-    };
-}
-
 pub async fn an_accepted_bid_queues_the_lead_and_leaves_its_activity(stores: Stores) {
     let (world, lead) = World::with_lead(stores).await;
     let id = world.bid(&lead, at(1)).await;

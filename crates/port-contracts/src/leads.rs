@@ -13,38 +13,6 @@ use crate::fixture::{
     organization, organization_id, submitted,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! lead_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            leads,
-            [
-                a_page_holds_the_newest_first_with_the_total_and_the_campaigns_name,
-                pages_side_by_side_hold_every_match_once,
-                a_page_beyond_the_end_is_empty,
-                every_job_on_a_page_becomes_a_lead_and_no_other_does,
-                a_lead_keeps_its_id_and_created_at_however_often_it_is_listed,
-                pages_read_at_once_make_each_lead_once,
-                an_unknown_campaign_has_no_page,
-                a_lead_is_found_with_everything_a_decision_needs,
-                a_lead_is_found_under_its_own_organization_and_campaign_only,
-                a_lead_is_found_anywhere_by_its_id,
-                a_rejection_is_for_good_and_leaves_its_reason_and_activity,
-                a_lead_that_is_not_new_cannot_be_rejected,
-                an_unknown_lead_cannot_be_rejected,
-                of_many_rejections_one_counts,
-                of_a_bid_and_a_rejection_at_once_one_counts,
-                a_leads_configuration_is_replaced,
-                a_dry_run_records_activity_and_bid_complete_and_nothing_else,
-                a_dry_run_recorded_twice_is_delivered_once,
-            ]
-        );
-    };
-}
-
 pub async fn a_page_holds_the_newest_first_with_the_total_and_the_campaigns_name(stores: Stores) {
     let world = World::new(stores).await;
     for second in 1..=5 {

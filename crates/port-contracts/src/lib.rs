@@ -35,8 +35,7 @@
 //! dev-dependencies. The rules reach the implementation through its ports alone: what a rule needs to be there,
 //! the builders of [`fixture`] provision as an operator would.
 //!
-//! Each file holds the rules of one port; the macro at its top is their index. Times are the tests' own and
-//! nothing waits for a clock.
+//! Each file holds the rules of one port, and `index` lists them all. The tests set the time; nothing waits for a clock.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -50,28 +49,28 @@
 
 pub mod fixture;
 
-pub mod activities;
-pub mod api_keys;
-pub mod automatic_bids;
-pub mod blobs;
-pub mod changed_jobs;
-pub mod deliveries;
-pub mod filter_changes;
-pub mod ingest_actions;
-pub mod jobs;
-pub mod lead_attachments;
-pub mod lead_bids;
-pub mod leads;
-pub mod matches;
-pub mod provisioning;
-pub mod provisioning_removal;
-pub mod quota;
-pub mod submission_leases;
-pub mod submissions;
-pub mod webhook_senders;
+mod activities;
+mod api_keys;
+mod automatic_bids;
+mod blobs;
+mod changed_jobs;
+mod deliveries;
+mod filter_changes;
+mod index;
+mod ingest_actions;
+mod jobs;
+mod lead_attachments;
+mod lead_bids;
+mod leads;
+mod matches;
+mod provisioning;
+mod provisioning_removal;
+mod quota;
+mod submission_leases;
+mod submissions;
+mod webhook_senders;
 
-#[cfg(test)]
-mod index_tests;
+pub use index::rules;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,31 +185,6 @@ pub async fn within_a_minute(rule: impl Future<Output = ()>) {
         .expect("the rule came to its end");
 }
 
-/// Stamps out the contracts of all store ports for the beds that `$bed` makes: the path, from the crate's root,
-/// of an `async fn() -> impl StoreBed`.
-#[macro_export]
-macro_rules! store_contracts {
-    ($bed:path) => {
-        $crate::activity_store_contracts!($bed);
-        $crate::api_key_store_contracts!($bed);
-        $crate::automatic_bid_store_contracts!($bed);
-        $crate::changed_job_contracts!($bed);
-        $crate::delivery_store_contracts!($bed);
-        $crate::filter_change_contracts!($bed);
-        $crate::ingest_action_contracts!($bed);
-        $crate::job_store_contracts!($bed);
-        $crate::lead_store_contracts!($bed);
-        $crate::lead_bid_contracts!($bed);
-        $crate::lead_attachment_contracts!($bed);
-        $crate::match_store_contracts!($bed);
-        $crate::provisioning_store_contracts!($bed);
-        $crate::provisioning_removal_contracts!($bed);
-        $crate::quota_contracts!($bed);
-        $crate::submission_store_contracts!($bed);
-        $crate::submission_lease_contracts!($bed);
-    };
-}
-
 /// One test a rule: `$subject` of a bed that `$bed` makes is what the rules of `$module` take.
 #[doc(hidden)]
 #[macro_export]
@@ -221,7 +195,7 @@ macro_rules! stamp {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
                 async fn $rule() {
                     let bed = $bed().await;
-                    $crate::within_a_minute($crate::$module::$rule($crate::$trait::$subject(&bed))).await;
+                    $crate::within_a_minute($crate::rules::$module::$rule($crate::$trait::$subject(&bed))).await;
                     $crate::$trait::close(bed).await;
                 }
             )*

@@ -10,46 +10,6 @@ use serde_json::{Value, json};
 use crate::Stores;
 use crate::fixture::{World, at, at_once, campaign, commit, lead_id, organization, titled_job};
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! match_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            matches,
-            [
-                a_new_changed_or_removed_filter_makes_a_backfill_due,
-                a_filter_put_with_the_same_body_makes_none_due,
-                a_backfill_comes_with_the_campaigns_filters_and_the_watermark,
-                stored_jobs_are_read_newest_first_below_a_bound_and_up_to_the_watermark,
-                sequence_numbers_are_dense_and_ascending,
-                signatures_are_read_by_number_in_ascending_order,
-                a_changed_jobs_signature_takes_the_place_of_the_old_one,
-                a_missing_signature_can_be_stored_later,
-                numbers_of_stored_jobs_are_read_without_those_that_are_gone,
-                jobs_are_read_by_their_numbers_and_those_that_are_gone_passed_over,
-                a_switch_replaces_the_matches_and_settles_the_backfill,
-                new_matches_take_the_moment_of_the_switch_in_posting_order,
-                matches_that_remain_keep_their_created_at,
-                a_job_with_a_lead_takes_its_leads_created_at,
-                a_job_that_matches_no_longer_leaves_the_list_and_its_lead_stays,
-                what_was_ingested_after_the_watermark_is_kept,
-                jobs_are_listed_while_the_backfill_runs,
-                a_sequence_number_that_is_gone_is_passed_over,
-                a_switch_after_another_change_is_superseded,
-                a_switch_of_a_removed_campaign_is_superseded,
-                a_switch_of_a_campaign_removed_and_made_again_is_superseded,
-                a_switch_to_filters_whose_matches_are_served_already_changes_nothing,
-                of_many_switches_at_once_one_is_served,
-                a_switch_sends_and_bids_nothing,
-                a_reader_sees_the_old_list_or_the_new_one,
-                a_switch_and_the_feed_at_once_lose_no_match,
-            ]
-        );
-    };
-}
-
 fn filter(id: &str, body: Value) -> FilterRecord {
     FilterRecord {
         id: FilterId::parse(id).unwrap(),

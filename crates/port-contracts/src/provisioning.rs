@@ -14,37 +14,6 @@ use crate::fixture::{
     organization, organization_id, revision, token, webhook,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! provisioning_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            provisioning,
-            [
-                a_snapshot_holds_the_organizations_whole,
-                a_snapshot_holds_the_asked_organizations_alone,
-                a_snapshot_tells_whose_keys_have_the_asked_digests,
-                a_commit_on_an_older_state_changes_nothing,
-                of_many_commits_on_one_state_one_is_carried_out,
-                a_commit_that_fails_changes_nothing,
-                changes_are_carried_out_in_their_order,
-                putting_an_organization_leaves_what_hangs_on_it,
-                putting_a_campaign_leaves_its_filters_and_matches,
-                putting_a_campaign_does_not_look_at_its_filters,
-                putting_a_filter_replaces_it,
-                a_users_email_is_compared_without_regard_to_case,
-                replacing_a_key_keeps_its_last_use_and_ends_its_old_digest,
-                replacing_an_endpoint_moves_its_secrets,
-                an_account_with_another_token_is_connected_again,
-                an_account_with_the_same_token_stays_as_it_was,
-                what_was_committed_holds_for_every_later_call,
-            ]
-        );
-    };
-}
-
 async fn snapshot(stores: &Stores, id: &str) -> Option<OrganizationRecord> {
     let mut found = stores
         .provisioning
@@ -422,7 +391,7 @@ async fn disconnected(stores: Stores) -> (World, AccountRecord) {
 
 pub async fn an_account_with_another_token_is_connected_again(stores: Stores) {
     let (world, mut record) = disconnected(stores).await;
-    record.token = "another".to_owned();
+    record.token = token("another");
     world.put_account(record.clone()).await;
     record.connected = true;
     assert_eq!(

@@ -9,29 +9,6 @@ use crate::fixture::{
     webhook,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! provisioning_removal_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            provisioning_removal,
-            [
-                removing_what_is_absent_is_no_fault,
-                campaigns_of_a_removed_account_are_without_one,
-                a_removed_key_is_not_found,
-                a_removed_filter_is_gone,
-                a_removed_endpoint_gets_nothing_more,
-                a_removed_campaign_is_unknown,
-                a_removed_campaign_takes_its_filters_endpoints_and_intents_along,
-                the_leads_and_bids_of_a_removed_campaign_stay,
-                a_campaign_made_again_has_no_matches_and_finds_its_leads,
-            ]
-        );
-    };
-}
-
 async fn remove_campaign(world: &World) {
     let change = ProvisioningChange::RemoveCampaign(world.organization.clone(), world.campaign.clone());
     commit(&world.stores, &[change]).await;

@@ -10,31 +10,6 @@ use crate::fixture::{
     refused_bid, submitted,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! quota_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            quota,
-            [
-                a_bid_beyond_the_limit_is_refused_with_the_usage_and_changes_nothing,
-                a_limit_of_zero_admits_no_bid,
-                of_many_bids_at_once_no_more_than_the_limit_are_accepted,
-                the_quota_is_the_organizations,
-                the_next_period_starts_when_the_last_one_ends,
-                a_bid_that_is_skipped_or_fails_gives_its_unit_back,
-                a_submitted_bid_keeps_its_unit,
-                a_unit_goes_back_to_the_period_it_was_taken_from,
-                a_changed_limit_holds_at_once,
-                in_a_newly_reported_period_only_its_own_bids_count,
-                units_given_back_while_bids_come_in_are_used_once,
-            ]
-        );
-    };
-}
-
 /// `org_acme` with so many bids in a period of 1000 seconds from the tests' beginning.
 fn acme(limit: u32) -> OrganizationBuilder {
     organization("org_acme")

@@ -12,31 +12,6 @@ use crate::fixture::{
     submitted, token,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! submission_lease_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            submission_leases,
-            [
-                a_bid_under_a_live_lease_is_not_claimed,
-                a_bid_is_claimed_again_once_its_lease_has_ended,
-                a_renewed_lease_lasts_longer,
-                one_account_submits_one_bid_after_the_other,
-                an_account_of_another_organization_is_another_account,
-                a_stale_owner_can_do_nothing,
-                an_owner_that_gave_its_lease_up_can_do_nothing,
-                a_bid_of_another_organization_is_not_the_owners,
-                claims_at_once_never_give_one_bid_twice,
-                claims_at_once_never_give_two_bids_of_one_account,
-                of_many_ends_at_once_one_counts,
-            ]
-        );
-    };
-}
-
 async fn queued(stores: Stores) -> (World, Lead, ClaimedBid) {
     let (world, lead) = World::with_lead(stores).await;
     world.bid(&lead, at(1)).await;

@@ -11,41 +11,6 @@ use crate::fixture::{
     refused_bid, submitted, token,
 };
 
-/// Stamps out the rules of this file: see [`store_contracts`](crate::store_contracts).
-#[macro_export]
-macro_rules! submission_store_contracts {
-    ($bed:path) => {
-        $crate::stamp!(
-            $bed,
-            StoreBed::stores,
-            submissions,
-            [
-                bids_are_claimed_earliest_due_first_and_no_more_than_asked_for,
-                a_postponed_bid_waits_for_its_next_attempt,
-                a_begun_attempt_is_stored_before_it_is_sent,
-                an_attempt_that_a_crash_cut_off_is_outstanding_for_the_next_owner,
-                a_proposal_decided_anew_takes_the_place_of_the_refused_one,
-                the_later_of_two_bids_of_an_account_on_one_job_finds_it_taken,
-                a_job_is_taken_by_a_submitted_bid_and_not_by_one_that_ended_otherwise,
-                another_account_on_the_same_job_does_not_take_it,
-                bids_of_a_disconnected_account_wait_until_it_is_connected_again,
-                bids_of_a_disconnected_account_are_claimed_once_their_deadline_has_passed,
-                bids_of_a_removed_account_are_claimed_once_their_deadline_has_passed,
-                a_bid_beyond_its_deadline_is_claimed_so_that_it_can_be_ended,
-                a_bid_beyond_its_deadline_does_not_wait_for_its_next_attempt,
-                an_outstanding_answer_is_waited_for_beyond_the_deadline,
-                a_submitted_bid_leaves_its_proposal_on_the_lead_and_tells_the_receivers,
-                a_refused_bid_leaves_its_reason_on_the_lead,
-                an_account_that_had_applied_leaves_its_proposal_id_on_the_lead,
-                an_end_may_disconnect_the_account,
-                an_account_that_was_given_another_token_stays_connected,
-                what_the_marketplace_says_of_an_account_is_noted,
-                a_reading_of_an_account_never_replaces_a_later_one,
-            ]
-        );
-    };
-}
-
 /// The token of the account `acct_1`.
 const TOKEN: &str = "token_acct_1";
 
@@ -244,7 +209,7 @@ pub async fn bids_of_a_disconnected_account_wait_until_it_is_connected_again(sto
         "disconnecting ends no bid"
     );
     let mut renewed = account("acct_1");
-    (renewed.token, renewed.connected) = ("another".to_owned(), false);
+    (renewed.token, renewed.connected) = (token("another"), false);
     world.put_account(renewed).await;
     let again = world.claim_one("me", at(701)).await;
     assert_eq!(again.token, Some(token("another")));
