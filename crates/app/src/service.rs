@@ -23,7 +23,7 @@ use bidloop_webhooks::HyperWebhookSender;
 use crate::metrics::Metrics;
 use crate::password_hasher::Argon2PasswordHasher;
 use crate::settings::Settings;
-use crate::system::{SystemClock, SystemEntropy};
+use crate::system::{SystemClock, SystemEntropy, SystemThreads};
 use crate::work_notifiers::WorkNotifiers;
 
 /// The database, port by port.
@@ -142,6 +142,7 @@ impl Service {
             backfill_matches: BackfillMatches {
                 matches: Arc::clone(&stores.matches),
                 clock: Arc::clone(&clock),
+                threads: Arc::new(SystemThreads),
             },
             deliver_webhooks: DeliverWebhooks {
                 store: Arc::clone(&stores.deliveries),
@@ -185,6 +186,7 @@ impl Service {
             clock: Arc::clone(&self.clock),
             signal,
             act_within: self.act_within,
+            threads: Arc::new(SystemThreads),
             filters: CurrentFilters::default(),
         };
         Some((ingest, *poll_interval))
@@ -237,6 +239,7 @@ impl Operations {
             backfill_matches: BackfillMatches {
                 matches: Arc::clone(&stores.matches),
                 clock,
+                threads: Arc::new(SystemThreads),
             },
         })
     }

@@ -1,9 +1,11 @@
-//! The system's clock and randomness behind the domain's ports.
+//! The system's clock, randomness and threads behind the domain's ports.
 
+use std::num::NonZero;
+use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bidloop_domain::model::Timestamp;
-use bidloop_domain::port::{Clock, Entropy};
+use bidloop_domain::port::{Clock, Entropy, Threads};
 use uuid::Uuid;
 
 /// The machine's clock.
@@ -42,5 +44,21 @@ impl Entropy for SystemEntropy {
         let mut bytes = [0; 4];
         self.fill_random(&mut bytes);
         f64::from(u32::from_le_bytes(bytes)) / (f64::from(u32::MAX) + 1.0)
+    }
+}
+
+/// As many threads as the machine runs at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SystemThreads;
+
+impl Threads for SystemThreads {
+    fn run(&self, useful: usize, work: &(dyn Fn() + Sync)) {
+        let available = thread::available_parallelism().map_or(1, NonZero::get);
+        thread::scope(|scope| {
+            for _ in 1..available.min(useful) {
+                scope.spawn(work);
+            }
+            work();
+        });
     }
 }

@@ -25,7 +25,7 @@ use crate::locked;
 ///
 /// let webhook = OutgoingWebhook { url: url.to_owned(), headers: Vec::new(), body: "{}".into() };
 /// let attempt = sender.send(webhook.clone()).await;
-/// assert_eq!(attempt.failure.unwrap().kind, WebhookFailureKind::Status);
+/// assert_eq!(attempt.failure.unwrap().kind, WebhookFailureKind::UnexpectedStatus);
 /// assert_eq!(attempt.response_body, "busy");
 /// assert_eq!(sender.send(webhook).await.failure, None);
 /// assert_eq!(sender.sent_to(url).len(), 2);
@@ -173,7 +173,7 @@ impl WebhookSender for FakeWebhookSender {
 
 fn answered(status: u16, body: &str) -> WebhookAttempt {
     let failure = (status != 200).then(|| WebhookFailure {
-        kind: WebhookFailureKind::Status,
+        kind: WebhookFailureKind::UnexpectedStatus,
         message: format!("the receiver answered {status}, not 200"),
     });
     WebhookAttempt {

@@ -57,7 +57,7 @@ impl WebhookSender for Answering {
         let answer = self.receivers.lock().unwrap().get(&webhook.url).cloned();
         match answer {
             Some(Answer::Status(status, body)) => self.sender.answer_status(&webhook.url, status, &body),
-            Some(Answer::Unreachable) => self.sender.fail(&webhook.url, WebhookFailureKind::Connect),
+            Some(Answer::Unreachable) => self.sender.fail(&webhook.url, WebhookFailureKind::ConnectFailed),
             None => {}
         }
         self.sender.send(webhook).await

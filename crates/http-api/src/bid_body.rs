@@ -94,8 +94,8 @@ mod tests {
                 "questionAnswerPairs.1.extra",
                 "questionAnswerPairs.2",
                 "dryRun",
-                "biddingConfig.nope",
                 "biddingConfig.minBoost",
+                "biddingConfig.nope",
                 "surprise",
             ]
         );

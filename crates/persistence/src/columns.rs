@@ -9,10 +9,10 @@ use std::io::Write as _;
 
 use bidloop_domain::model::{
     AccountId, ActivityId, ActivityKind, ActivityOutcome, ActorKind, ApiKeyHash, ApiKeyId, BidId,
-    BiddingConfig, CampaignAttachment, CampaignId, CampaignMode, CampaignState, Connects, CoverLetter,
-    DeliveryId, EffectiveConfig, EndpointId, EventKind, FilterId, FrozenAttachment, JobId, LeadAttachment,
-    LeadId, LeadStatus, MarketplaceToken, OrganizationId, Proposal, ProposalTemplate, QuestionAnswerPair,
-    Reason, SubscriptionStatus, Terms, Timestamp, WebhookSecret,
+    BiddingConfig, CampaignId, CampaignMode, CampaignState, Connects, CoverLetter, DeliveryId,
+    EffectiveConfig, EndpointId, EventKind, FilterId, JobId, LeadAttachment, LeadId, LeadStatus,
+    MarketplaceToken, OrganizationId, Proposal, ProposalFile, ProposalTemplate, QuestionAnswerPair, Reason,
+    SubscriptionStatus, Terms, Timestamp, WebhookSecret,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
@@ -140,9 +140,8 @@ in_json!(
     Reason,
     Terms,
     Value,
-    Vec<CampaignAttachment>,
     Vec<EventKind>,
-    Vec<FrozenAttachment>,
+    Vec<ProposalFile>,
     Vec<QuestionAnswerPair>,
 );
 

@@ -83,7 +83,7 @@ impl HyperWebhookSender {
         };
         answer.map_err(|no_answer| match no_answer {
             NoAnswer::Timeout => deadline.missed("waiting for the answer"),
-            NoAnswer::Protocol(what) => failure(WebhookFailureKind::Protocol, what),
+            NoAnswer::Protocol(what) => failure(WebhookFailureKind::ProtocolError, what),
         })
     }
 
@@ -102,13 +102,17 @@ impl HyperWebhookSender {
                 }
                 Ok(Err(error)) => {
                     let what = format!("connecting to {address}: {error}");
-                    last_failure = Some(failure(WebhookFailureKind::Connect, what));
+                    last_failure = Some(failure(WebhookFailureKind::ConnectFailed, what));
                 }
                 Err(_) => last_failure = Some(deadline.missed(&format!("connecting to {address}"))),
             }
         }
-        Err(last_failure
-            .unwrap_or_else(|| failure(WebhookFailureKind::Connect, "the name has no address".to_owned())))
+        Err(last_failure.unwrap_or_else(|| {
+            failure(
+                WebhookFailureKind::ConnectFailed,
+                "the name has no address".to_owned(),
+            )
+        }))
     }
 
     /// Returns the first few of the target's addresses that the policy permits, in the resolver's order. It is an error
@@ -126,7 +130,12 @@ impl HyperWebhookSender {
         let resolved = timeout_at(deadline.at, self.network.resolve(name, target.port()))
             .await
             .map_err(|_| deadline.missed(&format!("looking up {name}")))?
-            .map_err(|error| failure(WebhookFailureKind::Connect, format!("looking up {name}: {error}")))?;
+            .map_err(|error| {
+                failure(
+                    WebhookFailureKind::ConnectFailed,
+                    format!("looking up {name}: {error}"),
+                )
+            })?;
 
         let mut permitted = Vec::new();
         let mut refusal = None;
@@ -159,7 +168,7 @@ impl HyperWebhookSender {
         timeout_at(deadline.at, handshake)
             .await
             .map_err(|_| deadline.missed("negotiating TLS"))?
-            .map_err(|error| failure(WebhookFailureKind::Tls, error.to_string()))
+            .map_err(|error| failure(WebhookFailureKind::TlsFailed, error.to_string()))
     }
 }
 
@@ -231,7 +240,7 @@ fn failure_of(status: u16) -> Option<WebhookFailure> {
         300..=399 => format!("the receiver answered {status}; redirects are not followed"),
         _ => format!("the receiver answered {status} instead of 200"),
     };
-    Some(failure(WebhookFailureKind::Status, message))
+    Some(failure(WebhookFailureKind::UnexpectedStatus, message))
 }
 
 /// The name that the receiver's certificate must carry.

@@ -9,8 +9,8 @@ use super::boost::{BoostInput, BoostPlan, boost};
 use super::job_terms::JobTerms;
 use super::rate::{OfferInput, OfferMode, offer};
 use crate::model::{
-    AlreadyHiredAction, BidWithWarning, Connects, EffectiveConfig, EndStatus, ExplanationStep, Reason,
-    ReasonCode, Terms, count_connects, objects,
+    AlreadyHiredAction, BidWithWarning, Connects, EffectiveConfig, ExplanationStep, Reason, ReasonCode,
+    Terms, count_connects, objects,
 };
 
 /// Whether the marketplace accepts proposals for a job.
@@ -136,8 +136,6 @@ pub enum Decision {
     },
     /// End the bid without a proposal.
     End {
-        /// Skipped or failed.
-        status: EndStatus,
         /// Why.
         reason: Reason,
         /// The terms that would have been offered, if they were known by then.
@@ -245,12 +243,7 @@ pub fn decide(input: DecisionInput<'_>) -> Decision {
 }
 
 fn end(reason: Reason, terms: Option<Terms>, steps: Vec<ExplanationStep>) -> Decision {
-    Decision::End {
-        status: reason.code.status(),
-        reason,
-        terms,
-        steps,
-    }
+    Decision::End { reason, terms, steps }
 }
 
 fn judge_live_state(

@@ -1,7 +1,7 @@
 //! The order of a submission's checks, and what a refusal for lack of connects changes.
 
 use super::*;
-use crate::model::{BiddingConfig, PaymentKind, effective};
+use crate::model::{BiddingConfig, LeadStatus, PaymentKind, effective};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -63,17 +63,12 @@ fn decide_job(
 }
 
 /// How the bid ended: status, code, and whether its terms were known.
-fn ended(decision: Decision) -> (EndStatus, ReasonCode, bool) {
+fn ended(decision: Decision) -> (LeadStatus, ReasonCode, bool) {
     match decision {
-        Decision::End {
-            status,
-            reason,
-            terms,
-            steps,
-        } => {
+        Decision::End { reason, terms, steps } => {
             assert!(!steps.is_empty(), "every decision is explained");
             assert!(!reason.message.is_empty());
-            (status, reason.code, terms.is_some())
+            (reason.code.status(), reason.code, terms.is_some())
         }
         Decision::Send { .. } => panic!("the bid should have ended"),
     }
@@ -104,7 +99,7 @@ fn a_closed_job_fails_before_any_other_check() {
     };
     assert_eq!(
         ended(decided(&json!({}), &live, 0)),
-        (EndStatus::Failed, ReasonCode::JobClosed, false)
+        (LeadStatus::Failed, ReasonCode::JobClosed, false)
     );
 }
 
@@ -116,7 +111,7 @@ fn already_hired_is_skipped_unless_the_configuration_says_bid() {
     };
     assert_eq!(
         ended(decided(&json!({}), &live, 80)),
-        (EndStatus::Skipped, ReasonCode::AlreadyHired, false)
+        (LeadStatus::Skipped, ReasonCode::AlreadyHired, false)
     );
     assert_eq!(
         sent(decided(&json!({"alreadyHiredAction": "bid"}), &live, 80)),
@@ -130,7 +125,7 @@ fn a_warning_is_skipped_unless_the_configuration_says_bid() {
     assert!(matches!(&decision, Decision::End { reason, .. } if reason.message.contains("scam_risk")));
     assert_eq!(
         ended(decision),
-        (EndStatus::Skipped, ReasonCode::JobWarning, false)
+        (LeadStatus::Skipped, ReasonCode::JobWarning, false)
     );
     assert_eq!(
         sent(decided(&json!({"bidWithWarning": "bid"}), &warned(), 80)),
@@ -162,7 +157,7 @@ fn hiring_is_checked_before_warnings_and_warnings_before_the_amount() {
     assert_eq!(ended(decided(&unknown, &warned(), 0)).1, ReasonCode::JobWarning);
     assert_eq!(
         ended(decided(&unknown, &open(), 0)),
-        (EndStatus::Skipped, ReasonCode::RateUnknown, false)
+        (LeadStatus::Skipped, ReasonCode::RateUnknown, false)
     );
 }
 
@@ -172,7 +167,7 @@ fn a_fixed_price_job_without_a_price_is_skipped() {
     let decision = decide_job(&json!({}), &job, &open(), 80, ConnectsRefusals::default());
     assert_eq!(
         ended(decision),
-        (EndStatus::Skipped, ReasonCode::AmountUnknown, false)
+        (LeadStatus::Skipped, ReasonCode::AmountUnknown, false)
     );
 }
 
@@ -180,12 +175,12 @@ fn a_fixed_price_job_without_a_price_is_skipped() {
 fn too_few_connects_end_the_bid_with_its_terms_known() {
     assert_eq!(
         ended(decided(&json!({}), &open(), 5)),
-        (EndStatus::Skipped, ReasonCode::InsufficientConnects, true)
+        (LeadStatus::Skipped, ReasonCode::InsufficientConnects, true)
     );
     let boosting = json!({"boostingEnabled": true, "insufficientBoostConnectsAction": "skip"});
     assert_eq!(
         ended(decided(&boosting, &open(), 9)),
-        (EndStatus::Skipped, ReasonCode::InsufficientBoostConnects, true)
+        (LeadStatus::Skipped, ReasonCode::InsufficientBoostConnects, true)
     );
     assert_eq!(sent(decided(&boosting, &open(), 10)), (4, false));
 }

@@ -2,57 +2,51 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use strum::{Display, EnumString, IntoStaticStr};
 
-use super::{ActivityId, ApiKeyId, BidOutcome, CampaignId, EndStatus, LeadId, OrganizationId, Timestamp};
+use super::words::words;
+use super::{ActivityId, ApiKeyId, BidOutcome, CampaignId, LeadId, OrganizationId, Timestamp};
 
-/// The subject of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum ActivityKind {
-    /// A bid request, by API or by template.
-    Bid,
-    /// A rejection request.
-    Rejection,
-    /// An upload request.
-    Upload,
-    /// The end of a webhook delivery.
-    Delivery,
-    /// The end of a queued bid.
-    Submission,
-}
+words! {
+    /// The subject of an entry.
+    pub enum ActivityKind {
+        /// A bid request, by API or by template.
+        Bid,
+        /// A rejection request.
+        Rejection,
+        /// An upload request.
+        Upload,
+        /// The end of a webhook delivery.
+        Delivery,
+        /// The end of a queued bid.
+        Submission,
+    }
 
-/// How the matter of an entry ended: requests are accepted or refused, deliveries delivered or failed, submissions have
-/// a status of decision B1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum ActivityOutcome {
-    /// The request was accepted.
-    Accepted,
-    /// The request was refused.
-    Refused,
-    /// The event was delivered.
-    Delivered,
-    /// The lead was reopened.
-    New,
-    /// The marketplace took the proposal.
-    Submitted,
-    /// The configuration said not to bid.
-    Skipped,
-    /// The delivery or the bid failed.
-    Failed,
+    /// The outcome of an entry. Requests are accepted or refused, deliveries delivered or failed; submissions have a
+    /// status of decision B1.
+    pub enum ActivityOutcome {
+        /// The request was accepted.
+        Accepted,
+        /// The request was refused.
+        Refused,
+        /// The event was delivered.
+        Delivered,
+        /// The lead was reopened.
+        New,
+        /// The marketplace took the proposal.
+        Submitted,
+        /// The configuration said not to bid.
+        Skipped,
+        /// The delivery or the bid failed.
+        Failed,
+    }
 }
 
 impl From<&BidOutcome> for ActivityOutcome {
     fn from(outcome: &BidOutcome) -> Self {
         match outcome {
             BidOutcome::Submitted { .. } => Self::Submitted,
-            BidOutcome::NotSubmitted { reason, .. } => match reason.code.status() {
-                EndStatus::Skipped => Self::Skipped,
-                EndStatus::Failed => Self::Failed,
-            },
+            BidOutcome::NotSubmitted { reason, .. } if reason.code.is_skip() => Self::Skipped,
+            BidOutcome::NotSubmitted { .. } => Self::Failed,
         }
     }
 }
@@ -98,19 +92,18 @@ impl Actor {
     }
 }
 
-/// The kinds of actors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum ActorKind {
-    /// A program with an API key.
-    ApiKey,
-    /// A person in the console.
-    User,
-    /// A command of the program.
-    Command,
-    /// The service itself.
-    Service,
+words! {
+    /// The kinds of actors.
+    pub enum ActorKind {
+        /// A program with an API key.
+        ApiKey,
+        /// A person in the console.
+        User,
+        /// A command of the program.
+        Command,
+        /// The service itself.
+        Service,
+    }
 }
 
 /// One entry of the record. Its JSON is a line of `bidloop activity` (contract section 1).

@@ -35,10 +35,11 @@ pub struct LeadAttachment {
     pub created_at: Timestamp,
 }
 
-/// A file frozen with an accepted bid, to be sent with its proposal (decision B4).
+/// A file to send with a proposal. A campaign has some; an accepted bid freezes the lead's uploads or, without any, the
+/// campaign's files (decision B4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FrozenAttachment {
+pub struct ProposalFile {
     /// The file's name at the marketplace.
     pub name: String,
     /// One of the accepted content types.
@@ -48,8 +49,8 @@ pub struct FrozenAttachment {
     pub blob: BlobRef,
 }
 
-/// The marketplace gets an upload's safe name.
-impl From<LeadAttachment> for FrozenAttachment {
+impl From<LeadAttachment> for ProposalFile {
+    /// The marketplace gets the name that is safe everywhere.
     fn from(upload: LeadAttachment) -> Self {
         Self {
             name: upload.safe_name,

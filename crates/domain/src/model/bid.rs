@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AccountId, BidId, BiddingConfig, CampaignId, Connects, EffectiveConfig, ExplanationStep,
-    FrozenAttachment, JobId, LeadId, LeadStatus, OrganizationId, Reason, Terms, Timestamp,
+    AccountId, BidId, BiddingConfig, CampaignId, Connects, EffectiveConfig, ExplanationStep, JobId, LeadId,
+    LeadStatus, OrganizationId, ProposalFile, Reason, Terms, Timestamp,
 };
 
 /// The proposal's body, submitted as it is. Not blank (decision A2).
@@ -118,7 +118,7 @@ pub struct QueuedBid {
     /// The configuration frozen at acceptance.
     pub config: EffectiveConfig,
     /// The files frozen at acceptance.
-    pub attachments: Vec<FrozenAttachment>,
+    pub attachments: Vec<ProposalFile>,
     /// When it was accepted.
     pub queued_at: Timestamp,
     /// From when on it is given up, unless an answer is outstanding.
@@ -166,7 +166,7 @@ impl BidOutcome {
     pub fn status(&self) -> LeadStatus {
         match self {
             Self::Submitted { .. } => LeadStatus::Submitted,
-            Self::NotSubmitted { reason, .. } => reason.code.status().into(),
+            Self::NotSubmitted { reason, .. } => reason.code.status(),
         }
     }
 
@@ -245,7 +245,7 @@ pub struct BidRecord {
     /// The configuration frozen at acceptance.
     pub config: EffectiveConfig,
     /// The files frozen at acceptance.
-    pub attachments: Vec<FrozenAttachment>,
+    pub attachments: Vec<ProposalFile>,
     /// Why it was skipped or failed.
     pub reason: Option<Reason>,
     /// The marketplace's id of the proposal.

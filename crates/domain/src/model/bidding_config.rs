@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use bidloop_matching::json::{Faults, Fields, Null, Path, flag};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use strum::VariantArray;
 
 use super::FieldError;
@@ -21,8 +22,8 @@ use super::money::{Connects, HourlyRate, JsonNumber, Percentage};
 
 /// Defines [`BiddingConfig`] and [`EffectiveConfig`] from one list of fields.
 ///
-/// Each line holds a field, its name in JSON, how it is read (a method of [`Reader`]), its type, and its default. A
-/// field without a default is optional in the effective configuration, too.
+/// Each line holds a field, its name in JSON, the function that reads its value, its type, and its default. A field
+/// without a default is optional in the effective configuration, too.
 macro_rules! bidding_config {
     ($($(#[$doc:meta])* $field:ident, $name:literal: $read:ident $type:ty $(= $default:expr)?;)*) => {
         /// One layer of bidding configuration (the specification's `BiddingConfigOverride`). A field that is `None`
@@ -39,8 +40,8 @@ macro_rules! bidding_config {
         /// assert_eq!(serde_json::to_value(&config).unwrap(), json!({"minBoost": 2}));
         ///
         /// let faults = BiddingConfig::from_value(&json!({"minBoost": 2.5, "boost": 1}), &["biddingConfig"]).unwrap_err();
-        /// assert_eq!(faults[0].path, ["biddingConfig", "boost"]);
-        /// assert_eq!(faults[1].path, ["biddingConfig", "minBoost"]);
+        /// assert_eq!(faults[0].path, ["biddingConfig", "minBoost"]);
+        /// assert_eq!(faults[1].path, ["biddingConfig", "boost"]);
         /// ```
         #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -70,8 +71,8 @@ macro_rules! bidding_config {
         pub const BIDDING_CONFIG_FIELDS: [&str; [$($name),*].len()] = [$($name),*];
 
         impl BiddingConfig {
-            fn read_fields(&mut self, reader: &mut Reader<'_>) {
-                $(reader.$read($name, &mut self.$field);)*
+            fn read_fields(&mut self, fields: &mut Fields<'_, '_>, words_may_be_null: Null) {
+                $(self.$field = fields.field($name, may_be_null!($read, words_may_be_null), $read).over(self.$field);)*
             }
         }
 
@@ -117,11 +118,21 @@ macro_rules! in_force {
     ($type:ty, $default:expr) => { $type };
 }
 
+/// Whether a field may be null. In the API numbers and flags may, as the specification's types say "or null".
+macro_rules! may_be_null {
+    (word, $words_may_be_null:ident) => {
+        $words_may_be_null
+    };
+    ($read:ident, $words_may_be_null:ident) => {
+        Null::Allowed
+    };
+}
+
 bidding_config! {
     /// What to do on a warning. The default is `skip`.
-    bid_with_warning, "bidWithWarning": words BidWithWarning = BidWithWarning::Skip;
+    bid_with_warning, "bidWithWarning": word BidWithWarning = BidWithWarning::Skip;
     /// How the hourly rate is chosen. The default is `smart_bidding`.
-    bidding_hourly_rate_strategy, "biddingHourlyRateStrategy": words HourlyRateStrategy = HourlyRateStrategy::SmartBidding;
+    bidding_hourly_rate_strategy, "biddingHourlyRateStrategy": word HourlyRateStrategy = HourlyRateStrategy::SmartBidding;
     /// Percent of the reference rate; needed by the two strategies that match a rate.
     bidding_hourly_rate_percentage, "biddingHourlyRatePercentage": number Percentage;
     /// USD per hour; needed by `fixed_rate`.
@@ -140,9 +151,9 @@ bidding_config! {
     maximum_boost, "maximumBoost": number Connects;
     /// What to do when connects do not suffice for the boost. The default is `bid_without_boost`.
     insufficient_boost_connects_action, "insufficientBoostConnectsAction":
-        words InsufficientBoostConnectsAction = InsufficientBoostConnectsAction::BidWithoutBoost;
+        word InsufficientBoostConnectsAction = InsufficientBoostConnectsAction::BidWithoutBoost;
     /// What to do when the client already hired. The default is `skip`.
-    already_hired_action, "alreadyHiredAction": words AlreadyHiredAction = AlreadyHiredAction::Skip;
+    already_hired_action, "alreadyHiredAction": word AlreadyHiredAction = AlreadyHiredAction::Skip;
 }
 
 impl BiddingConfig {
@@ -151,10 +162,10 @@ impl BiddingConfig {
     /// `null` is accepted where the specification's type says "or null", and means "not set here".
     ///
     /// # Errors
-    /// Every fault at once, each path starting with `path_prefix`: unknown fields first, then the fields in
-    /// the specification's order.
+    /// Every fault at once, up to 50, each path starting with `path_prefix`: the fields in the specification's order,
+    /// then unknown fields.
     pub fn from_value<S: AsRef<str>>(value: &Value, path_prefix: &[S]) -> Result<Self, Vec<FieldError>> {
-        Self::default().patched(value, false, path_prefix)
+        Self::default().patched(value, Null::Refused, path_prefix)
     }
 
     /// This configuration with a provisioning file's changes: fields that the file does not mention stay,
@@ -176,100 +187,40 @@ impl BiddingConfig {
         patch: &Value,
         path_prefix: &[S],
     ) -> Result<Self, Vec<FieldError>> {
-        self.patched(patch, true, path_prefix)
+        self.patched(patch, Null::Allowed, path_prefix)
     }
 
     fn patched<S: AsRef<str>>(
         &self,
         value: &Value,
-        null_unsets_any: bool,
+        words_may_be_null: Null,
         path_prefix: &[S],
     ) -> Result<Self, Vec<FieldError>> {
-        let Value::Object(object) = value else {
-            return Err(vec![FieldError::new(path_prefix, "must be an object")]);
-        };
-        let mut reader = Reader {
-            object,
-            null_unsets_any,
-            faults: unknown_fields(object),
-        };
+        let path: Vec<String> = path_prefix.iter().map(|part| part.as_ref().to_owned()).collect();
+        let mut faults = Faults::with_limit(MOST_FAULTS);
         let mut config = self.clone();
-        config.read_fields(&mut reader);
-        if reader.faults.is_empty() {
-            return Ok(config);
-        }
-        Err(reader
-            .faults
-            .into_iter()
-            .map(|fault| fault.under(path_prefix))
-            .collect())
+        Fields::read(value, Path::At(&path), &mut faults, |fields| {
+            config.read_fields(fields, words_may_be_null);
+        });
+        faults.into_result(config)
     }
 }
 
-/// How many unknown fields are reported, so that the answer to a body of nothing else stays small.
-const MOST_UNKNOWN_FIELDS: usize = 50;
+/// How many faults are reported, so that the answer to a body of unknown fields stays small.
+const MOST_FAULTS: usize = 50;
 
-fn unknown_fields(object: &Map<String, Value>) -> Vec<FieldError> {
-    let names = object
-        .keys()
-        .filter(|name| !BIDDING_CONFIG_FIELDS.contains(&name.as_str()));
-    names
-        .take(MOST_UNKNOWN_FIELDS)
-        .map(|name| {
-            let allowed = BIDDING_CONFIG_FIELDS.join(", ");
-            let message = format!("is not a field of the bidding configuration, which has {allowed}");
-            FieldError::new(&[name], message)
-        })
-        .collect()
-}
-
-/// Reads the fields of one layer and collects their faults.
-struct Reader<'a> {
-    object: &'a Map<String, Value>,
-    /// In a provisioning file `null` unsets any field. In the API it is accepted only where the specification's
-    /// type says "or null": for numbers and flags.
-    null_unsets_any: bool,
-    faults: Vec<FieldError>,
-}
-
-impl Reader<'_> {
-    fn words<T: FromStr + Display + VariantArray>(&mut self, name: &str, field: &mut Option<T>) {
+fn word<T: FromStr + Display + VariantArray>(value: &Value) -> Result<T, String> {
+    value.as_str().and_then(|word| word.parse().ok()).ok_or_else(|| {
         let words: Vec<String> = T::VARIANTS.iter().map(|word| format!("\"{word}\"")).collect();
-        let accepted = format!("one of {}", words.join(", "));
-        let word = |value: &Value| value.as_str()?.parse().ok();
-        self.read(name, &accepted, self.null_unsets_any, word, field);
-    }
+        format!("must be one of {}", words.join(", "))
+    })
+}
 
-    fn number<T: JsonNumber>(&mut self, name: &str, field: &mut Option<T>) {
-        let number = |value: &Value| T::try_from(value.as_number()?.clone()).ok();
-        self.read(name, T::ACCEPTED, true, number, field);
-    }
-
-    fn flag(&mut self, name: &str, field: &mut Option<bool>) {
-        self.read(name, "true or false", true, Value::as_bool, field);
-    }
-
-    fn read<T>(
-        &mut self,
-        name: &str,
-        accepted: &str,
-        null_allowed: bool,
-        parse: impl Fn(&Value) -> Option<T>,
-        field: &mut Option<T>,
-    ) {
-        match self.object.get(name) {
-            None => {}
-            Some(Value::Null) if null_allowed => *field = None,
-            Some(value) => {
-                *field = parse(value);
-                if field.is_none() {
-                    let or_null = if null_allowed { ", or null" } else { "" };
-                    let message = format!("must be {accepted}{or_null}");
-                    self.faults.push(FieldError::new(&[name], message));
-                }
-            }
-        }
-    }
+fn number<T: JsonNumber>(value: &Value) -> Result<T, String> {
+    let number = value
+        .as_number()
+        .and_then(|number| T::try_from(number.clone()).ok());
+    number.ok_or_else(|| format!("must be {}, or null", T::ACCEPTED))
 }
 
 /// The layer that a value of an [`EffectiveConfig`] comes from. Its text reads after "set by" or "from".

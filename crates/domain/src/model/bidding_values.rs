@@ -2,75 +2,46 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
-use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use super::money::{Connects, json_number};
+use super::words::words;
 
-/// What to do when the marketplace shows a warning on the job before submission.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum BidWithWarning {
-    /// Bid all the same.
-    Bid,
-    /// Do not bid: the bid ends as skipped with `job_warning`.
-    Skip,
-}
+words! {
+    /// What to do when the marketplace shows a warning on the job before submission.
+    pub enum BidWithWarning {
+        /// Bid all the same.
+        Bid,
+        /// Do not bid: the bid ends as skipped with `job_warning`.
+        Skip,
+    }
 
-/// How the rate offered on an hourly job is chosen (decision B5, `docs/rules.md#b5`).
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum HourlyRateStrategy {
-    /// A percentage of the job's budget.
-    MatchJobBudget,
-    /// A percentage of the bidder account's profile rate.
-    MatchProfileRate,
-    /// The configured rate.
-    FixedRate,
-    /// The profile rate, adjusted to the job's range and to what the client pays, above a floor.
-    SmartBidding,
-}
+    /// How the rate offered on an hourly job is chosen (decision B5, `docs/rules.md#b5`).
+    pub enum HourlyRateStrategy {
+        /// A percentage of the job's budget.
+        MatchJobBudget,
+        /// A percentage of the bidder account's profile rate.
+        MatchProfileRate,
+        /// The configured rate.
+        FixedRate,
+        /// The profile rate, adjusted to the job's range and to what the client pays, above a floor.
+        SmartBidding,
+    }
 
-/// What to do when the account cannot pay the job's connects and the boost together.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum InsufficientBoostConnectsAction {
-    /// Do not bid: the bid ends as skipped with `insufficient_boost_connects`.
-    Skip,
-    /// Bid without a boost.
-    BidWithoutBoost,
-}
+    /// What to do when the account cannot pay the job's connects and the boost together.
+    pub enum InsufficientBoostConnectsAction {
+        /// Do not bid: the bid ends as skipped with `insufficient_boost_connects`.
+        Skip,
+        /// Bid without a boost.
+        BidWithoutBoost,
+    }
 
-/// What to do when the client already hired someone for the job.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum AlreadyHiredAction {
-    /// Do not bid: the bid ends as skipped with `already_hired`.
-    Skip,
-    /// Bid all the same.
-    Bid,
+    /// What to do when the client already hired someone for the job.
+    pub enum AlreadyHiredAction {
+        /// Do not bid: the bid ends as skipped with `already_hired`.
+        Skip,
+        /// Bid all the same.
+        Bid,
+    }
 }
 
 /// A boosted position in the marketplace's ranking of proposals: 1 (best) to 4.

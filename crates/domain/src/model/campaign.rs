@@ -1,45 +1,26 @@
 //! Campaigns: their mode, their state, and what they may do.
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
-use super::{AccountId, BiddingConfig, BlobRef, CampaignId, FrozenAttachment, OrganizationId, Subscription};
+use super::words::words;
+use super::{AccountId, BiddingConfig, CampaignId, OrganizationId, Subscription};
 
-/// Who decides on a campaign's leads (decision D1).
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum CampaignMode {
-    /// The service writes and submits the bid.
-    Automatic,
-    /// The caller receives `job.new` and decides.
-    External,
-}
+words! {
+    /// Who decides on a campaign's leads (decision D1).
+    pub enum CampaignMode {
+        /// The service writes and submits the bid.
+        Automatic,
+        /// The caller receives `job.new` and decides.
+        External,
+    }
 
-/// Whether a campaign acts by itself (decision D1).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, IntoStaticStr,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum CampaignState {
-    /// Acts on each new job that matches.
-    Active,
-    /// Only matches and lists jobs; bids of the API are accepted all the same (decision A8).
-    Paused,
+    /// Whether a campaign acts by itself (decision D1).
+    pub enum CampaignState {
+        /// Acts on each new job that matches.
+        Active,
+        /// Only matches and lists jobs; bids of the API are accepted all the same (decision A8).
+        Paused,
+    }
 }
 
 /// What a campaign does with a job that has just become a match.
@@ -91,29 +72,6 @@ pub struct AnswerTemplate {
     pub question: String,
     /// Jinja template of the answer over the lead's fields.
     pub answer: String,
-}
-
-/// A file that a campaign sends with its proposals, unless the lead has uploads of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CampaignAttachment {
-    /// The file's name.
-    pub name: String,
-    /// One of the accepted content types.
-    pub content_type: String,
-    /// The stored content.
-    #[serde(flatten)]
-    pub blob: BlobRef,
-}
-
-impl From<CampaignAttachment> for FrozenAttachment {
-    fn from(file: CampaignAttachment) -> Self {
-        Self {
-            name: file.name,
-            content_type: file.content_type,
-            blob: file.blob,
-        }
-    }
 }
 
 /// A bidder account as the bidding use cases see it, without its token.

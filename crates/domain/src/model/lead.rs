@@ -1,62 +1,6 @@
-//! Leads and their statuses. [`lead_document`](super::lead_document) writes their JSON.
+//! Leads. [`lead_document`](super::lead_document) writes their JSON.
 
-use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, IntoStaticStr, VariantArray};
-
-use super::{BiddingConfig, CampaignId, EndStatus, JobId, LeadId, OrganizationId, Reason, Timestamp};
-
-/// A lead's status (decision B1).
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum LeadStatus {
-    /// Neither bid on nor rejected.
-    New,
-    /// A bid is accepted and awaits submission.
-    Queued,
-    /// The marketplace has the proposal.
-    Submitted,
-    /// The configuration said not to bid.
-    Skipped,
-    /// The marketplace refused for good, or the deadline passed.
-    Failed,
-    /// The caller rejected it.
-    Rejected,
-}
-
-impl LeadStatus {
-    /// Whether a bid, a rejection or an upload is possible (decisions B1 and A10).
-    pub const fn is_open(self) -> bool {
-        matches!(self, Self::New)
-    }
-
-    /// Whether an operator may set the lead back to `new` (decision B1).
-    pub const fn is_reopenable(self) -> bool {
-        matches!(self, Self::Skipped | Self::Failed)
-    }
-}
-
-impl From<EndStatus> for LeadStatus {
-    fn from(end: EndStatus) -> Self {
-        match end {
-            EndStatus::Skipped => Self::Skipped,
-            EndStatus::Failed => Self::Failed,
-        }
-    }
-}
+use super::{BiddingConfig, CampaignId, JobId, LeadId, LeadStatus, OrganizationId, Reason, Timestamp};
 
 /// A job that matched a campaign, under a stable id.
 #[derive(Debug, Clone, PartialEq)]

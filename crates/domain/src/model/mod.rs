@@ -25,6 +25,7 @@ mod job_facts;
 mod job_post;
 mod lead;
 mod lead_document;
+mod lead_status;
 mod merge;
 mod money;
 mod number;
@@ -41,7 +42,7 @@ mod words;
 pub(crate) use activity::details;
 pub use activity::{Activity, ActivityKind, ActivityOutcome, ActivityQuery, Actor, ActorKind};
 pub use api_key::{ApiKey, ApiKeyHash, ApiKeyRecord, FoundApiKey, InvalidApiKey};
-pub use attachment::{BlobRef, FrozenAttachment, LeadAttachment};
+pub use attachment::{BlobRef, LeadAttachment, ProposalFile};
 pub use bid::{
     BidOutcome, BidRecord, BidRequest, CoverLetter, NewBid, Proposal, QuestionAnswerPair, QueuedBid,
 };
@@ -53,8 +54,8 @@ pub use bidding_values::{
 pub use bidloop_matching::json::{FieldError, read_json, sanitize_for_log};
 pub use bidloop_matching::{FilterFile, MAX_LIST_VALUES, MAX_VALUE_CHARS, PaymentKind, SavedFilter};
 pub use campaign::{
-    AccountSummary, AnswerTemplate, Campaign, CampaignAction, CampaignAttachment, CampaignMode,
-    CampaignState, ProposalTemplate, action_on_match,
+    AccountSummary, AnswerTemplate, Campaign, CampaignAction, CampaignMode, CampaignState, ProposalTemplate,
+    action_on_match,
 };
 pub use explanation::ExplanationStep;
 pub(crate) use explanation::{count_connects, usd};
@@ -66,8 +67,9 @@ pub use job_post::{
     ClientInfo, HourlyRange, JobAttachment, JobMetadata, JobPost, JobPostError, OpenJob, Skill,
     VendorQualifications,
 };
-pub use lead::{Lead, LeadStatus, LeadWithJob};
+pub use lead::{Lead, LeadWithJob};
 pub use lead_document::{CorruptJob, LeadForm, Links, lead_document};
+pub use lead_status::LeadStatus;
 pub use merge::merge_patch;
 pub(crate) use money::decimal_to_number;
 pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, exact_decimal};
@@ -75,7 +77,7 @@ pub use number::whole_number;
 pub use object::Object;
 pub(crate) use object::objects;
 pub use organization::{Subscription, SubscriptionStatus};
-pub use reason::{EndStatus, Reason, ReasonCode};
+pub use reason::{Reason, ReasonCode};
 pub use secret::{InvalidMarketplaceToken, MarketplaceToken, Secret};
 /// Lists the variants of the model's enums, such as `LeadStatus::VARIANTS`.
 pub use strum::VariantArray;
@@ -86,3 +88,4 @@ pub use webhook::{
     envelope, receivers,
 };
 pub use webhook_signature::{WebhookSecret, WebhookSecretError, sign};
+pub(crate) use words::words;

@@ -1,40 +1,26 @@
 //! Organizations and their subscriptions.
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use super::Timestamp;
+use super::words::words;
 
-/// A subscription's status, as billing reports it (contract section 3).
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum SubscriptionStatus {
-    /// Paid.
-    Active,
-    /// A payment is late.
-    PastDue,
-    /// Ended.
-    Canceled,
-    /// Payment failed for good.
-    Unpaid,
-    /// In a trial period.
-    Trialing,
-    /// Suspended.
-    Paused,
+words! {
+    /// A subscription's status, as billing reports it (contract section 3).
+    pub enum SubscriptionStatus {
+        /// Paid.
+        Active,
+        /// A payment is late.
+        PastDue,
+        /// Ended.
+        Canceled,
+        /// Payment failed for good.
+        Unpaid,
+        /// In a trial period.
+        Trialing,
+        /// Suspended.
+        Paused,
+    }
 }
 
 /// An organization's subscription and the billing period last reported.

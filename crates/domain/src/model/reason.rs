@@ -1,79 +1,77 @@
 //! Why a real bid ended without a proposal (decision B1, `docs/rules.md#b1`).
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, IntoStaticStr, VariantArray};
 
-/// The two ways in which a bid ends without a proposal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum EndStatus {
-    /// The configuration said not to bid.
-    Skipped,
-    /// The marketplace refused for good, or the deadline passed.
-    Failed,
-}
+use super::LeadStatus;
+use super::words::words;
 
-/// The closed set of reasons. Each belongs to one [`EndStatus`].
-///
-/// ```
-/// use bidloop_domain::model::{EndStatus, ReasonCode};
-///
-/// assert_eq!(ReasonCode::JobWarning.status(), EndStatus::Skipped);
-/// assert_eq!(ReasonCode::JobClosed.status(), EndStatus::Failed);
-/// assert_eq!(ReasonCode::RateUnknown.to_string(), "rate_unknown");
-/// ```
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display, IntoStaticStr, VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum ReasonCode {
-    /// Skipped: the marketplace shows a warning on the job.
-    JobWarning,
-    /// Skipped: the client already hired someone.
-    AlreadyHired,
-    /// Skipped: the account cannot pay the job's own connects.
-    InsufficientConnects,
-    /// Skipped: the account cannot pay the job's connects and the boost.
-    InsufficientBoostConnects,
-    /// Skipped: a fixed-price job whose amount is unknown.
-    AmountUnknown,
-    /// Skipped: an hourly job whose rate is unknown.
-    RateUnknown,
-    /// Failed: the job takes no more proposals.
-    JobClosed,
-    /// Failed: the marketplace does not know the job.
-    JobNotFound,
-    /// Failed: the bidder does not meet the job's requirements.
-    NotEligible,
-    /// Failed: the account already has a proposal on the job.
-    AlreadyApplied,
-    /// Failed: the marketplace refuses the account's token.
-    InvalidToken,
-    /// Failed: the marketplace refuses the proposal as malformed.
-    Invalid,
-    /// Failed: the deadline passed before the marketplace could be asked.
-    DeadlineExceeded,
+words! {
+    /// The closed set of reasons. With each, a bid is either skipped or failed.
+    ///
+    /// ```
+    /// use bidloop_domain::model::{LeadStatus, ReasonCode};
+    ///
+    /// assert_eq!(ReasonCode::JobWarning.status(), LeadStatus::Skipped);
+    /// assert_eq!(ReasonCode::JobClosed.status(), LeadStatus::Failed);
+    /// assert_eq!(ReasonCode::RateUnknown.to_string(), "rate_unknown");
+    /// ```
+    pub enum ReasonCode {
+        /// Skipped: the marketplace shows a warning on the job.
+        JobWarning,
+        /// Skipped: the client already hired someone.
+        AlreadyHired,
+        /// Skipped: the account cannot pay the job's own connects.
+        InsufficientConnects,
+        /// Skipped: the account cannot pay the job's connects and the boost.
+        InsufficientBoostConnects,
+        /// Skipped: a fixed-price job whose amount is unknown.
+        AmountUnknown,
+        /// Skipped: an hourly job whose rate is unknown.
+        RateUnknown,
+        /// Failed: the job takes no more proposals.
+        JobClosed,
+        /// Failed: the marketplace does not know the job.
+        JobNotFound,
+        /// Failed: the bidder does not meet the job's requirements.
+        NotEligible,
+        /// Failed: the account already has a proposal on the job.
+        AlreadyApplied,
+        /// Failed: the marketplace refuses the account's token.
+        InvalidToken,
+        /// Failed: the marketplace refuses the proposal as malformed.
+        Invalid,
+        /// Failed: the deadline passed before the marketplace could be asked.
+        DeadlineExceeded,
+    }
 }
 
 impl ReasonCode {
-    /// How a bid with this reason ends.
-    pub const fn status(self) -> EndStatus {
+    /// Whether the configuration said not to bid. With any other reason, the marketplace refused for good or the
+    /// deadline passed.
+    pub const fn is_skip(self) -> bool {
         match self {
             Self::JobWarning
             | Self::AlreadyHired
             | Self::InsufficientConnects
             | Self::InsufficientBoostConnects
             | Self::AmountUnknown
-            | Self::RateUnknown => EndStatus::Skipped,
+            | Self::RateUnknown => true,
             Self::JobClosed
             | Self::JobNotFound
             | Self::NotEligible
             | Self::AlreadyApplied
             | Self::InvalidToken
             | Self::Invalid
-            | Self::DeadlineExceeded => EndStatus::Failed,
+            | Self::DeadlineExceeded => false,
+        }
+    }
+
+    /// The status of a lead whose bid ends with this reason: skipped or failed.
+    pub const fn status(self) -> LeadStatus {
+        if self.is_skip() {
+            LeadStatus::Skipped
+        } else {
+            LeadStatus::Failed
         }
     }
 }
@@ -100,6 +98,7 @@ impl Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::VariantArray;
 
     /// The lists of `docs/rules.md#b1`.
     const SKIPPED: &str = "job_warning already_hired insufficient_connects insufficient_boost_connects amount_unknown rate_unknown";
@@ -108,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_codes_and_their_ends_are_those_of_decision_b1() {
-        for (end, codes) in [(EndStatus::Skipped, SKIPPED), (EndStatus::Failed, FAILED)] {
+        for (end, codes) in [(LeadStatus::Skipped, SKIPPED), (LeadStatus::Failed, FAILED)] {
             let of_end = ReasonCode::VARIANTS.iter().filter(|code| code.status() == end);
             let written: Vec<String> = of_end.map(|code| serde_json::to_string(code).unwrap()).collect();
             let expected: Vec<String> = codes.split(' ').map(|code| format!("\"{code}\"")).collect();

@@ -3,39 +3,23 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
+use super::words::words;
 use super::{CampaignId, DeliveryId, EndpointId, EventId, LeadId, OrganizationId, Timestamp, WebhookSecret};
 
 /// The payload version in every envelope (decision C2).
 pub const PAYLOAD_VERSION: &str = "2026-09-10";
 
-/// The kinds of events (specification, Events).
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
-pub enum EventKind {
-    /// A job matched an active External campaign.
-    #[serde(rename = "job.new")]
-    #[strum(serialize = "job.new")]
-    JobNew,
-    /// A bid ended, or was simulated.
-    #[serde(rename = "bid_complete")]
-    #[strum(serialize = "bid_complete")]
-    BidComplete,
+words! {
+    /// The kinds of events (specification, Events).
+    pub enum EventKind {
+        /// A job matched an active External campaign.
+        #[serde(rename = "job.new")]
+        #[strum(serialize = "job.new")]
+        JobNew,
+        /// A bid ended, or was simulated.
+        BidComplete,
+    }
 }
 
 /// A configured receiver of events.
@@ -135,18 +119,18 @@ impl EventPayload {
     }
 }
 
-/// A delivery's state (decision C5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum DeliveryState {
-    /// Not yet tried.
-    Pending,
-    /// Marked just before its connection is opened. It is never tried again.
-    Sending,
-    /// Answered 200.
-    Delivered,
-    /// Not answered 200, or interrupted.
-    Failed,
+words! {
+    /// A delivery's state (decision C5).
+    pub enum DeliveryState {
+        /// Not yet tried.
+        Pending,
+        /// Marked just before its connection is opened. It is never tried again.
+        Sending,
+        /// Answered 200.
+        Delivered,
+        /// Not answered 200, or interrupted.
+        Failed,
+    }
 }
 
 /// An endpoint with its secrets, as the sender needs it.

@@ -8,6 +8,7 @@
 //! | need | port |
 //! |---|---|
 //! | time, randomness | [`Clock`], [`Entropy`] |
+//! | threads for parallel work | [`Threads`] |
 //! | the marketplace | [`Marketplace`] |
 //! | sending webhooks | [`WebhookSender`] |
 //! | attachments' bytes | [`BlobStore`] |
@@ -33,6 +34,7 @@ mod password_hasher;
 mod proposal_writer;
 mod provisioning;
 mod submissions;
+mod threads;
 mod webhook_sender;
 mod work_signal;
 
@@ -66,6 +68,7 @@ pub use provisioning::{CommitProvisioning, ProvisioningSnapshot, ProvisioningSto
 pub use submissions::{
     AccountReading, AutomaticBidIntent, AutomaticBidStore, ClaimedBid, FinishBid, SubmissionStore,
 };
+pub use threads::{CallingThread, Threads};
 pub use webhook_sender::{
     OutgoingWebhook, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookSender,
 };

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use strum::IntoStaticStr;
+
+use crate::model::words;
 
 /// One signed HTTP POST, ready to be sent.
 #[derive(Debug, Clone)]
@@ -39,34 +40,23 @@ pub struct WebhookFailure {
     pub message: String,
 }
 
-/// The kinds of failure of a webhook attempt. Their words are a delivery's `reason`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum WebhookFailureKind {
-    /// The URL cannot be used: not a URL, no host, a scheme other than https (or http where permitted).
-    InvalidTarget,
-    /// The address connected to, or to be connected to, is not public (decision C6).
-    ForbiddenTarget,
-    /// The name did not resolve, or no connection was made.
-    #[strum(serialize = "connect_failed")]
-    Connect,
-    /// The TLS handshake failed.
-    #[strum(serialize = "tls_failed")]
-    Tls,
-    /// No status line within 10 seconds of the start of the connect.
-    Timeout,
-    /// The connection broke before a status line, or what came was not HTTP.
-    #[strum(serialize = "protocol_error")]
-    Protocol,
-    /// An answer with a status other than 200.
-    #[strum(serialize = "unexpected_status")]
-    Status,
-}
-
-impl WebhookFailureKind {
-    /// The word.
-    pub fn as_str(self) -> &'static str {
-        self.into()
+words! {
+    /// The kinds of failure of a webhook attempt. Their words are a delivery's `reason`.
+    pub enum WebhookFailureKind {
+        /// The URL cannot be used: not a URL, no host, a scheme other than https (or http where permitted).
+        InvalidTarget,
+        /// The address connected to, or to be connected to, is not public (decision C6).
+        ForbiddenTarget,
+        /// The name did not resolve, or no connection was made.
+        ConnectFailed,
+        /// The TLS handshake failed.
+        TlsFailed,
+        /// No status line within 10 seconds of the start of the connect.
+        Timeout,
+        /// The connection broke before a status line, or what came was not HTTP.
+        ProtocolError,
+        /// An answer with a status other than 200.
+        UnexpectedStatus,
     }
 }
 

@@ -6,13 +6,13 @@ use bidloop_matching::json::{Field, Fields, Null};
 use serde_json::Value;
 
 use super::attachments::read_attachments;
-use super::reconcile::{Current, Entity, Entry, Planner, Target};
+use super::reconcile::{Current, Entity, Entry, Planner};
 use super::records::{CampaignRecord, ProvisioningChange};
 use super::report::EntityKind;
 use super::values;
 use crate::model::{
-    AccountId, AnswerTemplate, BiddingConfig, CampaignAttachment, CampaignId, CampaignMode, CampaignState,
-    OrganizationId, ProposalTemplate, effective,
+    AccountId, AnswerTemplate, BiddingConfig, CampaignId, CampaignMode, CampaignState, OrganizationId,
+    ProposalFile, ProposalTemplate, effective,
 };
 
 impl Entity for CampaignRecord {
@@ -20,7 +20,7 @@ impl Entity for CampaignRecord {
     const KIND: EntityKind = EntityKind::Campaign;
 
     fn read_id(value: &Value) -> Result<CampaignId, String> {
-        values::id(CampaignId::parse)(value)
+        values::id(value)
     }
 
     fn id(&self) -> &str {
@@ -29,11 +29,7 @@ impl Entity for CampaignRecord {
 
     fn read_state(_: &mut Fields<'_, '_>) {}
 
-    fn merge(
-        entry: &mut Entry<'_, '_, '_, Self>,
-        target: Option<Target<'_, CampaignId>>,
-        planner: &mut Planner<'_>,
-    ) -> Option<Self> {
+    fn merge(entry: &mut Entry<'_, '_, '_, Self, Self::Id>, planner: &mut Planner<'_>) -> Option<Self> {
         let name = entry.required("name", values::words, |campaign| &campaign.name);
         let modes = values::words_of::<CampaignMode>();
         let mode = entry.required("mode", values::word(&modes), |campaign| &campaign.mode);
@@ -43,7 +39,7 @@ impl Entity for CampaignRecord {
         let attachments = attachments(entry, planner);
         let proposal = proposal(entry, planner.provided.check_template);
         Some(Self {
-            id: target?.id.clone(),
+            id: entry.target.take()?.id.clone(),
             name: name?,
             mode: mode?,
             state: state?,
@@ -64,7 +60,7 @@ impl Entity for CampaignRecord {
     }
 }
 
-type CampaignEntry<'r, 'v, 'f> = Entry<'r, 'v, 'f, CampaignRecord>;
+type CampaignEntry<'r, 'v, 'f> = Entry<'r, 'v, 'f, CampaignRecord, CampaignId>;
 
 fn state(entry: &mut CampaignEntry<'_, '_, '_>, mode: Option<CampaignMode>) -> Option<CampaignState> {
     let states = [
@@ -98,7 +94,7 @@ fn account(entry: &mut CampaignEntry<'_, '_, '_>, planner: &Planner<'_>) -> Opti
     };
     let field = entry
         .fields
-        .field("bidderAccountId", Null::Allowed, values::id(AccountId::parse));
+        .field("bidderAccountId", Null::Allowed, values::id::<AccountId>);
     let is_planned = matches!(entry.current, Current::Known(_) | Current::New);
     if let Field::Given(account) = &field
         && is_planned
@@ -147,11 +143,11 @@ fn bidding_config(entry: &mut CampaignEntry<'_, '_, '_>) -> Option<BiddingConfig
 }
 
 /// The list replaces the current one as a whole. What could not be read is left out; it has been reported.
-fn attachments(entry: &mut CampaignEntry<'_, '_, '_>, planner: &Planner<'_>) -> Vec<CampaignAttachment> {
+fn attachments(entry: &mut CampaignEntry<'_, '_, '_>, planner: &Planner<'_>) -> Vec<ProposalFile> {
     match read_attachments(entry.fields) {
         Field::Given(files) => {
             let files = files.into_iter().filter_map(|file| {
-                Some(CampaignAttachment {
+                Some(ProposalFile {
                     blob: planner.provided.blobs.get(&file.path)?.clone(),
                     name: file.name.as_str().to_owned(),
                     content_type: file.content_type.as_str().to_owned(),

@@ -35,14 +35,13 @@ impl Entity for UserRecord {
         email.to_lowercase()
     }
 
-    fn merge(
-        entry: &mut Entry<'_, '_, '_, Self>,
-        target: Option<Target<'_, String>>,
-        planner: &mut Planner<'_>,
-    ) -> Option<Self> {
+    fn merge(entry: &mut Entry<'_, '_, '_, Self, Self::Id>, planner: &mut Planner<'_>) -> Option<Self> {
         let name = entry.optional("name", values::words, |user| Some(&user.name));
         let password = entry.fields.field("password", Null::Allowed, values::password);
-        let email = entry.current.known().map_or(target?.id, |user| &user.email);
+        let email = entry
+            .current
+            .known()
+            .map_or(entry.target.as_ref()?.id, |user| &user.email);
         let password_hash = match password {
             Field::Given(_) => planner
                 .provided
@@ -75,21 +74,17 @@ impl Entity for (ApiKeyRecord, ApiKeyHash) {
     const KIND: EntityKind = EntityKind::ApiKey;
 
     fn read_id(value: &Value) -> Result<ApiKeyId, String> {
-        values::id(ApiKeyId::parse)(value)
+        values::id(value)
     }
 
     fn id(&self) -> &str {
         self.0.id.as_str()
     }
 
-    fn merge(
-        entry: &mut Entry<'_, '_, '_, Self>,
-        target: Option<Target<'_, ApiKeyId>>,
-        planner: &mut Planner<'_>,
-    ) -> Option<Self> {
+    fn merge(entry: &mut Entry<'_, '_, '_, Self, Self::Id>, planner: &mut Planner<'_>) -> Option<Self> {
         let name = entry.optional("name", values::words, |(record, _)| Some(&record.name));
         let key = entry.fields.field("key", Null::Allowed, values::api_key);
-        let Target { owner, id } = target?;
+        let Target { owner, id } = entry.target.take()?;
         let hash = match (key, entry.current.known()) {
             (Field::Given(key), _) => key.hash(),
             (_, Some((_, hash))) => hash.clone(),
@@ -140,21 +135,17 @@ impl Entity for AccountRecord {
     const KIND: EntityKind = EntityKind::BidderAccount;
 
     fn read_id(value: &Value) -> Result<AccountId, String> {
-        values::id(AccountId::parse)(value)
+        values::id(value)
     }
 
     fn id(&self) -> &str {
         self.id.as_str()
     }
 
-    fn merge(
-        entry: &mut Entry<'_, '_, '_, Self>,
-        target: Option<Target<'_, AccountId>>,
-        _: &mut Planner<'_>,
-    ) -> Option<Self> {
+    fn merge(entry: &mut Entry<'_, '_, '_, Self, Self::Id>, _: &mut Planner<'_>) -> Option<Self> {
         let name = entry.optional("name", values::words, |account| Some(&account.name));
         let token = entry.required("token", values::token, |account| &account.token);
-        let (id, token, before) = (target?.id, token?, entry.current.known());
+        let (id, token, before) = (entry.target.take()?.id, token?, entry.current.known());
         Some(Self {
             id: id.clone(),
             name: name.unwrap_or_else(|| id.to_string()),
@@ -178,7 +169,7 @@ impl Entity for WebhookRecord {
     const KIND: EntityKind = EntityKind::Webhook;
 
     fn read_id(value: &Value) -> Result<EndpointId, String> {
-        values::id(EndpointId::parse)(value)
+        values::id(value)
     }
 
     fn id(&self) -> &str {
@@ -189,11 +180,7 @@ impl Entity for WebhookRecord {
         self.endpoint.campaign_id.as_ref()
     }
 
-    fn merge(
-        entry: &mut Entry<'_, '_, '_, Self>,
-        target: Option<Target<'_, EndpointId>>,
-        planner: &mut Planner<'_>,
-    ) -> Option<Self> {
+    fn merge(entry: &mut Entry<'_, '_, '_, Self, Self::Id>, planner: &mut Planner<'_>) -> Option<Self> {
         let url = entry.required("url", values::webhook_url, |webhook| &webhook.endpoint.url);
         let events = events(entry.fields);
         let events = entry.require("events", events, |webhook| &webhook.endpoint.events);
@@ -201,7 +188,7 @@ impl Entity for WebhookRecord {
         let secret = entry
             .fields
             .field("secret", Null::Allowed, values::webhook_secret);
-        let Target { owner, id } = target?;
+        let Target { owner, id } = entry.target.take()?;
         let (secret, previous_secret) = match (secret, entry.current.known()) {
             (Field::Given(new), Some(before)) if new != before.secret => {
                 let until = planner.provided.now.plus(SECRET_OVERLAP);
@@ -258,7 +245,7 @@ impl Entity for (CampaignId, FilterRecord) {
     const KIND: EntityKind = EntityKind::Filter;
 
     fn read_id(value: &Value) -> Result<FilterId, String> {
-        values::id(FilterId::parse)(value)
+        values::id(value)
     }
 
     fn id(&self) -> &str {
@@ -270,11 +257,7 @@ impl Entity for (CampaignId, FilterRecord) {
     }
 
     /// The conditions stand beside the fields of the entry. They are checked once they are merged.
-    fn merge(
-        entry: &mut Entry<'_, '_, '_, Self>,
-        target: Option<Target<'_, FilterId>>,
-        _: &mut Planner<'_>,
-    ) -> Option<Self> {
+    fn merge(entry: &mut Entry<'_, '_, '_, Self, Self::Id>, _: &mut Planner<'_>) -> Option<Self> {
         let name = entry.optional("name", values::words, |(_, filter)| Some(&filter.name));
         let conditions = Value::Object(entry.fields.take_others());
         if matches!(entry.current, Current::Irrelevant) {
@@ -287,7 +270,7 @@ impl Entity for (CampaignId, FilterRecord) {
             entry.fields.report(faults);
             return None;
         }
-        let Target { owner, id } = target?;
+        let Target { owner, id } = entry.target.take()?;
         let filter = FilterRecord {
             id: id.clone(),
             name: name.unwrap_or_else(|| id.to_string()),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::attachments::{AttachmentEntry, read_attachments};
 use super::peek::{id_of, is_absent, objects_with_paths, path_to, text_of};
-use crate::model::{ApiKey, ApiKeyHash, BlobRef, OrganizationId, Timestamp};
+use crate::model::{ApiKey, ApiKeyHash, BlobRef, OrganizationId, Secret, Timestamp};
 
 /// The questions of a file.
 #[derive(Debug, Default)]
@@ -29,19 +29,12 @@ pub(crate) struct Lookups<'v> {
 }
 
 /// A password in the file.
+#[derive(Debug)]
 pub(crate) struct GivenPassword<'v> {
     pub(crate) path: Vec<String>,
     pub(crate) organization: OrganizationId,
     pub(crate) email: &'v str,
-    pub(crate) password: &'v str,
-}
-
-impl std::fmt::Debug for GivenPassword<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GivenPassword")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
-    }
+    pub(crate) password: Secret<&'v str>,
 }
 
 /// The answers, each under the path of the value that asked for it.
@@ -81,7 +74,7 @@ impl<'v> Lookups<'v> {
                     path: path_to(&path, "password"),
                     organization: id.clone(),
                     email,
-                    password,
+                    password: Secret::new(password),
                 });
             }
         }

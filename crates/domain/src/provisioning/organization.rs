@@ -29,13 +29,7 @@ impl Planner<'_> {
         state: &mut CurrentState,
         missing_before: &MissingRequirements,
     ) {
-        let scope = id.map_or(Scope::Unknown, |organization| {
-            let campaign = None;
-            Scope::Planned(Owner {
-                organization,
-                campaign,
-            })
-        });
+        let scope = id.map_or(Scope::Unknown, |id| Scope::Planned(Owner::of(id, None)));
         self.unread.clear();
         self.own_fields(fields, id, state);
         self.list(fields, "users", &mut state.users, scope);
@@ -66,11 +60,11 @@ impl Planner<'_> {
             (Some(_), None) => Current::New,
             (Some(_), Some(before)) => Current::Known(before),
         };
-        let mut entry = Entry { fields, current };
+        let mut entry: Entry<'_, '_, '_, _> = Entry::of(fields, current, None);
         let name = entry.required("name", values::words, |(name, _)| name);
         let changed = entry.fields.object("subscription", Null::Refused, |fields| {
             let current = current.part(|(_, subscription)| subscription);
-            subscription(&mut Entry { fields, current })
+            subscription(&mut Entry::of(fields, current, None))
         });
         let subscription = match changed {
             Field::Given(subscription) => subscription,
@@ -102,10 +96,7 @@ impl Planner<'_> {
         let planned = self.entry(fields, &mut state.campaigns, scope, seen);
         let own = match (scope, &planned.id) {
             _ if planned.absent => Scope::Removed,
-            (Scope::Planned(owner), Some(id)) => Scope::Planned(Owner {
-                campaign: Some(id),
-                ..owner
-            }),
+            (Scope::Planned(owner), Some(id)) => Scope::Planned(Owner::of(owner.organization, Some(id))),
             _ => Scope::Unknown,
         };
         self.list(fields, "webhooks", &mut state.webhooks, own);

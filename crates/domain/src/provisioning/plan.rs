@@ -68,7 +68,7 @@ pub(crate) fn plan(
     };
     Fields::read(file, path, &mut faults, |fields| {
         fields.objects("organizations", Null::Refused, |fields| {
-            let id = fields.required("id", values::id(OrganizationId::parse));
+            let id = fields.required("id", values::id::<OrganizationId>);
             let (mut state, missing) = id.as_ref().and_then(|id| states.remove(id)).unwrap_or_default();
             let repeated = id.as_ref().filter(|id| !seen.insert((*id).clone()));
             if let Some(id) = repeated {

@@ -15,7 +15,7 @@ use super::peek::is_absent;
 use super::records::ProvisioningChange;
 use super::report::{EntityKind, GeneratedSecret, ProvisioningReport, ReportedEntity};
 use super::values;
-use crate::model::{ApiKeyHash, ApiKeyId, CampaignId, OrganizationId};
+use crate::model::{ApiKeyHash, ApiKeyId, CampaignId, OrganizationId, Secret};
 
 /// A kind of entity that the file describes in a list, merged by id.
 pub(super) trait Entity: Clone + PartialEq {
@@ -45,12 +45,8 @@ pub(super) trait Entity: Clone + PartialEq {
         fields.field("state", Null::Allowed, values::absence);
     }
 
-    /// The entity as the entry leaves it; `None` if it is faulty or there is no `target`.
-    fn merge(
-        entry: &mut Entry<'_, '_, '_, Self>,
-        target: Option<Target<'_, Self::Id>>,
-        planner: &mut Planner<'_>,
-    ) -> Option<Self>;
+    /// The entity as the entry leaves it; `None` if it is faulty or the entry has no target.
+    fn merge(entry: &mut Entry<'_, '_, '_, Self, Self::Id>, planner: &mut Planner<'_>) -> Option<Self>;
 
     fn put(self, organization: OrganizationId) -> ProvisioningChange;
 
@@ -98,12 +94,26 @@ impl<'a, T> Current<'a, T> {
 }
 
 /// An entry of the file over what the store holds for it.
-pub(super) struct Entry<'r, 'v, 'f, T> {
+pub(super) struct Entry<'r, 'v, 'f, T, Id = ()> {
     pub(super) fields: &'r mut Fields<'v, 'f>,
     pub(super) current: Current<'r, T>,
+    /// What the entry describes; `None` if its faults are reported only.
+    pub(super) target: Option<Target<'r, Id>>,
 }
 
-impl<'r, 'v, T> Entry<'r, 'v, '_, T> {
+impl<'r, 'v, 'f, T, Id> Entry<'r, 'v, 'f, T, Id> {
+    pub(super) const fn of(
+        fields: &'r mut Fields<'v, 'f>,
+        current: Current<'r, T>,
+        target: Option<Target<'r, Id>>,
+    ) -> Self {
+        Self {
+            fields,
+            current,
+            target,
+        }
+    }
+
     /// A field that a new entity needs. `None` if it is faulty or missing, which is reported.
     pub(super) fn required<U: Clone + 'r>(
         &mut self,
@@ -161,6 +171,15 @@ pub(super) enum Scope<'a> {
 pub(super) struct Owner<'a> {
     pub(super) organization: &'a OrganizationId,
     pub(super) campaign: Option<&'a CampaignId>,
+}
+
+impl<'a> Owner<'a> {
+    pub(super) const fn of(organization: &'a OrganizationId, campaign: Option<&'a CampaignId>) -> Self {
+        Self {
+            organization,
+            campaign,
+        }
+    }
 }
 
 /// The entity that an entry describes.
@@ -278,7 +297,7 @@ impl Planner<'_> {
             return self.check(fields, Current::Irrelevant);
         }
         let current = before.map_or(Current::New, Current::Known);
-        let after = T::merge(&mut Entry { fields, current }, Some(target), self)?;
+        let after = T::merge(&mut Entry::of(fields, current, Some(target)), self)?;
         if self.record_change(owner.organization, T::KIND, after.id(), before, &after) {
             self.puts.push(after.clone().put(owner.organization.clone()));
         }
@@ -288,7 +307,7 @@ impl Planner<'_> {
 
     /// Reports the faults of an entry that is not planned.
     fn check<T: Entity>(&mut self, fields: &mut Fields<'_, '_>, current: Current<'_, T>) -> Option<T> {
-        T::merge(&mut Entry { fields, current }, None, self)
+        T::merge(&mut Entry::of(fields, current, None), self)
     }
 
     /// Reports the entity as created, changed or unchanged. Returns whether it is to be put.
@@ -333,7 +352,7 @@ impl Planner<'_> {
             kind,
             id: id.to_owned(),
             organization_id: organization.clone(),
-            value,
+            value: Secret::new(value),
         });
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::model::{
-    AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignAttachment, CampaignId,
-    CampaignMode, CampaignState, EndpointId, FilterId, OrganizationId, ProposalTemplate, Subscription,
+    AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode, CampaignState,
+    EndpointId, FilterId, MarketplaceToken, OrganizationId, ProposalFile, ProposalTemplate, Subscription,
     Timestamp, WebhookEndpoint, WebhookSecret,
 };
 
@@ -58,8 +58,8 @@ pub struct AccountRecord {
     pub id: AccountId,
     /// The name that operators see.
     pub name: String,
-    /// The marketplace token.
-    pub token: String,
+    /// Authenticates the account to the marketplace.
+    pub token: MarketplaceToken,
     /// False once the marketplace refused the token. Another token connects the account again.
     pub connected: bool,
 }
@@ -82,7 +82,7 @@ pub struct CampaignRecord {
     /// The templates of its proposals.
     pub proposal: ProposalTemplate,
     /// Files sent with each of its proposals.
-    pub attachments: Vec<CampaignAttachment>,
+    pub attachments: Vec<ProposalFile>,
     /// Saved filters: a job that matches one of them matches the campaign.
     pub filters: Vec<FilterRecord>,
 }

@@ -17,10 +17,7 @@ impl Planner<'_> {
         entry: &Value,
         state: &mut CurrentState,
     ) {
-        let owner = Owner {
-            organization,
-            campaign: None,
-        };
+        let owner = Owner::of(organization, None);
         self.remove_absent(owner, objects(entry, "users"), &mut state.users);
         self.remove_absent(owner, objects(entry, "apiKeys"), &mut state.api_keys);
         self.remove_absent(owner, objects(entry, "bidderAccounts"), &mut state.accounts);
@@ -34,10 +31,7 @@ impl Planner<'_> {
                 self.remove_with_campaign(organization, &id, &mut state.webhooks);
                 self.remove_with_campaign(organization, &id, &mut state.filters);
             } else {
-                let owner = Owner {
-                    campaign: Some(&id),
-                    ..owner
-                };
+                let owner = Owner::of(organization, Some(&id));
                 self.remove_absent(owner, objects(entry, "webhooks"), &mut state.webhooks);
                 self.remove_absent(owner, objects(entry, "filters"), &mut state.filters);
             }

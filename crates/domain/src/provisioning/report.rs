@@ -1,10 +1,8 @@
 //! What applying a provisioning file did, as `bidloop apply` prints it (contract section 1).
 
-use std::fmt;
+use serde::{Serialize, Serializer};
 
-use serde::Serialize;
-
-use crate::model::OrganizationId;
+use crate::model::{OrganizationId, Secret};
 
 /// The kinds of entities that a provisioning file describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -39,8 +37,8 @@ pub struct ReportedEntity {
     pub organization_id: OrganizationId,
 }
 
-/// A key or a webhook secret that the file left to the service. This is its one showing: `Debug` hides it.
-#[derive(Clone, PartialEq, Eq, Serialize)]
+/// A key or a webhook secret that the service generated because the file has none. It is shown this once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GeneratedSecret {
     /// [`EntityKind::ApiKey`] or [`EntityKind::Webhook`].
@@ -51,17 +49,12 @@ pub struct GeneratedSecret {
     /// Whose it is.
     pub organization_id: OrganizationId,
     /// The key or the secret in full.
-    pub value: String,
+    #[serde(serialize_with = "exposed")]
+    pub value: Secret<String>,
 }
 
-impl fmt::Debug for GeneratedSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GeneratedSecret")
-            .field("kind", &self.kind)
-            .field("id", &self.id)
-            .field("organization_id", &self.organization_id)
-            .finish_non_exhaustive()
-    }
+fn exposed<S: Serializer>(secret: &Secret<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(secret.expose())
 }
 
 /// What applying a file did. A nested entity is reported itself: a campaign whose filter changed is not changed.

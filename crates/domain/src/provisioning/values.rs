@@ -5,7 +5,9 @@ use serde_json::Value;
 use strum::VariantArray;
 use url::Url;
 
-use crate::model::{ApiKey, EventKind, InvalidId, Timestamp, WebhookSecret, sanitize_for_log};
+use crate::model::{
+    ApiKey, EventKind, InvalidId, MarketplaceToken, Timestamp, WebhookSecret, sanitize_for_log,
+};
 
 /// The last second of the year 9999. A later time was given in milliseconds.
 const LAST_SECOND: i64 = 253_402_300_799;
@@ -25,11 +27,9 @@ pub(super) fn words(value: &Value) -> Result<String, String> {
     Ok(text)
 }
 
-pub(super) fn id<T>(parse: fn(&str) -> Result<T, InvalidId>) -> impl Fn(&Value) -> Result<T, String> {
-    move |value| {
-        parse(&storable_text(value)?)
-            .map_err(|_| "must be an id: 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
-    }
+pub(super) fn id<T: TryFrom<String, Error = InvalidId>>(value: &Value) -> Result<T, String> {
+    T::try_from(storable_text(value)?)
+        .map_err(|_| "must be an id: 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
 }
 
 /// The words of an enum, each with its variant.
@@ -117,13 +117,9 @@ pub(super) fn webhook_secret(value: &Value) -> Result<WebhookSecret, String> {
         .map_err(|fault| format!("{fault}; leave it out to have one generated"))
 }
 
-/// A marketplace token is sent in a header.
-pub(super) fn token(value: &Value) -> Result<String, String> {
-    let token = words(value)?;
-    let fits_a_header = token.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && token.trim() == token;
-    fits_a_header
-        .then_some(token)
-        .ok_or_else(|| "must be printable ASCII without blanks around it: it is sent in a header".to_owned())
+pub(super) fn token(value: &Value) -> Result<MarketplaceToken, String> {
+    MarketplaceToken::parse(&words(value)?)
+        .map_err(|_| "must be printable ASCII without blanks around it: it is sent in a header".to_owned())
 }
 
 /// Delivery checks whether it may connect to the address (decision C6).

@@ -149,8 +149,8 @@ pub(crate) fn password_hashes(
     for given in passwords {
         let current = user(organizations, &given.organization, given.email)
             .and_then(|user| user.password_hash.clone())
-            .filter(|hash| hasher.verify(given.password, hash));
-        let hash = current.unwrap_or_else(|| hasher.hash(given.password));
+            .filter(|hash| hasher.verify(given.password.expose(), hash));
+        let hash = current.unwrap_or_else(|| hasher.hash(given.password.expose()));
         by_path.insert(given.path.clone(), hash);
     }
     by_path

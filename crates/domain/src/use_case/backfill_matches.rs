@@ -10,7 +10,7 @@ use futures::future::try_join_all;
 
 use super::scan_stored_jobs::JobScan;
 use crate::model::{CampaignId, OrganizationId};
-use crate::port::{Backfill, Clock, MatchStore, StoreError, SwitchMatches};
+use crate::port::{Backfill, Clock, MatchStore, StoreError, SwitchMatches, Threads};
 
 /// Campaigns that are switched at once. Each switch ends with a transaction that waits for the disk; a store that
 /// commits waiting transactions together then waits once for several of them.
@@ -37,6 +37,8 @@ pub struct BackfillMatches {
     pub matches: Arc<dyn MatchStore>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Compile filters.
+    pub threads: Arc<dyn Threads>,
 }
 
 impl BackfillMatches {
@@ -53,7 +55,8 @@ impl BackfillMatches {
             .iter()
             .map(|backfill| backfill.filters.as_slice())
             .collect();
-        let scan = JobScan::new(Arc::clone(&self.matches), due.watermark, &filters).await?;
+        let matches = Arc::clone(&self.matches);
+        let scan = JobScan::new(matches, due.watermark, &filters, &*self.threads).await?;
         Ok(Some(BackfillRun {
             matches: Arc::clone(&self.matches),
             clock: Arc::clone(&self.clock),
@@ -63,7 +66,7 @@ impl BackfillMatches {
         }))
     }
 
-    /// Carries out what is due, on this thread alone.
+    /// Carries out what is due; scans on this thread alone.
     pub async fn run(&self) -> Result<BackfillReport, StoreError> {
         let Some(run) = self.begin().await? else {
             return Ok(BackfillReport::default());

@@ -3,15 +3,15 @@
 //! Owns what filters and campaigns are called in the index. Does not own where filters come from: see
 //! [`current_filters`](super::current_filters).
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use indexmap::IndexSet;
 
-use super::load_filters::load_in_parallel;
+use super::load_filters::load_filters;
 use crate::matching::index::{Frequencies, IndexFull};
 use crate::matching::{FilterIndex, MatchScratch, PreparedJob};
 use crate::model::{CampaignId, FilterId, OrganizationId};
-use crate::port::{FilterChanges, Revision, StoreError, StoredFilter};
+use crate::port::{FilterChanges, Revision, StoreError, StoredFilter, Threads};
 
 /// The campaigns of the filters that match a job.
 ///
@@ -21,9 +21,9 @@ use crate::port::{FilterChanges, Revision, StoreError, StoredFilter};
 #[derive(Debug)]
 pub(super) struct CampaignFilters {
     index: FilterIndex<FilterKey>,
-    organizations: Numbered<OrganizationId>,
+    organizations: IndexSet<OrganizationId>,
     /// Each with its organization's number.
-    campaigns: Numbered<(u32, CampaignId)>,
+    campaigns: IndexSet<(u32, CampaignId)>,
     /// Numbers of the campaigns that a job matches, used again and again.
     matched: Vec<u32>,
 }
@@ -55,8 +55,8 @@ impl CampaignFilters {
     pub(super) fn new(frequencies: Frequencies) -> Self {
         Self {
             index: FilterIndex::with_frequencies(frequencies),
-            organizations: Numbered::default(),
-            campaigns: Numbered::default(),
+            organizations: IndexSet::new(),
+            campaigns: IndexSet::new(),
             matched: Vec::new(),
         }
     }
@@ -71,12 +71,16 @@ impl CampaignFilters {
         self.index.len()
     }
 
-    /// Takes over changes: whatever they lead from, they may be applied again. Tells the revision that they lead to, and
-    /// whether there are any; none if the store has forgotten them.
+    /// Applies changes, which may have been applied before. Returns the revision that they lead to and whether there are
+    /// any; `None` if the store has forgotten them.
     ///
     /// # Errors
     /// As [`put`](Self::put).
-    pub(super) fn apply(&mut self, changes: FilterChanges) -> Result<Option<(Revision, bool)>, StoreError> {
+    pub(super) fn apply(
+        &mut self,
+        changes: FilterChanges,
+        threads: &dyn Threads,
+    ) -> Result<Option<(Revision, bool)>, StoreError> {
         let FilterChanges::Known {
             revision,
             put,
@@ -88,7 +92,7 @@ impl CampaignFilters {
         for (organization, id) in &removed {
             self.remove(organization, id);
         }
-        self.put(&put)?;
+        self.put(&put, threads)?;
         Ok(Some((revision, !put.is_empty() || !removed.is_empty())))
     }
 
@@ -97,20 +101,20 @@ impl CampaignFilters {
     /// # Errors
     /// [`StoreError::Corrupt`] names a filter that cannot be read: they were checked before they were stored. Some of
     /// the others are in then, so the value may not be asked before all of them were put.
-    pub(super) fn put(&mut self, filters: &[StoredFilter]) -> Result<(), StoreError> {
+    pub(super) fn put(&mut self, filters: &[StoredFilter], threads: &dyn Threads) -> Result<(), StoreError> {
         // A filter that the index knows keeps its key there, and with it the campaign that it may have left.
         for filter in filters {
             self.remove(&filter.organization_id, &filter.id);
         }
-        self.add(filters)
+        self.add(filters, threads)
     }
 
     /// [`put`](Self::put)s filters none of which it has.
-    pub(super) fn add(&mut self, filters: &[StoredFilter]) -> Result<(), StoreError> {
+    pub(super) fn add(&mut self, filters: &[StoredFilter], threads: &dyn Threads) -> Result<(), StoreError> {
         let mut numbered = Vec::with_capacity(filters.len());
         for filter in filters {
-            let organization = self.organization(&filter.organization_id)?;
-            let campaign = self.campaign(organization, &filter.campaign_id)?;
+            let organization = number(&mut self.organizations, &filter.organization_id)?;
+            let campaign = number(&mut self.campaigns, &(organization, filter.campaign_id.clone()))?;
             numbered.push((filter, organization, campaign));
         }
         let compiled = |&(filter, organization, campaign): &(&StoredFilter, u32, u32)| {
@@ -121,15 +125,13 @@ impl CampaignFilters {
             };
             Ok((key, filter.compile()?))
         };
-        load_in_parallel(&mut self.index, &numbered, compiled)
+        load_filters(&mut self.index, &numbered, compiled, threads)
     }
 
     /// Takes a filter out, if it is there.
     pub(super) fn remove(&mut self, organization: &OrganizationId, id: &FilterId) {
-        let known = self
-            .organizations
-            .find(organization, |known| known == organization);
-        if let Some(organization) = known {
+        let known = self.organizations.get_index_of(organization);
+        if let Some(organization) = known.and_then(|number| u32::try_from(number).ok()) {
             self.index.remove(&FilterKey {
                 organization,
                 campaign: 0,
@@ -160,8 +162,8 @@ impl CampaignFilters {
         matched.sort_unstable();
         matched.dedup();
         let named = |number: &u32| {
-            let (organization, campaign) = campaigns.get(*number)?;
-            Some((organizations.get(*organization)?, campaign))
+            let (organization, campaign) = campaigns.get_index(*number as usize)?;
+            Some((organizations.get_index(*organization as usize)?, campaign))
         };
         let mut found: Vec<_> = matched.iter().filter_map(named).collect();
         // Their numbers depend on the order in which the filters came.
@@ -171,73 +173,13 @@ impl CampaignFilters {
             .map(|(organization, campaign)| (organization.clone(), campaign.clone()))
             .collect()
     }
-
-    fn organization(&mut self, id: &OrganizationId) -> Result<u32, StoreError> {
-        self.organizations
-            .number(id, |known| known == id, || id.clone())
-            .map_err(full)
-    }
-
-    fn campaign(&mut self, organization: u32, id: &CampaignId) -> Result<u32, StoreError> {
-        let is_it = |known: &(u32, CampaignId)| known.0 == organization && known.1 == *id;
-        self.campaigns
-            .number(&(organization, id), is_it, || (organization, id.clone()))
-            .map_err(full)
-    }
 }
 
-fn full(error: IndexFull) -> StoreError {
-    StoreError::Backend(error.to_string())
-}
-
-/// Values that are stored once and called by number.
-#[derive(Debug)]
-struct Numbered<T> {
-    values: Vec<T>,
-    /// Numbers by value.
-    numbers: HashTable<u32>,
-    hasher: DefaultHashBuilder,
-}
-
-impl<T> Default for Numbered<T> {
-    fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            numbers: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
-        }
-    }
-}
-
-impl<T: Hash> Numbered<T> {
-    fn get(&self, number: u32) -> Option<&T> {
-        self.values.get(number as usize)
-    }
-
-    /// The number of the value that `is_it`, which hashes as `alike` does.
-    fn find(&self, alike: &impl Hash, is_it: impl Fn(&T) -> bool) -> Option<u32> {
-        let hash = self.hasher.hash_one(alike);
-        let is_it = |number: &u32| is_it(&self.values[*number as usize]);
-        self.numbers.find(hash, is_it).copied()
-    }
-
-    /// The number of the value that `is_it`, which hashes as `alike` does; a new one's, if there is none.
-    fn number(
-        &mut self,
-        alike: &impl Hash,
-        is_it: impl Fn(&T) -> bool,
-        make: impl FnOnce() -> T,
-    ) -> Result<u32, IndexFull> {
-        if let Some(known) = self.find(alike, is_it) {
-            return Ok(known);
-        }
-        let number = u32::try_from(self.values.len()).map_err(|_| IndexFull)?;
-        self.values.push(make());
-        let (values, hasher) = (&self.values, &self.hasher);
-        let hash = |number: &u32| hasher.hash_one(&values[*number as usize]);
-        self.numbers.insert_unique(hash(&number), number, hash);
-        Ok(number)
-    }
+/// The number of `value`, which is added if it is new.
+fn number<T: Hash + Eq + Clone>(values: &mut IndexSet<T>, value: &T) -> Result<u32, StoreError> {
+    let known = values.get_index_of(value);
+    let number = known.unwrap_or_else(|| values.insert_full(value.clone()).0);
+    u32::try_from(number).map_err(|_| StoreError::Backend(IndexFull.to_string()))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::campaign_filters::CampaignFilters;
 use crate::matching::index::Frequencies;
 use crate::matching::{MatchScratch, PreparedJob};
 use crate::model::{CampaignId, JobPost, OrganizationId};
-use crate::port::{Clock, JobStore, Revision, StoreError};
+use crate::port::{Clock, JobStore, Revision, StoreError, Threads};
 
 /// Filters read and indexed without a pause: some 100 ms of work.
 const AT_ONCE: u32 = 20_000;
@@ -40,27 +40,26 @@ impl CurrentFilters {
         &mut self,
         jobs: &dyn JobStore,
         clock: &dyn Clock,
+        threads: &dyn Threads,
         typical: &[PreparedJob],
     ) -> Result<(Revision, bool), StoreError> {
         let Some((known, filters)) = &mut self.loaded else {
             let frequencies = learn(jobs, typical).await?;
-            return Ok((self.load(jobs, clock, frequencies).await?, true));
+            return Ok((self.load(jobs, clock, threads, frequencies).await?, true));
         };
         if jobs.revision().await? == *known {
             return Ok((*known, false));
         }
         let changes = jobs.filters_since(*known).await?;
-        if let Some((revision, any)) = filters.apply(changes)? {
+        if let Some((revision, any)) = filters.apply(changes, threads)? {
             *known = revision;
             return Ok((revision, any));
         }
         tracing::info!("more filters changed than the log of changes holds: reading all filters again");
         let outdated = self.loaded.take();
         let frequencies = outdated.map(|(_, filters)| filters.into_frequencies());
-        Ok((
-            self.load(jobs, clock, frequencies.unwrap_or_default()).await?,
-            true,
-        ))
+        let frequencies = frequencies.unwrap_or_default();
+        Ok((self.load(jobs, clock, threads, frequencies).await?, true))
     }
 
     /// The campaigns that each of the jobs matches, each once.
@@ -88,12 +87,13 @@ impl CurrentFilters {
         &mut self,
         jobs: &dyn JobStore,
         clock: &dyn Clock,
+        threads: &dyn Threads,
         mut frequencies: Frequencies,
     ) -> Result<Revision, StoreError> {
         for _ in 0..LOAD_ATTEMPTS {
-            let (since, mut filters) = read_all(jobs, clock, frequencies).await?;
+            let (since, mut filters) = read_all(jobs, clock, threads, frequencies).await?;
             let meanwhile = jobs.filters_since(since).await?;
-            if let Some((revision, _)) = filters.apply(meanwhile)? {
+            if let Some((revision, _)) = filters.apply(meanwhile, threads)? {
                 self.loaded = Some((revision, filters));
                 return Ok(revision);
             }
@@ -125,6 +125,7 @@ async fn learn(jobs: &dyn JobStore, typical: &[PreparedJob]) -> Result<Frequenci
 async fn read_all(
     jobs: &dyn JobStore,
     clock: &dyn Clock,
+    threads: &dyn Threads,
     frequencies: Frequencies,
 ) -> Result<(Revision, CampaignFilters), StoreError> {
     let revision = jobs.revision().await?;
@@ -135,7 +136,7 @@ async fn read_all(
     let mut last = None;
     loop {
         let read = jobs.filters(last.as_ref(), AT_ONCE).await?;
-        filters.add(&read)?;
+        filters.add(&read, threads)?;
         let now = clock.now();
         if now.since(reported) >= PROGRESS_INTERVAL {
             reported = now;

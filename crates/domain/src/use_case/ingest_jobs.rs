@@ -8,7 +8,7 @@ use super::current_filters::CurrentFilters;
 use crate::matching::{JobSignature, PreparedJob};
 use crate::port::{
     Clock, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError, MatchedJob, MatchedPage, PageCounts,
-    RecordPage, StoreError, WorkKind, WorkSignal,
+    RecordPage, Revision, StoreError, Threads, WorkKind, WorkSignal,
 };
 
 /// Entries asked for at once at most: the protocol's maximum.
@@ -57,6 +57,8 @@ pub struct IngestJobs {
     pub signal: Arc<dyn WorkSignal>,
     /// `watch.act_within_minutes`; `None` for any age.
     pub act_within: Option<Duration>,
+    /// Compile filters.
+    pub threads: Arc<dyn Threads>,
     /// The filters' index; empty at first.
     pub filters: CurrentFilters,
 }
@@ -99,10 +101,7 @@ impl IngestJobs {
             let newest = jobs.iter().map(|job| job.posted_at).max();
             outcome.behind = newest.map(|posted_at| self.clock.now().since(posted_at));
         }
-        let (revision, _) = self
-            .filters
-            .catch_up(&*self.jobs, &*self.clock, &prepared)
-            .await?;
+        let (revision, _) = self.catch_up(&prepared).await?;
         if jobs.is_empty() && position.as_deref() == Some(page.cursor.as_str()) {
             return Ok(outcome);
         }
@@ -149,14 +148,19 @@ impl IngestJobs {
                 RecordPage::Recorded(counts) => return Ok(Some(counts)),
                 RecordPage::PositionMoved => return Ok(None),
                 RecordPage::RevisionMoved => {
-                    let (revision, changed) =
-                        self.filters.catch_up(&*self.jobs, &*self.clock, prepared).await?;
+                    let (revision, changed) = self.catch_up(prepared).await?;
                     page.revision = revision;
                     // What else is provisioned does not concern what matches.
                     is_matched = !changed;
                 }
             }
         }
+    }
+
+    async fn catch_up(&mut self, typical: &[PreparedJob]) -> Result<(Revision, bool), StoreError> {
+        self.filters
+            .catch_up(&*self.jobs, &*self.clock, &*self.threads, typical)
+            .await
     }
 
     /// The page after `position`; from the oldest kept, if the marketplace refuses the position for good.

@@ -6,11 +6,11 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::load_filters::load_in_parallel;
+use super::load_filters::load_filters;
 use crate::matching::index::Frequencies;
 use crate::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob, SignatureQuery};
 use crate::model::JobPost;
-use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature};
+use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature, Threads};
 
 /// Jobs whose JSON is read at once.
 const JOBS_AT_ONCE: usize = 500;
@@ -49,11 +49,12 @@ pub struct JobScan {
 impl JobScan {
     /// A scan of the jobs up to `watermark` for the jobs that match at least one filter of each list.
     ///
-    /// Compiles the filters on the calling thread, many of them in several.
+    /// Compiles the filters on the calling thread and on `threads`.
     pub async fn new(
         matches: Arc<dyn MatchStore>,
         watermark: i64,
         lists: &[&[StoredFilter]],
+        threads: &dyn Threads,
     ) -> Result<Self, StoreError> {
         let filters: Vec<(FilterNumber, &StoredFilter)> = (0..)
             .zip(lists)
@@ -67,7 +68,7 @@ impl JobScan {
         }
         let mut index = FilterIndex::with_frequencies(frequencies);
         let keyed = |(number, filter): &(FilterNumber, &StoredFilter)| Ok((*number, filter.compile()?));
-        load_in_parallel(&mut index, &filters, keyed)?;
+        load_filters(&mut index, &filters, keyed, threads)?;
         let queries = queries(&filters)?;
         let top = if filters.is_empty() { 0 } else { watermark };
         Ok(Self {

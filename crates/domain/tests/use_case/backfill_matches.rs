@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::model::{CampaignId, FilterId, Timestamp};
 use bidloop_domain::port::{
-    Backfill, DueBackfills, FilterRecord, LeadStore as _, MatchStore, ProvisioningChange, StoreError,
-    StoredJob, StoredSignature, SwitchMatches,
+    Backfill, CallingThread, DueBackfills, FilterRecord, LeadStore as _, MatchStore, ProvisioningChange,
+    StoreError, StoredJob, StoredSignature, SwitchMatches,
 };
 use bidloop_domain::use_case::{BackfillMatches, BackfillReport};
 use bidloop_port_contracts::fixture::{at, campaign};
@@ -324,7 +324,14 @@ fn watched(service: &Service) -> (Arc<Watched>, BackfillMatches) {
     });
     let matches = Arc::clone(&store);
     let clock = service.clock.clone();
-    (store, BackfillMatches { matches, clock })
+    (
+        store,
+        BackfillMatches {
+            matches,
+            clock,
+            threads: Arc::new(CallingThread),
+        },
+    )
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use bidloop_domain::model::{
     LeadId, LeadStatus, Links, MarketplaceToken, OrganizationId,
 };
 use bidloop_domain::port::{
-    Clock, FilterRecord, LeadContext, LeadLookup, LeadStore, LeaseOwner, ProvisioningChange,
+    CallingThread, Clock, FilterRecord, LeadContext, LeadLookup, LeadStore, LeaseOwner, ProvisioningChange,
 };
 use bidloop_domain::use_case::{
     Authenticate, BackfillMatches, Caller, CurrentFilters, DeliverWebhooks, DeliveryLimits, InFlight,
@@ -289,6 +289,7 @@ impl Service {
             clock: self.clock.clone(),
             signal: self.signal.clone(),
             act_within: Some(ACT_WITHIN),
+            threads: Arc::new(CallingThread),
             filters: CurrentFilters::default(),
         }
     }
@@ -297,6 +298,7 @@ impl Service {
         BackfillMatches {
             matches: self.store.clone(),
             clock: self.clock.clone(),
+            threads: Arc::new(CallingThread),
         }
     }
 
@@ -490,7 +492,7 @@ impl Service {
     pub(crate) async fn renew_token(&self, token: &str) {
         self.marketplace.put_account(token, FakeAccount::new("jane"));
         let mut renewed = account("acct_1");
-        token.clone_into(&mut renewed.token);
+        renewed.token = MarketplaceToken::unchecked(token.to_owned());
         self.commit(ProvisioningChange::PutAccount(Self::organization(), renewed))
             .await;
     }

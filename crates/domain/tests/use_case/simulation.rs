@@ -435,7 +435,7 @@ impl Loop {
 
 #[tokio::test]
 async fn the_whole_loop_holds_whatever_happens() {
-    assert_eq!(account("acct_1").token, TOKEN);
+    assert_eq!(account("acct_1").token.expose(), TOKEN);
     for seed in SEEDS {
         let _told = Seed(seed);
         let mut whole = Loop::start(seed).await;

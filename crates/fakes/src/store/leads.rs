@@ -5,7 +5,7 @@ use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{
     AccountSummary, Activity, BidOutcome, BidRecord, BiddingConfig, Campaign, CampaignId, Connects,
-    FrozenAttachment, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, QueuedBid,
+    LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, ProposalFile, QueuedBid,
     Subscription, Timestamp,
 };
 use bidloop_domain::port::{
@@ -95,7 +95,7 @@ impl LeadStore for MemoryStore {
             return Ok(AcceptBid::LeadUnknown);
         };
         let (status, job_id) = (entry.lead.status, entry.lead.job_id.clone());
-        let uploads: Vec<FrozenAttachment> = uploads_of(entry).into_iter().map(Into::into).collect();
+        let uploads: Vec<ProposalFile> = uploads_of(entry).into_iter().map(ProposalFile::from).collect();
         if entry.lead.campaign_id != bid.campaign_id {
             return Ok(AcceptBid::LeadUnknown);
         }
@@ -125,15 +125,6 @@ impl LeadStore for MemoryStore {
         if usage.is_used_up() {
             return Ok(AcceptBid::QuotaUsedUp(usage));
         }
-        let of_campaign = || {
-            campaign
-                .record
-                .attachments
-                .iter()
-                .cloned()
-                .map(Into::into)
-                .collect()
-        };
         let accepted = Bid {
             queued: QueuedBid {
                 id: bid.id,
@@ -146,7 +137,7 @@ impl LeadStore for MemoryStore {
                 answers: bid.answers.clone(),
                 config: bid.config.clone(),
                 attachments: if uploads.is_empty() {
-                    of_campaign()
+                    campaign.record.attachments.clone()
                 } else {
                     uploads
                 },

@@ -191,7 +191,7 @@ impl State {
         Ok(ClaimedBid {
             bid: bid.queued.clone(),
             owner: owner.clone(),
-            token: account.map(|account| MarketplaceToken::unchecked(account.record.token.clone())),
+            token: account.map(|account| account.record.token.clone()),
             job_taken: self.job_is_taken(place),
             job_json: self.job_json(&bid.queued.job_id)?,
         })
@@ -230,7 +230,7 @@ impl State {
     ) {
         let organization = self.organizations.get_mut(organization);
         if let Some(account) = organization.and_then(|organization| organization.accounts.get_mut(account))
-            && account.record.token == refused_token.expose()
+            && account.record.token == *refused_token
         {
             account.record.connected = false;
         }

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, Activity, ActivityQuery, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId,
-    CampaignMode, CampaignState, JobId, LeadId, Links, OrganizationId, ProposalTemplate, Subscription,
-    SubscriptionStatus, Timestamp,
+    CampaignMode, CampaignState, JobId, LeadId, Links, MarketplaceToken, OrganizationId, ProposalTemplate,
+    Subscription, SubscriptionStatus, Timestamp,
 };
 use bidloop_domain::port::{
     AccountRecord, ActivityStore, BlobStore, CampaignRecord, CommitProvisioning, JobStore, LeadStore,
@@ -272,7 +272,7 @@ async fn populate(store: &MemoryStore) {
     let account = AccountRecord {
         id: AccountId::parse("acct").unwrap(),
         name: "Jane".to_owned(),
-        token: "token".to_owned(),
+        token: MarketplaceToken::unchecked("token".to_owned()),
         connected: true,
     };
     let org_a = OrganizationId::parse(ORG).unwrap();

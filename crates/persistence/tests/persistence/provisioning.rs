@@ -5,7 +5,8 @@
 
 use bidloop_domain::model::{
     AccountId, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode, CampaignState,
-    FilterId, OrganizationId, ProposalTemplate, Subscription, SubscriptionStatus, Timestamp,
+    FilterId, MarketplaceToken, OrganizationId, ProposalTemplate, Subscription, SubscriptionStatus,
+    Timestamp,
 };
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, CommitProvisioning, FilterRecord, ProvisioningChange,
@@ -40,7 +41,7 @@ fn account(token: &str) -> AccountRecord {
     AccountRecord {
         id: AccountId::parse("acct_1").unwrap(),
         name: "Ann".to_owned(),
-        token: token.to_owned(),
+        token: MarketplaceToken::unchecked(token.to_owned()),
         connected: true,
     }
 }

@@ -25,7 +25,11 @@ async fn any_other_status_fails() {
         let answer = format!("HTTP/1.1 {status} Whatever\r\ncontent-length: 0\r\n\r\n");
         let receiver = Receiver::start(Script::answer(&answer)).await;
         let attempt = send(&insecure_sender(), webhook_to(receiver.url())).await;
-        assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Status), "{status}");
+        assert_eq!(
+            kind_of(&attempt),
+            Some(WebhookFailureKind::UnexpectedStatus),
+            "{status}"
+        );
         assert_eq!(attempt.response_status, Some(status));
         assert_eq!(receiver.requests().len(), 1, "{status} is not retried");
     }
@@ -48,7 +52,11 @@ async fn redirects_are_not_followed() {
         let answer = format!("HTTP/1.1 {status} Moved\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
         let receiver = Receiver::start(Script::answer(&answer)).await;
         let attempt = send(&insecure_sender(), webhook_to(receiver.url())).await;
-        assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Status), "{status}");
+        assert_eq!(
+            kind_of(&attempt),
+            Some(WebhookFailureKind::UnexpectedStatus),
+            "{status}"
+        );
     }
     assert_eq!(elsewhere.connections(), 0);
 }
@@ -145,7 +153,7 @@ async fn a_connection_that_breaks_after_the_status_line_is_judged_by_it() {
 
     let receiver = Receiver::start(Script::answer("HTTP/1.1 500 Oops\r\n")).await;
     let attempt = send(&insecure_sender(), webhook_to(receiver.url())).await;
-    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Status));
+    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::UnexpectedStatus));
     assert_eq!(attempt.response_status, Some(500));
 }
 
@@ -165,7 +173,7 @@ async fn an_answer_that_is_not_http_is_a_protocol_error() {
         let attempt = send(&insecure_sender(), webhook_to(receiver.url())).await;
         assert_eq!(
             kind_of(&attempt),
-            Some(WebhookFailureKind::Protocol),
+            Some(WebhookFailureKind::ProtocolError),
             "{answer:?}"
         );
         assert_eq!(attempt.response_status, None, "{answer:?}");
@@ -178,5 +186,5 @@ async fn a_head_without_end_is_a_protocol_error() {
     let head = b"HTTP/1.1 200 OK\r\n".to_vec();
     let receiver = Receiver::start(Script::Endless(head, b"x: yyyyyyyyyyyyyyyy\r\n".repeat(100))).await;
     let attempt = send(&insecure_sender(), webhook_to(receiver.url())).await;
-    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Protocol));
+    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::ProtocolError));
 }

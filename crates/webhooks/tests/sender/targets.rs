@@ -45,7 +45,7 @@ async fn of_mixed_addresses_only_the_public_ones_are_tried() {
     let routes = [(OTHER_PUBLIC, Route::Refused), (PUBLIC, Route::Refused)];
     let network = FakeNetwork::new(&[answer], &routes);
     let attempt = send(&public_sender().with_network(network.clone()), webhook_to(URL)).await;
-    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Connect));
+    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::ConnectFailed));
     assert_eq!(network.connects(), [OTHER_PUBLIC, PUBLIC]);
 }
 
@@ -125,7 +125,7 @@ async fn literal_public_addresses_are_connected_to_without_look_up() {
     let network = FakeNetwork::new(&[], &[(PUBLIC, Route::Refused)]);
     let sender = public_sender().with_network(network.clone());
     let attempt = send(&sender, webhook_to(format!("https://{PUBLIC}/"))).await;
-    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Connect));
+    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::ConnectFailed));
     assert!(network.lookups().is_empty());
     assert_eq!(network.connects(), [PUBLIC]);
 }
@@ -169,7 +169,7 @@ async fn a_name_that_does_not_resolve_is_a_failed_connect() {
         let attempt = send(&sender, webhook_to(URL)).await;
         assert_eq!(
             kind_of(&attempt),
-            Some(WebhookFailureKind::Connect),
+            Some(WebhookFailureKind::ConnectFailed),
             "{answers:?}"
         );
     }
@@ -181,7 +181,7 @@ async fn a_refused_connection_is_a_failed_connect() {
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
     let attempt = send(&insecure_sender(), webhook_to(url)).await;
-    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Connect));
+    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::ConnectFailed));
 }
 
 #[tokio::test]

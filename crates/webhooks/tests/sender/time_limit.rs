@@ -85,7 +85,7 @@ async fn a_head_that_stalls_after_its_status_line_is_judged_by_the_status() {
 
     let receiver = Receiver::start(Script::stall("HTTP/1.1 201 Created\r\n")).await;
     let attempt = send(&sender, webhook_to(receiver.url())).await;
-    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Status));
+    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::UnexpectedStatus));
 }
 
 #[tokio::test]

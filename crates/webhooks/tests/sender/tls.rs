@@ -111,7 +111,7 @@ async fn a_receiver_of_an_unknown_root_is_refused_before_anything_is_sent() {
     let receiver = Receiver::start_tls(Authority::new().acceptor(NAME), Script::ok()).await;
     for tls in [no_roots(), Authority::new().trusted()] {
         let kind = kind_of_sending("https://hooks.example.com/", tls, &receiver).await;
-        assert_eq!(kind, Some(WebhookFailureKind::Tls));
+        assert_eq!(kind, Some(WebhookFailureKind::TlsFailed));
     }
     assert!(receiver.requests().is_empty());
 }
@@ -136,7 +136,7 @@ async fn certificates_are_checked_where_insecure_targets_are_allowed_too() {
     let url = format!("https://{}/", receiver.address);
 
     let attempt = send(&insecure_sender(), webhook_to(&url)).await;
-    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Tls));
+    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::TlsFailed));
 
     let trusting = HyperWebhookSender::new(TargetPolicy::AllowInsecure, authority.trusted());
     assert_eq!(kind_of(&send(&trusting, webhook_to(&url)).await), None);
@@ -147,7 +147,7 @@ async fn a_certificate_of_another_name_is_refused() {
     let authority = Authority::new();
     let receiver = Receiver::start_tls(authority.acceptor("other.example.com"), Script::ok()).await;
     let kind = kind_of_sending("https://hooks.example.com/", authority.trusted(), &receiver).await;
-    assert_eq!(kind, Some(WebhookFailureKind::Tls));
+    assert_eq!(kind, Some(WebhookFailureKind::TlsFailed));
     assert!(receiver.requests().is_empty());
 }
 
@@ -159,7 +159,7 @@ async fn an_expired_certificate_is_refused() {
     params.not_after = rcgen::date_time_ymd(2021, 1, 1);
     let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[]), Script::ok()).await;
     let kind = kind_of_sending("https://hooks.example.com/", authority.trusted(), &receiver).await;
-    assert_eq!(kind, Some(WebhookFailureKind::Tls));
+    assert_eq!(kind, Some(WebhookFailureKind::TlsFailed));
     assert!(receiver.requests().is_empty());
 }
 
@@ -174,7 +174,7 @@ async fn a_receiver_without_alpn_is_delivered_to_and_one_of_http_2_alone_is_not(
 
     let receiver = Receiver::start_tls(authority.acceptor_with(&params, &[b"h2"]), Script::ok()).await;
     let kind = kind_of_sending(url, authority.trusted(), &receiver).await;
-    assert_eq!(kind, Some(WebhookFailureKind::Tls));
+    assert_eq!(kind, Some(WebhookFailureKind::TlsFailed));
 }
 
 #[tokio::test]
@@ -190,5 +190,5 @@ async fn a_receiver_that_speaks_no_tls_is_a_failed_handshake() {
         stream.read_to_end(&mut Vec::new()).await
     });
     let attempt = send(&insecure_sender(), webhook_to(url)).await;
-    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::Tls));
+    assert_eq!(kind_of(&attempt), Some(WebhookFailureKind::TlsFailed));
 }

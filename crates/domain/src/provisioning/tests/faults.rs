@@ -146,7 +146,7 @@ fn a_campaigns_faults_are_reported_at_once_with_their_paths() {
             "organizations[0].campaigns[0].attachments[2].path: must not be blank",
             "organizations[0].campaigns[0].bidderAccountId: the organization has no bidder account \"nobody\": add it to \"bidderAccounts\"",
             "organizations[0].campaigns[0].biddingConfig.biddingHourlyRatePercentage: must be a number from 0 to 100, or null",
-            "organizations[0].campaigns[0].biddingConfig.boost: is not a field of the bidding configuration, which has bidWithWarning, biddingHourlyRateStrategy, biddingHourlyRatePercentage, biddingFixedHourlyRate, biddingMinHourlyRate, boostingEnabled, boostDownToNthPlace, connectsAbovePrevious, minBoost, maximumBoost, insufficientBoostConnectsAction, alreadyHiredAction",
+            "organizations[0].campaigns[0].biddingConfig.boost: unknown field; the fields here are bidWithWarning, biddingHourlyRateStrategy, biddingHourlyRatePercentage, biddingFixedHourlyRate, biddingMinHourlyRate, boostingEnabled, boostDownToNthPlace, connectsAbovePrevious, minBoost, maximumBoost, insufficientBoostConnectsAction, alreadyHiredAction",
             "organizations[0].campaigns[0].budget: unknown field; the fields here are id, name, mode, state, bidderAccountId, biddingConfig, attachments, proposal, webhooks, filters",
             "organizations[0].campaigns[0].filters[0].client.minRating: must be a number, not a string",
             "organizations[0].campaigns[0].filters[0].keywords: character 11: the expression ends where a term is expected",

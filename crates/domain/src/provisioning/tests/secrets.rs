@@ -32,7 +32,7 @@ fn a_key_and_a_secret_that_are_left_out_are_made_and_shown_once() {
         let values: Vec<&str> = report
             .secrets
             .iter()
-            .map(|secret| secret.value.as_str())
+            .map(|secret| secret.value.expose().as_str())
             .collect();
         let o = &world.organizations[0];
         assert_eq!(o.api_keys[0].1, ApiKey::parse(values[0]).unwrap().hash());

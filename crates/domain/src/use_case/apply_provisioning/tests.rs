@@ -305,7 +305,7 @@ fn a_plan_is_made_anew_when_the_store_moved_and_tells_only_the_committed_secrets
     *setting.store.interruptions.lock().unwrap() = 3;
     let report = setting.apply(&file(&json!([])), &Files::default()).unwrap();
     let world = setting.store.world.lock().unwrap();
-    let key = crate::model::ApiKey::parse(&report.secrets[0].value).unwrap();
+    let key = crate::model::ApiKey::parse(report.secrets[0].value.expose()).unwrap();
     assert_eq!(report.secrets.len(), 1);
     assert_eq!(world.organizations[0].api_keys[0].1, key.hash());
 }

@@ -8,7 +8,7 @@ use super::CampaignFilters;
 use crate::matching::index::Frequencies;
 use crate::matching::{MatchScratch, PreparedJob};
 use crate::model::{CampaignId, FilterId, JobPost, OrganizationId};
-use crate::port::{FilterChanges, Revision, StoreError, StoredFilter};
+use crate::port::{CallingThread, FilterChanges, Revision, StoreError, StoredFilter};
 
 const WORDS: [&str; 5] = ["rust", "go", "java", "axum", "qt"];
 
@@ -55,7 +55,7 @@ fn matched_by(filters: &mut CampaignFilters, title: &str) -> Vec<(OrganizationId
 
 fn built_of(filters: &[StoredFilter]) -> CampaignFilters {
     let mut built = CampaignFilters::new(Frequencies::new());
-    built.add(filters).unwrap();
+    built.add(filters, &CallingThread).unwrap();
     built
 }
 
@@ -111,9 +111,9 @@ proptest! {
             }
             let put: Vec<_> = changed.iter().filter_map(|key| stored.get(key).cloned()).collect();
             let removed: Vec<_> = changed.into_iter().filter(|key| !stored.contains_key(key)).collect();
-            edited.apply(changes(&put, &removed)).unwrap();
+            edited.apply(changes(&put, &removed), &CallingThread).unwrap();
             // What was applied in part is applied again.
-            edited.apply(changes(&put, &removed)).unwrap();
+            edited.apply(changes(&put, &removed), &CallingThread).unwrap();
 
             let all: Vec<_> = stored.values().cloned().collect();
             let mut anew = built_of(&all);
@@ -145,14 +145,18 @@ fn a_campaign_of_several_matching_filters_is_told_once_and_campaigns_are_in_orde
 #[test]
 fn filters_of_two_organizations_may_have_one_id() {
     let mut filters = built_of(&[filter(1, 1, 1, "rust"), filter(2, 1, 1, "rust")]);
-    filters.apply(changes(&[], &[(organization(1), id(1))])).unwrap();
+    filters
+        .apply(changes(&[], &[(organization(1), id(1))]), &CallingThread)
+        .unwrap();
     assert_eq!(matched_by(&mut filters, "rust"), [(organization(2), campaign(1))]);
 }
 
 #[test]
 fn a_filter_that_moved_to_another_campaign_matches_for_that_one() {
     let mut filters = built_of(&[filter(1, 1, 1, "rust")]);
-    filters.apply(changes(&[filter(1, 2, 1, "rust")], &[])).unwrap();
+    filters
+        .apply(changes(&[filter(1, 2, 1, "rust")], &[]), &CallingThread)
+        .unwrap();
     assert_eq!(matched_by(&mut filters, "rust"), [(organization(1), campaign(2))]);
 }
 
@@ -163,7 +167,9 @@ fn a_stored_filter_that_cannot_be_read_is_named() {
         body: r#"{"keywords": 5}"#.to_owned(),
         ..filter(1, 1, 7, "")
     };
-    let fault = filters.put(&[filter(1, 1, 1, "rust"), broken]).unwrap_err();
+    let fault = filters
+        .put(&[filter(1, 1, 1, "rust"), broken], &CallingThread)
+        .unwrap_err();
     assert!(
         matches!(&fault, StoreError::Corrupt(message) if message.starts_with("filter f_7: ")),
         "{fault:?}"

@@ -7,7 +7,7 @@ use futures::executor::block_on;
 
 use super::*;
 use crate::model::{FilterId, Timestamp};
-use crate::port::{FilterChanges, MatchedPage, RecordPage, StoredFilter};
+use crate::port::{CallingThread, FilterChanges, MatchedPage, RecordPage, StoredFilter};
 
 #[derive(Debug)]
 struct Still;
@@ -154,24 +154,24 @@ fn matched_by(filters: &mut CurrentFilters, title: &str) -> Vec<CampaignId> {
 fn what_changed_since_the_last_call_is_taken_over() {
     let (store, mut filters) = world([filter(1, "rust"), filter(2, "rust")]);
     assert_eq!(
-        block_on(filters.catch_up(&store, &Still, &[])),
+        block_on(filters.catch_up(&store, &Still, &CallingThread, &[])),
         Ok((Revision(0), true))
     );
     assert_eq!(
-        block_on(filters.catch_up(&store, &Still, &[])),
+        block_on(filters.catch_up(&store, &Still, &CallingThread, &[])),
         Ok((Revision(0), false))
     );
     store.0.lock().unwrap().remove(&id(1));
     store.0.lock().unwrap().put(filter(3, "rust"));
     assert_eq!(
-        block_on(filters.catch_up(&store, &Still, &[])),
+        block_on(filters.catch_up(&store, &Still, &CallingThread, &[])),
         Ok((Revision(2), true))
     );
     assert_eq!(matched_by(&mut filters, "rust"), [campaign(2), campaign(3)]);
     // Something else was provisioned.
     store.0.lock().unwrap().revision += 1;
     assert_eq!(
-        block_on(filters.catch_up(&store, &Still, &[])),
+        block_on(filters.catch_up(&store, &Still, &CallingThread, &[])),
         Ok((Revision(3), false))
     );
 }
@@ -181,7 +181,7 @@ fn what_is_committed_while_filters_are_loaded_is_taken_over() {
     let (store, mut filters) = world([filter(1, "rust")]);
     store.0.lock().unwrap().meanwhile = Some(filter(1, "java"));
     assert_eq!(
-        block_on(filters.catch_up(&store, &Still, &[])),
+        block_on(filters.catch_up(&store, &Still, &CallingThread, &[])),
         Ok((Revision(1), true))
     );
     assert_eq!(matched_by(&mut filters, "rust"), []);
@@ -192,7 +192,7 @@ fn what_is_committed_while_filters_are_loaded_is_taken_over() {
 fn more_filters_than_are_read_at_once_are_all_loaded() {
     let count = AT_ONCE as usize + 1;
     let (store, mut filters) = world((0..count).map(|number| filter(number, &format!("w{number}"))));
-    block_on(filters.catch_up(&store, &Still, &[])).unwrap();
+    block_on(filters.catch_up(&store, &Still, &CallingThread, &[])).unwrap();
     for number in [0, count - 2, count - 1] {
         assert_eq!(
             matched_by(&mut filters, &format!("w{number}")),
@@ -204,7 +204,7 @@ fn more_filters_than_are_read_at_once_are_all_loaded() {
 #[test]
 fn all_filters_are_read_anew_once_the_store_no_longer_tells_what_changed() {
     let (store, mut filters) = world([filter(1, "rust"), filter(2, "rust")]);
-    block_on(filters.catch_up(&store, &Still, &[])).unwrap();
+    block_on(filters.catch_up(&store, &Still, &CallingThread, &[])).unwrap();
     {
         let mut stored = store.0.lock().unwrap();
         stored.remove(&id(1));
@@ -212,7 +212,7 @@ fn all_filters_are_read_anew_once_the_store_no_longer_tells_what_changed() {
         stored.forgets = 1;
     }
     assert_eq!(
-        block_on(filters.catch_up(&store, &Still, &[])),
+        block_on(filters.catch_up(&store, &Still, &CallingThread, &[])),
         Ok((Revision(2), true))
     );
     assert_eq!(matched_by(&mut filters, "rust"), [campaign(2), campaign(3)]);
@@ -222,11 +222,11 @@ fn all_filters_are_read_anew_once_the_store_no_longer_tells_what_changed() {
 fn loading_is_given_up_after_some_attempts_and_begins_anew_with_the_next_call() {
     let (store, mut filters) = world([filter(1, "rust")]);
     store.0.lock().unwrap().forgets = LOAD_ATTEMPTS;
-    let outcome = block_on(filters.catch_up(&store, &Still, &[]));
+    let outcome = block_on(filters.catch_up(&store, &Still, &CallingThread, &[]));
     assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
     assert!(!filters.are_loaded());
     assert_eq!(
-        block_on(filters.catch_up(&store, &Still, &[])),
+        block_on(filters.catch_up(&store, &Still, &CallingThread, &[])),
         Ok((Revision(0), true))
     );
     assert_eq!(matched_by(&mut filters, "rust"), [campaign(1)]);
@@ -235,14 +235,14 @@ fn loading_is_given_up_after_some_attempts_and_begins_anew_with_the_next_call() 
 #[test]
 fn what_could_not_be_taken_over_is_taken_over_with_the_next_call() {
     let (store, mut filters) = world([filter(1, "rust"), filter(2, "rust")]);
-    block_on(filters.catch_up(&store, &Still, &[])).unwrap();
+    block_on(filters.catch_up(&store, &Still, &CallingThread, &[])).unwrap();
     store.0.lock().unwrap().put(filter(1, "java"));
     store.0.lock().unwrap().put(filter(2, "(unfinished"));
-    let outcome = block_on(filters.catch_up(&store, &Still, &[]));
+    let outcome = block_on(filters.catch_up(&store, &Still, &CallingThread, &[]));
     assert!(matches!(outcome, Err(StoreError::Corrupt(_))), "{outcome:?}");
     store.0.lock().unwrap().put(filter(2, "java"));
     assert_eq!(
-        block_on(filters.catch_up(&store, &Still, &[])),
+        block_on(filters.catch_up(&store, &Still, &CallingThread, &[])),
         Ok((Revision(3), true))
     );
     assert_eq!(matched_by(&mut filters, "rust"), []);

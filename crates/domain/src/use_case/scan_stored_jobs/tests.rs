@@ -7,7 +7,7 @@ use futures::executor::block_on;
 
 use super::*;
 use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
-use crate::port::{Backfill, DueBackfills, SwitchMatches};
+use crate::port::{Backfill, CallingThread, DueBackfills, SwitchMatches};
 
 /// The highest number: more than two pages of signatures.
 const WATERMARK: i64 = 2 * SIGNATURES_AT_ONCE + 5;
@@ -115,7 +115,7 @@ fn filter(keywords: &str) -> StoredFilter {
 fn found(jobs: &Arc<Jobs>, lists: &[StoredFilter]) -> Vec<Vec<i64>> {
     let lists: Vec<&[StoredFilter]> = lists.iter().map(std::slice::from_ref).collect();
     let matches: Arc<dyn MatchStore> = Arc::<Jobs>::clone(jobs);
-    let scan = block_on(JobScan::new(matches, WATERMARK, &lists)).unwrap();
+    let scan = block_on(JobScan::new(matches, WATERMARK, &lists, &CallingThread)).unwrap();
     block_on(scan.work()).unwrap();
     scan.into_found().unwrap()
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus};
-use bidloop_domain::model::{BlobRef, CampaignAttachment, LeadId, LeadStatus};
+use bidloop_domain::model::{BlobRef, LeadId, LeadStatus, ProposalFile};
 use bidloop_domain::port::{BlobPath, BlobStore as _, MarketplaceRefusal};
 use bidloop_domain::use_case::LEASE;
 use bidloop_fakes::{Call, FakeAccount, Fault};
@@ -19,7 +19,7 @@ use crate::stepping::{pass, stepping_submitter};
 /// A queued bid with a boost and a file.
 async fn queued() -> (Service, LeadId) {
     let mut with_file = campaign("camp");
-    with_file.0.attachments.push(CampaignAttachment {
+    with_file.0.attachments.push(ProposalFile {
         name: "cv.txt".to_owned(),
         content_type: "text/plain".to_owned(),
         blob: BlobRef {

@@ -1,7 +1,7 @@
 //! How a submission goes and ends when every call is answered (decisions B1, B4 to B7).
 
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus};
-use bidloop_domain::model::{ActivityKind, BlobRef, CampaignAttachment, Connects, LeadId, LeadStatus};
+use bidloop_domain::model::{ActivityKind, BlobRef, Connects, LeadId, LeadStatus, ProposalFile};
 use bidloop_domain::port::{BlobPath, BlobStore, Marketplace as _, MarketplaceRefusal, WorkKind};
 use bidloop_domain::use_case::SubmissionOutcome;
 use bidloop_fakes::{Call, FakeAccount, Fault};
@@ -303,7 +303,7 @@ async fn deciding_anew_comes_to_an_end_though_the_marketplace_reports_a_balance(
 async fn with_files() -> (Service, LeadId) {
     let mut with_files = campaign("camp");
     for name in ["one.txt", "two.txt"] {
-        with_files.0.attachments.push(CampaignAttachment {
+        with_files.0.attachments.push(ProposalFile {
             name: name.to_owned(),
             content_type: "text/plain".to_owned(),
             blob: BlobRef {

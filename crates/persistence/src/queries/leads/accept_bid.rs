@@ -1,8 +1,7 @@
 //! Accepting a bid: the one transaction in which a lead is queued and a unit of quota used (decision B2).
 
 use bidloop_domain::model::{
-    AccountSummary, Activity, CampaignAttachment, FrozenAttachment, LeadAttachment, LeadStatus, NewBid,
-    Subscription,
+    AccountSummary, Activity, LeadAttachment, LeadStatus, NewBid, ProposalFile, Subscription,
 };
 use bidloop_domain::port::AcceptBid;
 
@@ -14,7 +13,7 @@ use super::rows::locked_lead;
 struct Grounds {
     subscription: Subscription,
     account: Option<AccountSummary>,
-    attachments: Vec<FrozenAttachment>,
+    attachments: Vec<ProposalFile>,
 }
 
 /// Queues the bid if all conditions hold. The lead is locked, then the quota: of bids that arrive at the same time, each
@@ -81,7 +80,7 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
     type GroundsRow = (
         Row<Subscription>,
         Option<Row<AccountSummary>>,
-        Col<Vec<CampaignAttachment>>,
+        Col<Vec<ProposalFile>>,
         Option<Col<LeadAttachment>>,
     );
     let account = bidder_accounts::organization_id
@@ -106,7 +105,7 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
         .load(conn)
         .await?;
     let uploads = rows.iter_mut().filter_map(|(.., upload)| upload.take());
-    let uploads: Vec<FrozenAttachment> = uploads.map(|upload| upload.0.into()).collect();
+    let uploads: Vec<ProposalFile> = uploads.map(|upload| upload.0.into()).collect();
     let Some((Row(subscription), account, campaign_files, _)) = rows.into_iter().next() else {
         return Ok(None);
     };
@@ -114,7 +113,7 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
         subscription,
         account: account.map(|account| account.0),
         attachments: if uploads.is_empty() {
-            campaign_files.0.into_iter().map(Into::into).collect()
+            campaign_files.0
         } else {
             uploads
         },

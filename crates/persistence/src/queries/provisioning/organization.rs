@@ -1,6 +1,8 @@
 //! Changes of an organization and of what belongs to it, campaigns apart.
 
-use bidloop_domain::model::{AccountId, ApiKeyHash, ApiKeyRecord, OrganizationId, Subscription, Timestamp};
+use bidloop_domain::model::{
+    AccountId, ApiKeyHash, ApiKeyRecord, MarketplaceToken, OrganizationId, Subscription, Timestamp,
+};
 use bidloop_domain::port::{AccountRecord, UserRecord, WebhookRecord};
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
@@ -107,7 +109,7 @@ pub(super) async fn put_account(
 ) -> Result<(), Failure> {
     let id = account.id.clone();
     let key = bidder_accounts::table.find((organization.as_str(), id.as_str()));
-    let known: Option<(Col<String>, bool)> =
+    let known: Option<(Col<MarketplaceToken>, bool)> =
         for_update!(key.select((bidder_accounts::token, bidder_accounts::connected)))
             .first(conn)
             .await
