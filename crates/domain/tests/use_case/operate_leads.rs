@@ -98,7 +98,7 @@ async fn a_faulty_configuration_changes_nothing_and_is_reported_with_all_its_fau
         line.starts_with("minBoost: must be at most maximumBoost in the effective configuration"),
         "{line}"
     );
-    assert_eq!(refused(json!([])).await, "must be an object");
+    assert_eq!(refused(json!([])).await, "must be an object, not a list");
     assert_eq!(own_config(&service, &lead).await, json!({"minBoost": 2}));
 }
 
