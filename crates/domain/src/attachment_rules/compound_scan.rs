@@ -1,9 +1,9 @@
-//! What the directory of an OLE compound file (the container of old Office documents) says about it.
+//! The directory of an OLE compound file, the container of old Office documents.
 //!
-//! Directory entries are 128 bytes long, start at multiples of 128, and begin with a name in UTF-16LE. They are
-//! recognized where they lie, without following the file's allocation tables.
+//! Directory entries are 128 bytes long, start at multiples of 128, and begin with a name in UTF-16LE. The scan examines
+//! every such place and does not follow the file's allocation tables.
 
-/// How a compound file begins.
+/// The first bytes of a compound file.
 pub(super) const SIGNATURE: [u8; 8] = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
 /// Length of a directory entry.
@@ -12,10 +12,10 @@ const ENTRY: usize = 128;
 /// The storages and the stream that hold a document's macros.
 const MACROS: [&str; 4] = ["Macros", "VBA", "_VBA_PROJECT", "_VBA_PROJECT_CUR"];
 
-/// Collects directory entries while a file passes by.
+/// Examines directory entries while a file streams past.
 #[derive(Debug, Default)]
 pub(super) struct CompoundScan {
-    /// An entry of which the rest has not come yet.
+    /// The start of an entry that is not complete yet.
     open: Vec<u8>,
     is_word: bool,
     has_macros: bool,
@@ -35,7 +35,7 @@ impl CompoundScan {
         }
     }
 
-    /// Whether the file is a Word document, whatever else is embedded in it.
+    /// Whether the file is a Word document. Embedded documents of other kinds do not matter.
     pub(super) fn is_word(&self) -> bool {
         self.is_word
     }

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::{FileFault, FileName, MAX_FILES};
 
-/// Admits the files of one request one by one beside those that the lead has already (specification,
+/// Admits the files of one request one by one, in addition to those that the lead already has (specification,
 /// "POST …/attachments": at most five a request, at most five a lead over all requests, no name twice).
 ///
-/// The store checks both again when it records the files: there, one of two requests that each admit a fifth file is
+/// The store checks both again when it records the files, so that of two simultaneous requests with a fifth file one is
 /// refused.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Why a file is refused, in words for its sender. The status code is chosen where answers are made.
+//! Why a file is refused, in words for its sender. The HTTP adapter chooses the status code.
 
 use super::{ContentType, MAX_FILE_BYTES, MAX_FILES};
 use crate::model::sanitize_for_log;
@@ -25,7 +25,7 @@ pub enum FileFault {
         /// The name that occurs twice.
         name: String,
     },
-    /// The name is missing or cannot be kept.
+    /// The name is missing or cannot be stored.
     #[error("the file name \"{}\" {reason}; rename the file", shown(.name))]
     BadName {
         /// The name as sent.
@@ -97,7 +97,7 @@ impl FileFault {
     }
 }
 
-/// A name for a message: of bounded length, with nothing in it that a terminal or a log would obey.
+/// A name for a message: shortened, and without control characters.
 pub(crate) fn shown(name: &str) -> String {
     sanitize_for_log(name, 120)
 }

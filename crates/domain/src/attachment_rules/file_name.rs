@@ -1,5 +1,4 @@
-//! A file's name: as it was given, as it is compared, and as it can be stored. What an extension means is in
-//! [`ContentType`](super::ContentType).
+//! A file's name: as given, as compared, and as stored. [`ContentType`](super::ContentType) says what an extension means.
 
 use std::fmt;
 
@@ -9,15 +8,15 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::FileFault;
 
-/// Longest name in bytes of UTF-8. No file system has longer names.
+/// The longest name in bytes of UTF-8. No file system has longer names.
 pub const MAX_NAME_BYTES: usize = 1024;
 
-/// Longest safe name in bytes of UTF-8, which leaves room for a prefix within a file system's usual 255.
+/// The longest safe name in bytes of UTF-8. File systems usually allow 255, which leaves room for a prefix.
 pub const MAX_SAFE_NAME_BYTES: usize = 120;
 
 /// A file's name, exactly as given.
 ///
-/// It may hold a path or characters that no file system takes (some browsers send the whole path), so it is only kept
+/// It may hold a path (some browsers send one) or characters that no file system accepts, so it is only stored as text
 /// and shown. Everything else uses [`FileName::safe_name`].
 ///
 /// ```
@@ -37,8 +36,8 @@ impl FileName {
     ///
     /// # Errors
     ///
-    /// [`FileFault::BadName`] if it is blank, longer than [`MAX_NAME_BYTES`], or holds a NUL, which ends a name
-    /// for some readers and not for others.
+    /// [`FileFault::BadName`] if it is blank, longer than [`MAX_NAME_BYTES`], or holds a NUL, at which some programs cut a
+    /// name.
     pub fn parse(name: &str) -> Result<Self, FileFault> {
         let refuse = |reason| {
             Err(FileFault::BadName {
@@ -70,14 +69,14 @@ impl FileName {
         (!stem.is_empty() && !extension.is_empty()).then_some(extension)
     }
 
-    /// The name after NFC and full case folding. Two names are the same when their keys are (decision A9).
+    /// The name after NFC and full case folding. Two names are the same if their keys are equal (decision A9).
     pub fn comparison_key(&self) -> String {
         self.0.nfc().default_case_fold().nfc().collect()
     }
 
     /// The name without path, control and reserved characters (decision A9): letters and digits of any script,
-    /// `-`, `_` and single inner dots, in NFC. It keeps the extension, is no device name of Windows, is neither
-    /// empty nor hidden, and is at most [`MAX_SAFE_NAME_BYTES`] long.
+    /// `-`, `_` and single inner dots, in NFC. It keeps the extension, is at most [`MAX_SAFE_NAME_BYTES`] long, and is
+    /// never empty, hidden or a device name of Windows.
     pub fn safe_name(&self) -> String {
         self.reduced(|c| {
             let is_letter_like =
@@ -120,7 +119,7 @@ impl fmt::Display for FileName {
     }
 }
 
-/// Whether a character shows nothing or reorders what is shown: format characters, line separators and the like.
+/// Whether a character is invisible or changes the order of others: format characters, line separators and the like.
 fn is_invisible(c: char) -> bool {
     matches!(c.general_category_group(), GeneralCategoryGroup::Other) || matches!(c, '\u{2028}' | '\u{2029}')
 }
@@ -150,7 +149,7 @@ fn bounded(text: &str, max_bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Whether Windows opens a device instead of a file of this name, whatever follows its first dot.
+/// Whether Windows opens a device instead of a file of this name. The part after the first dot does not matter.
 fn is_device_name(stem: &str) -> bool {
     let base = stem.split('.').next().unwrap_or_default().to_ascii_uppercase();
     if matches!(base.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN" | "CONOUT") {

@@ -1,5 +1,5 @@
-//! One file's content, judged while it streams past: its size, its digest, whether it is what its type says, and
-//! whether it holds a program or a script. The judgement needs no second look and no more memory for a larger file.
+//! The content of one file, checked while it streams past: its size, its digest, whether it has the declared type, and
+//! whether it holds a program or a script. The file is read once, and memory use does not grow with its size.
 
 use sha2::{Digest, Sha256};
 
@@ -8,13 +8,13 @@ use super::text_scan::TextScan;
 use super::zip_scan::ZipScan;
 use super::{ContentType, FileFault, FileName, MAX_FILE_BYTES};
 
-/// How much of a file is kept to recognize its format by.
+/// How many bytes of a file are kept to recognize its format.
 const HEAD: usize = 512;
 
-/// How much is judged at a time, so that a large piece takes no more memory than small ones.
+/// How many bytes are checked at a time, so that a large piece takes no more memory than small ones.
 const BLOCK: usize = 64 * 1024;
 
-/// What is known of a file that passed.
+/// A file that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InspectedFile {
     /// Size in bytes, from 1 to [`MAX_FILE_BYTES`].
@@ -23,7 +23,7 @@ pub struct InspectedFile {
     pub sha256: String,
 }
 
-/// Judges one file's content (decision A9). Feed it the pieces as they arrive, in order.
+/// Checks one file's content (decision A9). Push the pieces in order as they arrive.
 ///
 /// ```
 /// use bidloop_domain::attachment_rules::{ContentInspector, ContentType, FileName};
@@ -68,7 +68,7 @@ impl ContentInspector {
     ///
     /// # Errors
     ///
-    /// [`FileFault::TooLarge`] as soon as the file is; what follows need not be read.
+    /// [`FileFault::TooLarge`] as soon as the limit is exceeded; the rest need not be read.
     pub fn push(&mut self, piece: &[u8]) -> Result<(), FileFault> {
         self.size = self.size.saturating_add(piece.len() as u64);
         self.check_size()?;
@@ -83,7 +83,7 @@ impl ContentInspector {
         Ok(())
     }
 
-    /// Judges the whole.
+    /// Checks the whole file.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl ContentInspector {
                 ContentType::Zip
             })
         } else if self.text.is_text() {
-            // "GIF89a is a format" is no image.
+            // "GIF89a is a format" is not an image.
             None
         } else {
             infer::get(&self.head)
@@ -150,7 +150,7 @@ impl ContentInspector {
         }
     }
 
-    /// The program, script or macros that the file is or holds, whatever its type.
+    /// The program, script or macros that the file is or holds, with any declared type.
     fn executable(&self, format: Option<ContentType>) -> Option<String> {
         if let Some(entry) = self.zip.program() {
             return Some(entry.to_owned());
@@ -162,7 +162,7 @@ impl ContentInspector {
         script.map(str::to_owned)
     }
 
-    /// What the content is, if it is not what the type says.
+    /// What the content is, if it does not have the declared type.
     fn mismatch(&self, format: Option<ContentType>) -> Option<&'static str> {
         match (self.content_type, format) {
             (ContentType::Text, None) if self.text.is_text() => None,

@@ -1,16 +1,16 @@
 //! The rules of files: names, declared types, content and sizes, for a lead's uploads and for a campaign's own
 //! attachments alike (specification, "POST …/attachments"; decision A9; `docs/rules.md`).
 //!
-//! Everything here is pure and sees a file as a stream of pieces. Memory use does not grow with the file, and each
-//! byte is looked at a fixed number of times. Where the bytes are kept is the business of
-//! [`BlobStore`](crate::port::BlobStore); which lead they belong to, that of the use cases.
+//! Everything here is pure and reads a file as a stream of pieces. Memory use does not grow with the file, and each byte
+//! is examined a fixed number of times. The bytes are stored by [`BlobStore`](crate::port::BlobStore); use cases assign
+//! files to leads.
 //!
 //! A file passes four checks, in this order:
 //!
-//! 1. [`FileName::parse`]: a name that can be kept and compared;
+//! 1. [`FileName::parse`]: a name that can be stored and compared;
 //! 2. [`FileAdmission::admit`]: room for one more file, and no other file of that name;
 //! 3. [`ContentType::declared`]: an accepted type, and an extension that goes with it;
-//! 4. [`ContentInspector`]: the size, and content that is what the type says and holds no program or script.
+//! 4. [`ContentInspector`]: the size, and content that has the declared type and holds no program or script.
 
 mod compound_scan;
 mod content_type;

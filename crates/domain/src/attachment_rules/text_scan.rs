@@ -1,9 +1,9 @@
-//! What a file is as text: whether it is text at all, and whether that text is a script or a page.
+//! Whether a file is text, and whether the text is a script or a page.
 //!
-//! A text is refused only for how it begins (decision A9). Nothing else about its words matters: people write "Start
-//! 50% now, 50% later".
+//! A text is refused only for its beginning (decision A9). Its other words do not matter: people write "Start 50% now,
+//! 50% later".
 
-/// How scripts and pages begin, in lower case.
+/// The beginnings of scripts and pages, in lower case.
 const BEGINNINGS: [(&str, &str); 9] = [
     ("#!", "a script"),
     ("<?php", "a PHP script"),
@@ -16,17 +16,17 @@ const BEGINNINGS: [(&str, &str); 9] = [
     ("<svg", "an SVG image, which may hold scripts"),
 ];
 
-/// How much of the start is kept: the longest of [`BEGINNINGS`] and the character after it.
+/// How many bytes of the start are kept: the longest of [`BEGINNINGS`] and one more.
 const START: usize = 16;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Follows a file's text across the borders of its pieces.
+/// Examines a text that arrives in pieces.
 #[derive(Debug, Default)]
 pub(super) struct TextScan {
     /// The first bytes after byte order mark and white space, at most [`START`].
     start: Vec<u8>,
-    /// A character of which the rest has not come yet.
+    /// The start of a character that is not complete yet.
     pub(super) open: Vec<u8>,
     is_broken: bool,
 }

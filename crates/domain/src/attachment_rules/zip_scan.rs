@@ -1,12 +1,12 @@
-//! What the entry names of a ZIP archive say about it. Nothing is unpacked.
+//! The entry names of a ZIP archive. Nothing is unpacked.
 //!
-//! Entries are found by their signatures at any offset, not only along the archive's directory. So a program is seen
-//! in an archive that is hidden behind another format, and in one that is built to be read in two ways. A name costs
-//! the same however long it is, so overlapping entries cost no more than others.
+//! Entries are found by their signatures at any offset, not only through the archive's directory. So a program is found
+//! in an archive that is hidden behind another format, and in one that can be read in two ways. The cost of a name does
+//! not depend on its length, so overlapping entries cost no more than others.
 
 use crate::model::sanitize_for_log;
 
-/// How far an entry reaches from its signature: its longer header, and the longest name.
+/// The largest distance from an entry's signature to the end of its name: the longer header and the longest name.
 const REACH: usize = DIRECTORY_HEADER + u16::MAX as usize;
 
 const LOCAL_HEADER: usize = 30;
@@ -14,16 +14,16 @@ const DIRECTORY_HEADER: usize = 46;
 const END_RECORD: u64 = 22;
 
 /// Extensions of programs, of scripts that a double click runs, and of shortcuts (decision A9). Source code such as
-/// `.js`, `.py` and `.sh` is what developers attach.
+/// `.js`, `.py` and `.sh` is accepted, since developers attach it.
 const PROGRAMS: [&[u8; 3]; 17] = [
     b"exe", b"com", b"scr", b"pif", b"msi", b"dll", b"cpl", b"bat", b"cmd", b"ps1", b"vbs", b"vbe", b"jse",
     b"wsf", b"hta", b"lnk", b"jar",
 ];
 
-/// Collects entries while a file passes by.
+/// Examines entries while a file streams past.
 #[derive(Debug, Default)]
 pub(super) struct ZipScan {
-    /// Bytes that are not searched yet, because what they begin may not be there in full.
+    /// Bytes that are not searched yet, since an entry that starts there may be incomplete.
     pub(super) window: Vec<u8>,
     window_offset: u64,
     program: Option<String>,
@@ -69,7 +69,7 @@ impl ZipScan {
         let mut at = 0;
         while let Some(next) = window[at..end].iter().position(|byte| *byte == b'P') {
             at += next;
-            // Only the bytes that are judged for a whole record may be missing, at the end of a file.
+            // `None`: the file ends within a record.
             let _ = self.visit(&window[at..], self.window_offset + at as u64);
             at += 1;
         }
@@ -78,7 +78,7 @@ impl ZipScan {
         self.window_offset += end as u64;
     }
 
-    /// Looks at `bytes`, which start with `P` at the file's offset `at`. `None` if they are no whole record.
+    /// Examines `bytes`, which start with `P` at the file's offset `at`. `None` if they hold only a part of a record.
     fn visit(&mut self, bytes: &[u8], at: u64) -> Option<()> {
         match bytes.get(1..4)? {
             [b'K', 3, 4] => self.judge(name(bytes, 26, LOCAL_HEADER)?),
@@ -152,7 +152,7 @@ fn is_program(name: &[u8]) -> bool {
     has_program_extension || is_macros || is_same_path(name, b"META-INF/MANIFEST.MF")
 }
 
-/// Whether two paths are the same whatever the case and the kind of slash.
+/// Whether two paths are the same, without regard to case and the kind of slash.
 fn is_same_path(path: &[u8], expected: &[u8]) -> bool {
     let slashed = |byte: &u8| {
         if *byte == b'\\' {

@@ -81,7 +81,7 @@ fn plan(input: BoostInput<'_>, steps: &mut Vec<ExplanationStep>) -> Result<Boost
         balance,
         ..
     } = input;
-    // The job's own connects are checked first, whatever the boost costs.
+    // The job's own connects are checked before the boost.
     let asked = format!(
         "job asks for {}, the account has {balance}",
         count_connects(required)

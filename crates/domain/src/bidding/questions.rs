@@ -30,7 +30,7 @@ const PAIRS: &str = "questionAnswerPairs";
 /// assert_eq!(faults[1].options.as_deref(), Some(&lead[..]));
 /// ```
 pub fn check_answers(lead_questions: &[String], pairs: &[QuestionAnswerPair]) -> Vec<ValidationFault> {
-    // How many more answers each text may have.
+    // How many answers each text can still have.
     let mut open: HashMap<&str, usize> = HashMap::new();
     for question in lead_questions {
         *open.entry(question).or_default() += 1;

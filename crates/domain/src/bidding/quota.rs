@@ -18,9 +18,8 @@ pub struct BillingPeriod {
 
 /// The period in force at `now`, from the period that billing reported last.
 ///
-/// When a period ends, the next one starts at that moment with the same length. The reported period is in force
-/// before its start, too. A reported period that does not end after its start stays in force, so that its count is
-/// kept.
+/// When a period ends, the next one starts at that moment with the same length. The reported period is also in force
+/// before its start. A reported period that does not end after its start stays in force, so that its count is kept.
 ///
 /// ```
 /// use bidloop_domain::bidding::{BillingPeriod, current_period};

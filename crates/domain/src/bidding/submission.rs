@@ -52,8 +52,8 @@ pub struct LiveJobState {
 /// The refusals for lack of connects under one bid's idempotency key.
 ///
 /// After such a refusal the proposal is decided anew with the balance read again (decision B4). If the marketplace
-/// refuses the same total a second time, the balance counts as lower than that total, whatever the marketplace
-/// reports. So every second refusal lowers the total, and the repetition ends.
+/// refuses the same total a second time, the balance counts as lower than that total, even if the marketplace
+/// reports more. So every second refusal lowers the total, and the repetition ends.
 ///
 /// ```
 /// use bidloop_domain::bidding::ConnectsRefusals;
@@ -98,7 +98,7 @@ impl ConnectsRefusals {
     }
 
     /// Whether a proposal that costs nothing was refused twice, so that nothing is left to try.
-    fn leave_nothing(self) -> bool {
+    fn are_exhausted(self) -> bool {
         self.below == Some(Connects::ZERO)
     }
 }
@@ -198,8 +198,8 @@ pub fn decide(input: DecisionInput<'_>) -> Decision {
         Err(reason) => return end(reason, None, steps),
     };
 
-    if input.refusals.leave_nothing() {
-        let message = "the marketplace refused a proposal that costs nothing for want of connects";
+    if input.refusals.are_exhausted() {
+        let message = "the marketplace refused a proposal that costs nothing for lack of connects";
         steps.push(ExplanationStep::new(
             "refused_connects",
             format!("Not payable: {message}."),
@@ -216,7 +216,7 @@ pub fn decide(input: DecisionInput<'_>) -> Decision {
             ExplanationStep::new(
                 "refused_connects",
                 format!(
-                    "The account reports {}, but the marketplace refused a proposal for want of connects; {balance} are counted on.",
+                    "The account reports {}, but the marketplace refused a proposal for lack of connects; the decision assumes {balance}.",
                     count_connects(input.balance)
                 ),
             )
@@ -255,7 +255,7 @@ fn judge_live_state(
         steps.push(ExplanationStep::new("job_status", "The job is closed."));
         return Err(Reason::new(
             ReasonCode::JobClosed,
-            "the job takes no proposals any more",
+            "the job no longer takes proposals",
         ));
     }
     steps.push(ExplanationStep::new("job_status", "The job is open."));

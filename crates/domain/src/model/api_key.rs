@@ -90,7 +90,7 @@ pub struct ApiKeyRecord {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// A key found by its digest, with all that decides whether it works.
+/// A key found by its digest, with everything that decides whether it is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundApiKey {
     /// The key's record.

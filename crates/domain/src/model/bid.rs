@@ -39,7 +39,7 @@ pub struct QuestionAnswerPair {
 pub struct BidRequest {
     /// The proposal's body.
     pub cover_letter: CoverLetter,
-    /// One entry a question.
+    /// One pair for each question.
     pub question_answer_pairs: Vec<QuestionAnswerPair>,
     /// Validate and simulate only.
     pub dry_run: bool,
@@ -47,11 +47,10 @@ pub struct BidRequest {
     pub bidding_config: BiddingConfig,
 }
 
-/// What is frozen when a bid is accepted (decision B4), attachments apart: the store freezes those with the
-/// acceptance itself.
+/// What is frozen when a bid is accepted (decision B4). The store adds the attachments in the same transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewBid {
-    /// Fresh; its text is the idempotency key.
+    /// A new id; its text is the idempotency key.
     pub id: BidId,
     /// The lead's organization.
     pub organization_id: OrganizationId,
@@ -65,13 +64,13 @@ pub struct NewBid {
     pub answers: Vec<QuestionAnswerPair>,
     /// Request, lead, campaign and defaults merged.
     pub config: EffectiveConfig,
-    /// Now.
+    /// When it is accepted.
     pub queued_at: Timestamp,
-    /// From when on it is given up (decision B4).
+    /// The moment at which it is given up (decision B4).
     pub deadline: Timestamp,
 }
 
-/// A proposal as it was decided, stored before it is first sent and sent unchanged ever after (decision B4).
+/// A decided proposal: stored before it is first sent, and never changed after that (decision B4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Proposal {
@@ -83,7 +82,7 @@ pub struct Proposal {
     pub answers: Vec<QuestionAnswerPair>,
     /// What it asks for.
     pub terms: Terms,
-    /// Connects on top of the job's own; 0 without a boost.
+    /// Connects in addition to the job's own; 0 without a boost.
     pub boost_connects: Connects,
     /// The job's own connects as read when the proposal was decided; not sent.
     pub required_connects: Connects,
@@ -91,7 +90,7 @@ pub struct Proposal {
     pub attachments: Vec<String>,
     /// True exactly when the effective `bidWithWarning` is `bid`.
     pub accept_warnings: bool,
-    /// How it was decided, step by step, for the Activity record: a repeated attempt decides nothing. Not sent.
+    /// The steps of the decision, for the Activity record of a repeated attempt, which decides nothing. Not sent.
     #[serde(default)]
     pub steps: Vec<ExplanationStep>,
 }
@@ -121,14 +120,14 @@ pub struct QueuedBid {
     pub attachments: Vec<ProposalFile>,
     /// When it was accepted.
     pub queued_at: Timestamp,
-    /// From when on it is given up, unless an answer is outstanding.
+    /// The moment at which it is given up, unless an answer is outstanding.
     pub deadline: Timestamp,
     /// Attempts made so far.
     pub attempts: u32,
     /// The decided proposal, once there is one.
     pub proposal: Option<Proposal>,
-    /// An attempt was made, or may have been made before a crash, whose answer is unknown: the stored proposal
-    /// is sent again before anything else is read or decided.
+    /// Whether the answer to an attempt is unknown, perhaps because of a crash. The stored proposal is then sent again
+    /// before anything else is read or decided.
     pub answer_outstanding: bool,
 }
 
@@ -238,7 +237,7 @@ pub struct BidRecord {
     pub deadline: Timestamp,
     /// Attempts made so far.
     pub attempts: u32,
-    /// An attempt's answer is unknown.
+    /// Whether the answer to an attempt is unknown.
     pub answer_outstanding: bool,
     /// The decided proposal, once there is one.
     pub proposal: Option<Proposal>,

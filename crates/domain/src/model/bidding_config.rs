@@ -1,9 +1,9 @@
 //! The bidding configuration: the layers that a campaign, a lead and a single bid may carry, and the configuration in
 //! force for a bid.
 //!
-//! Owns the fields with their defaults, reading a layer from JSON with all faults at once (decision A7,
-//! `docs/rules.md#a7`), merging a provisioning file's changes, and which layer each value in force comes from. Does
-//! not own the values' bounds (`bidding_values`, `money`) nor what is done with them ([`bidding`](crate::bidding)).
+//! Owns the fields with their defaults, the reading of a layer from JSON (decision A7, `docs/rules.md#a7`), the merging
+//! of a provisioning file's changes, and which layer each value in force comes from. Does not own the bounds of the
+//! values (`bidding_values`, `money`) or their use ([`bidding`](crate::bidding)).
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! Typed ids. Look-ups take the organization beside the id, so another organization's entities do not exist.
+//! Typed ids. Look-ups take the organization and the id, so they never find another organization's entities.
 //!
 //! Text ids are checked by `parse` and read by `as_str`. Ids that the service makes are UUIDs, or derived from what
 //! they identify, so that recording an entity twice records it once.
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// A text that is not an id of the wanted kind; says what such an id is.
+/// A text that is not an id of the requested kind. The message says what such an id is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an id is {0}")]
 pub struct InvalidId(&'static str);
@@ -119,7 +119,7 @@ text_id!(
 );
 
 impl ApiKeyId {
-    /// The id made of six random bytes, for a key without an id of its creator's choice.
+    /// An id from six random bytes, for a key whose creator names none.
     pub fn random(bytes: [u8; 6]) -> Self {
         Self(format!("key_{}", hex::encode(bytes)))
     }

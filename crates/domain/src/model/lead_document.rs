@@ -49,13 +49,13 @@ impl Links {
 pub enum LeadForm {
     /// An item of List leads: with `bidUrl` and `rejectUrl`.
     Listed,
-    /// The `lead` of a `job.new`: the links stand beside it.
+    /// The `lead` of a `job.new`, which has the links outside of the lead.
     Pushed,
 }
 
 /// Stored JSON that is not a job post; it was one when it was stored.
 #[derive(Debug, thiserror::Error)]
-#[error("the stored job is no JobPost: {0}")]
+#[error("the stored job is not a JobPost: {0}")]
 pub struct CorruptJob(#[from] serde_json::Error);
 
 /// Writes the Lead object (specification, Lead; contract section 5 on nulls; decision A5b on `status`).
@@ -93,7 +93,7 @@ pub fn lead_document(
 
 type Raw<'a> = Option<&'a RawValue>;
 
-/// The fields of a stored post that a Lead object holds: read from the one, written to the other.
+/// The fields of a stored post that a Lead object holds. Reading and writing use the same struct.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Post<'a> {

@@ -14,8 +14,8 @@ pub struct Terms {
     pub amount: UsdCents,
 }
 
-/// The terms in a `bid_complete` (decision C1): `{"type": "hourly", "amount": null}` where a dry run does not know
-/// the amount.
+/// The terms in a `bid_complete` (decision C1): `{"type": "hourly", "amount": null}` if a dry run cannot know the
+/// amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TermsJson {
     /// How the proposal is, or would be, paid.

@@ -35,13 +35,13 @@ pub struct WebhookEndpoint {
     pub events: Vec<EventKind>,
     /// Whether it receives deliveries.
     pub active: bool,
-    /// When it was created; of two endpoints with one URL the older counts (decision C7).
+    /// When it was created. Of two endpoints with the same URL, the older one is used (decision C7).
     pub created_at: Timestamp,
 }
 
 /// The endpoints that receive an event (decision C7): the active ones of the campaign and of the organization that
-/// subscribe to it, one for each distinct URL. Of two with one URL the campaign's is used, then the older, then the
-/// one with the smaller id.
+/// subscribe to it, one for each distinct URL. If two have the same URL, the campaign's is used, then the older one,
+/// then the one with the smaller id.
 ///
 /// `endpoints` are all of the organization's. The order of the result is not specified.
 pub fn receivers<'a>(

@@ -5,11 +5,11 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::model::{Activity, ActivityQuery};
 
-/// Writes and lists Activity entries (decision C8). Commands of other ports write the entries that belong to
-/// them; this port is for refused requests, which change nothing else.
+/// Writes and lists Activity entries (decision C8). Commands of other ports write their own entries; this port is for
+/// refused requests, which change nothing else.
 #[async_trait]
 pub trait ActivityStore: Send + Sync + std::fmt::Debug {
-    /// Stores an entry; one with a known id is passed over.
+    /// Stores an entry, unless one with its id is stored.
     async fn record(&self, activity: &Activity) -> Result<(), StoreError>;
 
     /// The entries that match, newest first.

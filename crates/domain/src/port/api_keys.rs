@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::model::{ApiKeyHash, ApiKeyId, ApiKeyRecord, FoundApiKey, OrganizationId, Timestamp};
 
-/// What became of [`ApiKeyStore::create`].
+/// The outcome of [`ApiKeyStore::create`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateApiKey {
     /// Stored.
@@ -16,7 +16,7 @@ pub enum CreateApiKey {
     IdTaken,
 }
 
-/// What became of [`ApiKeyStore::revoke`].
+/// The outcome of [`ApiKeyStore::revoke`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RevokeApiKey {
     /// Refused from now on.
@@ -30,7 +30,7 @@ pub enum RevokeApiKey {
 /// Finds, creates and revokes API keys (decision D5).
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync + std::fmt::Debug {
-    /// The key with this digest, whatever its state, and its organization's subscription.
+    /// The key with this digest, in any state, and its organization's subscription.
     async fn find(&self, hash: &ApiKeyHash) -> Result<Option<FoundApiKey>, StoreError>;
 
     /// Stores a key by its digest.
@@ -47,6 +47,6 @@ pub trait ApiKeyStore: Send + Sync + std::fmt::Debug {
         at: Timestamp,
     ) -> Result<RevokeApiKey, StoreError>;
 
-    /// Notes when keys were last used; never moves a key's time back. Unknown keys are passed over.
+    /// Records when keys were last used. Never moves a key's time back; skips unknown keys.
     async fn record_uses(&self, uses: &[(OrganizationId, ApiKeyId, Timestamp)]) -> Result<(), StoreError>;
 }

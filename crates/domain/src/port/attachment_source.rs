@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 
-/// Why a file cannot be read; one sentence's end, fit to be shown to whoever wrote the path.
+/// Why a file cannot be read. The message is for the author of the provisioning file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttachmentSourceError {
     /// There is nothing at that path.
@@ -18,8 +18,8 @@ pub enum AttachmentSourceError {
 /// A file's content in pieces, in order.
 pub type AttachmentPieces = BoxStream<'static, Result<Bytes, AttachmentSourceError>>;
 
-/// Reads the files that a provisioning file names (contract section 3): relative to that file, or to the working
-/// directory where it came through standard input.
+/// Reads the files that a provisioning file names (contract section 3). Paths are relative to that file, or to the
+/// working directory if it came from standard input.
 #[async_trait]
 pub trait AttachmentSource: Send + Sync + std::fmt::Debug {
     /// Opens the file at `path`, as the provisioning file wrote it. Memory use does not grow with its size.

@@ -1,10 +1,10 @@
-//! Where the bytes of attachments live.
+//! Storage for the bytes of attachments.
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 
-/// A place in a [`BlobStore`]: segments of `A-Z a-z 0-9 _ - .` joined by `/`, never starting with a dot.
+/// A path in a [`BlobStore`]: segments of `A-Z a-z 0-9 _ - .` joined by `/`, never starting with a dot.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobPath(String);
 

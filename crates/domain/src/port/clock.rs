@@ -1,4 +1,4 @@
-//! Time and randomness: what pure code may not take from its surroundings.
+//! Time and randomness, which pure code must not read from the system.
 
 use uuid::Uuid;
 
@@ -12,7 +12,7 @@ pub trait Clock: Send + Sync + std::fmt::Debug {
 
 /// Fresh ids, random bytes and jitter.
 pub trait Entropy: Send + Sync + std::fmt::Debug {
-    /// A UUID never returned before; later ones sort after earlier ones where the adapter can manage it.
+    /// A new UUID. Later ones sort after earlier ones if the adapter supports that.
     fn uuid(&self) -> Uuid;
 
     /// Fills `bytes` from a cryptographically secure source (API keys, webhook secrets).

@@ -93,7 +93,7 @@ impl DeliveryOutcome {
     }
 }
 
-/// What the Activity entry of a delivery names.
+/// The facts for a delivery's Activity entry.
 #[derive(Debug, Clone, Copy)]
 pub struct DeliveryFacts<'a> {
     /// The event's organization.
@@ -115,8 +115,8 @@ pub struct DeliveryFacts<'a> {
 }
 
 impl DeliveryFacts<'_> {
-    /// The Activity entry of the delivery's end (contract section 1, `bidloop activity`). Stores record it for the
-    /// ends that they bring about themselves.
+    /// The Activity entry of the delivery's end (contract section 1, `bidloop activity`). Stores use it for deliveries
+    /// that they end themselves.
     pub fn activity(&self, outcome: &DeliveryOutcome, at: Timestamp) -> Activity {
         let attempt = match outcome {
             DeliveryOutcome::Attempted(attempt) => Some(attempt),

@@ -8,10 +8,10 @@ pub enum StoreError {
     /// The database cannot be reached, is overloaded or is not migrated; the same call may succeed later.
     #[error("the database is unavailable: {0}")]
     Unavailable(String),
-    /// What is stored cannot be understood.
+    /// Stored data cannot be read.
     #[error("stored data is corrupt: {0}")]
     Corrupt(String),
-    /// The database refused the statement, which is a fault of ours.
+    /// The database refused the statement, because of a fault in the adapter.
     #[error("the database refused a statement: {0}")]
     Backend(String),
 }

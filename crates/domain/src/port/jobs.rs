@@ -1,4 +1,4 @@
-//! Jobs, filters and the feed's position: what ingesting needs. Backfilling's side is beside it, in `matches.rs`.
+//! Jobs, filters and the feed's position: what ingesting needs. `matches.rs` has what backfilling needs.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use super::StoreError;
 use crate::matching::{JobSignature, SavedFilter};
 use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
 
-/// Counts every change of filters, campaigns or organizations. What was computed under an older revision is not
-/// recorded.
+/// A number that grows with every change of filters, campaigns or organizations. A result that was computed with an
+/// older revision is not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Revision(pub i64);
 
 /// A saved filter as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredFilter {
-    /// Whose.
+    /// The campaign's organization.
     pub organization_id: OrganizationId,
-    /// Whose.
+    /// The filter's campaign.
     pub campaign_id: CampaignId,
-    /// Its id.
+    /// Unique within the organization.
     pub id: FilterId,
     /// The filter's JSON text (contract section 4), without `id` and `name`, as it was stored after its check:
     /// what [`SavedFilter::parse`](SavedFilter::parse) takes.
@@ -38,32 +38,32 @@ impl StoredFilter {
     }
 }
 
-/// What [`JobStore::filters_since`] knows of the changes since a revision.
+/// The changes of filters since a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilterChanges {
-    /// All of them. A filter that changed several times counts as it is now.
+    /// All changes. A filter that changed several times is in its newest form.
     Known {
         /// The revision that the changes lead to.
         revision: Revision,
-        /// The filters that were added, changed or moved to another campaign; perhaps some that are as they were.
+        /// The filters that were added, changed or moved to another campaign. Some may be unchanged.
         put: Vec<StoredFilter>,
-        /// The filters that are no more; perhaps some that were added and removed since.
+        /// The filters that were removed. Some may have been added after the revision.
         removed: Vec<(OrganizationId, FilterId)>,
     },
-    /// The store no longer tells what changed since then: all filters are to be read anew.
+    /// The store no longer knows all changes: read all filters again.
     Forgotten,
 }
 
 /// A job of the feed with the campaigns it matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchedJob {
-    /// Its id.
+    /// The job's id.
     pub id: JobId,
     /// When it was posted.
     pub posted_at: Timestamp,
     /// The JSON as served.
     pub json: String,
-    /// What the JSON has: stored with it, for backfills.
+    /// The job's signature, stored for backfills.
     pub signature: JobSignature,
     /// The campaigns with at least one filter that it matches.
     pub campaigns: Vec<(OrganizationId, CampaignId)>,
@@ -78,7 +78,7 @@ pub struct MatchedPage {
     pub cursor: Option<String>,
     /// The revision of the filters it was matched with.
     pub revision: Revision,
-    /// Now.
+    /// When it was matched.
     pub at: Timestamp,
     /// Age of a post up to which active campaigns act on it; `None`: any (decision D2).
     pub act_within: Option<Duration>,
@@ -86,14 +86,14 @@ pub struct MatchedPage {
     pub jobs: Vec<MatchedJob>,
 }
 
-/// What became of [`JobStore::record_page`].
+/// The outcome of [`JobStore::record_page`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordPage {
     /// All of it is stored.
     Recorded(PageCounts),
     /// Filters, campaigns or organizations changed since the page was matched: match it again. Nothing changed.
     RevisionMoved,
-    /// Somebody else moved the position: read from there. Nothing changed.
+    /// Another process moved the position: read from there. Nothing changed.
     PositionMoved,
 }
 
@@ -121,26 +121,26 @@ pub trait JobStore: Send + Sync + std::fmt::Debug {
     /// The current revision: one small read.
     async fn revision(&self) -> Result<Revision, StoreError>;
 
-    /// Up to `limit` filters of all campaigns, whatever their state (decision D2), behind `after` in the order of
-    /// organization and id; from the first on, if that is `None`. Fewer than `limit` are the last ones.
+    /// Up to `limit` filters after `after`, in the order of organization and id, of all campaigns in any state (decision
+    /// D2). `None` starts at the first filter. A page of fewer than `limit` is the last one.
     ///
-    /// Each call sees what is stored then. Whoever reads all asks for the [`revision`](Self::revision) before the
-    /// first call and for the changes [since](Self::filters_since) it after the last: a million filters are read
-    /// without holding a snapshot for seconds.
+    /// Each call sees what is stored at that moment. To read all filters, ask for the [`revision`](Self::revision) before
+    /// the first call and for the changes [since](Self::filters_since) it after the last. So a million filters are read
+    /// without a snapshot that lasts for seconds.
     async fn filters(
         &self,
         after: Option<&(OrganizationId, FilterId)>,
         limit: u32,
     ) -> Result<Vec<StoredFilter>, StoreError>;
 
-    /// How the filters changed since `revision`, in one snapshot with the revision that the changes lead to:
-    /// whoever committed them, in whatever process. What was committed lately (tens of thousands of filters) is known.
+    /// How the filters changed since `revision`, by any process, in one snapshot with the revision that the changes lead
+    /// to. The store remembers the latest tens of thousands of changes.
     async fn filters_since(&self, revision: Revision) -> Result<FilterChanges, StoreError>;
 
     /// The JSON of up to `limit` of the jobs whose content was stored last, newest first.
     async fn latest_jobs(&self, limit: u32) -> Result<Vec<String>, StoreError>;
 
-    /// How many jobs a page is best given, so that recording it keeps no other command waiting for long.
+    /// The best number of jobs in a page: recording a larger page would block other commands for long.
     fn page_size(&self) -> u32;
 
     /// Records a page in one transaction, or nothing of it: jobs, matches with their sequence numbers, leads and

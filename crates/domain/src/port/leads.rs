@@ -20,7 +20,7 @@ pub struct LeadPage {
     pub leads: Vec<LeadWithJob>,
 }
 
-/// A lead with everything that a decision on it needs.
+/// A lead with everything that decisions on it need.
 #[derive(Debug, Clone)]
 pub struct LeadContext {
     /// The lead and its job.
@@ -33,7 +33,7 @@ pub struct LeadContext {
     pub bid: Option<BidRecord>,
 }
 
-/// What was found under a campaign's and a lead's id.
+/// The result of a look-up by campaign and lead.
 #[derive(Debug, Clone)]
 pub enum LeadLookup {
     /// The organization has no such campaign.
@@ -44,12 +44,12 @@ pub enum LeadLookup {
     Found(Box<LeadContext>),
 }
 
-/// What became of [`LeadStore::accept_bid`]. Whatever is not `Accepted` changed nothing.
+/// The outcome of [`LeadStore::accept_bid`]. Only `Accepted` changed anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AcceptBid {
     /// Status, quota, queue entry, frozen attachments and Activity are stored, durably.
     Accepted,
-    /// There is no such lead or campaign any more.
+    /// The lead or its campaign no longer exists.
     LeadUnknown,
     /// The lead is not `new`.
     LeadNotNew(LeadStatus),
@@ -59,7 +59,7 @@ pub enum AcceptBid {
     QuotaUsedUp(QuotaUsage),
 }
 
-/// What became of [`LeadStore::reject`].
+/// The outcome of [`LeadStore::reject`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RejectLead {
     /// The lead is rejected; the Activity is stored.
@@ -70,7 +70,7 @@ pub enum RejectLead {
     LeadNotNew(LeadStatus),
 }
 
-/// What became of [`LeadStore::add_attachments`]. Whatever is not `Added` changed nothing.
+/// The outcome of [`LeadStore::add_attachments`]. Only `Added` changed anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddAttachments {
     /// Stored; the lead's whole list, oldest first.
@@ -97,7 +97,7 @@ pub struct NewAttachment {
     pub comparison_key: String,
 }
 
-/// What became of [`LeadStore::reopen`].
+/// The outcome of [`LeadStore::reopen`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReopenLead {
     /// The lead is `new` again.
@@ -110,8 +110,8 @@ pub enum ReopenLead {
 
 /// Leads, their bids, rejections and uploads.
 ///
-/// Every method takes the organization with the id, so that another organization's lead does not exist; the
-/// two that do not are for operators' commands, since lead ids are unique everywhere.
+/// Most methods take the organization with the id and never find another organization's lead. The methods without an
+/// organization are for operators' commands; lead ids are unique in the installation.
 #[async_trait]
 pub trait LeadStore: Send + Sync + std::fmt::Debug {
     /// The page of the campaign's matches that starts `offset` from the newest; `None` if the organization has
@@ -132,7 +132,7 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
         campaign: &CampaignId,
     ) -> Result<bool, StoreError>;
 
-    /// The lead under a campaign. A lead outlives the match it was made of.
+    /// A campaign's lead. A lead exists longer than the match that it was made from.
     async fn find(
         &self,
         organization: &OrganizationId,
@@ -140,7 +140,7 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
         lead: &LeadId,
     ) -> Result<LeadLookup, StoreError>;
 
-    /// The lead, whosever it is.
+    /// The lead, of any organization.
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError>;
 
     /// Queues a bid (decision B2). Re-checks, in this order and in one transaction: the lead is `new`, its

@@ -1,8 +1,8 @@
-//! Who holds a claim.
+//! The holder of a claim.
 
 use std::fmt;
 
-/// The holder of a lease: a process, or one claim of a process. Two holders never have the same name.
+/// The holder of a lease: a process, or one claim of a process. Every holder has a name of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseOwner(String);
 

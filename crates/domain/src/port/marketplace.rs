@@ -17,7 +17,7 @@ pub struct FeedPage {
     pub entries: Vec<FeedEntry>,
     /// The position after the page.
     pub cursor: String,
-    /// Whether there is more right now.
+    /// Whether more can be read right now.
     pub has_more: bool,
 }
 
@@ -31,7 +31,7 @@ pub enum FeedEntry {
         /// As served.
         json: String,
     },
-    /// Something that departs from the protocol (decision D2).
+    /// An entry that violates the protocol (decision D2).
     Malformed {
         /// The id, if it has one.
         id: Option<String>,
@@ -73,7 +73,7 @@ pub struct SubmittedProposal {
     pub submitted_at: Timestamp,
 }
 
-/// Why the marketplace refused a call for good. A refused proposal was not taken.
+/// Why the marketplace refused a call permanently. A refused proposal was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MarketplaceRefusal {
     /// The account cannot pay the proposal's connects.
@@ -83,7 +83,7 @@ pub enum MarketplaceRefusal {
         /// The id of that proposal, if the marketplace names it.
         proposal_id: Option<String>,
     },
-    /// The job takes no proposals any more.
+    /// The job no longer takes proposals.
     JobClosed,
     /// The job has a warning, and the proposal does not accept warnings.
     JobWarning,
@@ -98,10 +98,10 @@ pub enum MarketplaceRefusal {
 /// Why a call did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarketplaceError {
-    /// The fate of the call is unknown: time-out, or the connection broke after the request may have been sent.
+    /// The result of the call is unknown: it timed out, or the connection broke when the request may have been sent.
     #[error("no answer from the marketplace: {0}")]
     NoAnswer(String),
-    /// The request was certainly not received: no connection was made.
+    /// The request was not received: no connection was made.
     #[error("the marketplace cannot be reached: {0}")]
     Unreachable(String),
     /// The marketplace cannot carry the call out now.
@@ -115,7 +115,7 @@ pub enum MarketplaceError {
     /// The account's token is not valid.
     #[error("the marketplace refused the token")]
     InvalidToken,
-    /// The marketplace refused the call for good.
+    /// The marketplace refused the call permanently.
     #[error("the marketplace refused the call: {message}")]
     Refused {
         /// The reason.
@@ -123,12 +123,12 @@ pub enum MarketplaceError {
         /// The answer's message, shortened. Never empty.
         message: String,
     },
-    /// An answer that departs from the protocol. The effect of a call that changes something is unknown.
-    #[error("the marketplace's answer departs from the protocol: {0}")]
+    /// An answer that violates the protocol. The effect of a call that changes something is unknown.
+    #[error("the marketplace's answer violates the protocol: {0}")]
     Malformed(String),
 }
 
-/// A file on its way to the marketplace.
+/// A file to upload to the marketplace.
 pub struct FileUpload {
     /// Its name.
     pub name: String,
@@ -152,7 +152,7 @@ impl std::fmt::Debug for FileUpload {
 
 /// The marketplace. Each method is one call; nothing is retried.
 ///
-/// Which statuses and codes of the protocol mean which [`MarketplaceError`] is the adapter's knowledge.
+/// The adapter maps the protocol's statuses and codes to [`MarketplaceError`].
 #[async_trait]
 pub trait Marketplace: Send + Sync + std::fmt::Debug {
     /// The page of the feed after `cursor`, with the watcher's own token.

@@ -1,4 +1,4 @@
-//! Stored jobs and the matches computed anew from them: what backfilling needs.
+//! Stored jobs and the matches of changed filters: what backfilling needs.
 
 use async_trait::async_trait;
 
@@ -6,10 +6,10 @@ use super::{StoreError, StoredFilter};
 use crate::matching::JobSignature;
 use crate::model::{CampaignId, JobId, OrganizationId, Timestamp};
 
-/// A campaign whose filters changed and whose stored matches must be computed anew.
+/// A campaign whose filters changed, so that its matches must be computed again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Backfill {
-    /// Whose.
+    /// The campaign's organization.
     pub organization_id: OrganizationId,
     /// The campaign.
     pub campaign_id: CampaignId,
@@ -22,7 +22,7 @@ pub struct Backfill {
 /// The backfills that are due and the point up to which stored jobs concern them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DueBackfills {
-    /// The highest sequence number of a stored job: whatever is stored later is matched by ingesting.
+    /// The highest sequence number of a stored job. Jobs that are stored later are matched when they are ingested.
     pub watermark: i64,
     /// The campaigns.
     pub campaigns: Vec<Backfill>,
@@ -31,9 +31,9 @@ pub struct DueBackfills {
 /// A stored job in the order of storing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredJob {
-    /// Dense and ascending in the order in which contents were stored: a changed job gets a new one.
+    /// Dense and ascending in the order of storing. A changed job gets a new one.
     pub seq: i64,
-    /// Its id.
+    /// The job's id.
     pub id: JobId,
     /// The JSON as served.
     pub json: String,
@@ -48,7 +48,7 @@ pub struct StoredSignature {
     pub signature: JobSignature,
 }
 
-/// What became of [`MatchStore::switch`].
+/// The outcome of [`MatchStore::switch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchMatches {
     /// The new result is served from now on.
@@ -56,12 +56,12 @@ pub enum SwitchMatches {
         /// Matches of the campaign after the switch.
         total: u64,
     },
-    /// The campaign's filters changed again, it was removed, or somebody else has switched to the matches of these very
-    /// filters: nothing changed.
+    /// Nothing changed: the campaign was removed, its filters changed again, or another process already switched to the
+    /// matches of these filters.
     Superseded,
 }
 
-/// Matches computed anew after a filter change.
+/// The matches of changed filters.
 #[async_trait]
 pub trait MatchStore: Send + Sync + std::fmt::Debug {
     /// Campaigns whose stored matches are older than their filters, with a watermark taken in the same snapshot.

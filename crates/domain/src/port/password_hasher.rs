@@ -1,10 +1,10 @@
-//! Hashing passwords: slow on purpose, so behind a port.
+//! Hashing passwords, which is slow on purpose.
 
 /// Hashes users' passwords and checks them against a hash.
 pub trait PasswordHasher: Send + Sync + std::fmt::Debug {
-    /// A PHC string with a salt of its own: hashing one password twice gives two strings.
+    /// A PHC string with a new salt: hashing the same password again gives another string.
     fn hash(&self, password: &str) -> String;
 
-    /// Whether `hash` was made of `password`; false for what is no PHC string.
+    /// Whether `hash` is a PHC string of `password`.
     fn verify(&self, password: &str, hash: &str) -> bool;
 }

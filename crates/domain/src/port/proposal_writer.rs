@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Why a template cannot serve.
+/// Why a template cannot be parsed or rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TemplateError(pub String);
@@ -12,7 +12,7 @@ pub trait ProposalWriter: Send + Sync + std::fmt::Debug {
     /// Checks the syntax; the message says what is wrong and in which line.
     fn check(&self, template: &str) -> Result<(), TemplateError>;
 
-    /// Renders over `lead`, the Lead object's fields. A name that the lead does not have is an error, so that no
-    /// letter goes out with a hole in it; a null field renders as nothing.
+    /// Renders a template with the fields of `lead`, a Lead object. An unknown name is an error, so that no letter is sent
+    /// with a gap. A null field renders as nothing.
     fn render(&self, template: &str, lead: &Value) -> Result<String, TemplateError>;
 }

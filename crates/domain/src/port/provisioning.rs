@@ -6,7 +6,7 @@ use super::{Revision, StoreError};
 use crate::model::{ApiKeyHash, OrganizationId, Timestamp};
 use crate::provisioning::{OrganizationRecord, ProvisioningChange};
 
-/// The state that a plan is made on.
+/// The stored state that a plan starts from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProvisioningSnapshot {
     /// Committing fails if the revision has moved since.

@@ -23,7 +23,7 @@ pub struct ClaimedBid {
     pub job_json: String,
 }
 
-/// What an account's marketplace record said when it was last read.
+/// The state of an account when it was last read from the marketplace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AccountReading {
     /// The profile's hourly rate in USD.
@@ -43,10 +43,10 @@ pub struct FinishBid {
     pub bid_id: BidId,
     /// How it ended.
     pub outcome: BidOutcome,
-    /// Now.
+    /// When it ended.
     pub at: Timestamp,
     /// The token that the marketplace refused (decision B4, 401): the account is marked as disconnected, unless it
-    /// was given another one meanwhile.
+    /// has another one by then.
     pub refused_token: Option<MarketplaceToken>,
     /// The entry of the Activity record.
     pub activity: Activity,
@@ -64,7 +64,8 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
     /// lease, at most one an account, and none of an account that has a bid under a live lease.
     ///
     /// A bid is due when its account is connected and the time of its next attempt has come. A bid without an
-    /// outstanding answer is also due once its deadline has passed, whatever its next attempt and its account.
+    /// outstanding answer is also due once its deadline has passed, even if its next attempt is later or its account is
+    /// disconnected.
     async fn claim(
         &self,
         owner: &LeaseOwner,
@@ -92,8 +93,8 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         proposal: &Proposal,
     ) -> Result<bool, StoreError>;
 
-    /// Puts the bid back until `next_attempt`, counts the attempt and gives up the lease. `answer_outstanding` says
-    /// whether the fate of any attempt so far is unknown.
+    /// Postpones the bid until `next_attempt`, counts the attempt and gives up the lease. `answer_outstanding` is whether
+    /// the result of any attempt so far is unknown.
     async fn postpone(
         &self,
         organization: &OrganizationId,
@@ -103,8 +104,8 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         answer_outstanding: bool,
     ) -> Result<bool, StoreError>;
 
-    /// Gives up the lease without ending the bid, and marks its account as disconnected, unless it was given
-    /// another token than the refused one meanwhile.
+    /// Gives up the lease without ending the bid, and marks its account as disconnected unless the account has another
+    /// token than the refused one by then.
     async fn disconnect_account(
         &self,
         organization: &OrganizationId,
@@ -117,7 +118,7 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
     /// (decision B3), Activity, `bid_complete` deliveries, the account's state.
     async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError>;
 
-    /// Stores what the marketplace said of an account, unless a later reading is stored.
+    /// Stores a reading of the account, unless a later one is stored.
     async fn record_account(
         &self,
         organization: &OrganizationId,

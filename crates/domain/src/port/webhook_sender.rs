@@ -18,7 +18,7 @@ pub struct OutgoingWebhook {
     pub body: Bytes,
 }
 
-/// What became of the one attempt to send a webhook (decisions C4 to C6).
+/// The result of the one attempt to send a webhook (decisions C4 to C6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookAttempt {
     /// `None` when it was delivered: status 200 within 10 seconds.
@@ -66,6 +66,6 @@ pub trait WebhookSender: Send + Sync + std::fmt::Debug {
     /// Makes exactly one attempt: one connection, one request, no redirect, no retry.
     async fn send(&self, webhook: OutgoingWebhook) -> WebhookAttempt;
 
-    /// Whether `url` could be a target at all, judged without any look-up: scheme, host, literal address.
+    /// Checks `url` without any look-up: its scheme, host and literal address.
     fn check_target(&self, url: &str) -> Result<(), WebhookFailure>;
 }

@@ -1,4 +1,4 @@
-//! Hints that there is work. Losing one delays work until the next poll, never loses it.
+//! Hints that there is work. If one is lost, the next poll finds the work.
 
 /// A kind of queued work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -79,14 +79,13 @@ fn state(entry: &mut CampaignEntry<'_, '_, '_>, mode: Option<CampaignMode>) -> O
     }
 }
 
-/// The state of a campaign whose mode may change and whose state the file does not name: switching to External
-/// pauses it.
+/// The state of a campaign whose state the file does not name. A switch to External pauses the campaign.
 fn state_after_switch(before: (CampaignMode, CampaignState), after: CampaignMode) -> CampaignState {
     let switches = before.0 != CampaignMode::External && after == CampaignMode::External;
     if switches { CampaignState::Paused } else { before.1 }
 }
 
-/// The account to bid with, which the organization must have afterwards.
+/// The account to bid with, which the organization must have after the changes.
 fn account(entry: &mut CampaignEntry<'_, '_, '_>, planner: &Planner<'_>) -> Option<AccountId> {
     let stays = |account: &&AccountId| {
         planner.accounts.contains(account.as_str())
@@ -142,7 +141,7 @@ fn bidding_config(entry: &mut CampaignEntry<'_, '_, '_>) -> Option<BiddingConfig
     }
 }
 
-/// The list replaces the current one as a whole. What could not be read is left out; it has been reported.
+/// The campaign's files. The list replaces the current one as a whole; files with a reported fault are left out.
 fn attachments(entry: &mut CampaignEntry<'_, '_, '_>, planner: &Planner<'_>) -> Vec<ProposalFile> {
     match read_attachments(entry.fields) {
         Field::Given(files) => {
@@ -186,7 +185,7 @@ fn proposal(
     change.over(Some(before)).unwrap_or_default()
 }
 
-/// The list replaces the current one as a whole.
+/// The template's answers. The list replaces the current one as a whole.
 fn answers(
     fields: &mut Fields<'_, '_>,
     template: impl Fn(&Value) -> Result<String, String>,

@@ -6,7 +6,7 @@ use super::records::{
 };
 use crate::model::{ApiKeyHash, ApiKeyRecord, CampaignId, Subscription};
 
-/// An organization; empty for a new one. Starts as the store holds it and becomes what the file makes of it.
+/// An organization; empty for a new one. Planning changes it from what the store holds to what the file describes.
 #[derive(Debug, Default)]
 pub(super) struct CurrentState {
     pub(super) name_and_subscription: Option<(String, Subscription)>,

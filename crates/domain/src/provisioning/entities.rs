@@ -1,4 +1,4 @@
-//! What differs between the kinds of entities: users, API keys, bidder accounts, webhooks and filters.
+//! The kinds of entities: users, API keys, bidder accounts, webhooks and filters.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::model::{
     OrganizationId, SavedFilter, WebhookEndpoint, WebhookSecret, merge_patch,
 };
 
-/// How long a replaced webhook secret signs beside the new one (decision C3): receivers have a day to follow.
+/// How long a replaced webhook secret still signs, in addition to the new one (decision C3).
 const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Entity for UserRecord {
@@ -115,7 +115,7 @@ impl Entity for (ApiKeyRecord, ApiKeyHash) {
         };
         record.name = name.unwrap_or_else(|| id.to_string());
         if entry.current.known().is_some_and(|(_, before)| *before != hash) {
-            // The old key was revoked, not the new one.
+            // The revocation was of the old key.
             record.revoked_at = None;
         }
         Some((record, hash))
@@ -227,7 +227,7 @@ impl Entity for WebhookRecord {
     }
 }
 
-/// In a fixed order and once each, so that the order in the file changes nothing.
+/// The events, each once and in a fixed order, so that the order in the file does not matter.
 fn events(fields: &mut Fields<'_, '_>) -> Field<Vec<EventKind>> {
     let events = fields.list("events", Null::Refused, values::event);
     if matches!(&events, Field::Given(events) if events.is_empty()) {
@@ -256,7 +256,7 @@ impl Entity for (CampaignId, FilterRecord) {
         Some(&self.0)
     }
 
-    /// The conditions stand beside the fields of the entry. They are checked once they are merged.
+    /// The conditions are fields of the entry itself. They are checked after the merge.
     fn merge(entry: &mut Entry<'_, '_, '_, Self, Self::Id>, _: &mut Planner<'_>) -> Option<Self> {
         let name = entry.optional("name", values::words, |(_, filter)| Some(&filter.name));
         let conditions = Value::Object(entry.fields.take_others());

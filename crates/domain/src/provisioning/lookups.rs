@@ -1,8 +1,7 @@
-//! What a file needs before it can be planned: its questions to the store, to the file system and to the source of
-//! randomness, and the answers.
+//! What must be known before a file can be planned: from the store, from files, and from the source of randomness.
 //!
-//! The use case answers them through ports, so that planning is a pure function. Values that are faulty raise no
-//! question; planning reports them.
+//! The use case looks it up through ports, so that planning is a pure function. Faulty values need no look-up; planning
+//! reports them.
 
 use std::collections::HashMap;
 
@@ -13,18 +12,18 @@ use super::attachments::{AttachmentEntry, read_attachments};
 use super::peek::{id_of, is_absent, objects_with_paths, path_to, text_of};
 use crate::model::{ApiKey, ApiKeyHash, BlobRef, OrganizationId, Secret, Timestamp};
 
-/// The questions of a file.
+/// What a file needs to know.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups<'v> {
-    /// Which of these organizations are there, and with what?
+    /// The organizations to load, if they exist.
     pub(crate) organizations: Vec<OrganizationId>,
-    /// Who has keys with these digests?
+    /// Digests of keys whose owners are needed.
     pub(crate) key_hashes: Vec<ApiKeyHash>,
-    /// What are the hashes of these passwords?
+    /// The passwords to hash.
     pub(crate) passwords: Vec<GivenPassword<'v>>,
-    /// What are 32 random bytes for each key and secret that the file leaves out? The paths are of the values.
+    /// The paths of the keys and secrets that the file leaves out. Each needs 32 random bytes.
     pub(crate) left_out: Vec<Vec<String>>,
-    /// What do these files contain?
+    /// The files to read.
     pub(crate) attachments: Vec<(OrganizationId, AttachmentEntry)>,
 }
 
@@ -37,19 +36,19 @@ pub(crate) struct GivenPassword<'v> {
     pub(crate) password: Secret<&'v str>,
 }
 
-/// The answers, each under the path of the value that asked for it.
+/// The results of the look-ups, each under the path of its value.
 pub(crate) struct Provided<'a> {
     /// When new entities are created and overlaps begin.
     pub(crate) now: Timestamp,
     /// Checks the syntax of a template; the error says what is wrong.
     pub(crate) check_template: &'a dyn Fn(&str) -> Result<(), String>,
-    /// The hash of each password. One that the current hash was made of keeps that hash.
+    /// The hash of each password. An unchanged password keeps its hash.
     pub(crate) password_hashes: HashMap<Vec<String>, String>,
     /// Fresh random bytes.
     pub(crate) random: HashMap<Vec<String>, [u8; 32]>,
     /// The content of the attachments that could be read.
     pub(crate) blobs: &'a HashMap<Vec<String>, BlobRef>,
-    /// What is wrong with the others.
+    /// The faults of the other attachments.
     pub(crate) faults: &'a Faults,
 }
 

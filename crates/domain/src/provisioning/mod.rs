@@ -1,16 +1,16 @@
-//! The provisioning file (contract section 3): what it may say, what is wrong with it, and which changes it leads to.
+//! The provisioning file (contract section 3): its rules, its faults, and the changes that it leads to.
 //!
-//! Everything here is pure: no port is asked, nothing is random. [`ApplyProvisioning`](crate::use_case::ApplyProvisioning)
+//! Everything here is pure: no port is called, nothing is random. [`ApplyProvisioning`](crate::use_case::ApplyProvisioning)
 //! takes a file in three steps:
 //!
-//! 1. `Lookups` names what has to be known before the file can be planned: the organizations in the store, hashes
-//!    of its passwords, random bytes for the keys that it leaves out, the content of its attachments;
-//! 2. `plan` merges every entry of the file over what the store holds, and collects all faults: of shape, and those
-//!    that only the whole shows, such as an id in use or what an active campaign needs (decision D1);
-//! 3. the changes of the plan are committed together.
+//! 1. `Lookups` lists what must be known to plan the file: the organizations in the store, the hashes of its passwords,
+//!    random bytes for the keys that it leaves out, and the content of its attachments.
+//! 2. `plan` merges every entry of the file over what the store holds and collects all faults. Some concern the file as a
+//!    whole, such as an id that is in use or a missing requirement of an active campaign (decision D1).
+//! 3. The changes of the plan are committed together.
 //!
-//! All faults are reported together, so none may make others up: a field that is faulty counts as given, with an
-//! unknown value.
+//! All faults are reported together, and one fault must not cause the report of others: a faulty field counts as given,
+//! with an unknown value.
 
 mod attachments;
 mod campaign;

@@ -20,8 +20,7 @@ struct CampaignEntry {
 }
 
 impl Planner<'_> {
-    /// Plans the organization `id` and brings `state` to what the file says. Without an id, it checks what can be
-    /// checked.
+    /// Plans the organization `id` and changes `state` to what the file describes. Without an id, only reports faults.
     pub(super) fn organization(
         &mut self,
         fields: &mut Fields<'_, '_>,
@@ -85,7 +84,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans a campaign with its webhooks and filters. Returns its id and where the file mentions it.
+    /// Plans a campaign with its webhooks and filters. Returns its id and its entry in the file.
     fn campaign(
         &mut self,
         fields: &mut Fields<'_, '_>,
@@ -103,7 +102,7 @@ impl Planner<'_> {
         self.list(fields, "filters", &mut state.filters, own);
         let id = planned.id?;
         if planned.after.is_none() {
-            // Nobody knows what a campaign needs whose own fields are faulty.
+            // The needs of a campaign with faulty fields are unknown.
             state.campaigns.remove(id.as_str());
         }
         let entry = CampaignEntry {
@@ -114,7 +113,7 @@ impl Planner<'_> {
         Some((id, entry))
     }
 
-    /// Reports the campaigns that the file does not mention and whose account it removes.
+    /// Reports the campaigns that lose their account because the file removes it, unless the file has an entry for them.
     fn report_lost_accounts(
         &mut self,
         organization: &OrganizationId,
@@ -171,8 +170,8 @@ fn subscription(entry: &mut Entry<'_, '_, '_, Subscription>) -> Option<Subscript
     })
 }
 
-/// Reports what an active campaign would lack (decision D1). If it lacked that before, it is no fault of this file,
-/// unless the file names its state.
+/// Reports a missing requirement of an active campaign (decision D1). If it was missing before, it is a fault only if
+/// the file names the campaign's state.
 fn refuse_missing(
     fields: &mut Fields<'_, '_>,
     campaign: &CampaignId,

@@ -1,4 +1,4 @@
-//! Looks into a file before it is planned. What is faulty is skipped: planning reports it.
+//! Reads parts of a file before it is planned. Skips faulty parts: planning reports them.
 
 use bidloop_matching::json::Path;
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub(super) fn text_of<'v>(entry: &'v Value, field: &str) -> Option<&'v str> {
     entry.get(field)?.as_str()
 }
 
-/// Whether an entry with this `state` calls its entity absent.
+/// Whether an entry with this `state` removes its entity.
 pub(super) fn is_absent(state: Option<&Value>) -> bool {
     state.and_then(Value::as_str) == Some("absent")
 }

@@ -1,4 +1,4 @@
-//! From a file and the current state to changes: the frame.
+//! Plans the changes from a file and the current state.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,12 +15,12 @@ use super::requirements::{MissingRequirements, missing_requirements};
 use super::values;
 use crate::model::{ApiKeyHash, FieldError, OrganizationId};
 
-/// What a file leads to.
+/// The changes that a file leads to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Plan {
-    /// To be committed together, in this order: removals come first, so that an id that becomes free can be taken.
+    /// The changes to commit together, in this order. Removals come first, so that an id that becomes free can be used.
     pub(crate) changes: Vec<ProvisioningChange>,
-    /// To be shown once the changes are committed.
+    /// Shown after the changes are committed.
     pub(crate) report: ProvisioningReport,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn plan(
     planner.key_owners = key_owners(&states, taken_key_hashes);
     let mut seen = HashSet::new();
     let mut faults = provided.faults.clone();
-    // Every line about a fault starts with a path. A file that is not an object has none.
+    // Every fault is printed with a path. A file that is not an object has none of its own.
     let document = ["document".to_owned()];
     let path = if file.is_object() {
         Path::Document
@@ -90,7 +90,7 @@ pub(crate) fn plan(
     })
 }
 
-/// Who has which key once the file has removed what it removes.
+/// The owners of keys after the file's removals.
 fn key_owners(
     states: &HashMap<OrganizationId, (CurrentState, MissingRequirements)>,
     taken: &[(ApiKeyHash, OrganizationId)],

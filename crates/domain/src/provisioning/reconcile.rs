@@ -1,8 +1,8 @@
 //! One reconciliation for every kind of entity: an entry of the file is merged over the entity of its id, and the
 //! outcome is a change and an entry of the report.
 //!
-//! Owns what all kinds have in common: ids that are repeated or taken, removal, and created, changed, removed and
-//! unchanged entities. What differs between kinds is in their [`Entity`] implementations.
+//! Owns what all kinds have in common: repeated ids, ids in use, and created, changed and unchanged entities. The
+//! differences between kinds are in their [`Entity`] implementations.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -60,9 +60,9 @@ pub(super) enum Current<'a, T> {
     Known(&'a T),
     /// Nothing: the entry describes a new entity.
     New,
-    /// Nobody knows: the entry or its owner has no usable id. All that can be checked is checked.
+    /// Unknown, because the entry or its owner has no valid id. Everything that can be checked is checked.
     Unknown,
-    /// It does not matter: the entity leaves, or its id is taken. Only the shape is checked.
+    /// It does not matter: the entity is removed, or its id is in use. Only the shape is checked.
     Irrelevant,
 }
 
@@ -125,7 +125,7 @@ impl<'r, 'v, 'f, T, Id> Entry<'r, 'v, 'f, T, Id> {
         self.require(name, field, current)
     }
 
-    /// As [`required`](Self::required), for a field that was read already.
+    /// Like [`required`](Self::required), for a field that was read already.
     pub(super) fn require<U: Clone + 'r>(
         &mut self,
         name: &'static str,
@@ -155,12 +155,12 @@ impl<'r, 'v, 'f, T, Id> Entry<'r, 'v, 'f, T, Id> {
     }
 }
 
-/// Where a list of entities stands.
+/// The place of a list of entities.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Scope<'a> {
     /// Its entities are planned.
     Planned(Owner<'a>),
-    /// Its owner has no usable id.
+    /// Its owner has no valid id.
     Unknown,
     /// Its owner is removed.
     Removed,
@@ -197,7 +197,7 @@ pub(super) type Entities<T> = BTreeMap<String, T>;
 pub(super) struct Planned<T: Entity> {
     pub(super) id: Option<T::Id>,
     pub(super) absent: bool,
-    /// The entity as it will be; `None` if it is absent or something about it is faulty.
+    /// The entity after the changes; `None` if it is absent or faulty.
     pub(super) after: Option<T>,
 }
 
@@ -208,19 +208,19 @@ pub(super) type KeyOwners = HashMap<ApiKeyHash, (OrganizationId, Option<ApiKeyId
 pub(super) struct Planner<'a> {
     pub(super) provided: &'a Provided<'a>,
     pub(super) report: ProvisioningReport,
-    /// Carried out first, so that an id that becomes free can be taken.
+    /// Committed first, so that an id that becomes free can be used.
     pub(super) removals: Vec<ProvisioningChange>,
     pub(super) puts: Vec<ProvisioningChange>,
-    /// Who has which key once the file has removed what it removes.
+    /// The owners of keys after the file's removals.
     pub(super) key_owners: KeyOwners,
     /// The accounts that the current organization will have.
     pub(super) accounts: HashSet<String>,
-    /// The lists of the current organization, by campaign, that could not all be read: anything may be in them.
+    /// The lists of the current organization, by campaign, that have faulty entries: they may hold anything.
     pub(super) unread: HashSet<(EntityKind, Option<CampaignId>)>,
 }
 
 impl Planner<'_> {
-    /// Plans a list of the organization or of a campaign, and brings `entities` to what the file says.
+    /// Plans a list of the organization or of a campaign, and changes `entities` to what the file describes.
     pub(super) fn list<T: Entity>(
         &mut self,
         fields: &mut Fields<'_, '_>,
@@ -245,7 +245,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans one entry of a list; `seen` holds the keys of those before it.
+    /// Plans one entry of a list; `seen` holds the keys of the entries before it.
     pub(super) fn entry<T: Entity>(
         &mut self,
         fields: &mut Fields<'_, '_>,
@@ -277,7 +277,7 @@ impl Planner<'_> {
         Planned { id, absent, after }
     }
 
-    /// Merges the entry over the entity that has its id. Returns the entity as it will be.
+    /// Merges the entry over the entity that has its id. Returns the entity after the changes.
     fn reconcile<T: Entity>(
         &mut self,
         fields: &mut Fields<'_, '_>,
@@ -310,7 +310,7 @@ impl Planner<'_> {
         T::merge(&mut Entry::of(fields, current, None), self)
     }
 
-    /// Reports the entity as created, changed or unchanged. Returns whether it is to be put.
+    /// Reports the entity as created, changed or unchanged. Returns whether it must be stored.
     pub(super) fn record_change<T: PartialEq>(
         &mut self,
         organization: &OrganizationId,
@@ -331,7 +331,7 @@ impl Planner<'_> {
         true
     }
 
-    /// The random bytes of a key or a secret that the file leaves to the service.
+    /// The random bytes of a key or a secret that the service generates.
     pub(super) fn random(&self, fields: &mut Fields<'_, '_>, name: &'static str) -> Option<[u8; 32]> {
         let random = self.provided.random.get(&fields.path_to(name)).copied();
         if random.is_none() {
@@ -340,7 +340,7 @@ impl Planner<'_> {
         random
     }
 
-    /// Reports a key or a secret that was made.
+    /// Reports a generated key or secret.
     pub(super) fn record_secret(
         &mut self,
         organization: &OrganizationId,

@@ -1,4 +1,4 @@
-//! What the store holds of an organization, and the changes that provisioning makes to it.
+//! An organization as the store holds it, and the changes that provisioning makes.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub struct OrganizationRecord {
     pub id: OrganizationId,
     /// The name that operators see.
     pub name: String,
-    /// What the organization pays for.
+    /// The organization's subscription.
     pub subscription: Subscription,
     /// People who may sign in.
     pub users: Vec<UserRecord>,
@@ -45,9 +45,9 @@ pub struct UserRecord {
 pub struct WebhookRecord {
     /// The endpoint as deliveries see it.
     pub endpoint: WebhookEndpoint,
-    /// Signs every delivery.
+    /// The secret that signs every delivery.
     pub secret: WebhookSecret,
-    /// The replaced secret, which signs as well until that time (decision C3).
+    /// The replaced secret, which also signs until this time (decision C3).
     pub previous_secret: Option<(WebhookSecret, Timestamp)>,
 }
 
@@ -106,9 +106,9 @@ pub enum ProvisioningChange {
     PutOrganization {
         /// The organization.
         id: OrganizationId,
-        /// Its name from now on.
+        /// Its new name.
         name: String,
-        /// Its subscription from now on. Another period starts the count of used bids anew (decision B3).
+        /// Its new subscription. A different period restarts the count of used bids (decision B3).
         subscription: Subscription,
     },
     /// Creates or replaces a user.
@@ -129,7 +129,7 @@ pub enum ProvisioningChange {
     RemoveAccount(OrganizationId, AccountId),
     /// Creates a campaign or replaces its own fields. Its `filters` are ignored.
     PutCampaign(OrganizationId, Box<CampaignRecord>),
-    /// Removes a campaign with its filters, webhooks, matches and automatic bids that wait. Its leads and bids stay.
+    /// Removes a campaign with its filters, webhooks, matches and waiting automatic bids. Its leads and bids stay.
     RemoveCampaign(OrganizationId, CampaignId),
     /// Creates or replaces a filter of the campaign. Another body makes a backfill due.
     PutFilter(OrganizationId, CampaignId, FilterRecord),

@@ -1,4 +1,4 @@
-//! What a file removes: the entities that it calls absent, where they stand.
+//! The entities that a file removes: those with the state `absent`.
 //!
 //! Removals come before everything else, so that the rest of the file can use ids that become free.
 
@@ -10,7 +10,7 @@ use super::reconcile::{Entities, Entity, Owner, Planner, reported};
 use crate::model::{CampaignId, OrganizationId};
 
 impl Planner<'_> {
-    /// Takes from `state` what the entry of the organization removes.
+    /// Removes from `state` what the organization's entry removes.
     pub(super) fn removals(
         &mut self,
         organization: &OrganizationId,
@@ -56,7 +56,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What belongs to a campaign goes with it, without a change of its own.
+    /// Removes what belongs to a removed campaign, without a change of its own.
     fn remove_with_campaign<T: Entity>(
         &mut self,
         organization: &OrganizationId,

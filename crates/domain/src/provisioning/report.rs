@@ -1,4 +1,4 @@
-//! What applying a provisioning file did, as `bidloop apply` prints it (contract section 1).
+//! The result of applying a provisioning file, as `bidloop apply` prints it (contract section 1).
 
 use serde::{Serialize, Serializer};
 
@@ -28,12 +28,12 @@ pub enum EntityKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportedEntity {
-    /// What it is.
+    /// The kind of entity.
     #[serde(rename = "type")]
     pub kind: EntityKind,
-    /// Its id.
+    /// The entity's id.
     pub id: String,
-    /// Whose it is; an organization's own id.
+    /// The entity's organization; for an organization, its own id.
     pub organization_id: OrganizationId,
 }
 
@@ -46,7 +46,7 @@ pub struct GeneratedSecret {
     pub kind: EntityKind,
     /// The entity's id.
     pub id: String,
-    /// Whose it is.
+    /// The entity's organization.
     pub organization_id: OrganizationId,
     /// The key or the secret in full.
     #[serde(serialize_with = "exposed")]
@@ -57,17 +57,18 @@ fn exposed<S: Serializer>(secret: &Secret<String>, serializer: S) -> Result<S::O
     serializer.serialize_str(secret.expose())
 }
 
-/// What applying a file did. A nested entity is reported itself: a campaign whose filter changed is not changed.
+/// The result of applying a file. Nested entities are reported themselves: a changed filter does not make its campaign
+/// changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ProvisioningReport {
     /// New entities, in the file's order.
     pub created: Vec<ReportedEntity>,
-    /// Entities that were there and are different now; campaigns that lost a removed account included.
+    /// Entities that changed, including campaigns that lost a removed account.
     pub changed: Vec<ReportedEntity>,
-    /// Entities that were there and are not any more; what hung on a removed campaign included.
+    /// Entities that were removed, including those of a removed campaign.
     pub removed: Vec<ReportedEntity>,
-    /// Entities of the file that were as it says already.
+    /// Entities of the file that did not change.
     pub unchanged: u64,
-    /// Keys and secrets made for new entities.
+    /// Keys and secrets generated for new entities.
     pub secrets: Vec<GeneratedSecret>,
 }

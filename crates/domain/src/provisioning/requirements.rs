@@ -1,4 +1,4 @@
-//! What an active campaign needs (decision D1, `docs/rules.md#d1`).
+//! The requirements of an active campaign (decision D1, `docs/rules.md#d1`).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,7 +18,7 @@ pub(super) enum MissingRequirement {
 }
 
 impl MissingRequirement {
-    /// The message for a campaign that the file makes active.
+    /// The message for a campaign that the file activates.
     pub(super) fn refuses_active_state(self) -> String {
         let (needs, add) = match self {
             Self::Filter => (
@@ -33,7 +33,7 @@ impl MissingRequirement {
         format!("{needs}: {add}, or set the state to \"paused\"")
     }
 
-    /// The message for a campaign that is active and that the file takes it from.
+    /// The message for an active campaign that loses the requirement by the file.
     pub(super) fn refuses_loss(self, campaign: &CampaignId) -> String {
         let last = match self {
             Self::Filter => "saved filter",
@@ -45,10 +45,11 @@ impl MissingRequirement {
     }
 }
 
-/// What each campaign lacks in its mode and state.
+/// The missing requirements of each campaign in its mode and state.
 pub(super) type MissingRequirements = BTreeMap<CampaignId, Vec<MissingRequirement>>;
 
-/// What the campaigns of an organization lack. What is needed may be in the lists that are `unread`.
+/// The missing requirements of an organization's campaigns. The lists in `unread` may hold anything, so their
+/// requirements count as met.
 pub(super) fn missing_requirements(
     state: &CurrentState,
     unread: &HashSet<(EntityKind, Option<CampaignId>)>,

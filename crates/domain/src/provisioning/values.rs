@@ -1,4 +1,4 @@
-//! Single values of a provisioning file: what each must be, and the message if it is not. No message repeats a secret.
+//! Single values of a provisioning file: parsing, with a message for each fault. No message repeats a secret.
 
 use bidloop_matching::json::{storable_text, whole_value, wrong_type};
 use serde_json::Value;
@@ -9,13 +9,13 @@ use crate::model::{
     ApiKey, EventKind, InvalidId, MarketplaceToken, Timestamp, WebhookSecret, sanitize_for_log,
 };
 
-/// The last second of the year 9999. A later time was given in milliseconds.
+/// The last second of the year 9999. A later time was probably given in milliseconds.
 const LAST_SECOND: i64 = 253_402_300_799;
 
 /// Longest email address (RFC 5321).
 const MAX_EMAIL_BYTES: usize = 254;
 
-/// How much of a value a message shows.
+/// How many characters of a value a message shows.
 const SHOWN_CHARS: usize = 60;
 
 /// A text that is not blank.
@@ -40,7 +40,7 @@ pub(super) fn words_of<T: VariantArray + Copy + Into<&'static str>>() -> Vec<(&'
         .collect()
 }
 
-/// One of a closed set of words, by its meaning.
+/// Parses one of a closed set of words to its meaning.
 pub(super) fn word<T: Copy>(allowed: &[(&str, T)]) -> impl Fn(&Value) -> Result<T, String> {
     move |value| {
         let given = storable_text(value)?;
@@ -97,7 +97,7 @@ pub(super) fn email(value: &Value) -> Result<String, String> {
     ))
 }
 
-/// Any text that is not empty.
+/// A password: any text that is not empty.
 pub(super) fn password(value: &Value) -> Result<String, String> {
     let password = storable_text(value)?;
     if password.is_empty() {
@@ -122,7 +122,7 @@ pub(super) fn token(value: &Value) -> Result<MarketplaceToken, String> {
         .map_err(|_| "must be printable ASCII without blanks around it: it is sent in a header".to_owned())
 }
 
-/// Delivery checks whether it may connect to the address (decision C6).
+/// A webhook's URL. Whether its address may be connected to is checked at delivery (decision C6).
 pub(super) fn webhook_url(value: &Value) -> Result<String, String> {
     let text = storable_text(value)?;
     let url = Url::parse(&text).map_err(|fault| format!("is not a URL: {fault}"))?;
