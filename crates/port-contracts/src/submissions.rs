@@ -328,7 +328,7 @@ pub async fn a_refused_bid_leaves_its_reason_on_the_lead(stores: Stores) {
     for (lead, &code) in leads.iter().zip(ReasonCode::VARIANTS) {
         world.bid_to_the_end(lead, refused_bid(code), at(1)).await;
         let context = world.context(lead).await;
-        assert_eq!(context.lead.lead.status, LeadStatus::from(code.status()));
+        assert_eq!(context.lead.lead.status, code.status());
         assert_eq!(context.lead.lead.reason, Some(reason(code)));
         assert_eq!(context.lead.lead.proposal_id, None);
         assert_eq!(context.bid.unwrap().reason, Some(reason(code)));
