@@ -1,7 +1,7 @@
 //! Apply provisioning: makes the store agree with a provisioning file (contract sections 1 and 3).
 //!
-//! Owns the order (look up, plan, copy the attachments, commit; all or nothing) and answers the file's questions
-//! through ports. Does not own the file's rules, which are [`provisioning`](crate::provisioning)'s.
+//! Owns the order (look up, plan, copy the attachments, commit; all or nothing) and the look-ups through ports. Does not
+//! own the file's rules: see [`provisioning`](crate::provisioning).
 
 mod attachments;
 
@@ -18,17 +18,17 @@ use crate::port::{
 };
 use crate::provisioning::{GivenPassword, Lookups, OrganizationRecord, Provided, ProvisioningReport, plan};
 
-/// How often a plan is made again because the store has changed in the meantime.
+/// How often a plan is made before giving up, because the store changed each time.
 const ATTEMPTS: u32 = 16;
 
-/// Why a file was not applied. Nothing has changed. Content that was copied already may remain in the blob store,
-/// where the next attempt finds it.
+/// Why a file was not applied. Nothing has changed, but copied attachments may remain in the blob store for the next
+/// attempt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyProvisioningError {
     /// All faults of the file, by path.
     #[error("{}", FaultLines(.0))]
     Faulty(Vec<FieldError>),
-    /// Other changes came first every time.
+    /// The store changed during every attempt.
     #[error("the store keeps changing while the file is applied: try again")]
     Contended,
     /// The attachments' storage failed.
@@ -138,8 +138,8 @@ impl ApplyProvisioning {
     }
 }
 
-/// A password that the current hash was made of keeps that hash: each hash has a salt of its own, so another one
-/// would be a change.
+/// The hashes of the passwords. An unchanged password keeps its hash, because a new hash has another salt and would be
+/// a change.
 pub(crate) fn password_hashes(
     hasher: &dyn PasswordHasher,
     passwords: &[GivenPassword<'_>],

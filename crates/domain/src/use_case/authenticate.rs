@@ -9,7 +9,7 @@ use crate::port::{ApiKeyStore, Clock, StoreError};
 /// A program whose key was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The key's organization: all that it may see.
+    /// The key's organization; the caller sees no other.
     pub organization_id: OrganizationId,
     /// The key.
     pub key_id: ApiKeyId,
@@ -24,11 +24,11 @@ impl Caller {
     }
 }
 
-/// Why a caller was not let in.
+/// Why a caller was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuthenticateError {
-    /// No key, a malformed, unknown, revoked or expired one, or an inactive subscription: one answer for all, so
-    /// that it tells nothing of other organizations.
+    /// The key is missing, malformed, unknown, revoked or expired, or the subscription is inactive. All have the same
+    /// answer, so that it reveals nothing about other organizations.
     #[error("missing or invalid API key, or no active paid subscription")]
     Refused,
     /// The store failed.
@@ -36,15 +36,15 @@ pub enum AuthenticateError {
     Store(#[from] StoreError),
 }
 
-/// Checks API keys (specification, Authentication; decisions D5 and D6). Nothing is cached: a revocation works
-/// at once.
+/// Checks API keys (specification, Authentication; decisions D5 and D6). Nothing is cached, so a revocation works
+/// immediately.
 #[derive(Debug)]
 pub struct Authenticate {
     /// API keys.
     pub keys: Arc<dyn ApiKeyStore>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Uses that are not stored yet; none at first.
+    /// Uses that are not stored yet; empty at first.
     pub uses: KeyUses,
 }
 
@@ -59,7 +59,7 @@ impl KeyUses {
 }
 
 impl Authenticate {
-    /// Lets the key's holder in. `presented` is what followed `Bearer `; `None` if there was no such header.
+    /// Finds the caller by its key. `presented` is the text after `Bearer `; `None` if there was no such header.
     pub async fn execute(&self, presented: Option<&str>) -> Result<Caller, AuthenticateError> {
         let key = presented
             .and_then(|text| ApiKey::parse(text).ok())
@@ -83,8 +83,8 @@ impl Authenticate {
         })
     }
 
-    /// Stores when keys were last used; called every few seconds and at the stop. What cannot be stored now is
-    /// kept for the next call.
+    /// Stores when keys were last used. Call it every few seconds and before the process stops. If the store fails, the
+    /// uses are kept for the next call.
     pub async fn flush_uses(&self) -> Result<(), StoreError> {
         let taken = std::mem::take(&mut *self.uses.locked());
         if taken.is_empty() {

@@ -1,5 +1,5 @@
-//! Backfill matches: after a filter change, runs the campaign's filters over all stored jobs, newest first, while
-//! the previous matches keep serving; then switches atomically (decision A5). Tests:
+//! Backfill matches: after a filter change, matches all stored jobs with the campaign's filters, newest first, then
+//! switches to the new matches atomically. Until then the previous matches are served (decision A5). Tests:
 //! `tests/use_case/backfill_matches.rs`.
 //!
 //! [`JobScan`] reads and matches the jobs. A backfill that a crash interrupts is still due, and begins again.
@@ -12,11 +12,11 @@ use super::scan_stored_jobs::JobScan;
 use crate::model::{CampaignId, OrganizationId};
 use crate::port::{Backfill, Clock, MatchStore, StoreError, SwitchMatches, Threads};
 
-/// Campaigns that are switched at once. Each switch ends with a transaction that waits for the disk; a store that
-/// commits waiting transactions together then waits once for several of them.
+/// Campaigns that are switched at the same time. Each switch ends with a transaction that waits for the disk. A store
+/// that commits waiting transactions together waits once for several of them.
 const SWITCHES_AT_ONCE: usize = 16;
-/// Matches of the campaigns that are switched at once. A campaign with more is switched alone, since a store holds the
-/// new list in memory.
+/// The most matches of the campaigns that are switched at the same time. A campaign with more is switched alone, because
+/// a store holds the new list in memory.
 const MATCHES_AT_ONCE: usize = 5_000;
 
 /// The result of a run.
@@ -24,9 +24,9 @@ const MATCHES_AT_ONCE: usize = 5_000;
 pub struct BackfillReport {
     /// Stored jobs that were examined.
     pub jobs: u64,
-    /// Campaigns whose new result is served now, with their totals.
+    /// Campaigns whose new matches are served now, with their totals.
     pub switched: Vec<(OrganizationId, CampaignId, u64)>,
-    /// Campaigns that were not switched, mostly because their filters changed again meanwhile. They are still due.
+    /// Campaigns that were not switched, usually because their filters changed again. They are still due.
     pub superseded: u64,
 }
 
@@ -42,9 +42,9 @@ pub struct BackfillMatches {
 }
 
 impl BackfillMatches {
-    /// Begins what is due, if anything is: one pass over the stored jobs serves all campaigns.
+    /// Begins the due backfills; `None` if there are none. One pass over the stored jobs serves all campaigns.
     ///
-    /// Compiles the changed filters, which takes a while if there are many.
+    /// Compiles the changed filters, which takes seconds if there are many.
     pub async fn begin(&self) -> Result<Option<BackfillRun>, StoreError> {
         let due = self.matches.due_backfills().await?;
         if due.campaigns.is_empty() {
@@ -66,7 +66,7 @@ impl BackfillMatches {
         }))
     }
 
-    /// Carries out what is due; scans on this thread alone.
+    /// Carries out the due backfills, with the scan on the calling thread.
     pub async fn run(&self) -> Result<BackfillReport, StoreError> {
         let Some(run) = self.begin().await? else {
             return Ok(BackfillReport::default());
@@ -76,7 +76,7 @@ impl BackfillMatches {
     }
 }
 
-/// Backfills under way: let threads work on its [`scan`](Self::scan), then [`finish`](Self::finish) it.
+/// Running backfills: let threads work on the [`scan`](Self::scan), then call [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct BackfillRun {
     matches: Arc<dyn MatchStore>,
@@ -97,7 +97,7 @@ impl BackfillRun {
         self.campaigns.len()
     }
 
-    /// Serves the new results. If the scan did not complete, nothing changes, and all campaigns stay due.
+    /// Switches to the new matches. If the scan did not complete, nothing changes and all campaigns stay due.
     pub async fn finish(self) -> Result<BackfillReport, StoreError> {
         let (jobs, _) = self.scan.progress();
         let mut report = BackfillReport {
@@ -133,7 +133,7 @@ impl BackfillRun {
     }
 }
 
-/// How many of the first results are switched at once: one at least.
+/// How many of the first results are switched at the same time: at least one.
 fn to_switch_at_once(results: &[(&Backfill, Vec<i64>)]) -> usize {
     let mut matches = 0;
     let fitting = results.iter().take(SWITCHES_AT_ONCE).take_while(|(_, matched)| {

@@ -1,6 +1,6 @@
-//! Filters as an index that tells which campaigns a job matches, and is edited filter by filter.
+//! An index of filters that returns the campaigns of a job, edited filter by filter.
 //!
-//! Owns what filters and campaigns are called in the index. Does not own where filters come from: see
+//! Owns the keys of filters and campaigns in the index. Does not own the loading: see
 //! [`current_filters`](super::current_filters).
 
 use std::hash::{Hash, Hasher};
@@ -15,20 +15,20 @@ use crate::port::{FilterChanges, Revision, StoreError, StoredFilter, Threads};
 
 /// The campaigns of the filters that match a job.
 ///
-/// Answers as if it had been built anew from the filters that are in it, whatever it went through. A filter costs a few
-/// bytes beside its id and what the index needs: organizations and campaigns are stored once. What no filter names any
-/// more of them stays until the value is built anew.
+/// After any sequence of edits it matches like a new index of the same filters. Organizations and campaigns are stored
+/// once, so a filter takes little memory besides its id and its share of the index. Organizations and campaigns without
+/// filters stay in memory until the index is loaded again.
 #[derive(Debug)]
 pub(super) struct CampaignFilters {
     index: FilterIndex<FilterKey>,
     organizations: IndexSet<OrganizationId>,
     /// Each with its organization's number.
     campaigns: IndexSet<(u32, CampaignId)>,
-    /// Numbers of the campaigns that a job matches, used again and again.
+    /// The numbers of the campaigns that a job matches. The memory is reused for the next job.
     matched: Vec<u32>,
 }
 
-/// A filter's name in the index: an organization has one of an id. The campaign is only noted.
+/// A filter's key in the index. The id is unique within the organization; the campaign is not part of the identity.
 #[derive(Debug, Clone)]
 struct FilterKey {
     organization: u32,
@@ -51,7 +51,7 @@ impl Hash for FilterKey {
 }
 
 impl CampaignFilters {
-    /// Without filters, given what is known of jobs.
+    /// An index without filters, with known frequencies.
     pub(super) fn new(frequencies: Frequencies) -> Self {
         Self {
             index: FilterIndex::with_frequencies(frequencies),
@@ -61,12 +61,12 @@ impl CampaignFilters {
         }
     }
 
-    /// What it has learnt about jobs, for the one that takes its place.
+    /// The learnt frequencies, for the next index.
     pub(super) fn into_frequencies(self) -> Frequencies {
         self.index.into_frequencies()
     }
 
-    /// How many filters there are.
+    /// The number of filters.
     pub(super) fn len(&self) -> usize {
         self.index.len()
     }
@@ -75,7 +75,7 @@ impl CampaignFilters {
     /// any; `None` if the store has forgotten them.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     pub(super) fn apply(
         &mut self,
         changes: FilterChanges,
@@ -96,20 +96,20 @@ impl CampaignFilters {
         Ok(Some((revision, !put.is_empty() || !removed.is_empty())))
     }
 
-    /// Adds filters that it does not have, or puts them in the place of those that it has.
+    /// Adds filters, or replaces those with the same ids.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] names a filter that cannot be read: they were checked before they were stored. Some of
-    /// the others are in then, so the value may not be asked before all of them were put.
+    /// [`StoreError::Corrupt`] names a filter that cannot be read. Some of the others have been added then, so the index
+    /// must not be used before all of them are put successfully.
     pub(super) fn put(&mut self, filters: &[StoredFilter], threads: &dyn Threads) -> Result<(), StoreError> {
-        // A filter that the index knows keeps its key there, and with it the campaign that it may have left.
+        // Replacing a filter would keep its old key, which holds the campaign that the filter may have left.
         for filter in filters {
             self.remove(&filter.organization_id, &filter.id);
         }
         self.add(filters, threads)
     }
 
-    /// [`put`](Self::put)s filters none of which it has.
+    /// Like [`put`](Self::put), for filters that are not in the index.
     pub(super) fn add(&mut self, filters: &[StoredFilter], threads: &dyn Threads) -> Result<(), StoreError> {
         let mut numbered = Vec::with_capacity(filters.len());
         for filter in filters {
@@ -128,7 +128,7 @@ impl CampaignFilters {
         load_filters(&mut self.index, &numbered, compiled, threads)
     }
 
-    /// Takes a filter out, if it is there.
+    /// Removes a filter, if it is in the index.
     pub(super) fn remove(&mut self, organization: &OrganizationId, id: &FilterId) {
         let known = self.organizations.get_index_of(organization);
         if let Some(organization) = known.and_then(|number| u32::try_from(number).ok()) {
@@ -140,7 +140,7 @@ impl CampaignFilters {
         }
     }
 
-    /// Learns from a job what is frequent, for filters that are put later.
+    /// Updates the frequencies with a job, for filters that are put later.
     pub(super) fn observe(&mut self, job: &PreparedJob, scratch: &mut MatchScratch) {
         self.index.observe(job, scratch);
     }
@@ -166,7 +166,7 @@ impl CampaignFilters {
             Some((organizations.get_index(*organization as usize)?, campaign))
         };
         let mut found: Vec<_> = matched.iter().filter_map(named).collect();
-        // Their numbers depend on the order in which the filters came.
+        // The numbers depend on the order in which the filters were added.
         found.sort_unstable();
         found
             .into_iter()

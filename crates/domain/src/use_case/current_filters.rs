@@ -1,6 +1,6 @@
 //! The current filters of all campaigns: loaded once, then kept up to date with committed changes.
 //!
-//! Owns when the index is loaded and how it catches up. The index itself is [`campaign_filters`](super::campaign_filters).
+//! Owns the loading of the index and its updates. The index itself is in [`campaign_filters`](super::campaign_filters).
 
 use std::time::Duration;
 
@@ -10,25 +10,25 @@ use crate::matching::{MatchScratch, PreparedJob};
 use crate::model::{CampaignId, JobPost, OrganizationId};
 use crate::port::{Clock, JobStore, Revision, StoreError, Threads};
 
-/// Filters read and indexed without a pause: some 100 ms of work.
+/// Filters that are read and indexed in one step of about 100 ms.
 const AT_ONCE: u32 = 20_000;
-/// Jobs from which the index learns what is rare before filters are put into it.
+/// Jobs from which the index learns the frequencies of words before filters are added.
 const LEARN_FROM: u32 = 500;
 /// Interval between progress logs.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
-/// Attempts to load, each again because more changed meanwhile than the store remembers.
+/// Attempts to load. One fails if more filters change during the loading than the store remembers.
 const LOAD_ATTEMPTS: u32 = 3;
 
 /// All campaigns' filters at the newest revision known; nothing is loaded at first.
 #[derive(Debug, Default)]
 pub struct CurrentFilters {
-    /// Applying changes again that were applied in part leads to the same, so a failure leaves the old revision.
+    /// After a failure the old revision stays, because partly applied changes can be applied again.
     loaded: Option<(Revision, CampaignFilters)>,
     scratch: MatchScratch,
 }
 
 impl CurrentFilters {
-    /// Whether there is an index to catch up with: otherwise the next [`catch_up`](Self::catch_up) reads all filters.
+    /// Whether the filters are loaded. If not, the next [`catch_up`](Self::catch_up) reads all of them.
     pub(super) fn are_loaded(&self) -> bool {
         self.loaded.is_some()
     }
@@ -55,7 +55,7 @@ impl CurrentFilters {
             *known = revision;
             return Ok((revision, any));
         }
-        tracing::info!("more filters changed than the log of changes holds: reading all filters again");
+        tracing::info!("more filters changed than the store remembers: reading all filters again");
         let outdated = self.loaded.take();
         let frequencies = outdated.map(|(_, filters)| filters.into_frequencies());
         let frequencies = frequencies.unwrap_or_default();
@@ -100,12 +100,12 @@ impl CurrentFilters {
             frequencies = filters.into_frequencies();
         }
         Err(StoreError::Unavailable(
-            "the filters change faster than they are read".to_owned(),
+            "the filters change faster than they can be read".to_owned(),
         ))
     }
 }
 
-/// What is rare in the jobs stored last; in `typical` ones, if there are none.
+/// The frequencies of words in the jobs stored last or, if there are none, in `typical` jobs.
 async fn learn(jobs: &dyn JobStore, typical: &[PreparedJob]) -> Result<Frequencies, StoreError> {
     let mut frequencies = Frequencies::new();
     let stored = jobs.latest_jobs(LEARN_FROM).await?;
@@ -120,8 +120,8 @@ async fn learn(jobs: &dyn JobStore, typical: &[PreparedJob]) -> Result<Frequenci
     Ok(frequencies)
 }
 
-/// All filters, in short reads: what is committed meanwhile may be among them or not. Returns the revision before the
-/// first read.
+/// Reads all filters in pages. Changes that are committed during the reads may be missing. Returns the revision before
+/// the first read.
 async fn read_all(
     jobs: &dyn JobStore,
     clock: &dyn Clock,
@@ -132,7 +132,7 @@ async fn read_all(
     let mut filters = CampaignFilters::new(frequencies);
     let begun = clock.now();
     let mut reported = begun;
-    // The reads go on in one order, so no filter comes twice.
+    // The pages are read in one order, so no filter occurs twice.
     let mut last = None;
     loop {
         let read = jobs.filters(last.as_ref(), AT_ONCE).await?;

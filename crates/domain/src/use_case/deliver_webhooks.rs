@@ -1,8 +1,8 @@
 //! Deliver webhooks: each event to each receiver, at most once (decisions C2 to C7). Tests:
 //! `tests/use_case/deliver_webhooks.rs`.
 //!
-//! The caller runs [`claim`](DeliverWebhooks::claim), then [`send`](DeliverWebhooks::send) for each delivery side
-//! by side, then [`record`](DeliverWebhooks::record), which may be repeated until the store takes it.
+//! The caller runs [`claim`](DeliverWebhooks::claim), then [`send`](DeliverWebhooks::send) for all claimed deliveries in
+//! parallel, then [`record`](DeliverWebhooks::record) for each, which may be repeated until it succeeds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,12 +20,13 @@ use crate::port::{
     StoreError, WebhookSender,
 };
 
-/// The most deliveries under way at a time.
+/// The largest number of deliveries that are sent at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryLimits {
     /// In this process.
     pub in_flight: u32,
-    /// To one endpoint, so that a slow one leaves room for the others (decision C5); fewer when room gets scarce.
+    /// To one endpoint, so that a slow one does not block the others (decision C5). The limit shrinks when many
+    /// deliveries are in flight.
     pub per_endpoint: u32,
 }
 
@@ -63,15 +64,15 @@ pub struct DeliverWebhooks {
     pub clock: Arc<dyn Clock>,
     /// Addresses of operations and jobs.
     pub links: Links,
-    /// This process and no other.
+    /// The name of this process, unique among all processes.
     pub owner: LeaseOwner,
-    /// How much is sent at once.
+    /// How many deliveries are sent at the same time.
     pub limits: DeliveryLimits,
-    /// What is being sent; nothing at first.
+    /// Deliveries that are being sent; none at first.
     pub in_flight: InFlight,
 }
 
-/// How many deliveries are under way to each endpoint.
+/// The number of deliveries in flight to each endpoint.
 #[derive(Debug, Default)]
 pub struct InFlight(Mutex<HashMap<(OrganizationId, EndpointId), u32>>);
 
@@ -81,16 +82,16 @@ impl InFlight {
     }
 }
 
-/// One endpoint gets at most this part of the remaining room, but at least one delivery (decision C5). The more
-/// receivers are slow, the less each of them holds, so that a fast receiver finds room.
+/// One endpoint gets at most this fraction of the free places, but at least one delivery (decision C5). The more
+/// receivers are slow, the fewer places each of them has, so that a fast receiver always finds one.
 const SHARE_OF_ROOM: u32 = 16;
 
-/// How long a mark as sending lasts: the 10 seconds of decision C4 and time to record the outcome. Not longer, since
-/// a delivery that a crash interrupted looks as if it were under way for that long.
+/// How long a delivery may be marked as sending: the 10 seconds of decision C4 and time to record the outcome. After a
+/// crash, a delivery is reported as interrupted only when this time is over.
 const SENDING_LASTS: Duration = Duration::from_secs(14);
 
 impl DeliverWebhooks {
-    /// Marks as many pending deliveries as there is room for; each must now be [sent](Self::send).
+    /// Marks pending deliveries as sending, up to the limits. Each must then be [sent](Self::send).
     pub async fn claim(&self) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let mut taken = self.in_flight.locked().clone();
         let mut room = self.limits.in_flight.saturating_sub(taken.values().sum());
@@ -173,12 +174,12 @@ impl DeliverWebhooks {
             .await
     }
 
-    /// Fails what a crash left marked as sending, once its deadline has passed (decision C5).
+    /// Fails deliveries that are still marked as sending after their deadline, because of a crash (decision C5).
     pub async fn interrupt_overdue(&self) -> Result<u64, StoreError> {
         self.store.interrupt_overdue(self.clock.now()).await
     }
 
-    /// The most deliveries under way to one endpoint while there is `room` for so many more in all.
+    /// The largest number of deliveries in flight to one endpoint while `room` places are free in all.
     fn per_endpoint(&self, room: u32) -> u32 {
         (room / SHARE_OF_ROOM).clamp(1, self.limits.per_endpoint)
     }

@@ -11,22 +11,22 @@ use crate::port::{
     RecordPage, Revision, StoreError, Threads, WorkKind, WorkSignal,
 };
 
-/// Entries asked for at once at most: the protocol's maximum.
+/// The largest page of the feed that the protocol allows.
 const MAX_PAGE: u32 = 500;
 
-/// What one page brought.
+/// The result of one page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IngestedPage {
     /// What was stored.
     pub counts: PageCounts,
-    /// Entries that depart from the protocol, passed over: their ids, where known, and their faults.
+    /// Skipped entries that violate the protocol: their ids, if known, and their faults.
     pub malformed: Vec<(Option<String>, String)>,
-    /// The marketplace refused the stored position: reading started again at the oldest job kept.
+    /// The marketplace refused the stored position, so reading restarted at the oldest job that it keeps.
     pub position_refused: bool,
     /// There is more to read right now.
     pub has_more: bool,
-    /// How old the newest post of the page is, while there is more: how far behind the feed the reading is. `None` at
-    /// the feed's end, and for a page without a post.
+    /// The feed lag: the age of the page's newest post while the feed has more. `None` at the feed's end, and for a page
+    /// without a post.
     pub behind: Option<Duration>,
 }
 
@@ -43,8 +43,8 @@ pub enum IngestError {
 
 /// Reads the feed. One instance keeps the filters' index between pages.
 ///
-/// Loading, changing and asking the index is work for a processor, for seconds where a million filters are loaded: on
-/// a runtime that serves other tasks, give an instance a thread of its own.
+/// Loading and using the index keeps a processor busy, for seconds if a million filters are loaded. On a runtime that
+/// serves other tasks, run an instance on a thread of its own.
 #[derive(Debug)]
 pub struct IngestJobs {
     /// Serves the feed.
@@ -53,7 +53,7 @@ pub struct IngestJobs {
     pub jobs: Arc<dyn JobStore>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Wakes the workers of what a page queues.
+    /// Wakes the workers when a page queues work for them.
     pub signal: Arc<dyn WorkSignal>,
     /// `watch.act_within_minutes`; `None` for any age.
     pub act_within: Option<Duration>,
@@ -64,13 +64,13 @@ pub struct IngestJobs {
 }
 
 impl IngestJobs {
-    /// Whether the filters are loaded: otherwise the next page waits for that.
+    /// Whether the filters are loaded. If not, the next page waits until they are.
     pub fn has_filters(&self) -> bool {
         self.filters.are_loaded()
     }
 
-    /// Reads, matches and records the next page. Where there is nothing to read, takes over the filters that changed,
-    /// so that the next job does not wait for it.
+    /// Reads, matches and records the next page. Loads changed filters even if the page is empty, so that the next job
+    /// does not wait for that.
     pub async fn next_page(&mut self) -> Result<IngestedPage, IngestError> {
         let position = self.jobs.feed_position().await?;
         let (page, position_refused) = self.read(position.as_deref()).await?;
@@ -128,7 +128,7 @@ impl IngestJobs {
         Ok(outcome)
     }
 
-    /// Matches the page's jobs and records them, again if something was provisioned meanwhile; `None` if another
+    /// Matches the page's jobs and records them; repeats that if something was provisioned meanwhile. `None` if another
     /// process moved the position.
     async fn record(
         &mut self,
@@ -150,7 +150,7 @@ impl IngestJobs {
                 RecordPage::RevisionMoved => {
                     let (revision, changed) = self.catch_up(prepared).await?;
                     page.revision = revision;
-                    // What else is provisioned does not concern what matches.
+                    // Other changes do not affect the matches.
                     is_matched = !changed;
                 }
             }
@@ -163,7 +163,7 @@ impl IngestJobs {
             .await
     }
 
-    /// The page after `position`; from the oldest kept, if the marketplace refuses the position for good.
+    /// The page after `position`. If the marketplace refuses the position, the page of the oldest jobs that it keeps.
     async fn read(&self, position: Option<&str>) -> Result<(FeedPage, bool), MarketplaceError> {
         let limit = self.jobs.page_size().min(MAX_PAGE);
         match self.marketplace.feed(position, limit).await {

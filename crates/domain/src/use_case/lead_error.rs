@@ -1,4 +1,4 @@
-//! Why a request on a lead is refused, or fails. How each error is answered is the driving side's knowledge.
+//! Why a request on a lead is refused, or fails. The driving adapter maps each error to an answer.
 
 use serde_json::{Map, Value, json};
 
@@ -72,7 +72,7 @@ pub enum LeadError {
 }
 
 impl LeadError {
-    /// Whether the request was judged and refused, as opposed to a failure of the service.
+    /// Whether the request was refused. The other errors are failures of the service.
     pub(super) const fn is_refusal(&self) -> bool {
         !matches!(self, Self::Blob(_) | Self::Store(_))
     }

@@ -1,7 +1,7 @@
 //! Requests on one lead: what submit bid, reject lead and upload attachments share.
 //!
-//! Each use case finds its lead before it judges the request, and leaves one entry in the Activity record once there
-//! is a lead, refused or not (decision C8). What is refused and why is each use case's own.
+//! Each use case finds its lead before it validates the request. If there is a lead, the request leaves one entry in the
+//! Activity record, refused or not (decision C8). The use cases own the reasons for a refusal.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::port::{ActivityStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore};
 
-/// The HTTP status with which the driving side answers a request that succeeded, or failed with this error.
+/// The HTTP status of the answer to a request that succeeded or failed with an error.
 pub type HttpStatusOf = fn(Result<(), &LeadError>) -> u16;
 
 /// Who makes a request on a lead.
@@ -23,8 +23,8 @@ pub struct Requester {
     pub organization_id: OrganizationId,
     /// The requester in the Activity record.
     pub actor: Actor,
-    /// The driving side's table of statuses, so that the recorded status is the answered one. `None` for a request
-    /// that is not made over HTTP.
+    /// The HTTP adapter's table of statuses, so that the recorded status is the answered one. `None` for a request that
+    /// is not made over HTTP.
     pub http_status: Option<HttpStatusOf>,
 }
 
@@ -53,8 +53,8 @@ pub struct LeadRequests {
 }
 
 impl LeadRequests {
-    /// The request's lead. An unknown campaign or lead is reported before every fault of the request itself but one: a
-    /// body that is too large (decision A1). Nothing is recorded then.
+    /// The request's lead. An unknown campaign or lead is reported before the faults of the request, except a body that is
+    /// too large (decision A1). Nothing is recorded then.
     pub(super) async fn find<T>(
         &self,
         requester: &Requester,

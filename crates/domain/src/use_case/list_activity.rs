@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::{Activity, ActivityQuery};
 use crate::port::{ActivityStore, StoreError};
 
-/// How many entries are listed unless the caller says otherwise.
+/// The default number of listed entries.
 pub const DEFAULT_ACTIVITY_LIMIT: u32 = 100;
 
 /// Lists entries of the Activity record.
@@ -16,8 +16,8 @@ pub struct ListActivity {
 }
 
 impl ListActivity {
-    /// The entries that match, newest first; each one's JSON is a line of the command's output. An id that
-    /// nothing has been recorded for gives none.
+    /// The entries that match, newest first. The JSON of an entry is a line of the command's output. An id without entries
+    /// gives none.
     pub async fn execute(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
         if query.limit == 0 {
             return Ok(Vec::new());

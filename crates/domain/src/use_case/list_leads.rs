@@ -41,7 +41,7 @@ pub struct ListLeads {
 }
 
 impl ListLeads {
-    /// The page of up to `limit` leads, `offset` leads behind the newest. Every job on it is from then on a stored lead.
+    /// Up to `limit` leads, starting `offset` leads after the newest. Every listed job becomes a stored lead.
     pub async fn execute(
         &self,
         organization: &OrganizationId,

@@ -1,5 +1,5 @@
-//! Locate lead: whether a campaign, and a lead of it, exist for a caller. For requests that no operation takes
-//! (a wrong method), which are still 404 before anything else (decision A1).
+//! Locate lead: whether a campaign or one of its leads exists for a caller. For requests with a wrong method, which are
+//! answered 404 if there is no such lead (decision A1).
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::model::{ApiKey, ApiKeyId, ApiKeyRecord, OrganizationId, Timestamp};
 use crate::port::{ApiKeyStore, Clock, CreateApiKey, Entropy, ProvisioningStore, RevokeApiKey, StoreError};
 
-/// How often an id is drawn before the organization has no key with it.
+/// How often an id is generated until it is not in use.
 const ID_ATTEMPTS: u32 = 4;
 
 /// A key to be created.
@@ -59,7 +59,7 @@ pub enum ManageApiKeysError {
     /// The name cannot be stored.
     #[error("the key's name must not hold a NUL character: remove it")]
     NameUnstorable,
-    /// The expiry is over already.
+    /// The expiry is in the past.
     #[error("the key would be expired from the start: choose a moment in the future")]
     ExpiryPast,
     /// The organization has a key with this id.
@@ -88,11 +88,11 @@ pub enum ManageApiKeysError {
 pub struct ManageApiKeys {
     /// Holds the keys.
     pub keys: Arc<dyn ApiKeyStore>,
-    /// Knows subscriptions.
+    /// Subscriptions.
     pub organizations: Arc<dyn ProvisioningStore>,
     /// Dates keys and revocations.
     pub clock: Arc<dyn Clock>,
-    /// Draws keys and ids.
+    /// Generates keys and ids.
     pub entropy: Arc<dyn Entropy>,
 }
 
@@ -167,7 +167,7 @@ impl ManageApiKeys {
         }
     }
 
-    /// The subscription may end right after this check. That does no harm: the key is then refused.
+    /// The subscription may end right after this check. Then the key is refused when it is used.
     async fn refuse_without_subscription(&self, id: &OrganizationId) -> Result<(), ManageApiKeysError> {
         let snapshot = self.organizations.snapshot(std::slice::from_ref(id), &[]).await?;
         match snapshot.organizations.first() {

@@ -1,8 +1,8 @@
-//! What Bidloop does, one file a use case.
+//! What Bidloop does: one file for each use case.
 //!
-//! A use case is a struct of its ports, all of them public: build it as a literal. It decides with the pure code of
-//! [`bidding`](crate::bidding) and [`provisioning`](crate::provisioning), and changes the world through one command of a
-//! port at a time. Its tests run over the fakes and stand under the same name in `tests/use_case/`, or beside it.
+//! A use case is a struct of its ports. All fields are public, so a struct literal builds it. It decides with the pure
+//! code of [`bidding`](crate::bidding) and [`provisioning`](crate::provisioning), and changes state through one command of
+//! a port at a time. Its tests use the fakes. They are in `tests/use_case/` under the same name, or next to the file.
 //!
 //! | who | use case | does |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | | [`SubmitBid`] | validates and queues a bid, or simulates it |
 //! | | [`RejectLead`] | rejects a lead for good |
 //! | | [`UploadAttachments`] | takes files for a lead's proposal |
-//! | | [`LocateLead`] | says whether a campaign or lead exists |
+//! | | [`LocateLead`] | checks whether a campaign or lead exists |
 //! | the workers | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |
 //! | | [`BackfillMatches`] | matches stored jobs again after a filter changed |
 //! | | [`DeliverWebhooks`] | sends each event once |

@@ -1,4 +1,4 @@
-//! Operate leads: what an operator can see and set on one lead, by its id alone (contract section 1).
+//! Operate leads: what an operator can see and change on one lead, found by its id alone (contract section 1).
 //! Tests: `tests/use_case/operate_leads.rs`.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct ShownLead {
     pub status: LeadStatus,
     /// The lead's own configuration.
     pub bidding_config: BiddingConfig,
-    /// The lead's over the campaign's over the defaults: what a bid without overrides would use.
+    /// The configuration of a bid without overrides: the lead's, then the campaign's, then the defaults.
     pub effective_bidding_config: EffectiveConfig,
     /// Its latest bid; null before one.
     pub bid: Option<BidRecord>,
@@ -35,7 +35,7 @@ pub enum OperateLeadsError {
     /// There is no such lead.
     #[error("there is no lead \"{0}\": List leads and `job.new` name the leads there are")]
     LeadUnknown(LeadId),
-    /// The configuration is faulty; a line each.
+    /// The faults of the configuration, printed one on each line.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Faulty(Vec<FieldError>),
     /// Only skipped and failed leads can be reopened (decision B1).
@@ -65,7 +65,7 @@ pub struct OperateLeads {
 }
 
 impl OperateLeads {
-    /// The lead as it stands.
+    /// The current state of the lead.
     pub async fn show(&self, lead: &LeadId) -> Result<ShownLead, OperateLeadsError> {
         let context = self.find(lead).await?;
         let known = &context.lead.lead;
@@ -87,12 +87,12 @@ impl OperateLeads {
         })
     }
 
-    /// Replaces the lead's own configuration by `file`, a `BiddingConfigOverride`; `{}` clears it. A bid that is
-    /// queued already keeps the configuration that was frozen with it (decision B4).
+    /// Replaces the lead's own configuration with `file`, a `BiddingConfigOverride`; `{}` clears it. A queued bid keeps its
+    /// frozen configuration (decision B4).
     ///
     /// # Errors
-    /// All faults at once, their paths starting at the file; a `minBoost` above the `maximumBoost` that would be
-    /// in force, wherever that comes from, is one (decision A2).
+    /// All faults, with paths that start at the file. One of them is a `minBoost` above the effective `maximumBoost`, from
+    /// any layer (decision A2).
     pub async fn configure(&self, lead: &LeadId, file: &Value) -> Result<BiddingConfig, OperateLeadsError> {
         let context = self.find(lead).await?;
         let config = BiddingConfig::from_value(file, &[""; 0]).map_err(OperateLeadsError::Faulty)?;
@@ -110,8 +110,8 @@ impl OperateLeads {
         }
     }
 
-    /// Sets a skipped or failed lead back to `new` (decision B1), recorded as `actor`'s doing. The next bid on it
-    /// is a new one; its uploads stay.
+    /// Sets a skipped or failed lead back to `new` (decision B1) and records `actor`. The next bid on it is a new one; its
+    /// uploads stay.
     pub async fn reopen(&self, lead: &LeadId, actor: Actor) -> Result<(), OperateLeadsError> {
         let context = self.find(lead).await?;
         let known = &context.lead.lead;
@@ -146,7 +146,7 @@ impl OperateLeads {
     }
 }
 
-/// What a bid without overrides would use on a lead with the configuration `own`.
+/// The configuration of a bid without overrides on a lead with the configuration `own`.
 fn effective_on(own: &BiddingConfig, context: &LeadContext) -> EffectiveConfig {
     let unset = BiddingConfig::default();
     let campaign = context

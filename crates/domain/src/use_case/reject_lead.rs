@@ -1,4 +1,4 @@
-//! Reject lead: the service never bids on it. Tests: `tests/use_case/reject_lead.rs`.
+//! Reject lead: the service will not bid on it. Tests: `tests/use_case/reject_lead.rs`.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{LeadError, LeadRequests, Requester};
 use crate::model::{ActivityKind, CampaignId, LeadId, details};
 use crate::port::RejectLead as Rejection;
 
-/// The most characters that a reason may have (specification, Limits).
+/// The most characters of a reason (specification, Limits).
 pub const MAX_REASON_CHARS: usize = 500;
 
 /// Rejects leads (specification, POST …/reject).
@@ -17,8 +17,8 @@ pub struct RejectLead {
 }
 
 impl RejectLead {
-    /// Rejects a `new` lead. `reason` is at most [`MAX_REASON_CHARS`] long; an `Err` is why the driving side could not
-    /// read the request.
+    /// Rejects a `new` lead. `reason` is at most [`MAX_REASON_CHARS`] long; an `Err` is why the driving adapter
+    /// could not read the request.
     pub async fn execute(
         &self,
         requester: &Requester,

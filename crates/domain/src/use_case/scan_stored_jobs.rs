@@ -1,7 +1,7 @@
-//! Scan stored jobs: which of them match some lists of filters, newest first, in as many threads as the caller gives.
+//! Scan stored jobs: finds those that match lists of filters, newest first, on the threads that the caller brings.
 //!
-//! Where signatures tell enough, only the jobs that they let pass are read, parsed and matched (ADR 11). A job whose
-//! signature is missing is read too, and has one from then on. What becomes of the result is the callers' business.
+//! If the filters are few and selective, only the jobs whose signatures may match are read, parsed and matched (ADR 11).
+//! A job without a signature is read too, and its signature is stored. The caller uses the result.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,21 +12,22 @@ use crate::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob, Sign
 use crate::model::JobPost;
 use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature, Threads};
 
-/// Jobs whose JSON is read at once.
+/// Jobs whose JSON is read in one query.
 const JOBS_AT_ONCE: usize = 500;
-/// Sequence numbers whose signatures are read at once: some 2 MB, some milliseconds of a reader of SQLite.
+/// Sequence numbers whose signatures are read in one query: about 2 MB, a few milliseconds with SQLite.
 const SIGNATURES_AT_ONCE: i64 = 16_384;
-/// With more filters, asking each of them costs as much as reading the job; together they would let most jobs pass.
+/// The most filters whose signature queries are used. With more, the queries cost as much as reading the job, and
+/// together they would pass most jobs.
 const MAX_QUERIES: usize = 500;
-/// With more filters, it matters that the index knows which words are rare.
+/// With more filters than this, the index needs to know which words are rare.
 const FILTERS_WITHOUT_SAMPLE: usize = 100;
-/// Jobs from which the index learns that.
+/// Jobs from which the index learns which words are rare.
 const SAMPLE: u32 = 500;
 
-/// A filter of a list, by their numbers.
+/// The number of a list and of a filter in it.
 type FilterNumber = (u32, u32);
 
-/// A scan under way. Each thread that takes part runs [`Self::work`]; when all have ended, [`Self::into_found`] has the
+/// A running scan. Each thread that takes part runs [`Self::work`]. When all have ended, [`Self::into_found`] returns the
 /// result.
 #[derive(Debug)]
 pub struct JobScan {
@@ -35,19 +36,19 @@ pub struct JobScan {
     /// What stored signatures are asked, so that few jobs are read. `None`: every job is read.
     queries: Option<Vec<SignatureQuery>>,
     index: FilterIndex<FilterNumber>,
-    /// Sequence numbers that one thread takes at a time.
+    /// How many sequence numbers a thread takes at a time.
     page: i64,
     /// The highest sequence number that no thread has taken.
     next: AtomicI64,
-    /// Sequence numbers that are not done with.
+    /// How many sequence numbers are left to scan.
     left: AtomicI64,
-    looked_at: AtomicU64,
+    examined: AtomicU64,
     stopped: AtomicBool,
     found: Mutex<Vec<Vec<i64>>>,
 }
 
 impl JobScan {
-    /// A scan of the jobs up to `watermark` for the jobs that match at least one filter of each list.
+    /// A scan of the jobs up to `watermark`. Finds, for each list, the jobs that match at least one of its filters.
     ///
     /// Compiles the filters on the calling thread and on `threads`.
     pub async fn new(
@@ -82,7 +83,7 @@ impl JobScan {
             index,
             next: AtomicI64::new(top),
             left: AtomicI64::new(top),
-            looked_at: AtomicU64::new(0),
+            examined: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
             found: Mutex::new(vec![Vec::new(); lists.len()]),
         })
@@ -90,8 +91,7 @@ impl JobScan {
 
     /// Takes part until no job is left, or the scan is stopped or fails.
     ///
-    /// Between its reads it works for milliseconds at a stretch: on a runtime that serves others, run it on threads of
-    /// its own.
+    /// It computes for milliseconds between its reads. On a runtime that serves other tasks, run it on threads of its own.
     pub async fn work(&self) -> Result<(), StoreError> {
         let mut scratch = MatchScratch::default();
         while let Some((first, last)) = self.take() {
@@ -107,19 +107,19 @@ impl JobScan {
         Ok(())
     }
 
-    /// Lets every thread that takes part end soon, without a result.
+    /// Makes every thread that takes part end soon, without a result.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// How many jobs were looked at, and how many there are at most.
+    /// The number of examined jobs, and the largest possible number of jobs.
     pub fn progress(&self) -> (u64, u64) {
         let total = u64::try_from(self.watermark).unwrap_or(0);
-        (self.looked_at.load(Ordering::Relaxed), total)
+        (self.examined.load(Ordering::Relaxed), total)
     }
 
-    /// The sequence numbers of the jobs that match, newest first, a list for each list of filters; none if the scan
-    /// did not come to its end.
+    /// The sequence numbers of the matching jobs, newest first, for each list of filters; `None` if the scan did not
+    /// complete.
     pub fn into_found(self) -> Option<Vec<Vec<i64>>> {
         if self.left.into_inner() > 0 {
             return None;
@@ -131,7 +131,7 @@ impl JobScan {
         Some(found)
     }
 
-    /// The newest sequence numbers that nobody has taken.
+    /// The newest sequence numbers that no thread has taken.
     fn take(&self) -> Option<(i64, i64)> {
         if self.stopped.load(Ordering::Relaxed) {
             return None;
@@ -140,7 +140,7 @@ impl JobScan {
         (last > 0).then(|| ((last - self.page + 1).max(1), last))
     }
 
-    /// Goes through these sequence numbers; false if the scan was stopped meanwhile.
+    /// Scans these sequence numbers; false if the scan was stopped.
     async fn scan(&self, first: i64, last: i64, scratch: &mut MatchScratch) -> Result<bool, StoreError> {
         let (passed, unsigned) = match &self.queries {
             Some(queries) => self.candidates(queries, first, last).await?,
@@ -164,16 +164,16 @@ impl JobScan {
                 }
             }
             if !signatures.is_empty() {
-                // In one order, so that processes that do this at once do not wait for each other in a circle.
+                // Always in one order, so that processes that store signatures at the same time do not deadlock.
                 signatures.sort_unstable_by_key(|stored| stored.seq);
                 self.matches.store_signatures(&signatures).await?;
             }
-            self.looked_at.fetch_add(jobs.len() as u64, Ordering::Relaxed);
+            self.examined.fetch_add(jobs.len() as u64, Ordering::Relaxed);
         }
         Ok(true)
     }
 
-    /// The numbers whose jobs may match: those that their signatures let pass, and those without one.
+    /// The numbers of the jobs whose signatures may match, and the numbers without a signature.
     async fn candidates(
         &self,
         queries: &[SignatureQuery],
@@ -193,12 +193,12 @@ impl JobScan {
         }
         unsigned.extend(next..=last);
         if unsigned.len() > JOBS_AT_ONCE {
-            // Mostly numbers that are gone: jobs change time and again. One question tells them from the others.
+            // Most of these numbers no longer exist, because their jobs changed. One query finds those that do.
             let seqs = self.matches.job_seqs(first, last).await?;
             unsigned.retain(|seq| seqs.binary_search(seq).is_ok());
         }
         let dismissed = signatures.len() - passed.len();
-        self.looked_at.fetch_add(dismissed as u64, Ordering::Relaxed);
+        self.examined.fetch_add(dismissed as u64, Ordering::Relaxed);
         Ok((passed, unsigned))
     }
 
@@ -219,7 +219,7 @@ impl JobScan {
     }
 }
 
-/// Parts of ascending numbers, the newest first, each with the mark.
+/// Parts of ascending numbers, the newest first, each with `mark`.
 fn chunks(seqs: &[i64], mark: bool) -> impl Iterator<Item = (&[i64], bool)> {
     seqs.rchunks(JOBS_AT_ONCE).map(move |seqs| (seqs, mark))
 }

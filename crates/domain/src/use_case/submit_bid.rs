@@ -17,7 +17,7 @@ use crate::port::{AcceptBid, LeadContext, StoreError, WorkKind, WorkSignal};
 /// An accepted request (specification, `LeadActionAck`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BidAccepted {
-    /// True: simulated, and nothing queued.
+    /// Whether the bid was simulated, and nothing queued.
     pub dry_run: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct BidAccepted {
 pub struct SubmitBid {
     /// Finds leads and records requests.
     pub requests: LeadRequests,
-    /// Wakes the workers that go on with an accepted bid.
+    /// Wakes the workers after a bid is accepted.
     pub signal: Arc<dyn WorkSignal>,
     /// Addresses of jobs.
     pub links: Links,
@@ -35,8 +35,8 @@ pub struct SubmitBid {
 }
 
 impl SubmitBid {
-    /// Judges the request in the order of decision A1 and queues or simulates the bid. An `Err` as the request is why
-    /// the driving side could not read it.
+    /// Validates the request in the order of decision A1, and queues or simulates the bid. An `Err` as the request is why
+    /// the driving adapter could not read it.
     pub async fn execute(
         &self,
         requester: &Requester,
@@ -122,8 +122,8 @@ impl SubmitBid {
         }
     }
 
-    /// A dry run (specification, submitBid, rule 6; decision C1): computed from what is known, sent as a
-    /// simulated `bid_complete`.
+    /// A dry run (specification, submitBid, rule 6; decision C1): computes what is known and sends a simulated
+    /// `bid_complete`.
     async fn simulate(
         &self,
         requester: &Requester,

@@ -1,9 +1,9 @@
-//! Submit proposals: takes a queued bid to the marketplace, exactly once (decision B4). Tests:
+//! Submit proposals: submits a queued bid to the marketplace, exactly once (decision B4). Tests:
 //! `tests/use_case/submit_proposals.rs`.
 //!
 //! The caller [claims](SubmitProposals::claim) bids, [works](SubmitProposals::work) on each while
-//! [renewing](SubmitProposals::renew) its lease. What may have been sent is stored before it is sent, and sent
-//! again unchanged until the marketplace has answered: so a crash at any point leads to exactly one proposal.
+//! [renewing](SubmitProposals::renew) its lease. A proposal is stored before it is sent, and sent again unchanged until
+//! the marketplace answers. So a crash at any point leads to exactly one proposal.
 
 mod ending;
 mod next_step;
@@ -32,12 +32,12 @@ const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// The first pause between attempts.
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 
-/// What became of a claimed bid.
+/// The outcome of work on a claimed bid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SubmissionOutcome {
     /// It ended; `bid_complete` is queued.
     Ended(LeadStatus),
-    /// It is tried again later, for this reason.
+    /// It will be retried, for this reason.
     Postponed(String),
     /// Another process has it: the lease was lost.
     LeaseLost,
@@ -56,11 +56,11 @@ pub struct SubmitProposals {
     pub clock: Arc<dyn Clock>,
     /// Makes ids and jitter.
     pub entropy: Arc<dyn Entropy>,
-    /// Wakes the workers that go on after the end of a bid.
+    /// Wakes the workers after a bid has ended.
     pub signal: Arc<dyn WorkSignal>,
     /// Addresses of jobs.
     pub links: Links,
-    /// This process and no other.
+    /// The name of this process, unique among all processes.
     pub owner: LeaseOwner,
 }
 
@@ -68,7 +68,7 @@ impl SubmitProposals {
     /// Claims up to `limit` due bids; each must now be [worked](Self::work) on.
     pub async fn claim(&self, limit: u32) -> Result<Vec<ClaimedBid>, StoreError> {
         let now = self.clock.now();
-        // A name for this claim alone: work that outlived its lease must not pass for the process's next claim.
+        // Each claim has its own name, so that work whose lease has ended cannot use the process's next claim.
         let owner = LeaseOwner::new(format!("{}/{}", self.owner, self.entropy.uuid()));
         self.store.claim(&owner, now, now.plus(LEASE), limit).await
     }
@@ -82,7 +82,7 @@ impl SubmitProposals {
             .await
     }
 
-    /// Takes the bid as far as it goes now, and records how far that was.
+    /// Works on the bid as far as possible now, and records the result.
     pub async fn work(&self, claimed: &ClaimedBid) -> Result<SubmissionOutcome, StoreError> {
         let mut steps = Vec::new();
         let (bid, owner) = (&claimed.bid, &claimed.owner);
@@ -164,7 +164,7 @@ impl SubmitProposals {
             ));
         }
         match self
-            .decide_anew(claimed, token, ConnectsRefusals::default(), None, steps)
+            .decide_again(claimed, token, ConnectsRefusals::default(), None, steps)
             .await?
         {
             Ok(proposal) => self.send(claimed, token, proposal, steps).await,
@@ -172,7 +172,7 @@ impl SubmitProposals {
         }
     }
 
-    /// Stores and sends the proposal; after a refusal for want of connects, decides anew.
+    /// Stores and sends the proposal. After a refusal for lack of connects, decides again.
     async fn send(
         &self,
         claimed: &ClaimedBid,
@@ -201,7 +201,7 @@ impl SubmitProposals {
                 MarketplaceError::Unreachable(_) | MarketplaceError::TryLater { .. } => {
                     return Ok(NextStep::postponed(&error, outstanding));
                 }
-                // What was sent before may have been taken: only another token can show that.
+                // An earlier attempt may have been accepted. Only another token can show that.
                 MarketplaceError::InvalidToken if outstanding => {
                     let refused = token.clone();
                     return Ok(NextStep::WaitForToken { refused });
@@ -216,13 +216,13 @@ impl SubmitProposals {
                     refusals = refusals.after(proposal.required_connects.plus(proposal.boost_connects));
                     steps.push(ExplanationStep::new(
                         "connects_refused",
-                        "The marketplace refused the proposal for want of connects: it is decided anew.",
+                        "The marketplace refused the proposal for lack of connects: it is decided again.",
                     ));
                     match self
-                        .decide_anew(claimed, token, refusals, Some(&proposal), steps)
+                        .decide_again(claimed, token, refusals, Some(&proposal), steps)
                         .await?
                     {
-                        Ok(anew) => proposal = anew,
+                        Ok(decided) => proposal = decided,
                         Err(next) => return Ok(next),
                     }
                 }
@@ -251,9 +251,9 @@ impl SubmitProposals {
         }
     }
 
-    /// Reads the job's live state and the account's balance side by side and applies the frozen configuration.
-    /// `previous` is a proposal that was refused: its uploaded files are used again.
-    async fn decide_anew(
+    /// Reads the job's live state and the account's balance in parallel and applies the frozen configuration. `previous` is
+    /// a refused proposal, whose uploaded files are used again.
+    async fn decide_again(
         &self,
         claimed: &ClaimedBid,
         token: &MarketplaceToken,
@@ -275,7 +275,7 @@ impl SubmitProposals {
                 }),
                 _,
             ) => {
-                let message = "The marketplace does not know the job any more.";
+                let message = "The marketplace no longer knows the job.";
                 let reason = Reason::new(ReasonCode::JobNotFound, message);
                 return Ok(Err(NextStep::ended(reason, previous)));
             }
@@ -349,7 +349,7 @@ impl SubmitProposals {
         for file in &claimed.bid.attachments {
             let content = match BlobPath::parse(&file.blob.storage_path) {
                 Some(path) => self.blobs.read(&path).await.map_err(|error| error.to_string()),
-                None => Err(format!("`{}` is no storage path", file.blob.storage_path)),
+                None => Err(format!("`{}` is not a storage path", file.blob.storage_path)),
             };
             let content = content.map_err(|why| NextStep::Postpone {
                 why: format!("attachment {}: {why}", file.name),
@@ -375,8 +375,8 @@ impl SubmitProposals {
         Ok(ids)
     }
 
-    /// Exponential backoff with jitter, not before `Retry-After`; but no later than the deadline, at which a bid
-    /// without an outstanding answer ends.
+    /// Exponential backoff with jitter, not before `Retry-After`. A bid without an outstanding answer ends at the deadline,
+    /// so its next attempt is not later than that.
     fn next_attempt(
         &self,
         claimed: &ClaimedBid,

@@ -1,8 +1,8 @@
-//! Upload attachments: streams a request's files into the blob store and gives them to a lead, all or none. Tests:
+//! Upload attachments: streams a request's files into the blob store and adds them to a lead, all or none. Tests:
 //! `tests/use_case/upload_attachments.rs`.
 //!
 //! Owns the order of checks and the batch's atomicity. Does not own the rules of files
-//! ([`attachment_rules`](crate::attachment_rules)) nor the reading of a request's parts. `session` takes the files in.
+//! ([`attachment_rules`](crate::attachment_rules)) or the reading of a request's parts. `session` receives the files.
 
 mod session;
 
@@ -17,7 +17,7 @@ use crate::port::BlobStore;
 /// Takes uploads (specification, POST …/attachments; decisions A9, A10 and C8).
 #[derive(Debug, Clone)]
 pub struct UploadAttachments {
-    /// Where uploaded files are kept.
+    /// Stores uploaded files.
     pub blobs: Arc<dyn BlobStore>,
     /// Finds leads and records requests.
     pub requests: LeadRequests,

@@ -17,17 +17,17 @@ use crate::port::{
     ProposalWriter, StoreError,
 };
 
-/// How long an intent stays with the process that claimed it.
+/// How long a claim of an intent lasts.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// What became of an intent.
+/// The outcome of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AutomaticBidOutcome {
     /// The bid is queued.
     Queued,
-    /// The lead stays as it is; Activity says why.
+    /// The lead does not change; Activity has the reason.
     Parked,
-    /// The lead was decided on by other means, or is gone.
+    /// The lead was bid on or rejected otherwise, or no longer exists.
     Superseded,
 }
 
@@ -48,7 +48,7 @@ pub struct WriteAutomaticBids {
     pub entropy: Arc<dyn Entropy>,
     /// Addresses of operations and jobs.
     pub links: Links,
-    /// This process and no other.
+    /// The name of this process, unique among all processes.
     pub owner: LeaseOwner,
 }
 
@@ -59,8 +59,8 @@ impl WriteAutomaticBids {
         self.intents.claim(&self.owner, now, now.plus(LEASE), limit).await
     }
 
-    /// Writes and queues the bid, or parks the lead with the reason in Activity. After a crash in between, the
-    /// intent is claimed again and finds the lead queued.
+    /// Writes and queues the bid, or parks the lead and records the reason in Activity. After a crash the intent is claimed
+    /// again and finds the lead queued.
     pub async fn execute(&self, intent: &AutomaticBidIntent) -> Result<AutomaticBidOutcome, StoreError> {
         let lookup = self
             .leads
@@ -92,7 +92,7 @@ impl WriteAutomaticBids {
             Err(LeadError::BidTooLate(_) | LeadError::LeadUnknown | LeadError::CampaignUnknown) => {
                 AutomaticBidOutcome::Superseded
             }
-            // The refusal's Activity entry, written by the use case, says why.
+            // The use case has recorded the reason in Activity.
             Err(_) => AutomaticBidOutcome::Parked,
         };
         self.intents.complete(intent, None).await?;
@@ -102,7 +102,7 @@ impl WriteAutomaticBids {
     fn write(&self, found: &LeadContext) -> Result<BidRequest, String> {
         let campaign = found.campaign.as_ref().ok_or("the campaign was removed")?;
         if campaign.mode != CampaignMode::Automatic || campaign.state != CampaignState::Active {
-            return Err("the campaign is no longer an active automatic one".to_owned());
+            return Err("the campaign is no longer active and automatic".to_owned());
         }
         if !campaign.subscription.is_active() {
             return Err("the organization has no active subscription".to_owned());
@@ -121,10 +121,9 @@ impl WriteAutomaticBids {
         )
         .map_err(|error| error.to_string())?;
         let fields: Value = serde_json::from_str(lead.get()).map_err(|error| error.to_string())?;
-        let letter = self
-            .writer
-            .render(template, &fields)
-            .map_err(|error| format!("the cover letter template cannot serve this lead: {error}"))?;
+        let letter = self.writer.render(template, &fields).map_err(|error| {
+            format!("the cover letter template cannot be rendered for this lead: {error}")
+        })?;
         let cover_letter =
             CoverLetter::parse(letter).ok_or("the cover letter template renders as an empty letter")?;
         let questions = JobPost::parse(&found.lead.job_json)
@@ -139,10 +138,9 @@ impl WriteAutomaticBids {
                 .iter()
                 .find(|answer| answer.question == question)
                 .ok_or_else(|| format!("the campaign has no answer for the question “{question}”"))?;
-            let answer = self
-                .writer
-                .render(&answer.answer, &fields)
-                .map_err(|error| format!("the answer to “{question}” cannot serve this lead: {error}"))?;
+            let answer = self.writer.render(&answer.answer, &fields).map_err(|error| {
+                format!("the answer to “{question}” cannot be rendered for this lead: {error}")
+            })?;
             question_answer_pairs.push(QuestionAnswerPair { question, answer });
         }
         Ok(BidRequest {

@@ -1,7 +1,7 @@
-//! A campaign's attachments on their way from the operator's files to the blob store (decision A9).
+//! Copies a campaign's attachments from the operator's files to the blob store (decision A9).
 //!
-//! Each file is read twice: once to check it before anything is changed, once to copy it when no fault was found. So
-//! nothing is kept for a faulty file, and memory use does not grow with the size or number of files.
+//! Each file is read twice: first to check it, then to copy it if the provisioning file has no fault. So nothing is stored
+//! for a faulty file, and memory use does not grow with the size or number of files.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,14 +14,13 @@ use crate::model::{BlobRef, OrganizationId};
 use crate::port::{AttachmentSource, BlobError, BlobPath, BlobStore, StagedBlob};
 use crate::provisioning::AttachmentEntry;
 
-/// Checks every attachment's content. Returns the size and digest of those that are accepted, by their path in the
-/// file, and the faults of the others.
+/// Checks every attachment's content. Returns the accepted ones by their path in the file, and the faults of the others.
 pub(super) async fn inspect(
     attachments: &[(OrganizationId, AttachmentEntry)],
     source: &dyn AttachmentSource,
 ) -> (HashMap<Vec<String>, BlobRef>, Faults) {
     let (mut blobs, mut faults) = (HashMap::new(), Faults::default());
-    // One portfolio may serve many campaigns.
+    // Many campaigns may use the same file.
     let mut inspected: HashMap<(&str, &str), InspectedFile> = HashMap::new();
     for (organization, attachment) in attachments {
         let key = (attachment.source.as_str(), attachment.content_type.as_str());
@@ -44,8 +43,8 @@ pub(super) async fn inspect(
     (blobs, faults)
 }
 
-/// Copies every attachment once, to the path that its digest gives. Content that is there already is written again,
-/// so that applying a file again repairs a storage that lost something or was replaced.
+/// Copies every attachment once, to a path that is derived from its digest. Existing content is written again, so that
+/// applying a file repairs a storage that was lost or replaced.
 pub(super) async fn copy(
     attachments: &[(OrganizationId, AttachmentEntry)],
     blobs: &HashMap<Vec<String>, BlobRef>,
@@ -85,7 +84,7 @@ enum ReadFault {
     Blobs(BlobError),
 }
 
-/// Reads and checks the file, and copies it into `staged` on the way.
+/// Reads and checks the file, and copies it into `staged`.
 async fn read(
     attachment: &AttachmentEntry,
     source: &dyn AttachmentSource,
@@ -112,7 +111,7 @@ async fn read(
         .map_err(|fault| ReadFault::File(fault.to_string()))
 }
 
-/// The path follows from the content, so that applying a file twice changes nothing.
+/// The reference to a file's blob. The path is derived from the content, so applying a file twice changes nothing.
 fn blob_ref(organization: &OrganizationId, file: &InspectedFile) -> BlobRef {
     BlobRef {
         size_bytes: file.size_bytes,

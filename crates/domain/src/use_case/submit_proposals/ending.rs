@@ -1,4 +1,4 @@
-//! What is recorded when a bid ends: Activity with the decision step by step, and `bid_complete`.
+//! What is recorded when a bid ends: an Activity entry with the steps of the decision, and `bid_complete`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What one pass over a bid leads to, before it is recorded.
+//! The result of one pass over a bid, before it is recorded.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ pub(super) enum NextStep {
         outcome: Box<BidOutcome>,
         refused_token: Option<MarketplaceToken>,
     },
-    /// The bid is tried again later. `outstanding`: the fate of an attempt is unknown.
+    /// The bid is retried later. `outstanding` is whether the result of an attempt is unknown.
     Postpone {
         why: String,
         retry_after: Option<Duration>,
         outstanding: bool,
     },
-    /// The fate of the proposal can only be learnt with another token.
+    /// Only another token can show whether the proposal was accepted.
     WaitForToken { refused: MarketplaceToken },
     /// Another process has the bid.
     LeaseLost,
@@ -35,7 +35,7 @@ impl NextStep {
         })
     }
 
-    /// Decided against, with the terms that were known by then.
+    /// The decision was not to bid. `terms` are those that were known by then.
     pub(super) fn not_sent(reason: Reason, terms: Option<Terms>) -> Self {
         Self::end(BidOutcome::NotSubmitted {
             reason,
@@ -45,12 +45,12 @@ impl NextStep {
         })
     }
 
-    /// Ended without `proposal`, if one was decided.
+    /// The bid ends, and `proposal`, if one was decided, was not accepted.
     pub(super) fn ended(reason: Reason, proposal: Option<&Proposal>) -> Self {
         Self::end(without(reason, proposal, None))
     }
 
-    /// The marketplace refused the proposal for good.
+    /// The marketplace refused the proposal permanently.
     pub(super) fn refused(refusal: MarketplaceRefusal, message: String, proposal: &Proposal) -> Self {
         let (code, existing) = match refusal {
             MarketplaceRefusal::AlreadyApplied { proposal_id } => (ReasonCode::AlreadyApplied, proposal_id),
@@ -73,7 +73,7 @@ impl NextStep {
         }
     }
 
-    /// Tried again after `error`. `outstanding`: the fate of an attempt is unknown.
+    /// The bid is retried after `error`. `outstanding` is whether the result of an attempt is unknown.
     pub(super) fn postponed(error: &MarketplaceError, outstanding: bool) -> Self {
         let retry_after = match error {
             MarketplaceError::TryLater { retry_after, .. } => *retry_after,

@@ -1,4 +1,4 @@
-//! One upload on its way in: staged part by part, published whole or not at all, recorded either way.
+//! One upload: staged part by part, published as a whole or not at all, and recorded in both cases.
 
 use std::pin::pin;
 
@@ -19,20 +19,20 @@ const PART_NAME: &str = "files";
 /// The type of a part that declares none (RFC 7578, section 4.4).
 const DEFAULT_PART_TYPE: &str = "text/plain";
 
-/// What stands at the head of a part of a request.
+/// The headers of a part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartHead {
     /// The part's own name.
     pub name: String,
-    /// The file's name, as it came.
+    /// The file's name, as sent.
     pub file_name: Option<String>,
-    /// The file's Content-Type, as it came.
+    /// The file's Content-Type, as sent.
     pub content_type: Option<String>,
 }
 
-/// One request's files on their way in. Call [`add_file`](Self::add_file) for each part in its order, then
-/// [`finish`](Self::finish). After an error, and when the body breaks off, call [`refuse`](Self::refuse): the first
-/// fault decides. Dropping the session discards what was staged.
+/// The files of one request while they arrive. Call [`add_file`](Self::add_file) for each part in order, then
+/// [`finish`](Self::finish). After the first error, or if the body ends too early, call [`refuse`](Self::refuse) instead.
+/// Dropping the session discards what was staged.
 #[derive(Debug)]
 pub struct UploadSession {
     upload: UploadAttachments,
@@ -74,7 +74,7 @@ impl UploadSession {
         }
     }
 
-    /// Judges and stages the next part's file while its pieces come in.
+    /// Checks and stages the next part's file while its pieces arrive.
     pub async fn add_file(
         &mut self,
         part: PartHead,
@@ -107,7 +107,7 @@ impl UploadSession {
         Ok(())
     }
 
-    /// Publishes the files and gives them to the lead, once the request is whole. Returns the lead's full list,
+    /// Publishes the files and adds them to the lead, after the whole request has arrived. Returns all files of the lead,
     /// oldest first.
     pub async fn finish(self) -> Result<Vec<LeadAttachment>, LeadError> {
         if self.staged.is_empty() {
@@ -134,8 +134,8 @@ impl UploadSession {
             blobs.push((path, file.blob));
         }
         let published = publish(&*upload.blobs, blobs).await?;
-        // An error of the store leaves the blobs: the lead may have the files all the same, if only the answer was
-        // lost, and blobs that nothing refers to do less harm than references to nothing.
+        // After an error of the store the blobs stay: the files may have been added and only the answer lost. A blob
+        // without a reference does less harm than a reference without a blob.
         let added = upload
             .requests
             .leads
@@ -157,7 +157,7 @@ impl UploadSession {
     pub async fn refuse(self, error: LeadError) -> LeadError {
         let entry = self.entry();
         let (requests, requester) = (self.upload.requests.clone(), self.requester.clone());
-        // The staging places are given up before anything is waited for.
+        // Frees the staged files before the call to the store.
         drop(self);
         requests.refuse(&requester, entry, error).await
     }
@@ -172,7 +172,7 @@ impl UploadSession {
     }
 }
 
-/// Judges a file and stages it while its pieces come in; `received` counts their bytes.
+/// Checks a file and stages it while its pieces arrive; `received` counts their bytes.
 async fn stage(
     store: &dyn BlobStore,
     name: FileName,
@@ -206,6 +206,7 @@ fn blob_path(lead: &Lead, id: AttachmentId, name: &FileName) -> Result<BlobPath,
     );
     BlobPath::parse(&path).ok_or_else(|| BlobError::Unavailable(format!("{path:?} is not a blob path")))
 }
+
 fn new_attachment(id: AttachmentId, file: &StagedFile, path: &BlobPath, at: Timestamp) -> NewAttachment {
     NewAttachment {
         attachment: LeadAttachment {
@@ -232,7 +233,7 @@ async fn publish(
     let mut published = Vec::with_capacity(blobs.len());
     for (path, blob) in blobs {
         let outcome = blob.publish(&path).await;
-        // One that failed may be there all the same, if only the answer was lost.
+        // A failed one may exist too, if only the answer was lost.
         published.push(path);
         if let Err(error) = outcome {
             withdraw(store, &published).await;
@@ -242,7 +243,7 @@ async fn publish(
     Ok(published)
 }
 
-/// Deletes published blobs. One that cannot be deleted now is a blob that nothing refers to.
+/// Deletes published blobs. One that cannot be deleted stays without a reference.
 async fn withdraw(store: &dyn BlobStore, published: &[BlobPath]) {
     for path in published {
         if let Err(error) = store.delete(path).await {
@@ -251,7 +252,7 @@ async fn withdraw(store: &dyn BlobStore, published: &[BlobPath]) {
     }
 }
 
-/// Files that came in beside these since the lead was looked up left no room for all of them.
+/// The fault of files that exceed the limit, because another upload added files since the lead was looked up.
 fn too_many(files: &[NewAttachment], existing: usize) -> FileFault {
     let room = MAX_FILES.saturating_sub(existing);
     let first_beyond = files.get(room).or(files.last());
