@@ -12,7 +12,7 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::DemoError;
-use crate::setup::{AUTOMATIC_CATEGORIES, EXTERNAL_CATEGORIES, accounts};
+use crate::setup::{AUTOMATIC_CAMPAIGN, EXTERNAL_CAMPAIGN, accounts, categories};
 
 /// How many posts are kept: some hours at the default rate.
 const KEEP: usize = 20_000;
@@ -114,15 +114,16 @@ impl Publishing {
 
     /// Publishes until both campaigns have a job.
     fn publish_opening(&mut self) {
+        let (external_ones, automatic_ones) = (categories(EXTERNAL_CAMPAIGN), categories(AUTOMATIC_CAMPAIGN));
         let (mut external, mut automatic) = (false, false);
         for _ in 0..OPENING {
             let post = self.publish_next();
-            let category = post["category"].as_str().unwrap_or_default();
-            external |= EXTERNAL_CATEGORIES.contains(&category);
+            let is_of = |categories: &[String]| categories.iter().any(|known| post["category"] == **known);
+            external |= is_of(&external_ones);
             let asks = post["questions"]
                 .as_array()
                 .is_some_and(|questions| !questions.is_empty());
-            automatic |= AUTOMATIC_CATEGORIES.contains(&category) && !asks;
+            automatic |= is_of(&automatic_ones) && !asks;
             if external && automatic {
                 return;
             }

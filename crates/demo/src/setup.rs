@@ -15,100 +15,9 @@ pub(crate) const ORGANIZATION: &str = "demo";
 pub(crate) const EXTERNAL_CAMPAIGN: &str = "software";
 pub(crate) const AUTOMATIC_CAMPAIGN: &str = "design";
 
-/// The receiver's paths for the external campaign's `job.new` and for every `bid_complete`.
-pub(crate) const JOB_NEW_PATH: &str = "/job-new";
-pub(crate) const BID_COMPLETE_PATH: &str = "/bid-complete";
-
 /// The tokens of the bidder accounts.
 pub(crate) const EXTERNAL_TOKEN: &str = "demo-token-software";
 pub(crate) const AUTOMATIC_TOKEN: &str = "demo-token-design";
-
-/// The external campaign's categories.
-pub(crate) const EXTERNAL_CATEGORIES: [&str; 3] = [
-    "Web, Mobile & Software Dev",
-    "Data Science & Analytics",
-    "IT & Networking",
-];
-/// The automatic campaign's categories.
-pub(crate) const AUTOMATIC_CATEGORIES: [&str; 3] = ["Design & Creative", "Writing", "Translation"];
-
-/// More than a demo can use in a month.
-const PROPOSAL_LIMIT: u32 = 1_000_000;
-
-const COVER_LETTER: &str = "\
-Hello,
-
-“{{ title }}” is what I like to work on{% if skills %}, and {{ skills | map(attribute='name') | join(', ') }} \
-is what I work with every day{% endif %}.
-
-You would see a first draft within two days and could judge for yourself. Two rounds of changes are included, \
-and the sources are yours.
-
-Best regards";
-
-/// The automatic campaign's answers. A job with another question stays parked.
-const ANSWERS: [(&str, &str); 15] = [
-    (
-        "How soon could you begin, and how many hours a week do you have?",
-        "On Monday, with twenty-five hours a week.",
-    ),
-    (
-        "Please describe a recent project like this one.",
-        "I finished one much like “{{ title }}” last month; I gladly walk you through it in a call.",
-    ),
-    (
-        "Do you have any questions about the description?",
-        "One: who gives the final approval?",
-    ),
-    (
-        "What time zone are you in?",
-        "UTC+1, and I can move two hours either way.",
-    ),
-    (
-        "What would you need from us?",
-        "One contact who decides, and whatever exists already.",
-    ),
-    (
-        "How many rounds of changes are included?",
-        "Two; further ones by the hour.",
-    ),
-    (
-        "In which formats do you deliver?",
-        "The editable sources, and exports as PDF, SVG and PNG.",
-    ),
-    (
-        "Which flow did you improve measurably?",
-        "The sign-up of a booking service: a third fewer people gave up on it.",
-    ),
-    (
-        "How do you test a prototype with few users?",
-        "Five people, one task each, thinking aloud; then I change it and do it again.",
-    ),
-    (
-        "How do you hand over to developers?",
-        "Named components, all states drawn, and an hour with the team.",
-    ),
-    (
-        "How long do you need for an eight-minute episode?",
-        "Two working days, one more for changes.",
-    ),
-    (
-        "Which frame rates and codecs do you deliver?",
-        "What the project was shot in; H.264 and ProRes as a rule.",
-    ),
-    (
-        "How do you check facts?",
-        "Two independent sources for each, listed below the text.",
-    ),
-    (
-        "What is your usual turnaround for 1,000 words?",
-        "Two working days.",
-    ),
-    (
-        "Which tools do you use?",
-        "A translation memory and a glossary of your own, which you keep.",
-    ),
-];
 
 /// What the demo's document depends on.
 #[derive(Debug)]
@@ -123,60 +32,43 @@ pub(crate) struct Setup<'a> {
 impl Setup<'_> {
     /// The provisioning document.
     pub(crate) fn document(&self) -> Value {
+        let mut document = provisioning();
+        let organization = &mut document["organizations"][0];
         let (period_start, period_end) = month_of(self.now);
-        let webhook = |id: &str, path: &str, event: &str| {
-            json!({
-                "id": id, "url": format!("{}{path}", self.receiver_url), "events": [event], "active": true,
-                "secret": self.secret.expose(),
-            })
-        };
-        let answers: Vec<Value> = ANSWERS
-            .iter()
-            .map(|(question, answer)| json!({"question": question, "answer": answer}))
-            .collect();
-        json!({"organizations": [{
-            "id": ORGANIZATION,
-            "name": "Demo",
-            "subscription": {
-                "status": "active", "collectionPaused": false, "currentPeriodStart": period_start,
-                "currentPeriodEnd": period_end, "proposalLimit": PROPOSAL_LIMIT,
-            },
-            "apiKeys": [{"id": "key_demo", "name": "the demo key", "key": self.api_key.expose()}],
-            "webhooks": [webhook("wh_bids", BID_COMPLETE_PATH, "bid_complete")],
-            "bidderAccounts": [
-                {"id": "acct_software", "name": "Software profile", "token": EXTERNAL_TOKEN},
-                {"id": "acct_design", "name": "Design profile", "token": AUTOMATIC_TOKEN},
-            ],
-            "campaigns": [
-                {
-                    "id": EXTERNAL_CAMPAIGN, "name": "Software and data", "mode": "external", "state": "active",
-                    "bidderAccountId": "acct_software",
-                    "filters": [
-                        {"id": "f_categories", "name": "Software, data, operations", "categories": EXTERNAL_CATEGORIES},
-                        {"id": "f_automation", "name": "Automation wherever it hides",
-                         "keywords": "title:(automation OR scraping OR scraper) NOT marketing"},
-                    ],
-                    "webhooks": [webhook("wh_jobs", JOB_NEW_PATH, "job.new")],
-                    "biddingConfig": {
-                        "biddingHourlyRateStrategy": "match_job_budget", "biddingHourlyRatePercentage": 90,
-                        "boostingEnabled": true, "boostDownToNthPlace": 2, "connectsAbovePrevious": 1,
-                        "maximumBoost": 25, "alreadyHiredAction": "skip", "bidWithWarning": "skip",
-                    },
-                },
-                {
-                    "id": AUTOMATIC_CAMPAIGN, "name": "Design and words", "mode": "automatic", "state": "active",
-                    "bidderAccountId": "acct_design",
-                    "filters": [{"id": "f_design", "name": "Design, writing, translation",
-                                 "categories": AUTOMATIC_CATEGORIES}],
-                    "biddingConfig": {
-                        "biddingHourlyRateStrategy": "smart_bidding", "biddingMinHourlyRate": 18,
-                        "bidWithWarning": "bid", "alreadyHiredAction": "skip",
-                    },
-                    "proposal": {"coverLetter": COVER_LETTER, "answers": answers},
-                },
-            ],
-        }]})
+        organization["subscription"]["currentPeriodStart"] = period_start.into();
+        organization["subscription"]["currentPeriodEnd"] = period_end.into();
+        organization["apiKeys"][0]["key"] = self.api_key.expose().into();
+        organization["bidderAccounts"][0]["token"] = EXTERNAL_TOKEN.into();
+        organization["bidderAccounts"][1]["token"] = AUTOMATIC_TOKEN.into();
+        self.complete(&mut organization["webhooks"][0]);
+        self.complete(&mut organization["campaigns"][0]["webhooks"][0]);
+        document
     }
+
+    fn complete(&self, webhook: &mut Value) {
+        let path = webhook["url"].as_str().unwrap_or_default();
+        webhook["url"] = format!("{}{path}", self.receiver_url).into();
+        webhook["secret"] = self.secret.expose().into();
+    }
+}
+
+/// The demo's provisioning file as it is written.
+#[expect(
+    clippy::expect_used,
+    reason = "the file is part of the program, and a test reads it"
+)]
+fn provisioning() -> Value {
+    toml::from_str(include_str!("provisioning.toml")).expect("a TOML file")
+}
+
+/// The categories that the campaign's first filter names.
+pub(crate) fn categories(campaign: &str) -> Vec<String> {
+    let document = provisioning();
+    let campaigns = document["organizations"][0]["campaigns"].as_array();
+    let campaign = campaigns.and_then(|campaigns| campaigns.iter().find(|known| known["id"] == campaign));
+    let categories = campaign.and_then(|campaign| campaign["filters"][0]["categories"].as_array());
+    let categories = categories.into_iter().flatten().filter_map(Value::as_str);
+    categories.map(str::to_owned).collect()
 }
 
 /// The marketplace's bidder accounts: token and account.
@@ -295,10 +187,39 @@ mod tests {
             let questions = post["questions"].as_array().into_iter().flatten();
             asked.extend(questions.filter_map(Value::as_str).map(str::to_owned));
         }
-        let never: Vec<_> = ANSWERS
-            .iter()
-            .filter(|(question, _)| !asked.contains(*question))
-            .collect();
-        assert!(never.is_empty(), "{never:?}");
+        let document = provisioning();
+        let answers = document["organizations"][0]["campaigns"][1]["proposal"]["answers"].as_array();
+        for answer in answers.unwrap() {
+            let question = answer["question"].as_str().unwrap();
+            assert!(asked.contains(question), "{question}");
+        }
+    }
+
+    #[test]
+    fn the_document_is_a_complete_provisioning_file() {
+        let setup = Setup {
+            api_key: &ApiKey::from_random([1; 32]),
+            secret: &WebhookSecret::generate([2; 32]),
+            receiver_url: "http://127.0.0.1:4001",
+            now: Timestamp::from_seconds(1_771_027_200),
+        };
+        let document = setup.document();
+        let organization = &document["organizations"][0];
+        assert_eq!(organization["id"], ORGANIZATION);
+        assert_eq!(organization["subscription"]["currentPeriodStart"], 1_769_904_000);
+        assert_eq!(
+            organization["webhooks"][0]["url"],
+            "http://127.0.0.1:4001/bid-complete"
+        );
+        let campaigns = &organization["campaigns"];
+        assert_eq!(
+            campaigns[0]["webhooks"][0]["url"],
+            "http://127.0.0.1:4001/job-new"
+        );
+        assert_eq!(campaigns[0]["webhooks"][0]["secret"], setup.secret.expose());
+        for (place, id) in [EXTERNAL_CAMPAIGN, AUTOMATIC_CAMPAIGN].into_iter().enumerate() {
+            assert_eq!(campaigns[place]["id"], id);
+            assert_eq!(categories(id).len(), 3, "{id}");
+        }
     }
 }
