@@ -1,4 +1,4 @@
-//! The command line (its names and exit statuses are a contract with other programs).
+//! The command line. Its names and exit statuses are a contract with other programs.
 
 #![expect(
     clippy::doc_markdown,
@@ -33,7 +33,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Everything in one process with nothing to set up: start here.
+    /// Everything in one process, with nothing to set up: start here.
     Demo(DemoArgs),
     /// The service.
     Serve(ServeArgs),
@@ -73,7 +73,7 @@ pub(crate) struct DemoArgs {
     /// Where the demo keeps its database, attachments and key.
     #[arg(long, value_name = "DIR", default_value = "bidloop-data")]
     pub(crate) data_dir: PathBuf,
-    /// Address of the HTTP API; without it, the setting server.listen.
+    /// Address of the HTTP API; the default is the setting server.listen.
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<SocketAddr>,
     /// Answer each job.new with a bid through its bidUrl.
@@ -85,14 +85,14 @@ pub(crate) struct DemoArgs {
     /// Seed of the generated job posts.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Stop by itself after so many seconds.
+    /// Stop after this many seconds.
     #[arg(long = "for", value_name = "SECONDS")]
     pub(crate) stop_after: Option<f64>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// What this process does, separated by commas.
+    /// The roles of this process, separated by commas.
     #[arg(
         long,
         value_enum,
@@ -104,7 +104,7 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ApplyArgs {
-    /// JSON, or TOML if its name ends in .toml; `-` is standard input.
+    /// JSON, or TOML if the name ends in .toml; `-` is standard input.
     pub(crate) file: PathBuf,
     /// The report is JSON with or without this flag.
     #[arg(long)]
@@ -129,7 +129,7 @@ pub(crate) struct SimulateArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Creates a key and shows it this once.
+    /// Creates a key and shows it once.
     Create {
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,
@@ -154,7 +154,7 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Revokes a key, at once.
+    /// Revokes a key immediately.
     Revoke {
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,
@@ -176,7 +176,7 @@ pub(crate) enum LeadsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Sets the lead's own bidding configuration, replacing what was there; `{}` clears it.
+    /// Replaces the lead's own bidding configuration; `{}` clears it.
     Configure {
         #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
         lead: LeadId,
@@ -218,7 +218,7 @@ pub(crate) struct ActivityArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FiltersCommand {
-    /// Says which jobs a filter matches.
+    /// Shows which jobs a filter matches.
     Test {
         /// A saved filter (JSON).
         #[arg(long, value_name = "FILE")]
@@ -230,7 +230,7 @@ pub(crate) enum FiltersCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Says which conditions of a filter hold for one job.
+    /// Shows which conditions of a filter hold for one job.
     Explain {
         /// A saved filter (JSON).
         #[arg(long, value_name = "FILE")]
@@ -246,7 +246,7 @@ pub(crate) enum FiltersCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Loads the settings and says what is wrong with each.
+    /// Loads the settings and reports every fault.
     Check {
         /// Print JSON.
         #[arg(long)]

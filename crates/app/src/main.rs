@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     match runtime {
         Ok(runtime) => {
             let status = runtime.block_on(commands::run(cli));
-            // Work that outlived the graceful stop is abandoned; what it did is in the store.
+            // Work that did not finish during the graceful stop is abandoned; the store has its state.
             runtime.shutdown_background();
             status
         }

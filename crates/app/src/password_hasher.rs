@@ -18,7 +18,7 @@ impl PasswordHasher for Argon2PasswordHasher {
         Argon2::default()
             .hash_password_with_salt(password.as_bytes(), &salt)
             .map(|hash| hash.to_string())
-            // Fails for parameters and salts out of bounds only; these are constants.
+            // Fails only for invalid parameters and salts; these are constants.
             .unwrap_or_default()
     }
 

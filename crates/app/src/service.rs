@@ -1,4 +1,4 @@
-//! Wires ports to adapters and use cases: the one place that knows them all.
+//! Wires adapters to ports and ports to use cases: the one place that knows them all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +56,7 @@ impl Stores {
     }
 }
 
-/// Everything that a process of the service runs on.
+/// The use cases and stores of a service process.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) stores: Stores,
@@ -79,7 +79,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Wires a service whose API is reached under `base_url`. Needs no database to be up.
+    /// Wires a service whose API is reached under `base_url`. The database need not be reachable yet.
     pub(crate) async fn new(
         settings: &Settings,
         database: &Database,
@@ -94,7 +94,7 @@ impl Service {
         let blobs = open_blobs(settings).await?;
         let market_url = settings.marketplace_url();
         let links = Links::new(base_url, market_url);
-        // Names this process and no other: a restarted one holds none of its predecessor's claims.
+        // A new name for each start, so that a restarted process does not hold the claims of the previous one.
         let owner = LeaseOwner::new(entropy.uuid().to_string());
         let marketplace = open_marketplace(settings, &clock, &entropy)?;
         let requests = LeadRequests {
@@ -176,7 +176,7 @@ impl Service {
         })
     }
 
-    /// A reader of the feed and the pause between its passes; `None` without a marketplace.
+    /// The use case that reads the feed and the pause between its passes; `None` without a marketplace.
     pub(crate) fn ingest_jobs(&self) -> Option<(IngestJobs, Duration)> {
         let (marketplace, poll_interval) = self.marketplace.as_ref()?;
         let signal: Arc<dyn WorkSignal> = Arc::clone(&self.notifiers) as Arc<dyn WorkSignal>;
@@ -193,7 +193,7 @@ impl Service {
     }
 }
 
-/// What operators' commands run on.
+/// The use cases of operators' commands.
 #[derive(Debug)]
 pub(crate) struct Operations {
     pub(crate) apply_provisioning: ApplyProvisioning,

@@ -1,10 +1,10 @@
-//! When the process is asked to stop.
+//! Signals that stop the process.
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals to stop, caught from the moment this exists: one that comes between two waits is not lost, and one
-/// that comes before the first does not end the process in its middle.
+/// The signals SIGTERM and SIGINT, caught as long as this value exists. A signal between two waits is not lost, and one
+/// before the first wait does not kill the process.
 #[derive(Debug)]
 pub(crate) struct StopSignals {
     #[cfg(unix)]
@@ -24,12 +24,12 @@ impl StopSignals {
         }
     }
 
-    /// Completes on the first of them since they are caught.
+    /// Completes on the first signal since [`catch`](Self::catch).
     #[cfg(unix)]
     pub(crate) async fn requested(&mut self) {
         tokio::select! {
-            () = came(&mut self.interrupt) => {}
-            () = came(&mut self.terminate) => {}
+            () = recv_signal(&mut self.interrupt) => {}
+            () = recv_signal(&mut self.terminate) => {}
         }
     }
 
@@ -40,7 +40,7 @@ impl StopSignals {
     }
 }
 
-/// Completes on the first SIGTERM or SIGINT from now on, for a process that waits once.
+/// Completes on the next SIGTERM or SIGINT, for a process that waits only once.
 pub(crate) async fn requested() {
     StopSignals::catch().requested().await;
 }
@@ -53,7 +53,7 @@ fn catch(kind: SignalKind, name: &str) -> Option<Signal> {
 }
 
 #[cfg(unix)]
-async fn came(caught: &mut Option<Signal>) {
+async fn recv_signal(caught: &mut Option<Signal>) {
     match caught {
         Some(caught) => {
             caught.recv().await;

@@ -32,11 +32,11 @@ impl Entropy for SystemEntropy {
 
     #[expect(
         clippy::panic,
-        reason = "without randomness no key may be made, and nothing can go on"
+        reason = "without randomness no key can be generated, and the program cannot continue"
     )]
     fn fill_random(&self, bytes: &mut [u8]) {
         if let Err(error) = getrandom::fill(bytes) {
-            panic!("the system has no randomness: {error}");
+            panic!("the system's source of randomness failed: {error}");
         }
     }
 

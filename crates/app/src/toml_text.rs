@@ -1,8 +1,8 @@
-//! Reading TOML. A fault of its syntax is told in one line with its place, as those of JSON are.
+//! Reads TOML. A syntax error is reported in one line with its place, like errors in JSON.
 
 use serde::de::DeserializeOwned;
 
-/// Reads a whole text; what is wrong with it is one line such as `… at line 3 column 8`, without the file's name.
+/// Reads a TOML text. The error is one line such as `… at line 3 column 8`, without the file's name.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let message: Vec<&str> = error.message().lines().map(str::trim).collect();

@@ -1,4 +1,4 @@
-//! Wakes the workers of this process. A wake-up is a hint: workers also poll.
+//! Wakes the workers of this process. A wake-up is a hint, since workers also poll.
 
 use bidloop_domain::port::{WorkKind, WorkSignal};
 use tokio::sync::Notify;

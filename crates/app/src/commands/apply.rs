@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
-use bidloop_domain::use_case::ApplyProvisioningError;
+use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError, StoreError};
 use bytes::Bytes;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
@@ -20,29 +19,21 @@ pub(super) async fn run(settings: &Settings, file: &Path) -> Outcome {
     let document = read_document(file)?;
     let database = database::open_migrated(settings).await?;
     let operations = Operations::new(settings, &database).await?;
+    // Standard input has no folder: paths are relative to the working directory.
     let folder = file
         .parent()
         .filter(|_| file != Path::new("-"))
-        .map(Path::to_path_buf)
-        .unwrap_or_default();
-    let report = operations
-        .apply_provisioning
-        .execute(&document, &FolderSource { folder })
-        .await;
-    let report = report.map_err(|error| match error {
-        ApplyProvisioningError::Faulty(faults) => {
-            Failure::Failed(faults.iter().map(ToString::to_string).collect())
-        }
-        other => Failure::failed(other.to_string()),
-    })?;
-    // What is reported as done holds from then on (decision D7): the campaigns' lists as well.
+        .unwrap_or(Path::new(""));
+    let source = FolderSource(folder.to_path_buf());
+    let report = operations.apply_provisioning.execute(&document, &source).await?;
+    // What is reported as done holds from then on (decision D7), the campaigns' lists included.
     if let Err(error) = backfill(&operations).await {
-        tracing::warn!(%error, "matches of stored jobs are not up to date yet: the running service brings them there");
+        tracing::warn!(%error, "the matches of stored jobs are outdated until the running service has updated them");
     }
     output::json(&report)
 }
 
-async fn backfill(operations: &Operations) -> Result<(), bidloop_domain::port::StoreError> {
+async fn backfill(operations: &Operations) -> Result<(), StoreError> {
     let matches = &operations.backfill_matches;
     let never = CancellationToken::new();
     while workers::backfill(matches, &never, |_| {}).await?.superseded > 0 {}
@@ -63,9 +54,7 @@ fn read_document(file: &Path) -> Result<Value, Failure> {
 
 /// Files relative to a folder.
 #[derive(Debug)]
-struct FolderSource {
-    folder: PathBuf,
-}
+pub(super) struct FolderSource(pub(super) PathBuf);
 
 /// Bytes read at once.
 const PIECE: usize = 64 * 1024;
@@ -73,7 +62,7 @@ const PIECE: usize = 64 * 1024;
 #[async_trait]
 impl AttachmentSource for FolderSource {
     async fn open(&self, path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
-        let file = tokio::fs::File::open(self.folder.join(path))
+        let file = tokio::fs::File::open(self.0.join(path))
             .await
             .map_err(|error| unreadable(&error))?;
         let pieces = futures::stream::try_unfold(file, |mut file| async move {

@@ -1,4 +1,4 @@
-//! `bidloop config check`. What is wrong with the settings was said, and the exit status 2, before this runs.
+//! `bidloop config check`. Faulty settings have ended the program with status 2 before this runs.
 
 use serde_json::json;
 
@@ -15,5 +15,5 @@ pub(super) fn run(settings: &Settings, command: &ConfigCommand) -> Outcome {
         Some(url) => format!("the marketplace at {url}"),
         None => "no marketplace: nothing is watched or submitted".to_owned(),
     };
-    output::line(&format!("The settings are right; {marketplace}."))
+    output::line(&format!("Configuration OK; {marketplace}."))
 }

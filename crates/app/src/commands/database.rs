@@ -1,25 +1,25 @@
-//! Opening the database for a command: reachable and at this program's schema, or a message that says what to do.
+//! Opens the database for a command and checks its schema, with an error that says what to do.
 
 use bidloop_persistence::{Database, DatabaseSettings, MigrateError, SchemaState};
 
 use super::Failure;
 use crate::settings::Settings;
 
-/// Prepares the database; it need not be up. The URL is good, or the settings would not have been read; what can still
-/// be in the way is the machine, such as a folder that cannot be made.
+/// Prepares the database, which need not be reachable. The settings have checked the URL, but the machine may refuse,
+/// for example if a folder cannot be made.
 pub(super) fn open(settings: &Settings) -> Result<Database, Failure> {
     Database::open(&DatabaseSettings::new(&settings.database.url))
         .map_err(|error| Failure::failed(format!("database.url: {error}")))
 }
 
-/// For commands that change nothing of the schema: it must be this program's already.
+/// For commands that do not migrate: the schema must be current.
 pub(super) async fn open_current(settings: &Settings) -> Result<Database, Failure> {
     let database = open(settings)?;
     require_current(&database).await?;
     Ok(database)
 }
 
-/// For commands that migrate by themselves, unless `database.auto_migrate` says otherwise.
+/// For commands that migrate, unless `database.auto_migrate` is false.
 pub(super) async fn open_migrated(settings: &Settings) -> Result<Database, Failure> {
     let database = open(settings)?;
     if settings.database.auto_migrate {
@@ -30,7 +30,7 @@ pub(super) async fn open_migrated(settings: &Settings) -> Result<Database, Failu
     Ok(database)
 }
 
-/// Migrates; the versions of the steps that ran.
+/// Migrates. Returns the versions of the steps that ran.
 pub(super) async fn migrate(database: &Database) -> Result<Vec<String>, Failure> {
     database.migrate().await.map_err(|error| match error {
         MigrateError::Store(error) => error.into(),
@@ -42,7 +42,7 @@ async fn require_current(database: &Database) -> Result<(), Failure> {
     schema_fault(&database.schema_state().await?).map_or(Ok(()), |fault| Err(Failure::failed(fault)))
 }
 
-/// What is wrong with a schema, and what to do; `None` if it is this program's.
+/// The fault of a schema, and what to do; `None` if it is current.
 pub(super) fn schema_fault(state: &SchemaState) -> Option<String> {
     match state {
         SchemaState::Current => None,

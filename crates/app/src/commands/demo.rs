@@ -1,7 +1,6 @@
-//! `bidloop demo`: the service beside a simulated marketplace and a caller's program, with nothing to set up.
+//! `bidloop demo`: the service, a simulated marketplace and a caller's program in one process, with nothing to set up.
 //!
-//! The service is the one that `serve` runs, provisioned by the ordinary use case; only its settings are the demo's own.
-//! Everything else that the demo shows is in [`bidloop_demo`].
+//! The service is the one that `serve` runs, with settings of the demo. [`bidloop_demo`] has everything else.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -9,15 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use bidloop_attachments::StorageSettings;
 use bidloop_demo::{Demo, DemoError, DemoOptions, HIGHEST_RATE, RunningService};
-use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
-use bidloop_domain::use_case::ApplyProvisioningError;
-use bidloop_persistence::Database;
 use bidloop_webhooks::TargetPolicy;
-use serde_json::Value;
 
+use super::apply::FolderSource;
 use super::{Failure, Outcome, database, serve};
 use crate::cli::DemoArgs;
 use crate::service::Operations;
@@ -26,9 +21,9 @@ use crate::shutdown;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::trust_roots::{bundled_roots, client_config};
 
-/// Short, so that new jobs show at once.
+/// Short, so that new jobs are shown immediately.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How many ports after a taken one are tried for a suggestion.
+/// How many ports after one in use are tried for a suggestion.
 const PORTS_TO_TRY: u16 = 50;
 
 pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
@@ -44,7 +39,12 @@ pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
     let mut demo = Demo::start(options, Arc::new(SystemClock), &SystemEntropy).await?;
     let settings = demo_settings(settings, listen, &data_dir, demo.market_url());
     let database = database::open_migrated(&settings).await?;
-    provision(&settings, &database, &demo.provisioning()).await?;
+    let operations = Operations::new(&settings, &database).await?;
+    let no_files = FolderSource(PathBuf::new());
+    operations
+        .apply_provisioning
+        .execute(&demo.provisioning(), &no_files)
+        .await?;
     let service = serve::start(&settings, &database, &serve::all_roles()).await?;
 
     let running = RunningService {
@@ -99,7 +99,7 @@ fn check(args: &DemoArgs) -> Outcome {
     Ok(())
 }
 
-/// The address to listen on, its port known, if it is free.
+/// Checks that the address is free. Returns it with its actual port.
 fn free_address(listen: SocketAddr) -> Result<SocketAddr, Failure> {
     match TcpListener::bind(listen).and_then(|listener| listener.local_addr()) {
         Ok(address) => Ok(address),
@@ -150,7 +150,7 @@ fn demo_settings(settings: &Settings, listen: SocketAddr, data_dir: &Path, marke
     demo
 }
 
-/// The URL at which this machine reaches the address.
+/// The URL of the address on this machine.
 fn base_url(listen: SocketAddr) -> String {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -160,38 +160,11 @@ fn base_url(listen: SocketAddr) -> String {
     format!("http://{}", SocketAddr::new(ip, listen.port()))
 }
 
-async fn provision(settings: &Settings, database: &Database, document: &Value) -> Outcome {
-    let operations = Operations::new(settings, database).await?;
-    match operations.apply_provisioning.execute(document, &NoFiles).await {
-        Ok(_) => Ok(()),
-        Err(ApplyProvisioningError::Faulty(faults)) => {
-            Err(Failure::Failed(faults.iter().map(ToString::to_string).collect()))
-        }
-        Err(error) => Err(Failure::failed(error.to_string())),
-    }
-}
-
-/// The demo's document names no files.
-#[derive(Debug)]
-struct NoFiles;
-
-#[async_trait]
-impl AttachmentSource for NoFiles {
-    async fn open(&self, _path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
-        Err(AttachmentSourceError::NotFound)
-    }
-}
-
 /// Completes on the first signal to stop, or after `seconds`.
 async fn asked_to_stop(seconds: Option<f64>) {
-    let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    match limit {
-        Some(limit) => {
-            tokio::select! {
-                () = shutdown::requested() => {}
-                () = tokio::time::sleep(limit) => {}
-            }
-        }
+    match seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+        // Elapsing is as good a reason to stop as a signal.
+        Some(limit) => drop(tokio::time::timeout(limit, shutdown::requested()).await),
         None => shutdown::requested().await,
     }
 }

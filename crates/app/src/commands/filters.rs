@@ -12,7 +12,7 @@ use crate::cli::FiltersCommand;
 use crate::service::Stores;
 use crate::settings::Settings;
 
-/// Stored jobs read at once.
+/// Stored jobs that are read in one query.
 const READ_AT_ONCE: u32 = 500;
 
 pub(super) async fn run(settings: &Settings, command: FiltersCommand) -> Outcome {
@@ -23,12 +23,12 @@ pub(super) async fn run(settings: &Settings, command: FiltersCommand) -> Outcome
                 Some(file) => test_file(&filter, &file)?,
                 None => test_stored(&filter, settings).await?,
             };
-            tell_test(&tested, json)
+            print_test(&tested, json)
         }
         FiltersCommand::Explain { filter, job, json } => {
             let filter = read_filter(&filter)?;
             let post = input::job_post(&input::text(&job)?, job.display()).map_err(Failure::Failed)?;
-            tell_explanation(&filter.explain(&PreparedJob::new(&post.facts())), json)
+            print_explanation(&filter.explain(&PreparedJob::new(&post.facts())), json)
         }
     }
 }
@@ -60,7 +60,7 @@ fn test_file(filter: &SavedFilter, file: &Path) -> Result<Tested, Failure> {
         }
         match input::job_post(&line, format_args!("{place}, line {number}")) {
             Ok(post) => tested.add(filter, &post),
-            Err(told) => faults.extend(told),
+            Err(lines) => faults.extend(lines),
         }
     }
     if faults.is_empty() {
@@ -70,7 +70,7 @@ fn test_file(filter: &SavedFilter, file: &Path) -> Result<Tested, Failure> {
     }
 }
 
-/// Over the stored jobs, in the order in which they were stored.
+/// Tests the stored jobs, in the order of storing.
 async fn test_stored(filter: &SavedFilter, settings: &Settings) -> Result<Tested, Failure> {
     let database = database::open_current(settings).await?;
     let matches = Stores::of(&database).matches;
@@ -90,7 +90,7 @@ async fn test_stored(filter: &SavedFilter, settings: &Settings) -> Result<Tested
     Ok(tested)
 }
 
-fn tell_test(tested: &Tested, as_json: bool) -> Outcome {
+fn print_test(tested: &Tested, as_json: bool) -> Outcome {
     if as_json {
         return output::json(&json!({ "jobs": tested.jobs, "matched": tested.ids.len(), "ids": tested.ids }));
     }
@@ -98,7 +98,7 @@ fn tell_test(tested: &Tested, as_json: bool) -> Outcome {
     tested.ids.iter().try_for_each(|id| output::line(id))
 }
 
-fn tell_explanation(explanation: &Explanation, as_json: bool) -> Outcome {
+fn print_explanation(explanation: &Explanation, as_json: bool) -> Outcome {
     if as_json {
         let conditions: Vec<_> = explanation
             .conditions
@@ -113,19 +113,15 @@ fn tell_explanation(explanation: &Explanation, as_json: bool) -> Outcome {
         "The filter does not match the job."
     })?;
     explanation.conditions.iter().try_for_each(|c| {
-        let told = format!("{:8} {}: {}", c.result.as_str(), c.path, c.detail);
-        output::line(&sanitize_for_log(&told, usize::MAX))
+        let line = format!("{:8} {}: {}", c.result.as_str(), c.path, c.detail);
+        output::line(&sanitize_for_log(&line, usize::MAX))
     })
 }
 
 fn read_filter(file: &Path) -> Result<SavedFilter, Failure> {
     let parsed = FilterFile::parse(&input::text(file)?).map(|parsed| parsed.filter);
     parsed.map_err(|faults| {
-        Failure::Failed(
-            faults
-                .iter()
-                .map(|fault| format!("{}: {fault}", file.display()))
-                .collect(),
-        )
+        let lines = faults.iter().map(|fault| format!("{}: {fault}", file.display()));
+        Failure::Failed(lines.collect())
     })
 }

@@ -20,27 +20,27 @@ pub(super) fn text(file: &Path) -> Result<String, Failure> {
     read.map_err(|error| Failure::failed(format!("{}: cannot be read: {error}", file.display())))
 }
 
-/// The file's JSON. Malformed JSON is told of the file, a field named twice by its path.
+/// The file's JSON. A syntax error is reported with the file's name, a repeated field with its path.
 pub(super) fn json(file: &Path) -> Result<Value, Failure> {
     let faults = match read_json(text(file)?.as_bytes()) {
         Ok(value) => return Ok(value),
         Err(faults) => faults,
     };
-    let told = faults.iter().map(|fault| {
+    let lines = faults.iter().map(|fault| {
         if fault.path.is_empty() {
             format!("{}: {fault}", file.display())
         } else {
             fault.to_string()
         }
     });
-    Err(Failure::Failed(told.collect()))
+    Err(Failure::Failed(lines.collect()))
 }
 
-/// One job post; `place` says where it stands.
+/// One job post; `place` names the file and line in errors.
 pub(super) fn job_post(text: &str, place: impl Display) -> Result<JobPost, Vec<String>> {
     read_json(text.as_bytes()).map_err(|faults| {
-        let told = faults.iter().map(|fault| format!("{place}: {fault}"));
-        told.collect::<Vec<_>>()
+        let lines = faults.iter().map(|fault| format!("{place}: {fault}"));
+        lines.collect::<Vec<_>>()
     })?;
     JobPost::parse(text).map_err(|fault| vec![format!("{place}: {fault}")])
 }
@@ -49,7 +49,7 @@ pub(super) fn job_post(text: &str, place: impl Display) -> Result<JobPost, Vec<S
 mod tests {
     use super::*;
 
-    fn told(content: &str) -> Vec<String> {
+    fn reported(content: &str) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.json");
         std::fs::write(&file, content).unwrap();
@@ -60,9 +60,9 @@ mod tests {
     }
 
     #[test]
-    fn a_field_named_twice_is_told_by_its_path_and_not_taken() {
+    fn a_repeated_field_is_reported_with_its_path() {
         assert_eq!(
-            told(r#"{"organizations": [{"id": "a", "name": "A", "name": "B"}], "organizations": []}"#),
+            reported(r#"{"organizations": [{"id": "a", "name": "A", "name": "B"}], "organizations": []}"#),
             [
                 "organizations[0].name: occurs more than once",
                 "organizations: occurs more than once"
@@ -71,8 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn malformed_json_is_told_of_the_file_in_one_line_with_its_place() {
-        let lines = told("{\n  \"a\": }");
+    fn malformed_json_is_reported_with_the_file_and_its_place_in_one_line() {
+        let lines = reported("{\n  \"a\": }");
         assert!(
             matches!(&lines[..], [line] if line.contains("a.json: is not valid JSON: ") && line.ends_with("line 2 column 8")),
             "{lines:?}"
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_post_that_names_a_field_twice_is_refused() {
+    fn a_job_post_with_a_repeated_field_is_refused() {
         let post = r#"{"id": "1", "ciphertext": "", "title": "", "description": "", "url": "", "postedAt": 1,
             "metadata": {"more": 1, "more": 2}}"#;
         assert_eq!(

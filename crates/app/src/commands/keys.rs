@@ -49,7 +49,7 @@ pub(super) async fn run(settings: &Settings, command: KeysCommand) -> Outcome {
             if json {
                 output::json(&records)
             } else {
-                records.iter().try_for_each(tell)
+                records.iter().try_for_each(print)
             }
         }
         KeysCommand::Revoke {
@@ -61,7 +61,10 @@ pub(super) async fn run(settings: &Settings, command: KeysCommand) -> Outcome {
             if json {
                 return output::json(&json!({ "id": id, "revokedAt": revoked_at }));
             }
-            output::line(&format!("Key {id} is revoked since {}.", moment(revoked_at)))
+            output::line(&format!(
+                "Key {id} has been revoked since {}.",
+                moment(revoked_at)
+            ))
         }
     }
 }
@@ -74,7 +77,7 @@ fn moment(at: Timestamp) -> String {
     formatted.unwrap_or_else(|| at.as_millis().to_string())
 }
 
-fn tell(record: &ApiKeyRecord) -> Outcome {
+fn print(record: &ApiKeyRecord) -> Outcome {
     let state = match (record.revoked_at, record.expires_at) {
         (Some(at), _) => format!("revoked {}", moment(at)),
         (None, Some(at)) => format!("expires {}", moment(at)),

@@ -12,9 +12,7 @@ use crate::settings::Settings;
 impl From<OperateLeadsError> for Failure {
     fn from(error: OperateLeadsError) -> Self {
         match error {
-            OperateLeadsError::Faulty(faults) => {
-                Self::Failed(faults.iter().map(ToString::to_string).collect())
-            }
+            OperateLeadsError::Faulty(faults) => Self::faults(&faults),
             other => Self::failed(other.to_string()),
         }
     }

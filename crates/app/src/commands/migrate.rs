@@ -12,7 +12,7 @@ pub(super) async fn run(settings: &Settings, as_json: bool) -> Outcome {
         return output::json(&json!({ "migrated": ran }));
     }
     if ran.is_empty() {
-        output::line("The schema is this version's: nothing to do.")
+        output::line("The schema is current: nothing to do.")
     } else {
         output::line(&format!("Migrated: {}.", ran.join(", ")))
     }

@@ -15,7 +15,11 @@ mod output;
 mod serve;
 mod simulate;
 
+use std::fmt::Display;
 use std::process::ExitCode;
+
+use bidloop_domain::port::StoreError;
+use bidloop_domain::use_case::ApplyProvisioningError;
 
 use crate::cli::{Cli, Command};
 use crate::settings::{Settings, SettingsFault};
@@ -28,7 +32,7 @@ pub(crate) enum Failure {
     Failed(Vec<String>),
     /// Exit 2: wrong usage or settings, one line each.
     Usage(Vec<String>),
-    /// Exit 0: nobody reads our output any more.
+    /// Exit 0: standard output is closed.
     OutputClosed,
 }
 
@@ -40,6 +44,20 @@ impl Failure {
     pub(crate) fn usage(line: impl Into<String>) -> Self {
         Self::Usage(vec![line.into()])
     }
+
+    /// One line for each fault.
+    pub(crate) fn faults<F: Display>(faults: &[F]) -> Self {
+        Self::Failed(faults.iter().map(ToString::to_string).collect())
+    }
+}
+
+impl From<ApplyProvisioningError> for Failure {
+    fn from(error: ApplyProvisioningError) -> Self {
+        match error {
+            ApplyProvisioningError::Faulty(faults) => Self::faults(&faults),
+            other => Self::failed(other.to_string()),
+        }
+    }
 }
 
 impl From<anyhow::Error> for Failure {
@@ -48,8 +66,8 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-impl From<bidloop_domain::port::StoreError> for Failure {
-    fn from(error: bidloop_domain::port::StoreError) -> Self {
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
         Self::failed(error.to_string())
     }
 }
@@ -64,15 +82,10 @@ pub(crate) type Outcome = Result<(), Failure>;
 
 /// Runs the command and turns its outcome into the process's exit status.
 pub(crate) async fn run(cli: Cli) -> ExitCode {
-    let outcome = match dispatch(cli).await {
-        Err(Failure::OutputClosed) => Ok(()),
-        outcome => outcome,
-    };
-    let (lines, status) = match outcome {
-        Ok(()) => return ExitCode::SUCCESS,
+    let (lines, status) = match dispatch(cli).await {
+        Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,
         Err(Failure::Usage(lines)) => (lines, 2),
         Err(Failure::Failed(lines)) => (lines, 1),
-        Err(Failure::OutputClosed) => (Vec::new(), 0),
     };
     output::errors(&lines);
     ExitCode::from(status)
@@ -80,7 +93,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
 
 async fn dispatch(cli: Cli) -> Outcome {
     let config = cli.config.as_deref();
-    // These two need no settings.
+    // These commands need no settings.
     match &cli.command {
         Command::Openapi(_) => return openapi::run(),
         Command::Simulate(args) => return simulate::run(args).await,
@@ -88,9 +101,9 @@ async fn dispatch(cli: Cli) -> Outcome {
     }
     let settings = Settings::load(config)?;
     let level = match &cli.command {
-        // What the HTTP server says of its threads is no news to operators.
+        // Operators do not need the HTTP server's messages about its threads.
         Command::Serve(_) => "info,actix_server=warn",
-        // A new demo market refuses the last one's position each time: that is no news there.
+        // The market of a new demo always refuses the stored position of the last one.
         Command::Demo(_) => "warn,bidloop::workers::watch=error",
         _ => "warn",
     };
@@ -109,7 +122,7 @@ async fn dispatch(cli: Cli) -> Outcome {
     }
 }
 
-/// Says why the program could not even start.
+/// Reports why the program could not start.
 pub(crate) fn report_start_failure(error: &std::io::Error) {
     output::errors(&[format!("the program's threads cannot be started: {error}")]);
 }

@@ -28,8 +28,8 @@ pub(super) fn json_line(value: &impl Serialize) -> Outcome {
     line(&text)
 }
 
-/// Writes what went wrong, a line each, whatever the files and values are that it repeats. If standard error is closed
-/// too, the exit status must do.
+/// Writes each error on one line, without the control characters of files and values that it quotes. If standard error
+/// is closed too, only the exit status remains.
 pub(super) fn errors(lines: &[String]) {
     let mut err = std::io::stderr().lock();
     for line in lines {

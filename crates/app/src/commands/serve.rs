@@ -20,9 +20,9 @@ use crate::shutdown::StopSignals;
 use crate::system::SystemEntropy;
 use crate::workers::{self, Role, Workers};
 
-/// How long requests and deliveries in flight may take to finish at a stop (contract section 1).
+/// How long a stop waits for requests and deliveries in flight (contract section 1).
 const STOP_WITHIN: Duration = Duration::from_secs(15);
-/// Threads that read and answer HTTP; use cases run on the process's runtime.
+/// Threads that read requests and write answers. Use cases run on the process's runtime.
 const HTTP_THREADS: usize = 2;
 /// The pause between attempts to reach the database at the start.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -40,11 +40,11 @@ pub(super) async fn run(settings: &Settings, roles: &BTreeSet<Role>) -> Outcome 
     let running = listening.work(roles);
     tracing::info!(took_ms = started.elapsed().as_millis(), "ready");
     stop.requested().await;
-    tracing::info!("stopping: no new work is taken");
+    tracing::info!("stopping: takes no new work");
     running.stop().await
 }
 
-/// Starts a service whose database is up; for processes that run it beside something else.
+/// Starts a service whose database is reachable, for a process that also runs something else.
 pub(super) async fn start(
     settings: &Settings,
     database: &Database,
@@ -55,7 +55,7 @@ pub(super) async fn start(
     Ok(listening.work(roles))
 }
 
-/// Everything that a process can do.
+/// All roles of a process.
 pub(super) fn all_roles() -> BTreeSet<Role> {
     Role::value_variants().iter().copied().collect()
 }
@@ -114,17 +114,17 @@ impl Running {
         &self.service.metrics
     }
 
-    /// Takes no new work and waits for what is in flight, requests and deliveries, for at most 15 seconds.
+    /// Stops taking work and waits at most 15 seconds for requests and deliveries in flight.
     pub(super) async fn stop(self) -> Outcome {
         let (stopped, finished) = tokio::join!(stop_http(self.server), self.workers.stop(STOP_WITHIN));
         if !finished {
-            tracing::warn!("work in flight did not finish in time; the database knows how far it was");
+            tracing::warn!("work in flight did not finish in time; the database has its state");
         }
         stopped
     }
 }
 
-/// Binds before anything is made, since links carry the address: a port of 0 is a free one from here on.
+/// Binds before the service is wired, because links contain the address, and port 0 stands for any free port.
 fn bind(listen: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
     let bound = TcpListener::bind(listen).and_then(|listener| {
         let address = listener.local_addr()?;
@@ -139,7 +139,7 @@ fn bind(listen: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
     })
 }
 
-/// Every process has the operability endpoints; the operations are a role's.
+/// Every process serves the operability endpoints. The API's operations need the role.
 fn offer(roles: &BTreeSet<Role>) -> Offer {
     if roles.contains(&Role::Api) {
         Offer::Operations
@@ -183,31 +183,30 @@ async fn stop_http(server: RunningServer) -> Outcome {
         .map_err(|error| Failure::failed(format!("the HTTP server did not stop cleanly: {error}")))
 }
 
-/// Brings the schema to this program's, waiting for a database that is away. Ends with a failure if the schema is
-/// not this program's and may not be changed.
+/// Migrates the database, or checks its schema if it must not migrate. Retries while the database is unavailable.
 async fn prepare_database(settings: &Settings, database: &Database) -> Outcome {
     let mut pause = FIRST_PAUSE;
     loop {
-        let away = match prepare_once(settings, database).await {
+        let unavailable = match prepare_once(settings, database).await {
             Ok(()) => return Ok(()),
             Err(Preparation::Refused(failure)) => return Err(failure),
-            Err(Preparation::Away(why)) => why,
+            Err(Preparation::Unavailable(why)) => why,
         };
-        tracing::warn!(%away, retry_in_ms = pause.as_millis(), "the database cannot be reached; trying again");
+        tracing::warn!(error = %unavailable, retry_in_ms = pause.as_millis(), "the database is unavailable; will retry");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 
 enum Preparation {
-    Away(String),
+    Unavailable(String),
     Refused(Failure),
 }
 
 impl From<StoreError> for Preparation {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(why) => Self::Away(why),
+            StoreError::Unavailable(why) => Self::Unavailable(why),
             other => Self::Refused(other.into()),
         }
     }
@@ -218,10 +217,7 @@ async fn prepare_once(settings: &Settings, database: &Database) -> Result<(), Pr
         return match database.migrate().await {
             Ok(ran) => {
                 if !ran.is_empty() {
-                    tracing::info!(
-                        steps = ran.join(", "),
-                        "the database's schema was brought to this version's"
-                    );
+                    tracing::info!(steps = ran.join(", "), "migrated the database");
                 }
                 Ok(())
             }

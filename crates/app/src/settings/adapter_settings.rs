@@ -1,6 +1,6 @@
-//! Settings that adapters read: each is parsed by the adapter's own code, so that what passes here is what it takes.
+//! Settings of adapters. Each is parsed by the adapter's own code, so the adapter accepts whatever passes here.
 //!
-//! Nothing is connected to or made. Of files, only certificates are read.
+//! Reading makes no connection and reads no file except certificates.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::reader::Reader;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::trust_roots::{bundled_roots, client_config, with_extra_roots};
 
-/// Stands for any address, where only the token is asked about.
+/// A placeholder for checks of the token alone.
 const ANY_ADDRESS: &str = "http://127.0.0.1";
 
 pub(super) fn database_url(read: &mut Reader<'_>) -> String {
@@ -46,7 +46,7 @@ pub(super) fn webhook_tls(read: &mut Reader<'_>) -> Arc<ClientConfig> {
     client_config(extended.unwrap_or_else(bundled_roots))
 }
 
-/// What the marketplace's client is made of; `None` without an address.
+/// The settings of the marketplace's client; `None` without an address.
 pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> {
     let timeout = read.milliseconds("marketplace.timeout_ms", 10_000, 1);
     let settings = |base_url: &str, feed_token: Option<&str>| MarketplaceSettings {

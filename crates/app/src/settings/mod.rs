@@ -1,4 +1,4 @@
-//! The program's settings: a TOML file, overridden by environment variables, every fault named by its key.
+//! The program's settings: a TOML file and environment variables, which override it. Every fault is reported by its key.
 //!
 //! This is the one place that reads the process's environment.
 
@@ -18,16 +18,16 @@ use rustls::ClientConfig;
 use reader::Reader;
 pub(crate) use source::SettingsFault;
 
-/// Where the API listens and how the world reaches it.
+/// The address and the public URL of the API.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerSettings {
-    /// Port 0 takes a free one.
+    /// Port 0 stands for any free port.
     pub(crate) listen: SocketAddr,
-    /// What `bidUrl` and `rejectUrl` begin with; from the bound address if unset.
+    /// The start of `bidUrl` and `rejectUrl`; made from the bound address if unset.
     pub(crate) base_url: Option<String>,
 }
 
-/// Which database, and who migrates it.
+/// The database, and whether the program migrates it.
 #[derive(Debug, Clone)]
 pub(crate) struct DatabaseSettings {
     /// `sqlite://…` or `postgres://…`.
@@ -41,14 +41,14 @@ pub(crate) struct DatabaseSettings {
 pub(crate) struct MarketplaceSettings {
     /// Its address, the watcher's own token, and how long a call may take.
     pub(crate) client: bidloop_marketplace::MarketplaceSettings,
-    /// Pause between two reads of a drained feed.
+    /// Pause between two reads at the end of the feed.
     pub(crate) poll_interval: Duration,
 }
 
 /// How webhooks are sent.
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookSettings {
-    /// How far they may reach.
+    /// Which targets are permitted.
     pub(crate) targets: TargetPolicy,
     /// The TLS settings of connections to receivers.
     pub(crate) tls: Arc<ClientConfig>,
@@ -70,7 +70,7 @@ pub(crate) struct Settings {
     pub(crate) database: DatabaseSettings,
     /// Without it, nothing is watched or submitted.
     pub(crate) marketplace: Option<MarketplaceSettings>,
-    /// From queueing to giving up (decision B4).
+    /// The time from accepting a bid to giving it up (decision B4).
     pub(crate) submission_deadline: Duration,
     /// Age of a post up to which active campaigns act on it; `None`: any (decision D2).
     pub(crate) act_within: Option<Duration>,
@@ -81,7 +81,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads `file`, if given, and the environment. All faults are found in one go.
+    /// Reads `file`, if given, and the environment. Reports all faults together.
     pub(crate) fn load(file: Option<&Path>) -> Result<Self, Vec<SettingsFault>> {
         let environment = source::environment();
         let mut values = source::Values::default();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_adapter_would_refuse_is_told_by_the_settings_name() {
+    fn a_value_that_an_adapter_refuses_is_reported_with_the_settings_name() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, content: &str| {
             let path = folder.path().join(name);

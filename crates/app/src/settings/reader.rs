@@ -1,4 +1,4 @@
-//! Reads raw values as the types that settings have, collecting what is wrong.
+//! Reads raw values as the types of settings and collects faults.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
@@ -106,13 +106,13 @@ impl<'a> Reader<'a> {
                     "must not have a query or a fragment"
                 }
                 Ok(_) => return Ok(text.to_owned()),
-                Err(_) => "is no URL such as `https://bids.example.com`",
+                Err(_) => "is not a URL such as `https://bids.example.com`",
             };
             Err(fault.to_owned())
         })
     }
 
-    /// A text as what it stands for; what cannot be is a fault.
+    /// A text, parsed. An error of `parse` is reported as a fault.
     pub(super) fn parsed<T>(
         &mut self,
         key: &str,

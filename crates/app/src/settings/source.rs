@@ -1,14 +1,15 @@
-//! Where settings come from: names and raw values, before they are read.
+//! The sources of settings: names and raw values from the file and the environment.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use bidloop_domain::matching::json::closest;
 use toml::Value;
 
 use crate::toml_text;
 
-/// Every setting there is.
+/// The names of all settings.
 pub(super) const KEYS: [&str; 14] = [
     "attachments.url",
     "database.auto_migrate",
@@ -26,7 +27,7 @@ pub(super) const KEYS: [&str; 14] = [
     "webhooks.extra_root_certificates",
 ];
 
-/// Something wrong with a setting.
+/// A fault of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SettingsFault {
     name: String,
@@ -80,8 +81,8 @@ impl Values {
         }
     }
 
-    /// Takes `BIDLOOP_` + section + `__` + key. A name that lacks the second underscore but is otherwise a
-    /// setting's is reported, since it would silently do nothing.
+    /// Adds the variables `BIDLOOP_` + section + `__` + key. The name of a setting with only one underscore is reported,
+    /// because it would have no effect.
     pub(super) fn add_environment(
         &mut self,
         environment: &[(String, String)],
@@ -123,28 +124,8 @@ impl Values {
 }
 
 fn unknown(name: &str, place: &str) -> SettingsFault {
-    let closest = KEYS.into_iter().min_by_key(|key| distance(key, name));
-    let hint = closest
-        .filter(|key| distance(key, name) <= 4)
-        .map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
+    let hint = closest(name, &KEYS).map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
     SettingsFault::new(&format!("{name} ({place})"), &format!("unknown setting{hint}"))
-}
-
-/// Levenshtein's distance in bytes: names are short and ASCII.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-        for (j, y) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// All of the process's variables whose names and values are text.

@@ -3,63 +3,50 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bidloop_domain::port::WorkKind;
+use bidloop_domain::port::{AutomaticBidIntent, StoreError, WorkKind};
 use bidloop_domain::use_case::AutomaticBidOutcome;
 use futures::StreamExt;
 use tracing::Instrument;
 
-use super::running::{Backoff, Workers};
+use super::running::{Pauses, Workers};
 use crate::service::Service;
 
-/// Leads taken up at once.
+/// Leads that are claimed at a time.
 const BATCH: u32 = 32;
-/// Bids written side by side.
+/// Bids that are written in parallel.
 const SIDE_BY_SIDE: usize = 8;
-/// How often other processes' intents are looked for.
+/// Pause between two checks for intents of other processes.
 const PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
-    let mut backoff = Backoff::new(&workers);
-    while !backoff.stopped() {
-        match service.write_automatic_bids.claim(BATCH).await {
-            Ok(intents) if intents.is_empty() => {
-                if !backoff
-                    .idle(service.notifiers.of(WorkKind::AutomaticBids), PAUSE)
-                    .await
-                {
-                    return;
-                }
-            }
-            Ok(intents) => {
-                backoff.succeeded();
-                let service = &service;
-                futures::stream::iter(intents)
-                    .for_each_concurrent(SIDE_BY_SIDE, |intent| async move {
-                        let span = tracing::info_span!(
-                            "automatic_bid",
-                            organization = %intent.organization_id,
-                            campaign = %intent.campaign_id,
-                            lead = %intent.lead_id,
-                        );
-                        let outcome = service
-                            .write_automatic_bids
-                            .execute(&intent)
-                            .instrument(span.clone())
-                            .await;
-                        span.in_scope(|| tell(service, &outcome));
-                    })
-                    .await;
-            }
-            Err(error) => {
-                if !backoff.after_failure("automatic bids", &error).await {
-                    return;
-                }
-            }
-        }
-    }
+    let wake = service.notifiers.of(WorkKind::AutomaticBids);
+    let mut pauses = Pauses::new(&workers, "automatic bids", wake, PAUSE);
+    while pauses.after(pass(&service).await).await {}
 }
 
-fn tell(service: &Service, outcome: &Result<AutomaticBidOutcome, bidloop_domain::port::StoreError>) {
+/// Returns whether there was work.
+async fn pass(service: &Service) -> Result<bool, StoreError> {
+    let intents = service.write_automatic_bids.claim(BATCH).await?;
+    let found_work = !intents.is_empty();
+    futures::stream::iter(intents)
+        .for_each_concurrent(SIDE_BY_SIDE, |intent| execute(service, intent))
+        .await;
+    Ok(found_work)
+}
+
+async fn execute(service: &Service, intent: AutomaticBidIntent) {
+    let span = tracing::info_span!(
+        "automatic_bid",
+        organization = %intent.organization_id,
+        campaign = %intent.campaign_id,
+        lead = %intent.lead_id,
+    );
+    let executed = service.write_automatic_bids.execute(&intent);
+    let outcome = executed.instrument(span.clone()).await;
+    span.in_scope(|| report(service, &outcome));
+}
+
+fn report(service: &Service, outcome: &Result<AutomaticBidOutcome, StoreError>) {
     match outcome {
         Ok(outcome) => {
             let word = match outcome {
@@ -72,7 +59,7 @@ fn tell(service: &Service, outcome: &Result<AutomaticBidOutcome, bidloop_domain:
         }
         Err(error) => {
             service.metrics.automatic_bid("store_error");
-            tracing::error!(%error, "the lead is taken up again");
+            tracing::error!(%error, "automatic bid failed; will retry");
         }
     }
 }

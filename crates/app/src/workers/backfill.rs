@@ -1,4 +1,4 @@
-//! Backfills campaigns whose filters changed, in threads beside those that serve requests.
+//! Backfills campaigns whose filters changed, on threads that serve no requests.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -12,65 +12,50 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::running::{Backoff, Workers};
+use super::running::{Pauses, Workers};
 use crate::service::Service;
 
-/// How often other processes' filter changes are looked for.
+/// Pause between two checks for filter changes of other processes.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often progress is told.
-const TELL_EVERY: Duration = Duration::from_secs(1);
+/// Interval between progress reports.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
-    let mut backoff = Backoff::new(&workers);
-    while !backoff.stopped() {
-        match pass(&service, &workers.stop).await {
-            Ok(true) => backoff.succeeded(),
-            Ok(false) => {
-                if !backoff
-                    .idle(service.notifiers.of(WorkKind::Backfills), PAUSE)
-                    .await
-                {
-                    return;
-                }
-            }
-            Err(error) => {
-                if !backoff.after_failure("backfill", &error).await {
-                    return;
-                }
-            }
-        }
-    }
+    let wake = service.notifiers.of(WorkKind::Backfills);
+    let mut pauses = Pauses::new(&workers, "backfill", wake, PAUSE);
+    while pauses.after(pass(&service, &workers.stop).await).await {}
 }
 
+/// Returns whether filters changed during the pass, so that their campaigns are due again.
 async fn pass(service: &Service, stop: &CancellationToken) -> Result<bool, StoreError> {
     let started = Instant::now();
-    let jobs_looked_at = |jobs| service.metrics.backfill_progress(jobs);
-    let report = backfill(&service.backfill_matches, stop, jobs_looked_at).await?;
+    let progress = |jobs| service.metrics.backfill_progress(jobs);
+    let report = backfill(&service.backfill_matches, stop, progress).await?;
     for (organization, campaign, total) in &report.switched {
         tracing::info!(%organization, %campaign, total, jobs = report.jobs, took_ms = started.elapsed().as_millis(), "matches switched to the changed filters");
     }
     Ok(report.superseded > 0)
 }
 
-/// Carries out what is due, with as many threads as the machine runs at once. `looked_at` is told the number of jobs
-/// at the beginning, every second and at the end. Once `stop` is cancelled it ends soon and leaves all due.
+/// Carries out what is due, with as many threads as the machine runs at once. Calls `progress` with the number of
+/// examined jobs at the beginning, every second and at the end. Ends soon once `stop` is cancelled; all stays due then.
 pub(crate) async fn backfill(
     backfills: &BackfillMatches,
     stop: &CancellationToken,
-    looked_at: impl Fn(u64),
+    progress: impl Fn(u64),
 ) -> Result<BackfillReport, StoreError> {
     let backfills = backfills.clone();
-    let Some(run) = beside(async move { backfills.begin().await }).await? else {
+    let Some(run) = on_own_thread(async move { backfills.begin().await }).await? else {
         return Ok(BackfillReport::default());
     };
     let run = Arc::new(run);
     let mut threads = JoinSet::new();
     for _ in 0..available_parallelism().map_or(1, NonZero::get) {
         let run = Arc::clone(&run);
-        threads.spawn(beside(async move { run.scan().work().await }));
+        threads.spawn(on_own_thread(async move { run.scan().work().await }));
     }
-    looked_at(0);
-    let mut ticks = tokio::time::interval_at(Instant::now() + TELL_EVERY, TELL_EVERY);
+    progress(0);
+    let mut ticks = tokio::time::interval_at(Instant::now() + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
     let mut outcome = Ok(());
     loop {
         tokio::select! {
@@ -79,7 +64,7 @@ pub(crate) async fn backfill(
                 Some(ended) => {
                     let ended = ended.unwrap_or_else(|error| Err(cut_short(&error)));
                     if ended.is_err() {
-                        // The others would finish in vain.
+                        // The results of the others are of no use without this one.
                         run.scan().stop();
                     }
                     outcome = outcome.and(ended);
@@ -92,7 +77,7 @@ pub(crate) async fn backfill(
             }
             _ = ticks.tick() => {
                 let (jobs, of) = run.scan().progress();
-                looked_at(jobs);
+                progress(jobs);
                 tracing::info!(jobs, of, campaigns = run.campaigns(), "backfilling");
             }
         }
@@ -104,12 +89,12 @@ pub(crate) async fn backfill(
         ));
     };
     let report = run.finish().await?;
-    looked_at(report.jobs);
+    progress(report.jobs);
     Ok(report)
 }
 
-/// Runs work that computes between its reads on a thread that nobody else waits for.
-async fn beside<T: Send + 'static>(
+/// Runs work that computes between its reads on a thread of its own, so that no other task waits for it.
+async fn on_own_thread<T: Send + 'static>(
     work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
 ) -> Result<T, StoreError> {
     let runtime = Handle::current();

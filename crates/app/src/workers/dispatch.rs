@@ -3,59 +3,49 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bidloop_domain::port::{ClaimedDelivery, WorkKind};
+use bidloop_domain::port::{ClaimedDelivery, StoreError, WorkKind};
 use bidloop_domain::use_case::SentDelivery;
 use tracing::Instrument;
 
-use super::running::{Backoff, Workers};
+use super::running::{Pauses, Workers};
 use crate::service::Service;
 
-/// How often other processes' events are looked for.
+/// Pause between two checks for events of other processes.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often deliveries that a crash interrupted are looked for.
+/// Pause between two checks for deliveries that a crash interrupted.
 const SWEEP: Duration = Duration::from_secs(1);
-/// How long recording an outcome is tried while the database is away.
+/// How long recording an outcome is retried while the database is unavailable.
 const RECORD_FOR: Duration = Duration::from_secs(15);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
-    let mut backoff = Backoff::new(&workers);
-    let mut swept: Option<Instant> = None;
-    while !backoff.stopped() {
-        let pass = async {
-            if swept.is_none_or(|at| at.elapsed() >= SWEEP) {
-                let interrupted = service.deliver_webhooks.interrupt_overdue().await?;
-                if interrupted > 0 {
-                    tracing::warn!(
-                        interrupted,
-                        "deliveries in flight at a crash are failed as interrupted"
-                    );
-                }
-                swept = Some(Instant::now());
-            }
-            service.deliver_webhooks.claim().await
-        };
-        match pass.await {
-            Ok(claimed) if claimed.is_empty() => {
-                if !backoff
-                    .idle(service.notifiers.of(WorkKind::Deliveries), PAUSE)
-                    .await
-                {
-                    return;
-                }
-            }
-            Ok(claimed) => {
-                backoff.succeeded();
-                for delivery in claimed {
-                    workers.tasks.spawn(deliver(Arc::clone(&service), delivery));
-                }
-            }
-            Err(error) => {
-                if !backoff.after_failure("dispatch", &error).await {
-                    return;
-                }
-            }
+    let wake = service.notifiers.of(WorkKind::Deliveries);
+    let mut pauses = Pauses::new(&workers, "dispatch", wake, PAUSE);
+    let mut swept = None;
+    while pauses.after(pass(&service, &workers, &mut swept).await).await {}
+}
+
+/// Returns whether there was work. `swept` is when interrupted deliveries were last checked.
+async fn pass(
+    service: &Arc<Service>,
+    workers: &Workers,
+    swept: &mut Option<Instant>,
+) -> Result<bool, StoreError> {
+    if swept.is_none_or(|at| at.elapsed() >= SWEEP) {
+        let interrupted = service.deliver_webhooks.interrupt_overdue().await?;
+        if interrupted > 0 {
+            tracing::warn!(
+                interrupted,
+                "deliveries in flight at a crash are failed as interrupted"
+            );
         }
+        *swept = Some(Instant::now());
     }
+    let claimed = service.deliver_webhooks.claim().await?;
+    let found_work = !claimed.is_empty();
+    for delivery in claimed {
+        workers.tasks.spawn(deliver(Arc::clone(service), delivery));
+    }
+    Ok(found_work)
 }
 
 async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery) {
@@ -68,7 +58,7 @@ async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery) {
     );
     async {
         let sent = service.deliver_webhooks.send(&delivery).await;
-        // Room for another: the loop need not wait for its pause.
+        // There is room for another delivery, so the worker need not wait for its pause.
         service.notifiers.of(WorkKind::Deliveries).notify_one();
         let outcome = sent.outcome.reason().unwrap_or("delivered");
         service
@@ -81,15 +71,15 @@ async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery) {
     .await;
 }
 
-/// Records the outcome, waiting for a database that is away. Failing that, the delivery is found beyond its
-/// deadline later and failed as interrupted.
+/// Records the outcome; retries while the database is unavailable. If that takes too long, a later pass fails the
+/// delivery as interrupted.
 async fn record(service: &Service, sent: &SentDelivery) {
     let started = Instant::now();
     loop {
         match service.deliver_webhooks.record(sent).await {
             Ok(true) => return,
             Ok(false) => {
-                tracing::warn!("the outcome came after the delivery was failed as interrupted");
+                tracing::warn!("too late to record the outcome: the delivery already failed as interrupted");
                 return;
             }
             Err(error) if started.elapsed() > RECORD_FOR => {

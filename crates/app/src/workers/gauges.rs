@@ -6,23 +6,15 @@ use std::time::Duration;
 use bidloop_domain::port::StoreError;
 use tokio::sync::Notify;
 
-use super::running::{Backoff, Workers};
+use super::running::{Pauses, Workers};
 use crate::service::Service;
 
 const PAUSE: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     let never_woken = Notify::new();
-    let mut backoff = Backoff::new(&workers);
-    loop {
-        let goes_on = match measure(&service).await {
-            Ok(()) => backoff.idle(&never_woken, PAUSE).await,
-            Err(error) => backoff.after_failure("gauges", &error).await,
-        };
-        if !goes_on {
-            break;
-        }
-    }
+    let mut pauses = Pauses::new(&workers, "gauges", &never_woken, PAUSE);
+    while pauses.after(measure(&service).await.map(|()| false)).await {}
     if let Err(error) = service.authenticate.flush_uses().await {
         tracing::warn!(%error, "the last uses of API keys could not be stored");
     }

@@ -1,6 +1,6 @@
-//! The background work of a process: one worker for each kind of work, each a thin shell around a use case.
+//! The background work of a process: one worker for each kind of work, each a thin layer around a use case.
 //!
-//! A worker makes passes while there is work. Then it waits until it is woken, its pause is over or the process stops.
+//! A worker makes passes while there is work. Then it waits until it is woken, its pause ends or the process stops.
 
 mod automatic;
 mod backfill;
@@ -17,7 +17,7 @@ use crate::service::Service;
 pub(crate) use backfill::backfill;
 pub(crate) use running::Workers;
 
-/// A share of the service's work, as `serve --role` names it.
+/// A part of the service's work, as `serve --role` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Role {
     /// The HTTP API.
@@ -33,27 +33,18 @@ pub(crate) enum Role {
 /// Starts the workers of these roles.
 pub(crate) fn start(service: &Arc<Service>, roles: &BTreeSet<Role>) -> Workers {
     let workers = Workers::default();
+    let tasks = &workers.tasks;
     if roles.contains(&Role::Watch) {
         watch::start(Arc::clone(service), &workers);
-        workers
-            .tasks
-            .spawn(backfill::run(Arc::clone(service), workers.clone()));
+        tasks.spawn(backfill::run(Arc::clone(service), workers.clone()));
     }
     if roles.contains(&Role::Dispatch) {
-        workers
-            .tasks
-            .spawn(dispatch::run(Arc::clone(service), workers.clone()));
+        tasks.spawn(dispatch::run(Arc::clone(service), workers.clone()));
     }
     if roles.contains(&Role::Submit) {
-        workers
-            .tasks
-            .spawn(automatic::run(Arc::clone(service), workers.clone()));
-        workers
-            .tasks
-            .spawn(submit::run(Arc::clone(service), workers.clone()));
+        tasks.spawn(automatic::run(Arc::clone(service), workers.clone()));
+        tasks.spawn(submit::run(Arc::clone(service), workers.clone()));
     }
-    workers
-        .tasks
-        .spawn(gauges::run(Arc::clone(service), workers.clone()));
+    tasks.spawn(gauges::run(Arc::clone(service), workers.clone()));
     workers
 }

@@ -1,4 +1,4 @@
-//! What all workers of a process share: how they stop, and how they pause between passes.
+//! What all workers of a process share: how they repeat their passes, and how they stop.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use tokio_util::task::TaskTracker;
 pub(crate) struct Workers {
     /// Cancelled to stop taking new work.
     pub(crate) stop: CancellationToken,
-    /// The workers and what they have in flight.
+    /// The workers and their work in flight.
     pub(crate) tasks: TaskTracker,
 }
 
 impl Workers {
-    /// Takes no new work and waits for what is in flight; false if that took longer than `at_most`.
+    /// Stops taking work and waits for work in flight. Returns false if that takes longer than `at_most`.
     pub(crate) async fn stop(self, at_most: Duration) -> bool {
         self.stop.cancel();
         self.tasks.close();
@@ -25,9 +25,12 @@ impl Workers {
     }
 }
 
-/// The pauses of one worker between its passes: after a success until it is woken, after failures ever longer.
-pub(super) struct Backoff {
-    pub(super) stop: CancellationToken,
+/// The pauses of one worker between its passes.
+pub(super) struct Pauses<'a> {
+    stop: CancellationToken,
+    worker: &'static str,
+    wake: &'a Notify,
+    pause: Duration,
     failures: u32,
 }
 
@@ -35,42 +38,42 @@ pub(super) struct Backoff {
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-impl Backoff {
-    pub(super) fn new(workers: &Workers) -> Self {
+impl<'a> Pauses<'a> {
+    /// Pauses of `pause`, which a wake-up ends earlier.
+    pub(super) fn new(workers: &Workers, worker: &'static str, wake: &'a Notify, pause: Duration) -> Self {
         Self {
             stop: workers.stop.clone(),
+            worker,
+            wake,
+            pause,
             failures: 0,
         }
     }
 
-    pub(super) fn stopped(&self) -> bool {
-        self.stop.is_cancelled()
-    }
-
-    /// Waits until woken or `pause` is over; false once the process stops.
-    pub(super) async fn idle(&mut self, wake: &Notify, pause: Duration) -> bool {
-        self.failures = 0;
-        tokio::select! {
-            () = self.stop.cancelled() => false,
-            () = wake.notified() => true,
-            () = tokio::time::sleep(pause) => true,
+    /// Pauses after a pass that found no work, and longer each time after one that failed. Returns whether to make
+    /// another pass: false once the process stops.
+    pub(super) async fn after<E: Display>(&mut self, found_work: Result<bool, E>) -> bool {
+        match found_work {
+            Ok(true) => self.failures = 0,
+            Ok(false) => {
+                self.failures = 0;
+                tokio::select! {
+                    () = self.stop.cancelled() => {}
+                    () = self.wake.notified() => {}
+                    () = tokio::time::sleep(self.pause) => {}
+                }
+            }
+            Err(error) => {
+                let doubled = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10));
+                let pause = doubled.min(MAX_PAUSE);
+                self.failures = self.failures.saturating_add(1);
+                tracing::warn!(worker = self.worker, %error, retry_in_ms = pause.as_millis(), "a pass failed");
+                tokio::select! {
+                    () = self.stop.cancelled() => {}
+                    () = tokio::time::sleep(pause) => {}
+                }
+            }
         }
-    }
-
-    /// Logs a failed pass and waits, longer after each failure in a row; false once the process stops.
-    pub(super) async fn after_failure(&mut self, worker: &str, error: &(impl Display + Sync)) -> bool {
-        let pause = FIRST_PAUSE
-            .saturating_mul(1 << self.failures.min(10))
-            .min(MAX_PAUSE);
-        self.failures = self.failures.saturating_add(1);
-        tracing::warn!(worker, %error, retry_in_ms = pause.as_millis(), "a pass failed");
-        tokio::select! {
-            () = self.stop.cancelled() => false,
-            () = tokio::time::sleep(pause) => true,
-        }
-    }
-
-    pub(super) fn succeeded(&mut self) {
-        self.failures = 0;
+        !self.stop.is_cancelled()
     }
 }

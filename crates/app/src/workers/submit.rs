@@ -3,63 +3,53 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bidloop_domain::port::{ClaimedBid, WorkKind};
+use bidloop_domain::port::{ClaimedBid, StoreError, WorkKind};
 use bidloop_domain::use_case::{LEASE, SubmissionOutcome, SubmitProposals};
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 
-use super::running::{Backoff, Workers};
+use super::running::{Pauses, Workers};
 use crate::service::Service;
 
-/// Accounts whose bids are submitted side by side.
+/// Accounts whose bids are submitted in parallel.
 const SIDE_BY_SIDE: usize = 32;
-/// How often bids that are due again, or were queued by other processes, are looked for.
+/// Pause between two checks for bids that are due again or were queued by other processes.
 const PAUSE: Duration = Duration::from_millis(250);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     let Some(submit) = service.submit_proposals.clone() else {
         return;
     };
+    let wake = service.notifiers.of(WorkKind::Submissions);
+    let mut pauses = Pauses::new(&workers, "submit", wake, PAUSE);
     let room = Arc::new(Semaphore::new(SIDE_BY_SIDE));
-    let mut backoff = Backoff::new(&workers);
-    while !backoff.stopped() {
-        let free = u32::try_from(room.available_permits()).unwrap_or(0);
-        let claimed = if free == 0 {
-            Ok(Vec::new())
-        } else {
-            submit.claim(free).await
-        };
-        match claimed {
-            Ok(claimed) if claimed.is_empty() => {
-                if !backoff
-                    .idle(service.notifiers.of(WorkKind::Submissions), PAUSE)
-                    .await
-                {
-                    return;
-                }
-            }
-            Ok(claimed) => {
-                backoff.succeeded();
-                for bid in claimed {
-                    let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
-                        return;
-                    };
-                    let (service, submit) = (Arc::clone(&service), Arc::clone(&submit));
-                    workers.tasks.spawn(async move {
-                        work(&service, &submit, &bid).await;
-                        drop(permit);
-                        // The account's next bid need not wait for the pause.
-                        service.notifiers.of(WorkKind::Submissions).notify_one();
-                    });
-                }
-            }
-            Err(error) => {
-                if !backoff.after_failure("submit", &error).await {
-                    return;
-                }
-            }
-        }
+    while pauses.after(pass(&service, &workers, &submit, &room).await).await {}
+}
+
+/// Returns whether there was work.
+async fn pass(
+    service: &Arc<Service>,
+    workers: &Workers,
+    submit: &Arc<SubmitProposals>,
+    room: &Arc<Semaphore>,
+) -> Result<bool, StoreError> {
+    let free = u32::try_from(room.available_permits()).unwrap_or(0);
+    if free == 0 {
+        return Ok(false);
     }
+    let claimed = submit.claim(free).await?;
+    let found_work = !claimed.is_empty();
+    for bid in claimed {
+        let permit = Arc::clone(room).acquire_owned().await;
+        let (service, submit) = (Arc::clone(service), Arc::clone(submit));
+        workers.tasks.spawn(async move {
+            work(&service, &submit, &bid).await;
+            drop(permit);
+            // The account's next bid can be claimed now.
+            service.notifiers.of(WorkKind::Submissions).notify_one();
+        });
+    }
+    Ok(found_work)
 }
 
 async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid) {
@@ -101,7 +91,7 @@ async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid)
             }
             Err(error) => {
                 service.metrics.submission("store_error");
-                tracing::error!(%error, "the bid's progress could not be recorded; it is taken up again");
+                tracing::error!(%error, "the bid's progress could not be recorded; will retry");
             }
         }
     }
