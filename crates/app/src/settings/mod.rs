@@ -299,7 +299,7 @@ mod tests {
             ("attachments.url", "file:", "names no folder"),
             ("marketplace.token", "two\nlines", "a header cannot carry"),
             ("marketplace.base_url", "http://", "is not a URL"),
-            ("marketplace.base_url", "http://u:p@market.test", "no password"),
+            ("marketplace.base_url", "http://u:p@market.test", "a password"),
             ("database.url", "sqlite://", "the path of a file"),
             ("database.url", "postgres://x:notaport/y", "cannot be used"),
             ("database.url", "postgres://", "names no host"),

@@ -119,8 +119,8 @@ async fn a_campaign_that_was_paused_switched_or_unpaid_meanwhile_does_not_bid() 
     let mut external = automatic(Some(LETTER));
     external.0.mode = bidloop_domain::model::CampaignMode::External;
     for (change, why) in [
-        (put(automatic(Some(LETTER)).paused()), "active automatic"),
-        (put(external), "active automatic"),
+        (put(automatic(Some(LETTER)).paused()), "active and automatic"),
+        (put(external), "active and automatic"),
         (lapsed.put_organization(), "subscription"),
     ] {
         let service = Service::with(bare_acme().campaign(automatic(Some(LETTER)))).await;
