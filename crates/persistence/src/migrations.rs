@@ -3,10 +3,8 @@
 //! Both databases have a folder of steps with the same names.
 
 use bidloop_domain::port::StoreError;
-use diesel::QueryableByName;
 use diesel::backend::Backend;
 use diesel::migration::MigrationSource;
-use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness};
 
 use crate::failure::Failure;
@@ -68,28 +66,13 @@ impl From<diesel::result::Error> for MigrateError {
     }
 }
 
-/// How many tables of applied steps a database has: 1, or 0 before the first migration.
-#[derive(QueryableByName)]
-pub(crate) struct StepTables {
-    #[diesel(sql_type = BigInt)]
-    pub(crate) count: i64,
-}
-
-/// A step that a database has.
-#[derive(QueryableByName)]
-pub(crate) struct AppliedStep {
-    #[diesel(sql_type = Text)]
-    version: String,
-}
-
 /// Reads the applied steps, on both databases.
-pub(crate) const APPLIED_STEPS: &str =
-    "SELECT CAST(version AS text) AS version FROM __diesel_schema_migrations";
+pub(crate) const APPLIED_STEPS: &str = "SELECT CAST(version AS text) FROM __diesel_schema_migrations";
 
-/// Compares the embedded steps with those that a database has.
+/// Compares the embedded steps with the versions of those that a database has.
 pub(crate) fn schema_state<DB: Backend>(
     steps: &EmbeddedMigrations,
-    applied: Vec<AppliedStep>,
+    applied: Vec<String>,
 ) -> Result<SchemaState, Failure> {
     let steps = MigrationSource::<DB>::migrations(steps).map_err(|error| step_failure(&*error))?;
     let mut known: Vec<String> = steps
@@ -97,7 +80,6 @@ pub(crate) fn schema_state<DB: Backend>(
         .map(|step| step.name().version().to_string())
         .collect();
     known.sort_unstable();
-    let applied = applied.into_iter().map(|step| step.version).collect();
     Ok(compare(&known, applied))
 }
 

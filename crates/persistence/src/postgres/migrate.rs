@@ -1,16 +1,15 @@
 //! PostgreSQL's migrations, under an advisory lock, so that replicas may start at the same time.
 
+use diesel::dsl::sql;
 use diesel::pg::Pg;
-use diesel::sql_query;
+use diesel::sql_types::{Bool, Text};
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection as _};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use super::connect::Connector;
 use crate::failure::Failure;
-use crate::migrations::{
-    self, APPLIED_STEPS, AppliedStep, MigrateError, SchemaState, StepTables, run_pending,
-};
+use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pending};
 
 const STEPS: EmbeddedMigrations = embed_migrations!("migrations/postgres");
 
@@ -24,14 +23,11 @@ const LOCK: &str = "
 
 /// Compares the database with the steps of this program; changes nothing.
 pub(super) async fn schema_state(conn: &mut AsyncPgConnection) -> Result<SchemaState, Failure> {
-    let found: StepTables = sql_query(
-        "SELECT count(*) AS count FROM pg_class WHERE oid = to_regclass('__diesel_schema_migrations')",
-    )
-    .get_result(conn)
-    .await?;
-    let applied: Vec<AppliedStep> = match found.count {
-        0 => Vec::new(),
-        _ => sql_query(APPLIED_STEPS).load(conn).await?,
+    let is_migrated = sql::<Bool>("SELECT to_regclass('__diesel_schema_migrations') IS NOT NULL");
+    let applied = if is_migrated.get_result(conn).await? {
+        sql::<Text>(APPLIED_STEPS).load(conn).await?
+    } else {
+        Vec::new()
     };
     migrations::schema_state::<Pg>(&STEPS, applied)
 }

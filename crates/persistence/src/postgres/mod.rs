@@ -167,8 +167,8 @@ impl Store {
                 Failure::Conflict(_) => true,
                 Failure::Disconnected(_) => {
                     drop(Object::take(conn));
-                    // Nobody knows whether a commit was carried out, unless there was nothing to commit, or the server
-                    // had closed the connection while it was in the pool.
+                    // Whether the server committed is unknown, unless there was nothing to commit or the server had
+                    // closed the connection while it was in the pool.
                     transaction != Transaction::Write || !begun
                 }
                 Failure::Store(_) => false,

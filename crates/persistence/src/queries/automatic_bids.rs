@@ -17,8 +17,19 @@ impl AutomaticBidStore for Store {
         lease_until: Timestamp,
         limit: u32,
     ) -> Result<Vec<AutomaticBidIntent>, StoreError> {
+        // This is a hint: claiming decides.
         let free = self
-            .read(async move |conn: &mut Conn| free(conn, now, limit).await)
+            .read(async move |conn: &mut Conn| {
+                let oldest_first = automatic_bids::table
+                    .filter(without_lease(now.as_millis()))
+                    .order((
+                        automatic_bids::queued_at,
+                        automatic_bids::organization_id,
+                        automatic_bids::lead_id,
+                    ))
+                    .limit(i64::from(limit));
+                Ok(load_records!(conn, AutomaticBidIntent, oldest_first))
+            })
             .await?;
         if free.is_empty() {
             return Ok(Vec::new());
@@ -76,19 +87,6 @@ fn without_lease(now: i64) -> _ {
     automatic_bids::lease_until
         .is_null()
         .or(automatic_bids::lease_until.le(now))
-}
-
-/// The oldest intents without a live lease. This is a hint: claiming decides.
-async fn free(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<AutomaticBidIntent>, Failure> {
-    let oldest_first = automatic_bids::table
-        .filter(without_lease(now.as_millis()))
-        .order((
-            automatic_bids::queued_at,
-            automatic_bids::organization_id,
-            automatic_bids::lead_id,
-        ))
-        .limit(i64::from(limit));
-    Ok(load_records!(conn, AutomaticBidIntent, oldest_first))
 }
 
 async fn claim(

@@ -132,33 +132,29 @@ async fn due_backfills(conn: &mut Conn) -> Result<DueBackfills, Failure> {
 
 /// The filters of all due campaigns, in the order of the campaigns.
 ///
-/// Mostly one filter was edited. Then only its campaign's filters are read, because somebody waits for the result.
+/// Mostly one filter was edited and its author waits for the result. Then only that campaign's filters are read.
 async fn filters_of(conn: &mut Conn, due: &[Backfill]) -> Result<Vec<StoredFilter>, Failure> {
-    let mut rows: Vec<Row<StoredFilter>> = Vec::new();
     let organizations = || due.chunk_by(|a, b| a.organization_id == b.organization_id);
     if organizations().count() > ORGANIZATIONS_ASKED_FOR {
         let of_due = campaigns::organization_id
             .eq(filters::organization_id)
             .and(campaigns::id.eq(filters::campaign_id));
-        rows = filters::table
+        let filters = filters::table
             .inner_join(campaigns::table.on(of_due))
             .filter(campaigns::revision.ne(campaigns::matched_revision))
-            .order((filters::organization_id, filters::campaign_id, filters::id))
-            .select(Row::<StoredFilter>::as_select())
-            .load(conn)
-            .await?;
-    } else {
-        for campaigns in organizations() {
-            let ids: Vec<&str> = campaigns.iter().map(|due| due.campaign_id.as_str()).collect();
-            let mut of_one: Vec<Row<StoredFilter>> = load_in_parts!(conn, ids, |some| {
-                filters::table
-                    .filter(filters::organization_id.eq(campaigns[0].organization_id.as_str()))
-                    .filter(filters::campaign_id.eq_any(some))
-                    .order((filters::campaign_id, filters::id))
-                    .select(Row::<StoredFilter>::as_select())
-            });
-            rows.append(&mut of_one);
+            .order((filters::organization_id, filters::campaign_id, filters::id));
+        return Ok(load_records!(conn, StoredFilter, filters));
+    }
+    let mut found = Vec::new();
+    for campaigns in organizations() {
+        let ids: Vec<&str> = campaigns.iter().map(|due| due.campaign_id.as_str()).collect();
+        for some in ids.chunks(VALUES_AT_ONCE) {
+            let filters = filters::table
+                .filter(filters::organization_id.eq(campaigns[0].organization_id.as_str()))
+                .filter(filters::campaign_id.eq_any(some))
+                .order((filters::campaign_id, filters::id));
+            found.append(&mut load_records!(conn, StoredFilter, filters));
         }
     }
-    Ok(rows.into_iter().map(|row| row.0).collect())
+    Ok(found)
 }

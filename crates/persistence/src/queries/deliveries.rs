@@ -54,10 +54,21 @@ impl DeliveryStore for Store {
         owner: &LeaseOwner,
         activity: &Activity,
     ) -> Result<bool, StoreError> {
-        let key = (organization.to_string(), delivery.to_string());
+        let (organization, delivery) = (organization.to_string(), delivery.to_string());
         let (outcome, owner, activity) = (outcome.clone(), owner.clone(), activity.clone());
-        self.write(async move |conn: &mut Conn| finish(conn, &key, &outcome, &owner, &activity).await)
-            .await
+        self.write(async move |conn: &mut Conn| {
+            let ended = diesel::update(deliveries::table.find((&organization, &delivery)))
+                .filter(deliveries::state.eq(DeliveryState::Sending.as_str()))
+                .filter(deliveries::owner.eq(owner.as_str()))
+                .set(ended(&outcome, activity.at))
+                .execute(conn)
+                .await?;
+            if ended == 1 {
+                insert_activity(conn, &activity).await?;
+            }
+            Ok(ended == 1)
+        })
+        .await
     }
 
     async fn interrupt_overdue(&self, now: Timestamp) -> Result<u64, StoreError> {
@@ -224,16 +235,12 @@ impl Context {
         deliveries: &[Row<Delivery>],
     ) -> Result<Self, Failure> {
         let deliveries = || deliveries.iter().map(|row| &row.0);
-        let endpoint_ids: Vec<&str> = deliveries()
-            .map(|delivery| delivery.endpoint_id.as_str())
-            .collect();
+        let endpoint_ids = deliveries().map(|delivery| delivery.endpoint_id.as_str());
         let endpoints = webhook_endpoints::table
             .filter(webhook_endpoints::organization_id.eq(organization.as_str()))
             .filter(webhook_endpoints::id.eq_any(endpoint_ids));
         let endpoints = load_records!(conn, Endpoint, endpoints);
-        let campaign_ids: Vec<&str> = deliveries()
-            .map(|delivery| delivery.campaign_id.as_str())
-            .collect();
+        let campaign_ids = deliveries().map(|delivery| delivery.campaign_id.as_str());
         let names: Vec<(Col<CampaignId>, Col<String>)> = campaigns::table
             .filter(campaigns::organization_id.eq(organization.as_str()))
             .filter(campaigns::id.eq_any(campaign_ids))
@@ -241,10 +248,8 @@ impl Context {
             .load(conn)
             .await?;
         // Only the data of a job.new comes from its lead.
-        let lead_ids: Vec<&str> = deliveries()
-            .filter(|delivery| delivery.data.is_none())
-            .map(|delivery| delivery.lead_id.as_str())
-            .collect();
+        let without_data = deliveries().filter(|delivery| delivery.data.is_none());
+        let lead_ids = without_data.map(|delivery| delivery.lead_id.as_str());
         let leads: Vec<(Row<Lead>, String)> = leads::table
             .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
             .filter(leads::organization_id.eq(organization.as_str()))
@@ -313,27 +318,7 @@ fn ended(outcome: &DeliveryOutcome, at: Timestamp) -> _ {
     )
 }
 
-async fn finish(
-    conn: &mut Conn,
-    (organization, id): &(String, String),
-    outcome: &DeliveryOutcome,
-    owner: &LeaseOwner,
-    activity: &Activity,
-) -> Result<bool, Failure> {
-    let ended = diesel::update(deliveries::table.find((organization, id)))
-        .filter(deliveries::state.eq(DeliveryState::Sending.as_str()))
-        .filter(deliveries::owner.eq(owner.as_str()))
-        .set(ended(outcome, activity.at))
-        .execute(conn)
-        .await?;
-    if ended == 0 {
-        return Ok(false);
-    }
-    insert_activity(conn, activity).await?;
-    Ok(true)
-}
-
-/// Ends a delivery that was not sent, or whose answer nobody waits for any more, with its Activity.
+/// Ends a delivery that was not sent, or whose sender is gone, with its Activity.
 async fn fail(
     conn: &mut Conn,
     delivery: &Delivery,

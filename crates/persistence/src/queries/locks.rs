@@ -1,8 +1,8 @@
 //! The two rows that order everything that changes lists of matches: the revision counter and the feed's position.
 //!
-//! Provisioning locks the counter. Whoever shares that lock sees filters, campaigns, organizations and endpoints that
-//! do not change until its transaction ends. A transaction that changes a served list locks the position, so lists
-//! change one transaction at a time. Both locks are taken before any other, in this order.
+//! Provisioning locks the counter. For a transaction that shares this lock, filters, campaigns, organizations and
+//! endpoints do not change until it ends. A transaction that changes a served list locks the position, so lists change
+//! one transaction at a time. Both locks are taken before any other, in this order.
 
 use super::prelude::*;
 
@@ -10,8 +10,11 @@ use super::prelude::*;
 pub(super) const ONLY_ROW: i64 = 1;
 
 /// How far the feed was read.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = feed_position)]
 pub(super) struct Position {
-    pub(super) cursor: Option<String>,
+    /// The feed's cursor.
+    pub(super) position: Option<Col<String>>,
     /// The highest `jobs.seq` ever given.
     pub(super) last_job_seq: i64,
 }
@@ -32,14 +35,8 @@ pub(super) async fn shared_revision(conn: &mut Conn) -> Result<i64, Failure> {
 
 /// The position, which no other transaction can lock until this one ends.
 pub(super) async fn locked_position(conn: &mut Conn) -> Result<Position, Failure> {
-    let position = feed_position::table
-        .find(ONLY_ROW)
-        .select((feed_position::position, feed_position::last_job_seq));
-    let (cursor, last_job_seq): (Option<Col<String>>, i64) = for_update!(position).first(conn).await?;
-    Ok(Position {
-        cursor: cursor.map(|cursor| cursor.0),
-        last_job_seq,
-    })
+    let position = feed_position::table.find(ONLY_ROW).select(Position::as_select());
+    Ok(for_update!(position).first(conn).await?)
 }
 
 /// The highest `jobs.seq` ever given.

@@ -71,26 +71,17 @@ async fn commit(
     }
     let revision = before.value + 1;
     lock_organizations(conn, changes).await?;
-    let mut changed_filters = BTreeSet::new();
-    let mut rest = changes;
-    while let Some((first, others)) = rest.split_first() {
-        let puts = filter_puts::leading(rest);
-        if puts.is_empty() {
-            note_changed_filters(conn, first, &mut changed_filters).await?;
-            carry_out(conn, first, revision, at).await?;
-            rest = others;
-        } else {
-            filter_puts::put(conn, &puts, revision).await?;
-            changed_filters.extend(puts.iter().map(FilterPut::name));
-            rest = &rest[puts.len()..];
-        }
+    let (mut rest, mut changed_filters) = (changes, BTreeSet::new());
+    while !rest.is_empty() {
+        let carried_out = carry_out(conn, rest, revision, at, &mut changed_filters).await?;
+        rest = &rest[carried_out..];
     }
     move_revision(conn, before, revision, &changed_filters).await?;
     Ok(CommitProvisioning::Committed)
 }
 
-/// Keeps everybody else away from what the changes may touch. Whoever changes something of an organization that
-/// provisioning changes too holds its row, so that none waits in a circle; a new one has none to wait for.
+/// Locks the organizations that the changes concern. Other transactions that lock several rows of an organization hold
+/// its row too, so there is no deadlock. A new organization has no row yet, and no other transaction knows it.
 async fn lock_organizations(conn: &mut Conn, changes: &[ProvisioningChange]) -> Result<(), Failure> {
     let ids: BTreeSet<&str> = changes
         .iter()
@@ -107,68 +98,58 @@ async fn lock_organizations(conn: &mut Conn, changes: &[ProvisioningChange]) -> 
     Ok(())
 }
 
-/// Notes the filters that the change is about to remove.
-async fn note_changed_filters(
-    conn: &mut Conn,
-    change: &ProvisioningChange,
-    noted: &mut BTreeSet<FilterKey>,
-) -> Result<(), Failure> {
-    use ProvisioningChange as Change;
-    match change {
-        Change::RemoveFilter(organization, _, filter) => {
-            noted.insert((organization.clone(), filter.clone()));
-        }
-        Change::RemoveCampaign(organization, campaign) => {
-            for filter in campaigns::filters_of(conn, organization, campaign).await? {
-                noted.insert((organization.clone(), filter));
-            }
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
+/// Carries out the first of the changes, or several if these put filters, and returns how many. It notes the filters
+/// that change.
 async fn carry_out(
     conn: &mut Conn,
-    change: &ProvisioningChange,
+    changes: &[ProvisioningChange],
     revision: i64,
     at: Timestamp,
-) -> Result<(), Failure> {
+    changed_filters: &mut BTreeSet<FilterKey>,
+) -> Result<usize, Failure> {
     use ProvisioningChange as Change;
+    let Some(change) = changes.first() else {
+        return Ok(0);
+    };
     match change {
         Change::PutOrganization {
             id,
             name,
             subscription,
-        } => organization::put(conn, id, name, subscription).await,
-        Change::PutUser(id, user) => organization::put_user(conn, id, user).await,
+        } => organization::put(conn, id, name, subscription).await?,
+        Change::PutUser(id, user) => organization::put_user(conn, id, user).await?,
         Change::RemoveUser(id, email) => {
             let user = users::table.find((id.as_str(), organization::email_key(email)));
             diesel::delete(user).execute(conn).await?;
-            Ok(())
         }
-        Change::PutApiKey(id, record, hash) => organization::put_api_key(conn, id, record, hash).await,
+        Change::PutApiKey(id, record, hash) => organization::put_api_key(conn, id, record, hash).await?,
         Change::RemoveApiKey(id, key) => {
             let key = api_keys::table.find((id.as_str(), key.as_str()));
             diesel::delete(key).execute(conn).await?;
-            Ok(())
         }
-        Change::PutWebhook(id, webhook) => organization::put_webhook(conn, id, webhook).await,
+        Change::PutWebhook(id, webhook) => organization::put_webhook(conn, id, webhook).await?,
         Change::RemoveWebhook(id, endpoint) => {
             let endpoint = webhook_endpoints::table.find((id.as_str(), endpoint.as_str()));
             diesel::delete(endpoint).execute(conn).await?;
-            Ok(())
         }
-        Change::PutAccount(id, account) => organization::put_account(conn, id, account, at).await,
-        Change::RemoveAccount(id, account) => organization::remove_account(conn, id, account).await,
-        Change::PutCampaign(id, campaign) => campaigns::put(conn, id, campaign, revision).await,
-        Change::RemoveCampaign(id, campaign) => campaigns::remove(conn, id, campaign).await,
+        Change::PutAccount(id, account) => organization::put_account(conn, id, account, at).await?,
+        Change::RemoveAccount(id, account) => organization::remove_account(conn, id, account).await?,
+        Change::PutCampaign(id, campaign) => campaigns::put(conn, id, campaign, revision).await?,
+        Change::RemoveCampaign(id, campaign) => {
+            let filters = campaigns::filters_of(conn, id, campaign).await?;
+            changed_filters.extend(filters.into_iter().map(|filter| (id.clone(), filter)));
+            campaigns::remove(conn, id, campaign).await?;
+        }
         Change::PutFilter(..) => {
-            let put = filter_puts::leading(std::slice::from_ref(change));
-            filter_puts::put(conn, &put, revision).await
+            let puts = filter_puts::leading(changes);
+            changed_filters.extend(puts.iter().map(FilterPut::name));
+            filter_puts::put(conn, &puts, revision).await?;
+            return Ok(puts.len());
         }
         Change::RemoveFilter(id, campaign, filter) => {
-            campaigns::remove_filter(conn, id, campaign, filter, revision).await
+            changed_filters.insert((id.clone(), filter.clone()));
+            campaigns::remove_filter(conn, id, campaign, filter, revision).await?;
         }
     }
+    Ok(1)
 }

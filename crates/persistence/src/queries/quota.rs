@@ -11,37 +11,37 @@ use diesel::sql_types::Bool;
 
 use super::prelude::*;
 
-/// The period in force at a time and its usage, which no other transaction changes until this one ends.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LockedQuota {
-    pub(super) period: BillingPeriod,
-    pub(super) usage: QuotaUsage,
-}
-
-/// Locks the usage of the period in force at `at`, counting it first if that was not done before. `subscription` is
-/// the organization's, as the last commit left it.
+/// Locks the usage of the period in force at `at`, counting it first if that was not done before. Returns the period
+/// and its usage, which no other transaction changes until this one ends. `subscription` is the organization's, as the
+/// last commit left it.
 pub(super) async fn locked_quota(
     conn: &mut Conn,
     organization: &OrganizationId,
-    subscription: &Subscription,
+    mut subscription: Subscription,
     at: Timestamp,
-) -> Result<LockedQuota, Failure> {
-    let period = period_at(subscription, at);
-    if let Some(used) = locked_usage(conn, organization, period).await? {
-        return Ok(LockedQuota::new(subscription, period, used));
+) -> Result<(BillingPeriod, QuotaUsage), Failure> {
+    let mut period = period_at(&subscription, at);
+    let mut counted = locked_usage(conn, organization, period).await?;
+    if counted.is_none() {
+        // Not counted yet, or billing has reported another period meanwhile. Returning a unit and changing the
+        // subscription lock the organization's row too, so counting misses none.
+        let organization_row = organizations::table
+            .find(organization.as_str())
+            .select(Row::<Subscription>::as_select());
+        Row(subscription) = for_update!(organization_row).first(conn).await?;
+        period = period_at(&subscription, at);
+        counted = locked_usage(conn, organization, period).await?;
     }
-    // Not counted yet, or billing has reported another period meanwhile. Returning a unit and changing the
-    // subscription lock the organization's row too, so counting misses none.
-    let organization_row = organizations::table
-        .find(organization.as_str())
-        .select(Row::<Subscription>::as_select());
-    let Row(subscription) = for_update!(organization_row).first(conn).await?;
-    let period = period_at(&subscription, at);
-    let used = match locked_usage(conn, organization, period).await? {
+    let used = match counted {
         Some(used) => used,
         None => count_anew(conn, organization, period).await?,
     };
-    Ok(LockedQuota::new(&subscription, period, used))
+    let usage = QuotaUsage {
+        used,
+        limit: u64::from(subscription.proposal_limit),
+        period_end: period.end,
+    };
+    Ok((period, usage))
 }
 
 /// Returns the unit of a bid that ends as skipped or failed to the period that it was taken from.
@@ -78,19 +78,6 @@ fn period_at(subscription: &Subscription, at: Timestamp) -> BillingPeriod {
         end: subscription.period_end,
     };
     current_period(reported, at)
-}
-
-impl LockedQuota {
-    fn new(subscription: &Subscription, period: BillingPeriod, used: u64) -> Self {
-        Self {
-            period,
-            usage: QuotaUsage {
-                used,
-                limit: u64::from(subscription.proposal_limit),
-                period_end: period.end,
-            },
-        }
-    }
 }
 
 /// What was counted for exactly this period.

@@ -20,6 +20,17 @@ use super::quota::return_unit;
 /// How many due bids one look reads for each that may be claimed: several may be of one account.
 const LOOKED_AT_PER_CLAIM: u32 = 8;
 
+/// Changes a bid as long as the claim on it holds. Yields whether it does.
+macro_rules! change_claimed {
+    ($conn:expr, $claim:expr, $changes:expr) => {
+        diesel::update(claimed_bid($claim))
+            .set($changes)
+            .execute($conn)
+            .await?
+            == 1
+    };
+}
+
 #[async_trait]
 impl SubmissionStore for Store {
     async fn claim(
@@ -49,11 +60,8 @@ impl SubmissionStore for Store {
     ) -> Result<bool, StoreError> {
         let claim = Claim::new(organization, bid, owner);
         self.write(async move |conn: &mut Conn| {
-            let renewed = diesel::update(claimed_bid(&claim))
-                .set(bids::lease_until.eq(lease_until.as_millis()))
-                .execute(conn)
-                .await?;
-            Ok(renewed == 1)
+            let renewed = bids::lease_until.eq(lease_until.as_millis());
+            Ok(change_claimed!(conn, &claim, renewed))
         })
         .await
     }
@@ -67,11 +75,8 @@ impl SubmissionStore for Store {
     ) -> Result<bool, StoreError> {
         let (claim, proposal) = (Claim::new(organization, bid, owner), Col(proposal.clone()));
         self.write(async move |conn: &mut Conn| {
-            let begun = diesel::update(claimed_bid(&claim))
-                .set((bids::proposal.eq(&proposal), bids::answer_outstanding.eq(true)))
-                .execute(conn)
-                .await?;
-            Ok(begun == 1)
+            let begun = (bids::proposal.eq(&proposal), bids::answer_outstanding.eq(true));
+            Ok(change_claimed!(conn, &claim, begun))
         })
         .await
     }
@@ -86,16 +91,13 @@ impl SubmissionStore for Store {
     ) -> Result<bool, StoreError> {
         let claim = Claim::new(organization, bid, owner);
         self.write(async move |conn: &mut Conn| {
-            let postponed = diesel::update(claimed_bid(&claim))
-                .set((
-                    bids::next_attempt_at.eq(next_attempt.as_millis()),
-                    bids::answer_outstanding.eq(answer_outstanding),
-                    bids::attempts.eq(bids::attempts + 1),
-                    no_lease(),
-                ))
-                .execute(conn)
-                .await?;
-            Ok(postponed == 1)
+            let postponed = (
+                bids::next_attempt_at.eq(next_attempt.as_millis()),
+                bids::answer_outstanding.eq(answer_outstanding),
+                bids::attempts.eq(bids::attempts + 1),
+                no_lease(),
+            );
+            Ok(change_claimed!(conn, &claim, postponed))
         })
         .await
     }
@@ -114,11 +116,7 @@ impl SubmissionStore for Store {
                 return Ok(false);
             };
             lock_account(conn, &claim.organization, &account).await?;
-            let given_up = diesel::update(claimed_bid(&claim))
-                .set(no_lease())
-                .execute(conn)
-                .await?;
-            if given_up == 0 {
+            if !change_claimed!(conn, &claim, no_lease()) {
                 return Ok(false);
             }
             disconnect(conn, &claim.organization, &account, &refused_token).await?;
@@ -388,23 +386,20 @@ async fn end(conn: &mut Conn, finish: &FinishBid, claim: &Claim) -> Result<bool,
     }
     let reason = outcome.reason().cloned().map(Col);
     let proposal_id = outcome.proposal_id().map(|id| Col(id.to_owned()));
-    let ended = diesel::update(claimed_bid(claim))
-        .set((
-            bids::status.eq(status.as_str()),
-            bids::answer_outstanding.eq(false),
-            bids::attempts.eq(bids::attempts + 1),
-            no_lease(),
-            bids::reason.eq(&reason),
-            bids::proposal_id.eq(&proposal_id),
-            bids::submitted_at.eq(outcome.submitted_at().map(Timestamp::as_millis)),
-            bids::terms.eq(outcome.terms().map(Col)),
-            bids::boost_connects.eq(outcome.boost_connects().as_i64()),
-            bids::connects_spent.eq(outcome.connects_spent().as_i64()),
-            bids::ended_at.eq(finish.at.as_millis()),
-        ))
-        .execute(conn)
-        .await?;
-    if ended == 0 {
+    let ended = (
+        bids::status.eq(status.as_str()),
+        bids::answer_outstanding.eq(false),
+        bids::attempts.eq(bids::attempts + 1),
+        no_lease(),
+        bids::reason.eq(&reason),
+        bids::proposal_id.eq(&proposal_id),
+        bids::submitted_at.eq(outcome.submitted_at().map(Timestamp::as_millis)),
+        bids::terms.eq(outcome.terms().map(Col)),
+        bids::boost_connects.eq(outcome.boost_connects().as_i64()),
+        bids::connects_spent.eq(outcome.connects_spent().as_i64()),
+        bids::ended_at.eq(finish.at.as_millis()),
+    );
+    if !change_claimed!(conn, claim, ended) {
         // Taken over between the look and the update. This rolls back what was returned.
         return Err(Failure::unavailable("the bid was taken over meanwhile"));
     }

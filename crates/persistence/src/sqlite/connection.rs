@@ -37,22 +37,12 @@ impl SpawnBlocking for OnThisThread {
     }
 }
 
-/// What a connection is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// Reading only; a statement that writes fails.
-    Reading,
-    /// Anything.
-    Writing,
-}
-
-/// How long another process's transaction is waited for.
-const BUSY: &str = "PRAGMA busy_timeout = 5000";
-
-/// Each is a statement of its own, in this order: switching to the write-ahead log may have to wait as well.
+/// Each is a statement of its own, in this order: switching to the write-ahead log may have to wait for another
+/// process's transaction, too.
 ///
 /// `synchronous = FULL` syncs the log at every commit, so that what was answered survives a power loss.
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 6] = [
+    "PRAGMA busy_timeout = 5000",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
@@ -60,22 +50,21 @@ const SETTINGS: [&str; 5] = [
     "PRAGMA journal_size_limit = 67108864",
 ];
 
-/// Opens the database file, making it if it is not there.
-pub(super) fn open(path: &Path, purpose: Purpose) -> Result<SqliteConnection, Failure> {
+/// Opens the database file, making it if it is not there. `further` settings follow those of every connection.
+pub(super) fn open(path: &Path, further: &[&str]) -> Result<SqliteConnection, Failure> {
     let name = path
         .to_str()
         .ok_or_else(|| Failure::fault("the path is not UTF-8".to_owned()))?;
     let mut conn =
         SqliteConnection::establish(name).map_err(|error| Failure::unavailable(error.to_string()))?;
-    conn.batch_execute(BUSY)?;
-    for setting in SETTINGS {
+    for setting in SETTINGS.iter().chain(further) {
         conn.batch_execute(setting)?;
-    }
-    if purpose == Purpose::Reading {
-        conn.batch_execute("PRAGMA query_only = ON")?;
     }
     Ok(conn)
 }
+
+/// The further setting of a reading connection: a statement that writes fails.
+pub(super) const READER_SETTINGS: [&str; 1] = ["PRAGMA query_only = ON"];
 
 /// The further settings of the writing thread's connection.
 ///
@@ -87,20 +76,11 @@ pub(super) fn open(path: &Path, purpose: Purpose) -> Result<SqliteConnection, Fa
 ///   every 4.
 /// - SQLite's own waiting for another process's lock sleeps up to 100 ms at a time, while transactions take
 ///   milliseconds. So it waits briefly, and the writing thread asks again.
-const WRITER_SETTINGS: [&str; 3] = [
+pub(super) const WRITER_SETTINGS: [&str; 3] = [
     "PRAGMA cache_size = -32000",
     "PRAGMA wal_autocheckpoint = 4000",
     "PRAGMA busy_timeout = 2",
 ];
-
-/// Opens the database file for the writing thread.
-pub(super) fn open_for_writer(path: &Path) -> Result<SqliteConnection, Failure> {
-    let mut conn = open(path, Purpose::Writing)?;
-    for setting in WRITER_SETTINGS {
-        conn.batch_execute(setting)?;
-    }
-    Ok(conn)
-}
 
 /// The connection as the queries need it.
 pub(super) fn wrap(conn: SqliteConnection) -> Conn {

@@ -1,7 +1,7 @@
 //! Limits the length of the write-ahead log, which would grow without end while readers overlap.
 //!
 //! SQLite copies committed pages from the log into the file all the time, but starts the log again only in a transaction
-//! during which nobody reads from it. Under steady load that may never happen: the log fills the disk and slows every
+//! during which no reader uses it. Under steady load that may never happen: the log fills the disk and slows every
 //! read. Beyond a limit, the writing thread forces it.
 
 use std::path::{Path, PathBuf};

@@ -2,33 +2,33 @@
 
 use std::path::Path;
 
+use diesel::dsl::sql;
+use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
-use diesel::{RunQueryDsl as _, SqliteConnection, sql_query};
+use diesel::{RunQueryDsl as _, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use super::connection::{Purpose, open};
+use super::connection::open;
 use crate::failure::Failure;
-use crate::migrations::{
-    self, APPLIED_STEPS, AppliedStep, MigrateError, SchemaState, StepTables, run_pending,
-};
+use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pending};
 
 const STEPS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 
 /// Compares the database with the steps of this program; changes nothing.
 pub(super) fn schema_state(conn: &mut SqliteConnection) -> Result<SchemaState, Failure> {
-    let found: StepTables =
-        sql_query("SELECT count(*) AS count FROM sqlite_master WHERE name = '__diesel_schema_migrations'")
-            .get_result(conn)?;
-    let applied: Vec<AppliedStep> = match found.count {
-        0 => Vec::new(),
-        _ => sql_query(APPLIED_STEPS).load(conn)?,
+    let is_migrated =
+        sql::<Bool>("SELECT count(*) > 0 FROM sqlite_master WHERE name = '__diesel_schema_migrations'");
+    let applied = if is_migrated.get_result(conn)? {
+        sql::<Text>(APPLIED_STEPS).load(conn)?
+    } else {
+        Vec::new()
     };
     migrations::schema_state::<Sqlite>(&STEPS, applied)
 }
 
 /// Runs the pending steps, all or none, and returns their versions.
 pub(super) fn migrate(path: &Path) -> Result<Vec<String>, MigrateError> {
-    let mut conn = open(path, Purpose::Writing)?;
+    let mut conn = open(path, &[])?;
     conn.exclusive_transaction(|conn| {
         let pending = schema_state(conn)?.pending()?;
         if !pending.is_empty() {

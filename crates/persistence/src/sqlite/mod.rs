@@ -92,7 +92,7 @@ impl Store {
     /// Starts the threads; the file is opened, or made, when it is first needed. Makes the folders it lies in.
     pub(crate) fn open(path: &str, readers: usize) -> Result<Self, OpenError> {
         Self::check(path)?;
-        // Every thread opens it by this name, whatever becomes of the working directory.
+        // Every thread opens it by this name, even after the working directory has changed.
         let path = std::path::absolute(path).map_err(|error| OpenError::Folder(error.to_string()))?;
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bidloop_domain::port::StoreError;
 
-use super::connection::{Conn, Purpose, execute, open, wrap};
+use super::connection::{Conn, READER_SETTINGS, execute, open, wrap};
 use super::queue::{Answer, Queue, run};
 use crate::failure::Failure;
 use crate::work::Work;
@@ -55,7 +55,7 @@ impl Readers {
     ) -> Result<T, StoreError> {
         let read = |answer: Answer<T>| -> Read {
             Box::new(move |reader| {
-                // If nobody waits for it any more, it is not needed: it changes nothing.
+                // A read changes nothing, so it is skipped if its caller is gone.
                 if !answer.is_closed() {
                     let read = reader.read(isolation, work).map_err(StoreError::from);
                     let _ = answer.send(read);
@@ -86,7 +86,7 @@ impl Reader {
     fn read<T>(&mut self, isolation: Isolation, work: impl Work<Conn, T>) -> Result<T, Failure> {
         let conn = match &mut self.conn {
             Some(conn) => conn,
-            none => none.insert(wrap(open(&self.path, Purpose::Reading)?)),
+            none => none.insert(wrap(open(&self.path, &READER_SETTINGS)?)),
         };
         let read = match isolation {
             Isolation::Statement => run(conn, work),

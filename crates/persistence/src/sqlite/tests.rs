@@ -9,7 +9,7 @@ use diesel::{QueryableByName, sql_query};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
 use tempfile::TempDir;
 
-use super::connection::{Purpose, open};
+use super::connection::{READER_SETTINGS, open};
 use super::{Conn, Store};
 use crate::failure::Failure;
 
@@ -215,7 +215,7 @@ async fn a_snapshot_sees_one_commit_throughout() {
 #[tokio::test]
 async fn a_command_waits_for_another_processs_transaction() {
     let (store, folder) = store().await;
-    let mut other = open(&folder.path().join("test.db"), Purpose::Writing).unwrap();
+    let mut other = open(&folder.path().join("test.db"), &[]).unwrap();
     other
         .batch_execute("BEGIN IMMEDIATE; INSERT INTO number (value) VALUES (1)")
         .unwrap();
@@ -250,7 +250,7 @@ async fn a_log_that_readers_let_grow_is_emptied_when_they_are_done() {
         .await;
     assert_eq!(made, Ok(()));
     let log = folder.path().join("test.db-wal");
-    let mut reader = open(&folder.path().join("test.db"), Purpose::Reading).unwrap();
+    let mut reader = open(&folder.path().join("test.db"), &READER_SETTINGS).unwrap();
     reader
         .batch_execute("BEGIN; SELECT count(*) FROM number")
         .unwrap();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bidloop_domain::port::StoreError;
 
-use super::connection::{Conn, execute, open_for_writer, wrap};
+use super::connection::{Conn, WRITER_SETTINGS, execute, open, wrap};
 use super::log_limit::LogLimit;
 use super::queue::{Answer, Queue, run};
 use crate::failure::Failure;
@@ -132,7 +132,7 @@ impl WriterThread {
     ) -> Result<(), Failure> {
         let conn = match &mut self.conn {
             Some(conn) => conn,
-            none => none.insert(wrap(open_for_writer(&self.path)?)),
+            none => none.insert(wrap(open(&self.path, &WRITER_SETTINGS)?)),
         };
         begin(conn)?;
         let opened = Instant::now();

@@ -36,13 +36,14 @@ pub(super) async fn accept_bid(
     let Some(account) = grounds.account.filter(|account| account.connected) else {
         return Ok(AcceptBid::NoConnectedAccount);
     };
-    let quota = locked_quota(conn, &bid.organization_id, &grounds.subscription, bid.queued_at).await?;
-    if quota.usage.is_used_up() {
-        return Ok(AcceptBid::QuotaUsedUp(quota.usage));
+    let (period, usage) =
+        locked_quota(conn, &bid.organization_id, grounds.subscription, bid.queued_at).await?;
+    if usage.is_used_up() {
+        return Ok(AcceptBid::QuotaUsedUp(usage));
     }
 
     let organization = bid.organization_id.as_str();
-    let period_start = quota.period.start.as_millis();
+    let period_start = period.start.as_millis();
     let new = (
         bid.columns()?,
         bids::job_id.eq(lead.job_id.as_str()),

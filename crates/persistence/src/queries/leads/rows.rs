@@ -27,7 +27,7 @@ pub(crate) fn new_lead(
     }
 }
 
-/// Stores leads that are as [`new_lead`] makes them. Those that are there stay as they are.
+/// Stores leads as [`new_lead`] makes them. Existing leads stay as they are.
 pub(crate) async fn insert_new_leads(conn: &mut Conn, new: &[Lead]) -> Result<(), Failure> {
     let no_config = BiddingConfig::default().written()?;
     Batch::of("leads", new)

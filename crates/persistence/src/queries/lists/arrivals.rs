@@ -115,7 +115,7 @@ impl<'p> Arrivals<'p> {
     }
 }
 
-/// Stores signatures under their jobs' numbers, in place of those that are there.
+/// Stores signatures under their jobs' numbers and replaces existing ones.
 pub(crate) async fn put_signatures(
     conn: &mut Conn,
     signatures: &[(i64, &JobSignature)],

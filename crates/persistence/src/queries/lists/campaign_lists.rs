@@ -17,6 +17,8 @@ pub(super) struct CampaignList {
     mode: CampaignMode,
     state: CampaignState,
     subscribed: bool,
+    /// Whether the end of the list is to be stored.
+    is_changed: bool,
     /// The `createdAt` of all matches that this page adds.
     created_at: Option<i64>,
     /// The number of the job since which the list is to be matched anew, because editing it would take too long.
@@ -64,12 +66,11 @@ struct ListColumns {
 /// Some campaigns' lists.
 pub(super) struct CampaignLists {
     lists: BTreeMap<CampaignKey, CampaignList>,
-    changed: BTreeSet<CampaignKey>,
 }
 
 impl CampaignLists {
-    /// Those of the campaigns that exist. The rows are not locked: who could change them waits for the revision or for
-    /// the position.
+    /// Loads the lists of the campaigns that exist. The rows are not locked: a transaction that could change them waits
+    /// for the revision or for the position.
     pub(super) async fn load(conn: &mut Conn, wanted: HashSet<&CampaignKey>) -> Result<Self, Failure> {
         let organizations: BTreeSet<&str> = wanted
             .iter()
@@ -96,16 +97,14 @@ impl CampaignLists {
                     mode: row.mode.0,
                     state: row.state.0,
                     subscribed: subscription.is_active(),
+                    is_changed: false,
                     created_at: None,
                     anew_since: None,
                 };
                 lists.insert(campaign, list);
             }
         }
-        Ok(Self {
-            lists,
-            changed: BTreeSet::new(),
-        })
+        Ok(Self { lists })
     }
 
     pub(super) fn contains(&self, campaign: &CampaignKey) -> bool {
@@ -121,20 +120,14 @@ impl CampaignLists {
     /// The campaign's list, to be changed.
     pub(super) fn change(&mut self, campaign: &CampaignKey) -> Option<&mut CampaignList> {
         let list = self.lists.get_mut(campaign)?;
-        if !self.changed.contains(campaign) {
-            self.changed.insert(campaign.clone());
-        }
+        list.is_changed = true;
         Some(list)
     }
 
     /// Stores the ends of the changed lists. This is what locks the campaigns, as late as possible, so that bids wait
     /// only shortly. Every change of a list takes this lock; showing a list shares it while leads are made.
     pub(super) async fn save(&self, conn: &mut Conn) -> Result<(), Failure> {
-        let changed = self
-            .changed
-            .iter()
-            .filter_map(|campaign| self.lists.get(campaign));
-        let changed: Vec<&CampaignList> = changed.collect();
+        let changed: Vec<&CampaignList> = self.lists.values().filter(|list| list.is_changed).collect();
         Batch::of("campaigns", &changed)
             .with(campaigns::organization_id, |changed| {
                 changed.list.campaign.0.as_str()

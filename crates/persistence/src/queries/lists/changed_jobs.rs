@@ -12,7 +12,7 @@ use super::campaign_lists::CampaignLists;
 use super::match_list::{CampaignKey, Entry, JobPlace};
 
 /// How many matches one page may number anew: some 100 ms. Lists that need more are left to a backfill of their
-/// campaigns, which reads the stored jobs as they are now and makes nobody wait.
+/// campaigns, which reads the stored jobs as they are now and delays no other command.
 const RENUMBERED_AT_ONCE: i64 = 10_000;
 
 /// A row of `matches`, of the served list or of another generation.

@@ -8,7 +8,7 @@ use super::match_list::{CampaignKey, matches_of};
 pub(super) const ROWS_AT_ONCE: usize = 1000;
 
 /// Removes what is left of a campaign's former generations, or of a removed campaign's matches. If this fails nothing is
-/// lost: nobody reads these rows, and the campaign's next switch removes them.
+/// lost: these rows are never read, and the campaign's next switch removes them.
 ///
 /// A campaign that is created again under the same id meanwhile keeps its matches, which are of a later generation.
 pub(crate) async fn remove_former_matches(store: &Store, campaign: &CampaignKey) {

@@ -114,7 +114,7 @@ impl MatchList {
         if renumbered > most {
             return Ok(None);
         }
-        // From one earlier on, so that the last match is among them whatever changes.
+        // From one earlier on, so that they always contain the list's last match.
         let start = (first - 1).max(1);
         let times: HashSet<i64> = gained.iter().map(|entry| entry.created_at).collect();
         let before = self.tail(conn, start, &times).await?;

@@ -15,7 +15,7 @@ use super::new_jobs::match_new_jobs;
 pub(crate) async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<RecordPage, Failure> {
     let revision = shared_revision(conn).await?;
     let position = locked_position(conn).await?;
-    if position.cursor != page.read_from {
+    if position.position != page.read_from.clone().map(Col) {
         return Ok(RecordPage::PositionMoved);
     }
     if revision != page.revision.0 {
@@ -29,7 +29,7 @@ pub(crate) async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<R
         ..PageCounts::default()
     };
     let known = known_matches(conn, &arrivals.changed).await?;
-    // The campaigns whose lists may change: those that the jobs match, and those that may list them so far.
+    // The campaigns whose lists may change: the jobs match them now, or their lists may contain the jobs.
     let matching = arrivals.new.iter().chain(&arrivals.changed);
     let matching = matching.flat_map(|arrival| &arrival.job.campaigns);
     let concerned: HashSet<_> = matching

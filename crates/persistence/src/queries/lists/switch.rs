@@ -282,7 +282,7 @@ async fn generations(conn: &mut Conn, campaign: &CampaignKey) -> Result<Option<G
 }
 
 /// The jobs whose content was stored after `seq`, in the order of storing. They are read in parts, so that both databases
-/// use the index for the order, whatever they think of the number of rows.
+/// use the index for the order, even if they expect many rows.
 async fn stored_after(conn: &mut Conn, seq: i64) -> Result<Vec<JobPlace>, Failure> {
     let mut all: Vec<JobPlace> = Vec::new();
     loop {

@@ -36,7 +36,8 @@ pub(super) async fn put(
     if diesel::update(known).set(fields.clone()).execute(conn).await? == 1 {
         return Ok(());
     }
-    // Those of a campaign that bore the id before are removed little by little: its generations end below this one's.
+    // A removed campaign of the same id may have matches left, which are removed in parts. Generations before this one's
+    // are its.
     let left_over: Option<i64> = of_campaign!(matches, organization, campaign.id)
         .select(max(matches::generation))
         .first(conn)

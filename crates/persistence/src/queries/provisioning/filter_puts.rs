@@ -1,5 +1,5 @@
 //! Filters that are put one after the other, together: a file may change ten thousand of them, and pages of the feed
-//! wait while it is committed; on SQLite everybody who writes does.
+//! wait while it is committed; on SQLite every other command does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use bidloop_domain::port::{FilterRecord, ProvisioningChange};
 use serde_json::Value;
 
 use super::super::filter_changes::FilterKey;
-use super::super::lists::due::NEVER;
+use super::super::lists::due::due_at;
 use super::super::prelude::*;
 use super::campaigns::no_campaign;
 use crate::columns::InColumn;
@@ -30,21 +30,16 @@ impl FilterPut<'_> {
 /// The filters that the first of the changes put, up to another change or one of the same filter.
 pub(super) fn leading(changes: &[ProvisioningChange]) -> Vec<FilterPut<'_>> {
     let mut seen = HashSet::new();
-    let mut puts = Vec::new();
-    for change in changes {
-        let ProvisioningChange::PutFilter(organization, campaign, filter) = change else {
-            break;
-        };
-        if !seen.insert((organization, &filter.id)) {
-            break;
-        }
-        puts.push(FilterPut {
+    let puts = changes.iter().map_while(|change| match change {
+        ProvisioningChange::PutFilter(organization, campaign, filter) => Some(FilterPut {
             organization,
             campaign,
             filter,
-        });
-    }
-    puts
+        }),
+        _ => None,
+    });
+    puts.take_while(|put| seen.insert((put.organization, &put.filter.id)))
+        .collect()
 }
 
 /// Where filters stood so far, and as what, by organization and id.
@@ -130,10 +125,7 @@ async fn make_backfills_due<'c>(
                 .filter(campaigns::id.eq_any(some.iter().copied()))
         };
         let updated = diesel::update(found())
-            .set((
-                campaigns::revision.eq(revision),
-                campaigns::matched_revision.eq(NEVER),
-            ))
+            .set(due_at(revision))
             .execute(conn)
             .await?;
         if updated < some.len() {
