@@ -147,8 +147,8 @@ impl FeedLine {
 
 fn submission(activity: &Activity, message: String) -> (&'static str, Style, String) {
     let details = &activity.details;
-    match activity.outcome.as_str() {
-        "submitted" => {
+    match activity.outcome {
+        ActivityOutcome::Submitted => {
             let terms = details.get("terms").and_then(terms_text);
             let spent = connects(details.get("connectsSpent"));
             let boost = connects(details.get("boostConnects"));
@@ -164,7 +164,7 @@ fn submission(activity: &Activity, message: String) -> (&'static str, Style, Str
                 .get("reason")
                 .and_then(|reason| reason["message"].as_str())
                 .map(one_line);
-            let (event, style) = if outcome == "skipped" {
+            let (event, style) = if outcome == ActivityOutcome::Skipped {
                 ("skipped", Style::Yellow)
             } else {
                 ("failed", Style::Red)

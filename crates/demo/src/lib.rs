@@ -99,15 +99,15 @@ impl Demo {
     pub async fn start(
         options: DemoOptions,
         clock: Arc<dyn Clock>,
-        ids: &dyn Entropy,
+        entropy: &dyn Entropy,
     ) -> Result<Self, DemoError> {
         let key_file = options.data_dir.join("demo-key");
-        let api_key = setup::kept_key(&key_file, ids)?;
+        let api_key = setup::kept_key(&key_file, entropy)?;
         let mut random = [0; 32];
-        ids.fill_random(&mut random);
+        entropy.fill_random(&mut random);
         let secret = WebhookSecret::generate(random);
         let mut seed = [0; 8];
-        ids.fill_random(&mut seed);
+        entropy.fill_random(&mut seed);
 
         let market = Market::start().await?;
         let (sender, events) = mpsc::unbounded_channel();

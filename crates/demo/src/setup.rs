@@ -94,19 +94,19 @@ fn month_of(now: Timestamp) -> (i64, i64) {
 }
 
 /// Reads the API key in `file`, or generates it, readable by its owner alone.
-pub(crate) fn kept_key(file: &Path, ids: &dyn Entropy) -> Result<ApiKey, DemoError> {
+pub(crate) fn kept_key(file: &Path, entropy: &dyn Entropy) -> Result<ApiKey, DemoError> {
     let failed =
         |what: &str, error: std::io::Error| DemoError::Failed(format!("{}: {what}: {error}", file.display()));
     match std::fs::read_to_string(file) {
         Ok(text) => ApiKey::parse(text.trim()).map_err(|error| {
             DemoError::Failed(format!(
-                "{}: {error}; delete the file to have a new key made",
+                "{}: {error}; delete the file to generate a new key",
                 file.display()
             ))
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let mut random = [0; 32];
-            ids.fill_random(&mut random);
+            entropy.fill_random(&mut random);
             let key = ApiKey::from_random(random);
             write_private(file, key.expose()).map_err(|error| failed("cannot be written", error))?;
             Ok(key)
@@ -150,9 +150,9 @@ mod tests {
     fn the_key_is_made_once_and_is_its_owners_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("demo-key");
-        let ids = SequentialEntropy::default();
-        let made = kept_key(&file, &ids).unwrap();
-        assert_eq!(kept_key(&file, &ids).unwrap(), made);
+        let entropy = SequentialEntropy::default();
+        let made = kept_key(&file, &entropy).unwrap();
+        assert_eq!(kept_key(&file, &entropy).unwrap(), made);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use bidloop_domain::model::{Activity, ActivityKind, ActorKind, Timestamp};
+use bidloop_domain::model::{Activity, ActivityKind, ActivityOutcome, ActorKind, Connects, Timestamp};
 use bidloop_simulator::caller::Delivery;
 use serde_json::Value;
 
 use crate::lead_facts::{thousands, usd};
 use crate::screen::{Look, Style};
-
-/// USD per connect (specification, Limits).
-const USD_PER_CONNECT: f64 = 0.15;
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -57,14 +54,14 @@ impl Tally {
 
     pub(crate) fn activity(&mut self, activity: &Activity) {
         let by_service = activity.actor.kind == ActorKind::Service;
-        match (activity.kind, activity.outcome.as_str()) {
-            (ActivityKind::Bid, "accepted") if activity.dry_run => self.dry_runs += 1,
-            (ActivityKind::Bid, "accepted") => self.bids += 1,
+        match (activity.kind, activity.outcome) {
+            (ActivityKind::Bid, ActivityOutcome::Accepted) if activity.dry_run => self.dry_runs += 1,
+            (ActivityKind::Bid, ActivityOutcome::Accepted) => self.bids += 1,
             (ActivityKind::Bid, _) if by_service => self.parked += 1,
-            (ActivityKind::Rejection, "accepted") => self.rejected += 1,
-            (ActivityKind::Delivery, "failed") => self.undelivered += 1,
-            (ActivityKind::Submission, "submitted") => self.submitted += 1,
-            (ActivityKind::Submission, "skipped") => self.skipped += 1,
+            (ActivityKind::Rejection, ActivityOutcome::Accepted) => self.rejected += 1,
+            (ActivityKind::Delivery, ActivityOutcome::Failed) => self.undelivered += 1,
+            (ActivityKind::Submission, ActivityOutcome::Submitted) => self.submitted += 1,
+            (ActivityKind::Submission, ActivityOutcome::Skipped) => self.skipped += 1,
             (ActivityKind::Submission, _) => self.failed += 1,
             _ => {}
         }
@@ -94,7 +91,7 @@ impl Tally {
         }
         let mut bids = Vec::new();
         if self.dry_runs > 0 {
-            bids.push(format!("{} dry runs beside", self.dry_runs));
+            bids.push(format!("and {} dry runs", self.dry_runs));
         }
         if self.rejected > 0 {
             bids.push(format!("{} leads rejected", self.rejected));
@@ -103,8 +100,8 @@ impl Tally {
             0 => "none failed".to_owned(),
             failed => format!("{failed} failed"),
         };
-        #[expect(clippy::cast_precision_loss, reason = "connects of a demo")]
-        let cost = usd(self.connects as f64 * USD_PER_CONNECT);
+        let cost = Connects::new(self.connects).cost().to_number();
+        let cost = usd(cost.as_f64().unwrap_or_default());
         let (median, slowest) = self.latency();
         let rows = [
             ("jobs seen", count(jobs), String::new()),
@@ -186,7 +183,7 @@ Ran for 30 s.
   jobs seen              31
   matched                18
   deliveries             23  8 job.new, 15 bid_complete, 1 failed
-  bids                1,016  1 dry runs beside
+  bids                1,016  and 1 dry runs
   proposals              14  2 skipped, 0 failed, 3 parked before a bid
   connects spent        212  $31.80
   posting to job.new  90 ms  median; the slowest took 300 ms"
