@@ -136,6 +136,32 @@ pub struct Activity {
     pub details: Map<String, Value>,
 }
 
+impl Activity {
+    /// An entry about a lead, with the outcome [`Accepted`](ActivityOutcome::Accepted) and no more facts.
+    pub(crate) fn on_lead(
+        id: ActivityId,
+        at: Timestamp,
+        (organization, campaign, lead): (&OrganizationId, &CampaignId, &LeadId),
+        kind: ActivityKind,
+        actor: Actor,
+    ) -> Self {
+        Self {
+            id,
+            at,
+            organization_id: organization.clone(),
+            campaign_id: Some(campaign.clone()),
+            lead_id: Some(lead.clone()),
+            kind,
+            actor,
+            outcome: ActivityOutcome::Accepted,
+            http_status: None,
+            dry_run: false,
+            message: String::new(),
+            details: Map::new(),
+        }
+    }
+}
+
 /// An entry's details from a JSON object.
 pub(crate) fn details(object: Value) -> Map<String, Value> {
     match object {

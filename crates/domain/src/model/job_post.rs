@@ -3,8 +3,6 @@
 //! Owns the typed form of a post and what follows from its fields: how it pays, its weekly hours, the client's open
 //! jobs. Does not own the post's raw JSON, which is stored and listed as served, nor the lead made from it.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -299,7 +297,8 @@ impl JobPost {
 }
 
 /// Why a text is not a [`JobPost`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}{}{message}", separator(.path))]
 pub struct JobPostError {
     /// Where in the post, such as `skills[2].name`; empty for the post as a whole.
     pub path: String,
@@ -307,16 +306,9 @@ pub struct JobPostError {
     pub message: String,
 }
 
-impl fmt::Display for JobPostError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        f.write_str(&self.message)
-    }
+fn separator(path: &str) -> &'static str {
+    if path.is_empty() { "" } else { ": " }
 }
-
-impl std::error::Error for JobPostError {}
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{CampaignId, Lead, LeadId, LeadStatus, OrganizationId, Reason, Timestamp};
+use super::{CampaignId, LeadId, LeadStatus, LeadWithJob, OrganizationId, Reason, Timestamp};
 
 /// The addresses from which a lead's links are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,11 +64,10 @@ pub struct CorruptJob(#[from] serde_json::Error);
 /// marketplace leaves out are null.
 ///
 /// # Errors
-/// [`CorruptJob`] if `job_json` is not a job post.
+/// [`CorruptJob`] if the job's JSON is not a job post.
 pub fn lead_document(
-    lead: &Lead,
+    LeadWithJob { lead, job_json }: &LeadWithJob,
     campaign_name: Option<&str>,
-    job_json: &str,
     links: &Links,
     form: LeadForm,
 ) -> Result<Box<RawValue>, CorruptJob> {
@@ -177,7 +176,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::model::{BiddingConfig, JobId};
+    use crate::model::{BiddingConfig, JobId, Lead};
 
     fn lead() -> Lead {
         Lead {
@@ -199,12 +198,12 @@ mod tests {
 
     fn document(job: &str, form: LeadForm) -> Value {
         let links = Links::new("http://127.0.0.1:8080/", Some("https://market.test/"));
-        serde_json::from_str(
-            lead_document(&lead(), Some("C"), job, &links, form)
-                .unwrap()
-                .get(),
-        )
-        .unwrap()
+        let lead = LeadWithJob {
+            lead: lead(),
+            job_json: job.to_owned(),
+        };
+        let document = lead_document(&lead, Some("C"), &links, form).unwrap();
+        serde_json::from_str(document.get()).unwrap()
     }
 
     #[test]

@@ -123,20 +123,14 @@ impl DeliveryFacts<'_> {
             _ => None,
         };
         let duration = attempt.map(|attempt| attempt.duration.as_millis());
+        let id = ActivityId::of_delivery(self.id);
+        let lead = (self.organization_id, self.campaign_id, self.lead_id);
         Activity {
-            id: ActivityId::of_delivery(self.id),
-            at,
-            organization_id: self.organization_id.clone(),
-            campaign_id: Some(self.campaign_id.clone()),
-            lead_id: Some(self.lead_id.clone()),
-            kind: ActivityKind::Delivery,
-            actor: Actor::service(),
             outcome: if outcome.is_delivered() {
                 ActivityOutcome::Delivered
             } else {
                 ActivityOutcome::Failed
             },
-            http_status: None,
             dry_run: self.dry_run,
             message: outcome.message(self.event),
             details: details(json!({
@@ -149,6 +143,7 @@ impl DeliveryFacts<'_> {
                 "responseBody": attempt.map_or("", |attempt| &attempt.response_body),
                 "reason": outcome.reason(),
             })),
+            ..Activity::on_lead(id, at, lead, ActivityKind::Delivery, Actor::service())
         }
     }
 }

@@ -6,7 +6,6 @@
 mod attachments;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -26,7 +25,7 @@ const ATTEMPTS: u32 = 16;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyProvisioningError {
     /// All faults of the file, by path.
-    #[error("{}", FaultLines(.0))]
+    #[error("{}", lines(.0))]
     Faulty(Vec<FieldError>),
     /// The store changed during every attempt.
     #[error("the store keeps changing while the file is applied: try again")]
@@ -39,17 +38,10 @@ pub enum ApplyProvisioningError {
     Store(#[from] StoreError),
 }
 
-/// One line a fault: `path: message`.
-struct FaultLines<'a>(&'a [FieldError]);
-
-impl fmt::Display for FaultLines<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, fault) in self.0.iter().enumerate() {
-            let separator = if position == 0 { "" } else { "\n" };
-            write!(f, "{separator}{fault}")?;
-        }
-        Ok(())
-    }
+/// One line for each fault: `path: message`.
+pub(super) fn lines(faults: &[FieldError]) -> String {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 /// Applies provisioning files. Applying one twice changes nothing the second time.
@@ -83,7 +75,7 @@ impl ApplyProvisioning {
         source: &dyn AttachmentSource,
     ) -> Result<ProvisioningReport, ApplyProvisioningError> {
         let lookups = Lookups::of(file);
-        let (blobs, faults) = attachments::inspect(&lookups.attachments, source).await;
+        let (blobs, faults) = attachments::inspect(&lookups.attachments, source).await?;
         let mut copied = false;
         for _ in 0..ATTEMPTS {
             let snapshot = self

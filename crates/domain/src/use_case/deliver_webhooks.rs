@@ -249,14 +249,8 @@ impl DeliverWebhooks {
             .as_ref()
             .ok_or("the delivery's lead is not stored")?;
         let campaign_name = delivery.campaign_name.as_deref();
-        let lead = lead_document(
-            &stored.lead,
-            campaign_name,
-            &stored.job_json,
-            &self.links,
-            LeadForm::Pushed,
-        )
-        .map_err(|error| error.to_string())?;
+        let lead = lead_document(stored, campaign_name, &self.links, LeadForm::Pushed)
+            .map_err(|error| error.to_string())?;
         let data = JobNew {
             organization_id: &delivery.organization_id,
             campaign_id: &delivery.campaign_id,

@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Map;
-
 use super::LeadError;
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, CampaignId, Lead, LeadId, OrganizationId,
@@ -82,19 +80,12 @@ impl LeadRequests {
         kind: ActivityKind,
         message: &str,
     ) -> Activity {
+        let (id, at) = (ActivityId(self.entropy.uuid()), self.clock.now());
+        let place = (&lead.organization_id, &lead.campaign_id, &lead.id);
         Activity {
-            id: ActivityId(self.entropy.uuid()),
-            at: self.clock.now(),
-            organization_id: lead.organization_id.clone(),
-            campaign_id: Some(lead.campaign_id.clone()),
-            lead_id: Some(lead.id.clone()),
-            kind,
-            actor: requester.actor.clone(),
-            outcome: ActivityOutcome::Accepted,
             http_status: requester.http_status.map(|status| status(Ok(()))),
-            dry_run: false,
             message: message.to_owned(),
-            details: Map::new(),
+            ..Activity::on_lead(id, at, place, kind, requester.actor.clone())
         }
     }
 

@@ -52,9 +52,7 @@ impl ListLeads {
         let page = self.leads.page(organization, campaign, offset, limit).await?;
         let page = page.ok_or(LeadError::CampaignUnknown)?;
         let name = Some(page.campaign_name.as_str());
-        let write = |lead: &LeadWithJob| {
-            lead_document(&lead.lead, name, &lead.job_json, &self.links, LeadForm::Listed)
-        };
+        let write = |lead: &LeadWithJob| lead_document(lead, name, &self.links, LeadForm::Listed);
         let data: Result<_, _> = page.leads.iter().map(write).collect();
         Ok(ListedLeads {
             data: data.map_err(StoreError::from)?,

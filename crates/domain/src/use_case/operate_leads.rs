@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
+use super::apply_provisioning::lines;
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, BidRecord, BiddingConfig, ConfigSource,
-    EffectiveConfig, FieldError, LeadForm, LeadId, LeadStatus, Links, effective, lead_document,
+    EffectiveConfig, FieldError, LeadForm, LeadId, LeadStatus, Links, details, effective, lead_document,
 };
 use crate::port::{Clock, Entropy, LeadContext, LeadStore, ReopenLead, StoreError};
 
@@ -36,7 +37,7 @@ pub enum OperateLeadsError {
     #[error("there is no lead \"{0}\": List leads and `job.new` name the leads there are")]
     LeadUnknown(LeadId),
     /// The faults of the configuration, printed one on each line.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    #[error("{}", lines(.0))]
     Faulty(Vec<FieldError>),
     /// Only skipped and failed leads can be reopened (decision B1).
     #[error("lead \"{lead}\" is {status}: only a skipped or failed lead can be reopened")]
@@ -70,14 +71,8 @@ impl OperateLeads {
         let context = self.find(lead).await?;
         let known = &context.lead.lead;
         let campaign_name = context.campaign.as_ref().map(|campaign| campaign.name.as_str());
-        let document = lead_document(
-            known,
-            campaign_name,
-            &context.lead.job_json,
-            &self.links,
-            LeadForm::Listed,
-        )
-        .map_err(StoreError::from)?;
+        let document = lead_document(&context.lead, campaign_name, &self.links, LeadForm::Listed)
+            .map_err(StoreError::from)?;
         Ok(ShownLead {
             lead: document,
             status: known.status,
@@ -116,19 +111,13 @@ impl OperateLeads {
         let context = self.find(lead).await?;
         let known = &context.lead.lead;
         let was = known.status;
+        let (id, at) = (ActivityId(self.entropy.uuid()), self.clock.now());
+        let place = (&known.organization_id, &known.campaign_id, lead);
         let entry = Activity {
-            id: ActivityId(self.entropy.uuid()),
-            at: self.clock.now(),
-            organization_id: known.organization_id.clone(),
-            campaign_id: Some(known.campaign_id.clone()),
-            lead_id: Some(lead.clone()),
-            kind: ActivityKind::Submission,
-            actor,
             outcome: ActivityOutcome::New,
-            http_status: None,
-            dry_run: false,
             message: format!("Lead reopened; it was {was}."),
-            details: Map::from_iter([("reopenedFrom".to_owned(), was.as_str().into())]),
+            details: details(json!({ "reopenedFrom": was })),
+            ..Activity::on_lead(id, at, place, ActivityKind::Submission, actor)
         };
         match self.leads.reopen(lead, &entry).await? {
             ReopenLead::Reopened => Ok(()),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{LeadError, Requester, SubmitBid};
 use crate::bidding::QuestionAnswerPair;
@@ -112,14 +112,8 @@ impl WriteAutomaticBids {
             .cover_letter
             .as_deref()
             .ok_or("the campaign has no cover letter template")?;
-        let lead = lead_document(
-            &found.lead.lead,
-            Some(&campaign.name),
-            &found.lead.job_json,
-            &self.links,
-            LeadForm::Pushed,
-        )
-        .map_err(|error| error.to_string())?;
+        let lead = lead_document(&found.lead, Some(&campaign.name), &self.links, LeadForm::Pushed)
+            .map_err(|error| error.to_string())?;
         let fields: Value = serde_json::from_str(lead.get()).map_err(|error| error.to_string())?;
         let letter = self.writer.render(template, &fields).map_err(|error| {
             format!("the cover letter template cannot be rendered for this lead: {error}")
@@ -152,19 +146,12 @@ impl WriteAutomaticBids {
     }
 
     fn parked(&self, intent: &AutomaticBidIntent, why: &str) -> Activity {
+        let (id, at) = (ActivityId(self.entropy.uuid()), self.clock.now());
+        let lead = (&intent.organization_id, &intent.campaign_id, &intent.lead_id);
         Activity {
-            id: ActivityId(self.entropy.uuid()),
-            at: self.clock.now(),
-            organization_id: intent.organization_id.clone(),
-            campaign_id: Some(intent.campaign_id.clone()),
-            lead_id: Some(intent.lead_id.clone()),
-            kind: ActivityKind::Bid,
-            actor: Actor::service(),
             outcome: ActivityOutcome::Refused,
-            http_status: None,
-            dry_run: false,
             message: format!("The lead stays parked: {why}."),
-            details: Map::new(),
+            ..Activity::on_lead(id, at, lead, ActivityKind::Bid, Actor::service())
         }
     }
 }

@@ -267,8 +267,12 @@ fn bid_complete(outcome: &BidOutcome) -> EventPayload {
 fn answers_and_webhooks_have_the_described_fields_and_no_others() {
     let mut description = Description::new();
     JobPost::parse(&full_job()).unwrap();
+    let stored = LeadWithJob {
+        lead: lead(),
+        job_json: full_job(),
+    };
     for form in [LeadForm::Listed, LeadForm::Pushed] {
-        let document = lead_document(&lead(), Some("Campaign"), &full_job(), &links(), form).unwrap();
+        let document = lead_document(&stored, Some("Campaign"), &links(), form).unwrap();
         description.check("Lead", &serde_json::from_str(document.get()).unwrap());
     }
     let world = World::new();

@@ -5,20 +5,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bidloop_matching::json::{Faults, FieldError, Path};
+use bidloop_matching::json::{Faults, FieldError};
 use futures::StreamExt;
 
 use super::ApplyProvisioningError;
-use crate::attachment_rules::{ContentInspector, InspectedFile};
+use crate::attachment_rules::{ContentInspector, FileFault, InspectedFile};
 use crate::model::{BlobRef, OrganizationId};
-use crate::port::{AttachmentSource, BlobError, BlobPath, BlobStore, StagedBlob};
+use crate::port::{AttachmentSource, AttachmentSourceError, BlobError, BlobPath, BlobStore, StagedBlob};
 use crate::provisioning::AttachmentEntry;
 
 /// Checks every attachment's content. Returns the accepted ones by their path in the file, and the faults of the others.
 pub(super) async fn inspect(
     attachments: &[(OrganizationId, AttachmentEntry)],
     source: &dyn AttachmentSource,
-) -> (HashMap<Vec<String>, BlobRef>, Faults) {
+) -> Result<(HashMap<Vec<String>, BlobRef>, Faults), ApplyProvisioningError> {
     let (mut blobs, mut faults) = (HashMap::new(), Faults::default());
     // Many campaigns may use the same file.
     let mut inspected: HashMap<(&str, &str), InspectedFile> = HashMap::new();
@@ -33,14 +33,11 @@ pub(super) async fn inspect(
                 blobs.insert(attachment.path.clone(), blob_ref(organization, &file));
                 inspected.insert(key, file);
             }
-            Err(ReadFault::File(message)) => faults.add(&Path::At(&attachment.path), message),
-            // Nothing is staged here.
-            Err(ReadFault::Blobs(fault)) => {
-                faults.add(&Path::At(&attachment.path), fault.to_string());
-            }
+            Err(ApplyProvisioningError::Faulty(found)) => faults.extend(found),
+            Err(failure) => return Err(failure),
         }
     }
-    (blobs, faults)
+    Ok((blobs, faults))
 }
 
 /// Copies every attachment once, to a path that is derived from its digest. Existing content is written again, so that
@@ -60,28 +57,20 @@ pub(super) async fn copy(
             continue;
         }
         let mut staged = store.stage().await?;
-        let message = match read(attachment, source, Some(staged.as_mut())).await {
-            Ok(file) if file.sha256 == blob.sha256 => {
-                let path = BlobPath::parse(&blob.storage_path)
-                    .ok_or_else(|| BlobError::Unavailable(format!("{} is not a path", blob.storage_path)))?;
-                staged.publish(&path).await?;
-                continue;
-            }
-            Ok(_) => "the file changed while it was read: apply again".to_owned(),
-            Err(ReadFault::File(message)) => message,
-            Err(ReadFault::Blobs(fault)) => return Err(fault.into()),
-        };
-        let fault = FieldError::new(&attachment.path, message);
-        return Err(ApplyProvisioningError::Faulty(vec![fault]));
+        let file = read(attachment, source, Some(staged.as_mut())).await?;
+        if file.sha256 != blob.sha256 {
+            let message = "the file changed while it was read: apply again";
+            return Err(faulty(attachment, message));
+        }
+        let path = BlobPath::parse(&blob.storage_path)
+            .ok_or_else(|| BlobError::Unavailable(format!("{} is not a path", blob.storage_path)))?;
+        staged.publish(&path).await?;
     }
     Ok(())
 }
 
-enum ReadFault {
-    /// The file cannot be read or is not accepted; the message of the fault.
-    File(String),
-    /// The storage failed.
-    Blobs(BlobError),
+fn faulty(attachment: &AttachmentEntry, message: impl Into<String>) -> ApplyProvisioningError {
+    ApplyProvisioningError::Faulty(vec![FieldError::new(&attachment.path, message)])
 }
 
 /// Reads and checks the file, and copies it into `staged`.
@@ -89,26 +78,20 @@ async fn read(
     attachment: &AttachmentEntry,
     source: &dyn AttachmentSource,
     mut staged: Option<&mut (dyn StagedBlob + 'static)>,
-) -> Result<InspectedFile, ReadFault> {
+) -> Result<InspectedFile, ApplyProvisioningError> {
     let unreadable =
-        |fault: &dyn std::fmt::Display| ReadFault::File(format!("\"{}\": {fault}", attachment.source));
+        |fault: AttachmentSourceError| faulty(attachment, format!("\"{}\": {fault}", attachment.source));
+    let refused = |fault: FileFault| faulty(attachment, fault.to_string());
     let mut inspector = ContentInspector::new(attachment.content_type, attachment.name.clone());
-    let mut pieces = source
-        .open(&attachment.source)
-        .await
-        .map_err(|fault| unreadable(&fault))?;
+    let mut pieces = source.open(&attachment.source).await.map_err(unreadable)?;
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|fault| unreadable(&fault))?;
-        inspector
-            .push(&piece)
-            .map_err(|fault| ReadFault::File(fault.to_string()))?;
+        let piece = piece.map_err(unreadable)?;
+        inspector.push(&piece).map_err(refused)?;
         if let Some(staged) = &mut staged {
-            staged.write(piece).await.map_err(ReadFault::Blobs)?;
+            staged.write(piece).await?;
         }
     }
-    inspector
-        .finish()
-        .map_err(|fault| ReadFault::File(fault.to_string()))
+    inspector.finish().map_err(refused)
 }
 
 /// The reference to a file's blob. The path is derived from the content, so applying a file twice changes nothing.

@@ -49,19 +49,13 @@ impl SubmitProposals {
             "attempts": bid.attempts + 1,
             "steps": steps,
         }));
+        let id = ActivityId(self.entropy.uuid());
+        let lead = (&bid.organization_id, &bid.campaign_id, &bid.lead_id);
         let activity = Activity {
-            id: ActivityId(self.entropy.uuid()),
-            at,
-            organization_id: bid.organization_id.clone(),
-            campaign_id: Some(bid.campaign_id.clone()),
-            lead_id: Some(bid.lead_id.clone()),
-            kind: ActivityKind::Submission,
-            actor: Actor::service(),
             outcome: (&outcome).into(),
-            http_status: None,
-            dry_run: false,
             message: message(&outcome),
             details,
+            ..Activity::on_lead(id, at, lead, ActivityKind::Submission, Actor::service())
         };
         Ok(FinishBid {
             organization_id: bid.organization_id.clone(),
