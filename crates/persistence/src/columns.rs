@@ -353,12 +353,6 @@ where
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Whether `text` can be a key in the database at all. What a caller gives as a lead id may hold U+0000, which
-/// PostgreSQL refuses; nothing is stored under such an id.
-pub(crate) fn can_be_stored_key(text: &str) -> bool {
-    !text.contains('\0')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

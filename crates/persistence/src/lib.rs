@@ -77,8 +77,7 @@
 //! - `sql_query` is prepared again with every call. A hot statement of raw SQL is a struct that implements
 //!   `QueryFragment` and `QueryId`, which is prepared once a connection.
 //! - `eq_any` with very many values exceeds SQLite's variables; `load_in_parts!` takes some hundreds at a time.
-//! - Text that a caller or the marketplace wrote is `EscapedText` or within `JsonText`: PostgreSQL refuses U+0000. A lead
-//!   id that a caller gave is checked with `columns::can_be_stored_key`.
+//! - Text that a caller or the marketplace wrote is `EscapedText` or within `JsonText`: PostgreSQL refuses U+0000.
 
 #![expect(
     clippy::duplicate_mod,

@@ -5,7 +5,6 @@ use bidloop_domain::model::{Activity, ActivityQuery};
 use bidloop_domain::port::{ActivityStore, StoreError};
 
 use super::prelude::*;
-use crate::columns::can_be_stored_key;
 
 #[async_trait]
 impl ActivityStore for Store {
@@ -16,10 +15,6 @@ impl ActivityStore for Store {
     }
 
     async fn list(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
-        let lead = query.lead_id.as_ref();
-        if lead.is_some_and(|lead| !can_be_stored_key(lead.as_str())) {
-            return Ok(Vec::new());
-        }
         let query = query.clone();
         self.read(async move |conn: &mut Conn| {
             let mut found = activities::table

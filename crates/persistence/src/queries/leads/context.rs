@@ -6,7 +6,6 @@ use bidloop_domain::model::{
 use bidloop_domain::port::LeadContext;
 
 use super::super::prelude::*;
-use crate::columns::can_be_stored_key;
 
 /// The lead and its bid's id, the job, the campaign, the account, and one of the lead's files. There is a row for each
 /// file; mostly the lead has none.
@@ -25,9 +24,6 @@ pub(super) async fn lead_context(
     organization: &OrganizationId,
     lead: &LeadId,
 ) -> Result<Option<LeadContext>, Failure> {
-    if !can_be_stored_key(lead.as_str()) {
-        return Ok(None);
-    }
     let campaign = campaigns::organization_id
         .eq(leads::organization_id)
         .and(campaigns::id.eq(leads::campaign_id));

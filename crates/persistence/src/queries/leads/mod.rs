@@ -24,7 +24,7 @@ use self::rows::{locked_lead, organization_of};
 use super::activities::insert_activity;
 use super::events::queue_events;
 use super::prelude::*;
-use crate::columns::{Encoded, InColumn as _, can_be_stored_key};
+use crate::columns::{Encoded, InColumn as _};
 
 mod accept_bid;
 mod context;
@@ -156,9 +156,6 @@ impl LeadStore for Store {
     }
 
     async fn configure(&self, lead: &LeadId, config: &BiddingConfig) -> Result<bool, StoreError> {
-        if !can_be_stored_key(lead.as_str()) {
-            return Ok(false);
-        }
         let (lead, config) = (lead.clone(), Col(config.clone()));
         self.write(async move |conn: &mut Conn| {
             let configured = diesel::update(leads::table.filter(leads::id.eq(lead.as_str())))

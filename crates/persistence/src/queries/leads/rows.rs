@@ -5,7 +5,7 @@ use bidloop_domain::model::{
 };
 
 use super::super::prelude::*;
-use crate::columns::{InColumn as _, can_be_stored_key};
+use crate::columns::InColumn as _;
 
 /// The lead that a job newly is in a campaign.
 pub(crate) fn new_lead(
@@ -50,9 +50,6 @@ pub(crate) async fn locked_lead(
     organization: &OrganizationId,
     id: &LeadId,
 ) -> Result<Option<Lead>, Failure> {
-    if !can_be_stored_key(id.as_str()) {
-        return Ok(None);
-    }
     let lead = leads::table
         .find((organization.as_str(), id.as_str()))
         .select(Row::<Lead>::as_select());
@@ -62,9 +59,6 @@ pub(crate) async fn locked_lead(
 
 /// The organization of a lead, for operators' commands.
 pub(super) async fn organization_of(conn: &mut Conn, id: &LeadId) -> Result<Option<OrganizationId>, Failure> {
-    if !can_be_stored_key(id.as_str()) {
-        return Ok(None);
-    }
     let found: Option<Col<OrganizationId>> = leads::table
         .filter(leads::id.eq(id.as_str()))
         .select(leads::organization_id)
