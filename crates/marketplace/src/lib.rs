@@ -19,4 +19,4 @@ mod upload;
 mod wire;
 
 pub use base_url::BaseUrlError;
-pub use marketplace::{HyperMarketplace, MarketplaceSettings, MarketplaceSettingsError};
+pub use marketplace::{HyperMarketplace, MarketplaceSettings};

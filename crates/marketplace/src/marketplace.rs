@@ -49,17 +49,6 @@ pub struct MarketplaceSettings {
     pub tls: Arc<ClientConfig>,
 }
 
-/// A setting that cannot be used, and why. Never repeats a token.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MarketplaceSettingsError {
-    /// The base address.
-    #[error(transparent)]
-    BaseUrl(#[from] BaseUrlError),
-    /// The token for the feed.
-    #[error("contains characters that a header cannot carry (only visible ASCII can)")]
-    Token,
-}
-
 /// The marketplace, over HTTP/1.1.
 pub struct HyperMarketplace {
     base_url: BaseUrl,
@@ -78,17 +67,14 @@ impl fmt::Debug for HyperMarketplace {
 }
 
 impl HyperMarketplace {
-    /// Checks the settings. Connects only when a method is called. `clock` is for dates in `Retry-After`, `entropy` for
+    /// Checks the base address. Connects only when a method is called. `clock` is for dates in `Retry-After`, `entropy` for
     /// the boundaries of uploads.
     pub fn new(
         settings: &MarketplaceSettings,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
-    ) -> Result<Self, MarketplaceSettingsError> {
+    ) -> Result<Self, BaseUrlError> {
         let base_url = BaseUrl::parse(&settings.base_url)?;
-        if let Some(token) = &settings.feed_token {
-            authorization(token).ok_or(MarketplaceSettingsError::Token)?;
-        }
         let tls = settings.tls.as_ref().clone();
         let connections = Connections::new(base_url.origin().clone(), tls, settings.timeout);
         Ok(Self {

@@ -15,9 +15,6 @@ use super::reader::Reader;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::trust_roots::{bundled_roots, client_config, with_extra_roots};
 
-/// A placeholder for checks of the token alone.
-const ANY_ADDRESS: &str = "http://127.0.0.1";
-
 pub(super) fn database_url(read: &mut Reader<'_>) -> String {
     read.parsed("database.url", |url| {
         let checked = DatabaseSettings::new(url).check();
@@ -49,23 +46,18 @@ pub(super) fn webhook_tls(read: &mut Reader<'_>) -> Arc<ClientConfig> {
 /// The settings of the marketplace's client; `None` without an address.
 pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> {
     let timeout = read.milliseconds("marketplace.timeout_ms", 10_000, 1);
-    let settings = |base_url: &str, feed_token: Option<&str>| MarketplaceSettings {
-        base_url: base_url.to_owned(),
-        feed_token: feed_token.map(|token| MarketplaceToken::unchecked(token.to_owned())),
-        timeout,
-        tls: client_config(bundled_roots()),
-    };
     let feed_token = read.parsed("marketplace.token", |token| {
-        accepted(&settings(ANY_ADDRESS, Some(token))).map(|()| token.to_owned())
+        MarketplaceToken::parse(token).map_err(|error| error.to_string())
     });
-    let base_url = read.parsed("marketplace.base_url", |base_url| {
-        accepted(&settings(base_url, None)).map(|()| base_url.to_owned())
-    })?;
-    Some(settings(&base_url, feed_token.as_deref()))
-}
-
-fn accepted(settings: &MarketplaceSettings) -> Result<(), String> {
-    HyperMarketplace::new(settings, Arc::new(SystemClock), Arc::new(SystemEntropy))
-        .map(drop)
-        .map_err(|error| error.to_string())
+    read.parsed("marketplace.base_url", |base_url| {
+        let settings = MarketplaceSettings {
+            base_url: base_url.to_owned(),
+            feed_token,
+            timeout,
+            tls: client_config(bundled_roots()),
+        };
+        HyperMarketplace::new(&settings, Arc::new(SystemClock), Arc::new(SystemEntropy))
+            .map(|_| settings)
+            .map_err(|error| error.to_string())
+    })
 }

@@ -297,7 +297,7 @@ mod tests {
             ("attachments.url", "s3://", "names no bucket"),
             ("attachments.url", "s3://files/../x", "the prefix"),
             ("attachments.url", "file:", "names no folder"),
-            ("marketplace.token", "two\nlines", "a header cannot carry"),
+            ("marketplace.token", "two\nlines", "printable ASCII"),
             ("marketplace.base_url", "http://", "is not a URL"),
             ("marketplace.base_url", "http://u:p@market.test", "a password"),
             ("database.url", "sqlite://", "the path of a file"),

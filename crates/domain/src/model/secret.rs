@@ -34,7 +34,7 @@ impl<T> fmt::Debug for Secret<T> {
 
 /// A text that is not a [`MarketplaceToken`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a marketplace token is printable ASCII without leading or trailing spaces")]
+#[error("must be printable ASCII without leading or trailing spaces: it is sent in a header")]
 pub struct InvalidMarketplaceToken;
 
 /// The token with which a bidder account authenticates to the marketplace: printable ASCII, so that it fits into

@@ -118,8 +118,7 @@ pub(super) fn webhook_secret(value: &Value) -> Result<WebhookSecret, String> {
 }
 
 pub(super) fn token(value: &Value) -> Result<MarketplaceToken, String> {
-    MarketplaceToken::parse(&words(value)?)
-        .map_err(|_| "must be printable ASCII without blanks around it: it is sent in a header".to_owned())
+    MarketplaceToken::parse(&words(value)?).map_err(|error| error.to_string())
 }
 
 /// A webhook's URL. Whether its address may be connected to is checked at delivery (decision C6).

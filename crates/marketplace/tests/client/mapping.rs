@@ -223,28 +223,17 @@ async fn a_token_that_no_header_can_carry_is_invalid_and_nothing_is_sent() {
 }
 
 #[test]
-fn settings_that_cannot_work_are_refused_without_the_token() {
-    let problem = |settings: MarketplaceSettings| {
-        let surroundings = std::sync::Arc::new(FixedSurroundings);
-        let problem = HyperMarketplace::new(&settings, surroundings.clone(), surroundings).unwrap_err();
-        assert!(
-            !format!("{problem:?} {settings:?}").contains("tk_"),
-            "{problem:?} {settings:?}"
-        );
-        problem.to_string()
-    };
+fn a_wrong_base_address_is_refused_and_no_token_is_shown() {
+    let surroundings = std::sync::Arc::new(FixedSurroundings);
+    let settings = settings("localhost:9090");
+    let refused = HyperMarketplace::new(&settings, surroundings.clone(), surroundings).unwrap_err();
     assert_eq!(
-        problem(settings("localhost:9090")),
+        refused.to_string(),
         "must begin with https:// or http://, not localhost://"
     );
-    assert_eq!(
-        problem(MarketplaceSettings {
-            feed_token: Some(token("tk_ü\n")),
-            ..settings("http://x.test")
-        }),
-        "contains characters that a header cannot carry (only visible ASCII can)"
-    );
-    assert!(!format!("{:?}", client("http://x.test")).contains("tk_"));
+    for shown in [format!("{settings:?}"), format!("{:?}", client("http://x.test"))] {
+        assert!(!shown.contains("tk_"), "{shown}");
+    }
 }
 
 #[tokio::test]

@@ -96,7 +96,7 @@ fn every_fault_of_shape_is_reported_at_once_with_its_path() {
         [
             "organizations[0].apiKeys[0].key: must be `lk_` followed by 64 hexadecimal characters; leave it out to have one generated",
             "organizations[0].apiKeys[0].name: must be a string, not a number",
-            "organizations[0].bidderAccounts[0].token: must be printable ASCII without blanks around it: it is sent in a header",
+            "organizations[0].bidderAccounts[0].token: must be printable ASCII without leading or trailing spaces: it is sent in a header",
             "organizations[0].id: must be an id: 1 to 64 characters of A-Z a-z 0-9 _ -",
             "organizations[0].nam: unknown field; did you mean `name`?",
             "organizations[0].name: must not be blank",
