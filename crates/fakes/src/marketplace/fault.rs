@@ -71,12 +71,12 @@ impl Fault {
         Self::Before(refused(refusal))
     }
 
-    /// An answer that departs from the protocol, and the call was not carried out.
+    /// An answer that violates the protocol; the call was not carried out.
     pub fn malformed() -> Self {
         Self::Before(MarketplaceError::Malformed("scripted".to_owned()))
     }
 
-    /// An answer that departs from the protocol, although the call was carried out.
+    /// An answer that violates the protocol; the call was carried out.
     pub fn malformed_after_commit() -> Self {
         Self::AfterCommit(MarketplaceError::Malformed("scripted".to_owned()))
     }

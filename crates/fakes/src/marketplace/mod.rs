@@ -192,7 +192,7 @@ impl FakeMarketplace {
         id
     }
 
-    /// Appends an entry to the feed that departs from the protocol.
+    /// Appends an entry that violates the protocol to the feed.
     pub fn publish_malformed(&self, id: Option<&str>, fault: &str) {
         let entry = FeedEntry::Malformed {
             id: id.map(str::to_owned),

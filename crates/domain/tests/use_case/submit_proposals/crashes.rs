@@ -135,7 +135,7 @@ async fn what_may_have_been_sent_is_sent_again_before_anything_is_read_or_decide
                     assert_eq!((status, reads), (LeadStatus::Submitted, read), "{change}");
                     assert_submitted_once(service, lead).await;
                 } else if outstanding && change != "poor" {
-                    // Refused for want of connects, it is decided anew; all else is not asked.
+                    // Refused for lack of connects, it is decided again. Nothing else is read.
                     assert_eq!(reads, read, "{change}");
                     assert_eq!(received.iter().filter(|one| one.repeated > 0).count(), 0);
                     let expected = match change {
