@@ -18,7 +18,23 @@ pub(crate) fn bundled_roots() -> RootCertStore {
 /// A root vouches for the certificates that it has signed. A server's own certificate can stand here only if it is
 /// self-signed and does not call itself an authority (`CA:TRUE`).
 pub(crate) fn with_extra_roots(pem: &[u8]) -> Result<RootCertStore, String> {
-    let mut roots = bundled_roots();
+    add_roots(bundled_roots(), pem)
+}
+
+/// The TLS settings of connections to PostgreSQL. As libpq has it, the certificates of the file `sslrootcert` are trusted
+/// in place of the bundled ones.
+pub(crate) fn database_tls(sslrootcert: Option<&str>) -> Result<Arc<ClientConfig>, String> {
+    let Some(file) = sslrootcert else {
+        return Ok(client_config(bundled_roots()));
+    };
+    let pem = std::fs::read(file).map_err(|error| format!("sslrootcert {file} cannot be read: {error}"))?;
+    let roots = add_roots(RootCertStore::empty(), &pem);
+    roots
+        .map(client_config)
+        .map_err(|error| format!("sslrootcert {file} {error}"))
+}
+
+fn add_roots(mut roots: RootCertStore, pem: &[u8]) -> Result<RootCertStore, String> {
     let mut found = 0;
     for certificate in CertificateDer::pem_slice_iter(pem) {
         found += 1;
@@ -66,6 +82,25 @@ mod tests {
         let text = format!("# first\n{}\n# second\n{}", certificate_pem(), certificate_pem());
         let extended = with_extra_roots(text.as_bytes()).unwrap();
         assert_eq!(extended.roots.len(), bundled_roots().roots.len() + 2);
+    }
+
+    #[test]
+    fn the_databases_own_root_certificates_replace_the_bundled_ones() {
+        let roots = add_roots(RootCertStore::empty(), certificate_pem().as_bytes()).unwrap();
+        assert_eq!(roots.roots.len(), 1);
+
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), certificate_pem()).unwrap();
+        database_tls(file.path().to_str()).unwrap();
+    }
+
+    #[test]
+    fn a_missing_root_certificate_of_the_database_is_named() {
+        let problem = database_tls(Some("/does/not/exist.pem")).unwrap_err();
+        assert!(
+            problem.starts_with("sslrootcert /does/not/exist.pem cannot be read: "),
+            "{problem}"
+        );
     }
 
     #[test]

@@ -6,28 +6,36 @@ use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
     ProvisioningStore, StoreError, SubmissionStore,
 };
+use rustls::ClientConfig;
 
 use crate::backend::{Backend, OpenError};
 use crate::migrations::{MigrateError, SchemaState};
 use crate::{postgres, sqlite};
 
+/// Makes the TLS settings of connections to PostgreSQL. The argument is the PEM file that the URL names as `sslrootcert`;
+/// its certificates are trusted in place of the usual ones. The error says what is wrong with the file.
+pub type PostgresTls = fn(Option<&str>) -> Result<Arc<ClientConfig>, String>;
+
 /// Which database, and how many connections to it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct DatabaseSettings {
     /// `sqlite://path`, relative to the working directory, or `postgres://…`.
     pub url: String,
     /// Connections to PostgreSQL at most. Each serves one command at a time.
     pub postgres_connections: usize,
+    /// Called if the URL asks for TLS.
+    pub postgres_tls: PostgresTls,
     /// Threads that read from SQLite; one more writes.
     pub sqlite_readers: usize,
 }
 
 impl DatabaseSettings {
-    /// The settings that suit a service of its own.
+    /// The settings that suit a service of its own, without TLS.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
             postgres_connections: 20,
+            postgres_tls: |_| Err("this program has no TLS settings for its database".to_owned()),
             sqlite_readers: 4,
         }
     }
@@ -37,7 +45,7 @@ impl DatabaseSettings {
     pub fn check(&self) -> Result<(), OpenError> {
         match Address::of(&self.url)? {
             Address::Sqlite(path) => sqlite::Store::check(path),
-            Address::Postgres(url) => postgres::Store::check(url),
+            Address::Postgres(url) => postgres::Store::check(url, self.postgres_tls),
         }
     }
 }
@@ -86,7 +94,11 @@ impl Database {
     pub fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
         let backend: Arc<dyn Backend> = match Address::of(&settings.url)? {
             Address::Sqlite(path) => Arc::new(sqlite::Store::open(path, settings.sqlite_readers)?),
-            Address::Postgres(url) => Arc::new(postgres::Store::open(url, settings.postgres_connections)?),
+            Address::Postgres(url) => Arc::new(postgres::Store::open(
+                url,
+                settings.postgres_tls,
+                settings.postgres_connections,
+            )?),
         };
         Ok(Self { backend })
     }

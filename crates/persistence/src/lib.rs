@@ -98,5 +98,5 @@ mod sqlite;
 mod work;
 
 pub use backend::OpenError;
-pub use database::{Database, DatabaseSettings};
+pub use database::{Database, DatabaseSettings, PostgresTls};
 pub use migrations::{MigrateError, SchemaState};

@@ -1,14 +1,14 @@
 //! Opens the database for a command and checks its schema, with an error that says what to do.
 
-use bidloop_persistence::{Database, DatabaseSettings, MigrateError, SchemaState};
+use bidloop_persistence::{Database, MigrateError, SchemaState};
 
 use super::Failure;
-use crate::settings::Settings;
+use crate::settings::{Settings, persistence_settings};
 
 /// Prepares the database, which need not be reachable. The settings have checked the URL, but the machine may refuse,
 /// for example if a folder cannot be made.
 pub(super) fn open(settings: &Settings) -> Result<Database, Failure> {
-    Database::open(&DatabaseSettings::new(&settings.database.url))
+    Database::open(&persistence_settings(&settings.database.url))
         .map_err(|error| Failure::failed(format!("database.url: {error}")))
 }
 

@@ -13,16 +13,24 @@ use rustls::ClientConfig;
 
 use super::reader::Reader;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::trust_roots::{bundled_roots, client_config, with_extra_roots};
+use crate::trust_roots::{bundled_roots, client_config, database_tls, with_extra_roots};
 
 pub(super) fn database_url(read: &mut Reader<'_>) -> String {
     read.parsed("database.url", |url| {
-        let checked = DatabaseSettings::new(url).check();
+        let checked = persistence_settings(url).check();
         checked
             .map(|()| url.to_owned())
             .map_err(|error| error.to_string())
     })
     .unwrap_or_else(|| "sqlite://bidloop-data/bidloop.db".to_owned())
+}
+
+/// The settings of the database with this URL.
+pub(crate) fn persistence_settings(url: &str) -> DatabaseSettings {
+    DatabaseSettings {
+        postgres_tls: database_tls,
+        ..DatabaseSettings::new(url)
+    }
 }
 
 pub(super) fn storage(read: &mut Reader<'_>, environment: &[(String, String)]) -> StorageSettings {

@@ -15,6 +15,7 @@ use bidloop_attachments::StorageSettings;
 use bidloop_webhooks::TargetPolicy;
 use rustls::ClientConfig;
 
+pub(crate) use adapter_settings::persistence_settings;
 use reader::Reader;
 pub(crate) use source::SettingsFault;
 

@@ -2,19 +2,16 @@
 //!
 //! It owns how one connection is made. The parent module owns the pool and what runs on a connection.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::ConnectionError;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::backend::OpenError;
+use crate::database::PostgresTls;
 
 /// One address; a host name may have several.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -48,9 +45,8 @@ impl std::fmt::Debug for Connector {
 
 impl Connector {
     /// Reads a `postgres://` URL. `sslmode` is libpq's, except that whenever TLS is used the server's certificate
-    /// is verified: against the roots in `sslrootcert` (PEM) or, without it, Mozilla's. Without `sslmode` there
-    /// is no TLS.
-    pub(super) fn new(url: &str) -> Result<Self, OpenError> {
+    /// is verified. `tls` knows the roots. Without `sslmode` there is no TLS.
+    pub(super) fn new(url: &str, tls: PostgresTls) -> Result<Self, OpenError> {
         let TlsParameters { url, mode, roots } = TlsParameters::take_from(url)?;
         let mut config: Config = url
             .parse()
@@ -68,7 +64,10 @@ impl Connector {
         }
         let tls = match mode {
             SslMode::Disable => None,
-            _ => Some(MakeRustlsConnect::new(tls_config(roots.as_deref())?)),
+            _ => {
+                let config = tls(roots.as_deref()).map_err(OpenError::InvalidUrl)?;
+                Some(MakeRustlsConnect::new((*config).clone()))
+            }
         };
         Ok(Self { config, tls })
     }
@@ -130,29 +129,6 @@ impl TlsParameters {
     }
 }
 
-fn tls_config(roots: Option<&str>) -> Result<ClientConfig, OpenError> {
-    let mut trusted = RootCertStore::empty();
-    match roots {
-        None => trusted.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
-        Some(path) => {
-            let unreadable = |error: &dyn std::fmt::Display| {
-                OpenError::InvalidUrl(format!("sslrootcert {path:?} cannot be read: {error}"))
-            };
-            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))? {
-                let certificate = certificate.map_err(|error| unreadable(&error))?;
-                trusted.add(certificate).map_err(|error| unreadable(&error))?;
-            }
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| OpenError::InvalidUrl(format!("TLS cannot be set up: {error}")))?
-        .with_root_certificates(trusted)
-        .with_no_client_auth();
-    Ok(config)
-}
-
 /// The driver's messages name the faulty option, never a password.
 fn invalid(error: &tokio_postgres::Error) -> OpenError {
     OpenError::InvalidUrl(with_sources(error))
@@ -175,7 +151,19 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use rustls::{ClientConfig, RootCertStore};
+
     use super::*;
+
+    const TLS: PostgresTls = |_| {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.map_err(|error| error.to_string())?;
+        let config = config.with_root_certificates(RootCertStore::empty());
+        Ok(Arc::new(config.with_no_client_auth()))
+    };
 
     fn parameters(url: &str) -> (String, SslMode, Option<String>) {
         let TlsParameters { url, mode, roots } = TlsParameters::take_from(url).unwrap();
@@ -186,7 +174,7 @@ mod tests {
     fn a_url_without_sslmode_asks_for_no_tls() {
         let url = "postgres://u:p@h/db?application_name=x";
         assert_eq!(parameters(url), (url.to_owned(), SslMode::Disable, None));
-        assert!(Connector::new(url).unwrap().tls.is_none());
+        assert!(Connector::new(url, TLS).unwrap().tls.is_none());
     }
 
     #[test]
@@ -200,7 +188,7 @@ mod tests {
             )
         );
         assert!(
-            Connector::new("postgres://h/db?sslmode=require")
+            Connector::new("postgres://h/db?sslmode=require", TLS)
                 .unwrap()
                 .tls
                 .is_some()
@@ -209,17 +197,18 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_root_certificate_is_named() {
-        let error =
-            Connector::new("postgres://h/db?sslmode=require&sslrootcert=/does/not/exist.pem").unwrap_err();
-        assert!(error.to_string().contains("/does/not/exist.pem"), "{error}");
+    fn the_fault_of_the_tls_settings_is_reported() {
+        let tls: PostgresTls = |roots| Err(format!("no {roots:?}"));
+        let url = "postgres://h/db?sslmode=require&sslrootcert=/absent.pem";
+        let error = Connector::new(url, tls).unwrap_err();
+        assert!(error.to_string().contains("no Some(\"/absent.pem\")"), "{error}");
     }
 
     #[test]
     fn a_password_never_reaches_a_message() {
-        let error = Connector::new("postgres://user:s3cret@h:port/db").unwrap_err();
+        let error = Connector::new("postgres://user:s3cret@h:port/db", TLS).unwrap_err();
         assert!(!error.to_string().contains("s3cret"), "{error}");
-        let connector = Connector::new("postgres://user:s3cret@h/db").unwrap();
+        let connector = Connector::new("postgres://user:s3cret@h/db", TLS).unwrap();
         assert!(!format!("{connector:?}").contains("s3cret"));
     }
 }

@@ -14,6 +14,7 @@ use diesel_async::{AnsiTransactionManager, AsyncPgConnection, TransactionManager
 use futures::FutureExt as _;
 
 use crate::backend::{Backend, OpenError};
+use crate::database::PostgresTls;
 use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
@@ -89,13 +90,13 @@ impl std::fmt::Debug for Store {
 
 impl Store {
     /// Refuses a URL that can be no server's; connects to nothing.
-    pub(crate) fn check(url: &str) -> Result<(), OpenError> {
-        connect::Connector::new(url).map(drop)
+    pub(crate) fn check(url: &str, tls: PostgresTls) -> Result<(), OpenError> {
+        connect::Connector::new(url, tls).map(drop)
     }
 
     /// Makes a pool; connections are made when they are first needed.
-    pub(crate) fn open(url: &str, connections: usize) -> Result<Self, OpenError> {
-        let connector = connect::Connector::new(url)?;
+    pub(crate) fn open(url: &str, tls: PostgresTls, connections: usize) -> Result<Self, OpenError> {
+        let connector = connect::Connector::new(url, tls)?;
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
         // The default asks the server before each use, which costs a third of the throughput.
         config.recycling_method = RecyclingMethod::Fast;
