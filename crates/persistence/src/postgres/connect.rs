@@ -62,12 +62,11 @@ impl Connector {
         if config.get_application_name().is_none() {
             config.application_name("bidloop");
         }
-        let tls = match mode {
-            SslMode::Disable => None,
-            _ => {
-                let config = tls(roots.as_deref()).map_err(OpenError::InvalidUrl)?;
-                Some(MakeRustlsConnect::new((*config).clone()))
-            }
+        let tls = if mode == SslMode::Disable {
+            None
+        } else {
+            let config = tls(roots.as_deref()).map_err(OpenError::InvalidUrl)?;
+            Some(MakeRustlsConnect::new((*config).clone()))
         };
         Ok(Self { config, tls })
     }
