@@ -1,36 +1,7 @@
-//! The `bidloop` program: settings, wiring, workers and commands around the domain's use cases.
-
-mod cli;
-mod commands;
-mod metrics;
-mod password_hasher;
-mod service;
-mod settings;
-mod shutdown;
-mod system;
-mod telemetry;
-mod toml_text;
-mod trust_roots;
-mod work_notifiers;
-mod workers;
+//! Starts the program that `lib.rs` holds.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    match runtime {
-        Ok(runtime) => {
-            let status = runtime.block_on(commands::run(cli));
-            // Work that did not finish during the graceful stop is abandoned; the store has its state.
-            runtime.shutdown_background();
-            status
-        }
-        Err(error) => {
-            commands::report_start_failure(&error);
-            ExitCode::FAILURE
-        }
-    }
+    bidloop::main()
 }

@@ -82,6 +82,7 @@ pub enum Expression {
 
 /// A part of the job's text to which an expression can be limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u64)] // In one byte it would share a word with the tags of `Expression`, which are then copied in pieces.
 pub enum Field {
     /// The job's title.
     Title,
