@@ -13,25 +13,25 @@ pub(crate) fn bundled_roots() -> RootCertStore {
     }
 }
 
-/// The bundled roots and all certificates of `pem`, which must hold at least one; reports what is wrong with it.
-///
-/// A root vouches for the certificates that it has signed. A server's own certificate can stand here only if it is
-/// self-signed and does not call itself an authority (`CA:TRUE`).
-pub(crate) fn with_extra_roots(pem: &[u8]) -> Result<RootCertStore, String> {
-    add_roots(bundled_roots(), pem)
-}
-
 /// The TLS settings of connections to PostgreSQL. As libpq has it, the certificates of the file `sslrootcert` are trusted
 /// in place of the bundled ones.
 pub(crate) fn database_tls(sslrootcert: Option<&str>) -> Result<Arc<ClientConfig>, String> {
     let Some(file) = sslrootcert else {
         return Ok(client_config(bundled_roots()));
     };
-    let pem = std::fs::read(file).map_err(|error| format!("sslrootcert {file} cannot be read: {error}"))?;
-    let roots = add_roots(RootCertStore::empty(), &pem);
+    let roots = with_roots_of(RootCertStore::empty(), file);
     roots
         .map(client_config)
-        .map_err(|error| format!("sslrootcert {file} {error}"))
+        .map_err(|error| format!("sslrootcert {error}"))
+}
+
+/// Adds all certificates of the PEM file, which must hold at least one, to `roots`; reports what is wrong with the file.
+///
+/// A root vouches for the certificates that it has signed. A server's own certificate can stand here only if it is
+/// self-signed and does not call itself an authority (`CA:TRUE`).
+pub(crate) fn with_roots_of(roots: RootCertStore, file: &str) -> Result<RootCertStore, String> {
+    let pem = std::fs::read(file).map_err(|error| format!("{file} cannot be read: {error}"))?;
+    add_roots(roots, &pem).map_err(|error| format!("{file} {error}"))
 }
 
 fn add_roots(mut roots: RootCertStore, pem: &[u8]) -> Result<RootCertStore, String> {
@@ -74,13 +74,13 @@ mod tests {
     }
 
     fn problem_with(pem: &str) -> String {
-        with_extra_roots(pem.as_bytes()).unwrap_err()
+        add_roots(bundled_roots(), pem.as_bytes()).unwrap_err()
     }
 
     #[test]
     fn every_certificate_of_the_text_is_added_to_the_bundled_ones() {
         let text = format!("# first\n{}\n# second\n{}", certificate_pem(), certificate_pem());
-        let extended = with_extra_roots(text.as_bytes()).unwrap();
+        let extended = add_roots(bundled_roots(), text.as_bytes()).unwrap();
         assert_eq!(extended.roots.len(), bundled_roots().roots.len() + 2);
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::model::{BidId, JobId, MarketplaceToken, Proposal};
 use bidloop_domain::port::{
-    Clock, Entropy, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError,
+    Clock, Entropy, FeedCursor, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError,
     SubmittedProposal,
 };
 use futures::TryStreamExt as _;
@@ -174,10 +174,10 @@ impl<'a> Call<'a> {
 
 #[async_trait]
 impl Marketplace for HyperMarketplace {
-    async fn feed(&self, cursor: Option<&str>, limit: u32) -> Result<FeedPage, MarketplaceError> {
+    async fn feed(&self, cursor: Option<&FeedCursor>, limit: u32) -> Result<FeedPage, MarketplaceError> {
         let limit = limit.clamp(1, MAX_PAGE_LIMIT);
         let path = match cursor {
-            Some(cursor) => format!("/api/jobs?after={}&limit={limit}", percent_encode(cursor)),
+            Some(cursor) => format!("/api/jobs?after={}&limit={limit}", percent_encode(&cursor.0)),
             None => format!("/api/jobs?limit={limit}"),
         };
         let call = Call {

@@ -9,7 +9,9 @@ use bidloop_domain::bidding::{LiveJobState, QuestionAnswerPair, Terms};
 use bidloop_domain::model::{
     Connects, JobId, JobPost, Object, Proposal, Timestamp, sanitize_for_log, whole_number,
 };
-use bidloop_domain::port::{FeedEntry, FeedPage, LiveAccount, LiveJob, MarketplaceError, SubmittedProposal};
+use bidloop_domain::port::{
+    FeedCursor, FeedEntry, FeedPage, LiveAccount, LiveJob, MarketplaceError, SubmittedProposal,
+};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -50,15 +52,16 @@ struct FeedBody<'a> {
 }
 
 /// Reads the page of the feed after the cursor `after`.
-pub(crate) fn feed_page(body: &[u8], after: Option<&str>) -> Result<FeedPage, MarketplaceError> {
+pub(crate) fn feed_page(body: &[u8], after: Option<&FeedCursor>) -> Result<FeedPage, MarketplaceError> {
     let text = marked_utf8(body);
     let page: FeedBody<'_> = read(text.as_bytes())?;
-    if page.cursor.len() > MAX_CURSOR_BYTES {
+    let cursor = FeedCursor(page.cursor);
+    if cursor.0.len() > MAX_CURSOR_BYTES {
         return Err(MarketplaceError::Malformed(format!(
             "the cursor is longer than {MAX_CURSOR_BYTES} bytes"
         )));
     }
-    if page.has_more && after == Some(page.cursor.as_str()) {
+    if page.has_more && after == Some(&cursor) {
         // The same page would be read for ever.
         return Err(MarketplaceError::Malformed(
             "hasMore is true, but the cursor does not move".to_owned(),
@@ -72,7 +75,7 @@ pub(crate) fn feed_page(body: &[u8], after: Option<&str>) -> Result<FeedPage, Ma
         .collect();
     Ok(FeedPage {
         entries,
-        cursor: page.cursor,
+        cursor,
         has_more: page.has_more,
     })
 }
@@ -287,7 +290,7 @@ mod tests {
     fn page(jobs: &str) -> FeedPage {
         feed_page(
             format!(r#"{{"jobs":[{jobs}],"cursor":"c2","hasMore":true}}"#).as_bytes(),
-            Some("c1"),
+            Some(&FeedCursor("c1".to_owned())),
         )
         .unwrap()
     }
@@ -308,7 +311,7 @@ mod tests {
             panic!("{page:?}")
         };
         assert_eq!((json, post.description.as_str()), (&written, "café  / é"));
-        assert_eq!((page.cursor.as_str(), page.has_more), ("c2", true));
+        assert_eq!((page.cursor.0.as_str(), page.has_more), ("c2", true));
     }
 
     #[test]
@@ -378,14 +381,18 @@ mod tests {
                 "the cursor does not move",
             ),
         ] {
-            let error = feed_page(body.as_bytes(), Some("c1")).unwrap_err();
+            let error = feed_page(body.as_bytes(), Some(&FeedCursor("c1".to_owned()))).unwrap_err();
             let MarketplaceError::Malformed(message) = error else {
                 panic!("{error:?}")
             };
             assert!(message.contains(problem), "{body}: {message}");
         }
         assert!(
-            feed_page(br#"{"jobs":[],"cursor":"c1","hasMore":false}"#, Some("c1")).is_ok(),
+            feed_page(
+                br#"{"jobs":[],"cursor":"c1","hasMore":false}"#,
+                Some(&FeedCursor("c1".to_owned()))
+            )
+            .is_ok(),
             "drained"
         );
     }

@@ -3,6 +3,7 @@
 //! The schema gives each column an SQL type. [`InColumn`] says how a value is stored in a column of that type. [`Col`]
 //! is one value in a query; [`records`](crate::records) puts values together to records.
 
+use bidloop_domain::port::{CampaignRevision, FeedCursor};
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::io::Write as _;
@@ -175,6 +176,7 @@ macro_rules! in_escaped_text {
 
 in_escaped_text! {
     String: Ok, |text| text;
+    FeedCursor: |text| Ok(Self(text)), |cursor| &cursor.0;
     MarketplaceToken: |token| Ok(Self::unchecked(token)), Self::expose;
     CoverLetter: |text| Self::parse(text).ok_or_else(|| "a blank cover letter".to_owned()), Self::as_str;
 }
@@ -259,6 +261,7 @@ macro_rules! in_number {
 
 in_number! {
     i64: Some, |number| *number;
+    CampaignRevision: |number| Some(Self(number)), |revision| revision.0;
     u16: |number| number.try_into().ok(), |number| stored(*number);
     u32: |number| number.try_into().ok(), |number| stored(*number);
     u64: |number| number.try_into().ok(), |number| stored(*number);

@@ -2,7 +2,7 @@
 //! D2 and D4). What campaigns do with a match, and what becomes of changed jobs, have files of their own.
 
 use bidloop_domain::model::JobId;
-use bidloop_domain::port::{CommitProvisioning, MatchedPage, PageCounts, RecordPage};
+use bidloop_domain::port::{CommitProvisioning, FeedCursor, MatchedPage, PageCounts, RecordPage};
 
 use crate::Stores;
 use crate::fixture::{
@@ -18,16 +18,22 @@ pub async fn a_recorded_page_moves_the_position(stores: Stores) {
     let world = World::new(stores).await;
     let counts = world.ingest(at(0), vec![]).await;
     assert_eq!(counts, PageCounts::default());
-    assert_eq!(world.stores.jobs.feed_position().await, Ok(Some("1".to_owned())));
+    assert_eq!(
+        world.stores.jobs.feed_position().await,
+        Ok(Some(FeedCursor("1".to_owned())))
+    );
     world.ingest(at(1), vec![world.job("1", at(1))]).await;
-    assert_eq!(world.stores.jobs.feed_position().await, Ok(Some("2".to_owned())));
+    assert_eq!(
+        world.stores.jobs.feed_position().await,
+        Ok(Some(FeedCursor("2".to_owned())))
+    );
 }
 
 pub async fn a_page_read_from_another_position_changes_nothing(stores: Stores) {
     let world = World::new(stores).await;
     world.ingest(at(0), vec![]).await;
     let page = world.page(at(1), vec![world.job("1", at(1))]).await;
-    for read_from in [None, Some("elsewhere".to_owned())] {
+    for read_from in [None, Some(FeedCursor("elsewhere".to_owned()))] {
         let page = MatchedPage {
             read_from,
             ..page.clone()
@@ -37,7 +43,10 @@ pub async fn a_page_read_from_another_position_changes_nothing(stores: Stores) {
             Ok(RecordPage::PositionMoved)
         );
     }
-    assert_eq!(world.stores.jobs.feed_position().await, Ok(Some("1".to_owned())));
+    assert_eq!(
+        world.stores.jobs.feed_position().await,
+        Ok(Some(FeedCursor("1".to_owned())))
+    );
     assert_nothing_came_in(&world).await;
 }
 
@@ -252,8 +261,8 @@ pub async fn pages_recorded_one_after_the_other_by_many_lose_and_repeat_nothing(
                 let mut page = world.page(at(60), vec![]).await;
                 let read: i64 = page
                     .read_from
-                    .as_deref()
-                    .map_or(0, |cursor| cursor.parse().unwrap());
+                    .as_ref()
+                    .map_or(0, |cursor| cursor.0.parse().unwrap());
                 if read == 8 {
                     break;
                 }

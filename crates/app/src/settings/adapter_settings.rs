@@ -2,7 +2,6 @@
 //!
 //! Reading makes no connection and reads no file except certificates.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use bidloop_attachments::StorageSettings;
@@ -13,7 +12,7 @@ use rustls::ClientConfig;
 
 use super::reader::Reader;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::trust_roots::{bundled_roots, client_config, database_tls, with_extra_roots};
+use crate::trust_roots::{bundled_roots, client_config, database_tls, with_roots_of};
 
 pub(super) fn database_url(read: &mut Reader<'_>) -> String {
     read.parsed("database.url", |url| {
@@ -44,9 +43,7 @@ pub(super) fn storage(read: &mut Reader<'_>, environment: &[(String, String)]) -
 /// The TLS settings of connections to webhook receivers.
 pub(super) fn webhook_tls(read: &mut Reader<'_>) -> Arc<ClientConfig> {
     let extended = read.parsed("webhooks.extra_root_certificates", |file| {
-        let pem =
-            std::fs::read(Path::new(file)).map_err(|error| format!("{file} cannot be read: {error}"))?;
-        with_extra_roots(&pem).map_err(|error| format!("{file} {error}"))
+        with_roots_of(bundled_roots(), file)
     });
     client_config(extended.unwrap_or_else(bundled_roots))
 }

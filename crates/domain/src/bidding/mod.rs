@@ -35,5 +35,5 @@ pub use validation::check_bid;
 pub use validation_fault::{ValidationCode, ValidationFault};
 
 pub use crate::model::{
-    ExplanationStep, PaymentKind as TermsKind, QuestionAnswerPair, Reason, ReasonCode, Terms, TermsJson,
+    ExplanationStep, PaymentKind, QuestionAnswerPair, Reason, ReasonCode, Terms, TermsJson,
 };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{FeedCursor, StoreError};
 use crate::matching::{JobSignature, SavedFilter};
 use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
 
@@ -73,9 +73,9 @@ pub struct MatchedJob {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchedPage {
     /// The position the page was read from.
-    pub read_from: Option<String>,
+    pub read_from: Option<FeedCursor>,
     /// The position after it.
-    pub cursor: Option<String>,
+    pub cursor: Option<FeedCursor>,
     /// The revision of the filters it was matched with.
     pub revision: Revision,
     /// When it was matched.
@@ -116,7 +116,7 @@ pub struct PageCounts {
 #[async_trait]
 pub trait JobStore: Send + Sync + std::fmt::Debug {
     /// The durable position in the feed; `None` before the first page.
-    async fn feed_position(&self) -> Result<Option<String>, StoreError>;
+    async fn feed_position(&self) -> Result<Option<FeedCursor>, StoreError>;
 
     /// The current revision: one small read.
     async fn revision(&self) -> Result<Revision, StoreError>;

@@ -10,13 +10,17 @@ use super::BlobError;
 use crate::bidding::LiveJobState;
 use crate::model::{BidId, Connects, JobId, JobPost, MarketplaceToken, Proposal, Timestamp};
 
+/// A position in the feed, as the marketplace writes it. Only the marketplace reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedCursor(pub String);
+
 /// A page of the feed.
 #[derive(Debug, Clone)]
 pub struct FeedPage {
     /// Oldest first.
     pub entries: Vec<FeedEntry>,
     /// The position after the page.
-    pub cursor: String,
+    pub cursor: FeedCursor,
     /// Whether more can be read right now.
     pub has_more: bool,
 }
@@ -156,7 +160,7 @@ impl std::fmt::Debug for FileUpload {
 #[async_trait]
 pub trait Marketplace: Send + Sync + std::fmt::Debug {
     /// The page of the feed after `cursor`, with the watcher's own token.
-    async fn feed(&self, cursor: Option<&str>, limit: u32) -> Result<FeedPage, MarketplaceError>;
+    async fn feed(&self, cursor: Option<&FeedCursor>, limit: u32) -> Result<FeedPage, MarketplaceError>;
 
     /// A job's live state, as the account with `token` sees it.
     async fn job(&self, token: &MarketplaceToken, id: &JobId) -> Result<LiveJob, MarketplaceError>;

@@ -6,6 +6,10 @@ use super::{StoreError, StoredFilter};
 use crate::matching::JobSignature;
 use crate::model::{CampaignId, JobId, OrganizationId, Timestamp};
 
+/// A number that grows with every change of a campaign's filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CampaignRevision(pub i64);
+
 /// A campaign whose filters changed, so that its matches must be computed again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Backfill {
@@ -13,8 +17,8 @@ pub struct Backfill {
     pub organization_id: OrganizationId,
     /// The campaign.
     pub campaign_id: CampaignId,
-    /// The campaign's revision: nothing is switched if it has moved since.
-    pub campaign_revision: i64,
+    /// Nothing is switched if it has moved since.
+    pub campaign_revision: CampaignRevision,
     /// The campaign's filters at that revision.
     pub filters: Vec<StoredFilter>,
 }
@@ -31,7 +35,8 @@ pub struct DueBackfills {
 /// A stored job in the order of storing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredJob {
-    /// Dense and ascending in the order of storing. A changed job gets a new one.
+    /// Dense and ascending in the order of storing. A changed job gets a new one. It is a plain number, since scans
+    /// compute with it: a range of numbers covers a range of jobs.
     pub seq: i64,
     /// The job's id.
     pub id: JobId,

@@ -58,10 +58,12 @@ pub use leads::{
 };
 pub use lease::LeaseOwner;
 pub use marketplace::{
-    FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, MarketplaceRefusal,
-    SubmittedProposal,
+    FeedCursor, FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError,
+    MarketplaceRefusal, SubmittedProposal,
 };
-pub use matches::{Backfill, DueBackfills, MatchStore, StoredJob, StoredSignature, SwitchMatches};
+pub use matches::{
+    Backfill, CampaignRevision, DueBackfills, MatchStore, StoredJob, StoredSignature, SwitchMatches,
+};
 pub use password_hasher::PasswordHasher;
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{CommitProvisioning, ProvisioningSnapshot, ProvisioningStore};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::current_filters::CurrentFilters;
 use crate::matching::{JobSignature, PreparedJob};
 use crate::port::{
-    Clock, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError, MatchedJob, MatchedPage, PageCounts,
-    RecordPage, Revision, StoreError, Threads, WorkKind, WorkSignal,
+    Clock, FeedCursor, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError, MatchedJob, MatchedPage,
+    PageCounts, RecordPage, Revision, StoreError, Threads, WorkKind, WorkSignal,
 };
 
 /// The largest page of the feed that the protocol allows.
@@ -73,7 +73,7 @@ impl IngestJobs {
     /// does not wait for that.
     pub async fn next_page(&mut self) -> Result<IngestedPage, IngestError> {
         let position = self.jobs.feed_position().await?;
-        let (page, position_refused) = self.read(position.as_deref()).await?;
+        let (page, position_refused) = self.read(position.as_ref()).await?;
         let mut outcome = IngestedPage {
             position_refused,
             has_more: page.has_more,
@@ -102,7 +102,7 @@ impl IngestJobs {
             outcome.behind = newest.map(|posted_at| self.clock.now().since(posted_at));
         }
         let (revision, _) = self.catch_up(&prepared).await?;
-        if jobs.is_empty() && position.as_deref() == Some(page.cursor.as_str()) {
+        if jobs.is_empty() && position.as_ref() == Some(&page.cursor) {
             return Ok(outcome);
         }
         let mut matched = MatchedPage {
@@ -164,7 +164,7 @@ impl IngestJobs {
     }
 
     /// The page after `position`. If the marketplace refuses the position, the page of the oldest jobs that it keeps.
-    async fn read(&self, position: Option<&str>) -> Result<(FeedPage, bool), MarketplaceError> {
+    async fn read(&self, position: Option<&FeedCursor>) -> Result<(FeedPage, bool), MarketplaceError> {
         let limit = self.jobs.page_size().min(MAX_PAGE);
         match self.marketplace.feed(position, limit).await {
             Err(MarketplaceError::Refused { .. }) if position.is_some() => {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bidloop_domain::model::SubscriptionStatus;
-use bidloop_domain::port::{JobStore as _, LeadStore as _, MarketplaceError, MarketplaceRefusal, WorkKind};
+use bidloop_domain::port::{
+    FeedCursor, JobStore as _, LeadStore as _, MarketplaceError, MarketplaceRefusal, WorkKind,
+};
 use bidloop_domain::use_case::{IngestError, IngestJobs};
 use bidloop_fakes::{Call, Fault};
 use bidloop_port_contracts::fixture::{at, campaign, campaign_id};
@@ -50,8 +52,8 @@ async fn reading_goes_on_where_it_stopped_and_no_job_is_matched_twice() {
         (1, 1, 1)
     );
     assert_eq!(
-        service.store.feed_position().await.unwrap().as_deref(),
-        Some("1101")
+        service.store.feed_position().await.unwrap(),
+        Some(FeedCursor("1101".to_owned()))
     );
     assert_eq!(queued(&service).await.0, 1_101);
     assert_eq!(
@@ -333,7 +335,7 @@ mod between {
     use async_trait::async_trait;
     use bidloop_domain::model::{FilterId, OrganizationId};
     use bidloop_domain::port::{
-        FilterChanges, JobStore, MatchedPage, RecordPage, Revision, StoreError, StoredFilter,
+        FeedCursor, FilterChanges, JobStore, MatchedPage, RecordPage, Revision, StoreError, StoredFilter,
     };
     use bidloop_fakes::MemoryStore;
     use bidloop_port_contracts::Stores;
@@ -367,7 +369,7 @@ mod between {
 
     #[async_trait]
     impl JobStore for ChangedMeanwhile {
-        async fn feed_position(&self) -> Result<Option<String>, StoreError> {
+        async fn feed_position(&self) -> Result<Option<FeedCursor>, StoreError> {
             self.store.feed_position().await
         }
 

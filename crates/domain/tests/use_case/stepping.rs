@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 use async_trait::async_trait;
 use bidloop_domain::model::{AccountId, BidId, JobId, MarketplaceToken, OrganizationId, Proposal, Timestamp};
 use bidloop_domain::port::{
-    AccountReading, BlobError, BlobPath, BlobStore, ClaimedBid, FeedPage, FileUpload, FinishBid, LeaseOwner,
-    LiveAccount, LiveJob, Marketplace, MarketplaceError, StagedBlob, StoreError, SubmissionStore,
+    AccountReading, BlobError, BlobPath, BlobStore, ClaimedBid, FeedCursor, FeedPage, FileUpload, FinishBid,
+    LeaseOwner, LiveAccount, LiveJob, Marketplace, MarketplaceError, StagedBlob, StoreError, SubmissionStore,
     SubmittedProposal,
 };
 use bidloop_domain::use_case::{SubmissionOutcome, SubmitProposals};
@@ -119,7 +119,7 @@ impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
 
 #[async_trait]
 impl<M: Marketplace> Marketplace for Stepping<M> {
-    async fn feed(&self, cursor: Option<&str>, limit: u32) -> Result<FeedPage, MarketplaceError> {
+    async fn feed(&self, cursor: Option<&FeedCursor>, limit: u32) -> Result<FeedPage, MarketplaceError> {
         stepped(self.0.feed(cursor, limit)).await
     }
 

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use bidloop_domain::bidding::LiveJobStatus;
 use bidloop_domain::model::{BidId, Connects, JobId, MarketplaceToken, Proposal, Timestamp};
 use bidloop_domain::port::{
-    FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError, MarketplaceRefusal,
-    SubmittedProposal,
+    FeedCursor, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError,
+    MarketplaceRefusal, SubmittedProposal,
 };
 use bytes::BytesMut;
 use futures::TryStreamExt;
@@ -19,7 +19,7 @@ const BOOSTED_PLACES: usize = 4;
 
 #[async_trait]
 impl Marketplace for FakeMarketplace {
-    async fn feed(&self, cursor: Option<&str>, limit: u32) -> Result<FeedPage, MarketplaceError> {
+    async fn feed(&self, cursor: Option<&FeedCursor>, limit: u32) -> Result<FeedPage, MarketplaceError> {
         self.call(Call::Feed, |market| market.page(cursor, limit))
     }
 
@@ -91,10 +91,11 @@ impl FakeMarketplace {
 }
 
 impl Market {
-    fn page(&self, cursor: Option<&str>, limit: u32) -> Result<FeedPage, MarketplaceError> {
+    fn page(&self, cursor: Option<&FeedCursor>, limit: u32) -> Result<FeedPage, MarketplaceError> {
         let start = match cursor {
             None => 0,
             Some(cursor) => cursor
+                .0
                 .parse::<usize>()
                 .ok()
                 .filter(|place| *place <= self.feed.len())
@@ -106,7 +107,7 @@ impl Market {
             .min(start.saturating_add(usize::try_from(limit).unwrap_or(usize::MAX)));
         Ok(FeedPage {
             entries: self.feed[start..end].to_vec(),
-            cursor: end.to_string(),
+            cursor: FeedCursor(end.to_string()),
             has_more: end < self.feed.len(),
         })
     }

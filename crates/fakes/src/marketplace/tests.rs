@@ -1,6 +1,6 @@
 //! The fake marketplace keeps the protocol's rules as far as use cases can tell.
 
-use bidloop_domain::bidding::{JobWarning, LiveJobStatus, Terms, TermsKind};
+use bidloop_domain::bidding::{JobWarning, LiveJobStatus, PaymentKind, Terms};
 use bidloop_domain::model::{CoverLetter, Timestamp, UsdCents};
 use bidloop_domain::port::{Marketplace, MarketplaceRefusal};
 use futures::executor::block_on;
@@ -32,7 +32,7 @@ fn proposal(job: &JobId, boost: u64) -> Proposal {
         cover_letter: CoverLetter::parse("Hello".to_owned()).unwrap(),
         answers: Vec::new(),
         terms: Terms {
-            kind: TermsKind::Hourly,
+            kind: PaymentKind::Hourly,
             amount: UsdCents::from_cents(5_000),
         },
         boost_connects: Connects::new(boost),

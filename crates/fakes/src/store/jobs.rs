@@ -8,15 +8,15 @@ use bidloop_domain::model::{
     Timestamp, action_on_match,
 };
 use bidloop_domain::port::{
-    AutomaticBidIntent, FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision,
-    StoreError, StoredFilter,
+    AutomaticBidIntent, FeedCursor, FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage,
+    Revision, StoreError, StoredFilter,
 };
 
 use super::{CampaignEntry, Intent, Job, Match, MemoryStore, State, length};
 
 #[async_trait]
 impl JobStore for MemoryStore {
-    async fn feed_position(&self) -> Result<Option<String>, StoreError> {
+    async fn feed_position(&self) -> Result<Option<FeedCursor>, StoreError> {
         Ok(self.state()?.feed_position.clone())
     }
 

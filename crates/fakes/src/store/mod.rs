@@ -24,8 +24,8 @@ use bidloop_domain::model::{
     QueuedBid, Timestamp, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
-    AccountReading, AccountRecord, AutomaticBidIntent, CampaignRecord, LeaseOwner, NewAttachment,
-    OrganizationRecord, StoreError, WebhookRecord,
+    AccountReading, AccountRecord, AutomaticBidIntent, CampaignRecord, CampaignRevision, FeedCursor,
+    LeaseOwner, NewAttachment, OrganizationRecord, StoreError, WebhookRecord,
 };
 
 /// All store ports in memory, held to the contracts that the databases are held to.
@@ -85,7 +85,7 @@ impl MemoryStore {
 #[derive(Debug, Clone, Default)]
 struct State {
     revision: i64,
-    feed_position: Option<String>,
+    feed_position: Option<FeedCursor>,
     last_seq: i64,
     jobs: HashMap<JobId, Job>,
     jobs_by_seq: BTreeMap<i64, JobId>,
@@ -134,7 +134,7 @@ struct CampaignEntry {
     /// Oldest first.
     matches: Vec<Match>,
     /// The store's revision at the last change of the campaign's filters.
-    filters_revision: i64,
+    filters_revision: CampaignRevision,
     backfill_due: bool,
 }
 

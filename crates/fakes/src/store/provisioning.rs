@@ -8,8 +8,8 @@ use bidloop_domain::model::{
     ApiKeyHash, ApiKeyRecord, CampaignId, FilterId, OrganizationId, Subscription, Timestamp,
 };
 use bidloop_domain::port::{
-    AccountRecord, CampaignRecord, CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange,
-    ProvisioningSnapshot, ProvisioningStore, Revision, StoreError, UserRecord,
+    AccountRecord, CampaignRecord, CampaignRevision, CommitProvisioning, FilterRecord, OrganizationRecord,
+    ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError, UserRecord,
 };
 
 use super::{Account, CampaignEntry, MemoryStore, Organization, State};
@@ -269,7 +269,7 @@ impl Organization {
                     ..record.clone()
                 },
                 matches: Vec::new(),
-                filters_revision: 0,
+                filters_revision: CampaignRevision(0),
                 backfill_due: false,
             });
         let filters = std::mem::take(&mut entry.record.filters);
@@ -303,7 +303,7 @@ impl CampaignEntry {
     }
 
     fn make_backfill_due(&mut self, revision: i64) {
-        self.filters_revision = revision;
+        self.filters_revision = CampaignRevision(revision);
         self.backfill_due = true;
     }
 }

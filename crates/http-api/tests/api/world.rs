@@ -12,8 +12,8 @@ use bidloop_domain::model::{
     Subscription, SubscriptionStatus, Timestamp,
 };
 use bidloop_domain::port::{
-    AccountRecord, ActivityStore, BlobStore, CampaignRecord, CommitProvisioning, JobStore, LeadStore,
-    MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, RecordPage,
+    AccountRecord, ActivityStore, BlobStore, CampaignRecord, CommitProvisioning, FeedCursor, JobStore,
+    LeadStore, MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, RecordPage,
 };
 use bidloop_domain::use_case::{
     Authenticate, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
@@ -319,7 +319,7 @@ async fn populate(store: &MemoryStore) {
         .collect();
     let page = MatchedPage {
         read_from: None,
-        cursor: Some("1".to_owned()),
+        cursor: Some(FeedCursor("1".to_owned())),
         revision: store.revision().await.unwrap(),
         at: Timestamp::from_seconds(1_790_000_000),
         act_within: None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bidloop_domain::model::Connects;
-use bidloop_domain::port::{FeedEntry, Marketplace as _, MarketplaceError, MarketplaceRefusal};
+use bidloop_domain::port::{FeedCursor, FeedEntry, Marketplace as _, MarketplaceError, MarketplaceRefusal};
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use serde_json::{Value, json};
 
@@ -245,7 +245,10 @@ async fn the_feed_is_read_with_the_watchers_token_or_none() {
         feed_token: None,
         ..settings(&server.base_url)
     });
-    nameless.feed(Some("a&b=c/ü"), 9999).await.unwrap();
+    nameless
+        .feed(Some(&FeedCursor("a&b=c/ü".to_owned())), 9999)
+        .await
+        .unwrap();
 
     let [first, second] = &server.received()[..] else {
         panic!("{:?}", server.received())
@@ -322,7 +325,9 @@ async fn an_answer_that_lists_values_is_malformed() {
 async fn a_refused_cursor_differs_from_a_temporary_fault() {
     let body = r#"{"code":"invalid_cursor","message":"Too old."}"#;
     let server = ScriptedServer::start(vec![answer(410, "", body)]).await;
-    let feed = client(&server.base_url).feed(Some("old"), 100).await;
+    let feed = client(&server.base_url)
+        .feed(Some(&FeedCursor("old".to_owned())), 100)
+        .await;
     assert!(matches!(&feed, Err(MarketplaceError::Refused { message, .. }) if message == "Too old."));
 }
 

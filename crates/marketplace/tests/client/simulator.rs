@@ -1,8 +1,8 @@
 //! The client and the simulator, written from the same contract and from nothing else in common.
 
-use bidloop_domain::bidding::{LiveJobStatus, TermsKind};
+use bidloop_domain::bidding::{LiveJobStatus, PaymentKind};
 use bidloop_domain::model::Connects;
-use bidloop_domain::port::{FeedEntry, Marketplace as _, MarketplaceError, MarketplaceRefusal};
+use bidloop_domain::port::{FeedCursor, FeedEntry, Marketplace as _, MarketplaceError, MarketplaceRefusal};
 use bidloop_simulator::{Options, Simulator};
 use serde_json::json;
 
@@ -31,9 +31,9 @@ async fn the_feed_is_read_page_by_page() {
     let simulator = simulator().await;
     let client = client(simulator.base_url());
     let mut ids = Vec::new();
-    let mut cursor: Option<String> = None;
+    let mut cursor: Option<FeedCursor> = None;
     loop {
-        let page = client.feed(cursor.as_deref(), 2).await.unwrap();
+        let page = client.feed(cursor.as_ref(), 2).await.unwrap();
         for entry in &page.entries {
             let FeedEntry::Job { post, json } = entry else {
                 panic!("{entry:?}")
@@ -48,15 +48,12 @@ async fn the_feed_is_read_page_by_page() {
     }
     assert_eq!(ids, ["7", "8", "9"]);
     assert!(
-        client
-            .feed(cursor.as_deref(), 2)
-            .await
-            .unwrap()
-            .entries
-            .is_empty(),
+        client.feed(cursor.as_ref(), 2).await.unwrap().entries.is_empty(),
         "drained"
     );
-    let refused = client.feed(Some("never given out"), 2).await;
+    let refused = client
+        .feed(Some(&FeedCursor("never given out".to_owned())), 2)
+        .await;
     assert!(
         matches!(refused, Err(MarketplaceError::Refused { .. })),
         "{refused:?}"
@@ -114,7 +111,7 @@ async fn each_refusal_has_its_own_meaning() {
     fixed.attachments.clear();
     let wrong_kind = client.submit(&TOKEN, key(), &fixed).await.map(drop);
     assert_eq!(refusal(wrong_kind), MarketplaceRefusal::Invalid);
-    fixed.terms.kind = TermsKind::Fixed;
+    fixed.terms.kind = PaymentKind::Fixed;
     fixed.boost_connects = Connects::new(1000);
     let dear = client.submit(&TOKEN, key(), &fixed).await.map(drop);
     assert_eq!(refusal(dear), MarketplaceRefusal::InsufficientConnects);

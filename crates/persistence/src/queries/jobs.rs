@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    FilterChanges, JobStore, MatchedPage, RecordPage, Revision, StoreError, StoredFilter,
+    FeedCursor, FilterChanges, JobStore, MatchedPage, RecordPage, Revision, StoreError, StoredFilter,
 };
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
@@ -18,10 +18,11 @@ use super::prelude::*;
 
 #[async_trait]
 impl JobStore for Store {
-    async fn feed_position(&self) -> Result<Option<String>, StoreError> {
+    async fn feed_position(&self) -> Result<Option<FeedCursor>, StoreError> {
         self.read(async |conn: &mut Conn| {
             let position = feed_position::table.find(ONLY_ROW);
-            let position: Option<Col<String>> = position.select(feed_position::position).first(conn).await?;
+            let position: Option<Col<FeedCursor>> =
+                position.select(feed_position::position).first(conn).await?;
             Ok(position.map(|position| position.0))
         })
         .await

@@ -5,6 +5,7 @@
 //! one transaction at a time. Both locks are taken before any other, in this order.
 
 use super::prelude::*;
+use bidloop_domain::port::FeedCursor;
 
 /// The id of each of the two rows.
 pub(super) const ONLY_ROW: i64 = 1;
@@ -14,7 +15,7 @@ pub(super) const ONLY_ROW: i64 = 1;
 #[diesel(table_name = feed_position)]
 pub(super) struct Position {
     /// The feed's cursor.
-    pub(super) position: Option<Col<String>>,
+    pub(super) position: Option<Col<FeedCursor>>,
     /// The highest `jobs.seq` ever given.
     pub(super) last_job_seq: i64,
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bidloop_domain::model::{CampaignId, FilterId, JobId, Timestamp};
 use bidloop_domain::port::{
-    Backfill, FilterRecord, MatchedJob, MatchedPage, ProvisioningChange, SwitchMatches,
+    Backfill, FeedCursor, FilterRecord, MatchedJob, MatchedPage, ProvisioningChange, SwitchMatches,
 };
 use bidloop_port_contracts::fixture::{World, at, campaign, commit, job_id, organization, titled_job};
 use diesel::dsl::sql;
@@ -527,7 +527,7 @@ async fn a_page_may_be_longer_than_a_statement(bed: TestDatabase) -> TestDatabas
 
 async fn a_position_may_hold_any_character(bed: TestDatabase) -> TestDatabase {
     let world = world(&bed).await;
-    let cursor = Some("nul\0 back\\slash".to_owned());
+    let cursor = Some(FeedCursor("nul\0 back\\slash".to_owned()));
     let page = MatchedPage {
         cursor: cursor.clone(),
         ..world.page(at(0), vec![]).await

@@ -7,7 +7,7 @@ use futures::executor::block_on;
 
 use super::*;
 use crate::model::{FilterId, Timestamp};
-use crate::port::{CallingThread, FilterChanges, MatchedPage, RecordPage, StoredFilter};
+use crate::port::{CallingThread, FeedCursor, FilterChanges, MatchedPage, RecordPage, StoredFilter};
 
 #[derive(Debug)]
 struct Still;
@@ -51,7 +51,7 @@ struct ChangingStore(Mutex<Stored>);
 
 #[async_trait]
 impl JobStore for ChangingStore {
-    async fn feed_position(&self) -> Result<Option<String>, StoreError> {
+    async fn feed_position(&self) -> Result<Option<FeedCursor>, StoreError> {
         Ok(None)
     }
 

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bidloop_domain::model::Timestamp;
-use bidloop_domain::port::{Backfill, StoreError, SwitchMatches};
+use bidloop_domain::port::{Backfill, CampaignRevision, StoreError, SwitchMatches};
 
 use super::super::locks::{last_job_seq, locked_position, shared_revision};
 use super::super::prelude::*;
@@ -32,7 +32,7 @@ struct Generations {
 #[derive(Debug, Clone)]
 struct Switch {
     campaign: CampaignKey,
-    campaign_revision: i64,
+    campaign_revision: CampaignRevision,
     watermark: i64,
     matched: Arc<[i64]>,
     at: Timestamp,
@@ -93,8 +93,9 @@ pub(crate) async fn switch(
 /// has switched to their matches already.
 async fn plan(conn: &mut Conn, switch: Switch) -> Result<Option<Plan>, Failure> {
     let campaign = generations(conn, &switch.campaign).await?;
-    let is_due =
-        |row: &Generations| row.revision == switch.campaign_revision && row.matched_revision != row.revision;
+    let is_due = |row: &Generations| {
+        row.revision == switch.campaign_revision.0 && row.matched_revision != row.revision
+    };
     let Some(campaign) = campaign.filter(is_due) else {
         return Ok(None);
     };
@@ -149,7 +150,7 @@ async fn plan(conn: &mut Conn, switch: Switch) -> Result<Option<Plan>, Failure> 
 impl Plan {
     /// Whether the campaign is still as it was when this was planned.
     fn holds(&self, campaign: &Generations) -> bool {
-        campaign.revision == self.switch.campaign_revision && campaign.generation == self.served
+        campaign.revision == self.switch.campaign_revision.0 && campaign.generation == self.served
     }
 
     /// The campaign's generations, which no other transaction changes until this one ends, if the plan still holds.
@@ -236,7 +237,7 @@ async fn serve(conn: &mut Conn, plan: &Plan, written: Option<i64>) -> Result<Opt
     carry_over(conn, plan, &mut list).await?;
     diesel::update(campaigns::table.find(key(&switch.campaign)))
         .set((
-            campaigns::matched_revision.eq(switch.campaign_revision),
+            campaigns::matched_revision.eq(switch.campaign_revision.0),
             campaigns::generation.eq(list.generation),
             campaigns::last_generation.eq(list.generation.max(campaign.last_generation)),
             campaigns::match_total.eq(list.total),
