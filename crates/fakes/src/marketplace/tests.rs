@@ -2,7 +2,7 @@
 
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus, PaymentKind, Terms};
 use bidloop_domain::model::{CoverLetter, Timestamp, UsdCents};
-use bidloop_domain::port::{Marketplace, MarketplaceRefusal};
+use bidloop_domain::port::{FeedCursor, Marketplace, MarketplaceRefusal};
 use futures::executor::block_on;
 use uuid::Uuid;
 
@@ -155,7 +155,7 @@ fn the_feed_is_read_page_by_page_strictly_after_the_cursor() {
     assert!(!second.has_more);
     let third = block_on(marketplace.feed(Some(&second.cursor), 2)).unwrap();
     assert_eq!((third.entries.len(), third.cursor), (0, second.cursor));
-    let refused = block_on(marketplace.feed(Some("elsewhere"), 2));
+    let refused = block_on(marketplace.feed(Some(&FeedCursor("elsewhere".to_owned())), 2));
     assert!(matches!(
         refused,
         Err(MarketplaceError::Refused {
