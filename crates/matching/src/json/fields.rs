@@ -147,7 +147,15 @@ impl<'v> Fields<'v, '_> {
 
     /// The field's JSON, including `null`.
     pub fn raw(&mut self, name: &'static str) -> Option<&'v Value> {
-        let value = self.object.get(name);
+        let value = match self.object.len() {
+            // Comparing with each of few names, which mostly differ in length, takes less time than a search.
+            0..=8 => self
+                .object
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value),
+            _ => self.object.get(name),
+        };
         if self.known.last() != Some(&name) {
             self.found += usize::from(value.is_some() && !self.known.contains(&name));
             self.known.push(name);

@@ -107,10 +107,7 @@ impl<'a> Lexer<'a> {
 
     fn bare(&mut self) -> Result<TokenKind, KeywordFault> {
         let position = self.read + 1;
-        let length = self
-            .rest
-            .find(|c: char| c.is_whitespace() || matches!(c, '(' | ')') || is_quote(c))
-            .unwrap_or(self.rest.len());
+        let length = bare_length(self.rest);
         let text = &self.rest[..length];
         match text {
             "AND" => return Ok(self.passing(length, TokenKind::And)),
@@ -129,7 +126,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn checked(term: Term, position: usize) -> Result<TokenKind, KeywordFault> {
-        if term.words.matches(' ').count() >= MAX_PHRASE_WORDS {
+        if term.words.bytes().filter(|byte| *byte == b' ').count() >= MAX_PHRASE_WORDS {
             return Err(KeywordFault::new(
                 position,
                 format!("a phrase has at most {MAX_PHRASE_WORDS} words"),
@@ -139,11 +136,24 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// The length in bytes of the bare text with which `rest` begins.
+fn bare_length(rest: &str) -> usize {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')') || is_quote(c);
+    // Most terms are ASCII, which need not be decoded.
+    let ascii = rest
+        .bytes()
+        .take_while(|byte| byte.is_ascii() && !ends(char::from(*byte)))
+        .count();
+    rest[ascii..].find(ends).map_or(rest.len(), |more| ascii + more)
+}
+
 /// Returns the field with which the bare text begins, if any. The name of no field is a fault.
 fn field_name(text: &str, position: usize) -> Result<Option<Field>, KeywordFault> {
-    let Some((name, after)) = text.split_once(':') else {
+    // Shorter than `split_once`, which searches for long texts.
+    let Some(colon) = text.bytes().position(|byte| byte == b':') else {
         return Ok(None);
     };
+    let (name, after) = (&text[..colon], &text[colon + 1..]);
     if let Some(field) = Field::ALL.into_iter().find(|field| field.name() == name) {
         return Ok(Some(field));
     }
