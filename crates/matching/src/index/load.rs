@@ -49,7 +49,7 @@ impl<K: Hash + Eq> FilterIndex<K> {
     /// Prepares to insert many filters. `compile` makes a key and a filter of each `stored` item.
     ///
     /// Each thread that takes part calls [`FilterLoad::work`]. Filters are compiled in parallel and indexed by one thread
-    /// at a time. A million filters in JSON take some two and a half seconds on two cores.
+    /// at a time. A million filters in JSON take some two seconds on two cores.
     ///
     /// ```
     /// use bidloop_matching::{FilterIndex, SavedFilter};
