@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Brings the database to this version's schema.
     Migrate(JsonArg),
+    /// Copies the SQLite database into FILE while the service runs.
+    Backup(BackupArgs),
     /// The marketplace simulator alone.
     Simulate(SimulateArgs),
     /// API keys of an organization.
@@ -107,6 +109,15 @@ pub(crate) struct ApplyArgs {
     /// JSON, or TOML if the name ends in .toml; `-` is standard input.
     pub(crate) file: PathBuf,
     /// The report is JSON with or without this flag.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// Must not exist yet.
+    pub(crate) file: PathBuf,
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,11 +1,14 @@
 //! What a database offers to [`Database`](crate::Database), and why one cannot be opened.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
     ProvisioningStore, StoreError, SubmissionStore,
 };
 
+use crate::backup::BackUpError;
 use crate::migrations::{MigrateError, SchemaState};
 
 /// Why a database cannot be opened at all. No message holds the URL, which may hold a password.
@@ -43,4 +46,7 @@ pub(crate) trait Backend:
 
     /// Runs the pending steps and returns their versions.
     async fn migrate(&self) -> Result<Vec<String>, MigrateError>;
+
+    /// Copies the database into a file that does not exist yet, and returns the copy's bytes.
+    async fn back_up(&self, to: PathBuf) -> Result<u64, BackUpError>;
 }

@@ -1,5 +1,6 @@
 //! The database as `app` sees it: opened from a URL, migrated, and handed out port by port.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bidloop_domain::port::{
@@ -9,6 +10,7 @@ use bidloop_domain::port::{
 use rustls::ClientConfig;
 
 use crate::backend::{Backend, OpenError};
+use crate::backup::BackUpError;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::{postgres, sqlite};
 
@@ -123,6 +125,12 @@ impl Database {
                 "migrated by a newer version of bidloop".to_owned(),
             )),
         }
+    }
+
+    /// Copies a SQLite database as of one moment, while it is used, into a file that does not exist yet. Returns the
+    /// copy's bytes once it is checked and on the disk.
+    pub async fn back_up(&self, to: &Path) -> Result<u64, BackUpError> {
+        self.backend.back_up(to.to_owned()).await
     }
 
     /// The Activity record.

@@ -33,6 +33,7 @@
 //! |---|---|
 //! | `database` | [`Database`]: opening, migrating, handing out ports |
 //! | `backend` | what both databases implement |
+//! | `backup` | why a database is not backed up |
 //! | `migrations/` | the steps, a folder for each database, with the same names in both |
 //! | `schema`, `sql_types` | the tables, in portable column types |
 //! | `columns` | how a value of the domain is stored in a column |
@@ -85,6 +86,7 @@
 )]
 
 mod backend;
+mod backup;
 mod batch;
 mod columns;
 mod database;
@@ -98,5 +100,6 @@ mod sqlite;
 mod work;
 
 pub use backend::OpenError;
+pub use backup::BackUpError;
 pub use database::{Database, DatabaseSettings, PostgresTls};
 pub use migrations::{MigrateError, SchemaState};

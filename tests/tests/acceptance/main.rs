@@ -22,6 +22,7 @@ macro_rules! on_both_databases {
 
 mod activity;
 mod availability;
+mod backups;
 mod bidding_loop;
 mod bids;
 mod crashes;

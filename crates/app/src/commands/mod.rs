@@ -2,6 +2,7 @@
 
 mod activity;
 mod apply;
+mod backup;
 mod config;
 mod database;
 mod demo;
@@ -113,6 +114,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Serve(args) => serve::run(&settings, &args.role.into_iter().collect()).await,
         Command::Apply(args) => apply::run(&settings, &args.file).await,
         Command::Migrate(args) => migrate::run(&settings, args.json).await,
+        Command::Backup(args) => backup::run(&settings, &args).await,
         Command::Keys(command) => keys::run(&settings, command).await,
         Command::Leads(command) => leads::run(&settings, command).await,
         Command::Activity(args) => activity::run(&settings, &args).await,

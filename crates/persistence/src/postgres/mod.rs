@@ -3,6 +3,7 @@
 //! The statements are in [`queries`], mounted here with this module's [`Conn`], [`Store`] and macros.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,6 +15,7 @@ use diesel_async::{AnsiTransactionManager, AsyncPgConnection, TransactionManager
 use futures::FutureExt as _;
 
 use crate::backend::{Backend, OpenError};
+use crate::backup::BackUpError;
 use crate::database::PostgresTls;
 use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
@@ -255,5 +257,9 @@ impl Backend for Store {
 
     async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
         migrate::migrate(&self.connector).await
+    }
+
+    async fn back_up(&self, _: PathBuf) -> Result<u64, BackUpError> {
+        Err(BackUpError::Server)
     }
 }

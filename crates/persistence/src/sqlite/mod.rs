@@ -8,10 +8,12 @@ use async_trait::async_trait;
 use bidloop_domain::port::StoreError;
 
 use crate::backend::{Backend, OpenError};
+use crate::backup::BackUpError;
 use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::work::Work;
 
+mod backup;
 mod batch;
 mod connection;
 mod log_limit;
@@ -144,6 +146,14 @@ impl Backend for Store {
         match tokio::task::spawn_blocking(move || migrate::migrate(&path)).await {
             Ok(migrated) => migrated,
             Err(error) => Err(Failure::fault(format!("migrating was cut short: {error}")).into()),
+        }
+    }
+
+    async fn back_up(&self, to: PathBuf) -> Result<u64, BackUpError> {
+        let path = self.path.clone();
+        match tokio::task::spawn_blocking(move || backup::back_up(&path, &to)).await {
+            Ok(backed_up) => backed_up,
+            Err(error) => Err(Failure::fault(format!("the backup was cut short: {error}")).into()),
         }
     }
 }

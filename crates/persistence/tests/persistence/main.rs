@@ -4,6 +4,7 @@
 
 mod activities;
 mod api_keys;
+mod backup;
 mod contracts;
 mod filter_changes;
 mod leads;
