@@ -3,6 +3,7 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::{StatusCode, header};
+use bidloop_domain::matching::json::shortened_name;
 use bidloop_domain::port::{BlobError, StoreError};
 use bidloop_domain::use_case::{AuthenticateError, LeadError};
 use serde::Serialize;
@@ -62,6 +63,7 @@ impl Refusal {
 
     /// A known route that does not take this method.
     pub(crate) fn wrong_method(method: &str, allow: &'static str) -> Self {
+        let method = shortened_name(method);
         let message = format!("the method {method} is not allowed here; allowed: {allow}");
         Self {
             allow: Some(allow),

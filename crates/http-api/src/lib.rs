@@ -16,6 +16,7 @@ mod api;
 mod bearer;
 mod bid_body;
 mod errors;
+mod held_readiness;
 mod multipart;
 mod observation;
 mod openapi;

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 /// Whether the service is ready.
 #[async_trait]
 pub trait Readiness: Send + Sync + std::fmt::Debug {
-    /// Returns whether the database is reachable and migrated, within a second or two. Called by `/readyz` and before
-    /// every answer that does not need the database.
+    /// Returns whether the database is reachable and migrated, within a second or two. Asked for `/readyz` and before
+    /// every answer that does not need the database, but at most once a second while the service is ready.
     async fn is_ready(&self) -> bool;
 }
 

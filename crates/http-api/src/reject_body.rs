@@ -5,14 +5,14 @@ use bidloop_domain::use_case::{LeadError, MAX_REASON_CHARS};
 use serde_json::Value;
 use validator::ValidateLength;
 
-use crate::request_json::read_object;
+use crate::request_json::{Object, read_object, read_outline};
 
 /// Reads the reason of a rejection. The body may be empty.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<String>, LeadError> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    read_object(bytes, |fields| {
+    read_object(read_outline(bytes, Object(&["reason"]))?, |fields| {
         Some(fields.field("reason", Null::Refused, reason).given())
     })
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
@@ -10,6 +11,7 @@ use actix_web::{App, HttpServer, web};
 use tokio::task::JoinHandle;
 
 use crate::HttpApi;
+use crate::held_readiness::HeldReadiness;
 use crate::observation::observe;
 use crate::routes::{configure, configure_operability, unknown_route};
 
@@ -69,8 +71,9 @@ impl RunningServer {
 }
 
 /// Serves the API on a bound listener. Must be called within a tokio runtime.
-pub fn serve(api: HttpApi, listener: TcpListener, settings: ServerSettings) -> io::Result<RunningServer> {
+pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) -> io::Result<RunningServer> {
     let address = listener.local_addr()?;
+    api.readiness = Arc::new(HeldReadiness::new(api.readiness));
     let api = web::Data::new(api);
     let server = HttpServer::new(move || {
         App::new()

@@ -10,13 +10,16 @@ use crate::model::QuestionAnswerPair;
 /// otherwise get a far larger answer.
 const MOST_FAULTY_PAIRS: usize = 50;
 
+/// The most bytes of the lead's questions in the faults of all pairs. One fault always has them.
+const MOST_OPTION_BYTES: usize = 16 * 1024;
+
 const PAIRS: &str = "questionAnswerPairs";
 
 /// The faults of a bid's answers (decision A6, `docs/rules.md#a6`): each of the lead's questions is answered
 /// exactly once, a text that the lead repeats as often as it occurs.
 ///
-/// Faulty pairs come first, in the request's order, at most fifty; their options are the lead's questions. The last
-/// fault stands for all questions without an answer; they are its options.
+/// Faulty pairs come first, in the request's order, at most fifty, and fewer if the lead's questions are long; their
+/// options are the lead's questions. The last fault stands for all questions without an answer; they are its options.
 ///
 /// ```
 /// use bidloop_domain::bidding::{QuestionAnswerPair, check_answers};
@@ -36,6 +39,7 @@ pub fn check_answers(lead_questions: &[String], pairs: &[QuestionAnswerPair]) ->
         *open.entry(question).or_default() += 1;
     }
 
+    let most = most_faulty_pairs(lead_questions);
     let mut faults = Vec::new();
     for (index, pair) in pairs.iter().enumerate() {
         let message = match open.get_mut(pair.question.as_str()) {
@@ -46,7 +50,7 @@ pub fn check_answers(lead_questions: &[String], pairs: &[QuestionAnswerPair]) ->
             }
             None => "is not a question of the lead; a question is quoted byte for byte",
         };
-        if faults.len() < MOST_FAULTY_PAIRS {
+        if faults.len() < most {
             faults.push(ValidationFault {
                 path: vec![PAIRS.to_owned(), index.to_string(), "question".to_owned()],
                 code: ValidationCode::QuestionMismatch,
@@ -80,6 +84,11 @@ pub fn check_answers(lead_questions: &[String], pairs: &[QuestionAnswerPair]) ->
         });
     }
     faults
+}
+
+fn most_faulty_pairs(lead_questions: &[String]) -> usize {
+    let options: usize = lead_questions.iter().map(String::len).sum();
+    (MOST_OPTION_BYTES / options.max(1)).clamp(1, MOST_FAULTY_PAIRS)
 }
 
 /// The answers as the proposal holds them: in the order of the lead's questions, two identical questions in
@@ -213,6 +222,15 @@ mod tests {
             "questionAnswerPairs",
             "missing answers are always reported"
         );
+    }
+
+    #[test]
+    fn long_questions_are_repeated_for_fewer_faulty_pairs() {
+        let long = "?".repeat(6_000);
+        let reported = |lead: &[&str]| faults(lead, &["x"; 100]).len() - 1;
+        assert_eq!(reported(&[&long]), 2);
+        assert_eq!(reported(&[&long, &long, &long]), 1);
+        assert_eq!(reported(&["", "?"]), MOST_FAULTY_PAIRS);
     }
 
     #[test]

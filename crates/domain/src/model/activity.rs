@@ -162,12 +162,55 @@ impl Activity {
     }
 }
 
-/// An entry's details from a JSON object.
+/// The most bytes of an entry's details as JSON. What the service records takes far less: this bounds what a caller, a
+/// receiver or a marketplace can make it keep.
+const MAX_DETAILS_BYTES: usize = 48 * 1024;
+
+/// The member of an entry's details that names the members that were too large to keep.
+const LEFT_OUT: &str = "leftOut";
+
+/// An entry's details from a JSON object: its members as far as they fit into [`MAX_DETAILS_BYTES`], then the names of
+/// those that do not.
 pub(crate) fn details(object: Value) -> Map<String, Value> {
-    match object {
-        Value::Object(members) => members,
-        _ => Map::new(),
+    let Value::Object(members) = object else {
+        return Map::new();
+    };
+    let mut room = MAX_DETAILS_BYTES;
+    let mut kept = Map::new();
+    let mut left_out = Vec::new();
+    for (name, value) in members {
+        match room.checked_sub(name.len() + json_bytes(&value)) {
+            Some(left) => {
+                room = left;
+                kept.insert(name, value);
+            }
+            None => left_out.push(Value::String(name)),
+        }
     }
+    if !left_out.is_empty() {
+        kept.insert(LEFT_OUT.to_owned(), Value::Array(left_out));
+    }
+    kept
+}
+
+/// The length of a value's JSON.
+fn json_bytes(value: &Value) -> usize {
+    struct Count(usize);
+
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut count = Count(0);
+    // A value is always written.
+    serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
 }
 
 /// Selects entries to list, newest first.
@@ -181,4 +224,24 @@ pub struct ActivityQuery {
     pub lead_id: Option<LeadId>,
     /// The largest number of entries to return.
     pub limit: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn details_leave_out_what_is_too_large_and_name_it() {
+        let fits = json!({"a": "x".repeat(1_000), "b": [1, 2]});
+        assert_eq!(Value::Object(details(fits.clone())), fits);
+        let huge = json!({"a": 1, "errors": "x".repeat(MAX_DETAILS_BYTES), "z": 2});
+        assert_eq!(
+            Value::Object(details(huge)),
+            json!({"a": 1, "z": 2, "leftOut": ["errors"]})
+        );
+        let halves = json!({"a": "x".repeat(30_000), "b": "x".repeat(30_000)});
+        assert_eq!(details(halves)["leftOut"], json!(["b"]));
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::attachment_rules::{FileFault, shown};
 use crate::bidding::{QuotaUsage, ValidationFault};
-use crate::model::{FieldError, LeadStatus, details};
+use crate::model::{FieldError, LeadStatus};
 use crate::port::{BlobError, StoreError};
 
 /// Why a request on a lead is refused, or fails. A refusal changes nothing but the Activity record.
@@ -79,15 +79,19 @@ impl LeadError {
 
     /// The refusal in detail, as the caller and the Activity record see it: the faults, or the state of the quota.
     pub fn details(&self) -> Map<String, Value> {
-        match self {
-            Self::Malformed(faults) => details(json!({ "errors": faults })),
-            Self::Rules(faults) => details(json!({ "errors": faults })),
-            Self::QuotaUsedUp(usage) => details(json!({
+        let members = match self {
+            Self::Malformed(faults) => json!({ "errors": faults }),
+            Self::Rules(faults) => json!({ "errors": faults }),
+            Self::QuotaUsedUp(usage) => json!({
                 "code": "proposal_limit_reached",
                 "currentUsage": usage.used,
                 "limit": usage.limit,
                 "currentPeriodEnd": usage.period_end.as_seconds(),
-            })),
+            }),
+            _ => Value::Null,
+        };
+        match members {
+            Value::Object(members) => members,
             _ => Map::new(),
         }
     }

@@ -5,9 +5,12 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::LeadError;
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, CampaignId, Lead, LeadId, OrganizationId,
+    details,
 };
 use crate::port::{ActivityStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore};
 
@@ -104,6 +107,7 @@ impl LeadRequests {
         entry.http_status = requester.http_status.map(|status| status(Err(&error)));
         entry.message = error.to_string();
         entry.details.extend(error.details());
+        entry.details = details(Value::Object(entry.details));
         match self.activities.record(&entry).await {
             Ok(()) => error,
             Err(failure) => failure.into(),

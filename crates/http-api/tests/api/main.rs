@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 mod bid;
+mod bounded_cost;
 mod client;
 mod described_bodies;
 mod description;

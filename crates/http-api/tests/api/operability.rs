@@ -1,11 +1,12 @@
 //! `/healthz`, `/readyz`, `/metrics`, request ids, and what happens while the database is away or we stop.
 
 use std::io::Write;
+use std::time::Instant;
 
 use bidloop_http_api::Offer;
 use serde_json::json;
 
-use crate::client::{Request, connect, exchange, read_answer};
+use crate::client::{PATIENCE, Request, connect, exchange, read_answer};
 use crate::world::{World, address_of, key};
 
 #[test]
@@ -67,7 +68,10 @@ fn while_the_database_is_away_all_but_healthz_is_503() {
         );
     }
     world.store.set_available(true);
-    assert_eq!(world.send(&Request::new("GET", "/readyz")).status, 200);
+    let patience = Instant::now() + PATIENCE;
+    while world.send(&Request::new("GET", "/readyz")).status != 200 {
+        assert!(Instant::now() < patience, "the end of an outage is seen");
+    }
     assert_eq!(world.get("/v1/campaigns/camp/leads").status, 200);
 }
 
@@ -118,4 +122,16 @@ fn a_stop_closes_connections_and_takes_no_more() {
     assert!(read_answer(&mut idle).is_none(), "an idle connection is closed");
     let after = std::net::TcpStream::connect(world.address);
     assert!(after.is_err() || exchange(world.address, b"GET /healthz HTTP/1.1\r\n\r\n").is_none());
+}
+
+#[test]
+fn requests_without_a_valid_key_ask_the_database_for_readiness_once_a_second() {
+    let world = World::new();
+    let started = Instant::now();
+    for _ in 0..200 {
+        let wrong = Request::new("GET", "/v1/campaigns/camp/leads").key("lk_malformed");
+        assert_eq!(world.send(&wrong).status, 401);
+    }
+    let asked = u64::try_from(world.readiness_asked()).unwrap();
+    assert!(asked <= started.elapsed().as_secs() + 1, "asked {asked} times");
 }

@@ -1,6 +1,7 @@
 //! Two organizations with campaigns and leads, and a server over them.
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -48,15 +49,20 @@ pub(crate) struct World {
     pub(crate) blobs: MemoryBlobStore,
     pub(crate) clock: Arc<SimulatedClock>,
     pub(crate) metrics: Arc<RecordedMetrics>,
+    readiness: Arc<StoreReadiness>,
 }
 
 #[derive(Debug)]
-struct StoreReadiness(Arc<MemoryStore>);
+struct StoreReadiness {
+    store: Arc<MemoryStore>,
+    asked: AtomicUsize,
+}
 
 #[async_trait]
 impl Readiness for StoreReadiness {
     async fn is_ready(&self) -> bool {
-        self.0.feed_position().await.is_ok()
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.store.feed_position().await.is_ok()
     }
 }
 
@@ -104,7 +110,11 @@ impl World {
         let clock = Arc::new(SimulatedClock::at(Timestamp::from_seconds(1_790_000_000)));
         let metrics = Arc::new(RecordedMetrics::default());
         runtime.block_on(populate(&store));
-        let api = api(&store, target, &clock, &metrics, &runtime);
+        let readiness = Arc::new(StoreReadiness {
+            store: store.clone(),
+            asked: AtomicUsize::new(0),
+        });
+        let api = api(&store, target, &clock, &metrics, readiness.clone(), &runtime);
         let settings = ServerSettings { offer, workers: 1 };
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let server = runtime
@@ -118,6 +128,7 @@ impl World {
             blobs,
             clock,
             metrics,
+            readiness,
         }
     }
 
@@ -142,6 +153,11 @@ impl World {
             ..ActivityQuery::default()
         };
         self.runtime.block_on(self.store.list(&query)).unwrap()
+    }
+
+    /// How often the database was asked whether it is ready.
+    pub(crate) fn readiness_asked(&self) -> usize {
+        self.readiness.asked.load(Ordering::SeqCst)
     }
 
     pub(crate) fn provision(&self, changes: &[ProvisioningChange]) {
@@ -180,6 +196,7 @@ fn api(
     blobs: Arc<dyn BlobStore>,
     clock: &Arc<SimulatedClock>,
     metrics: &Arc<RecordedMetrics>,
+    readiness: Arc<StoreReadiness>,
     runtime: &Runtime,
 ) -> HttpApi {
     let entropy = Arc::new(SequentialEntropy::new());
@@ -213,7 +230,7 @@ fn api(
         }),
         upload_attachments: Arc::new(UploadAttachments { blobs, requests }),
         entropy,
-        readiness: Arc::new(StoreReadiness(store)),
+        readiness,
         metrics: metrics.clone(),
         runtime: runtime.handle().clone(),
     }

@@ -5,9 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::one_line::sanitize_for_log;
-
-/// The maximum length of a name in a printed path. The name of an unknown field may have any length.
-const MAX_NAME_CHARS: usize = 80;
+use super::path::{MAX_NAME_CHARS, shortened_name};
 
 /// One fault in a request or a file: a wrong type, an unknown or missing field, or a value out of bounds.
 ///
@@ -21,6 +19,7 @@ const MAX_NAME_CHARS: usize = 80;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldError {
     /// The names and indexes (as decimal digits) from the document to the value or missing field. Empty for the document.
+    /// Long names are [shortened](shortened_name).
     pub path: Vec<String>,
     /// What is wrong, as a phrase that follows the path.
     pub message: String,
@@ -30,15 +29,15 @@ impl FieldError {
     /// Makes a fault at `path`.
     pub fn new<S: AsRef<str>>(path: &[S], message: impl Into<String>) -> Self {
         Self {
-            path: path.iter().map(|part| part.as_ref().to_owned()).collect(),
+            path: path.iter().map(|part| shortened_name(part.as_ref())).collect(),
             message: message.into(),
         }
     }
 
     /// Adds `name` to the end of the path.
     #[must_use]
-    pub fn at(mut self, name: impl Into<String>) -> Self {
-        self.path.push(name.into());
+    pub fn at(mut self, name: impl AsRef<str>) -> Self {
+        self.path.push(shortened_name(name.as_ref()));
         self
     }
 
@@ -46,7 +45,7 @@ impl FieldError {
     #[must_use]
     pub fn under<S: AsRef<str>>(mut self, prefix: &[S]) -> Self {
         self.path
-            .splice(0..0, prefix.iter().map(|part| part.as_ref().to_owned()));
+            .splice(0..0, prefix.iter().map(|part| shortened_name(part.as_ref())));
         self
     }
 }
@@ -98,6 +97,19 @@ mod tests {
         assert!(line.starts_with("a xxx"), "{line}");
         assert!(line.ends_with("x….b\\u{1b}: is `\\u{7}`, no good"), "{line}");
         assert!(line.chars().count() < 130, "{line}");
+    }
+
+    #[test]
+    fn a_fault_keeps_the_start_of_a_name_of_any_length() {
+        let name = "n".repeat(3_000_000);
+        for fault in [
+            FieldError::new(&[&name], "no"),
+            FieldError::new(&["a"], "no").at(&name),
+            FieldError::new(&["a"], "no").under(&[&name]),
+        ] {
+            let longest = fault.path.iter().map(|name| name.chars().count()).max();
+            assert_eq!(longest, Some(MAX_NAME_CHARS));
+        }
     }
 
     #[test]

@@ -18,6 +18,6 @@ pub use field_error::FieldError;
 pub use fields::{Field, Fields, Null, flag, number, storable_text, str, text, wrong_type};
 pub use number::whole_value;
 pub use one_line::sanitize_for_log;
-pub use path::Path;
+pub use path::{MAX_NAME_CHARS, Path, shortened_name};
 pub use strict::read_json;
 pub use suggestion::closest;
