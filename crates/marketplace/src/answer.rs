@@ -11,6 +11,28 @@ use crate::retry_after::retry_after;
 use crate::wire::{RefusalBody, shortened};
 
 impl Answer {
+    /// Passes on an answer to a proposal that is the marketplace's own (decision B4): a success, or an error with the
+    /// protocol's error body. Every other error leaves open whether the proposal was taken: a gateway that gave up waiting
+    /// may have passed it on. A 408 is never the protocol's.
+    pub(crate) fn require_protocol_body(self, now: Timestamp) -> Result<Self, MarketplaceError> {
+        let status = self.status;
+        if !(status.is_client_error() || status.is_server_error()) {
+            return Ok(self);
+        }
+        let is_the_protocols = status != StatusCode::REQUEST_TIMEOUT
+            && match &self.body {
+                Ok(body) => !RefusalBody::read(body).code.is_empty(),
+                Err(cut_off) => return Err(cut_off.clone()),
+            };
+        if is_the_protocols {
+            return Ok(self);
+        }
+        Err(MarketplaceError::NotItsAnswer {
+            retry_after: retry_after(&self.headers, now),
+            message: format!("status {status} without the protocol's error body"),
+        })
+    }
+
     /// Returns the body of a success, and an error for every other answer. A `Retry-After` date is compared with `now` if
     /// the answer has no `Date`.
     pub(crate) fn success(self, successes: &[StatusCode], now: Timestamp) -> Result<Bytes, MarketplaceError> {
@@ -105,6 +127,10 @@ pub(crate) fn fit_for_log(error: MarketplaceError, token: Option<&MarketplaceTok
             retry_after,
             message: fit(message),
         },
+        MarketplaceError::NotItsAnswer { retry_after, message } => MarketplaceError::NotItsAnswer {
+            retry_after,
+            message: fit(message),
+        },
         MarketplaceError::Refused { refusal, message } => MarketplaceError::Refused {
             refusal,
             message: fit(message),
@@ -126,6 +152,10 @@ mod tests {
             MarketplaceError::Unreachable(text()),
             MarketplaceError::Malformed(text()),
             MarketplaceError::TryLater {
+                retry_after: None,
+                message: text(),
+            },
+            MarketplaceError::NotItsAnswer {
                 retry_after: None,
                 message: text(),
             },

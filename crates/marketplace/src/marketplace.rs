@@ -119,11 +119,16 @@ impl HyperMarketplace {
             token,
             successes,
             largest_answer,
+            needs_its_own_answer,
             ..
         } = call;
         let answered = async {
-            let answer = self.exchange.run(self.request(call)?, largest_answer).await?;
-            read(&answer.success(successes, self.clock.now())?)
+            let mut answer = self.exchange.run(self.request(call)?, largest_answer).await?;
+            let now = self.clock.now();
+            if needs_its_own_answer {
+                answer = answer.require_protocol_body(now)?;
+            }
+            read(&answer.success(successes, now)?)
         };
         answered.await.map_err(|error| fit_for_log(error, token))
     }
@@ -140,6 +145,8 @@ struct Call<'a> {
     successes: &'static [StatusCode],
     /// In bytes.
     largest_answer: usize,
+    /// Whether an error counts only with the protocol's error body (decision B4).
+    needs_its_own_answer: bool,
 }
 
 impl<'a> Call<'a> {
@@ -152,6 +159,7 @@ impl<'a> Call<'a> {
             body: empty_body(),
             successes: &[StatusCode::OK],
             largest_answer: MAX_ANSWER_BYTES,
+            needs_its_own_answer: false,
         }
     }
 
@@ -223,7 +231,10 @@ impl Marketplace for HyperMarketplace {
             (IDEMPOTENCY_KEY, key.to_string()),
         ];
         let body = json_body(wire::proposal_json(proposal));
-        let call = Call::post("/api/proposals", token, headers, body);
+        let call = Call {
+            needs_its_own_answer: true,
+            ..Call::post("/api/proposals", token, headers, body)
+        };
         self.send(call, wire::submitted).await
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) body: Bytes,
+    pub(crate) content_type: &'static str,
     pub(crate) retry_after: Option<String>,
     pub(crate) allow: Option<String>,
 }
@@ -25,8 +26,17 @@ impl Answer {
         Self {
             status,
             body: Bytes::from(json),
+            content_type: "application/json",
             retry_after: None,
             allow: None,
+        }
+    }
+
+    /// A gateway's page, which says nothing about the call.
+    pub(crate) fn gateway(status: StatusCode) -> Self {
+        Self {
+            content_type: "text/html",
+            ..Self::text(status, format!("<html><h1>{status}</h1></html>"))
         }
     }
 
@@ -34,7 +44,7 @@ impl Answer {
         let mut response = Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

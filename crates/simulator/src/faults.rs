@@ -7,8 +7,8 @@ use serde_json::Value;
 /// One fault of `PUT /sim/faults`.
 ///
 /// Effects combine. `delayMs` passes before the call is executed. With `dropAfterCommit` the call is executed, and then the
-/// connection is closed without an answer; with `hang` it stays open without one, and with `status` that status is the
-/// answer. Without `dropAfterCommit`, `hang` and `status` prevent the call. `malformed` truncates the JSON of the answer.
+/// connection is closed without an answer; with `hang` it stays open without one, and with `status` the answer is a gateway's
+/// page with that status, or `body`. Without `dropAfterCommit`, `hang` and `status` prevent the call. `malformed` truncates the JSON of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Fault {

@@ -11,6 +11,7 @@ on_both_databases!(
     passing_faults_are_retried_until_the_proposal_is_accepted,
     retry_after_is_honoured,
     an_answer_that_never_came_is_asked_for_again_under_the_same_key,
+    an_answer_that_is_not_the_marketplaces_ends_no_bid_even_beyond_the_deadline,
     an_invalid_token_disconnects_the_account_until_it_is_given_a_new_one,
     a_deadline_ends_a_bid_that_the_marketplace_never_took,
     refusals_end_the_bid_with_their_reason,
@@ -111,6 +112,38 @@ fn an_answer_that_never_came_is_asked_for_again_under_the_same_key(kind: Kind) {
         assert!(of_job[0]["attempts"].as_u64().unwrap() >= 3, "{}", of_job[0]);
     }
     assert_eq!(world.simulator.proposals().len(), 3);
+}
+
+/// Decision B4: a gateway's page says nothing about the proposal, whatever its status.
+fn an_answer_that_is_not_the_marketplaces_ends_no_bid_even_beyond_the_deadline(kind: Kind) {
+    let mut world = World::new(kind);
+    world.installation.set("submission.deadline_ms", "1000");
+    let statuses = [502, 504, 408, 401, 402, 404, 409, 422, 429];
+    let (service, leads) = begin(&world, statuses.len());
+    let api = service.api();
+    for (lead, status) in leads.iter().zip(statuses) {
+        let gateway = json!([{"call": "POST /api/proposals", "dropAfterCommit": true, "status": status}]);
+        world.simulator.put_faults(&gateway).unwrap();
+        api.post_json(&path(EXTERNAL, id(lead), "bid"), &bid())
+            .expect(200);
+        let job = job_of(lead);
+        until("the marketplace takes the proposal", STEP, || {
+            world.accepted().iter().any(|p| p["jobId"] == job)
+        });
+    }
+    let outage = json!([{"call": "POST /api/proposals", "status": 503}]);
+    world.simulator.put_faults(&outage).unwrap();
+    // Long enough for the last bid's deadline to pass and for some of them to be tried again.
+    let over = Instant::now() + Duration::from_millis(1_500);
+    until("the deadline passes", STEP, || Instant::now() >= over);
+    for lead in all_leads(&api, EXTERNAL) {
+        assert_eq!(lead["status"], "queued", "{lead}");
+    }
+    world.simulator.put_faults(&json!([])).unwrap();
+    for lead in &leads {
+        assert_eq!(world.bid_complete(id(lead))["outcome"], "submitted");
+    }
+    assert_eq!(world.simulator.proposals().len(), statuses.len());
 }
 
 fn an_invalid_token_disconnects_the_account_until_it_is_given_a_new_one(kind: Kind) {

@@ -108,7 +108,16 @@ pub enum MarketplaceError {
     /// The request was not received: no connection was made.
     #[error("the marketplace cannot be reached: {0}")]
     Unreachable(String),
-    /// The marketplace cannot carry the call out now.
+    /// The answer to a proposal is not in the marketplace's words, such as a gateway's page. The result of the call is
+    /// unknown: what stands between may have passed the call on (decision B4).
+    #[error("the answer is not the marketplace's: {message}")]
+    NotItsAnswer {
+        /// How long the answer asks to wait.
+        retry_after: Option<Duration>,
+        /// What the answer is, shortened.
+        message: String,
+    },
+    /// The marketplace cannot carry the call out now, and has not.
     #[error("the marketplace asks to try again later: {message}")]
     TryLater {
         /// How long the marketplace asks to wait.
@@ -173,6 +182,9 @@ pub trait Marketplace: Send + Sync + std::fmt::Debug {
 
     /// Sends a proposal under the bid's idempotency key. Sending it again under the same key has no further
     /// effect and gives the same answer.
+    ///
+    /// `TryLater`, `InvalidToken` and `Refused` say that nothing was taken, so they need the protocol's error body
+    /// (decision B4); an error without one is `NotItsAnswer`.
     async fn submit(
         &self,
         token: &MarketplaceToken,

@@ -195,7 +195,9 @@ impl SubmitProposals {
                 Err(error) => error,
             };
             match error {
-                MarketplaceError::NoAnswer(_) | MarketplaceError::Malformed(_) => {
+                MarketplaceError::NoAnswer(_)
+                | MarketplaceError::Malformed(_)
+                | MarketplaceError::NotItsAnswer { .. } => {
                     return Ok(NextStep::postponed(&error, true));
                 }
                 MarketplaceError::Unreachable(_) | MarketplaceError::TryLater { .. } => {

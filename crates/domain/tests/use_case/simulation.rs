@@ -265,12 +265,14 @@ impl Loop {
             Call::Submit,
             Call::Submit,
         ][self.chance.place(6)];
-        let fault = match self.chance.below(7) {
+        let fault = match self.chance.below(9) {
             0 => Fault::no_answer(),
             1 | 2 => Fault::no_answer_after_commit(),
             3 => Fault::malformed_after_commit(),
             4 => Fault::unreachable(),
-            5 => Fault::try_later(Some(Duration::from_secs(self.chance.below(40)))),
+            5 => Fault::gateway(),
+            6 => Fault::gateway_after_commit(),
+            7 => Fault::try_later(Some(Duration::from_secs(self.chance.below(40)))),
             _ => Fault::unavailable(),
         };
         self.service.marketplace.script(call, fault);

@@ -71,6 +71,16 @@ impl Fault {
         Self::Before(refused(refusal))
     }
 
+    /// A gateway's answer; it did not pass the call on.
+    pub fn gateway() -> Self {
+        Self::Before(not_its_answer())
+    }
+
+    /// A gateway's answer; the call was carried out.
+    pub fn gateway_after_commit() -> Self {
+        Self::AfterCommit(not_its_answer())
+    }
+
     /// An answer that violates the protocol; the call was not carried out.
     pub fn malformed() -> Self {
         Self::Before(MarketplaceError::Malformed("scripted".to_owned()))
@@ -79,6 +89,13 @@ impl Fault {
     /// An answer that violates the protocol; the call was carried out.
     pub fn malformed_after_commit() -> Self {
         Self::AfterCommit(MarketplaceError::Malformed("scripted".to_owned()))
+    }
+}
+
+fn not_its_answer() -> MarketplaceError {
+    MarketplaceError::NotItsAnswer {
+        retry_after: None,
+        message: "scripted: a gateway's page".to_owned(),
     }
 }
 

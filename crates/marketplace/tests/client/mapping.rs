@@ -111,7 +111,6 @@ async fn a_status_that_the_protocol_does_not_have_is_malformed() {
 #[tokio::test]
 async fn passing_faults_say_how_long_to_wait() {
     for (status, headers, wait) in [
-        (408, "", None),
         (429, "Retry-After: 7\r\n", Some(7)),
         (429, "Retry-After: Sun, 06 Nov 1994 08:50:37 GMT\r\n", Some(60)),
         (500, "Retry-After: soon\r\n", None),
@@ -133,13 +132,64 @@ async fn passing_faults_say_how_long_to_wait() {
 }
 
 #[tokio::test]
-async fn a_passing_fault_is_one_even_if_its_body_breaks_off() {
-    let half = b"HTTP/1.1 503 Scripted\r\nContent-Length: 100\r\n\r\n{".to_vec();
-    let submitted = submit_answered(Step::WriteAndClose(half)).await;
+async fn an_error_without_the_protocols_body_does_not_say_whether_a_proposal_was_taken() {
+    let page = "<html><h1>502 Bad Gateway</h1></html>";
+    for status in [
+        400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 599,
+    ] {
+        for body in [
+            page,
+            "",
+            "null",
+            "[]",
+            r#"{"message":"upstream"}"#,
+            r#"{"code":502,"message":"upstream"}"#,
+            r#"{"code":"","message":"upstream"}"#,
+        ] {
+            let submitted = submit_answered(answer(status, "Retry-After: 7\r\n", body)).await;
+            assert!(
+                matches!(
+                    &submitted,
+                    Err(MarketplaceError::NotItsAnswer { retry_after: Some(wait), message })
+                        if *wait == Duration::from_secs(7) && message.contains(&status.to_string())
+                ),
+                "{status} {body}: {submitted:?}"
+            );
+        }
+    }
+    let known = r#"{"code":"timeout","message":"Too slow."}"#;
+    let submitted = submit_answered(answer(408, "", known)).await;
     assert!(
-        matches!(submitted, Err(MarketplaceError::TryLater { .. })),
+        matches!(submitted, Err(MarketplaceError::NotItsAnswer { .. })),
         "{submitted:?}"
     );
+}
+
+#[tokio::test]
+async fn an_error_whose_body_breaks_off_does_not_say_whether_a_proposal_was_taken() {
+    for status in [401, 409, 503] {
+        let half = format!("HTTP/1.1 {status} Scripted\r\nContent-Length: 100\r\n\r\n{{\"code\":\"x\"}}");
+        let submitted = submit_answered(Step::WriteAndClose(half.into_bytes())).await;
+        assert!(
+            matches!(submitted, Err(MarketplaceError::NoAnswer(_))),
+            "{status}: {submitted:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_read_passes_its_faults_on_by_status_alone() {
+    for status in [408, 429, 502, 504] {
+        let server = ScriptedServer::start(vec![answer(status, "", "<html>")]).await;
+        let account = client(&server.base_url).account(&TOKEN).await;
+        assert!(
+            matches!(account, Err(MarketplaceError::TryLater { .. })),
+            "{status}: {account:?}"
+        );
+    }
+    let server = ScriptedServer::start(vec![answer(401, "", "")]).await;
+    let account = client(&server.base_url).account(&TOKEN).await;
+    assert_eq!(account, Err(MarketplaceError::InvalidToken));
 }
 
 #[tokio::test]
@@ -152,7 +202,7 @@ async fn refusals_carry_their_meaning_message_and_proposal() {
             "insufficient_connects",
             MarketplaceRefusal::InsufficientConnects,
         ),
-        (402, "", MarketplaceRefusal::InsufficientConnects),
+        (402, "too_poor", MarketplaceRefusal::InsufficientConnects),
         (403, "forbidden", MarketplaceRefusal::Invalid),
         (404, "not_found", MarketplaceRefusal::NotFound),
         (409, "conflict", already_applied(None)),
@@ -178,20 +228,11 @@ async fn refusals_carry_their_meaning_message_and_proposal() {
 }
 
 #[tokio::test]
-async fn a_refusal_whose_body_breaks_off_is_no_answer() {
-    let half = b"HTTP/1.1 409 Scripted\r\nContent-Length: 100\r\n\r\n{\"code\":".to_vec();
-    let submitted = submit_answered(Step::WriteAndClose(half)).await;
-    assert!(
-        matches!(submitted, Err(MarketplaceError::NoAnswer(_))),
-        "{submitted:?}"
-    );
-}
-
-#[tokio::test]
-async fn status_401_is_an_invalid_token_whatever_its_body() {
-    for body in ["", "<html>", r#"{"code":"invalid_token","message":"tk_secret"}"#] {
+async fn status_401_in_the_protocols_words_is_an_invalid_token() {
+    for code in ["invalid_token", "expired"] {
+        let body = json!({"code": code, "message": "tk_secret"}).to_string();
         assert_eq!(
-            submit_answered(answer(401, "", body)).await,
+            submit_answered(answer(401, "", &body)).await,
             Err(MarketplaceError::InvalidToken)
         );
     }

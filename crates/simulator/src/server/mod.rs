@@ -171,7 +171,9 @@ async fn execute(request: ReadRequest, shared: Arc<Shared>, mut stop: watch::Rec
         let _lost = call::answer(request, &shared);
         return match (fault.hang, fault.status) {
             (true, _) => Outcome::Hang,
-            (false, Some(status)) => Outcome::Answer(fault_answer(&fault, status)),
+            (false, Some(status)) if fault.body.is_some() => Outcome::Answer(fault_answer(&fault, status)),
+            // The marketplace itself would not deny what it did. A gateway before it does.
+            (false, Some(status)) => Outcome::Answer(Answer::gateway(status_code(status))),
             (false, None) => Outcome::Cut,
         };
     }
@@ -204,7 +206,7 @@ fn fault_answer(fault: &Fault, status: u16) -> Answer {
         .body
         .clone()
         .unwrap_or_else(|| json!({"code": code, "message": message}));
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let status = status_code(status);
     // The protocol's 429 always says when to retry.
     let default_wait = (status == StatusCode::TOO_MANY_REQUESTS).then(|| "1".to_owned());
     let retry_after = fault
@@ -216,6 +218,10 @@ fn fault_answer(fault: &Fault, status: u16) -> Answer {
         retry_after,
         ..Answer::json(status, &body)
     }
+}
+
+fn status_code(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// The answer without the second half of its body, which is no longer JSON.

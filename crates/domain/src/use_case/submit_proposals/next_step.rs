@@ -76,7 +76,8 @@ impl NextStep {
     /// The bid is retried after `error`. `outstanding` is whether the result of an attempt is unknown.
     pub(super) fn postponed(error: &MarketplaceError, outstanding: bool) -> Self {
         let retry_after = match error {
-            MarketplaceError::TryLater { retry_after, .. } => *retry_after,
+            MarketplaceError::TryLater { retry_after, .. }
+            | MarketplaceError::NotItsAnswer { retry_after, .. } => *retry_after,
             _ => None,
         };
         Self::Postpone {

@@ -39,6 +39,7 @@ async fn every_passing_fault_of_every_call_is_tried_again() {
         Fault::unreachable(),
         Fault::unavailable(),
         Fault::malformed(),
+        Fault::gateway(),
     ];
     for call in [Call::Job, Call::Account, Call::Submit] {
         for fault in &faults {
@@ -121,7 +122,12 @@ async fn passing_faults_are_tried_again_until_the_deadline_and_no_longer() {
 
 #[tokio::test]
 async fn a_bid_with_an_answer_outstanding_outlives_the_deadline() {
-    for fault in [Fault::no_answer(), Fault::no_answer_after_commit()] {
+    for fault in [
+        Fault::no_answer(),
+        Fault::no_answer_after_commit(),
+        Fault::gateway(),
+        Fault::gateway_after_commit(),
+    ] {
         let (service, lead) = Service::with_bid(request()).await;
         service.marketplace.script(Call::Submit, fault);
         for _ in 0..60 {
