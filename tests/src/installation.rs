@@ -62,6 +62,7 @@ impl Finished {
 /// The program, set up in a folder of its own.
 #[derive(Debug)]
 pub struct Installation {
+    umask: Option<u32>,
     settings: BTreeMap<String, String>,
     address: SocketAddr,
     database: TestDatabase,
@@ -75,6 +76,7 @@ impl Installation {
         let database = TestDatabase::create(kind, folder.path());
         let address = free_address();
         let mut installation = Self {
+            umask: None,
             settings: BTreeMap::new(),
             address,
             database,
@@ -96,6 +98,11 @@ impl Installation {
     /// Changes a setting for all that is started from now on.
     pub fn set(&mut self, key: &str, value: &str) {
         self.settings.insert(key.to_owned(), value.to_owned());
+    }
+
+    /// Gives this umask to all that is started from now on.
+    pub fn set_umask(&mut self, umask: u32) {
+        self.umask = Some(umask);
     }
 
     /// Leaves a setting at its default from now on.
@@ -211,7 +218,15 @@ impl Installation {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let program = variable(PROGRAM, "the bidloop program's path");
-        let mut command = Command::new(program);
+        let mut command = match self.umask {
+            None => Command::new(program),
+            Some(umask) => {
+                let mut shell = Command::new("sh");
+                let script = format!("umask {umask:03o}; exec \"$0\" \"$@\"");
+                shell.args(["-c", &script, &program]);
+                shell
+            }
+        };
         command.args(arguments).current_dir(self.folder.path());
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("BIDLOOP_") {

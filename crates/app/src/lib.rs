@@ -4,6 +4,7 @@
 
 mod cli;
 mod commands;
+mod file_modes;
 mod metrics;
 mod password_hasher;
 mod service;
@@ -23,6 +24,7 @@ use clap::Parser;
 /// Runs the command that the program's arguments name, and answers its exit status.
 pub fn main() -> ExitCode {
     let cli = cli::Cli::parse();
+    file_modes::keep_new_files_private();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     match runtime {
         Ok(runtime) => {

@@ -70,7 +70,12 @@ fn prepare(root: &Path) -> io::Result<()> {
         .ancestors()
         .take_while(|folder| !folder.exists())
         .collect();
-    fs::create_dir_all(&staging)?;
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&staging)?;
+    warn_of_other_readers(root)?;
     // A published file is only as durable as the folders above it.
     missing
         .into_iter()
@@ -88,6 +93,22 @@ fn prepare(root: &Path) -> io::Result<()> {
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(file = %entry.path().display(), %error, "cannot remove a staging file that a crash left");
+        }
+    }
+    Ok(())
+}
+
+/// A folder that exists keeps its mode: the operator may share it on purpose.
+fn warn_of_other_readers(root: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if fs::metadata(root)?.permissions().mode() & 0o077 != 0 {
+            tracing::warn!(
+                folder = %root.display(),
+                "other users of this machine have rights on the folder of attachments: \
+                 remove them with `chmod 700`, unless they share it on purpose"
+            );
         }
     }
     Ok(())
@@ -191,7 +212,10 @@ fn durable_folder(root: &Path, folders: &[String]) -> io::Result<PathBuf> {
     for name in folders {
         let parent = folder.clone();
         folder.push(name);
-        match fs::create_dir(&folder) {
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        match builder.create(&folder) {
             Ok(()) => sync_folder(&parent)?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),

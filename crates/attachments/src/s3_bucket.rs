@@ -28,10 +28,19 @@ use crate::hyper_connector::HyperConnector;
 /// being uploaded and one that is being read.
 const PART: usize = 5 * 1024 * 1024;
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct S3Bucket {
     store: Arc<dyn ObjectStore>,
     prefix: String,
+}
+
+/// Without the store, which holds the credentials.
+impl std::fmt::Debug for S3Bucket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("S3Bucket")
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
 }
 
 impl S3Bucket {

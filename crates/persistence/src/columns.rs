@@ -13,7 +13,7 @@ use bidloop_domain::model::{
     BiddingConfig, CampaignId, CampaignMode, CampaignState, Connects, CoverLetter, DeliveryId,
     EffectiveConfig, EndpointId, EventKind, FilterId, JobId, LeadAttachment, LeadId, LeadStatus,
     MarketplaceToken, OrganizationId, Proposal, ProposalFile, ProposalTemplate, QuestionAnswerPair, Reason,
-    SubscriptionStatus, Terms, Timestamp, WebhookSecret,
+    Secret, SubscriptionStatus, Terms, Timestamp, WebhookSecret,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
@@ -177,6 +177,7 @@ macro_rules! in_escaped_text {
 in_escaped_text! {
     String: Ok, |text| text;
     FeedCursor: |text| Ok(Self(text)), |cursor| &cursor.0;
+    Secret<String>: |text| Ok(Self::new(text)), |secret| secret.expose();
     MarketplaceToken: |token| Ok(Self::unchecked(token)), Self::expose;
     CoverLetter: |text| Self::parse(text).ok_or_else(|| "a blank cover letter".to_owned()), Self::as_str;
 }

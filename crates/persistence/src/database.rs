@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
     ProvisioningStore, StoreError, SubmissionStore,
@@ -19,10 +20,10 @@ use crate::{postgres, sqlite};
 pub type PostgresTls = fn(Option<&str>) -> Result<Arc<ClientConfig>, String>;
 
 /// Which database, and how many connections to it.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct DatabaseSettings {
     /// `sqlite://path`, relative to the working directory, or `postgres://…`.
-    pub url: String,
+    pub url: Secret<String>,
     /// Connections to PostgreSQL at most. Each serves one command at a time.
     pub postgres_connections: usize,
     /// Called if the URL asks for TLS.
@@ -35,7 +36,7 @@ impl DatabaseSettings {
     /// The settings that suit a service of its own, without TLS.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
-            url: url.into(),
+            url: Secret::new(url.into()),
             postgres_connections: 20,
             postgres_tls: |_| Err("this program has no TLS settings for its database".to_owned()),
             sqlite_readers: 4,
@@ -44,12 +45,20 @@ impl DatabaseSettings {
 
     /// Refuses settings that [`Database::open`] would refuse. Creates nothing, connects to nothing, and reads no file but
     /// the one that a URL names as `sslrootcert`.
-    pub fn check(&self) -> Result<(), OpenError> {
-        match Address::of(&self.url)? {
-            Address::Sqlite(path) => sqlite::Store::check(path),
-            Address::Postgres(url) => postgres::Store::check(url, self.postgres_tls),
+    pub fn check(&self) -> Result<CheckedDatabase, OpenError> {
+        match Address::of(self.url.expose())? {
+            Address::Sqlite(path) => sqlite::Store::check(path).map(|()| CheckedDatabase::default()),
+            Address::Postgres(url) => postgres::Store::hosts_without_tls(url, self.postgres_tls)
+                .map(|hosts_without_tls| CheckedDatabase { hosts_without_tls }),
         }
     }
+}
+
+/// What [`DatabaseSettings::check`] found out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CheckedDatabase {
+    /// Host names and addresses to which a connection may be made that is not encrypted. A local socket is no host.
+    pub hosts_without_tls: Vec<String>,
 }
 
 /// A URL, by the adapter that serves it.
@@ -72,16 +81,6 @@ impl<'a> Address<'a> {
     }
 }
 
-/// The URL may hold a password.
-impl std::fmt::Debug for DatabaseSettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DatabaseSettings")
-            .field("postgres_connections", &self.postgres_connections)
-            .field("sqlite_readers", &self.sqlite_readers)
-            .finish_non_exhaustive()
-    }
-}
-
 /// A database. Clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Database {
@@ -94,7 +93,7 @@ impl Database {
     ///
     /// Must be called, and the database used, within a Tokio runtime.
     pub fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
-        let backend: Arc<dyn Backend> = match Address::of(&settings.url)? {
+        let backend: Arc<dyn Backend> = match Address::of(settings.url.expose())? {
             Address::Sqlite(path) => Arc::new(sqlite::Store::open(path, settings.sqlite_readers)?),
             Address::Postgres(url) => Arc::new(postgres::Store::open(
                 url,

@@ -101,5 +101,5 @@ mod work;
 
 pub use backend::OpenError;
 pub use backup::BackUpError;
-pub use database::{Database, DatabaseSettings, PostgresTls};
+pub use database::{CheckedDatabase, Database, DatabaseSettings, PostgresTls};
 pub use migrations::{MigrateError, SchemaState};

@@ -1,7 +1,7 @@
 //! The rules of `ProvisioningStore` for reading, creating and replacing (decisions B3, B4, D1, D5 and D7). Removal has
 //! a file of its own.
 
-use bidloop_domain::model::{CampaignMode, FilterId, SubscriptionStatus};
+use bidloop_domain::model::{CampaignMode, FilterId, Secret, SubscriptionStatus};
 use bidloop_domain::port::{
     AccountRecord, CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange, RecordPage,
     UserRecord,
@@ -44,7 +44,7 @@ fn user(email: &str, name: &str) -> UserRecord {
     UserRecord {
         email: email.to_owned(),
         name: name.to_owned(),
-        password_hash: Some("$argon2id$x".to_owned()),
+        password_hash: Some(Secret::new("$argon2id$x".to_owned())),
     }
 }
 

@@ -33,6 +33,7 @@ mod lead_commands;
 mod listing;
 mod marketplace_trouble;
 mod measures;
+mod private_files;
 mod provisioning;
 mod quota_races;
 mod real_posts;

@@ -8,8 +8,12 @@ use crate::settings::Settings;
 
 pub(super) fn run(settings: &Settings, command: &ConfigCommand) -> Outcome {
     let ConfigCommand::Check { json: as_json } = command;
+    let warnings: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
     if *as_json {
-        return output::json(&json!({ "ok": true }));
+        return output::json(&json!({ "ok": true, "warnings": warnings }));
+    }
+    for warning in warnings {
+        output::line(&format!("Warning: {warning}."))?;
     }
     let marketplace = match settings.marketplace_url() {
         Some(url) => format!("the marketplace at {url}"),

@@ -8,7 +8,7 @@ use crate::settings::{Settings, persistence_settings};
 /// Prepares the database, which need not be reachable. The settings have checked the URL, but the machine may refuse,
 /// for example if a folder cannot be made.
 pub(super) fn open(settings: &Settings) -> Result<Database, Failure> {
-    Database::open(&persistence_settings(&settings.database.url))
+    Database::open(&persistence_settings(settings.database.url.expose()))
         .map_err(|error| Failure::failed(format!("database.url: {error}")))
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bidloop_attachments::StorageSettings;
 use bidloop_demo::{Demo, DemoError, DemoOptions, HIGHEST_RATE, RunningService};
+use bidloop_domain::model::Secret;
 use bidloop_webhooks::TargetPolicy;
 
 use super::apply::FolderSource;
@@ -49,7 +50,7 @@ pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
 
     let running = RunningService {
         base_url: base_url(listen),
-        database_url: settings.database.url.clone(),
+        database_url: settings.database.url.expose().clone(),
         program: std::env::args().next().unwrap_or_else(|| "bidloop".to_owned()),
         activities: Arc::clone(&service.stores().activities),
         leads: Arc::clone(&service.stores().leads),
@@ -135,7 +136,7 @@ fn demo_settings(settings: &Settings, listen: SocketAddr, data_dir: &Path, marke
     let mut demo = settings.clone();
     demo.server.listen = listen;
     demo.server.base_url = Some(base_url(listen));
-    demo.database.url = format!("sqlite://{}", data_dir.join("bidloop.db").display());
+    demo.database.url = Secret::new(format!("sqlite://{}", data_dir.join("bidloop.db").display()));
     demo.attachments = StorageSettings::folder(data_dir.join("attachments"));
     demo.marketplace = Some(MarketplaceSettings {
         client: bidloop_marketplace::MarketplaceSettings {
@@ -226,7 +227,7 @@ mod tests {
 
         assert_eq!(demo.server.listen, listen);
         assert_eq!(demo.server.base_url.as_deref(), Some("http://127.0.0.1:18080"));
-        assert_eq!(demo.database.url, "sqlite:///data/bidloop.db");
+        assert_eq!(demo.database.url.expose(), "sqlite:///data/bidloop.db");
         assert_eq!(demo.marketplace_url(), Some("http://127.0.0.1:1"));
         assert!(demo.marketplace.unwrap().client.feed_token.is_none());
         assert_eq!(demo.webhooks.targets, TargetPolicy::AllowInsecure);

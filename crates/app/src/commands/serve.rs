@@ -31,6 +31,9 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 pub(super) async fn run(settings: &Settings, roles: &BTreeSet<Role>) -> Outcome {
     let started = Instant::now();
     let mut stop = StopSignals::catch();
+    for warning in &settings.warnings {
+        tracing::warn!(%warning, "a setting is insecure");
+    }
     let database = database::open(settings)?;
     let listening = Listening::start(settings, &database, roles).await?;
     tokio::select! {

@@ -1,27 +1,44 @@
 //! Settings of adapters. Each is parsed by the adapter's own code, so the adapter accepts whatever passes here.
 //!
-//! Reading makes no connection and reads no file except certificates.
+//! Reading makes no connection and reads no file except certificates and files that hold one secret.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bidloop_attachments::StorageSettings;
-use bidloop_domain::model::MarketplaceToken;
+use bidloop_domain::model::{MarketplaceToken, Secret};
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use bidloop_persistence::DatabaseSettings;
 use rustls::ClientConfig;
 
 use super::reader::Reader;
+use super::{secret_file, tls};
 use crate::system::{SystemClock, SystemEntropy};
 use crate::trust_roots::{bundled_roots, client_config, database_tls, with_roots_of};
 
-pub(super) fn database_url(read: &mut Reader<'_>) -> String {
-    read.parsed("database.url", |url| {
+pub(super) fn database_url(read: &mut Reader<'_>) -> Secret<String> {
+    let parsed = read.secret("database.url", |url| {
         let checked = persistence_settings(url).check();
         checked
-            .map(|()| url.to_owned())
+            .map(|checked| (Secret::new(url.to_owned()), checked.hosts_without_tls))
             .map_err(|error| error.to_string())
-    })
-    .unwrap_or_else(|| "sqlite://bidloop-data/bidloop.db".to_owned())
+    });
+    let allowed = read.boolean("database.allow_insecure", false);
+    let Some((url, hosts)) = parsed else {
+        return Secret::new("sqlite://bidloop-data/bidloop.db".to_owned());
+    };
+    let key = match "database.url_file" {
+        file if read.is_set(file) => file,
+        _ => "database.url",
+    };
+    tls::require(
+        read,
+        key,
+        hosts.iter().map(String::as_str),
+        allowed,
+        "add `sslmode=verify-full` to the URL, or set `database.allow_insecure = true` if the network may be trusted",
+    );
+    url
 }
 
 /// The settings of the database with this URL.
@@ -35,9 +52,29 @@ pub(crate) fn persistence_settings(url: &str) -> DatabaseSettings {
 pub(super) fn storage(read: &mut Reader<'_>, environment: &[(String, String)]) -> StorageSettings {
     read.parsed("attachments.url", |url| {
         let tls = client_config(bundled_roots());
-        StorageSettings::parse(url, environment.iter().cloned(), tls).map_err(|error| error.to_string())
+        StorageSettings::parse(url, bucket_variables(environment)?, tls).map_err(|error| error.to_string())
     })
     .unwrap_or_else(|| StorageSettings::folder("bidloop-data/attachments"))
+}
+
+/// The variables of buckets, with the content of the files that `…_FILE` variables name for secrets.
+fn bucket_variables(environment: &[(String, String)]) -> Result<Vec<(String, String)>, String> {
+    let mut variables = environment.to_vec();
+    for secret in ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"] {
+        let file_variable = format!("{secret}_FILE");
+        let value_of = |name: &str| environment.iter().find(|(variable, _)| variable == name);
+        let Some((_, file)) = value_of(&file_variable) else {
+            continue;
+        };
+        if value_of(secret).is_some() {
+            return Err(format!(
+                "{file_variable} and {secret} are both set: leave one of them out"
+            ));
+        }
+        let content = secret_file::read(Path::new(file)).map_err(|why| format!("{file_variable}: {why}"))?;
+        variables.push((secret.to_owned(), content));
+    }
+    Ok(variables)
 }
 
 /// The TLS settings of connections to webhook receivers.
@@ -51,10 +88,11 @@ pub(super) fn webhook_tls(read: &mut Reader<'_>) -> Arc<ClientConfig> {
 /// The settings of the marketplace's client; `None` without an address.
 pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> {
     let timeout = read.milliseconds("marketplace.timeout_ms", 10_000, 1);
-    let feed_token = read.parsed("marketplace.token", |token| {
+    let feed_token = read.secret("marketplace.token", |token| {
         MarketplaceToken::parse(token).map_err(|error| error.to_string())
     });
-    read.parsed("marketplace.base_url", |base_url| {
+    let allowed = read.boolean("marketplace.allow_insecure", false);
+    let settings = read.parsed("marketplace.base_url", |base_url| {
         let settings = MarketplaceSettings {
             base_url: base_url.to_owned(),
             feed_token,
@@ -64,5 +102,20 @@ pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> 
         HyperMarketplace::new(&settings, Arc::new(SystemClock), Arc::new(SystemEntropy))
             .map(|_| settings)
             .map_err(|error| error.to_string())
-    })
+    })?;
+    tls::require(
+        read,
+        "marketplace.base_url",
+        plain_http_host(&settings.base_url).as_deref(),
+        allowed,
+        "use an `https://` address, or set `marketplace.allow_insecure = true` if the network may be trusted",
+    );
+    Some(settings)
+}
+
+/// The host of an `http://` address.
+fn plain_http_host(base_url: &str) -> Option<String> {
+    let url = url::Url::parse(base_url).ok()?;
+    let host = url.host_str().filter(|_| url.scheme() == "http")?;
+    Some(host.trim_matches(['[', ']']).to_owned())
 }

@@ -4,7 +4,9 @@
 
 mod adapter_settings;
 mod reader;
+mod secret_file;
 mod source;
+mod tls;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_attachments::StorageSettings;
+use bidloop_domain::model::Secret;
 use bidloop_webhooks::TargetPolicy;
 use rustls::ClientConfig;
 
@@ -31,8 +34,8 @@ pub(crate) struct ServerSettings {
 /// The database, and whether the program migrates it.
 #[derive(Debug, Clone)]
 pub(crate) struct DatabaseSettings {
-    /// `sqlite://…` or `postgres://…`.
-    pub(crate) url: String,
+    /// `sqlite://…` or `postgres://…`, perhaps with a password.
+    pub(crate) url: Secret<String>,
     /// Whether `serve` and `apply` migrate by themselves.
     pub(crate) auto_migrate: bool,
 }
@@ -79,6 +82,8 @@ pub(crate) struct Settings {
     /// A folder, or a bucket with the credentials and region of the usual `AWS_*` variables.
     pub(crate) attachments: StorageSettings,
     pub(crate) log_format: LogFormat,
+    /// What is permitted, but an operator should know.
+    pub(crate) warnings: Vec<SettingsFault>,
 }
 
 impl Settings {
@@ -164,6 +169,7 @@ impl Settings {
             webhooks,
             attachments,
             log_format,
+            warnings: read.warnings(),
         }
     }
 }
@@ -193,7 +199,7 @@ mod tests {
     fn every_key_has_its_documented_default() {
         let settings = load("", &[]).unwrap();
         assert_eq!(settings.server.listen.to_string(), "127.0.0.1:8080");
-        assert_eq!(settings.database.url, "sqlite://bidloop-data/bidloop.db");
+        assert_eq!(settings.database.url.expose(), "sqlite://bidloop-data/bidloop.db");
         assert!(settings.database.auto_migrate);
         assert!(settings.marketplace.is_none());
         assert_eq!(settings.submission_deadline, Duration::from_secs(900));
@@ -326,6 +332,18 @@ mod tests {
         );
         assert!(!faults[0].contains("s3cret"), "{faults:?}");
         assert!(load("", &half).is_ok(), "nobody asks for them");
+
+        let bucket = "[attachments]\nurl = \"s3://files\"\n";
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "s3cret\n").unwrap();
+        let file = file.path().to_str().unwrap();
+        let id = ("AWS_ACCESS_KEY_ID", "id");
+        assert!(load(bucket, &[id, ("AWS_SECRET_ACCESS_KEY_FILE", file)]).is_ok());
+        let faults = load(bucket, &[id, half[0], ("AWS_SECRET_ACCESS_KEY_FILE", file)]).unwrap_err();
+        assert!(
+            faults.len() == 1 && faults[0].contains("are both set") && !faults[0].contains("s3cret"),
+            "{faults:?}"
+        );
     }
 
     #[test]
@@ -338,6 +356,110 @@ mod tests {
         );
         load(&toml, &[]).unwrap();
         assert!(!absent.exists());
+    }
+
+    #[test]
+    fn a_secret_may_stand_in_a_file_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path.display().to_string()
+        };
+        let url = file("url", "postgres://u:s3cret@127.0.0.1/x\n");
+        let token = file("token", "t0ken\n");
+        let settings = load(
+            &format!("[marketplace]\nbase_url = \"https://market.test\"\ntoken_file = \"{token}\"\n"),
+            &[("BIDLOOP_DATABASE__URL_FILE", &url)],
+        )
+        .unwrap();
+        assert_eq!(settings.database.url.expose(), "postgres://u:s3cret@127.0.0.1/x");
+        let client = &settings.marketplace.as_ref().unwrap().client;
+        assert_eq!(client.feed_token.as_ref().unwrap().expose(), "t0ken");
+        let shown = format!("{settings:?}");
+        assert!(!shown.contains("s3cret") && !shown.contains("t0ken"), "{shown}");
+
+        let faults = load(
+            "[database]\nurl = \"postgres://u:s3cret@127.0.0.1/x\"\n",
+            &[("BIDLOOP_DATABASE__URL_FILE", &url)],
+        )
+        .unwrap_err();
+        assert_eq!(
+            faults,
+            [
+                "database.url_file (from BIDLOOP_DATABASE__URL_FILE): database.url (in bidloop.toml) is set too: leave one \
+              of them out"
+            ]
+        );
+        let wrong = file("wrong", "mysql://u:s3cret@h/x");
+        for bad in [wrong.as_str(), "/absent/file"] {
+            let faults = load("", &[("BIDLOOP_DATABASE__URL_FILE", bad)]).unwrap_err();
+            assert!(
+                faults.len() == 1
+                    && faults[0].starts_with("database.url_file (from BIDLOOP_DATABASE__URL_FILE): ")
+                    && !faults[0].contains("s3cret"),
+                "{faults:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn another_machine_is_reached_with_tls_unless_a_setting_says_otherwise() {
+        for (key, value, host, switch) in [
+            (
+                "BIDLOOP_DATABASE__URL",
+                "postgres://u:s3cret@db.test/x",
+                "db.test",
+                "database.allow_insecure",
+            ),
+            (
+                "BIDLOOP_DATABASE__URL",
+                "postgres://u:s3cret@192.0.2.1/x?sslmode=prefer",
+                "192.0.2.1",
+                "database.allow_insecure",
+            ),
+            (
+                "BIDLOOP_MARKETPLACE__BASE_URL",
+                "http://market.test/api",
+                "market.test",
+                "marketplace.allow_insecure",
+            ),
+            (
+                "BIDLOOP_MARKETPLACE__BASE_URL",
+                "http://[2001:db8::1]:9090",
+                "2001:db8::1",
+                "marketplace.allow_insecure",
+            ),
+        ] {
+            let faults = load("", &[(key, value)]).unwrap_err();
+            assert_eq!(faults.len(), 1, "{faults:?}");
+            assert!(
+                faults[0].contains(host)
+                    && faults[0].contains(&format!("`{switch} = true`"))
+                    && !faults[0].contains("s3cret"),
+                "{faults:?}"
+            );
+            let variable = format!("BIDLOOP_{}", switch.replace('.', "__").to_uppercase());
+            let settings = load("", &[(key, value), (&variable, "true")]).unwrap();
+            let warnings: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
+            assert!(
+                matches!(&warnings[..], [warning] if warning.contains(host) && !warning.contains("s3cret")),
+                "{warnings:?}"
+            );
+        }
+        for (key, value) in [
+            ("BIDLOOP_DATABASE__URL", "postgres://127.0.0.1/x"),
+            ("BIDLOOP_DATABASE__URL", "postgres:///x?host=/run/postgresql"),
+            (
+                "BIDLOOP_DATABASE__URL",
+                "postgres://db.test/x?sslmode=verify-full",
+            ),
+            ("BIDLOOP_MARKETPLACE__BASE_URL", "http://localhost:9090"),
+            ("BIDLOOP_MARKETPLACE__BASE_URL", "https://market.test"),
+        ] {
+            let settings = load("", &[(key, value)]).unwrap();
+            assert!(settings.warnings.is_empty(), "{value}: {:?}", settings.warnings);
+        }
     }
 
     #[test]

@@ -1,31 +1,54 @@
 //! Reads raw values as the types of settings and collects faults.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 use std::time::Duration;
 
 use toml::Value;
 
+use super::secret_file;
 use super::source::{SettingsFault, Values};
 
 /// Reads one key after the other.
+#[derive(Debug)]
 pub(super) struct Reader<'a> {
     values: Values,
     faults: &'a mut Vec<SettingsFault>,
+    warnings: Vec<SettingsFault>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(values: Values, faults: &'a mut Vec<SettingsFault>) -> Self {
-        Self { values, faults }
+        Self {
+            values,
+            faults,
+            warnings: Vec::new(),
+        }
     }
 
     pub(super) fn fault(&mut self, key: &str, message: &str) {
-        let place = self
-            .values
-            .0
-            .get(key)
-            .map_or(String::new(), |found| format!(" ({})", found.place));
-        self.faults
-            .push(SettingsFault::new(&format!("{key}{place}"), message));
+        let name = self.name(key);
+        self.faults.push(SettingsFault::new(&name, message));
+    }
+
+    /// Notes what is permitted, but an operator should know.
+    pub(super) fn warn(&mut self, key: &str, message: &str) {
+        let name = self.name(key);
+        self.warnings.push(SettingsFault::new(&name, message));
+    }
+
+    pub(super) fn warnings(self) -> Vec<SettingsFault> {
+        self.warnings
+    }
+
+    /// The key, with the place where it is set.
+    fn name(&self, key: &str) -> String {
+        let place = self.values.0.get(key);
+        place.map_or_else(|| key.to_owned(), |found| format!("{key} ({})", found.place))
+    }
+
+    pub(super) fn is_set(&self, key: &str) -> bool {
+        self.values.0.contains_key(key)
     }
 
     pub(super) fn text(&mut self, key: &str) -> Option<String> {
@@ -125,5 +148,24 @@ impl<'a> Reader<'a> {
                 None
             }
         }
+    }
+
+    /// A secret: the value of `key`, or the content of the file that `key` + `_file` names. An error of `parse` must not
+    /// repeat the secret.
+    pub(super) fn secret<T>(
+        &mut self,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let file_key = format!("{key}_file");
+        if !self.is_set(&file_key) {
+            return self.parsed(key, parse);
+        }
+        if self.is_set(key) {
+            let set = self.name(key);
+            self.fault(&file_key, &format!("{set} is set too: leave one of them out"));
+            return None;
+        }
+        self.parsed(&file_key, |file| parse(&secret_file::read(Path::new(file))?))
     }
 }

@@ -10,15 +10,19 @@ use toml::Value;
 use crate::toml_text;
 
 /// The names of all settings.
-pub(super) const KEYS: [&str; 14] = [
+pub(super) const KEYS: &[&str] = &[
     "attachments.url",
+    "database.allow_insecure",
     "database.auto_migrate",
     "database.url",
+    "database.url_file",
     "log.format",
+    "marketplace.allow_insecure",
     "marketplace.base_url",
     "marketplace.poll_interval_ms",
     "marketplace.timeout_ms",
     "marketplace.token",
+    "marketplace.token_file",
     "server.base_url",
     "server.listen",
     "submission.deadline_ms",
@@ -49,11 +53,19 @@ impl fmt::Display for SettingsFault {
     }
 }
 
-/// A raw value and where it was found.
-#[derive(Debug, Clone)]
+/// A raw value, which may be a secret, and where it was found.
+#[derive(Clone)]
 pub(super) struct Found {
     pub(super) value: Value,
     pub(super) place: String,
+}
+
+impl fmt::Debug for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Found")
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Raw values by key; later sources replace earlier ones.
@@ -103,7 +115,7 @@ impl Values {
                 continue;
             }
             let flat = |key: &str| key.replace('.', "_").to_uppercase();
-            if let Some(key) = KEYS.into_iter().find(|key| flat(key) == name) {
+            if let Some(key) = KEYS.iter().copied().find(|key| flat(key) == name) {
                 let right = key.replace('.', "__").to_uppercase();
                 faults.push(SettingsFault::new(
                     &format!("{key} (from {variable})"),
@@ -114,7 +126,7 @@ impl Values {
     }
 
     fn add(&mut self, name: &str, value: Value, place: String, faults: &mut Vec<SettingsFault>) {
-        match KEYS.into_iter().find(|key| *key == name) {
+        match KEYS.iter().copied().find(|key| *key == name) {
             Some(key) => {
                 self.0.insert(key, Found { value, place });
             }
@@ -124,7 +136,7 @@ impl Values {
 }
 
 fn unknown(name: &str, place: &str) -> SettingsFault {
-    let hint = closest(name, &KEYS).map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
+    let hint = closest(name, KEYS).map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
     SettingsFault::new(&format!("{name} ({place})"), &format!("unknown setting{hint}"))
 }
 

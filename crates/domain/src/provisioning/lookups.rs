@@ -43,7 +43,7 @@ pub(crate) struct Provided<'a> {
     /// Checks the syntax of a template; the error says what is wrong.
     pub(crate) check_template: &'a dyn Fn(&str) -> Result<(), String>,
     /// The hash of each password. An unchanged password keeps its hash.
-    pub(crate) password_hashes: HashMap<Vec<String>, String>,
+    pub(crate) password_hashes: HashMap<Vec<String>, Secret<String>>,
     /// Fresh random bytes.
     pub(crate) random: HashMap<Vec<String>, [u8; 32]>,
     /// The content of the attachments that could be read.

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::model::{
     AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode, CampaignState,
-    EndpointId, FilterId, MarketplaceToken, OrganizationId, ProposalFile, ProposalTemplate, Subscription,
-    Timestamp, WebhookEndpoint, WebhookSecret,
+    EndpointId, FilterId, MarketplaceToken, OrganizationId, ProposalFile, ProposalTemplate, Secret,
+    Subscription, Timestamp, WebhookEndpoint, WebhookSecret,
 };
 
 /// An organization with all its entities.
@@ -37,7 +37,7 @@ pub struct UserRecord {
     /// Shown in the Activity record.
     pub name: String,
     /// A PHC string. A user without one cannot sign in.
-    pub password_hash: Option<String>,
+    pub password_hash: Option<Secret<String>>,
 }
 
 /// A webhook endpoint with its secrets.

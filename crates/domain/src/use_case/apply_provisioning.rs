@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::model::{FieldError, OrganizationId};
+use crate::model::{FieldError, OrganizationId, Secret};
 use crate::port::{
     AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Entropy, PasswordHasher,
     ProposalWriter, ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
@@ -136,13 +136,13 @@ pub(crate) fn password_hashes(
     hasher: &dyn PasswordHasher,
     passwords: &[GivenPassword<'_>],
     organizations: &[OrganizationRecord],
-) -> HashMap<Vec<String>, String> {
+) -> HashMap<Vec<String>, Secret<String>> {
     let mut by_path = HashMap::new();
     for given in passwords {
         let current = user(organizations, &given.organization, given.email)
             .and_then(|user| user.password_hash.clone())
-            .filter(|hash| hasher.verify(given.password.expose(), hash));
-        let hash = current.unwrap_or_else(|| hasher.hash(given.password.expose()));
+            .filter(|hash| hasher.verify(given.password.expose(), hash.expose()));
+        let hash = current.unwrap_or_else(|| Secret::new(hasher.hash(given.password.expose())));
         by_path.insert(given.path.clone(), hash);
     }
     by_path

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use diesel::ConnectionError;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -69,6 +69,24 @@ impl Connector {
             Some(MakeRustlsConnect::new((*config).clone()))
         };
         Ok(Self { config, tls })
+    }
+
+    /// The hosts to which a connection may be made without TLS, by name or address. A local socket is no host.
+    pub(super) fn hosts_without_tls(&self) -> Vec<String> {
+        if self.config.get_ssl_mode() == SslMode::Require {
+            return Vec::new();
+        }
+        let addresses = self.config.get_hostaddrs();
+        if !addresses.is_empty() {
+            // An address is connected to in place of the name beside it.
+            return addresses.iter().map(ToString::to_string).collect();
+        }
+        let names = self.config.get_hosts().iter().filter_map(|host| match host {
+            Host::Tcp(name) => Some(name.clone()),
+            #[cfg(unix)]
+            Host::Unix(_) => None,
+        });
+        names.collect()
     }
 
     pub(super) async fn connect(&self) -> Result<AsyncPgConnection, ConnectionError> {
@@ -193,6 +211,28 @@ mod tests {
                 .is_some()
         );
         assert!(TlsParameters::take_from("postgres://h/db?sslmode=maybe").is_err());
+    }
+
+    #[test]
+    fn a_host_without_certain_tls_is_named() {
+        for (url, hosts) in [
+            ("postgres://u:p@db.test/x", &["db.test"][..]),
+            ("postgres://db.test/x?sslmode=prefer", &["db.test"]),
+            (
+                "postgres://a.test,127.0.0.1:5433/x?sslmode=disable",
+                &["a.test", "127.0.0.1"],
+            ),
+            ("postgres://localhost/x?hostaddr=192.0.2.1", &["192.0.2.1"]),
+            ("postgres:///x?host=/run/postgresql", &[]),
+            ("postgres://db.test/x?sslmode=require", &[]),
+            ("postgres://db.test/x?sslmode=verify-full", &[]),
+        ] {
+            assert_eq!(
+                Connector::new(url, TLS).unwrap().hosts_without_tls(),
+                hosts,
+                "{url}"
+            );
+        }
     }
 
     #[test]

@@ -91,9 +91,9 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Refuses a URL that can be no server's; connects to nothing.
-    pub(crate) fn check(url: &str, tls: PostgresTls) -> Result<(), OpenError> {
-        connect::Connector::new(url, tls).map(drop)
+    /// Refuses a URL that can be no server's; connects to nothing. Returns the hosts that may be reached without TLS.
+    pub(crate) fn hosts_without_tls(url: &str, tls: PostgresTls) -> Result<Vec<String>, OpenError> {
+        connect::Connector::new(url, tls).map(|connector| connector.hosts_without_tls())
     }
 
     /// Makes a pool; connections are made when they are first needed.

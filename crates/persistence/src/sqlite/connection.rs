@@ -10,6 +10,7 @@ use diesel_async::sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 
+use super::file_modes::create_file;
 use crate::failure::Failure;
 
 /// The connection that the mounted queries use.
@@ -55,6 +56,7 @@ pub(super) fn open(path: &Path, further: &[&str]) -> Result<SqliteConnection, Fa
     let name = path
         .to_str()
         .ok_or_else(|| Failure::fault("the path is not UTF-8".to_owned()))?;
+    create_file(path).map_err(|error| Failure::unavailable(error.to_string()))?;
     let mut conn =
         SqliteConnection::establish(name).map_err(|error| Failure::unavailable(error.to_string()))?;
     for setting in SETTINGS.iter().chain(further) {

@@ -16,6 +16,7 @@ use crate::work::Work;
 mod backup;
 mod batch;
 mod connection;
+mod file_modes;
 mod log_limit;
 mod migrate;
 mod queue;
@@ -97,9 +98,10 @@ impl Store {
         // Every thread opens it by this name, even after the working directory has changed.
         let path = std::path::absolute(path).map_err(|error| OpenError::Folder(error.to_string()))?;
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
+            file_modes::create_folder(folder)
                 .map_err(|error| OpenError::Folder(format!("{}: {error}", folder.display())))?;
         }
+        file_modes::tighten(&path);
         let threads = |error: std::io::Error| OpenError::Threads(error.to_string());
         let writer = Writer::start(path.clone()).map_err(threads)?;
         let readers = Readers::start(&path, readers).map_err(threads)?;

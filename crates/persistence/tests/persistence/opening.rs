@@ -223,10 +223,12 @@ fn checking_a_url_refuses_what_opening_refuses_and_makes_nothing() {
     ] {
         assert!(matches!(check(url), Err(OpenError::InvalidUrl(_))), "{url}");
     }
-    assert_eq!(check("postgres://u@203.0.113.1/db"), Ok(()));
+    let without_tls = check("postgres://u@203.0.113.1/db").unwrap().hosts_without_tls;
+    assert_eq!(without_tls, ["203.0.113.1"]);
     let folder = tempfile::tempdir().unwrap();
     let absent = folder.path().join("absent");
-    assert_eq!(check(&sqlite_url(&absent.join("bidloop.db"))), Ok(()));
+    let in_a_file = check(&sqlite_url(&absent.join("bidloop.db")));
+    assert_eq!(in_a_file.unwrap().hosts_without_tls, [""; 0]);
     assert!(!absent.exists());
 }
 

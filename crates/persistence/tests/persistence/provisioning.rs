@@ -5,7 +5,7 @@
 
 use bidloop_domain::model::{
     AccountId, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode, CampaignState,
-    FilterId, MarketplaceToken, OrganizationId, ProposalTemplate, Subscription, SubscriptionStatus,
+    FilterId, MarketplaceToken, OrganizationId, ProposalTemplate, Secret, Subscription, SubscriptionStatus,
     Timestamp,
 };
 use bidloop_domain::port::{
@@ -114,7 +114,7 @@ async fn text_may_hold_any_character(bed: TestDatabase) -> TestDatabase {
     let user = UserRecord {
         email: format!("{text}@EXAMPLE.test"),
         name: text.to_owned(),
-        password_hash: Some(text.to_owned()),
+        password_hash: Some(Secret::new(text.to_owned())),
     };
     let mut account = account(text);
     text.clone_into(&mut account.name);
