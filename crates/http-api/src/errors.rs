@@ -76,6 +76,12 @@ impl Refusal {
         Self::unavailable("the service is not ready".to_owned())
     }
 
+    /// The caller sends more than the service can hold. Callers cause it, so it is counted and not logged as an error.
+    fn overloaded() -> Self {
+        let message = "too many request bodies are on their way; try again later";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
     fn unavailable(cause: String) -> Self {
         let message = "the service is temporarily unavailable; try again later";
         Self {
@@ -176,6 +182,7 @@ impl From<LeadError> for Refusal {
             | LeadError::UploadTooLate(_)
             | LeadError::UnexpectedPart { .. }
             | LeadError::File(_) => StatusCode::BAD_REQUEST,
+            LeadError::Overloaded => return Self::overloaded(),
             LeadError::Blob(error) => return error.into(),
             LeadError::Store(error) => return error.into(),
         };

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`HttpApi`] | the parts of the API |
 //! | [`serve`] | listening, time limits, stopping |
+//! | `bodies_in_flight` | how many bytes of request bodies the service holds |
 //! | `errors` | the status and body of every error |
 //! | `operation` | the four operations, one file each |
 //! | `openapi` | the description that `bidloop openapi` prints |
@@ -15,6 +16,7 @@
 mod api;
 mod bearer;
 mod bid_body;
+mod bodies_in_flight;
 mod errors;
 mod held_readiness;
 mod multipart;
@@ -31,6 +33,7 @@ mod server;
 mod unread_body;
 
 pub use api::HttpApi;
+pub use bodies_in_flight::BodyLimits;
 pub use openapi::openapi;
 pub use ports::{Readiness, RequestMetrics};
 pub use routes::configure;

@@ -15,6 +15,8 @@ use bytes::{Bytes, BytesMut};
 use futures::{Stream, TryStreamExt, stream};
 use tokio::time::timeout;
 
+use crate::bodies_in_flight::Share;
+
 /// The largest JSON body: 3 MB of 1,048,576 bytes each (specification, Limits; decision A9).
 pub(crate) const MAX_JSON_BYTES: u64 = 3 * 1_048_576;
 
@@ -93,30 +95,44 @@ impl RequestBody {
         }
     }
 
-    /// The bytes as they arrive. The stream ends with an error if there are more than `limit_bytes`, if none arrive for
-    /// 30 seconds, or if the connection breaks.
-    pub(crate) fn stream(&self, limit_bytes: u64) -> impl Stream<Item = Result<Bytes, LeadError>> + use<> {
+    /// The bytes as they arrive, which `share` then holds. The stream ends with an error if there are more than
+    /// `limit_bytes` or than the share allows, if none arrive for 30 seconds, or if the connection breaks.
+    pub(crate) fn stream<'s>(
+        &self,
+        limit_bytes: u64,
+        share: &'s mut Share,
+    ) -> impl Stream<Item = Result<Bytes, LeadError>> + use<'s> {
         let payload = self.payload.clone();
-        stream::try_unfold((payload, limit_bytes), move |(payload, left)| async move {
-            let next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
-            match timeout(STALL_LIMIT, next).await {
-                Ok(None) => Ok(None),
-                Ok(Some(Ok(piece))) => match left.checked_sub(piece.len() as u64) {
-                    Some(left) => Ok(Some((piece, (payload, left)))),
-                    None => Err(LeadError::TooLarge { limit_bytes }),
-                },
-                Ok(Some(Err(_))) => Err(malformed("broke off before its end")),
-                Err(_) => Err(malformed("did not arrive in time")),
-            }
-        })
+        stream::try_unfold(
+            (payload, limit_bytes, share),
+            move |(payload, left, share)| async move {
+                let next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
+                match timeout(STALL_LIMIT, next).await {
+                    Ok(None) => Ok(None),
+                    Ok(Some(Ok(piece))) => {
+                        let left = left
+                            .checked_sub(piece.len() as u64)
+                            .ok_or(LeadError::TooLarge { limit_bytes })?;
+                        share.take(piece.len())?;
+                        Ok(Some((piece, (payload, left, share))))
+                    }
+                    Ok(Some(Err(_))) => Err(malformed("broke off before its end")),
+                    Err(_) => Err(malformed("did not arrive in time")),
+                }
+            },
+        )
     }
 
     /// Reads a whole JSON body, after a check of the request's headers.
-    pub(crate) async fn read_json(&self, request: &HttpRequest) -> Result<Bytes, LeadError> {
+    pub(crate) async fn read_json(
+        &self,
+        request: &HttpRequest,
+        share: &mut Share,
+    ) -> Result<Bytes, LeadError> {
         check_declared_length(request.headers(), MAX_JSON_BYTES)?;
         check_media_type(request.headers(), JSON)?;
         let mut body = BytesMut::new();
-        let mut pieces = pin!(self.stream(MAX_JSON_BYTES));
+        let mut pieces = pin!(self.stream(MAX_JSON_BYTES, share));
         while let Some(piece) = pieces.try_next().await? {
             body.extend_from_slice(&piece);
         }

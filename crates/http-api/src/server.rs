@@ -11,6 +11,7 @@ use actix_web::{App, HttpServer, web};
 use tokio::task::JoinHandle;
 
 use crate::HttpApi;
+use crate::bodies_in_flight::{BodiesInFlight, BodyLimits};
 use crate::held_readiness::HeldReadiness;
 use crate::observation::observe;
 use crate::routes::{configure, configure_operability, unknown_route};
@@ -46,6 +47,8 @@ pub struct ServerSettings {
     pub offer: Offer,
     /// Threads that read requests and write answers. Two are enough for most loads, since use cases run elsewhere.
     pub workers: usize,
+    /// How many bytes of request bodies are held at once.
+    pub bodies: BodyLimits,
 }
 
 /// A server that is listening.
@@ -75,9 +78,11 @@ pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) 
     let address = listener.local_addr()?;
     api.readiness = Arc::new(HeldReadiness::new(api.readiness));
     let api = web::Data::new(api);
+    let bodies = web::Data::new(BodiesInFlight::new(settings.bodies));
     let server = HttpServer::new(move || {
         App::new()
             .app_data(api.clone())
+            .app_data(bodies.clone())
             .wrap(from_fn(observe))
             .configure(|config| match settings.offer {
                 Offer::Operations => configure(config),

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bidloop_domain::port::StoreError;
-use bidloop_http_api::{HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings};
+use bidloop_http_api::{
+    BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings,
+};
 use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
 
@@ -174,6 +176,7 @@ fn start_http(
     let settings = ServerSettings {
         offer,
         workers: HTTP_THREADS,
+        bodies: BodyLimits::default(),
     };
     bidloop_http_api::serve(api, listener, settings)
         .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))

@@ -63,6 +63,9 @@ pub enum LeadError {
     /// The first faulty file of an upload (decision A9).
     #[error(transparent)]
     File(#[from] FileFault),
+    /// The service holds as many bytes of request bodies as it can, or as the caller's share allows (decision A3).
+    #[error("too many request bodies are on their way")]
+    Overloaded,
     /// The attachment storage failed.
     #[error(transparent)]
     Blob(#[from] BlobError),
@@ -74,7 +77,7 @@ pub enum LeadError {
 impl LeadError {
     /// Whether the request was refused. The other errors are failures of the service.
     pub(super) const fn is_refusal(&self) -> bool {
-        !matches!(self, Self::Blob(_) | Self::Store(_))
+        !matches!(self, Self::Overloaded | Self::Blob(_) | Self::Store(_))
     }
 
     /// The refusal in detail, as the caller and the Activity record see it: the faults, or the state of the quota.

@@ -11,12 +11,15 @@ pub(crate) use reject_lead::reject_lead;
 pub(crate) use submit_bid::submit_bid;
 pub(crate) use upload_attachments::upload_attachments;
 
+use std::sync::Arc;
+
 use actix_web::HttpRequest;
 use bidloop_domain::model::{CampaignId, LeadId};
-use bidloop_domain::use_case::Requester;
+use bidloop_domain::use_case::{LeadError, Requester};
 use serde::Serialize;
 
 use crate::HttpApi;
+use crate::bodies_in_flight::{Pool, Share};
 use crate::errors::{Refusal, http_status};
 use crate::request_body::check_declared_length;
 
@@ -25,11 +28,19 @@ struct LeadRequest {
     requester: Requester,
     campaign: CampaignId,
     lead: LeadId,
+    /// What the request's body holds until the request is answered.
+    share: Share,
 }
 
 impl LeadRequest {
-    /// Authenticates the caller and reads the ids in the path. The body may have at most `limit_bytes`.
-    async fn authenticate(request: &HttpRequest, api: &HttpApi, limit_bytes: u64) -> Result<Self, Refusal> {
+    /// Authenticates the caller and reads the ids in the path. The body may have at most `limit_bytes` and counts in
+    /// `bodies`.
+    async fn authenticate(
+        request: &HttpRequest,
+        api: &HttpApi,
+        limit_bytes: u64,
+        bodies: &Arc<Pool>,
+    ) -> Result<Self, Refusal> {
         let caller = api.authenticate(request).await?;
         let ids = path_ids::campaign(request).and_then(|campaign| Ok((campaign, path_ids::lead(request)?)));
         let (campaign, lead) = match ids {
@@ -40,6 +51,7 @@ impl LeadRequest {
             }
         };
         Ok(Self {
+            share: bodies.share_of(&caller),
             requester: Requester {
                 actor: caller.actor(),
                 organization_id: caller.organization_id,
@@ -59,6 +71,14 @@ impl LeadRequest {
             organization_id: self.requester.organization_id.as_str(),
             dry_run: dry_run.then_some(true),
         }
+    }
+}
+
+/// What was read of a body, for the use case to judge. An overload is answered at once: it costs no look-up.
+fn unless_overloaded<T>(read: Result<T, LeadError>) -> Result<Result<T, LeadError>, Refusal> {
+    match read {
+        Err(overloaded @ LeadError::Overloaded) => Err(overloaded.into()),
+        read => Ok(read),
     }
 }
 

@@ -1,11 +1,14 @@
 //! `POST /v1/campaigns/{campaign_id}/leads/{lead_id}/reject` (specification, rejectLead).
 
+use std::sync::Arc;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::use_case::LeadError;
 use bytes::Bytes;
 
-use super::LeadRequest;
+use super::{LeadRequest, unless_overloaded};
 use crate::HttpApi;
+use crate::bodies_in_flight::{BodiesInFlight, Pool, Share};
 use crate::errors::Refusal;
 use crate::reject_body;
 use crate::request_body::{MAX_JSON_BYTES, RequestBody, declares_no_body};
@@ -16,15 +19,21 @@ pub(crate) async fn reject_lead(
     request: HttpRequest,
     payload: web::Payload,
     api: web::Data<HttpApi>,
+    bodies: web::Data<BodiesInFlight>,
 ) -> HttpResponse {
     let body = RequestBody::new(payload);
-    let answer = reject(&request, &body, &api).await;
+    let answer = reject(&request, &body, &api, &bodies.json).await;
     answer_holding(body, answer)
 }
 
-async fn reject(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Result<HttpResponse, Refusal> {
-    let rejection = LeadRequest::authenticate(request, api, MAX_JSON_BYTES).await?;
-    let read = read_body(request, body).await;
+async fn reject(
+    request: &HttpRequest,
+    body: &RequestBody,
+    api: &HttpApi,
+    bodies: &Arc<Pool>,
+) -> Result<HttpResponse, Refusal> {
+    let mut rejection = LeadRequest::authenticate(request, api, MAX_JSON_BYTES, bodies).await?;
+    let read = unless_overloaded(read_body(request, body, &mut rejection.share).await)?;
     let reject = api.reject_lead.clone();
     let (rejected, rejection) = api
         .run(async move {
@@ -38,9 +47,9 @@ async fn reject(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Res
 }
 
 /// Reads the body. If there is none, its media type is not checked.
-async fn read_body(request: &HttpRequest, body: &RequestBody) -> Result<Bytes, LeadError> {
+async fn read_body(request: &HttpRequest, body: &RequestBody, share: &mut Share) -> Result<Bytes, LeadError> {
     if declares_no_body(request.headers()) {
         return Ok(Bytes::new());
     }
-    body.read_json(request).await
+    body.read_json(request, share).await
 }

@@ -1,10 +1,13 @@
 //! `POST /v1/campaigns/{campaign_id}/leads/{lead_id}/bid` (specification, submitBid).
 
+use std::sync::Arc;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::LeadRequest;
+use super::{LeadRequest, unless_overloaded};
 use crate::HttpApi;
 use crate::bid_body;
+use crate::bodies_in_flight::{BodiesInFlight, Pool};
 use crate::errors::Refusal;
 use crate::request_body::{MAX_JSON_BYTES, RequestBody};
 use crate::unread_body::answer_holding;
@@ -14,15 +17,21 @@ pub(crate) async fn submit_bid(
     request: HttpRequest,
     payload: web::Payload,
     api: web::Data<HttpApi>,
+    bodies: web::Data<BodiesInFlight>,
 ) -> HttpResponse {
     let body = RequestBody::new(payload);
-    let answer = submit(&request, &body, &api).await;
+    let answer = submit(&request, &body, &api, &bodies.json).await;
     answer_holding(body, answer)
 }
 
-async fn submit(request: &HttpRequest, body: &RequestBody, api: &HttpApi) -> Result<HttpResponse, Refusal> {
-    let bid = LeadRequest::authenticate(request, api, MAX_JSON_BYTES).await?;
-    let read = body.read_json(request).await;
+async fn submit(
+    request: &HttpRequest,
+    body: &RequestBody,
+    api: &HttpApi,
+    bodies: &Arc<Pool>,
+) -> Result<HttpResponse, Refusal> {
+    let mut bid = LeadRequest::authenticate(request, api, MAX_JSON_BYTES, bodies).await?;
+    let read = unless_overloaded(body.read_json(request, &mut bid.share).await)?;
     let submit = api.submit_bid.clone();
     let (accepted, bid) = api
         .run(async move {

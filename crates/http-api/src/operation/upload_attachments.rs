@@ -4,6 +4,7 @@
 //! use is constant: reading is as slow as the storage. If the connection breaks, a refusal is recorded.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::attachment_rules::{MAX_FILE_BYTES, MAX_FILES};
@@ -15,6 +16,7 @@ use tokio::sync::mpsc;
 
 use super::LeadRequest;
 use crate::HttpApi;
+use crate::bodies_in_flight::{BodiesInFlight, Pool, Share};
 use crate::errors::Refusal;
 use crate::multipart::{Parts, Pieces, boundary_of};
 use crate::request_body::{FORM_DATA, RequestBody, check_declared_length, check_media_type};
@@ -34,9 +36,10 @@ pub(crate) async fn upload_attachments(
     request: HttpRequest,
     payload: web::Payload,
     api: web::Data<HttpApi>,
+    bodies: web::Data<BodiesInFlight>,
 ) -> HttpResponse {
     let body = RequestBody::new(payload);
-    let list = upload(&request, &body, &api).await;
+    let list = upload(&request, &body, &api, &bodies.uploads).await;
     answer_holding(body, list.map(|list| HttpResponse::Ok().json(list)))
 }
 
@@ -44,29 +47,31 @@ async fn upload(
     request: &HttpRequest,
     body: &RequestBody,
     api: &HttpApi,
+    bodies: &Arc<Pool>,
 ) -> Result<Vec<LeadAttachment>, Refusal> {
-    let target = LeadRequest::authenticate(request, api, MAX_UPLOAD_BYTES).await?;
+    let LeadRequest {
+        requester,
+        campaign,
+        lead,
+        mut share,
+    } = LeadRequest::authenticate(request, api, MAX_UPLOAD_BYTES, bodies).await?;
     let declared = check_declared_length(request.headers(), MAX_UPLOAD_BYTES);
     let envelope = declared.and_then(|()| check_media_type(request.headers(), FORM_DATA));
     let upload = api.upload_attachments.clone();
     let session = api
-        .run(async move {
-            upload
-                .begin(&target.requester, &target.campaign, &target.lead, envelope)
-                .await
-        })
+        .run(async move { upload.begin(&requester, &campaign, &lead, envelope).await })
         .await??;
 
     let boundary = boundary_of(request.headers());
     let (sender, pieces) = mpsc::channel(PIECES_IN_FLIGHT);
     let receiving = api.start(receive(session, boundary, pieces));
-    forward(body, sender).await;
+    forward(body, sender, &mut share).await;
     Ok(receiving.await??)
 }
 
 /// Sends the body's pieces to the use case until the body ends or breaks off, or the use case stops because of a fault.
-async fn forward(body: &RequestBody, pieces: mpsc::Sender<Result<Bytes, LeadError>>) {
-    let mut stream = pin!(body.stream(MAX_UPLOAD_BYTES));
+async fn forward(body: &RequestBody, pieces: mpsc::Sender<Result<Bytes, LeadError>>, share: &mut Share) {
+    let mut stream = pin!(body.stream(MAX_UPLOAD_BYTES, share));
     while let Some(piece) = stream.next().await {
         if pieces.send(piece).await.is_err() {
             return;

@@ -13,6 +13,7 @@ mod list;
 mod memory;
 mod operability;
 mod order_of_checks;
+mod overload;
 mod refusals;
 mod reject;
 mod upload;

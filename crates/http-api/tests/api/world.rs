@@ -20,7 +20,9 @@ use bidloop_domain::use_case::{
     Authenticate, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
-use bidloop_http_api::{HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings, serve};
+use bidloop_http_api::{
+    BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings, serve,
+};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -92,15 +94,21 @@ impl World {
 
     pub(crate) fn offering(offer: Offer) -> Self {
         let blobs = MemoryBlobStore::new();
-        Self::build(Arc::new(blobs.clone()), blobs, offer)
+        Self::build(Arc::new(blobs.clone()), blobs, offer, BodyLimits::default())
+    }
+
+    /// A server that holds few bytes of bodies.
+    pub(crate) fn holding(bodies: BodyLimits) -> Self {
+        let blobs = MemoryBlobStore::new();
+        Self::build(Arc::new(blobs.clone()), blobs, Offer::Operations, bodies)
     }
 
     /// Uploads go to `target`; `blobs` is what the tests look into.
     pub(crate) fn with_blobs(target: Arc<dyn BlobStore>, blobs: MemoryBlobStore) -> Self {
-        Self::build(target, blobs, Offer::Operations)
+        Self::build(target, blobs, Offer::Operations, BodyLimits::default())
     }
 
-    fn build(target: Arc<dyn BlobStore>, blobs: MemoryBlobStore, offer: Offer) -> Self {
+    fn build(target: Arc<dyn BlobStore>, blobs: MemoryBlobStore, offer: Offer, bodies: BodyLimits) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -115,7 +123,11 @@ impl World {
             asked: AtomicUsize::new(0),
         });
         let api = api(&store, target, &clock, &metrics, readiness.clone(), &runtime);
-        let settings = ServerSettings { offer, workers: 1 };
+        let settings = ServerSettings {
+            offer,
+            workers: 1,
+            bodies,
+        };
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let server = runtime
             .block_on(async { serve(api, listener, settings) })
