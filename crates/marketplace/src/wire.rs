@@ -84,7 +84,7 @@ fn feed_entry(json: &str, page_is_damaged: bool) -> FeedEntry {
     let parsed = if page_is_damaged && json.contains(NOT_UTF8) {
         Err("contains bytes that are not UTF-8".to_owned())
     } else {
-        JobPost::parse(json).map_err(|error| error.to_string())
+        JobPost::parse_feed_entry(json).map_err(|error| error.to_string())
     };
     match parsed {
         Ok(post) => FeedEntry::Job {

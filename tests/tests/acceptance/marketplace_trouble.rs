@@ -363,6 +363,7 @@ fn a_feed_entry_that_departs_from_the_protocol_holds_up_nothing(kind: Kind) {
             {"id": "bad-1", "ciphertext": "~", "title": 7, "description": "", "url": "x", "postedAt": "yesterday"},
             {"id": "", "ciphertext": "~", "title": "rust", "description": "", "url": "x", "postedAt": 1},
             null,
+            {"id": "bad-2", "ciphertext": "~", "title": "rust", "description": "", "url": "javascript:alert(1)", "postedAt": 1},
             {"id": "good-2", "ciphertext": "~2", "title": "rust two", "description": "", "url": "http://m.test/2", "postedAt": 1_700_000_000_001_i64},
         ],
         "cursor": "made-up", "hasMore": false,

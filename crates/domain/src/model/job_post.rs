@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::object::{Object, optional_object, optional_objects};
-use super::{JobId, PaymentKind, Timestamp, number};
+use super::{JobAddress, JobId, PaymentKind, Timestamp, number};
 
 /// One job post of the marketplace's feed (`JobPost` of the marketplace protocol).
 ///
@@ -45,7 +45,7 @@ pub struct JobPost {
     pub title: String,
     /// The job's description, plain text.
     pub description: String,
-    /// The job's page on the marketplace, absolute or relative to the marketplace's base address.
+    /// The job's page on the marketplace as served; see [`JobAddress`].
     pub url: String,
     /// When the client posted the job, in UNIX milliseconds.
     #[serde(deserialize_with = "posted_at")]
@@ -250,6 +250,21 @@ impl JobPost {
         Ok(post)
     }
 
+    /// Reads an entry of the feed: a post whose `url` is a [`JobAddress`] (decision D2).
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse) reports them, and a `url` that leads somewhere else.
+    pub fn parse_feed_entry(json: &str) -> Result<Self, JobPostError> {
+        let post = Self::parse(json)?;
+        match JobAddress::parse(&post.url) {
+            Ok(_) => Ok(post),
+            Err(fault) => Err(JobPostError {
+                path: "url".to_owned(),
+                message: fault.to_string(),
+            }),
+        }
+    }
+
     /// How the job pays, by its `paymentType` alone; `None` without one or with an unknown one.
     pub fn payment_kind(&self) -> Option<PaymentKind> {
         PaymentKind::from_text(self.metadata.as_ref()?.payment_type.as_deref()?)
@@ -370,6 +385,23 @@ mod tests {
             let error = post(extra).unwrap_err();
             assert_eq!(error.path, path, "{error}");
         }
+    }
+
+    #[test]
+    fn a_feed_entrys_url_is_a_path_or_a_web_address() {
+        let entry = |url: &str| {
+            let json = post("")
+                .map(|post| JobPost {
+                    url: url.to_owned(),
+                    ..post
+                })
+                .unwrap();
+            JobPost::parse_feed_entry(&serde_json::to_string(&json).unwrap())
+        };
+        assert!(entry("/jobs/~1").is_ok() && entry("https://www.market.test/jobs/~1").is_ok());
+        let fault = entry("javascript:alert(1)").unwrap_err();
+        assert_eq!(fault.path, "url");
+        assert!(!fault.to_string().contains("alert"), "{fault}");
     }
 
     #[test]

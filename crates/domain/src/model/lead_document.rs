@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{CampaignId, LeadId, LeadStatus, LeadWithJob, OrganizationId, Reason, Timestamp};
+use super::{CampaignId, JobAddress, LeadId, LeadStatus, LeadWithJob, OrganizationId, Reason, Timestamp};
 
 /// The addresses from which a lead's links are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +35,13 @@ impl Links {
         format!("{}/v1/campaigns/{campaign}/leads/{lead}/reject", self.api_base)
     }
 
-    /// A post's `url` as an absolute address; a path is relative to the marketplace's address.
+    /// A post's `url` as a whole address; a path is relative to the marketplace's address. In place of a stored `url` that
+    /// is no [`JobAddress`] stands the marketplace's own address.
     pub fn job_url(&self, url: &str) -> String {
-        match &self.marketplace_base {
-            Some(base) if url.starts_with('/') => format!("{base}{url}"),
-            _ => url.to_owned(),
+        let marketplace = self.marketplace_base.as_deref();
+        match JobAddress::parse(url) {
+            Ok(address) => address.under(marketplace),
+            Err(_) => format!("{}/", marketplace.unwrap_or_default()),
         }
     }
 }
@@ -253,6 +255,22 @@ mod tests {
             document(&absolute, LeadForm::Listed)["jobUrl"],
             "https://elsewhere.test/~7"
         );
+    }
+
+    /// Earlier versions stored whatever the feed said.
+    #[test]
+    fn a_stored_address_that_no_one_should_open_is_replaced() {
+        for url in [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "//evil.test/x",
+            "/a\\u0000b",
+            "",
+        ] {
+            let stored = BARE.replace("/jobs/~7", url);
+            let shown = &document(&stored, LeadForm::Listed)["jobUrl"];
+            assert_eq!(shown, "https://market.test/", "{url}");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod bidding_values;
 mod campaign;
 mod explanation;
 mod ids;
+mod job_address;
 mod job_facts;
 mod job_post;
 mod lead;
@@ -63,6 +64,7 @@ pub use ids::{
     AccountId, ActivityId, ApiKeyId, AttachmentId, BidId, CampaignId, DeliveryId, EndpointId, EventId,
     FilterId, InvalidId, JobId, LeadId, OrganizationId,
 };
+pub use job_address::{InvalidJobAddress, JobAddress};
 pub use job_post::{
     ClientInfo, HourlyRange, JobAttachment, JobMetadata, JobPost, JobPostError, OpenJob, Skill,
     VendorQualifications,
