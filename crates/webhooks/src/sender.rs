@@ -71,8 +71,17 @@ impl HyperWebhookSender {
         self
     }
 
+    /// The target of a URL that can be sent to, as far as it shows without a look-up.
+    fn target(&self, url: &str) -> Result<Target, WebhookFailure> {
+        let target = self.policy.check_url(url)?;
+        if target.is_https() {
+            server_name(target.host())?;
+        }
+        Ok(target)
+    }
+
     async fn attempt(&self, webhook: OutgoingWebhook, deadline: Deadline) -> Result<Answer, WebhookFailure> {
-        let target = self.policy.check_url(&webhook.url)?;
+        let target = self.target(&webhook.url)?;
         let request = request_to(&target, webhook)?;
         let stream = self.connect(&target, deadline).await?;
         let answer = if target.is_https() {
@@ -197,11 +206,7 @@ impl WebhookSender for HyperWebhookSender {
     }
 
     fn check_target(&self, url: &str) -> Result<(), WebhookFailure> {
-        let target = self.policy.check_url(url)?;
-        if target.is_https() {
-            server_name(target.host())?;
-        }
-        Ok(())
+        self.target(url).map(drop)
     }
 }
 

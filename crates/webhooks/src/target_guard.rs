@@ -8,6 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use bidloop_domain::port::{WebhookFailure, WebhookFailureKind};
 use url::{Host, Url};
 
+/// The longest name of a host, with the dot that marks it as absolute (RFC 1035).
+const MAX_NAME_BYTES: usize = 254;
+
 /// How far webhooks may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetPolicy {
@@ -59,7 +62,11 @@ impl TargetPolicy {
             ("http", Self::PublicHttps) => {
                 return Err(invalid("the URL must begin with https://".to_owned()));
             }
-            (scheme, _) => return Err(invalid(format!("the scheme {scheme} cannot receive webhooks"))),
+            _ => {
+                return Err(invalid(
+                    "only http and https URLs can receive webhooks".to_owned(),
+                ));
+            }
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(invalid(
@@ -75,6 +82,11 @@ impl TargetPolicy {
             _ => return Err(invalid("the URL's port cannot be connected to".to_owned())),
         };
         match &host {
+            Host::Domain(name) if name.len() > MAX_NAME_BYTES => {
+                return Err(invalid(format!(
+                    "the host's name is longer than {MAX_NAME_BYTES} bytes"
+                )));
+            }
             Host::Domain(name) => self.check_name(name)?,
             // `Url` has already turned every spelling of an IPv4 address, such as 2130706433, 0x7f.1 and
             // 127.0.0.1 with a dot at its end, into the address that a resolver would take it for.

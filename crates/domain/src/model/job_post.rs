@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::object::{Object, optional_object, optional_objects};
-use super::{JobAddress, JobId, PaymentKind, Timestamp, number};
+use super::{JobAddress, JobId, PaymentKind, Timestamp, number, sanitize_for_log};
 
 /// One job post of the marketplace's feed (`JobPost` of the marketplace protocol).
 ///
@@ -237,16 +237,14 @@ impl JobPost {
     pub fn parse(json: &str) -> Result<Self, JobPostError> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
         let read = serde_path_to_error::deserialize(&mut deserializer);
-        let Object(post) = read.map_err(|error| JobPostError {
-            path: Some(error.path().to_string())
-                .filter(|path| path != ".")
-                .unwrap_or_default(),
-            message: error.inner().to_string(),
+        let Object(post) = read.map_err(|error| {
+            let path = error.path().to_string();
+            let path = if path == "." { "" } else { &path };
+            JobPostError::new(path, &error.inner().to_string())
         })?;
-        deserializer.end().map_err(|error| JobPostError {
-            path: String::new(),
-            message: error.to_string(),
-        })?;
+        deserializer
+            .end()
+            .map_err(|error| JobPostError::new("", &error.to_string()))?;
         Ok(post)
     }
 
@@ -311,7 +309,10 @@ impl JobPost {
     }
 }
 
-/// Why a text is not a [`JobPost`].
+/// The most characters of an error's path, and of its message.
+const MAX_ERROR_CHARS: usize = 300;
+
+/// Why a text is not a [`JobPost`]. Path and message are one line each, of at most 300 characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{}{message}", separator(.path))]
 pub struct JobPostError {
@@ -319,6 +320,16 @@ pub struct JobPostError {
     pub path: String,
     /// What is wrong there.
     pub message: String,
+}
+
+impl JobPostError {
+    /// The marketplace's own words may be in both, so they are cut.
+    fn new(path: &str, message: &str) -> Self {
+        Self {
+            path: sanitize_for_log(path, MAX_ERROR_CHARS),
+            message: sanitize_for_log(message, MAX_ERROR_CHARS),
+        }
+    }
 }
 
 fn separator(path: &str) -> &'static str {
@@ -335,6 +346,24 @@ mod tests {
             r#"{{"id": "1", "ciphertext": "~1", "title": "T", "description": "D", "url": "/jobs/~1",
                 "postedAt": 1790000000000{comma}{extra}}}"#
         ))
+    }
+
+    #[test]
+    fn an_error_repeats_little_of_the_post() {
+        let long = "a\n".repeat(100_000);
+        let value = serde_json::to_string(&long).unwrap();
+        for extra in [
+            format!(r#""isFeatured": {value}"#),
+            format!(r#""metadata": {{{value}: 1, "fixedPrice": []}}"#),
+        ] {
+            let error = post(&extra).unwrap_err();
+            assert!(
+                error.to_string().len() < 1_000,
+                "{} bytes",
+                error.to_string().len()
+            );
+            assert!(!error.to_string().contains('\n'));
+        }
     }
 
     #[test]

@@ -137,6 +137,8 @@ async fn an_invalid_target_is_refused_without_look_up_or_connect() {
         "http://hooks.example.com/",
         "ftp://hooks.example.com/",
         "https://u:p@hooks.example.com/",
+        "https://*/",
+        &format!("https://{}/", "a.".repeat(200)),
     ] {
         let network = FakeNetwork::new(&[&[PUBLIC]], &[]);
         let sender = public_sender().with_network(network.clone());
