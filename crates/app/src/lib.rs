@@ -4,6 +4,7 @@
 
 mod cli;
 mod commands;
+mod descriptors;
 mod file_modes;
 mod metrics;
 mod password_hasher;

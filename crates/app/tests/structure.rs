@@ -48,7 +48,9 @@ const IMPURE: [&str; 10] = [
 ];
 
 /// The only members that may name each technology.
-const HOMES: [(&str, &[&str]); 10] = [
+const HOMES: [(&str, &[&str]); 12] = [
+    ("actix-http", &["bidloop-http-api"]),
+    ("actix-server", &["bidloop-http-api"]),
     ("actix-web", &["bidloop-http-api"]),
     ("anyhow", &["bidloop"]),
     ("deadpool", &["bidloop-persistence"]),

@@ -22,14 +22,12 @@ pub struct BodyLimits {
     pub upload_bytes: u64,
 }
 
-impl Default for BodyLimits {
+impl BodyLimits {
     /// 32 MB of JSON: ten of the largest bodies, or thousands of usual ones. 2 GB of files: sixteen of the largest uploads.
-    fn default() -> Self {
-        Self {
-            json_bytes: 32 * MB,
-            upload_bytes: 2_048 * MB,
-        }
-    }
+    pub const DEFAULT: Self = Self {
+        json_bytes: 32 * MB,
+        upload_bytes: 2_048 * MB,
+    };
 }
 
 /// The bodies of all requests of a process.

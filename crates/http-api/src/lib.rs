@@ -7,8 +7,9 @@
 //! | item | content |
 //! |---|---|
 //! | [`HttpApi`] | the parts of the API |
-//! | [`serve`] | listening, time limits, stopping |
+//! | [`serve`] | listening, stopping |
 //! | `bodies_in_flight` | how many bytes of request bodies the service holds |
+//! | `connection` | how many connections there are, and how long each may take |
 //! | `errors` | the status and body of every error |
 //! | `operation` | the four operations, one file each |
 //! | `openapi` | the description that `bidloop openapi` prints |
@@ -17,6 +18,7 @@ mod api;
 mod bearer;
 mod bid_body;
 mod bodies_in_flight;
+mod connection;
 mod errors;
 mod held_readiness;
 mod multipart;
@@ -34,6 +36,7 @@ mod unread_body;
 
 pub use api::HttpApi;
 pub use bodies_in_flight::BodyLimits;
+pub use connection::ConnectionLimits;
 pub use openapi::openapi;
 pub use ports::{Readiness, RequestMetrics};
 pub use routes::configure;

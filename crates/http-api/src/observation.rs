@@ -1,8 +1,9 @@
 //! The id, log span and metrics of every request.
 
+use std::rc::Rc;
 use std::time::Instant;
 
-use actix_web::body::MessageBody;
+use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
@@ -11,6 +12,8 @@ use tracing::Instrument;
 use tracing::field::Empty;
 
 use crate::HttpApi;
+use crate::connection::{Answering, Exchange};
+use crate::request_body::declares_no_body;
 use crate::routes::operation_id;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -18,8 +21,21 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest request id that is accepted from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
 
-/// Wraps every request: accepts or generates its `X-Request-Id`, opens its span, counts it.
+/// Wraps every request: tells its connection when it begins and ends, accepts or generates its `X-Request-Id`, opens its
+/// span, counts it.
 pub(crate) async fn observe<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let Some(exchange) = request.conn_data::<Rc<Exchange>>().cloned() else {
+        return Ok(measure(request, next).await?.map_into_boxed_body());
+    };
+    exchange.begin_request(!declares_no_body(request.headers()));
+    let response = measure(request, next).await?.map_into_boxed_body();
+    Ok(response.map_body(|_, answer| Answering::new(answer, exchange).boxed()))
+}
+
+async fn measure<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::Instant;
 
 use actix_web::HttpRequest;
 use actix_web::dev::Payload;
@@ -16,12 +16,10 @@ use futures::{Stream, TryStreamExt, stream};
 use tokio::time::timeout;
 
 use crate::bodies_in_flight::Share;
+use crate::connection::{ConnectionLimits, Exchange, Patience};
 
 /// The largest JSON body: 3 MB of 1,048,576 bytes each (specification, Limits; decision A9).
 pub(crate) const MAX_JSON_BYTES: u64 = 3 * 1_048_576;
-
-/// The longest wait for the next bytes of a body.
-const STALL_LIMIT: Duration = Duration::from_secs(30);
 
 /// The media type of bids and rejections.
 pub(crate) const JSON: &str = "application/json";
@@ -86,41 +84,36 @@ pub(crate) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> R
 #[derive(Clone)]
 pub(crate) struct RequestBody {
     payload: Rc<RefCell<Payload>>,
+    exchange: Rc<Exchange>,
 }
 
 impl RequestBody {
-    pub(crate) fn new(payload: actix_web::web::Payload) -> Self {
+    pub(crate) fn new(payload: actix_web::web::Payload, request: &HttpRequest) -> Self {
+        let exchange = request.conn_data::<Rc<Exchange>>().cloned();
         Self {
             payload: Rc::new(RefCell::new(payload.into_inner())),
+            exchange: exchange.unwrap_or_else(|| Exchange::new(ConnectionLimits::DEFAULT)),
         }
     }
 
     /// The bytes as they arrive, which `share` then holds. The stream ends with an error if there are more than
-    /// `limit_bytes` or than the share allows, if none arrive for 30 seconds, or if the connection breaks.
+    /// `limit_bytes` or than the share allows, if they come too slowly, or if the connection breaks.
     pub(crate) fn stream<'s>(
         &self,
         limit_bytes: u64,
         share: &'s mut Share,
     ) -> impl Stream<Item = Result<Bytes, LeadError>> + use<'s> {
-        let payload = self.payload.clone();
-        stream::try_unfold(
-            (payload, limit_bytes, share),
-            move |(payload, left, share)| async move {
-                let next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
-                match timeout(STALL_LIMIT, next).await {
-                    Ok(None) => Ok(None),
-                    Ok(Some(Ok(piece))) => {
-                        let left = left
-                            .checked_sub(piece.len() as u64)
-                            .ok_or(LeadError::TooLarge { limit_bytes })?;
-                        share.take(piece.len())?;
-                        Ok(Some((piece, (payload, left, share))))
-                    }
-                    Ok(Some(Err(_))) => Err(malformed("broke off before its end")),
-                    Err(_) => Err(malformed("did not arrive in time")),
-                }
-            },
-        )
+        let arriving = Arriving {
+            body: self.clone(),
+            patience: Patience::new(self.exchange.limits()),
+            left: limit_bytes,
+            limit_bytes,
+            share,
+        };
+        stream::try_unfold(arriving, async |mut arriving| {
+            let piece = arriving.next().await?;
+            Ok(piece.map(|piece| (piece, arriving)))
+        })
     }
 
     /// Reads a whole JSON body, after a check of the request's headers.
@@ -137,6 +130,39 @@ impl RequestBody {
             body.extend_from_slice(&piece);
         }
         Ok(body.freeze())
+    }
+}
+
+/// A body that is being read.
+struct Arriving<'s> {
+    body: RequestBody,
+    /// Only the time counts for which the sender is waited for.
+    patience: Patience,
+    left: u64,
+    limit_bytes: u64,
+    share: &'s mut Share,
+}
+
+impl Arriving<'_> {
+    async fn next(&mut self) -> Result<Option<Bytes>, LeadError> {
+        let waiting = Instant::now();
+        let payload = &self.body.payload;
+        let next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
+        let arrived = timeout(self.patience.left(), next).await;
+        let arrived = arrived.map_err(|_| malformed("did not arrive in time"))?;
+        let Some(piece) = arrived else {
+            self.body.exchange.end_body();
+            return Ok(None);
+        };
+        let piece = piece.map_err(|_| malformed("broke off before its end"))?;
+        self.patience.waited(waiting.elapsed());
+        self.patience.moved(piece.len());
+        let left = self.left.checked_sub(piece.len() as u64);
+        self.left = left.ok_or(LeadError::TooLarge {
+            limit_bytes: self.limit_bytes,
+        })?;
+        self.share.take(piece.len())?;
+        Ok(Some(piece))
     }
 }
 

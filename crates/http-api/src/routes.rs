@@ -85,7 +85,7 @@ pub(crate) fn operation_id(request: &HttpRequest) -> &'static str {
 
 async fn wrong_method(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
     let refusal = refuse_method(&request, &api).await;
-    answer_holding(RequestBody::new(payload), refusal)
+    answer_holding(RequestBody::new(payload, &request), refusal)
 }
 
 /// 405 comes after 401 and 404 (decision A1).
@@ -108,7 +108,7 @@ async fn refuse_method(request: &HttpRequest, api: &HttpApi) -> Result<HttpRespo
 async fn wrong_probe(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
     let ready = api.require_database().await;
     let refusal = ready.and_then(|()| Err(Refusal::wrong_method(request.method().as_str(), "GET, HEAD")));
-    answer_holding(RequestBody::new(payload), refusal)
+    answer_holding(RequestBody::new(payload, &request), refusal)
 }
 
 /// Under `/v1` a request to an unknown address is authenticated, too.
@@ -119,14 +119,18 @@ async fn unknown_operation(
 ) -> HttpResponse {
     let caller = api.authenticate(&request).await;
     let refusal = caller.and_then(|_| Err(Refusal::unknown_route()));
-    answer_holding(RequestBody::new(payload), refusal)
+    answer_holding(RequestBody::new(payload, &request), refusal)
 }
 
 /// Answers requests to all other addresses.
-pub(crate) async fn unknown_route(payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
+pub(crate) async fn unknown_route(
+    request: HttpRequest,
+    payload: web::Payload,
+    api: web::Data<HttpApi>,
+) -> HttpResponse {
     let ready = api.require_database().await;
     let refusal = ready.and_then(|()| Err(Refusal::unknown_route()));
-    answer_holding(RequestBody::new(payload), refusal)
+    answer_holding(RequestBody::new(payload, &request), refusal)
 }
 
 #[cfg(test)]

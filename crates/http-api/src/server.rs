@@ -1,35 +1,30 @@
-//! The server: its limits, its address, and its graceful stop.
+//! The server: its address, its limits, and its graceful stop.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::dev::ServerHandle;
+use actix_http::error::DispatchError;
+use actix_http::{HttpService, KeepAlive};
+use actix_server::{Server, ServerHandle};
+use actix_service::{ServiceFactory, ServiceFactoryExt, fn_service, map_config};
+use actix_web::dev::AppConfig;
 use actix_web::middleware::from_fn;
-use actix_web::{App, HttpServer, web};
+use actix_web::{App, web};
+use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, BodyLimits};
+use crate::connection::{Admission, ConnectionLimits, Exchange, GuardedStream};
 use crate::held_readiness::HeldReadiness;
 use crate::observation::observe;
 use crate::routes::{configure, configure_operability, unknown_route};
 
 /// The time that requests in flight have to finish when the server stops (contract, section 1).
 const STOP_SECONDS: u64 = 15;
-
-/// The time that an idle connection is kept open.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
-
-/// The time that a new connection has to send the head of its first request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long the rest of a body is read after its request was refused, so that the sender sees the answer.
-const LINGER: Duration = Duration::from_secs(10);
-
-/// The most connections of one worker. Further ones wait to be accepted.
-const MAX_CONNECTIONS_PER_WORKER: usize = 10_000;
 
 /// The routes that a process serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +44,8 @@ pub struct ServerSettings {
     pub workers: usize,
     /// How many bytes of request bodies are held at once.
     pub bodies: BodyLimits,
+    /// How many connections there are, and how long each may take.
+    pub connections: ConnectionLimits,
 }
 
 /// A server that is listening.
@@ -79,7 +76,7 @@ pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) 
     api.readiness = Arc::new(HeldReadiness::new(api.readiness));
     let api = web::Data::new(api);
     let bodies = web::Data::new(BodiesInFlight::new(settings.bodies));
-    let server = HttpServer::new(move || {
+    let app = move || {
         App::new()
             .app_data(api.clone())
             .app_data(bodies.clone())
@@ -89,20 +86,72 @@ pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) 
                 Offer::OperabilityOnly => configure_operability(config),
             })
             .default_service(web::to(unknown_route))
-    })
-    .workers(settings.workers.max(1))
-    .max_connections(MAX_CONNECTIONS_PER_WORKER)
-    .keep_alive(KEEP_ALIVE)
-    .client_request_timeout(HEAD_TIMEOUT)
-    .client_disconnect_timeout(LINGER)
-    .shutdown_timeout(STOP_SECONDS)
-    .tcp_nodelay(true)
-    .disable_signals()
-    .listen(listener)?
-    .run();
+    };
+    let workers = settings.workers.max(1);
+    let limits = settings.connections;
+    let admission = Admission::new(limits.per_address);
+    let builder = Server::build()
+        .workers(workers)
+        .max_concurrent_connections(limits.connections.div_ceil(workers))
+        .shutdown_timeout(STOP_SECONDS)
+        .disable_signals();
+    let stopping = builder.graceful_shutdown_signal();
+    let server = builder
+        .listen("api", listener, move || {
+            let stopping = stopping.clone();
+            accept(limits, admission.clone()).and_then(
+                HttpService::build()
+                    // A `GuardedStream` times heads and idleness.
+                    .keep_alive(KeepAlive::Os)
+                    .client_request_timeout(Duration::ZERO)
+                    .client_disconnect_timeout(limits.linger)
+                    .graceful_shutdown_signal(move || {
+                        let stopping = stopping.clone();
+                        async move { stopping.notified().await }
+                    })
+                    .on_connect_ext(|stream: &GuardedStream, data| {
+                        data.insert(Rc::clone(stream.exchange()));
+                    })
+                    .h1(map_config(app(), |()| AppConfig::default())),
+            )
+        })?
+        .run();
     Ok(RunningServer {
         address,
         handle: server.handle(),
         task: tokio::spawn(server),
     })
+}
+
+/// Takes a connection, unless its address has too many.
+fn accept(
+    limits: ConnectionLimits,
+    admission: Admission,
+) -> impl ServiceFactory<
+    TcpStream,
+    Config = (),
+    Response = (GuardedStream, Option<SocketAddr>),
+    Error = DispatchError,
+    InitError = (),
+> {
+    fn_service(move |io: TcpStream| {
+        let guarded = guard(io, limits, &admission);
+        async { guarded.map_err(DispatchError::Io) }
+    })
+}
+
+fn guard(
+    io: TcpStream,
+    limits: ConnectionLimits,
+    admission: &Admission,
+) -> io::Result<(GuardedStream, Option<SocketAddr>)> {
+    let peer = io.peer_addr()?;
+    let admitted = admission
+        .admit(peer.ip())
+        .ok_or(io::ErrorKind::ConnectionRefused)?;
+    io.set_nodelay(true)?;
+    Ok((
+        GuardedStream::new(io, Exchange::new(limits), admitted),
+        Some(peer),
+    ))
 }

@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bidloop_domain::port::StoreError;
 use bidloop_http_api::{
-    BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings,
+    BodyLimits, ConnectionLimits, HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings,
 };
 use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
 
 use super::{Failure, Outcome, database};
+use crate::descriptors;
 use crate::metrics::Metrics;
 use crate::service::{Service, Stores};
 use crate::settings::Settings;
@@ -84,7 +86,7 @@ impl Listening {
             .clone()
             .unwrap_or_else(|| format!("http://{address}"));
         let service = Arc::new(Service::new(settings, database, &base_url).await?);
-        let server = start_http(&service, database, listener, offer(roles))?;
+        let server = start_http(settings, &service, database, listener, offer(roles))?;
         tracing::info!(address = %server.address(), %base_url, ?roles, "listening");
         Ok(Self { service, server })
     }
@@ -153,7 +155,27 @@ fn offer(roles: &BTreeSet<Role>) -> Offer {
     }
 }
 
+/// The limits that the settings or the process's descriptors set, and the program's own times.
+fn connection_limits(settings: &Settings) -> ConnectionLimits {
+    let limit = descriptors::raise_limit();
+    let fitting = descriptors::connections_within(limit);
+    let connections = settings.server.max_connections.map_or(fitting, NonZeroUsize::get);
+    if limit.is_some_and(|limit| connections >= limit) {
+        tracing::warn!(
+            connections,
+            limit,
+            "server.max_connections leaves no descriptor for webhooks and the database: raise the limit of open files"
+        );
+    }
+    ConnectionLimits {
+        connections,
+        per_address: settings.server.max_connections_per_address.map(NonZeroUsize::get),
+        ..ConnectionLimits::DEFAULT
+    }
+}
+
 fn start_http(
+    settings: &Settings,
     service: &Arc<Service>,
     database: &Database,
     listener: TcpListener,
@@ -173,12 +195,13 @@ fn start_http(
         metrics: Arc::clone(&service.metrics) as Arc<dyn RequestMetrics>,
         runtime: tokio::runtime::Handle::current(),
     };
-    let settings = ServerSettings {
+    let server_settings = ServerSettings {
         offer,
         workers: HTTP_THREADS,
-        bodies: BodyLimits::default(),
+        bodies: BodyLimits::DEFAULT,
+        connections: connection_limits(settings),
     };
-    bidloop_http_api::serve(api, listener, settings)
+    bidloop_http_api::serve(api, listener, server_settings)
         .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))
 }
 

@@ -9,6 +9,7 @@ mod source;
 mod tls;
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,10 @@ pub(crate) struct ServerSettings {
     pub(crate) listen: SocketAddr,
     /// The start of `bidUrl` and `rejectUrl`; made from the bound address if unset.
     pub(crate) base_url: Option<String>,
+    /// The most connections at once; follows the limit of descriptors if unset.
+    pub(crate) max_connections: Option<NonZeroUsize>,
+    /// The most connections from one address; `None`: any number.
+    pub(crate) max_connections_per_address: Option<NonZeroUsize>,
 }
 
 /// The database, and whether the program migrates it.
@@ -127,6 +132,8 @@ impl Settings {
         let server = ServerSettings {
             listen: read.address("server.listen", SocketAddr::from(([127, 0, 0, 1], 8080))),
             base_url: read.http_url("server.base_url"),
+            max_connections: read.count("server.max_connections"),
+            max_connections_per_address: read.count("server.max_connections_per_address"),
         };
         let database = DatabaseSettings {
             url: adapter_settings::database_url(&mut read),
@@ -210,6 +217,17 @@ mod tests {
             "Folder(\"bidloop-data/attachments\")"
         );
         assert_eq!(settings.log_format, LogFormat::Text);
+    }
+
+    #[test]
+    fn zero_connections_mean_the_default() {
+        let settings = load(
+            "[server]\nmax_connections = 0\nmax_connections_per_address = 20\n",
+            &[],
+        )
+        .unwrap();
+        assert_eq!(settings.server.max_connections, None);
+        assert_eq!(settings.server.max_connections_per_address, NonZeroUsize::new(20));
     }
 
     #[test]

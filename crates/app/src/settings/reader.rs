@@ -1,6 +1,7 @@
 //! Reads raw values as the types of settings and collects faults.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -95,6 +96,13 @@ impl<'a> Reader<'a> {
                 self.fault(key, &format!("must be a whole number, at least {minimum}"));
                 default
             })
+    }
+
+    /// A number of things; 0 and a missing key stand for the default.
+    pub(super) fn count(&mut self, key: &'static str) -> Option<NonZeroUsize> {
+        usize::try_from(self.whole(key, 0, 0))
+            .ok()
+            .and_then(NonZeroUsize::new)
     }
 
     pub(super) fn milliseconds(&mut self, key: &str, default: u64, minimum: u64) -> Duration {

@@ -25,6 +25,8 @@ pub(super) const KEYS: &[&str] = &[
     "marketplace.token_file",
     "server.base_url",
     "server.listen",
+    "server.max_connections",
+    "server.max_connections_per_address",
     "submission.deadline_ms",
     "watch.act_within_minutes",
     "webhooks.allow_insecure_targets",

@@ -21,7 +21,7 @@ pub(crate) async fn reject_lead(
     api: web::Data<HttpApi>,
     bodies: web::Data<BodiesInFlight>,
 ) -> HttpResponse {
-    let body = RequestBody::new(payload);
+    let body = RequestBody::new(payload, &request);
     let answer = reject(&request, &body, &api, &bodies.json).await;
     answer_holding(body, answer)
 }

@@ -19,7 +19,7 @@ pub(crate) async fn submit_bid(
     api: web::Data<HttpApi>,
     bodies: web::Data<BodiesInFlight>,
 ) -> HttpResponse {
-    let body = RequestBody::new(payload);
+    let body = RequestBody::new(payload, &request);
     let answer = submit(&request, &body, &api, &bodies.json).await;
     answer_holding(body, answer)
 }

@@ -38,7 +38,7 @@ pub(crate) async fn upload_attachments(
     api: web::Data<HttpApi>,
     bodies: web::Data<BodiesInFlight>,
 ) -> HttpResponse {
-    let body = RequestBody::new(payload);
+    let body = RequestBody::new(payload, &request);
     let list = upload(&request, &body, &api, &bodies.uploads).await;
     answer_holding(body, list.map(|list| HttpResponse::Ok().json(list)))
 }

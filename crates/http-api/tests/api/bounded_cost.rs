@@ -116,9 +116,9 @@ fn no_body_gets_an_answer_or_an_entry_of_64_kib() {
 }
 
 #[test]
-fn no_head_gets_an_answer_of_64_kib() {
+fn no_head_is_repeated_at_length() {
     let world = World::new();
-    let long = "N".repeat(90_000);
+    let long = "N".repeat(20_000);
     let list = "/v1/campaigns/camp/leads";
     for request in [
         Request::new(&long, list).key(&key()),
@@ -132,7 +132,9 @@ fn no_head_gets_an_answer_of_64_kib() {
             .key(&key())
             .header("Content-Type", &format!("multipart/form-data; boundary={long}")),
     ] {
-        assert_bounded(&world, &request, "a long head");
+        let answer = world.send(&request);
+        assert!((400..500).contains(&answer.status), "{}", answer.status);
+        assert!(answer.body.len() < 1_000, "answered {} bytes", answer.body.len());
     }
 }
 

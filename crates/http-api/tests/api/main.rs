@@ -5,6 +5,7 @@
 mod bid;
 mod bounded_cost;
 mod client;
+mod connections;
 mod described_bodies;
 mod description;
 mod failure;

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::time::Instant;
 
-use bidloop_http_api::Offer;
+use bidloop_http_api::{Offer, ServerSettings};
 use serde_json::json;
 
 use crate::client::{PATIENCE, Request, connect, exchange, read_answer};
-use crate::world::{World, address_of, key};
+use crate::world::{SETTINGS, World, address_of, key};
 
 #[test]
 fn the_operability_endpoints_ask_for_no_key() {
@@ -31,7 +31,10 @@ fn the_operability_endpoints_ask_for_no_key() {
 
 #[test]
 fn a_process_without_the_api_role_offers_the_operability_endpoints_alone() {
-    let world = World::offering(Offer::OperabilityOnly);
+    let world = World::with_settings(ServerSettings {
+        offer: Offer::OperabilityOnly,
+        ..SETTINGS
+    });
     assert_eq!(world.send(&Request::new("GET", "/healthz")).status, 200);
     assert_eq!(world.send(&Request::new("GET", "/readyz")).status, 200);
     let list = Request::new("GET", "/v1/campaigns/camp/leads").key(&key());

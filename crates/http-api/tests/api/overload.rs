@@ -4,19 +4,22 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Instant;
 
-use bidloop_http_api::BodyLimits;
+use bidloop_http_api::{BodyLimits, ServerSettings};
 use serde_json::json;
 
 use crate::client::{Answer, PATIENCE, Request, connect, read_answer};
 use crate::upload::{Form, MB, request};
-use crate::world::{World, address_of, api_key, key};
+use crate::world::{SETTINGS, World, address_of, api_key, key};
 
 const SECOND_ORGANIZATION: &str = "org_b";
 
 fn few_bytes() -> World {
-    World::holding(BodyLimits {
-        json_bytes: 300_000,
-        upload_bytes: 6_000_000,
+    World::with_settings(ServerSettings {
+        bodies: BodyLimits {
+            json_bytes: 300_000,
+            upload_bytes: 6_000_000,
+        },
+        ..SETTINGS
     })
 }
 

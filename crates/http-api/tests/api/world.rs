@@ -21,7 +21,8 @@ use bidloop_domain::use_case::{
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::{
-    BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings, serve,
+    BodyLimits, ConnectionLimits, HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings,
+    serve,
 };
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -42,6 +43,14 @@ pub(crate) const QUOTA: u32 = 2;
 pub(crate) fn key() -> String {
     format!("lk_{}", "a1".repeat(32))
 }
+
+/// What the program sets, but with one thread.
+pub(crate) const SETTINGS: ServerSettings = ServerSettings {
+    offer: Offer::Operations,
+    workers: 1,
+    bodies: BodyLimits::DEFAULT,
+    connections: ConnectionLimits::DEFAULT,
+};
 
 pub(crate) struct World {
     runtime: Runtime,
@@ -89,26 +98,24 @@ impl RequestMetrics for RecordedMetrics {
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self::offering(Offer::Operations)
+        Self::with_settings(SETTINGS)
     }
 
-    pub(crate) fn offering(offer: Offer) -> Self {
+    pub(crate) fn with_settings(settings: ServerSettings) -> Self {
         let blobs = MemoryBlobStore::new();
-        Self::build(Arc::new(blobs.clone()), blobs, offer, BodyLimits::default())
-    }
-
-    /// A server that holds few bytes of bodies.
-    pub(crate) fn holding(bodies: BodyLimits) -> Self {
-        let blobs = MemoryBlobStore::new();
-        Self::build(Arc::new(blobs.clone()), blobs, Offer::Operations, bodies)
+        Self::build(Arc::new(blobs.clone()), blobs, settings)
     }
 
     /// Uploads go to `target`; `blobs` is what the tests look into.
     pub(crate) fn with_blobs(target: Arc<dyn BlobStore>, blobs: MemoryBlobStore) -> Self {
-        Self::build(target, blobs, Offer::Operations, BodyLimits::default())
+        Self::build(target, blobs, SETTINGS)
     }
 
-    fn build(target: Arc<dyn BlobStore>, blobs: MemoryBlobStore, offer: Offer, bodies: BodyLimits) -> Self {
+    pub(crate) fn build(
+        target: Arc<dyn BlobStore>,
+        blobs: MemoryBlobStore,
+        settings: ServerSettings,
+    ) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -123,11 +130,6 @@ impl World {
             asked: AtomicUsize::new(0),
         });
         let api = api(&store, target, &clock, &metrics, readiness.clone(), &runtime);
-        let settings = ServerSettings {
-            offer,
-            workers: 1,
-            bodies,
-        };
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let server = runtime
             .block_on(async { serve(api, listener, settings) })

@@ -1,0 +1,141 @@
+//! [`Exchange`]: what a connection is doing.
+
+use std::cell::Cell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use bytes::Bytes;
+
+use super::ConnectionLimits;
+
+/// The most bytes of a head. It bounds what a connection can hold before its request is known.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+
+/// What a connection is doing, told by its bytes and by its requests. The stream and the requests of one connection share
+/// it.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    limits: ConnectionLimits,
+    phase: Cell<Phase>,
+    /// Whether the body of the request that is served has been read to its end.
+    is_body_read: Cell<bool>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// A head is awaited, of which so many bytes have come.
+    Head { since: Instant, bytes: usize },
+    /// The server may take as long as it needs.
+    Serving,
+    /// Nothing of the next request has come.
+    Idle { since: Instant },
+    /// The rest of a refused request's body is read.
+    Lingering { since: Instant },
+}
+
+impl Exchange {
+    /// A connection that was just accepted: the first head is awaited.
+    pub(crate) fn new(limits: ConnectionLimits) -> Rc<Self> {
+        let since = Instant::now();
+        Rc::new(Self {
+            limits,
+            phase: Cell::new(Phase::Head { since, bytes: 0 }),
+            is_body_read: Cell::new(true),
+        })
+    }
+
+    pub(crate) const fn limits(&self) -> &ConnectionLimits {
+        &self.limits
+    }
+
+    /// A request's head has arrived.
+    pub(crate) fn begin_request(&self, has_body: bool) {
+        self.is_body_read.set(!has_body);
+        self.phase.set(Phase::Serving);
+    }
+
+    /// A request's body was read to its end.
+    pub(crate) fn end_body(&self) {
+        self.is_body_read.set(true);
+    }
+
+    fn end_request(&self) {
+        let since = Instant::now();
+        self.phase.set(if self.is_body_read.get() {
+            Phase::Idle { since }
+        } else {
+            Phase::Lingering { since }
+        });
+    }
+
+    /// Bytes have arrived.
+    pub(super) fn received(&self, bytes: usize) {
+        match self.phase.get() {
+            Phase::Head { since, bytes: before } => self.phase.set(Phase::Head {
+                since,
+                bytes: before + bytes,
+            }),
+            Phase::Idle { .. } => {
+                let since = Instant::now();
+                self.phase.set(Phase::Head { since, bytes });
+            }
+            Phase::Serving | Phase::Lingering { .. } => {}
+        }
+    }
+
+    /// How many bytes may be read before the request must be known.
+    pub(super) fn room(&self) -> usize {
+        match self.phase.get() {
+            Phase::Head { bytes, .. } => MAX_HEAD_BYTES.saturating_sub(bytes),
+            Phase::Idle { .. } => MAX_HEAD_BYTES,
+            Phase::Serving | Phase::Lingering { .. } => usize::MAX,
+        }
+    }
+
+    /// When the connection ends, if it goes on as it does.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.phase.get() {
+            Phase::Head { since, .. } => Some(since + self.limits.head),
+            Phase::Serving => None,
+            Phase::Idle { since } => Some(since + self.limits.idle),
+            // The server ends it by itself, a little earlier.
+            Phase::Lingering { since } => Some(since + self.limits.linger + self.limits.linger / 4),
+        }
+    }
+}
+
+/// An answer that tells the exchange when it has been handed to the connection, or dropped.
+pub(crate) struct Answering {
+    answer: BoxBody,
+    exchange: Rc<Exchange>,
+}
+
+impl Answering {
+    pub(crate) fn new(answer: BoxBody, exchange: Rc<Exchange>) -> Self {
+        Self { answer, exchange }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.exchange.end_request();
+    }
+}
+
+impl MessageBody for Answering {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.answer.size()
+    }
+
+    fn poll_next(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.get_mut().answer).poll_next(context)
+    }
+}

@@ -1,0 +1,182 @@
+//! [`GuardedStream`]: a connection's bytes, as long as the connection keeps its limits.
+
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep_until};
+
+use super::admission::Admitted;
+use super::{Exchange, Patience};
+
+/// A TCP connection that fails with [`io::ErrorKind::TimedOut`] once it exceeds a limit.
+///
+/// The server reads whenever it is woken, so deadlines are checked there. One timer is always armed, for the deadline or
+/// for the next look at it.
+#[derive(Debug)]
+pub(crate) struct GuardedStream {
+    io: TcpStream,
+    exchange: Rc<Exchange>,
+    timer: Pin<Box<Sleep>>,
+    /// Whether the server was given the chance to find a request in the most bytes of a head.
+    has_paused: bool,
+    blocked: Option<Blocked>,
+    patience: Patience,
+    _admitted: Admitted,
+}
+
+/// The peer has to read before more can be written.
+#[derive(Debug)]
+struct Blocked {
+    since: Instant,
+    timer: Pin<Box<Sleep>>,
+    /// Whether reading was put off meanwhile.
+    withholds: bool,
+}
+
+impl Blocked {
+    fn for_at_most(patience: Patience) -> Self {
+        let since = Instant::now();
+        Self {
+            since,
+            timer: Box::pin(sleep_until((since + patience.left()).into())),
+            withholds: false,
+        }
+    }
+}
+
+impl GuardedStream {
+    pub(crate) fn new(io: TcpStream, exchange: Rc<Exchange>, admitted: Admitted) -> Self {
+        let first = exchange.deadline().unwrap_or_else(Instant::now);
+        let patience = Patience::new(exchange.limits());
+        Self {
+            io,
+            exchange,
+            timer: Box::pin(sleep_until(first.into())),
+            has_paused: false,
+            blocked: None,
+            patience,
+            _admitted: admitted,
+        }
+    }
+
+    /// What the connection is doing.
+    pub(crate) const fn exchange(&self) -> &Rc<Exchange> {
+        &self.exchange
+    }
+
+    /// Whether the deadline has passed. Arms the timer for it otherwise.
+    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+        loop {
+            let deadline = self.exchange.deadline();
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return true;
+            }
+            // A deadline that moved back is met when the timer fires.
+            let look_at = deadline.unwrap_or(now + self.exchange.limits().head).into();
+            if look_at < self.timer.deadline() || self.timer.is_elapsed() {
+                self.timer.as_mut().reset(look_at);
+            }
+            if self.timer.as_mut().poll(context).is_pending() {
+                return false;
+            }
+        }
+    }
+
+    /// Puts reading off until the peer has read what is written, so that requests without reading answers do not pile up.
+    fn withholds_reading(&mut self) -> bool {
+        self.blocked.as_mut().is_some_and(|blocked| {
+            blocked.withholds = true;
+            true
+        })
+    }
+
+    /// Reads at most `room` bytes.
+    fn poll_read_up_to(
+        &mut self,
+        room: usize,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut part = ReadBuf::new(buffer.initialize_unfilled_to(room.min(buffer.remaining())));
+        ready!(Pin::new(&mut self.io).poll_read(context, &mut part))?;
+        let read = part.filled().len();
+        buffer.advance(read);
+        self.exchange.received(read);
+        Poll::Ready(Ok(()))
+    }
+
+    /// Takes the outcome of writing, and gives up a peer that does not read.
+    fn written(
+        &mut self,
+        context: &mut Context<'_>,
+        outcome: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let Poll::Ready(result) = outcome else {
+            let patience = self.patience;
+            let blocked = self.blocked.get_or_insert_with(|| Blocked::for_at_most(patience));
+            ready!(blocked.timer.as_mut().poll(context));
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        };
+        if let Some(blocked) = self.blocked.take() {
+            self.patience.waited(blocked.since.elapsed());
+            if blocked.withholds {
+                context.waker().wake_by_ref();
+            }
+        }
+        self.patience.moved(*result.as_ref().unwrap_or(&0));
+        Poll::Ready(result)
+    }
+}
+
+impl AsyncRead for GuardedStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.is_late(context) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        if this.withholds_reading() {
+            return Poll::Pending;
+        }
+        let room = this.exchange.room();
+        if room > 0 {
+            this.has_paused = false;
+            return this.poll_read_up_to(room, context, buffer);
+        }
+        if this.has_paused {
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the head is too long",
+            )));
+        }
+        // What has come may hold a whole head: the server looks for it once reading has to wait.
+        this.has_paused = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl AsyncWrite for GuardedStream {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let outcome = Pin::new(&mut this.io).poll_write(context, bytes);
+        this.written(context, outcome)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().io).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().io).poll_shutdown(context)
+    }
+}
