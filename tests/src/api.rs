@@ -59,6 +59,23 @@ impl Answer {
     }
 }
 
+/// A request of which half the body is still to be sent.
+#[derive(Debug)]
+pub struct HalfSent {
+    connection: BufReader<TcpStream>,
+    rest: Vec<u8>,
+}
+
+impl HalfSent {
+    /// Sends the rest and reads the answer.
+    #[track_caller]
+    pub fn finish(mut self) -> Answer {
+        // A server may have answered and closed already.
+        let _written = self.connection.get_mut().write_all(&self.rest);
+        read_answer(&mut self.connection).unwrap().0
+    }
+}
+
 /// One client with its connection.
 #[derive(Debug)]
 pub struct Api {
@@ -114,20 +131,23 @@ impl Api {
     /// `POST` of files, all in parts named `files`.
     #[track_caller]
     pub fn upload(&self, path: &str, files: &[Upload<'_>]) -> Answer {
-        let mut body = Vec::new();
-        for file in files {
-            let head = format!(
-                "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"files\"; filename=\"{}\"\r\nContent-Type: {}\r\n\r\n",
-                file.name, file.content_type
-            );
-            body.extend_from_slice(head.as_bytes());
-            body.extend_from_slice(file.content);
-            body.extend_from_slice(b"\r\n");
-        }
-        body.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
-        let kind = format!("multipart/form-data; boundary={BOUNDARY}");
+        let (kind, body) = form_data(files);
         self.try_call("POST", path, &[("Content-Type", &kind)], &body)
             .unwrap_or_else(|error| panic!("POST {path}: {error}"))
+    }
+
+    /// Sends the first half of a `POST`, of JSON or of one file.
+    #[track_caller]
+    pub fn half_send(&self, path: &str, kind: &str, body: &[u8]) -> HalfSent {
+        let mut connection = self.connect().unwrap();
+        let (half, rest) = body.split_at(body.len() / 2);
+        let head = self.head("POST", path, &[("Content-Type", kind)], body.len());
+        let begun = [head.as_bytes(), half].concat();
+        connection.get_mut().write_all(&begun).unwrap();
+        HalfSent {
+            connection,
+            rest: rest.to_vec(),
+        }
     }
 
     /// Any call. A connection that was closed while idle is opened anew, once, as long as nothing was answered on
@@ -159,14 +179,7 @@ impl Api {
         Ok(BufReader::new(stream))
     }
 
-    fn exchange(
-        &self,
-        mut connection: BufReader<TcpStream>,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &[u8],
-    ) -> io::Result<Answer> {
+    fn head(&self, method: &str, path: &str, headers: &[(&str, &str)], length: usize) -> String {
         use std::fmt::Write as _;
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         if let Some(key) = &self.key {
@@ -176,9 +189,21 @@ impl Api {
             let _infallible = write!(head, "{name}: {value}\r\n");
         }
         if method != "GET" {
-            let _infallible = write!(head, "Content-Length: {}\r\n", body.len());
+            let _infallible = write!(head, "Content-Length: {length}\r\n");
         }
         head.push_str("\r\n");
+        head
+    }
+
+    fn exchange(
+        &self,
+        mut connection: BufReader<TcpStream>,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> io::Result<Answer> {
+        let head = self.head(method, path, headers, body.len());
         let stream = connection.get_mut();
         let written = stream
             .write_all(head.as_bytes())
@@ -194,6 +219,22 @@ impl Api {
         }
         Ok(answer)
     }
+}
+
+/// The media type and the body of files in parts named `files`.
+pub fn form_data(files: &[Upload<'_>]) -> (String, Vec<u8>) {
+    let mut body = Vec::new();
+    for file in files {
+        let head = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"files\"; filename=\"{}\"\r\nContent-Type: {}\r\n\r\n",
+            file.name, file.content_type
+        );
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(file.content);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
+    (format!("multipart/form-data; boundary={BOUNDARY}"), body)
 }
 
 /// Reads one answer, and says whether the connection can take another request.

@@ -142,6 +142,8 @@ impl Drop for Share {
 
 #[cfg(test)]
 mod tests {
+    use bidloop_domain::model::ApiKeyHash;
+
     use super::*;
 
     fn caller(organization: &str, key: &str) -> Caller {
@@ -149,6 +151,7 @@ mod tests {
             organization_id: OrganizationId::parse(organization).unwrap(),
             key_id: ApiKeyId::parse(key).unwrap(),
             key_name: String::new(),
+            key_hash: ApiKeyHash::from_stored(String::new()),
         }
     }
 

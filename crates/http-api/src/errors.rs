@@ -163,6 +163,7 @@ impl From<LeadError> for Refusal {
         let mut message = error.to_string();
         let details = error.details();
         let status = match error {
+            LeadError::NotAuthorized => StatusCode::UNAUTHORIZED,
             LeadError::CampaignUnknown | LeadError::LeadUnknown => StatusCode::NOT_FOUND,
             LeadError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             LeadError::UnsupportedMediaType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -46,6 +46,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::Text;
+
+    removed_api_keys (key_hash) {
+        key_hash -> Text,
+    }
+}
+
+diesel::table! {
     use crate::sql_types::{BigInt, Bool, EscapedText, JsonText, Nullable, Text};
 
     webhook_endpoints (organization_id, id) {

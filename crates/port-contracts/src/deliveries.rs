@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, ActivityOutcome, DeliveryId, EventKind, EventPayload, WebhookSecret,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, Authorization, DeliveryId, EventKind, EventPayload,
+    WebhookSecret,
 };
 use bidloop_domain::port::{
     ClaimedDelivery, DeliveryFacts, DeliveryOutcome, LeaseOwner, PendingDelivery, ProvisioningChange,
@@ -329,7 +330,7 @@ pub async fn an_interrupted_delivery_of_a_dry_run_is_recorded_as_one(stores: Sto
     world
         .stores
         .leads
-        .record_dry_run(&entry, &dry_run_of(&lead))
+        .record_dry_run(&Authorization::Subscription, &entry, &dry_run_of(&lead))
         .await
         .unwrap();
     let begun = begin(&world, &world.pending().await, "me").await;

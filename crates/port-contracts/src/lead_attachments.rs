@@ -3,7 +3,7 @@
 use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::bidding::ReasonCode;
 use bidloop_domain::model::{
-    ActivityKind, AttachmentId, BlobRef, Lead, LeadAttachment, LeadStatus, Timestamp,
+    ActivityKind, AttachmentId, Authorization, BlobRef, Lead, LeadAttachment, LeadStatus, Timestamp,
 };
 use bidloop_domain::port::{AcceptBid, AddAttachments, NewAttachment};
 
@@ -12,7 +12,7 @@ use crate::fixture::{
     World, activities, activity, at, at_once, campaign, fresh_uuid, how_many, organization, refused_bid,
 };
 
-fn file(name: &str, created_at: Timestamp) -> NewAttachment {
+pub(crate) fn file(name: &str, created_at: Timestamp) -> NewAttachment {
     let id = fresh_uuid();
     NewAttachment {
         attachment: LeadAttachment {
@@ -36,7 +36,13 @@ async fn add(world: &World, lead: &Lead, files: &[NewAttachment]) -> AddAttachme
     world
         .stores
         .leads
-        .add_attachments(&lead.organization_id, &lead.id, files, &entry)
+        .add_attachments(
+            &Authorization::Subscription,
+            &lead.organization_id,
+            &lead.id,
+            files,
+            &entry,
+        )
         .await
         .unwrap()
 }
@@ -130,7 +136,13 @@ pub async fn a_lead_that_is_not_new_takes_no_files(stores: Stores) {
     world
         .stores
         .leads
-        .reject(&world.organization, &leads[1].id, None, &entry)
+        .reject(
+            &Authorization::Subscription,
+            &world.organization,
+            &leads[1].id,
+            None,
+            &entry,
+        )
         .await
         .unwrap();
     for (lead, status) in leads.iter().zip([LeadStatus::Queued, LeadStatus::Rejected]) {

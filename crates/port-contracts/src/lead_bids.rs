@@ -3,8 +3,8 @@
 
 use bidloop_domain::bidding::ReasonCode;
 use bidloop_domain::model::{
-    ActivityKind, BiddingConfig, Connects, HourlyRateStrategy, Lead, LeadId, LeadStatus, SubscriptionStatus,
-    effective,
+    ActivityKind, Authorization, BiddingConfig, Connects, HourlyRateStrategy, Lead, LeadId, LeadStatus,
+    SubscriptionStatus, effective,
 };
 use bidloop_domain::port::{AcceptBid, ProvisioningChange, ReopenLead};
 
@@ -56,7 +56,11 @@ pub async fn an_accepted_bid_is_frozen_as_it_was_asked_for(stores: Stores) {
     asked.config = effective(&override_of_request, &of_lead, &BiddingConfig::default());
     let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(1));
     assert_eq!(
-        world.stores.leads.accept_bid(&asked, &entry).await,
+        world
+            .stores
+            .leads
+            .accept_bid(&Authorization::Subscription, &asked, &entry)
+            .await,
         Ok(AcceptBid::Accepted)
     );
     world
@@ -108,7 +112,13 @@ pub async fn a_bid_on_a_lead_that_is_not_new_is_refused_and_changes_nothing(stor
     world
         .stores
         .leads
-        .reject(&world.organization, &leads[3].id, None, &entry)
+        .reject(
+            &Authorization::Subscription,
+            &world.organization,
+            &leads[3].id,
+            None,
+            &entry,
+        )
         .await
         .unwrap();
     world.bid(&leads[4], at(4)).await;
@@ -320,7 +330,13 @@ pub async fn a_lead_in_any_other_status_cannot_be_reopened(stores: Stores) {
     world
         .stores
         .leads
-        .reject(&world.organization, &leads[2].id, None, &entry)
+        .reject(
+            &Authorization::Subscription,
+            &world.organization,
+            &leads[2].id,
+            None,
+            &entry,
+        )
         .await
         .unwrap();
     let before = activities(&world.stores, &world.organization).await;

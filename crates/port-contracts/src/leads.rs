@@ -2,8 +2,8 @@
 //! List leads; decisions A5, B1). Bids, quota and attachments have files of their own.
 
 use bidloop_domain::model::{
-    ActivityKind, BiddingConfig, CampaignMode, CampaignState, Connects, EventId, EventPayload, Lead, LeadId,
-    LeadStatus, NewEvent,
+    ActivityKind, Authorization, BiddingConfig, CampaignMode, CampaignState, Connects, EventId, EventPayload,
+    Lead, LeadId, LeadStatus, NewEvent,
 };
 use bidloop_domain::port::{AcceptBid, AccountReading, LeadLookup, LeaseOwner, RejectLead};
 
@@ -262,7 +262,13 @@ async fn reject(world: &World, lead: &Lead, reason: Option<&str>) -> RejectLead 
     world
         .stores
         .leads
-        .reject(&world.organization, &lead.id, reason, &entry)
+        .reject(
+            &Authorization::Subscription,
+            &world.organization,
+            &lead.id,
+            reason,
+            &entry,
+        )
         .await
         .unwrap()
 }
@@ -326,7 +332,11 @@ pub async fn an_unknown_lead_cannot_be_rejected(stores: Stores) {
         .await;
     let entry = activity(&two, ActivityKind::Rejection, "accepted", at(5));
     assert_eq!(
-        world.stores.leads.reject(&two, &lead.id, None, &entry).await,
+        world
+            .stores
+            .leads
+            .reject(&Authorization::Subscription, &two, &lead.id, None, &entry)
+            .await,
         Ok(RejectLead::LeadUnknown)
     );
     assert_eq!(world.status(&lead).await, LeadStatus::New);
@@ -412,7 +422,12 @@ pub async fn a_dry_run_records_activity_and_bid_complete_and_nothing_else(stores
     let mut entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(7));
     entry.dry_run = true;
     let event = dry_run_of(&lead);
-    world.stores.leads.record_dry_run(&entry, &event).await.unwrap();
+    world
+        .stores
+        .leads
+        .record_dry_run(&Authorization::Subscription, &entry, &event)
+        .await
+        .unwrap();
     assert_eq!(activities(&world.stores, &world.organization).await, [entry]);
     let pending = world.pending().await;
     let begun = world
@@ -437,8 +452,18 @@ pub async fn a_dry_run_recorded_twice_is_delivered_once(stores: Stores) {
     let lead = world.new_lead("1", at(0)).await;
     let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(7));
     let event = dry_run_of(&lead);
-    world.stores.leads.record_dry_run(&entry, &event).await.unwrap();
-    world.stores.leads.record_dry_run(&entry, &event).await.unwrap();
+    world
+        .stores
+        .leads
+        .record_dry_run(&Authorization::Subscription, &entry, &event)
+        .await
+        .unwrap();
+    world
+        .stores
+        .leads
+        .record_dry_run(&Authorization::Subscription, &entry, &event)
+        .await
+        .unwrap();
     assert_eq!(world.stores.deliveries.pending_count().await, Ok(1));
     assert_eq!(activities(&world.stores, &world.organization).await.len(), 1);
 }

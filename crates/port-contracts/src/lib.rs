@@ -51,6 +51,7 @@ pub mod fixture;
 
 mod activities;
 mod api_keys;
+mod authorization;
 mod automatic_bids;
 mod blobs;
 mod changed_jobs;

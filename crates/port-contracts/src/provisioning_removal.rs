@@ -93,6 +93,35 @@ pub async fn a_removed_key_is_not_found(stores: Stores) {
     assert_eq!(left, [key("org_acme", "key_2", 2, at(0)).0]);
 }
 
+pub async fn the_digest_of_a_removed_or_replaced_key_is_kept(stores: Stores) {
+    let id = organization("org_acme")
+        .key("key_1", 1)
+        .key("key_2", 2)
+        .key("key_3", 3)
+        .provision(&stores)
+        .await;
+    let (removed, _) = key("org_acme", "key_1", 1, at(0));
+    let (replaced, new) = key("org_acme", "key_2", 4, at(0));
+    let (renamed, same) = key("org_acme", "key_3", 3, at(0));
+    let changes = [
+        ProvisioningChange::RemoveApiKey(id.clone(), removed.id),
+        ProvisioningChange::PutApiKey(id.clone(), replaced, new),
+        ProvisioningChange::PutApiKey(id.clone(), renamed, same),
+    ];
+    commit(&stores, &changes).await;
+    let digests = [1, 2, 3, 4].map(|number| key("org_acme", "key", number, at(0)).1);
+    let mut kept = stores
+        .provisioning
+        .snapshot(&[], &digests)
+        .await
+        .unwrap()
+        .removed_key_hashes;
+    kept.sort();
+    let mut expected = digests[..2].to_vec();
+    expected.sort();
+    assert_eq!(kept, expected);
+}
+
 pub async fn a_removed_filter_is_gone(stores: Stores) {
     let two = campaign("camp").filter("f_2", serde_json::json!({"featured": true}));
     let world = World::with(stores, organization("org_acme").campaign(two)).await;

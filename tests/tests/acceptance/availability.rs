@@ -129,7 +129,12 @@ fn without_auto_migrate_an_empty_database_ends_the_program_with_status_1(kind: K
 fn migrate_brings_an_empty_database_to_this_version_and_then_does_nothing(kind: Kind) {
     let installation = Installation::new(kind);
     let first = installation.run(&["migrate", "--json"]).expect(0).json();
-    let steps = ["00000000000001", "00000000000002", "00000000000003"];
+    let steps = [
+        "00000000000001",
+        "00000000000002",
+        "00000000000003",
+        "00000000000004",
+    ];
     assert_eq!(first["migrated"], json!(steps));
     let second = installation.run(&["migrate", "--json"]).expect(0).json();
     assert_eq!(second, json!({"migrated": []}));

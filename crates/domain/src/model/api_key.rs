@@ -90,6 +90,16 @@ pub struct ApiKeyRecord {
     pub revoked_at: Option<Timestamp>,
 }
 
+/// What a request on a lead is accepted on. The transaction that accepts it checks this again, so that a request whose
+/// body was on its way is refused once its key or the subscription has ended (decisions D5 and D6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authorization {
+    /// An API key of the organization that still works, by its digest.
+    ApiKey(ApiKeyHash),
+    /// The organization's active subscription alone: the service bids for an automatic campaign.
+    Subscription,
+}
+
 /// A key found by its digest, with everything that decides whether it is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundApiKey {

@@ -39,7 +39,8 @@ pub trait ApiKeyStore: Send + Sync + std::fmt::Debug {
     /// All of an organization's keys, oldest first; `None` if there is no such organization.
     async fn list(&self, organization: &OrganizationId) -> Result<Option<Vec<ApiKeyRecord>>, StoreError>;
 
-    /// Marks the key as revoked.
+    /// Marks the key as revoked. When this returns, no request is accepted on the key any more: those that were being
+    /// accepted have been, or never are.
     async fn revoke(
         &self,
         organization: &OrganizationId,

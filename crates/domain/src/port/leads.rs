@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::bidding::QuotaUsage;
 use crate::model::{
-    Activity, BidRecord, BiddingConfig, Campaign, CampaignId, LeadAttachment, LeadId, LeadStatus,
-    LeadWithJob, NewBid, NewEvent, OrganizationId,
+    Activity, Authorization, BidRecord, BiddingConfig, Campaign, CampaignId, LeadAttachment, LeadId,
+    LeadStatus, LeadWithJob, NewBid, NewEvent, OrganizationId,
 };
 
 /// One page of a campaign's matches, newest first.
@@ -49,6 +49,8 @@ pub enum LeadLookup {
 pub enum AcceptBid {
     /// Status, quota, queue entry, frozen attachments and Activity are stored, durably.
     Accepted,
+    /// The authorization has ended.
+    NotAuthorized,
     /// The lead or its campaign no longer exists.
     LeadUnknown,
     /// The lead is not `new`.
@@ -64,6 +66,8 @@ pub enum AcceptBid {
 pub enum RejectLead {
     /// The lead is rejected; the Activity is stored.
     Rejected,
+    /// The authorization has ended; nothing changed.
+    NotAuthorized,
     /// There is no such lead.
     LeadUnknown,
     /// The lead is not `new`; nothing changed.
@@ -75,6 +79,8 @@ pub enum RejectLead {
 pub enum AddAttachments {
     /// Stored; the lead's whole list, oldest first.
     Added(Vec<LeadAttachment>),
+    /// The authorization has ended.
+    NotAuthorized,
     /// There is no such lead.
     LeadUnknown,
     /// The lead is not `new` (decision A10).
@@ -86,6 +92,15 @@ pub enum AddAttachments {
     },
     /// The lead has a file of this name already (original name of the new file).
     DuplicateName(String),
+}
+
+/// The outcome of [`LeadStore::record_dry_run`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordDryRun {
+    /// Activity and deliveries are stored.
+    Recorded,
+    /// The authorization has ended; nothing changed.
+    NotAuthorized,
 }
 
 /// A file to be added to a lead, its content already in the blob store.
@@ -112,6 +127,10 @@ pub enum ReopenLead {
 ///
 /// Most methods take the organization with the id and never find another organization's lead. The methods without an
 /// organization are for operators' commands; lead ids are unique in the installation.
+///
+/// The methods with an [`Authorization`] check it before everything else and in the transaction that makes the change, at
+/// the moment of the Activity entry. Once a key was reported as revoked or removed, or a subscription as ended, they
+/// change nothing on it, however long before they were called (decisions D5 and D6).
 #[async_trait]
 pub trait LeadStore: Send + Sync + std::fmt::Debug {
     /// The page of the campaign's matches that starts `offset` from the newest; `None` if the organization has
@@ -147,11 +166,17 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
     /// campaign has a connected account, the organization's quota for the period of `bid.queued_at` is not used
     /// up (decision B3). Freezes the lead's attachments or, where it has none, the campaign's. Stores `activity`
     /// with it.
-    async fn accept_bid(&self, bid: &NewBid, activity: &Activity) -> Result<AcceptBid, StoreError>;
+    async fn accept_bid(
+        &self,
+        authorization: &Authorization,
+        bid: &NewBid,
+        activity: &Activity,
+    ) -> Result<AcceptBid, StoreError>;
 
     /// Rejects a `new` lead for good.
     async fn reject(
         &self,
+        authorization: &Authorization,
         organization: &OrganizationId,
         lead: &LeadId,
         reason: Option<&str>,
@@ -162,6 +187,7 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
     /// stored when they are added.
     async fn add_attachments(
         &self,
+        authorization: &Authorization,
         organization: &OrganizationId,
         lead: &LeadId,
         files: &[NewAttachment],
@@ -169,7 +195,12 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
     ) -> Result<AddAttachments, StoreError>;
 
     /// Records a dry run: its Activity and its `bid_complete` deliveries; nothing else.
-    async fn record_dry_run(&self, activity: &Activity, event: &NewEvent) -> Result<(), StoreError>;
+    async fn record_dry_run(
+        &self,
+        authorization: &Authorization,
+        activity: &Activity,
+        event: &NewEvent,
+    ) -> Result<RecordDryRun, StoreError>;
 
     /// Replaces the lead's own bidding configuration; false if there is no such lead.
     async fn configure(&self, lead: &LeadId, config: &BiddingConfig) -> Result<bool, StoreError>;

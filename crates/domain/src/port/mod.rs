@@ -53,8 +53,8 @@ pub use jobs::{
     FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
 };
 pub use leads::{
-    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,
-    ReopenLead,
+    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RecordDryRun,
+    RejectLead, ReopenLead,
 };
 pub use lease::LeaseOwner;
 pub use marketplace::{

@@ -15,6 +15,8 @@ pub struct ProvisioningSnapshot {
     pub organizations: Vec<OrganizationRecord>,
     /// The requested digests that a key of any organization has.
     pub taken_key_hashes: Vec<(ApiKeyHash, OrganizationId)>,
+    /// The requested digests that a key had which was removed or replaced (decision D5).
+    pub removed_key_hashes: Vec<ApiKeyHash>,
 }
 
 /// The outcome of [`ProvisioningStore::commit`].

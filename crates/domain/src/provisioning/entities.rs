@@ -101,6 +101,10 @@ impl Entity for (ApiKeyRecord, ApiKeyHash) {
             let message = "is in use by another key: every entry needs its own key";
             entry.fields.fault("key", message);
         }
+        if planner.removed_keys.contains(&hash) {
+            let message = "was removed or replaced, and never works again: choose a new key, or leave it out";
+            entry.fields.fault("key", message);
+        }
         let mut record = match entry.current.known() {
             Some((record, _)) => record.clone(),
             None => ApiKeyRecord {
@@ -127,6 +131,10 @@ impl Entity for (ApiKeyRecord, ApiKeyHash) {
 
     fn remove(self, organization: OrganizationId) -> ProvisioningChange {
         ProvisioningChange::RemoveApiKey(organization, self.0.id)
+    }
+
+    fn key_hash(&self) -> Option<&ApiKeyHash> {
+        Some(&self.1)
     }
 }
 

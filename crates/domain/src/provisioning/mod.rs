@@ -32,7 +32,7 @@ pub(crate) mod tests;
 
 pub(crate) use attachments::AttachmentEntry;
 pub(crate) use lookups::{GivenPassword, Lookups, Provided};
-pub(crate) use plan::plan;
+pub(crate) use plan::{KnownKeys, plan};
 pub use records::{
     AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningChange, UserRecord,
     WebhookRecord,

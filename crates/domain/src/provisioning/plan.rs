@@ -24,14 +24,23 @@ pub(crate) struct Plan {
     pub(crate) report: ProvisioningReport,
 }
 
-/// Plans `file` on the current state of its organizations; `taken_key_hashes` are the keys of the file that exist.
+/// What the store knows of the keys in a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KnownKeys<'a> {
+    /// The digests that a key has, with its organization.
+    pub(crate) taken: &'a [(ApiKeyHash, OrganizationId)],
+    /// The digests of removed and replaced keys.
+    pub(crate) removed: &'a [ApiKeyHash],
+}
+
+/// Plans `file` on the current state of its organizations; `keys` are the keys of the file that exist or were removed.
 ///
 /// # Errors
 /// All faults of the file by path, those of `provided` included. Nothing may be changed then.
 pub(crate) fn plan(
     file: &Value,
     organizations: Vec<OrganizationRecord>,
-    taken_key_hashes: &[(ApiKeyHash, OrganizationId)],
+    keys: KnownKeys<'_>,
     provided: &Provided<'_>,
 ) -> Result<Plan, Vec<FieldError>> {
     let mut planner = Planner {
@@ -40,6 +49,7 @@ pub(crate) fn plan(
         removals: Vec::new(),
         puts: Vec::new(),
         key_owners: HashMap::new(),
+        removed_keys: keys.removed.iter().cloned().collect(),
         accounts: HashSet::new(),
         unread: HashSet::new(),
     };
@@ -56,7 +66,7 @@ pub(crate) fn plan(
             planner.removals(&id, entry, state);
         }
     }
-    planner.key_owners = key_owners(&states, taken_key_hashes);
+    planner.key_owners = key_owners(&states, keys.taken);
     let mut seen = HashSet::new();
     let mut faults = provided.faults.clone();
     // Every fault is printed with a path. A file that is not an object has none of its own.

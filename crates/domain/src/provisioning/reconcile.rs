@@ -51,6 +51,11 @@ pub(super) trait Entity: Clone + PartialEq {
     fn put(self, organization: OrganizationId) -> ProvisioningChange;
 
     fn remove(self, organization: OrganizationId) -> ProvisioningChange;
+
+    /// The key that cannot be provisioned any more once this entity is removed.
+    fn key_hash(&self) -> Option<&ApiKeyHash> {
+        None
+    }
 }
 
 /// What the store holds for an entry of the file.
@@ -213,6 +218,8 @@ pub(super) struct Planner<'a> {
     pub(super) puts: Vec<ProvisioningChange>,
     /// The owners of keys after the file's removals.
     pub(super) key_owners: KeyOwners,
+    /// Keys that were removed or replaced, by the file too.
+    pub(super) removed_keys: HashSet<ApiKeyHash>,
     /// The accounts that the current organization will have.
     pub(super) accounts: HashSet<String>,
     /// The lists of the current organization, by campaign, that have faulty entries: they may hold anything.

@@ -115,9 +115,9 @@ pub enum ProvisioningChange {
     PutUser(OrganizationId, UserRecord),
     /// Removes the user with this email address.
     RemoveUser(OrganizationId, String),
-    /// Creates or replaces an API key. Replacing keeps `last_used_at`.
+    /// Creates or replaces an API key. Replacing keeps `last_used_at`, and removes the former key.
     PutApiKey(OrganizationId, ApiKeyRecord, ApiKeyHash),
-    /// Removes an API key.
+    /// Removes an API key. Its digest is kept, so that the key is never provisioned again (decision D5).
     RemoveApiKey(OrganizationId, ApiKeyId),
     /// Creates or replaces a webhook.
     PutWebhook(OrganizationId, WebhookRecord),

@@ -51,6 +51,7 @@ impl Planner<'_> {
                 self.report.unchanged += 1;
             } else if let Some(removed) = entities.remove(&key) {
                 self.report_removal(owner.organization, &removed);
+                self.removed_keys.extend(removed.key_hash().cloned());
                 self.removals.push(removed.remove(owner.organization.clone()));
             }
         }

@@ -15,7 +15,9 @@ use crate::port::{
     AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Entropy, PasswordHasher,
     ProposalWriter, ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
 };
-use crate::provisioning::{GivenPassword, Lookups, OrganizationRecord, Provided, ProvisioningReport, plan};
+use crate::provisioning::{
+    GivenPassword, KnownKeys, Lookups, OrganizationRecord, Provided, ProvisioningReport, plan,
+};
 
 /// How often a plan is made before giving up, because the store changed each time.
 const ATTEMPTS: u32 = 16;
@@ -98,7 +100,10 @@ impl ApplyProvisioning {
             let plan = plan(
                 file,
                 snapshot.organizations,
-                &snapshot.taken_key_hashes,
+                KnownKeys {
+                    taken: &snapshot.taken_key_hashes,
+                    removed: &snapshot.removed_key_hashes,
+                },
                 &provided,
             )
             .map_err(ApplyProvisioningError::Faulty)?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::model::{Actor, ApiKey, ApiKeyId, OrganizationId, Timestamp};
+use crate::model::{Actor, ApiKey, ApiKeyHash, ApiKeyId, Authorization, OrganizationId, Timestamp};
 use crate::port::{ApiKeyStore, Clock, StoreError};
 
 /// A program whose key was accepted.
@@ -15,12 +15,19 @@ pub struct Caller {
     pub key_id: ApiKeyId,
     /// Its name, shown in the Activity record.
     pub key_name: String,
+    /// Its digest.
+    pub key_hash: ApiKeyHash,
 }
 
 impl Caller {
     /// The caller as the Activity record names it.
     pub fn actor(&self) -> Actor {
         Actor::api_key(&self.key_id, &self.key_name)
+    }
+
+    /// What the caller's requests are accepted on.
+    pub fn authorization(&self) -> Authorization {
+        Authorization::ApiKey(self.key_hash.clone())
     }
 }
 
@@ -37,7 +44,7 @@ pub enum AuthenticateError {
 }
 
 /// Checks API keys (specification, Authentication; decisions D5 and D6). Nothing is cached, so a revocation works
-/// immediately.
+/// immediately. A request that changes something is checked again when it is accepted: see [`Authorization`].
 #[derive(Debug)]
 pub struct Authenticate {
     /// API keys.
@@ -65,9 +72,10 @@ impl Authenticate {
             .and_then(|text| ApiKey::parse(text).ok())
             .ok_or(AuthenticateError::Refused)?;
         let now = self.clock.now();
+        let key_hash = key.hash();
         let found = self
             .keys
-            .find(&key.hash())
+            .find(&key_hash)
             .await?
             .ok_or(AuthenticateError::Refused)?;
         if !found.works_at(now) {
@@ -80,6 +88,7 @@ impl Authenticate {
             organization_id: record.organization_id,
             key_id: record.id,
             key_name: record.name,
+            key_hash,
         })
     }
 

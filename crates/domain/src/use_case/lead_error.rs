@@ -10,6 +10,9 @@ use crate::port::{BlobError, StoreError};
 /// Why a request on a lead is refused, or fails. A refusal changes nothing but the Activity record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeadError {
+    /// The key or the subscription ended after the request had begun (decisions D5 and D6).
+    #[error("missing or invalid API key, or no active paid subscription")]
+    NotAuthorized,
     /// The organization has no such campaign.
     #[error("campaign not found")]
     CampaignUnknown,

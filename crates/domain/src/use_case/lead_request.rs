@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::LeadError;
 use crate::model::{
-    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, CampaignId, Lead, LeadId, OrganizationId,
-    details,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, Authorization, CampaignId, Lead, LeadId,
+    OrganizationId, details,
 };
 use crate::port::{ActivityStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore};
 
@@ -24,6 +24,8 @@ pub struct Requester {
     pub organization_id: OrganizationId,
     /// The requester in the Activity record.
     pub actor: Actor,
+    /// Checked again when the request is accepted.
+    pub authorization: Authorization,
     /// The HTTP adapter's table of statuses, so that the recorded status is the answered one. `None` for a request that
     /// is not made over HTTP.
     pub http_status: Option<HttpStatusOf>,
@@ -35,6 +37,7 @@ impl Requester {
         Self {
             organization_id,
             actor: Actor::service(),
+            authorization: Authorization::Subscription,
             http_status: None,
         }
     }

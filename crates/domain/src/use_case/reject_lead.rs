@@ -37,10 +37,17 @@ impl RejectLead {
                 entry.details = details(json!({ "reason": reason }));
                 let leads = &self.requests.leads;
                 match leads
-                    .reject(&requester.organization_id, lead, reason.as_deref(), &entry)
+                    .reject(
+                        &requester.authorization,
+                        &requester.organization_id,
+                        lead,
+                        reason.as_deref(),
+                        &entry,
+                    )
                     .await?
                 {
                     Rejection::Rejected => return Ok(()),
+                    Rejection::NotAuthorized => LeadError::NotAuthorized,
                     Rejection::LeadUnknown => LeadError::LeadUnknown,
                     Rejection::LeadNotNew(status) => LeadError::RejectionTooLate(status),
                 }

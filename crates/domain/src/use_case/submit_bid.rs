@@ -12,7 +12,7 @@ use crate::model::{
     Activity, ActivityKind, BidCompleteData, BidId, BidRequest, Campaign, CampaignId, ConfigSource,
     EffectiveConfig, EventId, JobPost, LeadId, Links, NewBid, NewEvent, details, effective,
 };
-use crate::port::{AcceptBid, LeadContext, StoreError, WorkKind, WorkSignal};
+use crate::port::{AcceptBid, LeadContext, RecordDryRun, StoreError, WorkKind, WorkSignal};
 
 /// An accepted request (specification, `LeadActionAck`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +92,10 @@ impl SubmitBid {
             return Err(LeadError::Rules(faults));
         }
         if request.dry_run {
-            self.simulate(requester, found, campaign, &post, &config).await?;
-            return Ok(BidAccepted { dry_run: true });
+            return match self.simulate(requester, found, campaign, &post, &config).await? {
+                RecordDryRun::Recorded => Ok(BidAccepted { dry_run: true }),
+                RecordDryRun::NotAuthorized => Err(LeadError::NotAuthorized),
+            };
         }
         let answers = in_lead_order(&questions, &request.question_answer_pairs)
             .into_iter()
@@ -113,8 +115,10 @@ impl SubmitBid {
         };
         let mut entry = self.entry(requester, found);
         entry.details = details(json!({ "bidId": bid.id, "biddingConfig": bid.config }));
-        match self.requests.leads.accept_bid(&bid, &entry).await? {
+        let leads = &self.requests.leads;
+        match leads.accept_bid(&requester.authorization, &bid, &entry).await? {
             AcceptBid::Accepted => Ok(BidAccepted { dry_run: false }),
+            AcceptBid::NotAuthorized => Err(LeadError::NotAuthorized),
             AcceptBid::LeadUnknown => Err(LeadError::LeadUnknown),
             AcceptBid::LeadNotNew(status) => Err(LeadError::BidTooLate(status)),
             AcceptBid::NoConnectedAccount => Err(LeadError::NoConnectedAccount),
@@ -131,7 +135,7 @@ impl SubmitBid {
         campaign: &Campaign,
         post: &JobPost,
         config: &EffectiveConfig,
-    ) -> Result<(), StoreError> {
+    ) -> Result<RecordDryRun, StoreError> {
         let lead = &found.lead.lead;
         let account = campaign.account.as_ref();
         let profile_rate = account.and_then(|account| account.profile_hourly_rate);
@@ -155,7 +159,10 @@ impl SubmitBid {
             lead_id: lead.id.clone(),
             payload: data.payload(),
         };
-        self.requests.leads.record_dry_run(&entry, &event).await
+        let leads = &self.requests.leads;
+        leads
+            .record_dry_run(&requester.authorization, &entry, &event)
+            .await
     }
 
     fn entry(&self, requester: &Requester, found: &LeadContext) -> Activity {

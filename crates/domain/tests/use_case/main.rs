@@ -14,6 +14,7 @@ mod ingest_jobs;
 mod list_leads;
 mod operate_leads;
 mod reject_lead;
+mod revocation;
 mod service;
 mod simulation;
 mod stepping;

@@ -23,7 +23,7 @@ use bidloop_fakes::{
 };
 use bidloop_port_contracts::Stores;
 use bidloop_port_contracts::fixture::{
-    OrganizationBuilder, account, activities, at, campaign, campaign_id, commit, job_id, organization,
+    OrganizationBuilder, account, activities, at, campaign, campaign_id, commit, job_id, key, organization,
     organization_id, webhook,
 };
 use serde_json::{Value, json};
@@ -50,6 +50,7 @@ pub(crate) trait Answered {
 impl Answered for LeadError {
     fn http_status(&self) -> Option<u16> {
         match self {
+            Self::NotAuthorized => Some(401),
             Self::CampaignUnknown | Self::LeadUnknown => Some(404),
             Self::TooLarge { .. } => Some(413),
             Self::UnsupportedMediaType { .. } => Some(415),
@@ -212,6 +213,7 @@ impl Service {
             organization_id: Self::organization(),
             key_id: bidloop_domain::model::ApiKeyId::parse("key_ci").unwrap(),
             key_name: "Key key_ci".to_owned(),
+            key_hash: key("org_acme", "key_ci", 1, at(0)).1,
         }
     }
 
@@ -220,6 +222,7 @@ impl Service {
         Requester {
             organization_id: Self::organization(),
             actor: Self::caller().actor(),
+            authorization: Self::caller().authorization(),
             http_status: Some(|outcome| match outcome {
                 Ok(()) => 200,
                 Err(error) => error.http_status().unwrap(),

@@ -1,7 +1,9 @@
 //! [`ApiKeyStore`] in memory.
 
 use async_trait::async_trait;
-use bidloop_domain::model::{ApiKeyHash, ApiKeyId, ApiKeyRecord, FoundApiKey, OrganizationId, Timestamp};
+use bidloop_domain::model::{
+    ApiKeyHash, ApiKeyId, ApiKeyRecord, Authorization, FoundApiKey, OrganizationId, Timestamp,
+};
 use bidloop_domain::port::{ApiKeyStore, CreateApiKey, RevokeApiKey, StoreError};
 
 use super::{MemoryStore, State};
@@ -9,18 +11,7 @@ use super::{MemoryStore, State};
 #[async_trait]
 impl ApiKeyStore for MemoryStore {
     async fn find(&self, hash: &ApiKeyHash) -> Result<Option<FoundApiKey>, StoreError> {
-        let state = self.state()?;
-        Ok(state.organizations.values().find_map(|organization| {
-            let (record, _) = organization
-                .record
-                .api_keys
-                .iter()
-                .find(|(_, stored)| stored == hash)?;
-            Some(FoundApiKey {
-                record: record.clone(),
-                subscription: organization.record.subscription.clone(),
-            })
-        }))
+        Ok(self.state()?.key(hash))
     }
 
     async fn create(&self, record: &ApiKeyRecord, hash: &ApiKeyHash) -> Result<CreateApiKey, StoreError> {
@@ -79,6 +70,40 @@ impl ApiKeyStore for MemoryStore {
             }
         }
         Ok(())
+    }
+}
+
+impl State {
+    fn key(&self, hash: &ApiKeyHash) -> Option<FoundApiKey> {
+        self.organizations.values().find_map(|organization| {
+            let (record, _) = organization
+                .record
+                .api_keys
+                .iter()
+                .find(|(_, stored)| stored == hash)?;
+            Some(FoundApiKey {
+                record: record.clone(),
+                subscription: organization.record.subscription.clone(),
+            })
+        })
+    }
+
+    /// Whether a request of the organization can be accepted at `at`.
+    pub(super) fn is_authorized(
+        &self,
+        authorization: &Authorization,
+        organization: &OrganizationId,
+        at: Timestamp,
+    ) -> bool {
+        match authorization {
+            Authorization::ApiKey(hash) => self
+                .key(hash)
+                .is_some_and(|found| found.record.organization_id == *organization && found.works_at(at)),
+            Authorization::Subscription => self
+                .organizations
+                .get(organization)
+                .is_some_and(|organization| organization.record.subscription.is_active()),
+        }
     }
 }
 

@@ -4,13 +4,13 @@ use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{
-    AccountSummary, Activity, BidOutcome, BidRecord, BiddingConfig, Campaign, CampaignId, Connects,
-    LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, ProposalFile, QueuedBid,
+    AccountSummary, Activity, Authorization, BidOutcome, BidRecord, BiddingConfig, Campaign, CampaignId,
+    Connects, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, ProposalFile, QueuedBid,
     Subscription, Timestamp,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,
-    ReopenLead, StoreError,
+    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RecordDryRun,
+    RejectLead, ReopenLead, StoreError,
 };
 
 use super::{Bid, LeadEntry, MemoryStore, State, count, length};
@@ -89,8 +89,16 @@ impl LeadStore for MemoryStore {
             .transpose()
     }
 
-    async fn accept_bid(&self, bid: &NewBid, activity: &Activity) -> Result<AcceptBid, StoreError> {
+    async fn accept_bid(
+        &self,
+        authorization: &Authorization,
+        bid: &NewBid,
+        activity: &Activity,
+    ) -> Result<AcceptBid, StoreError> {
         let mut state = self.state()?;
+        if !state.is_authorized(authorization, &bid.organization_id, activity.at) {
+            return Ok(AcceptBid::NotAuthorized);
+        }
         let Some(entry) = state.lead_of(&bid.organization_id, &bid.lead_id) else {
             return Ok(AcceptBid::LeadUnknown);
         };
@@ -166,12 +174,16 @@ impl LeadStore for MemoryStore {
 
     async fn reject(
         &self,
+        authorization: &Authorization,
         organization: &OrganizationId,
         lead: &LeadId,
         reason: Option<&str>,
         activity: &Activity,
     ) -> Result<RejectLead, StoreError> {
         let mut state = self.state()?;
+        if !state.is_authorized(authorization, organization, activity.at) {
+            return Ok(RejectLead::NotAuthorized);
+        }
         let Some(entry) = state.lead_of(organization, lead) else {
             return Ok(RejectLead::LeadUnknown);
         };
@@ -186,12 +198,16 @@ impl LeadStore for MemoryStore {
 
     async fn add_attachments(
         &self,
+        authorization: &Authorization,
         organization: &OrganizationId,
         lead: &LeadId,
         files: &[NewAttachment],
         activity: &Activity,
     ) -> Result<AddAttachments, StoreError> {
         let mut state = self.state()?;
+        if !state.is_authorized(authorization, organization, activity.at) {
+            return Ok(AddAttachments::NotAuthorized);
+        }
         let Some(entry) = state.lead_of(organization, lead) else {
             return Ok(AddAttachments::LeadUnknown);
         };
@@ -220,11 +236,19 @@ impl LeadStore for MemoryStore {
         Ok(AddAttachments::Added(list))
     }
 
-    async fn record_dry_run(&self, activity: &Activity, event: &NewEvent) -> Result<(), StoreError> {
+    async fn record_dry_run(
+        &self,
+        authorization: &Authorization,
+        activity: &Activity,
+        event: &NewEvent,
+    ) -> Result<RecordDryRun, StoreError> {
         let mut state = self.state()?;
+        if !state.is_authorized(authorization, &event.organization_id, activity.at) {
+            return Ok(RecordDryRun::NotAuthorized);
+        }
         state.record_activity(activity);
         state.queue_event(event, activity.at);
-        Ok(())
+        Ok(RecordDryRun::Recorded)
     }
 
     async fn configure(&self, lead: &LeadId, config: &BiddingConfig) -> Result<bool, StoreError> {

@@ -19,9 +19,9 @@ use std::sync::{Mutex, MutexGuard};
 
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
-    AccountId, Activity, ActivityId, BidId, BidOutcome, CampaignId, DeliveryId, DeliveryState, EndpointId,
-    EventPayload, FilterId, JobId, Lead, LeadId, LeadStatus, LeadWithJob, NewEvent, OrganizationId,
-    QueuedBid, Timestamp, WebhookEndpoint, receivers,
+    AccountId, Activity, ActivityId, ApiKeyHash, BidId, BidOutcome, CampaignId, DeliveryId, DeliveryState,
+    EndpointId, EventPayload, FilterId, JobId, Lead, LeadId, LeadStatus, LeadWithJob, NewEvent,
+    OrganizationId, QueuedBid, Timestamp, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
     AccountReading, AccountRecord, AutomaticBidIntent, CampaignRecord, CampaignRevision, FeedCursor,
@@ -90,6 +90,8 @@ struct State {
     jobs: HashMap<JobId, Job>,
     jobs_by_seq: BTreeMap<i64, JobId>,
     organizations: BTreeMap<OrganizationId, Organization>,
+    /// Keys that were removed or replaced.
+    removed_keys: HashSet<ApiKeyHash>,
     /// The revision of each filter's last change, of those that were removed too.
     filter_changes: BTreeMap<(OrganizationId, FilterId), i64>,
     leads: HashMap<LeadId, LeadEntry>,

@@ -37,6 +37,11 @@ impl ProvisioningStore for MemoryStore {
                 .map(Organization::whole)
                 .collect(),
             taken_key_hashes: all_keys.filter(|(hash, _)| key_hashes.contains(hash)).collect(),
+            removed_key_hashes: key_hashes
+                .iter()
+                .filter(|hash| state.removed_keys.contains(hash))
+                .cloned()
+                .collect(),
         })
     }
 
@@ -77,12 +82,16 @@ impl State {
                     .users
                     .retain(|known| !is_same_email(&known.email, email));
             }
-            ProvisioningChange::PutApiKey(id, record, hash) => self.organization(id)?.put_key(record, hash),
+            ProvisioningChange::PutApiKey(id, record, hash) => {
+                let replaced = self.organization(id)?.put_key(record, hash);
+                self.removed_keys
+                    .extend(replaced.filter(|replaced| replaced != hash));
+            }
             ProvisioningChange::RemoveApiKey(id, key) => {
-                self.organization(id)?
-                    .record
-                    .api_keys
-                    .retain(|(known, _)| &known.id != key);
+                let keys = &mut self.organization(id)?.record.api_keys;
+                let removed: Vec<_> = keys.extract_if(.., |(known, _)| &known.id == key).collect();
+                self.removed_keys
+                    .extend(removed.into_iter().map(|(_, hash)| hash));
             }
             ProvisioningChange::PutWebhook(id, webhook) => {
                 let organization = self.organization(id)?;
@@ -218,25 +227,19 @@ impl Organization {
         }
     }
 
-    fn put_key(&mut self, record: &ApiKeyRecord, hash: &ApiKeyHash) {
-        match self
-            .record
-            .api_keys
-            .iter_mut()
-            .find(|(known, _)| known.id == record.id)
-        {
-            Some(known) => {
-                let last_used_at = known.0.last_used_at;
-                *known = (
-                    ApiKeyRecord {
-                        last_used_at,
-                        ..record.clone()
-                    },
-                    hash.clone(),
-                );
-            }
-            None => self.record.api_keys.push((record.clone(), hash.clone())),
-        }
+    /// Returns the digest that the key had before.
+    fn put_key(&mut self, record: &ApiKeyRecord, hash: &ApiKeyHash) -> Option<ApiKeyHash> {
+        let keys = &mut self.record.api_keys;
+        let Some(known) = keys.iter_mut().find(|(known, _)| known.id == record.id) else {
+            keys.push((record.clone(), hash.clone()));
+            return None;
+        };
+        let record = ApiKeyRecord {
+            last_used_at: known.0.last_used_at,
+            ..record.clone()
+        };
+        let (_, replaced) = std::mem::replace(known, (record, hash.clone()));
+        Some(replaced)
     }
 
     fn put_account(&mut self, record: &AccountRecord) {

@@ -54,6 +54,7 @@ impl LeadRequest {
             share: bodies.share_of(&caller),
             requester: Requester {
                 actor: caller.actor(),
+                authorization: caller.authorization(),
                 organization_id: caller.organization_id,
                 http_status: Some(http_status),
             },

@@ -40,6 +40,21 @@ macro_rules! for_update {
     };
 }
 
+/// Locks the rows that a query finds until the transaction ends, but not against `for_key_share!`.
+macro_rules! for_no_key_update {
+    ($query:expr) => {
+        $query.for_no_key_update()
+    };
+}
+
+/// Keeps the rows that a query finds from being removed or locked by `for_update!` until the transaction ends; others may
+/// do the same, and may change them.
+macro_rules! for_key_share {
+    ($query:expr) => {
+        $query.for_key_share()
+    };
+}
+
 /// Keeps the rows that a query finds from changing until the transaction ends; others may do the same.
 macro_rules! for_share {
     ($query:expr) => {

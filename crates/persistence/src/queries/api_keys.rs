@@ -66,23 +66,35 @@ impl ApiKeyStore for Store {
         at: Timestamp,
     ) -> Result<RevokeApiKey, StoreError> {
         let (organization, id) = (organization.clone(), id.clone());
-        self.write(async move |conn: &mut Conn| {
-            let key = api_keys::table.find((organization.as_str(), id.as_str()));
-            let revoked = diesel::update(key.filter(api_keys::revoked_at.is_null()))
-                .set(api_keys::revoked_at.eq(at.as_millis()))
-                .execute(conn)
-                .await?;
-            if revoked == 1 {
-                return Ok(RevokeApiKey::Revoked);
-            }
-            let before: Option<Option<Col<Timestamp>>> =
-                key.select(api_keys::revoked_at).first(conn).await.optional()?;
-            Ok(match before.flatten() {
-                Some(moment) => RevokeApiKey::RevokedBefore(moment.0),
-                None => RevokeApiKey::Unknown,
+        let (of_requests, key_of_requests) = (organization.clone(), id.clone());
+        let answer = self
+            .write(async move |conn: &mut Conn| {
+                let key = api_keys::table.find((organization.as_str(), id.as_str()));
+                let revoked = diesel::update(key.filter(api_keys::revoked_at.is_null()))
+                    .set(api_keys::revoked_at.eq(at.as_millis()))
+                    .execute(conn)
+                    .await?;
+                if revoked == 1 {
+                    return Ok(RevokeApiKey::Revoked);
+                }
+                let before: Option<Option<Col<Timestamp>>> =
+                    key.select(api_keys::revoked_at).first(conn).await.optional()?;
+                Ok(match before.flatten() {
+                    Some(moment) => RevokeApiKey::RevokedBefore(moment.0),
+                    None => RevokeApiKey::Unknown,
+                })
             })
+            .await?;
+        // Requests that were being accepted on the key share a lock on its row. From here on none joins them.
+        self.write(async move |conn: &mut Conn| {
+            let key = api_keys::table
+                .find((of_requests.as_str(), key_of_requests.as_str()))
+                .select(api_keys::id);
+            let _ended: Option<String> = for_update!(key).first(conn).await.optional()?;
+            Ok(())
         })
-        .await
+        .await?;
+        Ok(answer)
     }
 
     async fn record_uses(&self, uses: &[(OrganizationId, ApiKeyId, Timestamp)]) -> Result<(), StoreError> {

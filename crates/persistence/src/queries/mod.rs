@@ -1,7 +1,7 @@
 //! The statements of every store, written once and mounted under both databases.
 //!
-//! The mounting module defines `Conn`, `Store`, `PAGE_SIZE` and the macros `for_update!`, `for_share!`,
-//! `execute_together!` and `dense_range!`, and runs a [`Batch`](crate::batch::Batch).
+//! The mounting module defines `Conn`, `Store`, `PAGE_SIZE` and the macros `for_update!`,
+//! `for_no_key_update!`, `for_share!`, `for_key_share!`, `execute_together!` and `dense_range!`, and runs a [`Batch`](crate::batch::Batch).
 
 use super::{Conn, PAGE_SIZE, Store};
 
@@ -72,6 +72,7 @@ macro_rules! count {
 
 mod activities;
 mod api_keys;
+mod authorization;
 mod automatic_bids;
 mod backfills;
 mod deliveries;

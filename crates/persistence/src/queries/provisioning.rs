@@ -123,10 +123,7 @@ async fn carry_out(
             diesel::delete(user).execute(conn).await?;
         }
         Change::PutApiKey(id, record, hash) => organization::put_api_key(conn, id, record, hash).await?,
-        Change::RemoveApiKey(id, key) => {
-            let key = api_keys::table.find((id.as_str(), key.as_str()));
-            diesel::delete(key).execute(conn).await?;
-        }
+        Change::RemoveApiKey(id, key) => organization::remove_api_key(conn, id, key).await?,
         Change::PutWebhook(id, webhook) => organization::put_webhook(conn, id, webhook).await?,
         Change::RemoveWebhook(id, endpoint) => {
             let endpoint = webhook_endpoints::table.find((id.as_str(), endpoint.as_str()));

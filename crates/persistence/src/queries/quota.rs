@@ -28,7 +28,8 @@ pub(super) async fn locked_quota(
         let organization_row = organizations::table
             .find(organization.as_str())
             .select(Row::<Subscription>::as_select());
-        Row(subscription) = for_update!(organization_row).first(conn).await?;
+        // Bids that are accepted at the same time share a lock on it, so an exclusive one could end in a deadlock.
+        Row(subscription) = for_no_key_update!(organization_row).first(conn).await?;
         period = period_at(&subscription, at);
         counted = locked_usage(conn, organization, period).await?;
     }

@@ -41,6 +41,20 @@ macro_rules! for_update {
 }
 
 /// Nothing to do: the one writer holds the lock of the whole database.
+macro_rules! for_no_key_update {
+    ($query:expr) => {
+        $query
+    };
+}
+
+/// Nothing to do: the one writer holds the lock of the whole database.
+macro_rules! for_key_share {
+    ($query:expr) => {
+        $query
+    };
+}
+
+/// Nothing to do: the one writer holds the lock of the whole database.
 macro_rules! for_share {
     ($query:expr) => {
         $query

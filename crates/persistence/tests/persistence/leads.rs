@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bidloop_domain::bidding::QuotaUsage;
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, ActivityQuery, BidId, BiddingConfig, CampaignId, CoverLetter, JobId,
-    LeadId, LeadStatus, NewBid, OrganizationId, Timestamp, effective,
+    Activity, ActivityId, ActivityKind, ActivityQuery, Authorization, BidId, BiddingConfig, CampaignId,
+    CoverLetter, JobId, LeadId, LeadStatus, NewBid, OrganizationId, Timestamp, effective,
 };
 use bidloop_domain::port::{
     AcceptBid, LeadContext, LeadLookup, LeadPage, LeadStore, RejectLead, ReopenLead, StoreError,
@@ -104,7 +104,13 @@ fn bid(number: u128, lead: LeadId, queued_at: i64) -> NewBid {
 }
 
 async fn accept(leads: &dyn LeadStore, number: u128, lead: LeadId, at: i64) -> Result<AcceptBid, StoreError> {
-    leads.accept_bid(&bid(number, lead, at), &entry(number)).await
+    leads
+        .accept_bid(
+            &Authorization::Subscription,
+            &bid(number, lead, at),
+            &entry(number),
+        )
+        .await
 }
 
 fn used_up(used: u64, period_end: i64) -> AcceptBid {
@@ -374,7 +380,13 @@ async fn an_unknown_lead_is_neither_found_nor_changed(bed: TestDatabase) -> Test
         Ok(AcceptBid::LeadUnknown)
     );
     let rejection = leads
-        .reject(&organization(), &unknown, Some("\0"), &entry(2))
+        .reject(
+            &Authorization::Subscription,
+            &organization(),
+            &unknown,
+            Some("\0"),
+            &entry(2),
+        )
         .await;
     assert_eq!(rejection, Ok(RejectLead::LeadUnknown));
     assert_eq!(

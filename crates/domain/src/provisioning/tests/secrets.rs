@@ -44,6 +44,43 @@ fn a_key_and_a_secret_that_are_left_out_are_made_and_shown_once() {
 }
 
 #[test]
+fn a_key_that_was_removed_or_replaced_is_never_provisioned_again() {
+    let with = |keys: Value| organization(&json!({ "apiKeys": keys }));
+    let refused = |world: &mut World, keys: Value| {
+        let faults = world.apply(&with(keys)).unwrap_err();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(
+            faults[0].ends_with("choose a new key, or leave it out"),
+            "{faults:?}"
+        );
+    };
+    let mut world = World::with(&with(
+        json!([{"id": "one", "key": key('1')}, {"id": "two", "key": key('2')}]),
+    ));
+    // In the file that removes it, too.
+    refused(
+        &mut world,
+        json!([{"id": "one", "state": "absent"}, {"id": "three", "key": key('1')}]),
+    );
+    world
+        .apply(&with(
+            json!([{"id": "one", "state": "absent"}, {"id": "two", "key": key('3')}]),
+        ))
+        .unwrap();
+    for removed in ['1', '2'] {
+        for id in ["one", "two", "other"] {
+            refused(&mut world, json!([{"id": id, "key": key(removed)}]));
+        }
+    }
+    // Removing what is removed is no fault, and other keys are as good as ever.
+    world
+        .apply(&with(
+            json!([{"id": "one", "key": key('1'), "state": "absent"}, {"id": "four", "key": key('4')}]),
+        ))
+        .unwrap();
+}
+
+#[test]
 fn a_given_key_and_secret_are_not_shown() {
     assert_eq!(World::default().apply(&example()).unwrap().secrets, []);
 }
@@ -93,12 +130,6 @@ fn a_key_that_is_anothers_is_a_fault() {
 
     let swapped = change(&json!({"apiKeys": [{"id": "l", "key": key('a')}, {"id": "k", "key": key('b')}]}));
     assert_eq!(world.apply(&swapped).unwrap_err(), [line]);
-
-    let freed = change(&json!({"apiKeys": [{"id": "l", "key": key('a')}, {"id": "k", "state": "absent"}]}));
-    assert!(
-        world.apply(&freed).is_ok(),
-        "a key that is removed in the same file is free"
-    );
 }
 
 #[test]

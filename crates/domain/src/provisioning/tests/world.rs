@@ -11,7 +11,7 @@ use crate::port::{
     CampaignRecord, Entropy, OrganizationRecord, PasswordHasher, ProposalWriter, ProvisioningChange,
     ProvisioningSnapshot, Revision, TemplateError,
 };
-use crate::provisioning::{Lookups, Provided, ProvisioningReport, plan};
+use crate::provisioning::{KnownKeys, Lookups, Provided, ProvisioningReport, plan};
 use crate::use_case::apply_provisioning::password_hashes;
 
 /// Random bytes that are never twice the same.
@@ -67,6 +67,7 @@ impl ProposalWriter for BraceChecker {
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) organizations: Vec<OrganizationRecord>,
+    pub(crate) removed_keys: Vec<ApiKeyHash>,
     pub(crate) now: Timestamp,
     pub(crate) ids: CountingIds,
     pub(crate) passwords: SaltingHasher,
@@ -76,6 +77,7 @@ impl Default for World {
     fn default() -> Self {
         Self {
             organizations: Vec::new(),
+            removed_keys: Vec::new(),
             now: Timestamp::from_seconds(1_790_000_000),
             ids: CountingIds::default(),
             passwords: SaltingHasher::default(),
@@ -120,7 +122,10 @@ impl World {
         let plan = plan(
             file,
             snapshot.organizations,
-            &snapshot.taken_key_hashes,
+            KnownKeys {
+                taken: &snapshot.taken_key_hashes,
+                removed: &snapshot.removed_key_hashes,
+            },
             &provided,
         )
         .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
@@ -143,6 +148,7 @@ impl World {
                 .filter(|(hash, _)| hashes.contains(hash))
                 .map(|(hash, id)| (hash.clone(), id.clone()))
                 .collect(),
+            removed_key_hashes: self.removed_keys.clone(),
         }
     }
 
@@ -181,9 +187,16 @@ impl World {
                     others.map(|(_, (_, hash))| hash).all(|other| *other != hash),
                     "the hash is unique"
                 );
+                let known = self.of(&id).api_keys.iter().find(|known| known.0.id == record.id);
+                let replaced = known.map(|known| known.1.clone()).filter(|known| *known != hash);
+                self.removed_keys.extend(replaced);
                 put(&mut self.of(&id).api_keys, (record, hash), |key| key.0.id.clone());
             }
-            Change::RemoveApiKey(id, key) => self.of(&id).api_keys.retain(|known| known.0.id != key),
+            Change::RemoveApiKey(id, key) => {
+                let keys = &mut self.of(&id).api_keys;
+                let removed: Vec<_> = keys.extract_if(.., |known| known.0.id == key).collect();
+                self.removed_keys.extend(removed.into_iter().map(|known| known.1));
+            }
             Change::PutWebhook(id, webhook) => {
                 let o = self.of(&id);
                 let scope = webhook.endpoint.campaign_id.as_ref();

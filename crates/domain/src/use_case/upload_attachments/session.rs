@@ -123,7 +123,11 @@ impl UploadSession {
 
     async fn keep(self, entry: &Activity) -> Result<Vec<LeadAttachment>, LeadError> {
         let Self {
-            upload, lead, staged, ..
+            upload,
+            requester,
+            lead,
+            staged,
+            ..
         } = self;
         let mut files = Vec::with_capacity(staged.len());
         let mut blobs = Vec::with_capacity(staged.len());
@@ -139,10 +143,17 @@ impl UploadSession {
         let added = upload
             .requests
             .leads
-            .add_attachments(&lead.organization_id, &lead.id, &files, entry)
+            .add_attachments(
+                &requester.authorization,
+                &lead.organization_id,
+                &lead.id,
+                &files,
+                entry,
+            )
             .await?;
         let refusal = match added {
             AddAttachments::Added(list) => return Ok(list),
+            AddAttachments::NotAuthorized => LeadError::NotAuthorized,
             AddAttachments::LeadUnknown => LeadError::LeadUnknown,
             AddAttachments::LeadNotNew(status) => LeadError::UploadTooLate(status),
             AddAttachments::TooMany { existing } => too_many(&files, existing).into(),

@@ -1,17 +1,17 @@
 //! Accepting a bid: the one transaction in which a lead is queued and a unit of quota used (decision B2).
 
 use bidloop_domain::model::{
-    AccountSummary, Activity, LeadAttachment, LeadStatus, NewBid, ProposalFile, Subscription,
+    AccountSummary, Activity, Authorization, LeadAttachment, LeadStatus, NewBid, ProposalFile,
 };
 use bidloop_domain::port::AcceptBid;
 
+use super::super::authorization::authorized_subscription;
 use super::super::prelude::*;
 use super::super::quota::locked_quota;
 use super::rows::locked_lead;
 
-/// What a bid is accepted on, beside its lead and the quota.
+/// What a bid is accepted on, beside its lead, the subscription and the quota.
 struct Grounds {
-    subscription: Subscription,
     account: Option<AccountSummary>,
     attachments: Vec<ProposalFile>,
 }
@@ -20,10 +20,15 @@ struct Grounds {
 /// is judged on what those before it left. Nothing is written before the bid is known to be accepted.
 pub(super) async fn accept_bid(
     conn: &mut Conn,
+    authorization: &Authorization,
     bid: &NewBid,
     activity: &Activity,
 ) -> Result<AcceptBid, Failure> {
     let lead = locked_lead(conn, &bid.organization_id, &bid.lead_id).await?;
+    let authorized = authorized_subscription(conn, authorization, &bid.organization_id, activity.at).await?;
+    let Some(subscription) = authorized else {
+        return Ok(AcceptBid::NotAuthorized);
+    };
     let Some(lead) = lead.filter(|lead| lead.campaign_id == bid.campaign_id) else {
         return Ok(AcceptBid::LeadUnknown);
     };
@@ -36,8 +41,7 @@ pub(super) async fn accept_bid(
     let Some(account) = grounds.account.filter(|account| account.connected) else {
         return Ok(AcceptBid::NoConnectedAccount);
     };
-    let (period, usage) =
-        locked_quota(conn, &bid.organization_id, grounds.subscription, bid.queued_at).await?;
+    let (period, usage) = locked_quota(conn, &bid.organization_id, subscription, bid.queued_at).await?;
     if usage.is_used_up() {
         return Ok(AcceptBid::QuotaUsedUp(usage));
     }
@@ -79,7 +83,6 @@ pub(super) async fn accept_bid(
 async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failure> {
     // There is a row for each of the lead's files; mostly it has none.
     type GroundsRow = (
-        Row<Subscription>,
         Option<Row<AccountSummary>>,
         Col<Vec<ProposalFile>>,
         Option<Col<LeadAttachment>>,
@@ -91,14 +94,12 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
         .eq(campaigns::organization_id)
         .and(lead_attachments::lead_id.eq(bid.lead_id.as_str()));
     let mut rows: Vec<GroundsRow> = campaigns::table
-        .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
         .left_join(bidder_accounts::table.on(account))
         .left_join(lead_attachments::table.on(upload))
         .filter(campaigns::organization_id.eq(bid.organization_id.as_str()))
         .filter(campaigns::id.eq(bid.campaign_id.as_str()))
         .order(lead_attachments::position)
         .select((
-            Row::<Subscription>::as_select(),
             Option::<Row<AccountSummary>>::as_select(),
             campaigns::attachments,
             lead_attachments::attachment.nullable(),
@@ -107,11 +108,10 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
         .await?;
     let uploads = rows.iter_mut().filter_map(|(.., upload)| upload.take());
     let uploads: Vec<ProposalFile> = uploads.map(|upload| upload.0.into()).collect();
-    let Some((Row(subscription), account, campaign_files, _)) = rows.into_iter().next() else {
+    let Some((account, campaign_files, _)) = rows.into_iter().next() else {
         return Ok(None);
     };
     Ok(Some(Grounds {
-        subscription,
         account: account.map(|account| account.0),
         attachments: if uploads.is_empty() {
             campaign_files.0

@@ -10,18 +10,19 @@
 use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::model::{
-    Activity, BiddingConfig, CampaignId, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent,
-    OrganizationId, Reason,
+    Activity, Authorization, BiddingConfig, CampaignId, Lead, LeadAttachment, LeadId, LeadStatus, NewBid,
+    NewEvent, OrganizationId, Reason, Timestamp,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RejectLead,
-    ReopenLead, StoreError,
+    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RecordDryRun,
+    RejectLead, ReopenLead, StoreError,
 };
 use sha2::{Digest as _, Sha256};
 
 use self::context::lead_context;
 use self::rows::{locked_lead, organization_of};
 use super::activities::insert_activity;
+use super::authorization::authorized_subscription;
 use super::events::queue_events;
 use super::prelude::*;
 use crate::columns::{Encoded, InColumn as _};
@@ -95,14 +96,22 @@ impl LeadStore for Store {
         .await
     }
 
-    async fn accept_bid(&self, bid: &NewBid, activity: &Activity) -> Result<AcceptBid, StoreError> {
-        let (bid, activity) = (bid.clone(), activity.clone());
-        self.write(async move |conn: &mut Conn| accept_bid::accept_bid(conn, &bid, &activity).await)
-            .await
+    async fn accept_bid(
+        &self,
+        authorization: &Authorization,
+        bid: &NewBid,
+        activity: &Activity,
+    ) -> Result<AcceptBid, StoreError> {
+        let (authorization, bid, activity) = (authorization.clone(), bid.clone(), activity.clone());
+        self.write(async move |conn: &mut Conn| {
+            accept_bid::accept_bid(conn, &authorization, &bid, &activity).await
+        })
+        .await
     }
 
     async fn reject(
         &self,
+        authorization: &Authorization,
         organization: &OrganizationId,
         lead: &LeadId,
         reason: Option<&str>,
@@ -110,8 +119,13 @@ impl LeadStore for Store {
     ) -> Result<RejectLead, StoreError> {
         let (organization, lead, activity) = (organization.clone(), lead.clone(), activity.clone());
         let reason = reason.map(|reason| Col(reason.to_owned()));
+        let authorization = authorization.clone();
         self.write(async move |conn: &mut Conn| {
-            let Some(found) = locked_lead(conn, &organization, &lead).await? else {
+            let found = locked_lead(conn, &organization, &lead).await?;
+            if !is_authorized(conn, &authorization, &organization, activity.at).await? {
+                return Ok(RejectLead::NotAuthorized);
+            }
+            let Some(found) = found else {
                 return Ok(RejectLead::LeadUnknown);
             };
             if !found.status.is_open() {
@@ -132,25 +146,41 @@ impl LeadStore for Store {
 
     async fn add_attachments(
         &self,
+        authorization: &Authorization,
         organization: &OrganizationId,
         lead: &LeadId,
         files: &[NewAttachment],
         activity: &Activity,
     ) -> Result<AddAttachments, StoreError> {
         let (organization, lead, activity) = (organization.clone(), lead.clone(), activity.clone());
-        let files = files.to_vec();
+        let (authorization, files) = (authorization.clone(), files.to_vec());
         self.write(async move |conn: &mut Conn| {
-            add_attachments(conn, &organization, &lead, &files, &activity).await
+            let found = locked_lead(conn, &organization, &lead).await?;
+            if !is_authorized(conn, &authorization, &organization, activity.at).await? {
+                return Ok(AddAttachments::NotAuthorized);
+            }
+            match found {
+                Some(lead) => add_attachments(conn, &lead, &files, &activity).await,
+                None => Ok(AddAttachments::LeadUnknown),
+            }
         })
         .await
     }
 
-    async fn record_dry_run(&self, activity: &Activity, event: &NewEvent) -> Result<(), StoreError> {
-        let (activity, event) = (activity.clone(), event.clone());
+    async fn record_dry_run(
+        &self,
+        authorization: &Authorization,
+        activity: &Activity,
+        event: &NewEvent,
+    ) -> Result<RecordDryRun, StoreError> {
+        let (authorization, activity, event) = (authorization.clone(), activity.clone(), event.clone());
         self.write(async move |conn: &mut Conn| {
+            if !is_authorized(conn, &authorization, &event.organization_id, activity.at).await? {
+                return Ok(RecordDryRun::NotAuthorized);
+            }
             insert_activity(conn, &activity).await?;
             queue_events(conn, &[event], activity.at).await?;
-            Ok(())
+            Ok(RecordDryRun::Recorded)
         })
         .await
     }
@@ -193,20 +223,27 @@ impl LeadStore for Store {
     }
 }
 
-/// The lead's lock keeps others from adding files at the same time, so counting and comparing first is enough.
+async fn is_authorized(
+    conn: &mut Conn,
+    authorization: &Authorization,
+    organization: &OrganizationId,
+    at: Timestamp,
+) -> Result<bool, Failure> {
+    let subscription = authorized_subscription(conn, authorization, organization, at).await?;
+    Ok(subscription.is_some())
+}
+
+/// The lock on `lead` keeps others from adding files at the same time, so counting and comparing first is enough.
 async fn add_attachments(
     conn: &mut Conn,
-    organization: &OrganizationId,
-    lead: &LeadId,
+    lead: &Lead,
     files: &[NewAttachment],
     activity: &Activity,
 ) -> Result<AddAttachments, Failure> {
-    let Some(found) = locked_lead(conn, organization, lead).await? else {
-        return Ok(AddAttachments::LeadUnknown);
-    };
-    if !found.status.is_open() {
-        return Ok(AddAttachments::LeadNotNew(found.status));
+    if !lead.status.is_open() {
+        return Ok(AddAttachments::LeadNotNew(lead.status));
     }
+    let (organization, lead) = (&lead.organization_id, &lead.id);
     let existing: Vec<(String, Col<LeadAttachment>)> = lead_attachments::table
         .filter(lead_attachments::organization_id.eq(organization.as_str()))
         .filter(lead_attachments::lead_id.eq(lead.as_str()))

@@ -1,7 +1,7 @@
 //! Changes of an organization and of what belongs to it, campaigns apart.
 
 use bidloop_domain::model::{
-    AccountId, ApiKeyHash, ApiKeyRecord, MarketplaceToken, OrganizationId, Subscription, Timestamp,
+    AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, MarketplaceToken, OrganizationId, Subscription, Timestamp,
 };
 use bidloop_domain::port::{AccountRecord, UserRecord, WebhookRecord};
 use diesel::dsl::sql;
@@ -79,10 +79,39 @@ pub(super) async fn put_api_key(
         // Revoking raises no revision, so the plan may not know of it; a key that was revoked stays so (decision D7).
         if known_hash.0 == *hash {
             record.revoked_at = known.revoked_at.or(record.revoked_at);
+        } else {
+            note_removed(conn, known_hash).await?;
         }
     }
     let row = (record.columns()?, api_keys::key_hash.eq(hash.as_str()));
     put!(conn, api_keys, row.clone(), row);
+    Ok(())
+}
+
+pub(super) async fn remove_api_key(
+    conn: &mut Conn,
+    organization: &OrganizationId,
+    id: &ApiKeyId,
+) -> Result<(), Failure> {
+    let key = api_keys::table.find((organization.as_str(), id.as_str()));
+    let removed: Option<Col<ApiKeyHash>> = diesel::delete(key)
+        .returning(api_keys::key_hash)
+        .get_result(conn)
+        .await
+        .optional()?;
+    match removed {
+        Some(hash) => note_removed(conn, hash).await,
+        None => Ok(()),
+    }
+}
+
+/// A key that was removed or replaced never works again, whatever is provisioned later (decision D5).
+async fn note_removed(conn: &mut Conn, hash: Col<ApiKeyHash>) -> Result<(), Failure> {
+    diesel::insert_into(removed_api_keys::table)
+        .values(removed_api_keys::key_hash.eq(hash))
+        .on_conflict_do_nothing()
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

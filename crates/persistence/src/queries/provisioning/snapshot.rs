@@ -42,6 +42,7 @@ pub(super) async fn snapshot(
         revision,
         organizations: asked.iter().filter_map(|id| found.remove(id.as_str())).collect(),
         taken_key_hashes: taken(conn, key_hashes).await?,
+        removed_key_hashes: removed(conn, key_hashes).await?,
     })
 }
 
@@ -119,4 +120,15 @@ async fn taken(
         .into_iter()
         .map(|(hash, organization)| (hash.0, organization.0))
         .collect())
+}
+
+async fn removed(conn: &mut Conn, key_hashes: &[ApiKeyHash]) -> Result<Vec<ApiKeyHash>, Failure> {
+    let hashes: Vec<&str> = key_hashes.iter().map(ApiKeyHash::as_str).collect();
+    let rows: Vec<Col<ApiKeyHash>> = load_in_parts!(conn, hashes, |some| {
+        removed_api_keys::table
+            .filter(removed_api_keys::key_hash.eq_any(some))
+            .order(removed_api_keys::key_hash)
+            .select(removed_api_keys::key_hash)
+    });
+    Ok(rows.into_iter().map(|hash| hash.0).collect())
 }

@@ -1,0 +1,47 @@
+//! Whether a request may be accepted: checked in the transaction that accepts it (decisions D5 and D6).
+
+use bidloop_domain::model::{
+    ApiKeyRecord, Authorization, FoundApiKey, OrganizationId, Subscription, Timestamp,
+};
+
+use super::prelude::*;
+
+/// The organization's subscription, if a request can be accepted on `authorization` at `at`.
+///
+/// Until the transaction ends, the subscription cannot change and the key can be neither removed nor replaced: provisioning
+/// locks the organization exclusively. The key can be marked as revoked meanwhile, so that a stream of requests does not
+/// delay it; revoking then waits for this transaction before it is reported as done. Several transactions can hold these
+/// locks at once. The organization is locked before the key, as provisioning does.
+pub(super) async fn authorized_subscription(
+    conn: &mut Conn,
+    authorization: &Authorization,
+    organization: &OrganizationId,
+    at: Timestamp,
+) -> Result<Option<Subscription>, Failure> {
+    let found = match authorization {
+        Authorization::ApiKey(hash) => {
+            let key = organizations::table
+                .inner_join(api_keys::table.on(api_keys::organization_id.eq(organizations::id)))
+                .filter(organizations::id.eq(organization.as_str()))
+                .filter(api_keys::key_hash.eq(hash.as_str()))
+                // A revoked key is not locked, so that revoking does not wait for requests that came later.
+                .filter(api_keys::revoked_at.is_null())
+                .select((Row::<ApiKeyRecord>::as_select(), Row::<Subscription>::as_select()));
+            let found: Option<(Row<ApiKeyRecord>, Row<Subscription>)> =
+                for_key_share!(key).first(conn).await.optional()?;
+            found
+                .map(|(Row(record), Row(subscription))| FoundApiKey { record, subscription })
+                .filter(|found| found.works_at(at))
+                .map(|found| found.subscription)
+        }
+        Authorization::Subscription => {
+            let subscription = organizations::table
+                .find(organization.as_str())
+                .select(Row::<Subscription>::as_select());
+            let found: Option<Row<Subscription>> =
+                for_key_share!(subscription).first(conn).await.optional()?;
+            found.map(|found| found.0)
+        }
+    };
+    Ok(found.filter(Subscription::is_active))
+}

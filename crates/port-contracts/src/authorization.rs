@@ -1,0 +1,235 @@
+//! The rules of `LeadStore` for what a request is accepted on: the key and the subscription, checked again when the
+//! request is accepted (decisions D5 and D6).
+
+use bidloop_domain::model::{
+    ActivityKind, Authorization, EventId, Lead, LeadStatus, NewEvent, OrganizationId, SubscriptionStatus,
+};
+use bidloop_domain::port::{
+    AcceptBid, AddAttachments, ProvisioningChange, RecordDryRun, RejectLead, RevokeApiKey,
+};
+
+use crate::Stores;
+use crate::fixture::{
+    OrganizationBuilder, World, activities, activity, at, bid, campaign, commit, ended, fresh_uuid, key,
+    organization,
+};
+use crate::lead_attachments::file;
+
+const KEY: u8 = 1;
+
+/// `org_acme` with the key `key_1` and leads.
+async fn world(stores: Stores, leads: usize) -> (World, Vec<Lead>) {
+    let world = World::with(stores, acme()).await;
+    let leads = world.new_leads(leads, at(0)).await;
+    (world, leads)
+}
+
+fn acme() -> OrganizationBuilder {
+    organization("org_acme")
+        .key("key_1", KEY)
+        .campaign(campaign("camp"))
+}
+
+fn by_key(number: u8) -> Authorization {
+    Authorization::ApiKey(key("org_acme", "key_1", number, at(0)).1)
+}
+
+async fn revoke(world: &World) {
+    let id = key("org_acme", "key_1", KEY, at(0)).0.id;
+    let revoked = world
+        .stores
+        .api_keys
+        .revoke(&world.organization, &id, at(1))
+        .await;
+    assert_eq!(revoked, Ok(RevokeApiKey::Revoked));
+}
+
+async fn end_subscription(world: &World) {
+    let canceled = acme().status(SubscriptionStatus::Canceled).put_organization();
+    commit(&world.stores, &[canceled]).await;
+}
+
+async fn try_bid(world: &World, authorization: &Authorization, lead: &Lead, second: i64) -> AcceptBid {
+    let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(second));
+    let new = bid(lead, at(second));
+    let leads = &world.stores.leads;
+    leads.accept_bid(authorization, &new, &entry).await.unwrap()
+}
+
+/// That nothing is accepted on the authorization, whatever is asked, and nothing changes.
+async fn assert_ended(
+    world: &World,
+    authorization: &Authorization,
+    organization: &OrganizationId,
+    lead: &Lead,
+) {
+    let leads = &world.stores.leads;
+    let before = activities(&world.stores, &world.organization).await.len();
+    let pending = world.pending().await.len();
+    let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(2));
+    assert_eq!(
+        leads.accept_bid(authorization, &bid(lead, at(2)), &entry).await,
+        Ok(AcceptBid::NotAuthorized)
+    );
+    assert_eq!(
+        leads
+            .reject(authorization, organization, &lead.id, None, &entry)
+            .await,
+        Ok(RejectLead::NotAuthorized)
+    );
+    let files = [file("a.txt", at(2))];
+    let added = leads.add_attachments(authorization, organization, &lead.id, &files, &entry);
+    assert_eq!(added.await, Ok(AddAttachments::NotAuthorized));
+    let event = NewEvent {
+        id: EventId(fresh_uuid()),
+        organization_id: organization.clone(),
+        campaign_id: lead.campaign_id.clone(),
+        lead_id: lead.id.clone(),
+        payload: ended(bid(lead, at(2)).id),
+    };
+    assert_eq!(
+        leads.record_dry_run(authorization, &entry, &event).await,
+        Ok(RecordDryRun::NotAuthorized)
+    );
+    let context = world.context(lead).await;
+    assert_eq!(
+        (context.lead.lead.status, context.attachments),
+        (LeadStatus::New, Vec::new())
+    );
+    assert_eq!(world.stores.submissions.queued_count().await, Ok(0));
+    assert_eq!(world.pending().await.len(), pending);
+    assert_eq!(activities(&world.stores, &world.organization).await.len(), before);
+}
+
+pub async fn a_working_key_and_an_active_subscription_are_accepted_on(stores: Stores) {
+    let (world, leads) = world(stores, 3).await;
+    assert_eq!(
+        try_bid(&world, &by_key(KEY), &leads[0], 1).await,
+        AcceptBid::Accepted
+    );
+    let service = Authorization::Subscription;
+    assert_eq!(try_bid(&world, &service, &leads[1], 1).await, AcceptBid::Accepted);
+    let entry = activity(&world.organization, ActivityKind::Rejection, "accepted", at(1));
+    let authorization = by_key(KEY);
+    let rejected = world
+        .stores
+        .leads
+        .reject(&authorization, &world.organization, &leads[2].id, None, &entry);
+    assert_eq!(rejected.await, Ok(RejectLead::Rejected));
+}
+
+pub async fn nothing_is_accepted_on_a_key_that_was_revoked_since(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    revoke(&world).await;
+    assert_ended(&world, &by_key(KEY), &world.organization, &leads[0]).await;
+}
+
+pub async fn nothing_is_accepted_on_a_key_that_was_removed_or_replaced_since(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let (record, _) = key("org_acme", "key_1", KEY, at(0));
+    let (_, other) = key("org_acme", "key_1", 2, at(0));
+    let put = ProvisioningChange::PutApiKey(world.organization.clone(), record.clone(), other);
+    commit(&world.stores, &[put]).await;
+    assert_ended(&world, &by_key(KEY), &world.organization, &leads[0]).await;
+    let remove = ProvisioningChange::RemoveApiKey(world.organization.clone(), record.id);
+    commit(&world.stores, &[remove]).await;
+    assert_ended(&world, &by_key(2), &world.organization, &leads[0]).await;
+}
+
+pub async fn nothing_is_accepted_on_a_key_that_has_expired_since(stores: Stores) {
+    let (world, leads) = world(stores, 2).await;
+    let (mut record, hash) = key("org_acme", "key_2", 2, at(0));
+    record.expires_at = Some(at(2));
+    world.stores.api_keys.create(&record, &hash).await.unwrap();
+    assert_eq!(
+        try_bid(&world, &by_key(2), &leads[0], 1).await,
+        AcceptBid::Accepted
+    );
+    assert_eq!(
+        try_bid(&world, &by_key(2), &leads[1], 2).await,
+        AcceptBid::NotAuthorized
+    );
+}
+
+pub async fn nothing_is_accepted_on_another_organizations_key(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    organization("org_two")
+        .key("key_1", 9)
+        .provision(&world.stores)
+        .await;
+    assert_ended(&world, &by_key(9), &world.organization, &leads[0]).await;
+}
+
+pub async fn nothing_is_accepted_once_the_subscription_has_ended(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    end_subscription(&world).await;
+    for authorization in [by_key(KEY), Authorization::Subscription] {
+        assert_ended(&world, &authorization, &world.organization, &leads[0]).await;
+    }
+}
+
+pub async fn the_end_of_the_authorization_is_told_before_the_leads_status(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    assert_eq!(
+        try_bid(&world, &by_key(KEY), &leads[0], 1).await,
+        AcceptBid::Accepted
+    );
+    revoke(&world).await;
+    assert_eq!(
+        try_bid(&world, &by_key(KEY), &leads[0], 2).await,
+        AcceptBid::NotAuthorized
+    );
+}
+
+pub async fn nothing_is_accepted_after_a_revocation_among_many_bids_was_reported(stores: Stores) {
+    let (world, leads) = world(stores, 40).await;
+    nothing_changes_after(&world, &leads, &by_key(KEY), revoke(&world)).await;
+}
+
+pub async fn nothing_is_accepted_after_the_end_of_a_subscription_among_many_bids_was_reported(
+    stores: Stores,
+) {
+    let (world, leads) = world(stores, 40).await;
+    let service = Authorization::Subscription;
+    nothing_changes_after(&world, &leads, &service, end_subscription(&world)).await;
+}
+
+/// Bids on all leads at once while the authorization ends, and compares the leads at the report of its end with what they
+/// are once every bid has its answer.
+async fn nothing_changes_after(
+    world: &World,
+    leads: &[Lead],
+    authorization: &Authorization,
+    ending: impl Future<Output = ()>,
+) {
+    let bids: Vec<_> = leads
+        .iter()
+        .map(|lead| {
+            let (world, authorization, lead) = (world.clone(), authorization.clone(), lead.clone());
+            tokio::spawn(async move { try_bid(&world, &authorization, &lead, 1).await })
+        })
+        .collect();
+    ending.await;
+    let reported = statuses(world).await;
+    let mut accepted = 0;
+    for bid in bids {
+        match bid.await.unwrap() {
+            AcceptBid::Accepted => accepted += 1,
+            answer => assert_eq!(answer, AcceptBid::NotAuthorized),
+        }
+    }
+    let queued = reported
+        .iter()
+        .filter(|status| **status == LeadStatus::Queued)
+        .count();
+    assert_eq!(
+        queued, accepted,
+        "what was accepted had been when the end was reported"
+    );
+    assert_eq!(statuses(world).await, reported);
+}
+
+async fn statuses(world: &World) -> Vec<LeadStatus> {
+    let page = world.list(0, 1000).await;
+    page.leads.into_iter().map(|known| known.lead.status).collect()
+}
