@@ -70,6 +70,15 @@ impl TestDatabase {
         self.url().replacen(&direct, address, 1)
     }
 
+    /// Runs statements on the server, behind the program's back.
+    pub fn execute_on_server(&self, statements: &str) {
+        assert!(
+            matches!(self, Self::Postgres { .. }),
+            "there is no SQL here for files"
+        );
+        execute(&self.url(), statements);
+    }
+
     /// Makes the database look as if a newer version of the program had migrated it. The program must be stopped.
     pub fn pretend_newer(&self) {
         match self {

@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Migrate(JsonArg),
     /// Copies the SQLite database into FILE while the service runs.
     Backup(BackupArgs),
+    /// Removes what is older than the settings `retention.*` keep.
+    Prune(PruneArgs),
     /// The marketplace simulator alone.
     Simulate(SimulateArgs),
     /// API keys of an organization.
@@ -117,6 +119,16 @@ pub(crate) struct ApplyArgs {
 pub(crate) struct BackupArgs {
     /// Must not exist yet.
     pub(crate) file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PruneArgs {
+    /// Only count what would be removed.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

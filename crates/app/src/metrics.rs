@@ -28,6 +28,7 @@ pub(crate) struct Metrics {
     posting_to_delivery: Histogram,
     feed_behind: Gauge<f64, AtomicU64>,
     backfilled_jobs: Gauge<i64, AtomicI64>,
+    pruned_rows: Family<Labels<1>, Counter>,
 }
 
 /// A registry that returns what it registers.
@@ -75,6 +76,7 @@ impl Metrics {
                 Gauge::default(),
             ),
             backfilled_jobs: registry.add("backfill_jobs", "Stored jobs that the running backfill examined"),
+            pruned_rows: registry.add("pruned_rows", "Rows that were older than they are kept, by kind"),
             registry: registry.0,
         })
     }
@@ -136,6 +138,11 @@ impl Metrics {
 
     pub(crate) fn backfill_progress(&self, jobs: u64) {
         self.backfilled_jobs.set(i64::try_from(jobs).unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn pruned(&self, kind: &str, rows: u64) {
+        let of_kind = [("kind", kind.to_owned())];
+        self.pruned_rows.get_or_create(&of_kind).inc_by(rows);
     }
 }
 

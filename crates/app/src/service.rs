@@ -7,13 +7,13 @@ use anyhow::Context;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Entropy, JobStore,
-    LeadStore, LeaseOwner, Marketplace, MatchStore, ProposalWriter, ProvisioningStore, SubmissionStore,
-    WorkSignal,
+    LeadStore, LeaseOwner, Marketplace, MatchStore, ProposalWriter, ProvisioningStore, RetentionStore,
+    SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, CurrentFilters, DeliverWebhooks, DeliveryLimits,
     InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity, ListLeads, LocateLead, ManageApiKeys,
-    OperateLeads, RejectLead, SubmitBid, SubmitProposals, UploadAttachments, WriteAutomaticBids,
+    OperateLeads, Prune, RejectLead, SubmitBid, SubmitProposals, UploadAttachments, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -38,6 +38,7 @@ pub(crate) struct Stores {
     pub(crate) automatic_bids: Arc<dyn AutomaticBidStore>,
     pub(crate) activities: Arc<dyn ActivityStore>,
     pub(crate) provisioning: Arc<dyn ProvisioningStore>,
+    pub(crate) retention: Arc<dyn RetentionStore>,
 }
 
 impl Stores {
@@ -52,6 +53,7 @@ impl Stores {
             automatic_bids: database.automatic_bids(),
             activities: database.activities(),
             provisioning: database.provisioning(),
+            retention: database.retention(),
         }
     }
 }
@@ -71,6 +73,7 @@ pub(crate) struct Service {
     pub(crate) backfill_matches: BackfillMatches,
     pub(crate) deliver_webhooks: DeliverWebhooks,
     pub(crate) write_automatic_bids: WriteAutomaticBids,
+    pub(crate) prune: Prune,
     /// `None` without a marketplace.
     pub(crate) submit_proposals: Option<Arc<SubmitProposals>>,
     marketplace: Option<(Arc<dyn Marketplace>, Duration)>,
@@ -166,6 +169,7 @@ impl Service {
                 links,
                 owner,
             },
+            prune: prune(settings, &stores, &clock),
             submit_bid,
             submit_proposals,
             marketplace,
@@ -200,6 +204,7 @@ pub(crate) struct Operations {
     pub(crate) manage_api_keys: ManageApiKeys,
     pub(crate) operate_leads: OperateLeads,
     pub(crate) list_activity: ListActivity,
+    pub(crate) prune: Prune,
     pub(crate) backfill_matches: BackfillMatches,
 }
 
@@ -233,6 +238,7 @@ impl Operations {
                 entropy,
                 links: Links::new(&base_url, market_url),
             },
+            prune: prune(settings, &stores, &clock),
             list_activity: ListActivity {
                 activities: Arc::clone(&stores.activities),
             },
@@ -242,6 +248,14 @@ impl Operations {
                 threads: Arc::new(SystemThreads),
             },
         })
+    }
+}
+
+fn prune(settings: &Settings, stores: &Stores, clock: &Arc<dyn Clock>) -> Prune {
+    Prune {
+        store: Arc::clone(&stores.retention),
+        clock: Arc::clone(clock),
+        retention: settings.retention,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Measures Bidloop and prints every figure beside its goal; the exit status is 1 if a goal is missed.
 //!
-//! A suite is a module that fills a [`report::Report`]: `api` or `matching`. `world` is what both measure on.
+//! A suite is a module that fills a [`report::Report`]: `api`, `matching` or `retention`. `world` is what both measure on.
 //! `docs/benchmarks.md` explains the method and shows a run.
 #![expect(clippy::cast_precision_loss, reason = "figures are shown with three digits")]
 
@@ -14,6 +14,7 @@ mod postgres;
 mod process;
 mod program;
 mod report;
+mod retention;
 mod waiting;
 mod world;
 
@@ -35,6 +36,8 @@ enum Command {
     Api(api::Options),
     /// Saved filters with the database: paging and backfills over a million jobs, ingesting against 100,000 filters.
     Matching(matching::Options),
+    /// Pruning a year of activity while jobs come in.
+    Retention(retention::Options),
     /// A server of fixed answers, run by the suites.
     #[command(hide = true)]
     BareActix(bare_actix::BareActix),
@@ -54,6 +57,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     let (json, report) = match command {
         Command::Api(options) => (options.json, api::measure(&options)?),
         Command::Matching(options) => (options.json, matching::measure(&options)?),
+        Command::Retention(options) => (options.json, retention::measure(&options)?),
         Command::BareActix(server) => return server.serve(),
     };
     report.print(json)?;

@@ -89,6 +89,16 @@ impl Installation {
             .push(("BIDLOOP_MARKETPLACE__BASE_URL", marketplace.to_owned()));
     }
 
+    /// Sets a variable for what is started from now on.
+    pub(crate) fn set(&mut self, name: &'static str, value: &str) {
+        self.settings.push((name, value.to_owned()));
+    }
+
+    /// Starts a command beside the service. Dropping it kills it.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Result<Running> {
+        Ok(Running(self.command(arguments).spawn()?))
+    }
+
     /// SQLite's file.
     pub(crate) fn sqlite_file(&self) -> PathBuf {
         self.folder.path().join("bidloop.db")

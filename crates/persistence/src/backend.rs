@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, StoreError, SubmissionStore,
+    ProvisioningStore, RetentionStore, StoreError, SubmissionStore,
 };
 
 use crate::backup::BackUpError;
@@ -39,6 +39,7 @@ pub(crate) trait Backend:
     + LeadStore
     + MatchStore
     + ProvisioningStore
+    + RetentionStore
     + SubmissionStore
 {
     /// Compares the database with the steps of this program; changes nothing.

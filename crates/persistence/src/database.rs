@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, StoreError, SubmissionStore,
+    ProvisioningStore, RetentionStore, StoreError, SubmissionStore,
 };
 use rustls::ClientConfig;
 
@@ -174,6 +174,11 @@ impl Database {
 
     /// Organizations and what belongs to them.
     pub fn provisioning(&self) -> Arc<dyn ProvisioningStore> {
+        self.backend.clone()
+    }
+
+    /// What is old, and its removal.
+    pub fn retention(&self) -> Arc<dyn RetentionStore> {
         self.backend.clone()
     }
 }

@@ -104,6 +104,8 @@ diesel::table! {
         last_generation -> BigInt,
         match_total -> BigInt,
         last_match_at -> Nullable<BigInt>,
+        match_settled -> BigInt,
+        match_gap -> BigInt,
     }
 }
 
@@ -142,6 +144,15 @@ diesel::table! {
     feed_position (id) {
         id -> BigInt,
         position -> Nullable<EscapedText>,
+        last_job_seq -> BigInt,
+        pruned_before -> Nullable<BigInt>,
+        pruned_to -> BigInt,
+    }
+}
+
+diesel::table! {
+    job_ages (at) {
+        at -> BigInt,
         last_job_seq -> BigInt,
     }
 }

@@ -67,6 +67,8 @@ mod matches;
 mod provisioning;
 mod provisioning_removal;
 mod quota;
+mod retention;
+mod retention_lists;
 mod submission_leases;
 mod submissions;
 mod webhook_senders;
@@ -79,7 +81,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, SubmissionStore, WebhookSender,
+    ProvisioningStore, RetentionStore, SubmissionStore, WebhookSender,
 };
 
 /// The store ports of one implementation, over one state.
@@ -103,6 +105,8 @@ pub struct Stores {
     pub activities: Arc<dyn ActivityStore>,
     /// What operators provision.
     pub provisioning: Arc<dyn ProvisioningStore>,
+    /// What is old.
+    pub retention: Arc<dyn RetentionStore>,
 }
 
 impl Stores {
@@ -118,6 +122,7 @@ impl Stores {
             + AutomaticBidStore
             + ActivityStore
             + ProvisioningStore
+            + RetentionStore
             + 'static,
     {
         Self {
@@ -130,6 +135,7 @@ impl Stores {
             automatic_bids: store.clone(),
             activities: store.clone(),
             provisioning: store.clone(),
+            retention: store.clone(),
         }
     }
 }

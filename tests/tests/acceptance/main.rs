@@ -37,6 +37,7 @@ mod private_files;
 mod provisioning;
 mod quota_races;
 mod real_posts;
+mod retention;
 mod revocation;
 mod saved_filters;
 mod settings;

@@ -13,6 +13,7 @@ mod leads;
 mod migrate;
 mod openapi;
 mod output;
+mod prune;
 mod serve;
 mod simulate;
 
@@ -114,6 +115,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Serve(args) => serve::run(&settings, &args.role.into_iter().collect()).await,
         Command::Apply(args) => apply::run(&settings, &args.file).await,
         Command::Migrate(args) => migrate::run(&settings, args.json).await,
+        Command::Prune(args) => prune::run(&settings, &args).await,
         Command::Backup(args) => backup::run(&settings, &args).await,
         Command::Keys(command) => keys::run(&settings, command).await,
         Command::Leads(command) => leads::run(&settings, command).await,

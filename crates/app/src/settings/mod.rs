@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::Secret;
+use bidloop_domain::use_case::Retention;
 use bidloop_webhooks::TargetPolicy;
 use rustls::ClientConfig;
 
@@ -83,6 +84,8 @@ pub(crate) struct Settings {
     pub(crate) submission_deadline: Duration,
     /// Age of a post up to which active campaigns act on it; `None`: any (decision D2).
     pub(crate) act_within: Option<Duration>,
+    /// How long what is finished is kept.
+    pub(crate) retention: Retention,
     pub(crate) webhooks: WebhookSettings,
     /// A folder, or a bucket with the credentials and region of the usual `AWS_*` variables.
     pub(crate) attachments: StorageSettings,
@@ -147,6 +150,12 @@ impl Settings {
         let submission_deadline = read.milliseconds("submission.deadline_ms", 900_000, 1);
         let minutes = read.whole("watch.act_within_minutes", 1_440, 0);
         let act_within = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
+        let retention = Retention {
+            activity: read.days("retention.activity_days", 400),
+            deliveries: read.days("retention.deliveries_days", 90),
+            jobs: read.days("retention.jobs_days", 180),
+            letters: read.days("retention.letters_days", 400),
+        };
         let webhooks = WebhookSettings {
             targets: if read.boolean("webhooks.allow_insecure_targets", false) {
                 TargetPolicy::AllowInsecure
@@ -173,6 +182,7 @@ impl Settings {
             marketplace,
             submission_deadline,
             act_within,
+            retention,
             webhooks,
             attachments,
             log_format,
@@ -211,6 +221,14 @@ mod tests {
         assert!(settings.marketplace.is_none());
         assert_eq!(settings.submission_deadline, Duration::from_secs(900));
         assert_eq!(settings.act_within, Some(Duration::from_secs(86_400)));
+        let days = |days: u64| Some(Duration::from_secs(days * 86_400));
+        let retention = Retention {
+            activity: days(400),
+            deliveries: days(90),
+            jobs: days(180),
+            letters: days(400),
+        };
+        assert_eq!(settings.retention, retention);
         assert_eq!(settings.webhooks.targets, TargetPolicy::PublicHttps);
         assert_eq!(
             format!("{:?}", settings.attachments),
@@ -478,6 +496,13 @@ mod tests {
             let settings = load("", &[(key, value)]).unwrap();
             assert!(settings.warnings.is_empty(), "{value}: {:?}", settings.warnings);
         }
+    }
+
+    #[test]
+    fn retention_of_zero_days_keeps_for_ever() {
+        let settings = load("[retention]\njobs_days = 0\nactivity_days = 1\n", &[]).unwrap();
+        assert_eq!(settings.retention.jobs, None);
+        assert_eq!(settings.retention.activity, Some(Duration::from_secs(86_400)));
     }
 
     #[test]

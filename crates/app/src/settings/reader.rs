@@ -105,6 +105,12 @@ impl<'a> Reader<'a> {
             .and_then(NonZeroUsize::new)
     }
 
+    /// A number of days; `None` for 0, which stands for ever.
+    pub(super) fn days(&mut self, key: &str, default: u64) -> Option<Duration> {
+        let days = self.whole(key, default, 0);
+        (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)))
+    }
+
     pub(super) fn milliseconds(&mut self, key: &str, default: u64, minimum: u64) -> Duration {
         Duration::from_millis(self.whole(key, default, minimum))
     }

@@ -6,6 +6,7 @@ mod automatic;
 mod backfill;
 mod dispatch;
 mod gauges;
+mod prune;
 mod running;
 mod submit;
 mod watch;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use crate::service::Service;
 pub(crate) use backfill::backfill;
+pub(crate) use prune::prune;
 pub(crate) use running::Workers;
 
 /// A part of the service's work, as `serve --role` names it.
@@ -22,7 +24,7 @@ pub(crate) use running::Workers;
 pub(crate) enum Role {
     /// The HTTP API.
     Api,
-    /// Reading the feed, matching and backfilling.
+    /// Reading the feed, matching, backfilling and pruning.
     Watch,
     /// Sending webhooks.
     Dispatch,
@@ -37,6 +39,7 @@ pub(crate) fn start(service: &Arc<Service>, roles: &BTreeSet<Role>) -> Workers {
     if roles.contains(&Role::Watch) {
         watch::start(Arc::clone(service), &workers);
         tasks.spawn(backfill::run(Arc::clone(service), workers.clone()));
+        tasks.spawn(prune::run(Arc::clone(service), workers.clone()));
     }
     if roles.contains(&Role::Dispatch) {
         tasks.spawn(dispatch::run(Arc::clone(service), workers.clone()));

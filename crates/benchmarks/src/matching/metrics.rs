@@ -6,34 +6,34 @@ use crate::http::Client;
 use crate::program::Service;
 
 /// Jobs that the process has stored so far.
-pub(super) const STORED_JOBS: &str = "bidloop_feed_entries_total{outcome=\"new\"}";
+pub(crate) const STORED_JOBS: &str = "bidloop_feed_entries_total{outcome=\"new\"}";
 
 /// A connection for reading metrics.
 #[derive(Debug)]
-pub(super) struct Metrics(Client);
+pub(crate) struct Metrics(Client);
 
 impl Metrics {
-    pub(super) fn of(service: &Service) -> Result<Self> {
+    pub(crate) fn of(service: &Service) -> Result<Self> {
         Ok(Self(service.client()?))
     }
 
-    pub(super) fn read(&mut self) -> Result<Reading> {
+    pub(crate) fn read(&mut self) -> Result<Reading> {
         Ok(Reading(String::from_utf8(self.0.get("/metrics")?.to_vec())?))
     }
 
     /// The current value of [`STORED_JOBS`].
-    pub(super) fn stored_jobs(&mut self) -> Result<f64> {
+    pub(crate) fn stored_jobs(&mut self) -> Result<f64> {
         Ok(self.read()?.value(STORED_JOBS))
     }
 }
 
 /// The metrics of one moment.
 #[derive(Debug)]
-pub(super) struct Reading(String);
+pub(crate) struct Reading(String);
 
 impl Reading {
     /// A metric by its name and labels as they are written; 0 if it is not there yet.
-    pub(super) fn value(&self, name: &str) -> f64 {
+    pub(crate) fn value(&self, name: &str) -> f64 {
         let mut values = self
             .0
             .lines()

@@ -7,9 +7,9 @@ mod backfill;
 mod edits;
 mod fill;
 mod ingest;
-mod metrics;
+pub(crate) mod metrics;
 mod paging;
-mod posts;
+pub(crate) mod posts;
 mod saved_filters;
 #[path = "../../../matching/benches/workload/mod.rs"]
 mod workload;

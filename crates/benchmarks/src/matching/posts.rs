@@ -14,7 +14,7 @@ use crate::marketplace::Marketplace;
 const BEAT: Duration = Duration::from_millis(100);
 
 /// Publishes this many posts a second until `stop`. Returns how many they were.
-pub(super) fn stream(
+pub(crate) fn stream(
     marketplace: &Marketplace,
     a_second: u32,
     stop: &AtomicBool,
@@ -33,19 +33,19 @@ pub(super) fn stream(
 
 /// Jobs of the workload, posted now.
 #[derive(Debug)]
-pub(super) struct Posts {
+pub(crate) struct Posts {
     seed: u64,
     drawn: Enumerate<Jobs>,
 }
 
 impl Posts {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let drawn = Jobs::new(seed).enumerate();
         Self { seed, drawn }
     }
 
     /// The next ones.
-    pub(super) fn some(&mut self, count: usize) -> Vec<Value> {
+    pub(crate) fn some(&mut self, count: usize) -> Vec<Value> {
         let posted_at = now_ms();
         let posts = self.drawn.by_ref().take(count);
         posts
@@ -55,7 +55,7 @@ impl Posts {
 }
 
 /// A job as the marketplace serves it. `posted_at` is in UNIX milliseconds.
-pub(super) fn served(job: &Job, id: &str, posted_at: i64) -> Value {
+pub(crate) fn served(job: &Job, id: &str, posted_at: i64) -> Value {
     json!({
         "id": id, "ciphertext": format!("~{id}"), "url": format!("/jobs/{id}"), "postedAt": posted_at,
         "title": job.title, "description": job.description, "category": job.category,
@@ -66,7 +66,7 @@ pub(super) fn served(job: &Job, id: &str, posted_at: i64) -> Value {
 
 /// The current time, in UNIX milliseconds.
 #[expect(clippy::disallowed_methods, reason = "a benchmark's clock is the machine's")]
-pub(super) fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.map_or(0, |now| i64::try_from(now.as_millis()).unwrap_or(i64::MAX))
 }

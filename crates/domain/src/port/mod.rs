@@ -15,7 +15,7 @@
 //! | letters from templates | [`ProposalWriter`] |
 //! | files named in a provisioning file | [`AttachmentSource`] |
 //! | users' passwords | [`PasswordHasher`] |
-//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`ProvisioningStore`] |
+//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`ProvisioningStore`], [`RetentionStore`] |
 //! | waking workers | [`WorkSignal`] |
 
 mod activities;
@@ -33,6 +33,7 @@ mod matches;
 mod password_hasher;
 mod proposal_writer;
 mod provisioning;
+mod retention;
 mod submissions;
 mod threads;
 mod webhook_sender;
@@ -67,6 +68,7 @@ pub use matches::{
 pub use password_hasher::PasswordHasher;
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{CommitProvisioning, ProvisioningSnapshot, ProvisioningStore};
+pub use retention::{Prunable, PruneCursor, PruneStep, RetentionStore};
 pub use submissions::{
     AccountReading, AutomaticBidIntent, AutomaticBidStore, ClaimedBid, FinishBid, SubmissionStore,
 };

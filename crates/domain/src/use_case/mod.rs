@@ -17,6 +17,7 @@
 //! | | [`DeliverWebhooks`] | sends each event once |
 //! | | [`WriteAutomaticBids`] | bids by template for automatic campaigns |
 //! | | [`SubmitProposals`] | sends queued bids to the marketplace, exactly once |
+//! | | [`Prune`] | removes what is older than the operator wants to keep |
 //! | an operator | [`ApplyProvisioning`] | makes the store agree with a provisioning file |
 //! | | [`ManageApiKeys`] | creates, lists and revokes keys |
 //! | | [`OperateLeads`] | shows, configures and reopens a lead |
@@ -39,6 +40,7 @@ mod load_filters;
 mod locate_lead;
 mod manage_api_keys;
 mod operate_leads;
+mod prune;
 mod reject_lead;
 mod scan_stored_jobs;
 mod submit_bid;
@@ -59,6 +61,7 @@ pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
 pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
+pub use prune::{PrunableCount, Prune, PruneRun, Retention};
 pub use reject_lead::{MAX_REASON_CHARS, RejectLead};
 pub use scan_stored_jobs::JobScan;
 pub use submit_bid::{BidAccepted, SubmitBid};

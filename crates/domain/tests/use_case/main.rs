@@ -13,6 +13,7 @@ mod deliver_webhooks;
 mod ingest_jobs;
 mod list_leads;
 mod operate_leads;
+mod prune;
 mod reject_lead;
 mod revocation;
 mod service;

@@ -100,6 +100,7 @@ impl DeliveryStore for MemoryStore {
             DeliveryState::Failed
         };
         delivery.sender = None;
+        delivery.ended_at = Some(activity.at);
         state.record_activity(activity);
         Ok(true)
     }
@@ -183,6 +184,7 @@ impl State {
     fn fail(&mut self, place: usize, outcome: &DeliveryOutcome, at: Timestamp) {
         let delivery = &mut self.deliveries[place];
         delivery.state = DeliveryState::Failed;
+        delivery.ended_at = Some(at);
         delivery.sender = None;
         let organization = self.organizations.get(&delivery.organization_id);
         let webhook = organization.and_then(|organization| organization.webhooks.get(&delivery.endpoint_id));

@@ -191,9 +191,11 @@ impl State {
         let Some(campaign) = organization.campaigns.get(campaign_id) else {
             return;
         };
-        let fresh = page
-            .act_within
-            .is_none_or(|age| page.at.since(job.posted_at) <= age);
+        let is_known_to_be_new = self.pruned_before < Some(job.posted_at);
+        let fresh = is_known_to_be_new
+            && page
+                .act_within
+                .is_none_or(|age| page.at.since(job.posted_at) <= age);
         let subscribed = organization.record.subscription.is_active();
         match action_on_match(campaign.record.mode, campaign.record.state, subscribed, fresh) {
             CampaignAction::ListOnly => {}

@@ -160,6 +160,8 @@ impl LeadStore for MemoryStore {
             next_attempt: bid.queued_at,
             lease: None,
             outcome: None,
+            ended_at: None,
+            is_without_letter: false,
         };
         let place = state.bids.len();
         state.bids.push(accepted);

@@ -156,7 +156,7 @@ impl MatchStore for MemoryStore {
                     .get(job_id)
                     .map(|(_, since)| *since)
                     .or_else(|| state.leads.get(&lead).map(|entry| entry.lead.created_at))
-                    .unwrap_or(at);
+                    .or_else(|| (seq > state.pruned_to).then_some(at))?;
                 let posted_at = state.jobs.get(job_id)?.posted_at;
                 Some(Match {
                     created_at,

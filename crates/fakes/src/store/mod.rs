@@ -11,6 +11,7 @@ mod jobs;
 mod leads;
 mod matches;
 mod provisioning;
+mod retention;
 mod submissions;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -105,6 +106,12 @@ struct State {
     intents: Vec<Intent>,
     activities: Vec<Activity>,
     activity_ids: HashSet<ActivityId>,
+    /// How many jobs were stored at which moments, in their order.
+    job_ages: Vec<(Timestamp, i64)>,
+    /// Jobs that were posted by then may be gone.
+    pruned_before: Option<Timestamp>,
+    /// The highest number of those that pruning has passed.
+    pruned_to: i64,
 }
 
 #[derive(Debug, Clone)]
@@ -172,6 +179,9 @@ struct Bid {
     next_attempt: Timestamp,
     lease: Option<Lease>,
     outcome: Option<BidOutcome>,
+    ended_at: Option<Timestamp>,
+    /// Pruned. Nothing reads the letter itself after the end.
+    is_without_letter: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,6 +213,7 @@ struct Delivery {
     payload: EventPayload,
     created_at: Timestamp,
     state: DeliveryState,
+    ended_at: Option<Timestamp>,
     /// Who sends it, and until when; set while it is sending.
     sender: Option<Lease>,
 }
@@ -315,6 +326,7 @@ impl State {
                 payload: event.payload.clone(),
                 created_at: at,
                 state: DeliveryState::Pending,
+                ended_at: None,
                 sender: None,
             });
             queued += 1;

@@ -102,6 +102,7 @@ impl SubmissionStore for MemoryStore {
         };
         held.status = finish.outcome.status();
         held.outcome = Some(finish.outcome.clone());
+        held.ended_at = Some(finish.at);
         held.queued.answer_outstanding = false;
         held.lease = None;
         let (lead, account) = (held.queued.lead_id.clone(), held.queued.account_id.clone());

@@ -15,9 +15,14 @@ pub(super) const ONLY_ROW: i64 = 1;
 #[diesel(table_name = feed_position)]
 pub(super) struct Position {
     /// The feed's cursor.
-    pub(super) position: Option<Col<FeedCursor>>,
+    #[diesel(column_name = position)]
+    pub(super) cursor: Option<Col<FeedCursor>>,
     /// The highest `jobs.seq` ever given.
     pub(super) last_job_seq: i64,
+    /// Jobs that were posted by then may have been removed.
+    pub(super) pruned_before: Option<i64>,
+    /// The highest `jobs.seq` of those that pruning has passed.
+    pub(super) pruned_to: i64,
 }
 
 /// The current revision.
@@ -44,4 +49,10 @@ pub(super) async fn locked_position(conn: &mut Conn) -> Result<Position, Failure
 pub(super) async fn last_job_seq(conn: &mut Conn) -> Result<i64, Failure> {
     let position = feed_position::table.find(ONLY_ROW);
     Ok(position.select(feed_position::last_job_seq).first(conn).await?)
+}
+
+/// The highest `jobs.seq` of those that pruning has passed.
+pub(super) async fn pruned_to(conn: &mut Conn) -> Result<i64, Failure> {
+    let position = feed_position::table.find(ONLY_ROW);
+    Ok(position.select(feed_position::pruned_to).first(conn).await?)
 }

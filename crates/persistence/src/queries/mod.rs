@@ -84,4 +84,5 @@ mod lists;
 mod locks;
 mod provisioning;
 mod quota;
+mod retention;
 mod submissions;

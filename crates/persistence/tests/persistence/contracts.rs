@@ -31,6 +31,7 @@ pub(crate) fn stores(database: &Database) -> Stores {
         automatic_bids: database.automatic_bids(),
         activities: database.activities(),
         provisioning: database.provisioning(),
+        retention: database.retention(),
     }
 }
 

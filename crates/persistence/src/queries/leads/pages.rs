@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bidloop_domain::model::{CampaignId, JobId, Lead, LeadWithJob, OrganizationId};
 use bidloop_domain::port::{LeadPage, StoreError};
 
-use super::super::lists::match_list::{CampaignKey, matches_of};
+use super::super::lists::match_list::{CampaignKey, Gap, matches_of};
 use super::super::prelude::*;
 use super::rows::{insert_new_leads, new_lead};
 
@@ -51,32 +51,35 @@ pub(super) async fn page(
     }
 }
 
-/// Finds the page. The matches have dense numbers, so the page is a range of their primary key, however far it is from
-/// the newest match.
+/// Finds the page. The matches have numbers that are dense but for one gap, so the page is one or two ranges of their
+/// primary key, however far it is from the newest match.
 async fn find_page(conn: &mut Conn, range: &Range) -> Result<Option<FoundPage>, Failure> {
     let (organization, id) = &range.campaign;
-    let campaign: Option<(Col<String>, i64, Col<u64>)> = campaigns::table
+    let campaign: Option<(Col<String>, i64, Col<u64>, Gap)> = campaigns::table
         .find((organization.as_str(), id.as_str()))
-        .select((campaigns::name, campaigns::generation, campaigns::match_total))
+        .select((
+            campaigns::name,
+            campaigns::generation,
+            campaigns::match_total,
+            Gap::as_select(),
+        ))
         .first(conn)
         .await
         .optional()?;
-    let Some((Col(campaign_name), generation, Col(total))) = campaign else {
+    let Some((Col(campaign_name), generation, Col(total), gap)) = campaign else {
         return Ok(None);
     };
     let newest = stored(total) - range.offset;
     let oldest = (newest - range.limit + 1).max(1);
-    let rows: Vec<(Col<JobId>, i64, String)> = if oldest > newest {
-        Vec::new()
-    } else {
-        matches_of(&range.campaign, generation)
+    let mut rows: Vec<(Col<JobId>, i64, String)> = Vec::new();
+    for (first, last) in gap.ranges(oldest, newest) {
+        let newest_first = matches_of(&range.campaign, generation)
             .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
-            .filter(dense_range!(matches::seq, oldest, newest))
+            .filter(dense_range!(matches::seq, first, last))
             .order(matches::seq.desc())
-            .select((matches::job_id, matches::created_at, jobs::json))
-            .load(conn)
-            .await?
-    };
+            .select((matches::job_id, matches::created_at, jobs::json));
+        rows.append(&mut newest_first.load(conn).await?);
+    }
     let lead = |(Col(job_id), created_at, job_json): (Col<JobId>, _, _)| LeadWithJob {
         lead: new_lead(&range.campaign, &job_id, created_at),
         job_json,

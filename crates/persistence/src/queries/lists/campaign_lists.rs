@@ -9,7 +9,7 @@ use bidloop_domain::model::{
 
 use super::super::prelude::*;
 use super::due::make_backfill_due;
-use super::match_list::{CampaignKey, MatchList, NewMatch};
+use super::match_list::{CampaignKey, Gap, MatchList, NewMatch};
 
 /// A campaign's served list, and the campaign as of the revision that the transaction has locked.
 pub(super) struct CampaignList {
@@ -61,6 +61,8 @@ struct ListColumns {
     generation: i64,
     match_total: i64,
     last_match_at: Option<i64>,
+    #[diesel(embed)]
+    gap: Gap,
 }
 
 /// Some campaigns' lists.
@@ -92,6 +94,7 @@ impl CampaignLists {
                         campaign: campaign.clone(),
                         generation: row.generation,
                         total: row.match_total,
+                        gap: row.gap,
                         last_at: row.last_match_at,
                     },
                     mode: row.mode.0,
@@ -135,6 +138,8 @@ impl CampaignLists {
             .with(campaigns::id, |changed| changed.list.campaign.1.as_str())
             .with(campaigns::match_total, |changed| changed.list.total)
             .with(campaigns::last_match_at, |changed| changed.list.last_at)
+            .with(campaigns::match_settled, |changed| changed.list.gap.settled)
+            .with(campaigns::match_gap, |changed| changed.list.gap.gap)
             .run(conn, Write::Update(2))
             .await?;
         for changed in changed {

@@ -1,4 +1,5 @@
-//! A list of matches: dense numbers from 1 in the order of `createdAt`, posting time and storing (decision A5).
+//! A list of matches: numbers in the order of `createdAt`, posting time and storing (decision A5), dense but for one gap,
+//! which pruning leaves ([ADR 16](../../../../../docs/adr/0016-pruned-lists-stay-dense.md)).
 //!
 //! It owns how a list grows at its end, and how jobs are taken out of it and put into it. The callers choose the jobs
 //! and take the locks: see [`locks`](super::super::locks).
@@ -24,13 +25,53 @@ pub(crate) fn matches_of<'q>(campaign: &'q CampaignKey, generation: i64) -> _ {
         .filter(matches::generation.eq(generation))
 }
 
+/// Where the places of a list, from 1 for the oldest match, lie among the numbers: from 1 to `settled`, and behind a gap
+/// of `gap` numbers. The default is a list without one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Queryable, Selectable)]
+#[diesel(table_name = campaigns)]
+pub(crate) struct Gap {
+    /// Pruning has looked at this many places and will not look at them again.
+    #[diesel(column_name = match_settled)]
+    pub(crate) settled: i64,
+    #[diesel(column_name = match_gap)]
+    pub(crate) gap: i64,
+}
+
+impl Gap {
+    /// The number of a place.
+    pub(crate) fn seq_of(self, place: i64) -> i64 {
+        if place <= self.settled {
+            place
+        } else {
+            place + self.gap
+        }
+    }
+
+    /// The place of a number that a match has.
+    fn place_of(self, seq: i64) -> i64 {
+        if seq <= self.settled { seq } else { seq - self.gap }
+    }
+
+    /// The numbers of the places from `oldest` to `newest`, as ranges, the newest first.
+    pub(crate) fn ranges(self, oldest: i64, newest: i64) -> impl Iterator<Item = (i64, i64)> {
+        let open = (self.seq_of(oldest.max(self.settled + 1)), self.seq_of(newest));
+        let settled = (oldest, newest.min(self.settled));
+        let is_open = newest > self.settled;
+        [is_open.then_some(open), Some(settled)]
+            .into_iter()
+            .flatten()
+            .filter(|(first, last)| first <= last)
+    }
+}
+
 /// One generation of a campaign's matches.
 #[derive(Debug, Clone)]
 pub(super) struct MatchList {
     pub(super) campaign: CampaignKey,
     pub(super) generation: i64,
-    /// How many matches it has, which is the number of the last one.
+    /// How many matches it has, which is the place of the last one.
     pub(super) total: i64,
+    pub(super) gap: Gap,
     /// The last match's `createdAt`.
     pub(super) last_at: Option<i64>,
 }
@@ -59,10 +100,10 @@ impl Entry {
 
 /// A row of `matches`.
 pub(super) struct NewMatch<'a> {
-    campaign: &'a CampaignKey,
-    generation: i64,
-    seq: i64,
-    job_id: &'a str,
+    pub(super) campaign: &'a CampaignKey,
+    pub(super) generation: i64,
+    pub(super) seq: i64,
+    pub(super) job_id: &'a str,
     pub(super) created_at: i64,
 }
 
@@ -93,15 +134,15 @@ impl MatchList {
         NewMatch {
             campaign,
             generation: self.generation,
-            seq: self.total,
+            seq: self.gap.seq_of(self.total),
             job_id,
             created_at,
         }
     }
 
     /// Takes the jobs `lost` out, as far as the list has them, and puts `gained` into their places. All matches behind
-    /// the first change get new numbers. If these would be more than `most`, nothing is done. Returns how many matches
-    /// got new numbers, or `None` if nothing was done.
+    /// the first change get new numbers; a gap behind it is closed. If these would be more than `most`, nothing is done.
+    /// Returns how many matches got new numbers, or `None` if nothing was done.
     pub(super) async fn edit(
         &mut self,
         conn: &mut Conn,
@@ -117,7 +158,7 @@ impl MatchList {
         // From one earlier on, so that they always contain the list's last match.
         let start = (first - 1).max(1);
         let times: HashSet<i64> = gained.iter().map(|entry| entry.created_at).collect();
-        let before = self.tail(conn, start, &times).await?;
+        let before = self.tail(conn, self.gap.seq_of(start), &times).await?;
         let lost: HashSet<&str> = lost.iter().copied().collect();
         let after = edited(&before, &lost, gained);
         let kept = before
@@ -126,6 +167,10 @@ impl MatchList {
             .take_while(|(old, new)| (&old.job.id, old.created_at) == (&new.job.id, new.created_at))
             .count();
         let first = start + stored(kept);
+        if first <= self.gap.settled {
+            self.gap = Gap::default();
+        }
+        let first = self.gap.seq_of(first);
         let changed = matches_of(&self.campaign, self.generation).filter(matches::seq.ge(first));
         diesel::delete(changed).execute(conn).await?;
         self.total = start - 1 + stored(after.len());
@@ -149,14 +194,15 @@ impl MatchList {
         insert_matches(conn, &new).await
     }
 
-    /// The number of the first place that may change.
+    /// The first place that may change.
     async fn first_change(&self, conn: &mut Conn, lost: &[&str], gained: &[Entry]) -> Result<i64, Failure> {
         let seqs: Vec<i64> = load_in_parts!(conn, lost, |some| {
             matches_of(&self.campaign, self.generation)
                 .filter(matches::job_id.eq_any(some))
                 .select(matches::seq)
         });
-        let first = seqs.into_iter().fold(self.total + 1, i64::min);
+        let places = seqs.into_iter().map(|seq| self.gap.place_of(seq));
+        let first = places.fold(self.total + 1, i64::min);
         let earliest = gained.iter().map(|entry| entry.created_at).min();
         match (earliest, self.last_at) {
             (Some(earliest), Some(end)) if earliest <= end => {
@@ -168,7 +214,7 @@ impl MatchList {
                     .first(conn)
                     .await
                     .optional()?;
-                Ok(first.min(before.map_or(1, |before| before + 1)))
+                Ok(first.min(before.map_or(1, |before| self.gap.place_of(before) + 1)))
             }
             _ => Ok(first),
         }
@@ -249,6 +295,29 @@ mod tests {
                 seq: 1,
             },
         }
+    }
+
+    #[test]
+    fn every_place_of_a_list_with_a_gap_has_its_number() {
+        let gap = Gap { settled: 3, gap: 5 };
+        let numbers: Vec<i64> = (1..=6).map(|place| gap.seq_of(place)).collect();
+        assert_eq!(numbers, [1, 2, 3, 9, 10, 11]);
+        let places: Vec<i64> = numbers.iter().map(|seq| gap.place_of(*seq)).collect();
+        assert_eq!(places, [1, 2, 3, 4, 5, 6]);
+        for (places, ranges) in [
+            ((1, 3), vec![(1, 3)]),
+            ((4, 6), vec![(9, 11)]),
+            ((2, 5), vec![(9, 10), (2, 3)]),
+            ((3, 4), vec![(9, 9), (3, 3)]),
+            ((1, 0), vec![]),
+        ] {
+            assert_eq!(
+                gap.ranges(places.0, places.1).collect::<Vec<_>>(),
+                ranges,
+                "{places:?}"
+            );
+        }
+        assert_eq!(Gap::default().ranges(2, 5).collect::<Vec<_>>(), [(2, 5)]);
     }
 
     fn ids(list: &[Entry]) -> Vec<&str> {

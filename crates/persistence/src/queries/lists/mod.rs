@@ -8,6 +8,7 @@
 //! | [`arrivals`] | the page's new and changed jobs, and storing them |
 //! | [`new_jobs`] | new jobs as matches, and what campaigns do with them |
 //! | [`changed_jobs`] | changed jobs, matched anew |
+//! | [`old_end`] | pruning the oldest matches |
 //! | [`due`] | marking a campaign's list as due to be matched anew |
 //! | [`switch`] | serving a backfill's result |
 //! | [`former_matches`] | removing matches that are no longer served |
@@ -19,5 +20,6 @@ pub(super) mod due;
 pub(super) mod former_matches;
 pub(super) mod match_list;
 mod new_jobs;
+pub(super) mod old_end;
 pub(super) mod page;
 pub(super) mod switch;

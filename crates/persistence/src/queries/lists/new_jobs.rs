@@ -2,7 +2,7 @@
 //! (decisions D2 and D6).
 
 use bidloop_domain::model::{CampaignAction, EventId, EventPayload, Lead, NewEvent};
-use bidloop_domain::port::{AutomaticBidIntent, MatchedPage, PageCounts};
+use bidloop_domain::port::{AutomaticBidIntent, MatchedJob, MatchedPage, PageCounts};
 
 use super::super::automatic_bids::queue_automatic_bids;
 use super::super::events::queue_events;
@@ -12,22 +12,38 @@ use super::arrivals::Arrival;
 use super::campaign_lists::CampaignLists;
 use super::match_list::insert_matches;
 
+/// The new jobs of a page.
+pub(super) struct NewJobs<'p> {
+    pub(super) jobs: &'p [Arrival<'p>],
+    pub(super) page: &'p MatchedPage,
+    /// Jobs that were posted by then may have been known before and pruned.
+    pub(super) pruned_before: Option<i64>,
+}
+
+impl NewJobs<'_> {
+    /// Whether campaigns act on the job.
+    fn is_fresh(&self, job: &MatchedJob) -> bool {
+        let age = self.page.at.since(job.posted_at);
+        let is_known_to_be_new = self.pruned_before < Some(job.posted_at.as_millis());
+        is_known_to_be_new && self.page.act_within.is_none_or(|bound| age <= bound)
+    }
+}
+
 /// Appends the jobs to the lists of the campaigns that they match, in the order of their posting times and then the
 /// feed's, and queues what the campaigns do. Campaigns without a list are passed over.
 pub(super) async fn match_new_jobs(
     conn: &mut Conn,
     lists: &mut CampaignLists,
-    new: &[Arrival<'_>],
-    page: &MatchedPage,
+    new: &NewJobs<'_>,
     counts: &mut PageCounts,
 ) -> Result<(), Failure> {
-    let mut in_order: Vec<&Arrival<'_>> = new.iter().collect();
+    let page = new.page;
+    let mut in_order: Vec<&Arrival<'_>> = new.jobs.iter().collect();
     in_order.sort_by_key(|arrival| (arrival.job.posted_at, arrival.seq));
     let (mut matches, mut leads) = (Vec::new(), Vec::new());
     let (mut events, mut intents) = (Vec::new(), Vec::new());
     for arrival in in_order {
-        let age = page.at.since(arrival.job.posted_at);
-        let fresh = page.act_within.is_none_or(|bound| age <= bound);
+        let fresh = new.is_fresh(arrival.job);
         for key in arrival.campaigns() {
             let Some(campaign) = lists.change(key) else {
                 continue;

@@ -10,12 +10,12 @@ use super::super::prelude::*;
 use super::arrivals::Arrivals;
 use super::campaign_lists::CampaignLists;
 use super::changed_jobs::{known_matches, match_changed_jobs};
-use super::new_jobs::match_new_jobs;
+use super::new_jobs::{NewJobs, match_new_jobs};
 
 pub(crate) async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<RecordPage, Failure> {
     let revision = shared_revision(conn).await?;
     let position = locked_position(conn).await?;
-    if position.position != page.read_from.clone().map(Col) {
+    if position.cursor != page.read_from.clone().map(Col) {
         return Ok(RecordPage::PositionMoved);
     }
     if revision != page.revision.0 {
@@ -37,7 +37,12 @@ pub(crate) async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<R
         .collect();
     let mut lists = CampaignLists::load(conn, concerned).await?;
     match_changed_jobs(conn, &mut lists, &arrivals.changed, &known, page.at, &mut counts).await?;
-    match_new_jobs(conn, &mut lists, &arrivals.new, page, &mut counts).await?;
+    let new = NewJobs {
+        jobs: &arrivals.new,
+        page,
+        pruned_before: position.pruned_before,
+    };
+    match_new_jobs(conn, &mut lists, &new, &mut counts).await?;
     lists.save(conn).await?;
     diesel::update(feed_position::table.find(ONLY_ROW))
         .set((

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use bidloop_domain::model::Timestamp;
 use bidloop_domain::port::{Backfill, CampaignRevision, StoreError, SwitchMatches};
 
-use super::super::locks::{last_job_seq, locked_position, shared_revision};
+use super::super::locks::{last_job_seq, locked_position, pruned_to, shared_revision};
 use super::super::prelude::*;
 use super::former_matches::{ROWS_AT_ONCE, remove_former_matches, remove_some_matches};
-use super::match_list::{CampaignKey, Entry, JobPlace, MatchList, matches_of, with_gained};
+use super::match_list::{CampaignKey, Entry, Gap, JobPlace, MatchList, matches_of, with_gained};
 
 /// A campaign's generations, and the revisions that a backfill depends on.
 #[derive(Debug, Clone, Queryable, Selectable)]
@@ -128,12 +128,16 @@ async fn plan(conn: &mut Conn, switch: Switch) -> Result<Option<Plan>, Failure> 
     let mut seen = HashSet::new();
     jobs.retain(|job| seen.insert(job.seq));
 
+    let pruned_to = pruned_to(conn).await?;
     let (mut kept, mut gained) = (Vec::new(), Vec::new());
     for job in jobs {
         if let Some(&(seq, created_at)) = listed.get(&job.id) {
             kept.push((seq, Entry { created_at, job }));
-        } else {
-            let created_at = leads.get(&job.id).copied().unwrap_or(switch.at.as_millis());
+        } else if let Some(&created_at) = leads.get(&job.id) {
+            gained.push(Entry { created_at, job });
+        } else if job.seq > pruned_to {
+            // Jobs that others hold would come back among the newest.
+            let created_at = switch.at.as_millis();
             gained.push(Entry { created_at, job });
         }
     }
@@ -167,6 +171,7 @@ impl Plan {
             campaign: self.switch.campaign.clone(),
             generation,
             total: stored(self.entries.len()),
+            gap: Gap::default(),
             last_at: self.entries.last().map(|entry| entry.created_at),
         }
     }
@@ -242,6 +247,8 @@ async fn serve(conn: &mut Conn, plan: &Plan, written: Option<i64>) -> Result<Opt
             campaigns::last_generation.eq(list.generation.max(campaign.last_generation)),
             campaigns::match_total.eq(list.total),
             campaigns::last_match_at.eq(list.last_at),
+            campaigns::match_settled.eq(list.gap.settled),
+            campaigns::match_gap.eq(list.gap.gap),
         ))
         .execute(conn)
         .await?;

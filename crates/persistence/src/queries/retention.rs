@@ -1,0 +1,382 @@
+//! Removing what is old, some rows a transaction.
+//!
+//! What is to be removed is looked for outside the transaction and checked again inside it, so that on SQLite the one
+//! writer does nothing but remove. Events are queued once, so a delivery that is removed is never queued again: a job with
+//! a lead stays, and a bid ends once.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use bidloop_domain::model::{CampaignId, OrganizationId, Timestamp};
+use bidloop_domain::port::{Prunable, PruneCursor, PruneStep, RetentionStore, StoreError};
+use diesel::dsl::{max, sql};
+use diesel::sql_types::{BigInt, Bool, Text};
+
+use super::lists::match_list::CampaignKey;
+use super::lists::old_end::take_off;
+use super::locks::{ONLY_ROW, last_job_seq, locked_position, shared_revision};
+use super::prelude::*;
+
+/// No note of the stored jobs is made sooner than this after the last one.
+const BETWEEN_NOTES: i64 = 60 * 60 * 1000;
+/// How many campaigns or jobs one step looks at, to find some to prune.
+const LOOKED_AT: i64 = 1000;
+
+#[async_trait]
+impl RetentionStore for Store {
+    async fn note_stored_jobs(&self, now: Timestamp, before: Timestamp) -> Result<(), StoreError> {
+        self.write(async move |conn: &mut Conn| {
+            note_stored_jobs(conn, now.as_millis(), before.as_millis()).await
+        })
+        .await
+    }
+
+    async fn prune(
+        &self,
+        kind: Prunable,
+        before: Timestamp,
+        from: &PruneCursor,
+        limit: u32,
+    ) -> Result<PruneStep, StoreError> {
+        let (before, limit) = (before.as_millis(), i64::from(limit));
+        let removed = match kind {
+            Prunable::Matches => return prune_matches(self, before, from, limit).await,
+            Prunable::Jobs => return prune_jobs(self, before, from, limit).await,
+            Prunable::Activity => {
+                self.write(async move |conn: &mut Conn| activity(conn, before, limit).await)
+                    .await
+            }
+            Prunable::Deliveries => {
+                self.write(async move |conn: &mut Conn| ended_deliveries(conn, before, limit).await)
+                    .await
+            }
+            Prunable::Letters => {
+                self.write(async move |conn: &mut Conn| letters(conn, before, limit).await)
+                    .await
+            }
+        }?;
+        Ok(PruneStep {
+            removed,
+            next: (stored(removed) >= limit).then_some(PruneCursor::Start),
+        })
+    }
+
+    async fn count_prunable(
+        &self,
+        kind: Prunable,
+        before: Timestamp,
+        at_most: u32,
+    ) -> Result<u64, StoreError> {
+        let (before, at_most) = (before.as_millis(), i64::from(at_most));
+        self.read(async move |conn: &mut Conn| {
+            let oldest = match kind {
+                Prunable::Jobs => stored_by(conn, before).await?,
+                _ => before,
+            };
+            let rows = match kind {
+                Prunable::Activity => "SELECT 1 FROM activities WHERE at <= ",
+                Prunable::Deliveries => {
+                    "SELECT 1 FROM deliveries WHERE ended_at IS NOT NULL AND ended_at <= "
+                }
+                Prunable::Letters => {
+                    "SELECT 1 FROM bids WHERE ended_at IS NOT NULL AND cover_letter <> '' AND ended_at <= "
+                }
+                Prunable::Matches => {
+                    "SELECT 1 FROM campaigns c JOIN matches m ON m.organization_id = c.organization_id \
+                     AND m.campaign_id = c.id AND m.generation = c.generation AND m.seq > c.match_settled \
+                     WHERE c.revision = c.matched_revision AND NOT EXISTS (SELECT 1 FROM leads l \
+                     WHERE l.organization_id = m.organization_id AND l.campaign_id = m.campaign_id \
+                     AND l.job_id = m.job_id) AND m.created_at <= "
+                }
+                Prunable::Jobs => {
+                    "SELECT 1 FROM jobs j WHERE NOT EXISTS (SELECT 1 FROM leads l WHERE l.job_id = j.id) \
+                     AND j.seq <= "
+                }
+            };
+            let count = sql::<BigInt>("SELECT count(*) FROM (")
+                .sql(rows)
+                .bind::<BigInt, _>(oldest)
+                .sql(" LIMIT ")
+                .bind::<BigInt, _>(at_most)
+                .sql(") AS counted");
+            let count: i64 = count.get_result(conn).await?;
+            Ok(u64::try_from(count).unwrap_or(0))
+        })
+        .await
+    }
+}
+
+async fn note_stored_jobs(conn: &mut Conn, now: i64, before: i64) -> Result<(), Failure> {
+    let latest: Option<i64> = job_ages::table.select(max(job_ages::at)).first(conn).await?;
+    if latest.is_none_or(|latest| latest <= now.saturating_sub(BETWEEN_NOTES)) {
+        let seq = last_job_seq(conn).await?;
+        diesel::insert_into(job_ages::table)
+            .values((job_ages::at.eq(now), job_ages::last_job_seq.eq(seq)))
+            .on_conflict_do_nothing()
+            .execute(conn)
+            .await?;
+    }
+    // The latest of the old ones tells what was stored by then.
+    let needed: Option<i64> = job_ages::table
+        .filter(job_ages::at.le(before))
+        .select(max(job_ages::at))
+        .first(conn)
+        .await?;
+    if let Some(needed) = needed {
+        diesel::delete(job_ages::table.filter(job_ages::at.lt(needed)))
+            .execute(conn)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The highest `jobs.seq` that is known to have been given by then; 0 if nothing is known.
+async fn stored_by(conn: &mut Conn, before: i64) -> Result<i64, Failure> {
+    let noted: Option<i64> = job_ages::table
+        .filter(job_ages::at.le(before))
+        .select(max(job_ages::last_job_seq))
+        .first(conn)
+        .await?;
+    Ok(noted.unwrap_or(0))
+}
+
+async fn activity(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
+    let oldest =
+        sql::<Bool>("(organization_id, id) IN (SELECT organization_id, id FROM activities WHERE at <= ")
+            .bind::<BigInt, _>(before)
+            .sql(" ORDER BY at LIMIT ")
+            .bind::<BigInt, _>(limit)
+            .sql(")");
+    Ok(diesel::delete(activities::table.filter(oldest))
+        .execute(conn)
+        .await? as u64)
+}
+
+async fn ended_deliveries(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
+    let oldest = sql::<Bool>(
+        "(organization_id, id) IN (SELECT organization_id, id FROM deliveries \
+         WHERE ended_at IS NOT NULL AND ended_at <= ",
+    )
+    .bind::<BigInt, _>(before)
+    .sql(" ORDER BY ended_at LIMIT ")
+    .bind::<BigInt, _>(limit)
+    .sql(")");
+    Ok(diesel::delete(deliveries::table.filter(oldest))
+        .execute(conn)
+        .await? as u64)
+}
+
+/// No letter is blank (decision A2), so an empty one is gone. The stored proposal repeats letter and answers.
+async fn letters(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
+    let oldest = sql::<Bool>(
+        "(organization_id, id) IN (SELECT organization_id, id FROM bids \
+         WHERE ended_at IS NOT NULL AND cover_letter <> '' AND ended_at <= ",
+    )
+    .bind::<BigInt, _>(before)
+    .sql(" ORDER BY ended_at LIMIT ")
+    .bind::<BigInt, _>(limit)
+    .sql(")");
+    let emptied = diesel::update(bids::table.filter(oldest)).set((
+        bids::cover_letter.eq(sql::<crate::sql_types::EscapedText>("''")),
+        bids::answers.eq(sql::<crate::sql_types::JsonText>("'[]'")),
+        bids::proposal.eq(sql::<diesel::sql_types::Nullable<crate::sql_types::JsonText>>(
+            "NULL",
+        )),
+    ));
+    Ok(emptied.execute(conn).await? as u64)
+}
+
+/// One campaign a step: the first one after `from` whose list has an old match.
+async fn prune_matches(
+    store: &Store,
+    before: i64,
+    from: &PruneCursor,
+    limit: i64,
+) -> Result<PruneStep, StoreError> {
+    let after = match from {
+        PruneCursor::AfterCampaign(organization, campaign) => Some((organization.clone(), campaign.clone())),
+        _ => None,
+    };
+    let found = store
+        .read(async move |conn: &mut Conn| lists_with_oldest(conn, after).await)
+        .await?;
+    let is_last = stored(found.len()) < LOOKED_AT;
+    let mut passed = from.clone();
+    for (campaign, oldest) in found {
+        if oldest.is_none_or(|created_at| created_at > before) {
+            passed = PruneCursor::AfterCampaign(campaign.0, campaign.1);
+            continue;
+        }
+        let taking = campaign.clone();
+        let taken = store
+            .write(async move |conn: &mut Conn| take_off(conn, &taking, before, limit).await)
+            .await?;
+        if !taken.has_more {
+            passed = PruneCursor::AfterCampaign(campaign.0, campaign.1);
+        }
+        return Ok(PruneStep {
+            removed: taken.removed,
+            next: Some(passed),
+        });
+    }
+    Ok(PruneStep {
+        removed: 0,
+        next: (!is_last).then_some(passed),
+    })
+}
+
+/// Some campaigns in their order, with the `createdAt` of the oldest match that pruning has not looked at.
+async fn lists_with_oldest(
+    conn: &mut Conn,
+    after: Option<CampaignKey>,
+) -> Result<Vec<(CampaignKey, Option<i64>)>, Failure> {
+    let oldest = matches::organization_id
+        .eq(campaigns::organization_id)
+        .and(matches::campaign_id.eq(campaigns::id))
+        .and(matches::generation.eq(campaigns::generation))
+        .and(matches::seq.eq(campaigns::match_settled + campaigns::match_gap + 1_i64));
+    let mut some = campaigns::table
+        .left_join(matches::table.on(oldest))
+        .filter(campaigns::revision.eq(campaigns::matched_revision))
+        .order((campaigns::organization_id, campaigns::id))
+        .limit(LOOKED_AT)
+        .select((
+            campaigns::organization_id,
+            campaigns::id,
+            matches::created_at.nullable(),
+        ))
+        .into_boxed();
+    if let Some((organization, campaign)) = &after {
+        // As a row, which both databases look up in the primary key.
+        let behind = sql::<Bool>("(campaigns.organization_id, campaigns.id) > (")
+            .bind::<Text, _>(organization.as_str().to_owned())
+            .sql(", ")
+            .bind::<Text, _>(campaign.as_str().to_owned())
+            .sql(")");
+        some = some.filter(behind);
+    }
+    let rows: Vec<(Col<OrganizationId>, Col<CampaignId>, Option<i64>)> = some.load(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|(organization, campaign, oldest)| ((organization.0, campaign.0), oldest))
+        .collect())
+}
+
+/// A job's number and id.
+type Candidate = (i64, String);
+
+async fn prune_jobs(
+    store: &Store,
+    before: i64,
+    from: &PruneCursor,
+    limit: i64,
+) -> Result<PruneStep, StoreError> {
+    let after = match from {
+        PruneCursor::AfterJob(seq) => *seq,
+        _ => 0,
+    };
+    let (stored_by, candidates, looked_to) = store
+        .read(async move |conn: &mut Conn| {
+            let stored_by = stored_by(conn, before).await?;
+            let looked_at: Vec<Candidate> = jobs::table
+                .filter(jobs::seq.gt(after).and(jobs::seq.le(stored_by)))
+                .order(jobs::seq)
+                .limit(LOOKED_AT)
+                .select((jobs::seq, jobs::id))
+                .load(conn)
+                .await?;
+            let is_last = stored(looked_at.len()) < LOOKED_AT;
+            let last = looked_at.last().map(|(seq, _)| *seq);
+            let mut free = free_jobs(conn, looked_at).await?;
+            let is_cut = stored(free.len()) > limit;
+            free.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+            let looked_to = if is_cut {
+                free.last().map(|(seq, _)| *seq)
+            } else {
+                last.filter(|_| !is_last)
+            };
+            Ok((stored_by, free, looked_to))
+        })
+        .await?;
+    let mut removed = Some(0);
+    // The first step notes how far pruning went, even if leads hold all those jobs.
+    if !candidates.is_empty() || (*from == PruneCursor::Start && stored_by > 0) {
+        removed = store
+            .write(async move |conn: &mut Conn| {
+                remove_jobs(conn, candidates.clone(), before, stored_by).await
+            })
+            .await?;
+    }
+    // A backfill is due: the rest is left to the next pass.
+    let Some(removed) = removed else {
+        return Ok(PruneStep {
+            removed: 0,
+            next: None,
+        });
+    };
+    Ok(PruneStep {
+        removed,
+        next: looked_to.map(PruneCursor::AfterJob),
+    })
+}
+
+/// Those of the jobs that no lead and no list holds, of whatever generation.
+async fn free_jobs(conn: &mut Conn, mut candidates: Vec<Candidate>) -> Result<Vec<Candidate>, Failure> {
+    let ids: Vec<&str> = candidates.iter().map(|(_, id)| id.as_str()).collect();
+    let matched: Vec<String> = load_in_parts!(conn, ids, |some| {
+        matches::table
+            .filter(matches::job_id.eq_any(some))
+            .select(matches::job_id)
+            .distinct()
+    });
+    let leads: Vec<String> = load_in_parts!(conn, ids, |some| {
+        leads::table
+            .filter(leads::job_id.eq_any(some))
+            .select(leads::job_id)
+            .distinct()
+    });
+    let held: HashSet<String> = matched.into_iter().chain(leads).collect();
+    candidates.retain(|(_, id)| !held.contains(id));
+    Ok(candidates)
+}
+
+/// Removes those of the jobs that are still free. `None` if a backfill is due: it may have found some of them.
+///
+/// While the position is locked no page changes a job, and no list gains one.
+async fn remove_jobs(
+    conn: &mut Conn,
+    candidates: Vec<Candidate>,
+    before: i64,
+    stored_by: i64,
+) -> Result<Option<u64>, Failure> {
+    shared_revision(conn).await?;
+    let position = locked_position(conn).await?;
+    if exists!(
+        conn,
+        campaigns::table.filter(campaigns::revision.ne(campaigns::matched_revision))
+    ) {
+        return Ok(None);
+    }
+    let free = free_jobs(conn, candidates).await?;
+    if position.pruned_before < Some(before) {
+        diesel::update(feed_position::table.find(ONLY_ROW))
+            .set((
+                feed_position::pruned_before.eq(before),
+                feed_position::pruned_to.eq(stored_by.max(position.pruned_to)),
+            ))
+            .execute(conn)
+            .await?;
+    }
+    let seqs: Vec<i64> = free.iter().map(|(seq, _)| *seq).collect();
+    let mut removed = 0;
+    for some in seqs.chunks(VALUES_AT_ONCE) {
+        // By the number: a job that changed meanwhile has another.
+        removed += diesel::delete(jobs::table.filter(jobs::seq.eq_any(some)))
+            .execute(conn)
+            .await?;
+        diesel::delete(job_signatures::table.filter(job_signatures::seq.eq_any(some)))
+            .execute(conn)
+            .await?;
+    }
+    Ok(Some(removed as u64))
+}
