@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::Duration;
 
+use bidloop_domain::port::Quarantine;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -29,6 +30,8 @@ pub(crate) struct Metrics {
     feed_behind: Gauge<f64, AtomicU64>,
     backfilled_jobs: Gauge<i64, AtomicI64>,
     pruned_rows: Family<Labels<1>, Counter>,
+    unreadable_rows: Family<Labels<1>, Gauge>,
+    quarantine: Quarantine,
 }
 
 /// A registry that returns what it registers.
@@ -49,7 +52,7 @@ impl Registering {
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(quarantine: Quarantine) -> Arc<Self> {
         let mut registry = Registering(Registry::with_prefix("bidloop"));
         let request_seconds: fn() -> Histogram = || Histogram::new(exponential_buckets(0.0005, 2.0, 16));
         Arc::new(Self {
@@ -77,12 +80,21 @@ impl Metrics {
             ),
             backfilled_jobs: registry.add("backfill_jobs", "Stored jobs that the running backfill examined"),
             pruned_rows: registry.add("pruned_rows", "Rows that were older than they are kept, by kind"),
+            unreadable_rows: registry.add(
+                "unreadable_rows",
+                "Stored rows that this process has met and cannot read, by table",
+            ),
+            quarantine,
             registry: registry.0,
         })
     }
 
     /// The metrics as text.
     pub(crate) fn render(&self) -> String {
+        for (table, rows) in self.quarantine.counts() {
+            let gauge = self.unreadable_rows.get_or_create(&[("table", table.to_owned())]);
+            gauge.set(i64::try_from(rows).unwrap_or(i64::MAX));
+        }
         let mut text = String::new();
         match prometheus_client::encoding::text::encode(&mut text, &self.registry) {
             Ok(()) => text,

@@ -7,7 +7,8 @@ use anyhow::Context;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Entropy, JobStore,
-    LeadStore, LeaseOwner, Marketplace, MatchStore, ProposalWriter, ProvisioningStore, RetentionStore,
+    LeadStore, LeaseOwner, Marketplace, MatchStore, ProposalWriter, ProvisioningStore, Quarantine,
+    RetentionStore,
     SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
@@ -79,6 +80,8 @@ pub(crate) struct Service {
     marketplace: Option<(Arc<dyn Marketplace>, Duration)>,
     clock: Arc<dyn Clock>,
     act_within: Option<Duration>,
+    /// The stored rows that this process cannot read.
+    pub(crate) quarantine: Quarantine,
 }
 
 impl Service {
@@ -124,8 +127,9 @@ impl Service {
                 owner: owner.clone(),
             })
         });
+        let quarantine = database.quarantine();
         Ok(Self {
-            metrics: Metrics::new(),
+            metrics: Metrics::new(quarantine.clone()),
             authenticate: Arc::new(Authenticate {
                 keys: Arc::clone(&stores.api_keys),
                 clock: Arc::clone(&clock),
@@ -134,6 +138,7 @@ impl Service {
             list_leads: Arc::new(ListLeads {
                 leads: Arc::clone(&stores.leads),
                 links: links.clone(),
+                quarantine: quarantine.clone(),
             }),
             locate_lead: Arc::new(LocateLead {
                 leads: Arc::clone(&stores.leads),
@@ -146,6 +151,7 @@ impl Service {
                 matches: Arc::clone(&stores.matches),
                 clock: Arc::clone(&clock),
                 threads: Arc::new(SystemThreads),
+                quarantine: quarantine.clone(),
             },
             deliver_webhooks: DeliverWebhooks {
                 store: Arc::clone(&stores.deliveries),
@@ -168,6 +174,7 @@ impl Service {
                 entropy,
                 links,
                 owner,
+                quarantine: quarantine.clone(),
             },
             prune: prune(settings, &stores, &clock),
             submit_bid,
@@ -175,6 +182,7 @@ impl Service {
             marketplace,
             clock,
             act_within: settings.act_within,
+            quarantine,
             stores,
             notifiers,
         })
@@ -191,7 +199,7 @@ impl Service {
             signal,
             act_within: self.act_within,
             threads: Arc::new(SystemThreads),
-            filters: CurrentFilters::default(),
+            filters: CurrentFilters::new(self.quarantine.clone()),
         };
         Some((ingest, *poll_interval))
     }
@@ -246,6 +254,7 @@ impl Operations {
                 matches: Arc::clone(&stores.matches),
                 clock,
                 threads: Arc::new(SystemThreads),
+                quarantine: database.quarantine(),
             },
         })
     }

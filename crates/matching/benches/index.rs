@@ -217,7 +217,7 @@ fn build() {
         let mut index = FilterIndex::with_frequencies(frequencies());
         let started = Instant::now();
         let load = index.load(&stored, |(key, json)| {
-            SavedFilter::parse(json).map(|filter| (*key, filter))
+            Some((*key, SavedFilter::parse(json).ok()?))
         });
         let work = || {
             load.work();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, RetentionStore, StoreError, SubmissionStore,
+    ProvisioningStore, Quarantine, RetentionStore, StoreError, SubmissionStore,
 };
 
 use crate::backup::BackUpError;
@@ -42,6 +42,9 @@ pub(crate) trait Backend:
     + RetentionStore
     + SubmissionStore
 {
+    /// The unreadable rows that were met through this value and its clones.
+    fn quarantine(&self) -> Quarantine;
+
     /// Compares the database with the steps of this program; changes nothing.
     async fn schema_state(&self) -> Result<SchemaState, StoreError>;
 

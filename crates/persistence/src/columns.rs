@@ -287,6 +287,26 @@ macro_rules! in_column_as_it_is {
 
 in_column_as_it_is!(bool: Bool, f64: Double);
 
+/// What reading a column gave. A value that cannot be read does not fail the query.
+#[derive(Debug, Clone, FromSqlRow)]
+pub(crate) struct Attempt<R: Debug>(pub(crate) Result<R, String>);
+
+impl<R, ST, DB> FromSql<ST, DB> for Attempt<R>
+where
+    DB: Backend,
+    R: FromSql<ST, DB> + Debug,
+{
+    fn from_sql(bytes: DB::RawValue<'_>) -> deserialize::Result<Self> {
+        Ok(Self(R::from_sql(bytes).map_err(|error| error.to_string())))
+    }
+
+    fn from_nullable_sql(bytes: Option<DB::RawValue<'_>>) -> deserialize::Result<Self> {
+        Ok(Self(
+            R::from_nullable_sql(bytes).map_err(|error| error.to_string()),
+        ))
+    }
+}
+
 /// A value of the domain in a query, where it stands for its column's content.
 #[derive(Debug, Clone, PartialEq, Eq, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Text)]

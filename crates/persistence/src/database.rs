@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, RetentionStore, StoreError, SubmissionStore,
+    ProvisioningStore, Quarantine, RetentionStore, StoreError, SubmissionStore,
 };
 use rustls::ClientConfig;
 
@@ -130,6 +130,11 @@ impl Database {
     /// copy's bytes once it is checked and on the disk.
     pub async fn back_up(&self, to: &Path) -> Result<u64, BackUpError> {
         self.backend.back_up(to.to_owned()).await
+    }
+
+    /// The unreadable rows that the stores have met. The use cases that find such rows share it.
+    pub fn quarantine(&self) -> Quarantine {
+        self.backend.quarantine()
     }
 
     /// The Activity record.

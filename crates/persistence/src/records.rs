@@ -2,7 +2,8 @@
 //!
 //! `columns!` lists them once for each record, and derives both directions from the list. A query selects
 //! `Row::<Lead>::as_select()`; `lead.columns()?` are the values for an `INSERT` or a `SET`. A row that cannot be read
-//! fails its query with an error that names the row and the column.
+//! fails its query with an error that names the row and the column. A query for several rows, of which one must not be
+//! in the way of the others, selects `Tried::<Lead>::as_select()` instead.
 
 use bidloop_domain::model::{
     AccountSummary, Activity, Actor, ApiKeyRecord, BidRecord, Campaign, CampaignId, DeliveryId, EndpointId,
@@ -11,7 +12,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     AccountRecord, AutomaticBidIntent, Backfill, CampaignRecord, FilterRecord, OrganizationRecord,
-    PendingDelivery, StoredFilter, StoredJob, UserRecord, WebhookRecord,
+    PendingDelivery, Quarantine, StoredFilter, StoredJob, UnreadableRow, UserRecord, WebhookRecord,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromStaticSqlRow, Queryable};
@@ -19,7 +20,7 @@ use diesel::dsl::{Eq, SqlTypeOf};
 use diesel::expression::Selectable;
 use diesel::prelude::*;
 
-use crate::columns::{ColumnType, InColumn};
+use crate::columns::{Attempt, ColumnType, InColumn};
 use crate::failure::Failure;
 use crate::schema::{
     activities, api_keys, automatic_bids, bidder_accounts, bids, campaigns, deliveries, filters, jobs, leads,
@@ -29,6 +30,25 @@ use crate::schema::{
 /// A record in the result of a query.
 #[derive(Debug, Clone)]
 pub(crate) struct Row<T>(pub(crate) T);
+
+/// A record in the result of a query, or the row that cannot be read as one.
+#[derive(Debug, Clone)]
+pub(crate) struct Tried<T>(pub(crate) Result<T, UnreadableRow>);
+
+impl<T> Tried<T> {
+    /// The record. A row that cannot be read is set aside.
+    pub(crate) fn or_aside(self, quarantine: &Quarantine) -> Option<T> {
+        self.0.inspect_err(|row| quarantine.set_aside(row)).ok()
+    }
+
+    /// The record, without which the work fails. A row that cannot be read is set aside.
+    pub(crate) fn required(self, quarantine: &Quarantine) -> Result<T, Failure> {
+        self.0.map_err(|row| {
+            quarantine.set_aside(&row);
+            Failure::corrupt(row.to_string())
+        })
+    }
+}
 
 /// A record that can be written.
 pub(crate) trait Columns {
@@ -64,6 +84,7 @@ pub(crate) struct Delivery {
 pub(crate) struct Endpoint {
     pub(crate) id: EndpointId,
     pub(crate) url: String,
+    pub(crate) events: Vec<EventKind>,
     pub(crate) active: bool,
     pub(crate) secrets: Secrets,
 }
@@ -116,52 +137,78 @@ macro_rules! column {
 }
 
 /// `columns! { Record in table by key { fields } }`: a field stands in the column of its name, or `as` another one.
-/// `parts` are fields that are records themselves; no column holds the `empty` ones. The key names a row that cannot
-/// be read.
+/// `parts` are fields that are records themselves; no column holds the `empty` ones. The key, of one or two columns,
+/// names a row that cannot be read.
 macro_rules! columns {
     (
-        $record:ident in $table:ident by $key:ident { $($field:ident $(as $column:ident)?),+ $(,)? }
+        $record:ident in $table:ident by $($key:ident)/+ { $($field:ident $(as $column:ident)?),+ $(,)? }
         $(parts { $($part:ident: $part_record:ident),+ })?
         $(empty { $($empty:ident),+ })?
     ) => {
-        impl<DB: Backend> Selectable<DB> for Row<$record> {
+        impl<DB: Backend> Selectable<DB> for Tried<$record> {
             type SelectExpression = (
-                $table::$key,
+                ($($table::$key,)+),
                 $(column!($table, $field $(, $column)?),)+
-                $($(<Row<$part_record> as Selectable<DB>>::SelectExpression,)+)?
+                $($(<Tried<$part_record> as Selectable<DB>>::SelectExpression,)+)?
             );
 
             fn construct_selection() -> Self::SelectExpression {
                 (
-                    $table::$key,
+                    ($($table::$key,)+),
                     $(column!($table, $field $(, $column)?),)+
-                    $($(<Row<$part_record> as Selectable<DB>>::construct_selection(),)+)?
+                    $($(<Tried<$part_record> as Selectable<DB>>::construct_selection(),)+)?
                 )
             }
         }
 
-        impl<DB: Backend> Queryable<SqlTypeOf<<Self as Selectable<DB>>::SelectExpression>, DB> for Row<$record>
+        impl<DB: Backend> Queryable<SqlTypeOf<<Self as Selectable<DB>>::SelectExpression>, DB> for Tried<$record>
         where
             <Self as RawRow>::Raw: FromStaticSqlRow<SqlTypeOf<<Self as Selectable<DB>>::SelectExpression>, DB>,
         {
             type Row = <Self as RawRow>::Raw;
 
             fn build((key, $($field,)+ $($($part,)+)?): Self::Row) -> deserialize::Result<Self> {
-                Ok(Self($record {
-                    $($field: InColumn::<SqlTypeOf<column!($table, $field $(, $column)?)>>::read($field)
-                        .map_err(|why| unreadable(stringify!($table), &key, stringify!($field), &why))?,)+
-                    $($($part: $part.0,)+)?
-                    $($($empty: Default::default(),)+)?
-                }))
+                let read = || -> Result<$record, UnreadableRow> {
+                    Ok($record {
+                        $($field: $field.0
+                            .and_then(InColumn::<SqlTypeOf<column!($table, $field $(, $column)?)>>::read)
+                            .map_err(|why| unreadable(stringify!($table), &key, stringify!($field), &why))?,)+
+                        $($($part: $part.0?,)+)?
+                        $($($empty: Default::default(),)+)?
+                    })
+                };
+                Ok(Self(read()))
             }
         }
 
-        impl RawRow for Row<$record> {
+        // A key is read as it is, so that a row that a left join does not find is told from one that cannot be read.
+        impl RawRow for Tried<$record> {
             type Raw = (
-                Read<$table::$key>,
-                $(Read<column!($table, $field $(, $column)?)>,)+
-                $($(Row<$part_record>,)+)?
+                ($(Read<$table::$key>,)+),
+                $(Attempt<Read<column!($table, $field $(, $column)?)>>,)+
+                $($(Tried<$part_record>,)+)?
             );
+        }
+
+        impl<DB: Backend> Selectable<DB> for Row<$record> {
+            type SelectExpression = <Tried<$record> as Selectable<DB>>::SelectExpression;
+
+            fn construct_selection() -> Self::SelectExpression {
+                <Tried<$record> as Selectable<DB>>::construct_selection()
+            }
+        }
+
+        impl<DB: Backend> Queryable<SqlTypeOf<<Self as Selectable<DB>>::SelectExpression>, DB> for Row<$record>
+        where
+            Tried<$record>: Queryable<SqlTypeOf<<Self as Selectable<DB>>::SelectExpression>, DB>,
+        {
+            type Row =
+                <Tried<$record> as Queryable<SqlTypeOf<<Self as Selectable<DB>>::SelectExpression>, DB>>::Row;
+
+            fn build(row: Self::Row) -> deserialize::Result<Self> {
+                let Tried(read) = Queryable::<SqlTypeOf<<Self as Selectable<DB>>::SelectExpression>, DB>::build(row)?;
+                Ok(Self(read.map_err(|row| row.to_string())?))
+            }
         }
 
         impl Columns for $record {
@@ -182,57 +229,75 @@ macro_rules! columns {
     };
 }
 
-fn unreadable(table: &str, key: &impl AsRef<str>, field: &str, why: &str) -> String {
-    format!("{table} {:?}: {field} cannot be read: {why}", key.as_ref())
+/// The columns of a primary key, as read.
+trait Key {
+    /// The ids, with slashes between them.
+    fn text(&self) -> String;
 }
 
-columns! { AccountRecord in bidder_accounts by id { id, name, token, connected } }
+impl<A: AsRef<str>> Key for (A,) {
+    fn text(&self) -> String {
+        self.0.as_ref().to_owned()
+    }
+}
 
-columns! { AccountSummary in bidder_accounts by id { id, connected, profile_hourly_rate } }
+impl<A: AsRef<str>, B: AsRef<str>> Key for (A, B) {
+    fn text(&self) -> String {
+        format!("{}/{}", self.0.as_ref(), self.1.as_ref())
+    }
+}
 
-columns! { Activity in activities by id {
+fn unreadable(table: &'static str, key: &impl Key, field: &str, why: &str) -> UnreadableRow {
+    UnreadableRow::new(table, key.text(), format_args!("{field} cannot be read: {why}"))
+}
+
+columns! { AccountRecord in bidder_accounts by organization_id/id { id, name, token, connected } }
+
+columns! { AccountSummary in bidder_accounts by organization_id/id { id, connected, profile_hourly_rate } }
+
+columns! { Activity in activities by organization_id/id {
     id, at, organization_id, campaign_id, lead_id, kind, outcome, http_status, dry_run, message, details,
 } parts { actor: Actor } }
 
-columns! { Actor in activities by id { kind as actor_kind, id as actor_id, name as actor_name } }
+columns! { Actor in activities by organization_id/id { kind as actor_kind, id as actor_id, name as actor_name } }
 
-columns! { ApiKeyRecord in api_keys by id {
+columns! { ApiKeyRecord in api_keys by organization_id/id {
     id, organization_id, name, created_at, last_used_at, expires_at, revoked_at,
 } }
 
-columns! { AutomaticBidIntent in automatic_bids by lead_id { organization_id, campaign_id, lead_id } }
+columns! { AutomaticBidIntent in automatic_bids by organization_id/lead_id { organization_id, campaign_id, lead_id } }
 
-columns! { Backfill in campaigns by id {
+columns! { Backfill in campaigns by organization_id/id {
     organization_id, campaign_id as id, campaign_revision as revision,
 } empty { filters } }
 
-columns! { BidRecord in bids by id {
+columns! { BidRecord in bids by organization_id/id {
     id, account_id, status, queued_at, deadline, attempts, answer_outstanding, proposal, config, attachments, reason,
     proposal_id, submitted_at, connects_spent,
 } }
 
-columns! { Campaign in campaigns by id {
+columns! { Campaign in campaigns by organization_id/id {
     organization_id, id, name, mode, state, bidding_config, proposal,
 } parts { subscription: Subscription } empty { account } }
 
-columns! { CampaignRecord in campaigns by id {
+columns! { CampaignRecord in campaigns by organization_id/id {
     id, name, mode, state, account_id, bidding_config, proposal, attachments,
 } empty { filters } }
 
-columns! { Delivery in deliveries by id {
+columns! { Delivery in deliveries by organization_id/id {
     organization_id, id, endpoint_id, campaign_id, lead_id, event, data, created_at,
 } }
 
-columns! { Endpoint in webhook_endpoints by id { id, url, active } parts { secrets: Secrets } }
+columns! { Endpoint in webhook_endpoints by organization_id/id { id, url, events, active } parts { secrets: Secrets } }
 
-columns! { FilterRecord in filters by id { id, name, body } }
+columns! { FilterRecord in filters by organization_id/id { id, name, body } }
 
-columns! { Lead in leads by id {
+columns! { Lead in leads by organization_id/id {
     id, organization_id, campaign_id, job_id, created_at, status, reason, rejection_reason, proposal_id,
     bidding_config,
 } }
 
-columns! { NewBid in bids by id {
+columns! { NewBid in bids by organization_id/id {
     id, organization_id, campaign_id, lead_id, cover_letter, answers, config, queued_at, deadline,
 } }
 
@@ -240,16 +305,16 @@ columns! { OrganizationRecord in organizations by id { id, name } parts { subscr
     empty { users, api_keys, webhooks, accounts, campaigns }
 }
 
-columns! { PendingDelivery in deliveries by id { organization_id, id, endpoint_id } }
+columns! { PendingDelivery in deliveries by organization_id/id { organization_id, id, endpoint_id } }
 
-columns! { QueuedBid in bids by id {
+columns! { QueuedBid in bids by organization_id/id {
     id, organization_id, campaign_id, lead_id, job_id, account_id, cover_letter, answers, config, attachments,
     queued_at, deadline, attempts, proposal, answer_outstanding,
 } }
 
-columns! { Secrets in webhook_endpoints by id { secret, previous_secret, previous_secret_until } }
+columns! { Secrets in webhook_endpoints by organization_id/id { secret, previous_secret, previous_secret_until } }
 
-columns! { StoredFilter in filters by id { organization_id, campaign_id, id, body } }
+columns! { StoredFilter in filters by organization_id/id { organization_id, campaign_id, id, body } }
 
 columns! { StoredJob in jobs by id { seq, id, json } }
 
@@ -257,6 +322,6 @@ columns! { Subscription in organizations by id {
     status as subscription_status, collection_paused, period_start, period_end, proposal_limit,
 } }
 
-columns! { UserRecord in users by email_key { email, name, password_hash } }
+columns! { UserRecord in users by organization_id/email_key { email, name, password_hash } }
 
-columns! { WebhookEndpoint in webhook_endpoints by id { id, campaign_id, url, events, active, created_at } }
+columns! { WebhookEndpoint in webhook_endpoints by organization_id/id { id, campaign_id, url, events, active, created_at } }

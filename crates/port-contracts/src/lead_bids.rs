@@ -10,8 +10,8 @@ use bidloop_domain::port::{AcceptBid, ProvisioningChange, ReopenLead};
 
 use crate::Stores;
 use crate::fixture::{
-    World, account, activities, activity, at, at_once, bid, campaign, commit, how_many, job_json,
-    organization, organization_id, refused_bid, submitted, token,
+    World, account, activities, activity, at, at_once, bid, campaign, commit, how_many, organization,
+    organization_id, refused_bid, submitted, token,
 };
 
 pub async fn an_accepted_bid_queues_the_lead_and_leaves_its_activity(stores: Stores) {
@@ -92,7 +92,7 @@ pub async fn an_accepted_bid_is_frozen_as_it_was_asked_for(stores: Stores) {
     );
     assert_eq!(claimed.token, Some(token("token_acct_1")));
     assert_eq!((claimed.owner.as_str(), claimed.job_taken), ("me", false));
-    assert_eq!(claimed.job_json, job_json("1", at(0), "Rust service"));
+    assert_eq!(claimed.post.title, "Rust service");
     assert_eq!(world.context(&lead).await.bid.unwrap().config, asked.config);
 }
 

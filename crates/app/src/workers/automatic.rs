@@ -53,6 +53,7 @@ fn report(service: &Service, outcome: &Result<AutomaticBidOutcome, StoreError>) 
                 AutomaticBidOutcome::Queued => "queued",
                 AutomaticBidOutcome::Parked => "parked",
                 AutomaticBidOutcome::Superseded => "superseded",
+                AutomaticBidOutcome::Unreadable => "unreadable",
             };
             service.metrics.automatic_bid(word);
             tracing::info!(outcome = word, "lead of an automatic campaign");

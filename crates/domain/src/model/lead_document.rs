@@ -92,6 +92,15 @@ pub fn lead_document(
     Ok(serde_json::value::to_raw_value(&document)?)
 }
 
+/// Checks that a Lead object can be written with the stored job.
+///
+/// # Errors
+/// [`CorruptJob`] if the JSON is not a job post.
+pub fn readable_job(job_json: &str) -> Result<(), CorruptJob> {
+    let _: Post<'_> = serde_json::from_str(job_json)?;
+    Ok(())
+}
+
 type Raw<'a> = Option<&'a RawValue>;
 
 /// The fields of a stored post that a Lead object holds. Reading and writing use the same struct.

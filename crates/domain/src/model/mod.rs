@@ -70,7 +70,7 @@ pub use job_post::{
     VendorQualifications,
 };
 pub use lead::{Lead, LeadWithJob};
-pub use lead_document::{CorruptJob, LeadForm, Links, lead_document};
+pub use lead_document::{CorruptJob, LeadForm, Links, lead_document, readable_job};
 pub use lead_status::LeadStatus;
 pub use merge::merge_patch;
 pub(crate) use money::decimal_to_number;

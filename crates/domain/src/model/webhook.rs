@@ -95,14 +95,14 @@ pub enum EventPayload {
 
 impl EventPayload {
     /// A `bid_complete` from its stored `data`.
-    pub fn stored_bid_complete(data: String) -> Self {
-        #[derive(Default, Deserialize)]
+    pub fn stored_bid_complete(data: String) -> Option<Self> {
+        #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Data {
             dry_run: bool,
         }
-        let Data { dry_run } = serde_json::from_str(&data).unwrap_or_default();
-        Self::BidComplete { dry_run, data }
+        let Data { dry_run } = serde_json::from_str(&data).ok()?;
+        Some(Self::BidComplete { dry_run, data })
     }
 
     /// The event's kind.

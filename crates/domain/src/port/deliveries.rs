@@ -163,7 +163,10 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// Marks those of `deliveries` that are still pending as sending, durably, by `owner` until `deadline`, and
     /// returns them. To be called just before their connections are opened. One whose endpoint was removed or
     /// is inactive ends as [`EndpointRemoved`](DeliveryOutcome::EndpointRemoved), its Activity included, and is not
-    /// returned.
+    /// returned; so does one to an endpoint that is not subscribed to the event.
+    ///
+    /// A delivery that cannot be read, or whose endpoint, lead or job cannot, stays pending. It is set aside in the
+    /// store's [`Quarantine`](super::Quarantine) and is not among the pending ones any more (decision D2).
     async fn claim(
         &self,
         deliveries: &[PendingDelivery],

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{FeedCursor, StoreError};
+use super::{FeedCursor, StoreError, UnreadableRow};
 use crate::matching::{JobSignature, SavedFilter};
 use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
 
@@ -31,10 +31,12 @@ impl StoredFilter {
     /// The filter, ready for matching.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] names the filter and what is wrong with it: it was checked before it was stored.
-    pub fn compile(&self) -> Result<SavedFilter, StoreError> {
-        SavedFilter::parse(&self.body)
-            .map_err(|faults| StoreError::Corrupt(format!("filter {}: {faults:?}", self.id)))
+    /// What is wrong with the filter, although it was checked before it was stored.
+    pub fn compile(&self) -> Result<SavedFilter, UnreadableRow> {
+        SavedFilter::parse(&self.body).map_err(|faults| {
+            let why = format_args!("body is no filter: {faults:?}");
+            UnreadableRow::of_organization("filters", &self.organization_id, &self.id, why)
+        })
     }
 }
 
@@ -123,6 +125,9 @@ pub trait JobStore: Send + Sync + std::fmt::Debug {
 
     /// Up to `limit` filters after `after`, in the order of organization and id, of all campaigns in any state (decision
     /// D2). `None` starts at the first filter. A page of fewer than `limit` is the last one.
+    ///
+    /// A filter that cannot be read is passed over, here and among the [changes](Self::filters_since), where it counts as
+    /// removed.
     ///
     /// Each call sees what is stored at that moment. To read all filters, ask for the [`revision`](Self::revision) before
     /// the first call and for the changes [since](Self::filters_since) it after the last. So a million filters are read

@@ -18,6 +18,8 @@ pub struct LeadPage {
     pub campaign_name: String,
     /// The page.
     pub leads: Vec<LeadWithJob>,
+    /// How many matches of the page were left out, because they or their leads cannot be read.
+    pub unreadable: usize,
 }
 
 /// A lead with everything that decisions on it need.

@@ -17,6 +17,7 @@
 //! | users' passwords | [`PasswordHasher`] |
 //! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`ProvisioningStore`], [`RetentionStore`] |
 //! | waking workers | [`WorkSignal`] |
+//! | passing over rows that cannot be understood | [`Quarantine`] |
 
 mod activities;
 mod api_keys;
@@ -33,6 +34,7 @@ mod matches;
 mod password_hasher;
 mod proposal_writer;
 mod provisioning;
+mod quarantine;
 mod retention;
 mod submissions;
 mod threads;
@@ -68,6 +70,7 @@ pub use matches::{
 pub use password_hasher::PasswordHasher;
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{CommitProvisioning, ProvisioningSnapshot, ProvisioningStore};
+pub use quarantine::{Quarantine, UnreadableRow};
 pub use retention::{Prunable, PruneCursor, PruneStep, RetentionStore};
 pub use submissions::{
     AccountReading, AutomaticBidIntent, AutomaticBidStore, ClaimedBid, FinishBid, SubmissionStore,

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 
 use super::{LeaseOwner, StoreError};
 use crate::model::{
-    AccountId, Activity, BidId, BidOutcome, CampaignId, Connects, LeadId, MarketplaceToken, NewEvent,
-    OrganizationId, Proposal, QueuedBid, Timestamp,
+    AccountId, Activity, BidId, BidOutcome, CampaignId, Connects, JobPost, LeadId, MarketplaceToken,
+    NewEvent, OrganizationId, Proposal, QueuedBid, Timestamp,
 };
 
 /// A bid that this process may work on until its lease ends.
@@ -19,8 +19,8 @@ pub struct ClaimedBid {
     pub token: Option<MarketplaceToken>,
     /// The account has another queued bid accepted earlier, or a submitted one, on the same job (decision B4).
     pub job_taken: bool,
-    /// The job's stored JSON, to write `bid_complete` with.
-    pub job_json: String,
+    /// The job as it is stored, to write `bid_complete` with.
+    pub post: JobPost,
 }
 
 /// The state of an account when it was last read from the marketplace.
@@ -66,6 +66,9 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
     /// A bid is due when its account is connected and the time of its next attempt has come. A bid without an
     /// outstanding answer is also due once its deadline has passed, even if its next attempt is later or its account is
     /// disconnected.
+    ///
+    /// A bid that cannot be read, or whose account, lead or job cannot, is passed over and set aside in the store's
+    /// [`Quarantine`](super::Quarantine): nothing is sent whose outcome could not be recorded (decision D2).
     async fn claim(
         &self,
         owner: &LeaseOwner,

@@ -2,6 +2,9 @@
 //! switches to the new matches atomically. Until then the previous matches are served (decision A5). Tests:
 //! `tests/use_case/backfill_matches.rs`.
 //!
+//! A filter or job that cannot be read is passed over (decision D2): the campaign is switched to the matches of its other
+//! filters. Mending the filter backfills the campaign again.
+//!
 //! [`JobScan`] reads and matches the jobs. A backfill that a crash interrupts is still due, and begins again.
 
 use std::sync::Arc;
@@ -10,7 +13,7 @@ use futures::future::try_join_all;
 
 use super::scan_stored_jobs::JobScan;
 use crate::model::{CampaignId, OrganizationId};
-use crate::port::{Backfill, Clock, MatchStore, StoreError, SwitchMatches, Threads};
+use crate::port::{Backfill, Clock, MatchStore, Quarantine, StoreError, SwitchMatches, Threads};
 
 /// Campaigns that are switched at the same time. Each switch ends with a transaction that waits for the disk. A store
 /// that commits waiting transactions together waits once for several of them.
@@ -39,6 +42,8 @@ pub struct BackfillMatches {
     pub clock: Arc<dyn Clock>,
     /// Compile filters.
     pub threads: Arc<dyn Threads>,
+    /// Takes filters and jobs that cannot be read.
+    pub quarantine: Quarantine,
 }
 
 impl BackfillMatches {
@@ -56,7 +61,14 @@ impl BackfillMatches {
             .map(|backfill| backfill.filters.as_slice())
             .collect();
         let matches = Arc::clone(&self.matches);
-        let scan = JobScan::new(matches, due.watermark, &filters, &*self.threads).await?;
+        let scan = JobScan::new(
+            matches,
+            due.watermark,
+            &filters,
+            self.quarantine.clone(),
+            &*self.threads,
+        )
+        .await?;
         Ok(Some(BackfillRun {
             matches: Arc::clone(&self.matches),
             clock: Arc::clone(&self.clock),

@@ -11,7 +11,7 @@ use super::load_filters::load_filters;
 use crate::matching::index::{Frequencies, IndexFull};
 use crate::matching::{FilterIndex, MatchScratch, PreparedJob};
 use crate::model::{CampaignId, FilterId, OrganizationId};
-use crate::port::{FilterChanges, Revision, StoreError, StoredFilter, Threads};
+use crate::port::{FilterChanges, Quarantine, Revision, StoreError, StoredFilter, Threads};
 
 /// The campaigns of the filters that match a job.
 ///
@@ -20,6 +20,7 @@ use crate::port::{FilterChanges, Revision, StoreError, StoredFilter, Threads};
 /// filters stay in memory until the index is loaded again.
 #[derive(Debug)]
 pub(super) struct CampaignFilters {
+    quarantine: Quarantine,
     index: FilterIndex<FilterKey>,
     organizations: IndexSet<OrganizationId>,
     /// Each with its organization's number.
@@ -51,9 +52,10 @@ impl Hash for FilterKey {
 }
 
 impl CampaignFilters {
-    /// An index without filters, with known frequencies.
-    pub(super) fn new(frequencies: Frequencies) -> Self {
+    /// An index without filters, with known frequencies. Filters that cannot be read are set aside.
+    pub(super) fn new(frequencies: Frequencies, quarantine: Quarantine) -> Self {
         Self {
+            quarantine,
             index: FilterIndex::with_frequencies(frequencies),
             organizations: IndexSet::new(),
             campaigns: IndexSet::new(),
@@ -99,8 +101,8 @@ impl CampaignFilters {
     /// Adds filters, or replaces those with the same ids.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] names a filter that cannot be read. Some of the others have been added then, so the index
-    /// must not be used before all of them are put successfully.
+    /// [`StoreError::Backend`] if the index is full. Some of the filters have been added then, so the index must not be
+    /// used before all of them are put successfully.
     pub(super) fn put(&mut self, filters: &[StoredFilter], threads: &dyn Threads) -> Result<(), StoreError> {
         // Replacing a filter would keep its old key, which holds the campaign that the filter may have left.
         for filter in filters {
@@ -125,7 +127,7 @@ impl CampaignFilters {
             };
             Ok((key, filter.compile()?))
         };
-        load_filters(&mut self.index, &numbered, compiled, threads)
+        load_filters(&mut self.index, &numbered, compiled, &self.quarantine, threads)
     }
 
     /// Removes a filter, if it is in the index.
@@ -156,6 +158,7 @@ impl CampaignFilters {
             organizations,
             campaigns,
             matched,
+            ..
         } = self;
         matched.clear();
         index.for_each_match(job, scratch, |key| matched.push(key.campaign));

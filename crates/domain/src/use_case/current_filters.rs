@@ -8,7 +8,7 @@ use super::campaign_filters::CampaignFilters;
 use crate::matching::index::Frequencies;
 use crate::matching::{MatchScratch, PreparedJob};
 use crate::model::{CampaignId, JobPost, OrganizationId};
-use crate::port::{Clock, JobStore, Revision, StoreError, Threads};
+use crate::port::{Clock, JobStore, Quarantine, Revision, StoreError, Threads};
 
 /// Filters that are read and indexed in one step of about 100 ms.
 const AT_ONCE: u32 = 20_000;
@@ -25,9 +25,18 @@ pub struct CurrentFilters {
     /// After a failure the old revision stays, because partly applied changes can be applied again.
     loaded: Option<(Revision, CampaignFilters)>,
     scratch: MatchScratch,
+    quarantine: Quarantine,
 }
 
 impl CurrentFilters {
+    /// No filters yet. Those that cannot be read are set aside in `quarantine`.
+    pub fn new(quarantine: Quarantine) -> Self {
+        Self {
+            quarantine,
+            ..Self::default()
+        }
+    }
+
     /// Whether the filters are loaded. If not, the next [`catch_up`](Self::catch_up) reads all of them.
     pub(super) fn are_loaded(&self) -> bool {
         self.loaded.is_some()
@@ -91,7 +100,7 @@ impl CurrentFilters {
         mut frequencies: Frequencies,
     ) -> Result<Revision, StoreError> {
         for _ in 0..LOAD_ATTEMPTS {
-            let (since, mut filters) = read_all(jobs, clock, threads, frequencies).await?;
+            let (since, mut filters) = read_all(jobs, clock, threads, frequencies, &self.quarantine).await?;
             let meanwhile = jobs.filters_since(since).await?;
             if let Some((revision, _)) = filters.apply(meanwhile, threads)? {
                 self.loaded = Some((revision, filters));
@@ -127,9 +136,10 @@ async fn read_all(
     clock: &dyn Clock,
     threads: &dyn Threads,
     frequencies: Frequencies,
+    quarantine: &Quarantine,
 ) -> Result<(Revision, CampaignFilters), StoreError> {
     let revision = jobs.revision().await?;
-    let mut filters = CampaignFilters::new(frequencies);
+    let mut filters = CampaignFilters::new(frequencies, quarantine.clone());
     let begun = clock.now();
     let mut reported = begun;
     // The pages are read in one order, so no filter occurs twice.

@@ -82,6 +82,9 @@ impl InFlight {
     }
 }
 
+/// How often a claim looks for pending deliveries if none of those it found could be claimed.
+const MAX_LOOKS: u32 = 16;
+
 /// One endpoint gets at most this fraction of the free places, but at least one delivery (decision C5). The more
 /// receivers are slow, the fewer places each of them has, so that a fast receiver always finds one.
 const SHARE_OF_ROOM: u32 = 16;
@@ -93,10 +96,21 @@ const SENDING_LASTS: Duration = Duration::from_secs(14);
 impl DeliverWebhooks {
     /// Marks pending deliveries as sending, up to the limits. Each must then be [sent](Self::send).
     pub async fn claim(&self) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        // What cannot be read is known to the store after a look, and no longer hides what is behind it.
+        for _ in 0..MAX_LOOKS {
+            if let Some(claimed) = self.claim_once().await? {
+                return Ok(claimed);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// `None` if there were pending deliveries and none of them could be claimed.
+    async fn claim_once(&self) -> Result<Option<Vec<ClaimedDelivery>>, StoreError> {
         let mut taken = self.in_flight.locked().clone();
         let mut room = self.limits.in_flight.saturating_sub(taken.values().sum());
         if room == 0 {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
         let per_endpoint = self.per_endpoint(room);
         let busy: Vec<_> = taken
@@ -117,7 +131,7 @@ impl DeliverWebhooks {
             fits
         });
         if chosen.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
         let now = self.clock.now();
         let claimed = self
@@ -129,7 +143,7 @@ impl DeliverWebhooks {
             *in_flight.entry(endpoint_of(delivery)).or_default() += 1;
         }
         drop(in_flight);
-        Ok(claimed)
+        Ok(Some(claimed).filter(|claimed| !claimed.is_empty()))
     }
 
     /// Makes the one attempt.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::LeadError;
-use crate::model::{CampaignId, LeadForm, LeadWithJob, Links, OrganizationId, lead_document};
-use crate::port::{LeadStore, StoreError};
+use crate::model::{CampaignId, LeadForm, Links, OrganizationId, lead_document};
+use crate::port::{LeadStore, Quarantine, UnreadableRow};
 
 /// The largest page, and the default (specification, Limits).
 pub const MAX_PAGE: u32 = 100;
@@ -22,12 +22,15 @@ pub struct ListedLeads {
     pub offset: u64,
     /// The limit used.
     pub limit: u32,
+    /// How many leads of the page are left out, because they cannot be read (decision D2).
+    pub unreadable: usize,
 }
 
 impl ListedLeads {
-    /// True while `offset + data.len() < total`.
+    /// True while `offset + data.len() < total`, where leads that are left out count as listed: paging ends.
     pub fn has_more(&self) -> bool {
-        self.offset.saturating_add(self.data.len() as u64) < self.total
+        let listed = self.data.len() + self.unreadable;
+        self.offset.saturating_add(listed as u64) < self.total
     }
 }
 
@@ -38,6 +41,8 @@ pub struct ListLeads {
     pub leads: Arc<dyn LeadStore>,
     /// Addresses of operations and jobs.
     pub links: Links,
+    /// Takes jobs that cannot be read.
+    pub quarantine: Quarantine,
 }
 
 impl ListLeads {
@@ -52,10 +57,19 @@ impl ListLeads {
         let page = self.leads.page(organization, campaign, offset, limit).await?;
         let page = page.ok_or(LeadError::CampaignUnknown)?;
         let name = Some(page.campaign_name.as_str());
-        let write = |lead: &LeadWithJob| lead_document(lead, name, &self.links, LeadForm::Listed);
-        let data: Result<_, _> = page.leads.iter().map(write).collect();
+        let mut data = Vec::with_capacity(page.leads.len());
+        for lead in &page.leads {
+            match lead_document(lead, name, &self.links, LeadForm::Listed) {
+                Ok(document) => data.push(document),
+                Err(fault) => {
+                    let job = lead.lead.job_id.as_str();
+                    self.quarantine.set_aside(&UnreadableRow::new("jobs", job, fault));
+                }
+            }
+        }
         Ok(ListedLeads {
-            data: data.map_err(StoreError::from)?,
+            unreadable: page.unreadable + page.leads.len() - data.len(),
+            data,
             total: page.total,
             offset,
             limit,

@@ -2,25 +2,23 @@
 
 use std::hash::Hash;
 
-use crate::matching::index::LoadError;
 use crate::matching::{FilterIndex, SavedFilter};
-use crate::port::{StoreError, Threads};
+use crate::port::{Quarantine, StoreError, Threads, UnreadableRow};
 
-/// Compiles and indexes `stored`, in parallel if there are many.
+/// Compiles and indexes `stored`, in parallel if there are many. Filters that cannot be compiled are set aside.
 ///
 /// # Errors
-/// The fault of a filter that cannot be compiled, or [`StoreError::Backend`] if the index is full. Some of the filters
-/// are in the index then.
+/// [`StoreError::Backend`] if the index is full. Some of the filters are in the index then.
 pub(super) fn load_filters<K: Hash + Eq + Send, S: Sync>(
     index: &mut FilterIndex<K>,
     stored: &[S],
-    compile: impl Fn(&S) -> Result<(K, SavedFilter), StoreError> + Sync,
+    compile: impl Fn(&S) -> Result<(K, SavedFilter), UnreadableRow> + Sync,
+    quarantine: &Quarantine,
     threads: &dyn Threads,
 ) -> Result<(), StoreError> {
-    let load = index.load(stored, compile);
+    let readable = |stored: &S| compile(stored).inspect_err(|row| quarantine.set_aside(row)).ok();
+    let load = index.load(stored, readable);
     threads.run(load.useful_threads(), &|| load.work());
-    load.finish().map_err(|error| match error {
-        LoadError::Faulty(fault) => fault,
-        LoadError::Full(full) => StoreError::Backend(full.to_string()),
-    })
+    load.finish()
+        .map_err(|full| StoreError::Backend(full.to_string()))
 }

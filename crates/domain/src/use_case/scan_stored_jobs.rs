@@ -10,7 +10,9 @@ use super::load_filters::load_filters;
 use crate::matching::index::Frequencies;
 use crate::matching::{FilterIndex, JobSignature, MatchScratch, PreparedJob, SignatureQuery};
 use crate::model::JobPost;
-use crate::port::{MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature, Threads};
+use crate::port::{
+    MatchStore, Quarantine, StoreError, StoredFilter, StoredJob, StoredSignature, Threads, UnreadableRow,
+};
 
 /// Jobs whose JSON is read in one query.
 const JOBS_AT_ONCE: usize = 500;
@@ -32,6 +34,7 @@ type FilterNumber = (u32, u32);
 #[derive(Debug)]
 pub struct JobScan {
     matches: Arc<dyn MatchStore>,
+    quarantine: Quarantine,
     watermark: i64,
     /// What stored signatures are asked, so that few jobs are read. `None`: every job is read.
     queries: Option<Vec<SignatureQuery>>,
@@ -50,11 +53,12 @@ pub struct JobScan {
 impl JobScan {
     /// A scan of the jobs up to `watermark`. Finds, for each list, the jobs that match at least one of its filters.
     ///
-    /// Compiles the filters on the calling thread and on `threads`.
+    /// Compiles the filters on the calling thread and on `threads`. Filters and jobs that cannot be read are set aside.
     pub async fn new(
         matches: Arc<dyn MatchStore>,
         watermark: i64,
         lists: &[&[StoredFilter]],
+        quarantine: Quarantine,
         threads: &dyn Threads,
     ) -> Result<Self, StoreError> {
         let filters: Vec<(FilterNumber, &StoredFilter)> = (0..)
@@ -63,17 +67,19 @@ impl JobScan {
             .collect();
         let mut frequencies = Frequencies::new();
         if filters.len() > FILTERS_WITHOUT_SAMPLE {
-            for job in matches.stored_jobs(watermark, None, SAMPLE).await? {
-                frequencies.observe(&prepared(&job)?);
+            let sample = matches.stored_jobs(watermark, None, SAMPLE).await?;
+            for job in sample.iter().filter_map(|job| prepared(job).ok()) {
+                frequencies.observe(&job);
             }
         }
         let mut index = FilterIndex::with_frequencies(frequencies);
         let keyed = |(number, filter): &(FilterNumber, &StoredFilter)| Ok((*number, filter.compile()?));
-        load_filters(&mut index, &filters, keyed, threads)?;
-        let queries = queries(&filters)?;
+        load_filters(&mut index, &filters, keyed, &quarantine, threads)?;
+        let queries = queries(&filters);
         let top = if filters.is_empty() { 0 } else { watermark };
         Ok(Self {
             matches,
+            quarantine,
             watermark,
             page: match queries {
                 Some(_) => SIGNATURES_AT_ONCE,
@@ -153,7 +159,13 @@ impl JobScan {
             let jobs = self.matches.jobs_at(seqs).await?;
             let mut signatures = Vec::new();
             for job in &jobs {
-                let prepared = prepared(job)?;
+                let prepared = match prepared(job) {
+                    Ok(prepared) => prepared,
+                    Err(row) => {
+                        self.quarantine.set_aside(&row);
+                        continue;
+                    }
+                };
                 self.match_job(job.seq, &prepared, scratch);
                 if missing {
                     let signature = JobSignature::of(&prepared);
@@ -225,24 +237,24 @@ fn chunks(seqs: &[i64], mark: bool) -> impl Iterator<Item = (&[i64], bool)> {
 }
 
 /// The queries of the filters, if each of them can rule jobs out and there are few enough for queries to save time.
-fn queries(filters: &[(FilterNumber, &StoredFilter)]) -> Result<Option<Vec<SignatureQuery>>, StoreError> {
+fn queries(filters: &[(FilterNumber, &StoredFilter)]) -> Option<Vec<SignatureQuery>> {
     if filters.len() > MAX_QUERIES {
-        return Ok(None);
+        return None;
     }
     let mut queries = Vec::with_capacity(filters.len());
-    for (_, filter) in filters {
-        let query = SignatureQuery::of(&filter.compile()?);
+    for filter in filters.iter().filter_map(|(_, filter)| filter.compile().ok()) {
+        let query = SignatureQuery::of(&filter);
         if query.passes_all() {
-            return Ok(None);
+            return None;
         }
         queries.push(query);
     }
-    Ok(Some(queries))
+    Some(queries)
 }
 
-fn prepared(job: &StoredJob) -> Result<PreparedJob, StoreError> {
+fn prepared(job: &StoredJob) -> Result<PreparedJob, UnreadableRow> {
     let post =
-        JobPost::parse(&job.json).map_err(|fault| StoreError::Corrupt(format!("job {}: {fault}", job.id)))?;
+        JobPost::parse(&job.json).map_err(|fault| UnreadableRow::new("jobs", job.id.as_str(), fault))?;
     Ok(PreparedJob::new(&post.facts()))
 }
 

@@ -93,7 +93,7 @@ impl SubmitProposals {
                 refused_token,
             } => {
                 let ended = SubmissionOutcome::Ended(outcome.status());
-                let finish = self.ending(claimed, *outcome, refused_token, &steps)?;
+                let finish = self.ending(claimed, *outcome, refused_token, &steps);
                 let held = self.store.finish(&finish, owner).await?;
                 if held {
                     self.signal.wake(WorkKind::Deliveries);

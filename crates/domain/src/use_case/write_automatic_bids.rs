@@ -10,11 +10,11 @@ use super::{LeadError, Requester, SubmitBid};
 use crate::bidding::QuestionAnswerPair;
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, BidRequest, BiddingConfig, CampaignMode,
-    CampaignState, CoverLetter, JobPost, LeadForm, Links, lead_document,
+    CampaignState, CoverLetter, JobPost, LeadForm, Links, lead_document, readable_job,
 };
 use crate::port::{
     AutomaticBidIntent, AutomaticBidStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore, LeaseOwner,
-    ProposalWriter, StoreError,
+    ProposalWriter, Quarantine, StoreError, UnreadableRow,
 };
 
 /// How long a claim of an intent lasts.
@@ -29,6 +29,8 @@ pub enum AutomaticBidOutcome {
     Parked,
     /// The lead was bid on or rejected otherwise, or no longer exists.
     Superseded,
+    /// The lead or what belongs to it cannot be read (decision D2). The intent stays and is set aside.
+    Unreadable,
 }
 
 /// Bids by template.
@@ -50,6 +52,8 @@ pub struct WriteAutomaticBids {
     pub links: Links,
     /// The name of this process, unique among all processes.
     pub owner: LeaseOwner,
+    /// Takes intents that cannot be carried out because something cannot be read.
+    pub quarantine: Quarantine,
 }
 
 impl WriteAutomaticBids {
@@ -62,6 +66,22 @@ impl WriteAutomaticBids {
     /// Writes and queues the bid, or parks the lead and records the reason in Activity. After a crash the intent is claimed
     /// again and finds the lead queued.
     pub async fn execute(&self, intent: &AutomaticBidIntent) -> Result<AutomaticBidOutcome, StoreError> {
+        match self.carry_out(intent).await {
+            Err(StoreError::Corrupt(why)) => {
+                let (organization, lead) = (&intent.organization_id, &intent.lead_id);
+                self.quarantine.set_aside(&UnreadableRow::of_organization(
+                    "automatic_bids",
+                    organization,
+                    lead,
+                    why,
+                ));
+                Ok(AutomaticBidOutcome::Unreadable)
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn carry_out(&self, intent: &AutomaticBidIntent) -> Result<AutomaticBidOutcome, StoreError> {
         let lookup = self
             .leads
             .find(&intent.organization_id, &intent.campaign_id, &intent.lead_id)
@@ -73,6 +93,7 @@ impl WriteAutomaticBids {
                 return Ok(AutomaticBidOutcome::Superseded);
             }
         };
+        readable_job(&found.lead.job_json)?;
         let request = match self.write(&found) {
             Ok(request) => request,
             Err(why) => {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bidloop_domain::model::{CampaignId, FilterId, Timestamp};
 use bidloop_domain::port::{
     Backfill, CallingThread, DueBackfills, FilterRecord, LeadStore as _, MatchStore, ProvisioningChange,
-    StoreError, StoredJob, StoredSignature, SwitchMatches,
+    Quarantine, StoreError, StoredJob, StoredSignature, SwitchMatches,
 };
 use bidloop_domain::use_case::{BackfillMatches, BackfillReport};
 use bidloop_port_contracts::fixture::{at, campaign};
@@ -330,6 +330,7 @@ fn watched(service: &Service) -> (Arc<Watched>, BackfillMatches) {
             matches,
             clock,
             threads: Arc::new(CallingThread),
+            quarantine: Quarantine::default(),
         },
     )
 }

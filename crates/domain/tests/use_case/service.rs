@@ -11,6 +11,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     CallingThread, Clock, FilterRecord, LeadContext, LeadLookup, LeadStore, LeaseOwner, ProvisioningChange,
+    Quarantine,
 };
 use bidloop_domain::use_case::{
     Authenticate, BackfillMatches, Caller, CurrentFilters, DeliverWebhooks, DeliveryLimits, InFlight,
@@ -242,6 +243,7 @@ impl Service {
         ListLeads {
             leads: self.store.clone(),
             links: links(),
+            quarantine: Quarantine::default(),
         }
     }
 
@@ -302,6 +304,7 @@ impl Service {
             matches: self.store.clone(),
             clock: self.clock.clone(),
             threads: Arc::new(CallingThread),
+            quarantine: Quarantine::default(),
         }
     }
 
@@ -327,6 +330,7 @@ impl Service {
             entropy: self.entropy.clone(),
             links: links(),
             owner: LeaseOwner::new("writer"),
+            quarantine: Quarantine::default(),
         }
     }
 

@@ -50,6 +50,7 @@ impl LeadStore for MemoryStore {
             total,
             campaign_name,
             leads,
+            unreadable: 0,
         }))
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    AccountId, BidId, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Timestamp,
+    AccountId, BidId, JobPost, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Timestamp,
 };
 use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore};
 
@@ -194,7 +194,8 @@ impl State {
             owner: owner.clone(),
             token: account.map(|account| account.record.token.clone()),
             job_taken: self.job_is_taken(place),
-            job_json: self.job_json(&bid.queued.job_id)?,
+            post: JobPost::parse(&self.job_json(&bid.queued.job_id)?)
+                .map_err(|fault| StoreError::Corrupt(fault.to_string()))?,
         })
     }
 

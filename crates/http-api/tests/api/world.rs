@@ -14,7 +14,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     AccountRecord, ActivityStore, BlobStore, CampaignRecord, CommitProvisioning, FeedCursor, JobStore,
-    LeadStore, MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, RecordPage,
+    LeadStore, MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, Quarantine, RecordPage,
 };
 use bidloop_domain::use_case::{
     Authenticate, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
@@ -232,6 +232,7 @@ fn api(
         list_leads: Arc::new(ListLeads {
             leads: store.clone(),
             links: links.clone(),
+            quarantine: Quarantine::default(),
         }),
         submit_bid: Arc::new(SubmitBid {
             requests: requests.clone(),

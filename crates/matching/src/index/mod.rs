@@ -55,7 +55,7 @@ use self::postings::{Candidates, Postings};
 use super::{PreparedJob, SavedFilter};
 
 pub use self::frequencies::Frequencies;
-pub use self::load::{FilterLoad, LoadError};
+pub use self::load::FilterLoad;
 pub use self::token::IndexFull;
 
 /// Saved filters by key. It finds those that match a job.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bidloop_domain::port::StoreError;
+use bidloop_domain::port::{Quarantine, StoreError};
 use deadpool::managed::{Object, PoolError, TimeoutType};
 use diesel_async::pooled_connection::deadpool::Pool;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
@@ -95,6 +95,7 @@ const WORK_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct Store {
     pool: Pool<AsyncPgConnection>,
     connector: connect::Connector,
+    pub(crate) quarantine: Quarantine,
 }
 
 impl std::fmt::Debug for Store {
@@ -132,7 +133,11 @@ impl Store {
         .create_timeout(Some(CONNECTION_TIMEOUT))
         .build()
         .map_err(|error| OpenError::InvalidUrl(error.to_string()))?;
-        Ok(Self { pool, connector })
+        Ok(Self {
+            pool,
+            connector,
+            quarantine: Quarantine::default(),
+        })
     }
 
     /// Runs statements, each on its own snapshot. They must not write.
@@ -265,6 +270,10 @@ async fn survive_cancellation<T: Send + 'static>(
 
 #[async_trait]
 impl Backend for Store {
+    fn quarantine(&self) -> Quarantine {
+        self.quarantine.clone()
+    }
+
     async fn schema_state(&self) -> Result<SchemaState, StoreError> {
         self.read(async |conn: &mut Conn| migrate::schema_state(conn).await)
             .await

@@ -15,7 +15,7 @@ impl ActivityStore for Store {
     }
 
     async fn list(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
-        let query = query.clone();
+        let (query, quarantine) = (query.clone(), self.quarantine.clone());
         self.read(async move |conn: &mut Conn| {
             let mut found = activities::table
                 .order((activities::at.desc(), activities::id.desc()))
@@ -30,7 +30,7 @@ impl ActivityStore for Store {
             if let Some(lead) = &query.lead_id {
                 found = found.filter(activities::lead_id.eq(lead.as_str()));
             }
-            Ok(load_records!(conn, Activity, found))
+            Ok(load_records!(conn, &quarantine, Activity, found))
         })
         .await
     }

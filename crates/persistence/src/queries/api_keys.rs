@@ -46,7 +46,7 @@ impl ApiKeyStore for Store {
     }
 
     async fn list(&self, organization: &OrganizationId) -> Result<Option<Vec<ApiKeyRecord>>, StoreError> {
-        let organization = organization.clone();
+        let (organization, quarantine) = (organization.clone(), self.quarantine.clone());
         self.read(async move |conn: &mut Conn| {
             if !exists!(conn, organizations::table.find(organization.as_str())) {
                 return Ok(None);
@@ -54,7 +54,7 @@ impl ApiKeyStore for Store {
             let keys = api_keys::table
                 .filter(api_keys::organization_id.eq(organization.as_str()))
                 .order((api_keys::created_at, api_keys::id));
-            Ok(Some(load_records!(conn, ApiKeyRecord, keys)))
+            Ok(Some(load_records!(conn, &quarantine, ApiKeyRecord, keys)))
         })
         .await
     }

@@ -8,6 +8,9 @@ use diesel::dsl::auto_type;
 use super::activities::insert_activity;
 use super::prelude::*;
 
+/// The table's name in the quarantine.
+const INTENTS: &str = "automatic_bids";
+
 #[async_trait]
 impl AutomaticBidStore for Store {
     async fn claim(
@@ -18,18 +21,9 @@ impl AutomaticBidStore for Store {
         limit: u32,
     ) -> Result<Vec<AutomaticBidIntent>, StoreError> {
         // This is a hint: claiming decides.
+        let quarantine = self.quarantine.clone();
         let free = self
-            .read(async move |conn: &mut Conn| {
-                let oldest_first = automatic_bids::table
-                    .filter(without_lease(now.as_millis()))
-                    .order((
-                        automatic_bids::queued_at,
-                        automatic_bids::organization_id,
-                        automatic_bids::lead_id,
-                    ))
-                    .limit(i64::from(limit));
-                Ok(load_records!(conn, AutomaticBidIntent, oldest_first))
-            })
+            .read(async move |conn: &mut Conn| free(conn, &quarantine, now, limit as usize).await)
             .await?;
         if free.is_empty() {
             return Ok(Vec::new());
@@ -87,6 +81,44 @@ fn without_lease(now: i64) -> _ {
     automatic_bids::lease_until
         .is_null()
         .or(automatic_bids::lease_until.le(now))
+}
+
+/// The oldest intents without a lease that can be read.
+async fn free(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<AutomaticBidIntent>, Failure> {
+    loop {
+        // The rows that were set aside take no place of others.
+        let held = quarantine.count(INTENTS);
+        let looked_at = limit.saturating_add(held);
+        let oldest_first = automatic_bids::table
+            .filter(without_lease(now.as_millis()))
+            .order((
+                automatic_bids::queued_at,
+                automatic_bids::organization_id,
+                automatic_bids::lead_id,
+            ))
+            .limit(stored(looked_at))
+            .select(Tried::<AutomaticBidIntent>::as_select());
+        let rows: Vec<Tried<AutomaticBidIntent>> = oldest_first.load(conn).await?;
+        let complete = rows.len() < looked_at;
+        let mut free: Vec<_> = rows
+            .into_iter()
+            .filter_map(|row| row.or_aside(quarantine))
+            .collect();
+        if held > 0 {
+            free.retain(|intent| {
+                !quarantine.holds(INTENTS, &format!("{}/{}", intent.organization_id, intent.lead_id))
+            });
+        }
+        free.truncate(limit);
+        if complete || !free.is_empty() || quarantine.count(INTENTS) == held {
+            return Ok(free);
+        }
+    }
 }
 
 async fn claim(

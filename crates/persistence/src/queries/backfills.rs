@@ -22,7 +22,8 @@ const ORGANIZATIONS_ASKED_FOR: usize = 10;
 #[async_trait]
 impl MatchStore for Store {
     async fn due_backfills(&self) -> Result<DueBackfills, StoreError> {
-        self.snapshot(async |conn: &mut Conn| due_backfills(conn).await)
+        let quarantine = self.quarantine.clone();
+        self.snapshot(async move |conn: &mut Conn| due_backfills(conn, &quarantine).await)
             .await
     }
 
@@ -33,12 +34,13 @@ impl MatchStore for Store {
         limit: u32,
     ) -> Result<Vec<StoredJob>, StoreError> {
         let newest = before.map_or(watermark, |before| watermark.min(before.saturating_sub(1)));
+        let quarantine = self.quarantine.clone();
         self.read(async move |conn: &mut Conn| {
             let newest_first = jobs::table
                 .filter(jobs::seq.le(newest))
                 .order(jobs::seq.desc())
                 .limit(i64::from(limit));
-            Ok(load_records!(conn, StoredJob, newest_first))
+            Ok(load_records!(conn, &quarantine, StoredJob, newest_first))
         })
         .await
     }
@@ -80,13 +82,17 @@ impl MatchStore for Store {
 
     async fn jobs_at(&self, seqs: &[i64]) -> Result<Vec<StoredJob>, StoreError> {
         let seqs: Arc<[i64]> = seqs.into();
+        let quarantine = self.quarantine.clone();
         self.read(async move |conn: &mut Conn| {
-            let rows: Vec<Row<StoredJob>> = load_in_parts!(conn, seqs, |some| {
+            let rows: Vec<Tried<StoredJob>> = load_in_parts!(conn, seqs, |some| {
                 jobs::table
                     .filter(jobs::seq.eq_any(some))
-                    .select(Row::<StoredJob>::as_select())
+                    .select(Tried::<StoredJob>::as_select())
             });
-            Ok(rows.into_iter().map(|row| row.0).collect())
+            Ok(rows
+                .into_iter()
+                .filter_map(|row| row.or_aside(&quarantine))
+                .collect())
         })
         .await
     }
@@ -112,14 +118,17 @@ impl MatchStore for Store {
     }
 }
 
-async fn due_backfills(conn: &mut Conn) -> Result<DueBackfills, Failure> {
+async fn due_backfills(conn: &mut Conn, quarantine: &Quarantine) -> Result<DueBackfills, Failure> {
     let watermark = last_job_seq(conn).await?;
     let due = campaigns::table
         .filter(campaigns::revision.ne(campaigns::matched_revision))
         .order((campaigns::organization_id, campaigns::id));
-    let mut campaigns = load_records!(conn, Backfill, due);
+    let mut campaigns = load_records!(conn, quarantine, Backfill, due);
     // Both are in the order of the campaigns.
-    let mut filters = filters_of(conn, &campaigns).await?.into_iter().peekable();
+    let mut filters = filters_of(conn, quarantine, &campaigns)
+        .await?
+        .into_iter()
+        .peekable();
     for backfill in &mut campaigns {
         while let Some(filter) = filters.next_if(|filter| {
             filter.organization_id == backfill.organization_id && filter.campaign_id == backfill.campaign_id
@@ -133,7 +142,11 @@ async fn due_backfills(conn: &mut Conn) -> Result<DueBackfills, Failure> {
 /// The filters of all due campaigns, in the order of the campaigns.
 ///
 /// Mostly one filter was edited and its author waits for the result. Then only that campaign's filters are read.
-async fn filters_of(conn: &mut Conn, due: &[Backfill]) -> Result<Vec<StoredFilter>, Failure> {
+async fn filters_of(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    due: &[Backfill],
+) -> Result<Vec<StoredFilter>, Failure> {
     let organizations = || due.chunk_by(|a, b| a.organization_id == b.organization_id);
     if organizations().count() > ORGANIZATIONS_ASKED_FOR {
         let of_due = campaigns::organization_id
@@ -143,7 +156,7 @@ async fn filters_of(conn: &mut Conn, due: &[Backfill]) -> Result<Vec<StoredFilte
             .inner_join(campaigns::table.on(of_due))
             .filter(campaigns::revision.ne(campaigns::matched_revision))
             .order((filters::organization_id, filters::campaign_id, filters::id));
-        return Ok(load_records!(conn, StoredFilter, filters));
+        return Ok(load_records!(conn, quarantine, StoredFilter, filters));
     }
     let mut found = Vec::new();
     for campaigns in organizations() {
@@ -153,7 +166,7 @@ async fn filters_of(conn: &mut Conn, due: &[Backfill]) -> Result<Vec<StoredFilte
                 .filter(filters::organization_id.eq(campaigns[0].organization_id.as_str()))
                 .filter(filters::campaign_id.eq_any(some))
                 .order((filters::campaign_id, filters::id));
-            found.append(&mut load_records!(conn, StoredFilter, filters));
+            found.append(&mut load_records!(conn, quarantine, StoredFilter, filters));
         }
     }
     Ok(found)

@@ -1,11 +1,11 @@
 //! Webhook deliveries: marked before they are sent, ended once (decision C5).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
     Activity, CampaignId, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, EventPayload,
-    Lead, LeadId, LeadWithJob, OrganizationId, Timestamp,
+    Lead, LeadId, LeadWithJob, OrganizationId, Timestamp, readable_job,
 };
 use bidloop_domain::port::{
     ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery, StoreError,
@@ -18,6 +18,10 @@ use super::activities::insert_activity;
 use super::prelude::*;
 use crate::records::{Delivery, Endpoint};
 
+/// The tables' names in the quarantine.
+const DELIVERIES: &str = "deliveries";
+const ENDPOINTS: &str = "webhook_endpoints";
+
 /// How many interrupted deliveries one transaction ends.
 const SWEPT_AT_ONCE: i64 = 200;
 
@@ -29,8 +33,8 @@ impl DeliveryStore for Store {
         per_endpoint: u32,
         limit: u32,
     ) -> Result<Vec<PendingDelivery>, StoreError> {
-        let busy = busy.to_vec();
-        self.read(async move |conn: &mut Conn| pending(conn, busy, per_endpoint, limit).await)
+        let (busy, quarantine) = (busy.to_vec(), self.quarantine.clone());
+        self.read(async move |conn: &mut Conn| pending(conn, &quarantine, busy, per_endpoint, limit).await)
             .await
     }
 
@@ -42,8 +46,11 @@ impl DeliveryStore for Store {
         deadline: Timestamp,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let (deliveries, owner) = (deliveries.to_vec(), owner.clone());
-        self.write(async move |conn: &mut Conn| claim(conn, &deliveries, &owner, now, deadline).await)
-            .await
+        let quarantine = self.quarantine.clone();
+        self.write(async move |conn: &mut Conn| {
+            claim(conn, &quarantine, &deliveries, &owner, now, deadline).await
+        })
+        .await
     }
 
     async fn finish(
@@ -78,8 +85,9 @@ impl DeliveryStore for Store {
         let mut interrupted = 0;
         // In short transactions, and without one if there is nothing to do.
         while interrupted < overdue {
+            let quarantine = self.quarantine.clone();
             let swept = self
-                .write(async move |conn: &mut Conn| sweep(conn, now).await)
+                .write(async move |conn: &mut Conn| sweep(conn, &quarantine, now).await)
                 .await?;
             if swept == 0 {
                 break;
@@ -114,10 +122,15 @@ fn overdue(now: i64) -> _ {
         .filter(deliveries::owner_until.lt(now))
 }
 
+/// The most unreadable endpoints that a look leaves out. Deliveries to more of them take places of others.
+const ENDPOINTS_LEFT_OUT: usize = 1_000;
+
 /// The oldest first. An endpoint that has its share is left out of the next look, so a long queue of one endpoint hides
-/// no other.
+/// no other. Nor does what cannot be read: unreadable endpoints are left out, and a look is longer by the number of
+/// unreadable deliveries.
 async fn pending(
     conn: &mut Conn,
+    quarantine: &Quarantine,
     mut full: Vec<(OrganizationId, EndpointId)>,
     per_endpoint: u32,
     limit: u32,
@@ -125,27 +138,43 @@ async fn pending(
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut chosen: Vec<PendingDelivery> = Vec::new();
     let mut shares: HashMap<(OrganizationId, EndpointId), u32> = HashMap::new();
+    let mut unreadable = quarantine.ids(ENDPOINTS);
+    unreadable.truncate(ENDPOINTS_LEFT_OUT);
     while chosen.len() < limit {
+        let held = quarantine.count(DELIVERIES);
+        let looked_at = limit.saturating_add(held);
         let mut query = deliveries::table
             .filter(is_pending())
-            .select(Row::<PendingDelivery>::as_select())
+            .select(Tried::<PendingDelivery>::as_select())
             .order((
                 deliveries::created_at,
                 deliveries::organization_id,
                 deliveries::id,
             ))
-            .limit(stored(limit))
+            .limit(stored(looked_at))
             .into_boxed();
+        if !unreadable.is_empty() {
+            let endpoint = deliveries::organization_id
+                .concat("/")
+                .concat(deliveries::endpoint_id);
+            query = query.filter(endpoint.ne_all(&unreadable));
+        }
         for (organization, endpoint) in &full {
             let this_one = deliveries::organization_id
                 .eq(organization.as_str().to_owned())
                 .and(deliveries::endpoint_id.eq(endpoint.as_str().to_owned()));
             query = query.filter(not(this_one));
         }
-        let rows: Vec<Row<PendingDelivery>> = query.load(conn).await?;
-        let complete = rows.len() < limit;
+        let rows: Vec<Tried<PendingDelivery>> = query.load(conn).await?;
+        let complete = rows.len() < looked_at;
         let known = full.len();
-        for Row(delivery) in rows {
+        for row in rows {
+            let Some(delivery) = row.or_aside(quarantine) else {
+                continue;
+            };
+            if held > 0 && quarantine.holds(DELIVERIES, &key(&delivery.organization_id, delivery.id)) {
+                continue;
+            }
             let endpoint = (delivery.organization_id.clone(), delivery.endpoint_id.clone());
             let share = shares.entry(endpoint.clone()).or_default();
             // Seen before, in a look that another endpoint has filled.
@@ -160,15 +189,21 @@ async fn pending(
                 full.push(endpoint);
             }
         }
-        if complete || full.len() == known {
+        if complete || (full.len() == known && quarantine.count(DELIVERIES) == held) {
             break;
         }
     }
     Ok(chosen)
 }
 
+/// The name of a row in the quarantine.
+fn key(organization: &OrganizationId, id: impl std::fmt::Display) -> String {
+    format!("{organization}/{id}")
+}
+
 async fn claim(
     conn: &mut Conn,
+    quarantine: &Quarantine,
     asked: &[PendingDelivery],
     owner: &LeaseOwner,
     now: Timestamp,
@@ -188,15 +223,29 @@ async fn claim(
             .filter(deliveries::id.eq_any(&ids))
             .filter(deliveries::state.eq(DeliveryState::Pending.as_str()))
             .order(deliveries::id)
-            .select(Row::<Delivery>::as_select());
-        let waiting: Vec<Row<Delivery>> = for_update!(waiting).load(conn).await?;
-        let context = Context::load(conn, organization, &waiting).await?;
+            .select(Tried::<Delivery>::as_select());
+        let waiting: Vec<Tried<Delivery>> = for_update!(waiting).load(conn).await?;
+        let waiting = waiting.into_iter().filter_map(|row| row.or_aside(quarantine));
+        let waiting: Vec<Delivery> = waiting.collect();
+        let context = Context::load(conn, quarantine, organization, &waiting).await?;
         let mut sending = Vec::with_capacity(waiting.len());
-        for Row(delivery) in &waiting {
+        for delivery in &waiting {
+            if quarantine.holds(ENDPOINTS, &key(organization, &delivery.endpoint_id)) {
+                // It waits until its endpoint can be read.
+                continue;
+            }
             let endpoint = context.endpoints.get(&delivery.endpoint_id);
-            if let Some(endpoint) = endpoint.filter(|endpoint| endpoint.active) {
-                claimed.push(context.claimed(delivery, endpoint, now)?);
-                sending.push(delivery.id.to_string());
+            let receives =
+                |endpoint: &&Endpoint| endpoint.active && endpoint.events.contains(&delivery.event);
+            if let Some(endpoint) = endpoint.filter(receives) {
+                match context.claimed(delivery, endpoint, now) {
+                    Ok(one) => {
+                        claimed.push(one);
+                        sending.push(delivery.id.to_string());
+                    }
+                    // It is not sent, so it stays pending.
+                    Err(row) => quarantine.set_aside(&row),
+                }
             } else {
                 let url = endpoint.map_or("", |endpoint| &endpoint.url);
                 fail(conn, delivery, &DeliveryOutcome::EndpointRemoved, url, now).await?;
@@ -221,27 +270,34 @@ async fn claim(
     Ok(claimed)
 }
 
+/// A campaign's id and name.
+type CampaignName = (Attempt<Col<CampaignId>>, Attempt<Col<String>>);
+
 /// What deliveries of one organization refer to.
 struct Context {
+    /// Those that can be read.
     endpoints: HashMap<EndpointId, Endpoint>,
     campaign_names: HashMap<CampaignId, String>,
+    /// Those that can be read.
     leads: HashMap<LeadId, LeadWithJob>,
+    unreadable_leads: HashSet<String>,
 }
 
 impl Context {
     async fn load(
         conn: &mut Conn,
+        quarantine: &Quarantine,
         organization: &OrganizationId,
-        deliveries: &[Row<Delivery>],
+        deliveries: &[Delivery],
     ) -> Result<Self, Failure> {
-        let deliveries = || deliveries.iter().map(|row| &row.0);
+        let deliveries = || deliveries.iter();
         let endpoint_ids = deliveries().map(|delivery| delivery.endpoint_id.as_str());
         let endpoints = webhook_endpoints::table
             .filter(webhook_endpoints::organization_id.eq(organization.as_str()))
             .filter(webhook_endpoints::id.eq_any(endpoint_ids));
-        let endpoints = load_records!(conn, Endpoint, endpoints);
+        let endpoints = load_records!(conn, quarantine, Endpoint, endpoints);
         let campaign_ids = deliveries().map(|delivery| delivery.campaign_id.as_str());
-        let names: Vec<(Col<CampaignId>, Col<String>)> = campaigns::table
+        let names: Vec<CampaignName> = campaigns::table
             .filter(campaigns::organization_id.eq(organization.as_str()))
             .filter(campaigns::id.eq_any(campaign_ids))
             .select((campaigns::id, campaigns::name))
@@ -250,30 +306,52 @@ impl Context {
         // Only the data of a job.new comes from its lead.
         let without_data = deliveries().filter(|delivery| delivery.data.is_none());
         let lead_ids = without_data.map(|delivery| delivery.lead_id.as_str());
-        let leads: Vec<(Row<Lead>, String)> = leads::table
+        let rows: Vec<(Tried<Lead>, Attempt<String>)> = leads::table
             .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
             .filter(leads::organization_id.eq(organization.as_str()))
             .filter(leads::id.eq_any(lead_ids))
-            .select((Row::<Lead>::as_select(), jobs::json))
+            .select((Tried::<Lead>::as_select(), jobs::json))
             .load(conn)
             .await?;
-        let with_job =
-            |(Row(lead), job_json): (Row<Lead>, _)| (lead.id.clone(), LeadWithJob { lead, job_json });
+        let (mut leads, mut unreadable_leads) = (HashMap::new(), HashSet::new());
+        for (lead, job_json) in rows {
+            match readable_lead(lead, job_json) {
+                Ok(lead) => {
+                    leads.insert(lead.lead.id.clone(), lead);
+                }
+                Err((lead, row)) => {
+                    quarantine.set_aside(&row);
+                    unreadable_leads.insert(lead);
+                }
+            }
+        }
+        // The name of a campaign that cannot be read is null, as that of a removed one.
+        let name = |(id, name): CampaignName| Some((id.0.ok()?.0, name.0.ok()?.0));
         Ok(Self {
             endpoints: endpoints.into_iter().map(|one| (one.id.clone(), one)).collect(),
-            campaign_names: names.into_iter().map(|(id, name)| (id.0, name.0)).collect(),
-            leads: leads.into_iter().map(with_job).collect(),
+            campaign_names: names.into_iter().filter_map(name).collect(),
+            leads,
+            unreadable_leads,
         })
     }
 
+    /// The delivery with all that is written into it, or the row for which it cannot be written.
     fn claimed(
         &self,
         delivery: &Delivery,
         endpoint: &Endpoint,
         now: Timestamp,
-    ) -> Result<ClaimedDelivery, Failure> {
-        let payload = payload(delivery)
-            .ok_or_else(|| Failure::corrupt(format!("delivery {} has no data", delivery.id)))?;
+    ) -> Result<ClaimedDelivery, UnreadableRow> {
+        let unreadable = |why: &str| {
+            UnreadableRow::of_organization(DELIVERIES, &delivery.organization_id, delivery.id, why)
+        };
+        let payload = payload(delivery).ok_or_else(|| unreadable("data cannot be read"))?;
+        if self
+            .unreadable_leads
+            .contains(&key(&delivery.organization_id, &delivery.lead_id))
+        {
+            return Err(unreadable("its lead, or the lead's job, cannot be read"));
+        }
         Ok(ClaimedDelivery {
             organization_id: delivery.organization_id.clone(),
             id: delivery.id,
@@ -292,11 +370,26 @@ impl Context {
     }
 }
 
+/// A lead with its job, or the lead's name in the quarantine and the row that cannot be read.
+fn readable_lead(
+    lead: Tried<Lead>,
+    Attempt(job_json): Attempt<String>,
+) -> Result<LeadWithJob, (String, UnreadableRow)> {
+    let lead = lead.0.map_err(|row| (row.id.clone(), row))?;
+    let of_lead = |row: UnreadableRow| (key(&lead.organization_id, &lead.id), row);
+    let unreadable = |why: String| UnreadableRow::new("jobs", lead.job_id.as_str(), why);
+    let job_json = job_json.map_err(|why| of_lead(unreadable(why)))?;
+    match readable_job(&job_json) {
+        Ok(()) => Ok(LeadWithJob { lead, job_json }),
+        Err(error) => Err(of_lead(unreadable(error.to_string()))),
+    }
+}
+
 /// `None` if the delivery lacks data that its event has.
 fn payload(delivery: &Delivery) -> Option<EventPayload> {
     match (delivery.event, &delivery.data) {
         (EventKind::JobNew, _) => Some(EventPayload::JobNew),
-        (EventKind::BidComplete, Some(data)) => Some(EventPayload::stored_bid_complete(data.clone())),
+        (EventKind::BidComplete, Some(data)) => EventPayload::stored_bid_complete(data.clone()),
         (EventKind::BidComplete, None) => None,
     }
 }
@@ -345,20 +438,25 @@ async fn fail(
 }
 
 /// Ends some of the overdue deliveries as interrupted.
-async fn sweep(conn: &mut Conn, now: Timestamp) -> Result<u64, Failure> {
+async fn sweep(conn: &mut Conn, quarantine: &Quarantine, now: Timestamp) -> Result<u64, Failure> {
     let overdue = overdue(now.as_millis())
         .order((deliveries::organization_id, deliveries::id))
-        .limit(SWEPT_AT_ONCE)
-        .select(Row::<Delivery>::as_select());
-    let overdue: Vec<Row<Delivery>> = for_update!(overdue).load(conn).await?;
-    for Row(delivery) in &overdue {
-        let url: Option<Col<String>> = webhook_endpoints::table
+        .limit(SWEPT_AT_ONCE + stored(quarantine.count(DELIVERIES)))
+        .select(Tried::<Delivery>::as_select());
+    let overdue: Vec<Tried<Delivery>> = for_update!(overdue).load(conn).await?;
+    let overdue: Vec<Delivery> = overdue
+        .into_iter()
+        .filter_map(|row| row.or_aside(quarantine))
+        .collect();
+    for delivery in &overdue {
+        let url: Option<Attempt<Col<String>>> = webhook_endpoints::table
             .find((delivery.organization_id.as_str(), delivery.endpoint_id.as_str()))
             .select(webhook_endpoints::url)
             .first(conn)
             .await
             .optional()?;
-        let url = url.as_ref().map_or("", |url| &url.0);
+        let url = url.as_ref().and_then(|url| url.0.as_ref().ok());
+        let url = url.map_or("", |url| &url.0);
         fail(conn, delivery, &DeliveryOutcome::Interrupted, url, now).await?;
     }
     Ok(overdue.len() as u64)

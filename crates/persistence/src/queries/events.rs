@@ -3,15 +3,27 @@
 use std::collections::{BTreeSet, HashMap};
 
 use bidloop_domain::model::{
-    DeliveryId, DeliveryState, EventPayload, NewEvent, Timestamp, WebhookEndpoint, receivers,
+    DeliveryId, DeliveryState, EndpointId, EventPayload, NewEvent, Timestamp, WebhookEndpoint, receivers,
 };
 
 use super::prelude::*;
 
+/// An endpoint, with what is needed of one that cannot be read as a whole.
+type EndpointRow = (
+    String,
+    Attempt<Col<EndpointId>>,
+    Attempt<Option<String>>,
+    Tried<WebhookEndpoint>,
+);
+
 /// Queues one delivery to each receiver of an event (decision C7) and returns how many are new. An event that was
 /// queued before is not queued again: its deliveries have the same ids.
+///
+/// An endpoint that cannot be read may be a receiver. Its delivery waits until it can be read; then it is sent if the
+/// endpoint has subscribed to the event, so that no event is lost meanwhile.
 pub(super) async fn queue_events(
     conn: &mut Conn,
+    quarantine: &Quarantine,
     events: &[NewEvent],
     at: Timestamp,
 ) -> Result<u64, Failure> {
@@ -20,17 +32,24 @@ pub(super) async fn queue_events(
         .map(|event| event.organization_id.as_str())
         .collect();
     let organizations: Vec<&str> = organizations.into_iter().collect();
-    let rows: Vec<(String, Row<WebhookEndpoint>)> = load_in_parts!(conn, organizations, |some| {
+    let rows: Vec<EndpointRow> = load_in_parts!(conn, organizations, |some| {
         webhook_endpoints::table
             .filter(webhook_endpoints::organization_id.eq_any(some))
             .select((
                 webhook_endpoints::organization_id,
-                Row::<WebhookEndpoint>::as_select(),
+                webhook_endpoints::id,
+                webhook_endpoints::campaign_id,
+                Tried::<WebhookEndpoint>::as_select(),
             ))
     });
     let mut endpoints: HashMap<String, Vec<WebhookEndpoint>> = HashMap::new();
-    for (organization, Row(endpoint)) in rows {
-        endpoints.entry(organization).or_default().push(endpoint);
+    let mut unreadable: HashMap<String, Vec<(EndpointId, Option<String>)>> = HashMap::new();
+    for (organization, Attempt(id), Attempt(scope), endpoint) in rows {
+        if let Some(endpoint) = endpoint.or_aside(quarantine) {
+            endpoints.entry(organization).or_default().push(endpoint);
+        } else if let (Ok(Col(id)), Ok(scope)) = (id, scope) {
+            unreadable.entry(organization).or_default().push((id, scope));
+        }
     }
     let mut receivers_of: HashMap<_, Vec<&WebhookEndpoint>> = HashMap::new();
     let mut new = Vec::new();
@@ -43,6 +62,16 @@ pub(super) async fn queue_events(
             receivers(known, &event.campaign_id, event.payload.kind())
         });
         new.extend(receivers.iter().map(|endpoint| (event, &endpoint.id)));
+        let waiting = unreadable
+            .get(event.organization_id.as_str())
+            .into_iter()
+            .flatten();
+        let waiting = waiting.filter(|(_, scope)| {
+            scope
+                .as_ref()
+                .is_none_or(|scope| scope == event.campaign_id.as_str())
+        });
+        new.extend(waiting.map(|(id, _)| (event, id)));
     }
     let queued = Batch::of("deliveries", &new)
         .with(deliveries::organization_id, |(event, _)| {

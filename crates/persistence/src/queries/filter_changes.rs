@@ -40,10 +40,14 @@ impl LogState {
 }
 
 /// A changed filter, by its key and as it is now.
-type Change = (Col<OrganizationId>, Col<FilterId>, Option<Row<StoredFilter>>);
+type Change = (Col<OrganizationId>, Col<FilterId>, Option<Tried<StoredFilter>>);
 
-/// How the filters changed since a revision.
-pub(super) async fn filters_since(conn: &mut Conn, since: Revision) -> Result<FilterChanges, Failure> {
+/// How the filters changed since a revision. One that cannot be read any more counts as removed.
+pub(super) async fn filters_since(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    since: Revision,
+) -> Result<FilterChanges, Failure> {
     let counter = revision_counter::table.find(ONLY_ROW);
     let state: LogState = counter.select(LogState::as_select()).first(conn).await?;
     let mut put = Vec::new();
@@ -61,13 +65,15 @@ pub(super) async fn filters_since(conn: &mut Conn, since: Revision) -> Result<Fi
             .select((
                 filter_changes::organization_id,
                 filter_changes::filter_id,
-                Option::<Row<StoredFilter>>::as_select(),
+                Option::<Tried<StoredFilter>>::as_select(),
             ))
             .load(conn)
             .await?;
         for (organization, id, filter) in changes {
-            match filter {
-                Some(filter) => put.push(filter.0),
+            // The filter is another one than before, or none.
+            quarantine.release("filters", &format!("{}/{}", organization.0, id.0));
+            match filter.and_then(|filter| filter.or_aside(quarantine)) {
+                Some(filter) => put.push(filter),
                 None => removed.push((organization.0, id.0)),
             }
         }

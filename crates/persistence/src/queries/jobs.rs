@@ -34,28 +34,15 @@ impl JobStore for Store {
     }
 
     async fn filters(&self, after: Option<&FilterKey>, limit: u32) -> Result<Vec<StoredFilter>, StoreError> {
-        let after = after.cloned();
-        self.read(async move |conn: &mut Conn| {
-            let mut some = filters::table
-                .order((filters::organization_id, filters::id))
-                .limit(i64::from(limit))
-                .into_boxed();
-            if let Some((organization, id)) = &after {
-                // As a row, which both databases look up in the primary key.
-                let behind = sql::<Bool>("(organization_id, id) > (")
-                    .bind::<Text, _>(organization.as_str())
-                    .sql(", ")
-                    .bind::<Text, _>(id.as_str())
-                    .sql(")");
-                some = some.filter(behind);
-            }
-            Ok(load_records!(conn, StoredFilter, some))
-        })
-        .await
+        let after = after.map(|(organization, id)| (organization.to_string(), id.to_string()));
+        let (quarantine, limit) = (self.quarantine.clone(), limit as usize);
+        self.read(async move |conn: &mut Conn| filters(conn, &quarantine, after, limit).await)
+            .await
     }
 
     async fn filters_since(&self, revision: Revision) -> Result<FilterChanges, StoreError> {
-        self.snapshot(async move |conn: &mut Conn| filters_since(conn, revision).await)
+        let quarantine = self.quarantine.clone();
+        self.snapshot(async move |conn: &mut Conn| filters_since(conn, &quarantine, revision).await)
             .await
     }
 
@@ -73,7 +60,49 @@ impl JobStore for Store {
 
     async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError> {
         let page = Arc::new(page.clone());
-        self.write(async move |conn: &mut Conn| record_page(conn, &page).await)
+        let quarantine = self.quarantine.clone();
+        self.write(async move |conn: &mut Conn| record_page(conn, &quarantine, &page).await)
             .await
+    }
+}
+
+/// A page of filters. It is full although some rows cannot be read, because a short page is the last one.
+async fn filters(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    mut after: Option<(String, String)>,
+    limit: usize,
+) -> Result<Vec<StoredFilter>, Failure> {
+    let mut found = Vec::new();
+    loop {
+        let wanted = limit.saturating_sub(found.len());
+        let mut some = filters::table
+            .order((filters::organization_id, filters::id))
+            .limit(stored(wanted))
+            .select(Tried::<StoredFilter>::as_select())
+            .into_boxed();
+        if let Some((organization, id)) = &after {
+            // As a row, which both databases look up in the primary key.
+            let behind = sql::<Bool>("(organization_id, id) > (")
+                .bind::<Text, _>(organization.as_str())
+                .sql(", ")
+                .bind::<Text, _>(id.as_str())
+                .sql(")");
+            some = some.filter(behind);
+        }
+        let rows: Vec<Tried<StoredFilter>> = some.load(conn).await?;
+        let complete = rows.len() < wanted;
+        after = match rows.last() {
+            Some(Tried(Ok(filter))) => Some((filter.organization_id.to_string(), filter.id.to_string())),
+            Some(Tried(Err(row))) => row
+                .id
+                .split_once('/')
+                .map(|(organization, id)| (organization.to_owned(), id.to_owned())),
+            None => None,
+        };
+        found.extend(rows.into_iter().filter_map(|row| row.or_aside(quarantine)));
+        if complete || found.len() >= limit {
+            return Ok(found);
+        }
     }
 }

@@ -1,5 +1,9 @@
 //! The statements of every store, written once and mounted under both databases.
 //!
+//! A query that workers or several callers depend on passes over a row that cannot be read, and sets it aside
+//! (decision D2): it selects [`Tried`](crate::records::Tried) records. A command on one row fails with
+//! [`Corrupt`](bidloop_domain::port::StoreError::Corrupt) if that row cannot be read.
+//!
 //! The mounting module defines `Conn`, `Store`, `PAGE_SIZE` and the macros `for_update!`,
 //! `for_no_key_update!`, `for_share!`, `for_key_share!`, `execute_together!` and `dense_range!`, and runs a [`Batch`](crate::batch::Batch).
 
@@ -7,25 +11,27 @@ use super::{Conn, PAGE_SIZE, Store};
 
 /// What nearly every file of statements uses.
 mod prelude {
+    pub(super) use bidloop_domain::port::{Quarantine, UnreadableRow};
     pub(super) use diesel::prelude::*;
     pub(super) use diesel_async::RunQueryDsl;
 
     pub(super) use super::{Conn, Store, VALUES_AT_ONCE};
     pub(super) use crate::batch::{Batch, Run as _, Write};
-    pub(super) use crate::columns::{Col, stored};
+    pub(super) use crate::columns::{Attempt, Col, stored};
     pub(super) use crate::failure::Failure;
-    pub(super) use crate::records::{Columns as _, Row};
+    pub(super) use crate::records::{Columns as _, Row, Tried};
     pub(super) use crate::schema::*;
 }
 
 /// How many values one `IN` takes: SQLite limits the variables of a statement.
 const VALUES_AT_ONCE: usize = 500;
 
-/// Loads the records that a query finds.
+/// Loads the records that a query finds. Rows that cannot be read are set aside.
 macro_rules! load_records {
-    ($conn:expr, $record:ty, $query:expr) => {{
-        let rows: Vec<Row<$record>> = $query.select(Row::<$record>::as_select()).load($conn).await?;
-        rows.into_iter().map(|row| row.0).collect::<Vec<_>>()
+    ($conn:expr, $quarantine:expr, $record:ty, $query:expr) => {{
+        let rows: Vec<Tried<$record>> = $query.select(Tried::<$record>::as_select()).load($conn).await?;
+        let rows = rows.into_iter().filter_map(|row| row.or_aside($quarantine));
+        rows.collect::<Vec<_>>()
     }};
 }
 

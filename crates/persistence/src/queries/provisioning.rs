@@ -28,9 +28,10 @@ impl ProvisioningStore for Store {
         key_hashes: &[ApiKeyHash],
     ) -> Result<ProvisioningSnapshot, StoreError> {
         let (organizations, key_hashes) = (organizations.to_vec(), key_hashes.to_vec());
+        let quarantine = self.quarantine.clone();
         // The inherent method: the port has one of the same name.
         Store::snapshot(self, async move |conn: &mut Conn| {
-            snapshot::snapshot(conn, &organizations, &key_hashes).await
+            snapshot::snapshot(conn, &quarantine, &organizations, &key_hashes).await
         })
         .await
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    AccountId, BidId, LeadId, LeadStatus, MarketplaceToken, OrganizationId, Proposal, QueuedBid, Timestamp,
+    AccountId, BidId, JobPost, Lead, LeadId, LeadStatus, MarketplaceToken, OrganizationId, Proposal,
+    QueuedBid, Timestamp,
 };
 use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore};
 use diesel::dsl::{auto_type, not, sql};
@@ -16,6 +17,9 @@ use super::events::queue_events;
 use super::leads::rows::locked_lead;
 use super::prelude::*;
 use super::quota::return_unit;
+
+/// The table's name in the quarantine.
+const BIDS: &str = "bids";
 
 /// How many due bids one look reads for each that may be claimed: several may be of one account.
 const LOOKED_AT_PER_CLAIM: u32 = 8;
@@ -40,15 +44,25 @@ impl SubmissionStore for Store {
         lease_until: Timestamp,
         limit: u32,
     ) -> Result<Vec<ClaimedBid>, StoreError> {
-        let chosen = self
-            .read(async move |conn: &mut Conn| due(conn, now, limit).await)
-            .await?;
-        if chosen.is_empty() {
-            return Ok(Vec::new());
+        loop {
+            let (looking, held) = (self.quarantine.clone(), self.quarantine.count(BIDS));
+            let chosen = self
+                .read(async move |conn: &mut Conn| due(conn, &looking, now, limit).await)
+                .await?;
+            if chosen.is_empty() {
+                return Ok(Vec::new());
+            }
+            let (owner, quarantine) = (owner.clone(), self.quarantine.clone());
+            let claimed = self
+                .write(async move |conn: &mut Conn| {
+                    claim(conn, &quarantine, &chosen, &owner, now, lease_until).await
+                })
+                .await?;
+            // Bids that turned out to be unreadable hide none that is due.
+            if !claimed.is_empty() || self.quarantine.count(BIDS) <= held {
+                return Ok(claimed);
+            }
         }
-        let owner = owner.clone();
-        self.write(async move |conn: &mut Conn| claim(conn, &chosen, &owner, now, lease_until).await)
-            .await
     }
 
     async fn renew(
@@ -127,8 +141,8 @@ impl SubmissionStore for Store {
 
     async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
         let claim = Claim::new(&finish.organization_id, finish.bid_id, owner);
-        let finish = finish.clone();
-        self.write(async move |conn: &mut Conn| end(conn, &finish, &claim).await)
+        let (finish, quarantine) = (finish.clone(), self.quarantine.clone());
+        self.write(async move |conn: &mut Conn| end(conn, &quarantine, &finish, &claim).await)
             .await
     }
 
@@ -229,8 +243,16 @@ type DueBid = (String, String, String);
 
 /// Due bids, the longest due first, one for each account. An account that has one is left out of the next look, so a
 /// long queue of one account hides no other. This is a hint: claiming decides.
-async fn due(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<DueBid>, Failure> {
-    let look = i64::from(limit.saturating_mul(LOOKED_AT_PER_CLAIM));
+///
+/// Bids that were set aside are passed over. A look is longer by their number, so that they hide no other either.
+async fn due(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    now: Timestamp,
+    limit: u32,
+) -> Result<Vec<DueBid>, Failure> {
+    let held = stored(quarantine.count(BIDS));
+    let look = i64::from(limit.saturating_mul(LOOKED_AT_PER_CLAIM)).saturating_add(held);
     let mut taken: Vec<(String, String)> = bids::table
         .filter(is_queued())
         .filter(bids::lease_until.gt(now.as_millis()))
@@ -263,6 +285,9 @@ async fn due(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<DueBid>,
         let rows: Vec<DueBid> = query.load(conn).await?;
         let complete = stored(rows.len()) < look;
         for (organization, account, bid) in rows {
+            if held > 0 && quarantine.holds(BIDS, &format!("{organization}/{bid}")) {
+                continue;
+            }
             let key = (organization, account);
             if !taken.contains(&key) && chosen.len() < limit as usize {
                 chosen.push((key.0.clone(), key.1.clone(), bid));
@@ -278,6 +303,7 @@ async fn due(conn: &mut Conn, now: Timestamp, limit: u32) -> Result<Vec<DueBid>,
 
 async fn claim(
     conn: &mut Conn,
+    quarantine: &Quarantine,
     chosen: &[DueBid],
     owner: &LeaseOwner,
     now: Timestamp,
@@ -299,7 +325,23 @@ async fn claim(
         if exists!(conn, leased) {
             continue;
         }
-        let connected = stored.as_ref().is_some_and(|(_, connected)| *connected);
+        let set_aside = |why: &str| {
+            quarantine.set_aside(&UnreadableRow::of_organization(BIDS, organization, bid, why));
+        };
+        let (token, connected) = match stored {
+            Some((Attempt(Ok(Col(token))), connected)) => (Some(token), connected),
+            Some((Attempt(Err(why)), _)) => {
+                quarantine.set_aside(&UnreadableRow::of_organization(
+                    "bidder_accounts",
+                    organization,
+                    account,
+                    format_args!("token cannot be read: {why}"),
+                ));
+                set_aside("its account cannot be read");
+                continue;
+            }
+            None => (None, false),
+        };
         let leased = diesel::update(bids::table.find((organization, bid)))
             .filter(is_queued())
             .filter(is_due(now.as_millis()))
@@ -311,7 +353,17 @@ async fn claim(
             .execute(conn)
             .await?;
         if leased == 1 {
-            claimed.push(load_claimed(conn, organization, bid, owner, stored).await?);
+            match load_claimed(conn, quarantine, organization, bid, owner, token).await? {
+                Ok(bid) => claimed.push(bid),
+                Err(why) => {
+                    // It is not sent, since its outcome could not be recorded.
+                    diesel::update(bids::table.find((organization, bid)))
+                        .set(no_lease())
+                        .execute(conn)
+                        .await?;
+                    set_aside(&why);
+                }
+            }
         }
     }
     claimed.sort_by_key(|claimed: &ClaimedBid| {
@@ -321,19 +373,45 @@ async fn claim(
     Ok(claimed)
 }
 
+/// The bid with what its submission and the recording of its outcome need, or why that cannot be read.
 async fn load_claimed(
     conn: &mut Conn,
+    quarantine: &Quarantine,
     organization: &str,
     bid: &str,
     owner: &LeaseOwner,
-    account: Option<(Col<MarketplaceToken>, bool)>,
-) -> Result<ClaimedBid, Failure> {
-    let (Row(queued), job_json): (Row<QueuedBid>, String) = bids::table
-        .inner_join(jobs::table.on(jobs::id.eq(bids::job_id)))
+    token: Option<MarketplaceToken>,
+) -> Result<Result<ClaimedBid, String>, Failure> {
+    type ClaimedRow = (Tried<QueuedBid>, Option<Tried<Lead>>, Option<Attempt<String>>);
+    let lead = leads::organization_id
+        .eq(bids::organization_id)
+        .and(leads::id.eq(bids::lead_id));
+    let (queued, lead, job): ClaimedRow = bids::table
+        .left_join(leads::table.on(lead))
+        .left_join(jobs::table.on(jobs::id.eq(bids::job_id)))
         .filter(bids::organization_id.eq(organization).and(bids::id.eq(bid)))
-        .select((Row::<QueuedBid>::as_select(), jobs::json))
+        .select((
+            Tried::<QueuedBid>::as_select(),
+            Option::<Tried<Lead>>::as_select(),
+            jobs::json.nullable(),
+        ))
         .first(conn)
         .await?;
+    let queued = match queued.0 {
+        Ok(queued) => queued,
+        Err(row) => return Ok(Err(row.why)),
+    };
+    if lead.and_then(|lead| lead.or_aside(quarantine)).is_none() {
+        return Ok(Err("its lead cannot be read".to_owned()));
+    }
+    let job = job.map_or_else(|| Err("it is not stored".to_owned()), |job| job.0);
+    let post = match job.and_then(|json| JobPost::parse(&json).map_err(|fault| fault.to_string())) {
+        Ok(post) => post,
+        Err(why) => {
+            quarantine.set_aside(&UnreadableRow::new("jobs", queued.job_id.as_str(), why));
+            return Ok(Err("its job cannot be read".to_owned()));
+        }
+    };
     let queued_at = queued.queued_at.as_millis();
     let accepted_earlier = bids::queued_at
         .lt(queued_at)
@@ -347,16 +425,21 @@ async fn load_claimed(
         .filter(sql::<Bool>("bids.status IN ('queued', 'submitted')"))
         .filter(is_submitted.or(accepted_earlier));
     let job_taken = exists!(conn, on_the_same_job);
-    Ok(ClaimedBid {
+    Ok(Ok(ClaimedBid {
         bid: queued,
         owner: owner.clone(),
-        token: account.map(|(token, _)| token.0),
+        token,
         job_taken,
-        job_json,
-    })
+        post,
+    }))
 }
 
-async fn end(conn: &mut Conn, finish: &FinishBid, claim: &Claim) -> Result<bool, Failure> {
+async fn end(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    finish: &FinishBid,
+    claim: &Claim,
+) -> Result<bool, Failure> {
     type HeldBid = (Col<LeadId>, String, Col<Timestamp>, Col<Timestamp>);
     let held = claimed_bid(claim).select((
         bids::lead_id,
@@ -412,7 +495,7 @@ async fn end(conn: &mut Conn, finish: &FinishBid, claim: &Claim) -> Result<bool,
         .execute(conn)
         .await?;
     insert_activity(conn, &finish.activity).await?;
-    queue_events(conn, std::slice::from_ref(&finish.event), finish.at).await?;
+    queue_events(conn, quarantine, std::slice::from_ref(&finish.event), finish.at).await?;
     Ok(true)
 }
 
@@ -421,7 +504,7 @@ async fn lock_account(
     conn: &mut Conn,
     organization: &str,
     account: &str,
-) -> Result<Option<(Col<MarketplaceToken>, bool)>, Failure> {
+) -> Result<Option<(Attempt<Col<MarketplaceToken>>, bool)>, Failure> {
     let row = bidder_accounts::table
         .find((organization, account))
         .select((bidder_accounts::token, bidder_accounts::connected));

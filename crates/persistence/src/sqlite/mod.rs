@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use bidloop_domain::port::StoreError;
+use bidloop_domain::port::{Quarantine, StoreError};
 
 use crate::backend::{Backend, OpenError};
 use crate::backup::BackUpError;
@@ -85,6 +85,7 @@ pub(crate) struct Store {
     path: PathBuf,
     writer: Writer,
     readers: Readers,
+    pub(crate) quarantine: Quarantine,
 }
 
 impl std::fmt::Debug for Store {
@@ -123,6 +124,7 @@ impl Store {
             path,
             writer,
             readers,
+            quarantine: Quarantine::default(),
         })
     }
 
@@ -148,6 +150,10 @@ impl Store {
 
 #[async_trait]
 impl Backend for Store {
+    fn quarantine(&self) -> Quarantine {
+        self.quarantine.clone()
+    }
+
     async fn schema_state(&self) -> Result<SchemaState, StoreError> {
         // The inner result is the work's own; the outer one, that it ran.
         self.read(async |conn: &mut Conn| {

@@ -14,4 +14,5 @@ mod provisioning;
 mod schema;
 mod spare_databases;
 mod test_database;
+mod unreadable_rows;
 mod writing;

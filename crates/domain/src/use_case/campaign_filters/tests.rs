@@ -8,7 +8,7 @@ use super::CampaignFilters;
 use crate::matching::index::Frequencies;
 use crate::matching::{MatchScratch, PreparedJob};
 use crate::model::{CampaignId, FilterId, JobPost, OrganizationId};
-use crate::port::{CallingThread, FilterChanges, Revision, StoreError, StoredFilter};
+use crate::port::{CallingThread, FilterChanges, Quarantine, Revision, StoredFilter};
 
 const WORDS: [&str; 5] = ["rust", "go", "java", "axum", "qt"];
 
@@ -54,7 +54,7 @@ fn matched_by(filters: &mut CampaignFilters, title: &str) -> Vec<(OrganizationId
 }
 
 fn built_of(filters: &[StoredFilter]) -> CampaignFilters {
-    let mut built = CampaignFilters::new(Frequencies::new());
+    let mut built = CampaignFilters::new(Frequencies::new(), Quarantine::default());
     built.add(filters, &CallingThread).unwrap();
     built
 }
@@ -90,7 +90,7 @@ proptest! {
     /// Changes come as the store tells them: each filter once, as it is at the end.
     #[test]
     fn after_any_edits_the_index_answers_as_one_built_anew(rounds in edits()) {
-        let mut edited = CampaignFilters::new(Frequencies::new());
+        let mut edited = CampaignFilters::new(Frequencies::new(), Quarantine::default());
         let mut stored: BTreeMap<(OrganizationId, FilterId), StoredFilter> = BTreeMap::new();
         for edits in rounds {
             let mut changed = BTreeSet::new();
@@ -161,17 +161,17 @@ fn a_filter_that_moved_to_another_campaign_matches_for_that_one() {
 }
 
 #[test]
-fn a_stored_filter_that_cannot_be_read_is_named() {
-    let mut filters = CampaignFilters::new(Frequencies::new());
+fn a_stored_filter_that_cannot_be_read_is_set_aside_and_the_others_match() {
+    let quarantine = Quarantine::default();
+    let mut filters = CampaignFilters::new(Frequencies::new(), quarantine.clone());
     let broken = StoredFilter {
         body: r#"{"keywords": 5}"#.to_owned(),
         ..filter(1, 1, 7, "")
     };
-    let fault = filters
-        .put(&[filter(1, 1, 1, "rust"), broken], &CallingThread)
-        .unwrap_err();
-    assert!(
-        matches!(&fault, StoreError::Corrupt(message) if message.starts_with("filter f_7: ")),
-        "{fault:?}"
-    );
+    filters
+        .put(&[broken, filter(1, 1, 1, "rust")], &CallingThread)
+        .unwrap();
+    assert_eq!(matched_by(&mut filters, "rust"), [(organization(1), campaign(1))]);
+    let key = format!("{}/f_7", organization(1));
+    assert!(quarantine.holds("filters", &key), "{quarantine:?}");
 }

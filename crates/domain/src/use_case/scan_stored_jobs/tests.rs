@@ -115,7 +115,14 @@ fn filter(keywords: &str) -> StoredFilter {
 fn found(jobs: &Arc<Jobs>, lists: &[StoredFilter]) -> Vec<Vec<i64>> {
     let lists: Vec<&[StoredFilter]> = lists.iter().map(std::slice::from_ref).collect();
     let matches: Arc<dyn MatchStore> = Arc::<Jobs>::clone(jobs);
-    let scan = block_on(JobScan::new(matches, WATERMARK, &lists, &CallingThread)).unwrap();
+    let scan = block_on(JobScan::new(
+        matches,
+        WATERMARK,
+        &lists,
+        Quarantine::default(),
+        &CallingThread,
+    ))
+    .unwrap();
     block_on(scan.work()).unwrap();
     scan.into_found().unwrap()
 }

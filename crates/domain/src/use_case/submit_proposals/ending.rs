@@ -5,9 +5,9 @@ use serde_json::json;
 use super::SubmitProposals;
 use crate::model::{
     Activity, ActivityId, ActivityKind, Actor, BidCompleteData, BidOutcome, EventId, ExplanationStep,
-    JobPost, MarketplaceToken, NewEvent, details,
+    MarketplaceToken, NewEvent, details,
 };
-use crate::port::{ClaimedBid, FinishBid, StoreError};
+use crate::port::{ClaimedBid, FinishBid};
 
 impl SubmitProposals {
     pub(super) fn ending(
@@ -16,10 +16,8 @@ impl SubmitProposals {
         outcome: BidOutcome,
         refused_token: Option<MarketplaceToken>,
         steps: &[ExplanationStep],
-    ) -> Result<FinishBid, StoreError> {
-        let bid = &claimed.bid;
-        let post = JobPost::parse(&claimed.job_json)
-            .map_err(|fault| StoreError::Corrupt(format!("job {}: {fault}", bid.job_id)))?;
+    ) -> FinishBid {
+        let (bid, post) = (&claimed.bid, &claimed.post);
         let at = self.clock.now();
         let job_url = self.links.job_url(&post.url);
         let data = BidCompleteData::ended(
@@ -57,7 +55,7 @@ impl SubmitProposals {
             details,
             ..Activity::on_lead(id, at, lead, ActivityKind::Submission, Actor::service())
         };
-        Ok(FinishBid {
+        FinishBid {
             organization_id: bid.organization_id.clone(),
             bid_id: bid.id,
             outcome,
@@ -65,7 +63,7 @@ impl SubmitProposals {
             refused_token,
             activity,
             event,
-        })
+        }
     }
 }
 

@@ -10,17 +10,18 @@ use super::super::prelude::*;
 /// The lead and its bid's id, the job, the campaign, the account, and one of the lead's files. There is a row for each
 /// file; mostly the lead has none.
 type ContextRow = (
-    Row<Lead>,
+    Tried<Lead>,
     Option<String>,
     String,
-    Option<Row<Campaign>>,
-    Option<Row<AccountSummary>>,
+    Option<Tried<Campaign>>,
+    Option<Tried<AccountSummary>>,
     Option<Col<LeadAttachment>>,
 );
 
 /// The organization's lead. One statement reads everything but its bid, so that a decision is based on one moment.
 pub(super) async fn lead_context(
     conn: &mut Conn,
+    quarantine: &Quarantine,
     organization: &OrganizationId,
     lead: &LeadId,
 ) -> Result<Option<LeadContext>, Failure> {
@@ -43,30 +44,32 @@ pub(super) async fn lead_context(
         .filter(leads::id.eq(lead.as_str()))
         .order(lead_attachments::position)
         .select((
-            Row::<Lead>::as_select(),
+            Tried::<Lead>::as_select(),
             leads::bid_id,
             jobs::json,
-            Option::<Row<Campaign>>::as_select(),
-            Option::<Row<AccountSummary>>::as_select(),
+            Option::<Tried<Campaign>>::as_select(),
+            Option::<Tried<AccountSummary>>::as_select(),
             lead_attachments::attachment.nullable(),
         ))
         .load(conn)
         .await?;
     let uploads = rows.iter_mut().filter_map(|(.., upload)| upload.take());
     let attachments = uploads.map(|upload| upload.0).collect();
-    let Some((Row(lead), bid_id, job_json, campaign, account, _)) = rows.into_iter().next() else {
+    let Some((lead, bid_id, job_json, campaign, account, _)) = rows.into_iter().next() else {
         return Ok(None);
     };
+    let lead = lead.required(quarantine)?;
+    let campaign = campaign
+        .map(|campaign| campaign.required(quarantine))
+        .transpose()?;
+    let account = account.map(|account| account.required(quarantine)).transpose()?;
     let bid = match bid_id {
-        Some(id) => Some(bid_record(conn, organization, &id).await?),
+        Some(id) => Some(bid_record(conn, quarantine, organization, &id).await?),
         None => None,
     };
     Ok(Some(LeadContext {
         lead: LeadWithJob { lead, job_json },
-        campaign: campaign.map(|Row(campaign)| Campaign {
-            account: account.map(|account| account.0),
-            ..campaign
-        }),
+        campaign: campaign.map(|campaign| Campaign { account, ..campaign }),
         attachments,
         bid,
     }))
@@ -74,10 +77,15 @@ pub(super) async fn lead_context(
 
 /// The bid is not joined: as long as PostgreSQL has no statistics of the table, it would read all of the organization's
 /// bids.
-async fn bid_record(conn: &mut Conn, organization: &OrganizationId, id: &str) -> Result<BidRecord, Failure> {
+async fn bid_record(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    organization: &OrganizationId,
+    id: &str,
+) -> Result<BidRecord, Failure> {
     let bid = bids::table
         .find((organization.as_str(), id))
-        .select(Row::<BidRecord>::as_select());
-    let Row(bid) = bid.first(conn).await?;
-    Ok(bid)
+        .select(Tried::<BidRecord>::as_select());
+    let bid: Tried<BidRecord> = bid.first(conn).await?;
+    bid.required(quarantine)
 }

@@ -64,8 +64,9 @@ impl LeadStore for Store {
         lead: &LeadId,
     ) -> Result<LeadLookup, StoreError> {
         let (organization, campaign, lead) = (organization.clone(), campaign.clone(), lead.clone());
+        let quarantine = self.quarantine.clone();
         self.read(async move |conn: &mut Conn| {
-            let found = lead_context(conn, &organization, &lead).await?;
+            let found = lead_context(conn, &quarantine, &organization, &lead).await?;
             let of_campaign =
                 |found: &LeadContext| found.campaign.as_ref().is_some_and(|own| own.id == campaign);
             if let Some(found) = found.filter(of_campaign) {
@@ -86,10 +87,10 @@ impl LeadStore for Store {
     }
 
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError> {
-        let lead = lead.clone();
+        let (lead, quarantine) = (lead.clone(), self.quarantine.clone());
         self.read(
             async move |conn: &mut Conn| match organization_of(conn, &lead).await? {
-                Some(organization) => lead_context(conn, &organization, &lead).await,
+                Some(organization) => lead_context(conn, &quarantine, &organization, &lead).await,
                 None => Ok(None),
             },
         )
@@ -174,12 +175,13 @@ impl LeadStore for Store {
         event: &NewEvent,
     ) -> Result<RecordDryRun, StoreError> {
         let (authorization, activity, event) = (authorization.clone(), activity.clone(), event.clone());
+        let quarantine = self.quarantine.clone();
         self.write(async move |conn: &mut Conn| {
             if !is_authorized(conn, &authorization, &event.organization_id, activity.at).await? {
                 return Ok(RecordDryRun::NotAuthorized);
             }
             insert_activity(conn, &activity).await?;
-            queue_events(conn, &[event], activity.at).await?;
+            queue_events(conn, &quarantine, &[event], activity.at).await?;
             Ok(RecordDryRun::Recorded)
         })
         .await

@@ -1,6 +1,6 @@
 //! Pages of a campaign's list. Each job on a page becomes a lead.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bidloop_domain::model::{CampaignId, JobId, Lead, LeadWithJob, OrganizationId};
 use bidloop_domain::port::{LeadPage, StoreError};
@@ -16,6 +16,9 @@ struct Range {
     offset: i64,
     limit: i64,
 }
+
+/// A campaign's name, and what its list is: generation, length and gap.
+type ListHead = (Attempt<Col<String>>, i64, Col<u64>, Gap);
 
 /// A page as it was found: some of its jobs may not be leads yet.
 struct FoundPage {
@@ -37,14 +40,15 @@ pub(super) async fn page(
         offset: stored(offset).min(i64::MAX / 2),
         limit: i64::from(limit),
     };
-    let reading = range.clone();
+    let (reading, quarantine) = (range.clone(), store.quarantine.clone());
     let found = store
-        .snapshot(async move |conn: &mut Conn| find_page(conn, &reading).await)
+        .snapshot(async move |conn: &mut Conn| find_page(conn, &quarantine, &reading).await)
         .await?;
     match found {
         Some(found) if !found.new.is_empty() => {
+            let quarantine = store.quarantine.clone();
             store
-                .write(async move |conn: &mut Conn| materialized_page(conn, &range).await)
+                .write(async move |conn: &mut Conn| materialized_page(conn, &quarantine, &range).await)
                 .await
         }
         found => Ok(found.map(|found| found.page)),
@@ -52,10 +56,15 @@ pub(super) async fn page(
 }
 
 /// Finds the page. The matches have numbers that are dense but for one gap, so the page is one or two ranges of their
-/// primary key, however far it is from the newest match.
-async fn find_page(conn: &mut Conn, range: &Range) -> Result<Option<FoundPage>, Failure> {
+/// primary key, however far it is from the newest match. A match that cannot be read, or whose lead cannot, keeps its
+/// place and is left out.
+async fn find_page(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    range: &Range,
+) -> Result<Option<FoundPage>, Failure> {
     let (organization, id) = &range.campaign;
-    let campaign: Option<(Col<String>, i64, Col<u64>, Gap)> = campaigns::table
+    let campaign: Option<ListHead> = campaigns::table
         .find((organization.as_str(), id.as_str()))
         .select((
             campaigns::name,
@@ -66,12 +75,17 @@ async fn find_page(conn: &mut Conn, range: &Range) -> Result<Option<FoundPage>, 
         .first(conn)
         .await
         .optional()?;
-    let Some((Col(campaign_name), generation, Col(total), gap)) = campaign else {
+    let Some((Attempt(name), generation, Col(total), gap)) = campaign else {
         return Ok(None);
     };
+    let campaign_name = name.map(|name| name.0).map_err(|why| {
+        let row = UnreadableRow::of_organization("campaigns", organization, id, format_args!("name: {why}"));
+        quarantine.set_aside(&row);
+        Failure::corrupt(row.to_string())
+    })?;
     let newest = stored(total) - range.offset;
     let oldest = (newest - range.limit + 1).max(1);
-    let mut rows: Vec<(Col<JobId>, i64, String)> = Vec::new();
+    let mut rows: Vec<(Attempt<Col<JobId>>, i64, Attempt<String>)> = Vec::new();
     for (first, last) in gap.ranges(oldest, newest) {
         let newest_first = matches_of(&range.campaign, generation)
             .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
@@ -80,20 +94,26 @@ async fn find_page(conn: &mut Conn, range: &Range) -> Result<Option<FoundPage>, 
             .select((matches::job_id, matches::created_at, jobs::json));
         rows.append(&mut newest_first.load(conn).await?);
     }
-    let lead = |(Col(job_id), created_at, job_json): (Col<JobId>, _, _)| LeadWithJob {
-        lead: new_lead(&range.campaign, &job_id, created_at),
-        job_json,
-    };
-    let leads: Vec<LeadWithJob> = rows.into_iter().map(lead).collect();
+    let places = rows.len();
+    let mut leads = Vec::with_capacity(places);
+    for (Attempt(job_id), created_at, Attempt(job_json)) in rows {
+        if let (Ok(Col(job_id)), Ok(job_json)) = (job_id, job_json) {
+            leads.push(LeadWithJob {
+                lead: new_lead(&range.campaign, &job_id, created_at),
+                job_json,
+            });
+        }
+    }
     let mut found = FoundPage {
         new: (0..leads.len()).collect(),
         page: LeadPage {
             total,
             campaign_name,
+            unreadable: places - leads.len(),
             leads,
         },
     };
-    found.look_up_leads(conn).await?;
+    found.look_up_leads(conn, quarantine).await?;
     Ok(Some(found))
 }
 
@@ -106,30 +126,66 @@ impl FoundPage {
     ///
     /// Leads are not joined, and found by their ids alone: as long as PostgreSQL has no statistics of the tables, it
     /// takes all of an organization's leads for one row and reads them all for each match.
-    async fn look_up_leads(&mut self, conn: &mut Conn) -> Result<(), Failure> {
+    async fn look_up_leads(&mut self, conn: &mut Conn, quarantine: &Quarantine) -> Result<(), Failure> {
         let ids: Vec<&str> = self.new_leads().map(|lead| lead.id.as_str()).collect();
         if ids.is_empty() {
             return Ok(());
         }
-        let stored = load_records!(conn, Lead, leads::table.filter(leads::id.eq_any(ids)));
-        let mut stored: HashMap<_, _> = stored.into_iter().map(|lead| (lead.id.clone(), lead)).collect();
+        let rows: Vec<(String, Tried<Lead>)> = leads::table
+            .filter(leads::id.eq_any(ids))
+            .select((leads::id, Tried::<Lead>::as_select()))
+            .load(conn)
+            .await?;
+        let mut stored: HashMap<String, Option<Lead>> = rows
+            .into_iter()
+            .map(|(id, lead)| (id, lead.or_aside(quarantine)))
+            .collect();
+        let mut unreadable = HashSet::new();
         self.new.retain(|place| {
             let lead = &mut self.page.leads[*place].lead;
-            stored.remove(&lead.id).map(|stored| *lead = stored).is_none()
+            match stored.remove(lead.id.as_str()) {
+                Some(Some(stored)) => *lead = stored,
+                Some(None) => {
+                    unreadable.insert(*place);
+                }
+                None => return true,
+            }
+            false
         });
+        if !unreadable.is_empty() {
+            self.leave_out(&unreadable);
+        }
         Ok(())
+    }
+
+    /// Takes leads off the page.
+    fn leave_out(&mut self, places: &HashSet<usize>) {
+        let leads = std::mem::take(&mut self.page.leads);
+        let mut moved = Vec::with_capacity(leads.len());
+        for (place, lead) in leads.into_iter().enumerate() {
+            moved.push(self.page.leads.len());
+            if !places.contains(&place) {
+                self.page.leads.push(lead);
+            }
+        }
+        self.new = self.new.iter().map(|place| moved[*place]).collect();
+        self.page.unreadable += places.len();
     }
 }
 
 /// The page, after all its jobs were made leads.
-async fn materialized_page(conn: &mut Conn, range: &Range) -> Result<Option<LeadPage>, Failure> {
+async fn materialized_page(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    range: &Range,
+) -> Result<Option<LeadPage>, Failure> {
     let (organization, id) = &range.campaign;
     // Under this lock no match comes or goes: a lead has the createdAt of its match in the list (decision A5).
     let campaign = campaigns::table
         .find((organization.as_str(), id.as_str()))
         .select(campaigns::id);
     let _locked: Option<String> = for_share!(campaign).first(conn).await.optional()?;
-    let Some(mut found) = find_page(conn, range).await? else {
+    let Some(mut found) = find_page(conn, quarantine, range).await? else {
         return Ok(None);
     };
     let mut new: Vec<Lead> = found.new_leads().cloned().collect();
@@ -137,6 +193,6 @@ async fn materialized_page(conn: &mut Conn, range: &Range) -> Result<Option<Lead
     new.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     insert_new_leads(conn, &new).await?;
     // Another request may have been first, and a bid on one of its leads accepted already.
-    found.look_up_leads(conn).await?;
+    found.look_up_leads(conn, quarantine).await?;
     Ok(Some(found.page))
 }

@@ -3,8 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use bidloop_domain::matching::JobSignature;
-use bidloop_domain::model::JobId;
-use bidloop_domain::port::{MatchedJob, StoredJob};
+use bidloop_domain::port::MatchedJob;
 
 use super::super::prelude::*;
 use super::match_list::CampaignKey;
@@ -49,13 +48,15 @@ impl<'p> Arrivals<'p> {
         let mut latest: Vec<&MatchedJob> = page.iter().rev().filter(|job| seen.insert(&job.id)).collect();
         latest.reverse();
         let ids: Vec<&str> = latest.iter().map(|job| job.id.as_str()).collect();
-        let known: Vec<Row<StoredJob>> = load_in_parts!(conn, ids, |some| {
+        let known: Vec<(String, i64, Attempt<String>)> = load_in_parts!(conn, ids, |some| {
             jobs::table
                 .filter(jobs::id.eq_any(some))
-                .select(Row::<StoredJob>::as_select())
+                .select((jobs::id, jobs::seq, jobs::json))
         });
-        let known: HashMap<JobId, StoredJob> =
-            known.into_iter().map(|Row(job)| (job.id.clone(), job)).collect();
+        let known: HashMap<String, (i64, Option<String>)> = known
+            .into_iter()
+            .map(|(id, seq, json)| (id, (seq, json.0.ok())))
+            .collect();
         let mut arrivals = Self {
             new: Vec::new(),
             changed: Vec::new(),
@@ -63,14 +64,14 @@ impl<'p> Arrivals<'p> {
             last_job_seq,
         };
         for job in latest {
-            let known = known.get(&job.id);
-            if known.is_some_and(|known| known.json == job.json) {
+            let known = known.get(job.id.as_str());
+            if known.is_some_and(|(_, json)| json.as_ref() == Some(&job.json)) {
                 continue;
             }
             arrivals.last_job_seq += 1;
             let seq = arrivals.last_job_seq;
-            if let Some(known) = known {
-                arrivals.former_seqs.push(known.seq);
+            if let Some((seq_so_far, _)) = known {
+                arrivals.former_seqs.push(*seq_so_far);
                 arrivals.changed.push(Arrival { job, seq });
             } else {
                 arrivals.new.push(Arrival { job, seq });

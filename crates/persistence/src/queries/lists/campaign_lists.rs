@@ -14,8 +14,8 @@ use super::match_list::{CampaignKey, Gap, MatchList, NewMatch};
 /// A campaign's served list, and the campaign as of the revision that the transaction has locked.
 pub(super) struct CampaignList {
     pub(super) list: MatchList,
-    mode: CampaignMode,
-    state: CampaignState,
+    /// Mode and state; `None` if they cannot be read.
+    stance: Option<(CampaignMode, CampaignState)>,
     subscribed: bool,
     /// Whether the end of the list is to be stored.
     is_changed: bool,
@@ -26,9 +26,11 @@ pub(super) struct CampaignList {
 }
 
 impl CampaignList {
-    /// What the campaign does with a new match.
+    /// What the campaign does with a new match. One that cannot be read lists it.
     pub(super) fn action(&self, fresh: bool) -> CampaignAction {
-        action_on_match(self.mode, self.state, self.subscribed, fresh)
+        self.stance.map_or(CampaignAction::ListOnly, |(mode, state)| {
+            action_on_match(mode, state, self.subscribed, fresh)
+        })
     }
 
     /// Makes a backfill of the campaign due, which covers the job of this number.
@@ -54,10 +56,10 @@ impl CampaignList {
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = campaigns)]
 struct ListColumns {
-    organization_id: Col<OrganizationId>,
-    id: Col<CampaignId>,
-    mode: Col<CampaignMode>,
-    state: Col<CampaignState>,
+    organization_id: Attempt<Col<OrganizationId>>,
+    id: Attempt<Col<CampaignId>>,
+    mode: Attempt<Col<CampaignMode>>,
+    state: Attempt<Col<CampaignState>>,
     generation: i64,
     match_total: i64,
     last_match_at: Option<i64>,
@@ -73,22 +75,40 @@ pub(super) struct CampaignLists {
 impl CampaignLists {
     /// Loads the lists of the campaigns that exist. The rows are not locked: a transaction that could change them waits
     /// for the revision or for the position.
-    pub(super) async fn load(conn: &mut Conn, wanted: HashSet<&CampaignKey>) -> Result<Self, Failure> {
+    pub(super) async fn load(
+        conn: &mut Conn,
+        quarantine: &Quarantine,
+        wanted: HashSet<&CampaignKey>,
+    ) -> Result<Self, Failure> {
         let organizations: BTreeSet<&str> = wanted
             .iter()
             .map(|(organization, _)| organization.as_str())
             .collect();
         let organizations: Vec<&str> = organizations.into_iter().collect();
-        let rows: Vec<(ListColumns, Row<Subscription>)> = load_in_parts!(conn, organizations, |some| {
+        let rows: Vec<(ListColumns, Tried<Subscription>)> = load_in_parts!(conn, organizations, |some| {
             campaigns::table
                 .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
                 .filter(campaigns::organization_id.eq_any(some))
-                .select((ListColumns::as_select(), Row::<Subscription>::as_select()))
+                .select((ListColumns::as_select(), Tried::<Subscription>::as_select()))
         });
         let mut lists = BTreeMap::new();
-        for (row, Row(subscription)) in rows {
-            let campaign = (row.organization_id.0, row.id.0);
+        for (row, subscription) in rows {
+            let (Ok(Col(organization)), Ok(Col(id))) = (row.organization_id.0, row.id.0) else {
+                // No campaign that a filter names has such an id.
+                continue;
+            };
+            let campaign = (organization, id);
             if wanted.contains(&campaign) {
+                let stance = row.mode.0.and_then(|mode| Ok((mode.0, row.state.0?.0)));
+                if let Err(why) = &stance {
+                    quarantine.set_aside(&UnreadableRow::of_organization(
+                        "campaigns",
+                        &campaign.0,
+                        &campaign.1,
+                        format_args!("mode or state cannot be read: {why}"),
+                    ));
+                }
+                let subscription = subscription.or_aside(quarantine);
                 let list = CampaignList {
                     list: MatchList {
                         campaign: campaign.clone(),
@@ -97,9 +117,8 @@ impl CampaignLists {
                         gap: row.gap,
                         last_at: row.last_match_at,
                     },
-                    mode: row.mode.0,
-                    state: row.state.0,
-                    subscribed: subscription.is_active(),
+                    stance: stance.ok(),
+                    subscribed: subscription.is_some_and(|subscription| subscription.is_active()),
                     is_changed: false,
                     created_at: None,
                     anew_since: None,

@@ -22,6 +22,14 @@ pub(super) struct KnownMatch {
     generation: i64,
 }
 
+/// A match as read: job, organization, campaign and generation.
+type Known = (
+    String,
+    Attempt<Col<OrganizationId>>,
+    Attempt<Col<CampaignId>>,
+    i64,
+);
+
 /// The campaigns that list a job, by the job's id.
 type Listed<'k> = HashMap<&'k str, HashSet<&'k CampaignKey>>;
 
@@ -39,7 +47,7 @@ pub(super) async fn known_matches(
     changed: &[Arrival<'_>],
 ) -> Result<Vec<KnownMatch>, Failure> {
     let ids: Vec<&str> = changed.iter().map(Arrival::id).collect();
-    let rows: Vec<(String, Col<OrganizationId>, Col<CampaignId>, i64)> = load_in_parts!(conn, ids, |some| {
+    let rows: Vec<Known> = load_in_parts!(conn, ids, |some| {
         matches::table.filter(matches::job_id.eq_any(some)).select((
             matches::job_id,
             matches::organization_id,
@@ -47,12 +55,14 @@ pub(super) async fn known_matches(
             matches::generation,
         ))
     });
-    let known = |(job_id, organization, campaign, generation): (_, Col<_>, Col<_>, _)| KnownMatch {
-        job_id,
-        campaign: (organization.0, campaign.0),
-        generation,
+    let known = |(job_id, organization, campaign, generation): Known| {
+        Some(KnownMatch {
+            job_id,
+            campaign: (organization.0.ok()?.0, campaign.0.ok()?.0),
+            generation,
+        })
     };
-    Ok(rows.into_iter().map(known).collect())
+    Ok(rows.into_iter().filter_map(known).collect())
 }
 
 /// Takes the jobs out of the lists of campaigns that they no longer match, and puts them into the lists of campaigns

@@ -33,6 +33,7 @@ impl NewJobs<'_> {
 /// feed's, and queues what the campaigns do. Campaigns without a list are passed over.
 pub(super) async fn match_new_jobs(
     conn: &mut Conn,
+    quarantine: &Quarantine,
     lists: &mut CampaignLists,
     new: &NewJobs<'_>,
     counts: &mut PageCounts,
@@ -68,7 +69,7 @@ pub(super) async fn match_new_jobs(
     insert_matches(conn, &matches).await?;
     insert_new_leads(conn, &leads).await?;
     counts.matches += matches.len() as u64;
-    counts.deliveries += queue_events(conn, &events, page.at).await?;
+    counts.deliveries += queue_events(conn, quarantine, &events, page.at).await?;
     counts.automatic_bids += queue_automatic_bids(conn, &intents, page.at).await?;
     Ok(())
 }

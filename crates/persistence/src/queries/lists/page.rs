@@ -12,7 +12,11 @@ use super::campaign_lists::CampaignLists;
 use super::changed_jobs::{known_matches, match_changed_jobs};
 use super::new_jobs::{NewJobs, match_new_jobs};
 
-pub(crate) async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<RecordPage, Failure> {
+pub(crate) async fn record_page(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    page: &MatchedPage,
+) -> Result<RecordPage, Failure> {
     let revision = shared_revision(conn).await?;
     let position = locked_position(conn).await?;
     if position.cursor != page.read_from.clone().map(Col) {
@@ -23,6 +27,10 @@ pub(crate) async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<R
     }
     let arrivals = Arrivals::of_page(conn, &page.jobs, position.last_job_seq).await?;
     arrivals.store(conn).await?;
+    for changed in &arrivals.changed {
+        // What could not be read is replaced.
+        quarantine.release("jobs", changed.id());
+    }
     let mut counts = PageCounts {
         new_jobs: arrivals.new.len() as u64,
         changed_jobs: arrivals.changed.len() as u64,
@@ -35,14 +43,14 @@ pub(crate) async fn record_page(conn: &mut Conn, page: &MatchedPage) -> Result<R
     let concerned: HashSet<_> = matching
         .chain(known.iter().map(|known| &known.campaign))
         .collect();
-    let mut lists = CampaignLists::load(conn, concerned).await?;
+    let mut lists = CampaignLists::load(conn, quarantine, concerned).await?;
     match_changed_jobs(conn, &mut lists, &arrivals.changed, &known, page.at, &mut counts).await?;
     let new = NewJobs {
         jobs: &arrivals.new,
         page,
         pruned_before: position.pruned_before,
     };
-    match_new_jobs(conn, &mut lists, &new, &mut counts).await?;
+    match_new_jobs(conn, quarantine, &mut lists, &new, &mut counts).await?;
     lists.save(conn).await?;
     diesel::update(feed_position::table.find(ONLY_ROW))
         .set((

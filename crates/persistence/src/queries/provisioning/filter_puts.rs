@@ -43,7 +43,7 @@ pub(super) fn leading(changes: &[ProvisioningChange]) -> Vec<FilterPut<'_>> {
 }
 
 /// Where filters stood so far, and as what, by organization and id.
-type Known = HashMap<(String, String), (String, Col<Value>)>;
+type Known = HashMap<(String, String), (String, Attempt<Col<Value>>)>;
 
 /// Stores filters, each of which is among `puts` once, and makes backfills due where matches may change.
 pub(super) async fn put(conn: &mut Conn, puts: &[FilterPut<'_>], revision: i64) -> Result<(), Failure> {
@@ -53,8 +53,8 @@ pub(super) async fn put(conn: &mut Conn, puts: &[FilterPut<'_>], revision: i64) 
     for put in puts {
         let key = (put.organization.to_string(), put.filter.id.to_string());
         let before = known.get(&key);
-        let stays = |(campaign, body): &(String, Col<Value>)| {
-            campaign == put.campaign.as_str() && body.0 == put.filter.body
+        let stays = |(campaign, body): &(String, Attempt<Col<Value>>)| {
+            campaign == put.campaign.as_str() && body.0.as_ref().is_ok_and(|body| body.0 == put.filter.body)
         };
         if !before.is_some_and(stays) {
             let due = due.entry(put.organization).or_default();
@@ -96,7 +96,7 @@ async fn known(conn: &mut Conn, puts: &[FilterPut<'_>]) -> Result<Known, Failure
     }
     let mut known = Known::new();
     for (organization, ids) in ids {
-        let rows: Vec<(String, String, Col<Value>)> = load_in_parts!(conn, ids, |some| {
+        let rows: Vec<(String, String, Attempt<Col<Value>>)> = load_in_parts!(conn, ids, |some| {
             filters::table
                 .filter(filters::organization_id.eq(organization.as_str()))
                 .filter(filters::id.eq_any(some))

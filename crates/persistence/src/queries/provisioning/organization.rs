@@ -71,10 +71,14 @@ pub(super) async fn put_api_key(
     let id = record.id.clone();
     let known = api_keys::table
         .find((organization.as_str(), id.as_str()))
-        .select((api_keys::key_hash, Row::<ApiKeyRecord>::as_select()));
-    let known: Option<(Col<ApiKeyHash>, Row<ApiKeyRecord>)> =
+        .select((api_keys::key_hash, Tried::<ApiKeyRecord>::as_select()));
+    let known: Option<(Col<ApiKeyHash>, Tried<ApiKeyRecord>)> =
         for_update!(known).first(conn).await.optional()?;
-    if let Some((known_hash, Row(known))) = known {
+    if let Some((known_hash, Tried(known))) = known {
+        let Ok(known) = known else {
+            // It may say that the key was revoked, which must not be lost. It works for nobody as it is.
+            return Ok(());
+        };
         record.last_used_at = known.last_used_at;
         // Revoking raises no revision, so the plan may not know of it; a key that was revoked stays so (decision D7).
         if known_hash.0 == *hash {
@@ -138,14 +142,18 @@ pub(super) async fn put_account(
 ) -> Result<(), Failure> {
     let id = account.id.clone();
     let key = bidder_accounts::table.find((organization.as_str(), id.as_str()));
-    let known: Option<(Col<MarketplaceToken>, bool)> =
+    let known: Option<(Attempt<Col<MarketplaceToken>>, bool)> =
         for_update!(key.select((bidder_accounts::token, bidder_accounts::connected)))
             .first(conn)
             .await
             .optional()?;
     // The store knows best whether the token that it holds was refused; one that it does not hold was not.
     let (was_connected, connected) = match &known {
-        Some((token, was_connected)) => (*was_connected, *was_connected || token.0 != account.token),
+        Some((Attempt(Ok(Col(token))), was_connected)) => {
+            (*was_connected, *was_connected || *token != account.token)
+        }
+        // A token that cannot be read is replaced.
+        Some((Attempt(Err(_)), _)) => (false, true),
         None => (false, account.connected),
     };
     let account = AccountRecord {

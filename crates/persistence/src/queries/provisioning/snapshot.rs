@@ -27,8 +27,10 @@ macro_rules! load_of {
     };
 }
 
+/// A row that cannot be read is left out: a file that names it puts it anew.
 pub(super) async fn snapshot(
     conn: &mut Conn,
+    quarantine: &Quarantine,
     asked: &[OrganizationId],
     key_hashes: &[ApiKeyHash],
 ) -> Result<ProvisioningSnapshot, Failure> {
@@ -36,7 +38,7 @@ pub(super) async fn snapshot(
     let mut found = HashMap::new();
     for some in asked.chunks(VALUES_AT_ONCE) {
         let ids: Vec<&str> = some.iter().map(OrganizationId::as_str).collect();
-        read_organizations(conn, &ids, &mut found).await?;
+        read_organizations(conn, quarantine, &ids, &mut found).await?;
     }
     Ok(ProvisioningSnapshot {
         revision,
@@ -46,31 +48,49 @@ pub(super) async fn snapshot(
     })
 }
 
-async fn read_organizations(conn: &mut Conn, ids: &[&str], found: &mut Organizations) -> Result<(), Failure> {
+async fn read_organizations(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    ids: &[&str],
+    found: &mut Organizations,
+) -> Result<(), Failure> {
     let of_ids = organizations::table.filter(organizations::id.eq_any(ids));
-    for organization in load_records!(conn, OrganizationRecord, of_ids) {
+    for organization in load_records!(conn, quarantine, OrganizationRecord, of_ids) {
         found.insert(organization.id.to_string(), organization);
     }
-    let users = load_of!(conn, ids, users by users::email_key, Row::<UserRecord>::as_select());
-    give(found, users, |organization, Row(user)| {
-        organization.users.push(user);
+    let users = load_of!(conn, ids, users by users::email_key, Tried::<UserRecord>::as_select());
+    give(found, users, |organization, user: Tried<_>| {
+        organization.users.extend(user.or_aside(quarantine));
     });
-    let keys = (Row::<ApiKeyRecord>::as_select(), api_keys::key_hash);
+    let keys = (Tried::<ApiKeyRecord>::as_select(), api_keys::key_hash);
     let keys = load_of!(conn, ids, api_keys by (api_keys::created_at, api_keys::id), keys);
-    give(found, keys, |organization, (Row(key), Col(hash))| {
-        organization.api_keys.push((key, hash));
+    give(found, keys, |organization, (key, Col(hash)): (Tried<_>, _)| {
+        organization
+            .api_keys
+            .extend(key.or_aside(quarantine).map(|key| (key, hash)));
     });
-    let webhooks = (Row::<WebhookEndpoint>::as_select(), Row::<Secrets>::as_select());
+    let webhooks = (
+        Tried::<WebhookEndpoint>::as_select(),
+        Tried::<Secrets>::as_select(),
+    );
     let webhooks = load_of!(conn, ids, webhook_endpoints by webhook_endpoints::id, webhooks);
-    give(found, webhooks, |organization, (Row(endpoint), Row(secrets))| {
-        organization.webhooks.push(secrets.webhook(endpoint));
-    });
+    give(
+        found,
+        webhooks,
+        |organization, (endpoint, secrets): (Tried<_>, Tried<Secrets>)| {
+            let (endpoint, secrets) = (endpoint.or_aside(quarantine), secrets.or_aside(quarantine));
+            let webhook = secrets
+                .zip(endpoint)
+                .map(|(secrets, endpoint)| secrets.webhook(endpoint));
+            organization.webhooks.extend(webhook);
+        },
+    );
     let accounts =
-        load_of!(conn, ids, bidder_accounts by bidder_accounts::id, Row::<AccountRecord>::as_select());
-    give(found, accounts, |organization, Row(account)| {
-        organization.accounts.push(account);
+        load_of!(conn, ids, bidder_accounts by bidder_accounts::id, Tried::<AccountRecord>::as_select());
+    give(found, accounts, |organization, account: Tried<_>| {
+        organization.accounts.extend(account.or_aside(quarantine));
     });
-    read_campaigns(conn, ids, found).await
+    read_campaigns(conn, quarantine, ids, found).await
 }
 
 /// Gives each row to its organization.
@@ -82,20 +102,28 @@ fn give<T>(found: &mut Organizations, rows: Vec<(String, T)>, give: impl Fn(&mut
     }
 }
 
-async fn read_campaigns(conn: &mut Conn, ids: &[&str], found: &mut Organizations) -> Result<(), Failure> {
-    let filters = (filters::campaign_id, Row::<FilterRecord>::as_select());
-    let filters: Vec<(String, (String, Row<FilterRecord>))> =
+async fn read_campaigns(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    ids: &[&str],
+    found: &mut Organizations,
+) -> Result<(), Failure> {
+    let filters = (filters::campaign_id, Tried::<FilterRecord>::as_select());
+    let filters: Vec<(String, (String, Tried<FilterRecord>))> =
         load_of!(conn, ids, filters by filters::id, filters);
     let mut filters_of: HashMap<(String, String), Vec<FilterRecord>> = HashMap::new();
-    for (organization, (campaign, Row(filter))) in filters {
+    for (organization, (campaign, filter)) in filters {
         filters_of
             .entry((organization, campaign))
             .or_default()
-            .push(filter);
+            .extend(filter.or_aside(quarantine));
     }
-    let campaigns: Vec<(String, Row<CampaignRecord>)> =
-        load_of!(conn, ids, campaigns by campaigns::id, Row::<CampaignRecord>::as_select());
-    for (organization, Row(mut campaign)) in campaigns {
+    let campaigns: Vec<(String, Tried<CampaignRecord>)> =
+        load_of!(conn, ids, campaigns by campaigns::id, Tried::<CampaignRecord>::as_select());
+    for (organization, campaign) in campaigns {
+        let Some(mut campaign) = campaign.or_aside(quarantine) else {
+            continue;
+        };
         let key = (organization, campaign.id.to_string());
         campaign.filters = filters_of.remove(&key).unwrap_or_default();
         if let Some(organization) = found.get_mut(&key.0) {
