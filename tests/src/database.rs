@@ -79,6 +79,33 @@ impl TestDatabase {
         execute(&self.url(), statements);
     }
 
+    /// Replaces a text by one of the same length, as a damaged disk would: in a column on the server, anywhere in the
+    /// file, which must hold all that was committed.
+    pub(crate) fn damage(&self, (table, column): (&str, &str), text: &str, damaged: &str) {
+        assert_eq!(text.len(), damaged.len());
+        match self {
+            Self::Sqlite(file) => {
+                let mut bytes = std::fs::read(file).unwrap();
+                let windows = bytes.windows(text.len()).enumerate();
+                let places: Vec<usize> = windows
+                    .filter_map(|(at, window)| (window == text.as_bytes()).then_some(at))
+                    .collect();
+                assert!(
+                    !places.is_empty(),
+                    "{text} is not in the file; is its journal still open?"
+                );
+                for at in places {
+                    bytes[at..at + damaged.len()].copy_from_slice(damaged.as_bytes());
+                }
+                std::fs::write(file, bytes).unwrap();
+            }
+            Self::Postgres { .. } => execute(
+                &self.url(),
+                &format!("UPDATE {table} SET {column} = replace({column}, '{text}', '{damaged}')"),
+            ),
+        }
+    }
+
     /// Makes the database look as if a newer version of the program had migrated it. The program must be stopped.
     pub fn pretend_newer(&self) {
         match self {

@@ -200,6 +200,22 @@ impl Installation {
         Service::start(self.command(arguments), self.address)
     }
 
+    /// Replaces a text in a column by one of the same length, as a damaged disk would. No program must be running.
+    #[track_caller]
+    pub fn damage(&self, place: (&str, &str), text: &str, damaged: &str) {
+        if let TestDatabase::Sqlite(file) = &self.database {
+            // A copy has no journal beside it.
+            self.run(&["backup", "damaged.db"]).expect(0);
+            for journal in ["-wal", "-shm"] {
+                let mut name = file.clone().into_os_string();
+                name.push(journal);
+                let _ = std::fs::remove_file(name);
+            }
+            std::fs::rename(self.folder().join("damaged.db"), file).unwrap();
+        }
+        self.database.damage(place, text, damaged);
+    }
+
     /// The Activity record's lines that these arguments choose, newest first.
     #[track_caller]
     pub fn activity(&self, arguments: &[&str]) -> Vec<Value> {

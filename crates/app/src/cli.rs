@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Brings the database to this version's schema.
     Migrate(JsonArg),
+    /// Lists the stored rows that this version cannot read.
+    Doctor(DoctorArgs),
     /// Copies the SQLite database into FILE while the service runs.
     Backup(BackupArgs),
     /// Removes what is older than the settings `retention.*` keep.
@@ -63,6 +65,13 @@ pub(crate) enum Command {
     /// The settings.
     #[command(subcommand)]
     Config(ConfigCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Print a line of JSON for each row, and one with the numbers at the end.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -8,8 +8,7 @@ use bidloop_domain::model::Links;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Entropy, JobStore,
     LeadStore, LeaseOwner, Marketplace, MatchStore, ProposalWriter, ProvisioningStore, Quarantine,
-    RetentionStore,
-    SubmissionStore, WorkSignal,
+    RetentionStore, SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, CurrentFilters, DeliverWebhooks, DeliveryLimits,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, Quarantine, RetentionStore, StoreError, SubmissionStore,
+    ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError, SubmissionStore,
 };
 
 use crate::backup::BackUpError;
@@ -40,6 +40,7 @@ pub(crate) trait Backend:
     + MatchStore
     + ProvisioningStore
     + RetentionStore
+    + RowInspector
     + SubmissionStore
 {
     /// The unreadable rows that were met through this value and its clones.

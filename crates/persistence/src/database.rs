@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, Quarantine, RetentionStore, StoreError, SubmissionStore,
+    ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError, SubmissionStore,
 };
 use rustls::ClientConfig;
 
@@ -174,6 +174,11 @@ impl Database {
 
     /// Intents to bid by template.
     pub fn automatic_bids(&self) -> Arc<dyn AutomaticBidStore> {
+        self.backend.clone()
+    }
+
+    /// Looks for unreadable rows.
+    pub fn row_inspector(&self) -> Arc<dyn RowInspector> {
         self.backend.clone()
     }
 

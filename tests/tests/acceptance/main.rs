@@ -27,6 +27,7 @@ mod bidding_loop;
 mod bids;
 mod crashes;
 mod demo;
+mod doctor;
 mod hostile_requests;
 mod keys;
 mod lead_commands;

@@ -6,6 +6,7 @@ mod backup;
 mod config;
 mod database;
 mod demo;
+mod doctor;
 mod filters;
 mod input;
 mod keys;
@@ -114,6 +115,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Demo(args) => demo::run(&settings, &args).await,
         Command::Serve(args) => serve::run(&settings, &args.role.into_iter().collect()).await,
         Command::Apply(args) => apply::run(&settings, &args.file).await,
+        Command::Doctor(args) => doctor::run(&settings, &args).await,
         Command::Migrate(args) => migrate::run(&settings, args.json).await,
         Command::Prune(args) => prune::run(&settings, &args).await,
         Command::Backup(args) => backup::run(&settings, &args).await,

@@ -17,7 +17,7 @@
 //! | users' passwords | [`PasswordHasher`] |
 //! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`ProvisioningStore`], [`RetentionStore`] |
 //! | waking workers | [`WorkSignal`] |
-//! | passing over rows that cannot be understood | [`Quarantine`] |
+//! | passing over rows that cannot be understood, and finding them | [`Quarantine`], [`RowInspector`] |
 
 mod activities;
 mod api_keys;
@@ -26,6 +26,7 @@ mod blob_store;
 mod clock;
 mod deliveries;
 mod error;
+mod inspection;
 mod jobs;
 mod leads;
 mod lease;
@@ -52,6 +53,7 @@ pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
 pub use clock::{Clock, Entropy};
 pub use deliveries::{ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, PendingDelivery};
 pub use error::StoreError;
+pub use inspection::{InspectedRows, InspectedUpTo, RowInspector};
 pub use jobs::{
     FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
 };

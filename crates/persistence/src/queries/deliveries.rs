@@ -386,7 +386,7 @@ fn readable_lead(
 }
 
 /// `None` if the delivery lacks data that its event has.
-fn payload(delivery: &Delivery) -> Option<EventPayload> {
+pub(super) fn payload(delivery: &Delivery) -> Option<EventPayload> {
     match (delivery.event, &delivery.data) {
         (EventKind::JobNew, _) => Some(EventPayload::JobNew),
         (EventKind::BidComplete, Some(data)) => EventPayload::stored_bid_complete(data.clone()),

@@ -84,6 +84,7 @@ mod backfills;
 mod deliveries;
 mod events;
 mod filter_changes;
+mod inspection;
 mod jobs;
 mod leads;
 mod lists;

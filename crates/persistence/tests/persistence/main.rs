@@ -7,6 +7,7 @@ mod api_keys;
 mod backup;
 mod contracts;
 mod filter_changes;
+mod inspection;
 mod leads;
 mod match_lists;
 mod opening;
