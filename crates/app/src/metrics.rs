@@ -32,6 +32,7 @@ pub(crate) struct Metrics {
     pruned_rows: Family<Labels<1>, Counter>,
     unreadable_rows: Family<Labels<1>, Gauge>,
     quarantine: Quarantine,
+    worker_panics: Family<Labels<1>, Counter>,
 }
 
 /// A registry that returns what it registers.
@@ -85,6 +86,10 @@ impl Metrics {
                 "Stored rows that this process has met and cannot read, by table",
             ),
             quarantine,
+            worker_panics: registry.add(
+                "worker_panics",
+                "Panics of background workers and of pieces of their work",
+            ),
             registry: registry.0,
         })
     }
@@ -124,6 +129,12 @@ impl Metrics {
         if let Some(took) = since_posting {
             self.posting_to_delivery.observe(took.as_secs_f64());
         }
+    }
+
+    pub(crate) fn worker_panic(&self, worker: &'static str) {
+        self.worker_panics
+            .get_or_create(&[("worker", worker.to_owned())])
+            .inc();
     }
 
     pub(crate) fn submission(&self, outcome: &str) {

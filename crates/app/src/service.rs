@@ -25,6 +25,7 @@ use crate::password_hasher::Argon2PasswordHasher;
 use crate::settings::Settings;
 use crate::system::{SystemClock, SystemEntropy, SystemThreads};
 use crate::work_notifiers::WorkNotifiers;
+use crate::workers::WorkerStates;
 
 /// The database, port by port.
 #[derive(Debug, Clone)]
@@ -79,6 +80,8 @@ pub(crate) struct Service {
     marketplace: Option<(Arc<dyn Marketplace>, Duration)>,
     clock: Arc<dyn Clock>,
     act_within: Option<Duration>,
+    /// Which workers run, once they are started.
+    pub(crate) worker_states: Arc<WorkerStates>,
     /// The stored rows that this process cannot read.
     pub(crate) quarantine: Quarantine,
 }
@@ -182,6 +185,7 @@ impl Service {
             clock,
             act_within: settings.act_within,
             quarantine,
+            worker_states: Arc::default(),
             stores,
             notifiers,
         })

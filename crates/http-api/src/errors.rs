@@ -82,6 +82,12 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 
+    /// Some of the process's workers do not run.
+    pub(crate) fn workers_down(workers: &[&str]) -> Self {
+        let message = format!("these workers do not run: {}", workers.join(", "));
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
     fn unavailable(cause: String) -> Self {
         let message = "the service is temporarily unavailable; try again later";
         Self {

@@ -58,6 +58,10 @@ impl Readiness for HeldReadiness {
     async fn is_ready(&self) -> bool {
         self.is_ready_at(Instant::now).await
     }
+
+    fn workers_down(&self) -> Vec<&'static str> {
+        self.asked.workers_down()
+    }
 }
 
 #[cfg(test)]

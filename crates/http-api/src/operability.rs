@@ -4,6 +4,7 @@ use actix_web::http::header::ContentType;
 use actix_web::{HttpResponse, web};
 
 use crate::HttpApi;
+use crate::errors::Refusal;
 
 /// The media type of metrics.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -13,9 +14,17 @@ pub(crate) async fn healthz() -> HttpResponse {
     plain("ok\n")
 }
 
-/// 200 once the database is reachable and migrated, 503 otherwise.
+/// 200 once the database is reachable and migrated and while all workers run, 503 otherwise.
 pub(crate) async fn readyz(api: web::Data<HttpApi>) -> HttpResponse {
-    match api.require_database().await {
+    let ready = api.require_database().await.and_then(|()| {
+        let down = api.readiness.workers_down();
+        if down.is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal::workers_down(&down))
+        }
+    });
+    match ready {
         Ok(()) => plain("ready\n"),
         Err(refusal) => refusal.into_response(),
     }

@@ -10,6 +10,11 @@ pub trait Readiness: Send + Sync + std::fmt::Debug {
     /// Returns whether the database is reachable and migrated, within a second or two. Asked for `/readyz` and before
     /// every answer that does not need the database, but at most once a second while the service is ready.
     async fn is_ready(&self) -> bool;
+
+    /// The background workers of this process that should run and do not, because they panicked. Asked for `/readyz`.
+    fn workers_down(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// Counts requests.

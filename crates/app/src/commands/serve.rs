@@ -22,7 +22,7 @@ use crate::service::{Service, Stores};
 use crate::settings::Settings;
 use crate::shutdown::StopSignals;
 use crate::system::SystemEntropy;
-use crate::workers::{self, Role, Workers};
+use crate::workers::{self, Role, WorkerStates, Workers};
 
 /// How long a stop waits for requests and deliveries in flight (contract section 1).
 const STOP_WITHIN: Duration = Duration::from_secs(15);
@@ -191,6 +191,7 @@ fn start_http(
         entropy: Arc::new(SystemEntropy),
         readiness: Arc::new(DatabaseReadiness {
             database: database.clone(),
+            workers: Arc::clone(&service.worker_states),
         }),
         metrics: Arc::clone(&service.metrics) as Arc<dyn RequestMetrics>,
         runtime: tokio::runtime::Handle::current(),
@@ -263,12 +264,17 @@ async fn prepare_once(settings: &Settings, database: &Database) -> Result<(), Pr
 #[derive(Debug)]
 struct DatabaseReadiness {
     database: Database,
+    workers: Arc<WorkerStates>,
 }
 
 #[async_trait]
 impl Readiness for DatabaseReadiness {
     async fn is_ready(&self) -> bool {
         self.database.ready().await.is_ok()
+    }
+
+    fn workers_down(&self) -> Vec<&'static str> {
+        self.workers.down()
     }
 }
 
@@ -281,3 +287,7 @@ impl RequestMetrics for Metrics {
         self.render()
     }
 }
+
+#[cfg(test)]
+#[path = "serve_panics_tests.rs"]
+mod panics;

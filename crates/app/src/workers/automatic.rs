@@ -21,15 +21,23 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     let wake = service.notifiers.of(WorkKind::AutomaticBids);
     let mut pauses = Pauses::new(&workers, "automatic bids", wake, PAUSE);
-    while pauses.after(pass(&service).await).await {}
+    while pauses.after(pass(&service, &workers).await).await {}
 }
 
 /// Returns whether there was work.
-async fn pass(service: &Service) -> Result<bool, StoreError> {
+async fn pass(service: &Service, workers: &Workers) -> Result<bool, StoreError> {
     let intents = service.write_automatic_bids.claim(BATCH).await?;
     let found_work = !intents.is_empty();
     futures::stream::iter(intents)
-        .for_each_concurrent(SIDE_BY_SIDE, |intent| execute(service, intent))
+        .for_each_concurrent(SIDE_BY_SIDE, async |intent| {
+            // An intent whose work panicked is claimed again when its lease has ended.
+            let work = async {
+                workers.supervisor.fault_point();
+                execute(service, intent).await;
+                workers.supervisor.fault_point();
+            };
+            workers.supervisor.contain("automatic_bids", work).await;
+        })
         .await;
     Ok(found_work)
 }

@@ -62,7 +62,10 @@ pub(crate) async fn backfill(
             ended = threads.join_next() => match ended {
                 None => break,
                 Some(ended) => {
-                    let ended = ended.unwrap_or_else(|error| Err(cut_short(&error)));
+                    let ended = ended.unwrap_or_else(|error| {
+                        run.scan().stop();
+                        Err(cut_short(error))
+                    });
                     if ended.is_err() {
                         // The results of the others are of no use without this one.
                         run.scan().stop();
@@ -99,9 +102,13 @@ async fn on_own_thread<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     let runtime = Handle::current();
     let ran = tokio::task::spawn_blocking(move || runtime.block_on(work)).await;
-    ran.unwrap_or_else(|error| Err(cut_short(&error)))
+    ran.unwrap_or_else(|error| Err(cut_short(error)))
 }
 
-fn cut_short(error: &tokio::task::JoinError) -> StoreError {
-    StoreError::Backend(format!("a backfill was cut short: {error}"))
+/// Passes a thread's panic on to the caller, which is supervised.
+fn cut_short(error: tokio::task::JoinError) -> StoreError {
+    match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(error) => StoreError::Backend(format!("a backfill was cut short: {error}")),
+    }
 }

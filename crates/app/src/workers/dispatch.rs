@@ -8,6 +8,7 @@ use bidloop_domain::use_case::SentDelivery;
 use tracing::Instrument;
 
 use super::running::{Pauses, Workers};
+use super::supervision::Supervisor;
 use crate::service::Service;
 
 /// Pause between two checks for events of other processes.
@@ -43,12 +44,17 @@ async fn pass(
     let claimed = service.deliver_webhooks.claim().await?;
     let found_work = !claimed.is_empty();
     for delivery in claimed {
-        workers.tasks.spawn(deliver(Arc::clone(service), delivery));
+        let (service, supervisor) = (Arc::clone(service), workers.supervisor.clone());
+        workers.tasks.spawn(async move {
+            // A delivery whose sending panicked stays marked as sending, and fails as interrupted.
+            let work = deliver(service, delivery, &supervisor);
+            supervisor.contain("dispatch", work).await;
+        });
     }
     Ok(found_work)
 }
 
-async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery) {
+async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery, supervisor: &Supervisor) {
     let span = tracing::info_span!(
         "delivery",
         organization = %delivery.organization_id,
@@ -58,6 +64,7 @@ async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery) {
     );
     async {
         let sent = service.deliver_webhooks.send(&delivery).await;
+        supervisor.fault_point();
         // There is room for another delivery, so the worker need not wait for its pause.
         service.notifiers.of(WorkKind::Deliveries).notify_one();
         let outcome = sent.outcome.reason().unwrap_or("delivered");

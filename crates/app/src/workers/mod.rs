@@ -1,6 +1,7 @@
 //! The background work of a process: one worker for each kind of work, each a thin layer around a use case.
 //!
-//! A worker makes passes while there is work. Then it waits until it is woken, its pause ends or the process stops.
+//! A worker makes passes while there is work. Then it waits until it is woken, its pause ends or the process stops. One
+//! that panics is [started again](supervision).
 
 mod automatic;
 mod backfill;
@@ -9,6 +10,7 @@ mod gauges;
 mod prune;
 mod running;
 mod submit;
+mod supervision;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -18,6 +20,7 @@ use crate::service::Service;
 pub(crate) use backfill::backfill;
 pub(crate) use prune::prune;
 pub(crate) use running::Workers;
+pub(crate) use supervision::WorkerStates;
 
 /// A part of the service's work, as `serve --role` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -34,20 +37,33 @@ pub(crate) enum Role {
 
 /// Starts the workers of these roles.
 pub(crate) fn start(service: &Arc<Service>, roles: &BTreeSet<Role>) -> Workers {
-    let workers = Workers::default();
-    let tasks = &workers.tasks;
+    let workers = Workers::new(service);
     if roles.contains(&Role::Watch) {
-        watch::start(Arc::clone(service), &workers);
-        tasks.spawn(backfill::run(Arc::clone(service), workers.clone()));
-        tasks.spawn(prune::run(Arc::clone(service), workers.clone()));
+        watch::start(service, &workers);
+        spawn(service, &workers, "backfill", backfill::run);
+        spawn(service, &workers, "prune", prune::run);
     }
     if roles.contains(&Role::Dispatch) {
-        tasks.spawn(dispatch::run(Arc::clone(service), workers.clone()));
+        spawn(service, &workers, "dispatch", dispatch::run);
     }
     if roles.contains(&Role::Submit) {
-        tasks.spawn(automatic::run(Arc::clone(service), workers.clone()));
-        tasks.spawn(submit::run(Arc::clone(service), workers.clone()));
+        spawn(service, &workers, "automatic_bids", automatic::run);
+        spawn(service, &workers, "submit", submit::run);
     }
-    tasks.spawn(gauges::run(Arc::clone(service), workers.clone()));
+    spawn(service, &workers, "gauges", gauges::run);
     workers
+}
+
+/// Runs a worker until the process stops.
+fn spawn<F: Future<Output = ()> + Send + 'static>(
+    service: &Arc<Service>,
+    workers: &Workers,
+    worker: &'static str,
+    run: fn(Arc<Service>, Workers) -> F,
+) {
+    let (service, running) = (Arc::clone(service), workers.clone());
+    workers.tasks.spawn(async move {
+        let start = || run(Arc::clone(&service), running.clone());
+        running.supervisor.keep_running(worker, start).await;
+    });
 }

@@ -42,8 +42,15 @@ async fn pass(
     for bid in claimed {
         let permit = Arc::clone(room).acquire_owned().await;
         let (service, submit) = (Arc::clone(service), Arc::clone(submit));
+        let supervisor = workers.supervisor.clone();
         workers.tasks.spawn(async move {
-            work(&service, &submit, &bid).await;
+            // A bid whose work panicked is claimed again when its lease has ended.
+            let work = async {
+                supervisor.fault_point();
+                work(&service, &submit, &bid).await;
+                supervisor.fault_point();
+            };
+            supervisor.contain("submit", work).await;
             drop(permit);
             // The account's next bid can be claimed now.
             service.notifiers.of(WorkKind::Submissions).notify_one();

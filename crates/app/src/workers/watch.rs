@@ -10,29 +10,41 @@ use tokio::sync::Notify;
 use super::running::{Pauses, Workers};
 use crate::service::Service;
 
+/// The worker's name.
+const WORKER: &str = "watch";
+
 /// Starts the loop on a thread of its own. Matching keeps a processor busy, at the start for seconds if there are a
 /// million filters, and the runtime's threads must serve requests and the other workers.
-pub(super) fn start(service: Arc<Service>, workers: &Workers) {
-    let Some((ingest, poll_interval)) = service.ingest_jobs() else {
+pub(super) fn start(service: &Arc<Service>, workers: &Workers) {
+    if service.ingest_jobs().is_none() {
         tracing::info!("marketplace.base_url is not set: nothing is watched or submitted");
         return;
-    };
+    }
     let running = workers.tasks.token();
-    let workers = workers.clone();
+    let (service, workers) = (Arc::clone(service), workers.clone());
+    let states = Arc::clone(&workers.supervisor.states);
     let runtime = Handle::current();
     let thread = std::thread::Builder::new().name("watch".to_owned());
     let spawned = thread.spawn(move || {
-        runtime.block_on(run(&service, ingest, poll_interval, &workers));
+        runtime.block_on(async {
+            // The filters are loaded anew after a panic, which may have left their index half edited.
+            let start = || run(&service, &workers);
+            workers.supervisor.keep_running(WORKER, start).await;
+        });
         drop(running);
     });
     if let Err(error) = spawned {
         tracing::error!(%error, "the watch thread cannot be started: no job is read");
+        states.set(WORKER, false);
     }
 }
 
-async fn run(service: &Service, mut ingest: IngestJobs, poll_interval: Duration, workers: &Workers) {
+async fn run(service: &Service, workers: &Workers) {
+    let Some((mut ingest, poll_interval)) = service.ingest_jobs() else {
+        return;
+    };
     let never_woken = Notify::new();
-    let mut pauses = Pauses::new(workers, "watch", &never_woken, poll_interval);
+    let mut pauses = Pauses::new(workers, WORKER, &never_woken, poll_interval);
     while pauses.after(pass(service, &mut ingest, workers).await).await {}
 }
 

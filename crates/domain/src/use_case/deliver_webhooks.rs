@@ -147,7 +147,13 @@ impl DeliverWebhooks {
     }
 
     /// Makes the one attempt.
+    ///
+    /// The endpoint's place is free again when this ends, be it in a panic.
     pub async fn send(&self, delivery: &ClaimedDelivery) -> SentDelivery {
+        let place = Place {
+            in_flight: &self.in_flight,
+            endpoint: endpoint_of(delivery),
+        };
         let (outcome, posted_at) = match self.write(delivery) {
             Ok((webhook, posted_at)) => {
                 let attempt = self.sender.send(webhook).await;
@@ -155,7 +161,7 @@ impl DeliverWebhooks {
             }
             Err(fault) => (DeliveryOutcome::CorruptPayload(fault), None),
         };
-        self.release(delivery);
+        drop(place);
         let now = self.clock.now();
         let event = delivery.payload.kind();
         let facts = DeliveryFacts {
@@ -196,17 +202,6 @@ impl DeliverWebhooks {
     /// The largest number of deliveries in flight to one endpoint while `room` places are free in all.
     fn per_endpoint(&self, room: u32) -> u32 {
         (room / SHARE_OF_ROOM).clamp(1, self.limits.per_endpoint)
-    }
-
-    fn release(&self, delivery: &ClaimedDelivery) {
-        let mut in_flight = self.in_flight.locked();
-        let endpoint = endpoint_of(delivery);
-        if let Some(count) = in_flight.get_mut(&endpoint) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                in_flight.remove(&endpoint);
-            }
-        }
     }
 
     fn write(&self, delivery: &ClaimedDelivery) -> Result<(OutgoingWebhook, Option<Timestamp>), String> {
@@ -276,6 +271,24 @@ impl DeliverWebhooks {
         let data = serde_json::value::to_raw_value(&data).map_err(|error| error.to_string())?;
         let posted_at = JobPost::parse(&stored.job_json).ok().map(|post| post.posted_at);
         Ok((data, posted_at))
+    }
+}
+
+/// One of an endpoint's places in flight. Dropped, it is free.
+struct Place<'a> {
+    in_flight: &'a InFlight,
+    endpoint: (OrganizationId, EndpointId),
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut in_flight = self.in_flight.locked();
+        if let Some(count) = in_flight.get_mut(&self.endpoint) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                in_flight.remove(&self.endpoint);
+            }
+        }
     }
 }
 

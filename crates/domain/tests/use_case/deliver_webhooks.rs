@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use bidloop_domain::model::webhook_signature::{DEFAULT_TOLERANCE, SignatureHeaders, verify};
 use bidloop_domain::model::{ActivityKind, ActivityOutcome, EventKind, WebhookSecret};
-use bidloop_domain::port::{OutgoingWebhook, ProvisioningChange, WebhookFailureKind, WebhookRecord};
+use bidloop_domain::port::{
+    OutgoingWebhook, ProvisioningChange, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookRecord,
+    WebhookSender,
+};
 use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, SentDelivery};
 use bidloop_port_contracts::fixture::{at, campaign, organization, webhook};
 use serde_json::{Value, json};
@@ -521,4 +524,42 @@ async fn a_delivered_job_new_tells_how_long_its_posting_took() {
         (EventKind::JobNew, Some(Duration::from_secs(4)))
     );
     assert!(sent.outcome.is_delivered());
+}
+
+/// Panics in the middle of each attempt.
+#[derive(Debug)]
+struct PanickingSender;
+
+#[async_trait::async_trait]
+impl WebhookSender for PanickingSender {
+    async fn send(&self, _webhook: OutgoingWebhook) -> WebhookAttempt {
+        tokio::task::yield_now().await;
+        panic!("an injected panic");
+    }
+
+    fn check_target(&self, _url: &str) -> Result<(), WebhookFailure> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_panic_while_sending_frees_the_endpoints_place() {
+    let service = Service::new().await;
+    for number in 0..3 {
+        service.lead(&job(&number.to_string())).await;
+    }
+    let mut deliver = service.deliver_webhooks(DeliveryLimits {
+        in_flight: 1,
+        per_endpoint: 1,
+    });
+    deliver.sender = Arc::new(PanickingSender);
+    let deliver = Arc::new(deliver);
+    for _ in 0..3 {
+        let claimed = deliver.claim().await.unwrap();
+        assert_eq!(claimed.len(), 1);
+        let sending = Arc::clone(&deliver);
+        let sent = tokio::spawn(async move { sending.send(&claimed[0]).await });
+        assert!(sent.await.unwrap_err().is_panic());
+    }
+    assert_eq!(deliver.claim().await.unwrap().len(), 0, "each was tried once");
 }
