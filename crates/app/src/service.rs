@@ -157,10 +157,7 @@ impl Service {
             },
             deliver_webhooks: DeliverWebhooks {
                 store: Arc::clone(&stores.deliveries),
-                sender: Arc::new(HyperWebhookSender::new(
-                    settings.webhooks.targets,
-                    Arc::clone(&settings.webhooks.tls),
-                )),
+                sender: Arc::new(webhook_sender(settings)),
                 clock: Arc::clone(&clock),
                 links: links.clone(),
                 owner: owner.clone(),
@@ -269,6 +266,13 @@ fn prune(settings: &Settings, stores: &Stores, clock: &Arc<dyn Clock>) -> Prune 
         clock: Arc::clone(clock),
         retention: settings.retention,
     }
+}
+
+pub(crate) fn webhook_sender(settings: &Settings) -> HyperWebhookSender {
+    HyperWebhookSender::new(
+        settings.webhooks.targets.clone(),
+        Arc::clone(&settings.webhooks.tls),
+    )
 }
 
 async fn open_blobs(settings: &Settings) -> anyhow::Result<Arc<dyn BlobStore>> {

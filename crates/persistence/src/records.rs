@@ -13,6 +13,7 @@ use bidloop_domain::model::{
 use bidloop_domain::port::{
     AccountRecord, AutomaticBidIntent, Backfill, CampaignRecord, FilterRecord, OrganizationRecord,
     PendingDelivery, Quarantine, StoredFilter, StoredJob, UnreadableRow, UserRecord, WebhookRecord,
+    WebhookUrl,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromStaticSqlRow, Queryable};
@@ -323,5 +324,7 @@ columns! { Subscription in organizations by id {
 } }
 
 columns! { UserRecord in users by organization_id/email_key { email, name, password_hash } }
+
+columns! { WebhookUrl in webhook_endpoints by organization_id/id { organization_id, id, url } }
 
 columns! { WebhookEndpoint in webhook_endpoints by organization_id/id { id, campaign_id, url, events, active, created_at } }

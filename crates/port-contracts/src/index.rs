@@ -228,6 +228,7 @@ index! { $
             a_switch_and_the_feed_at_once_lose_no_match,
         ],
         provisioning: [
+            the_urls_of_active_endpoints_are_read_page_by_page,
             a_snapshot_holds_the_organizations_whole,
             a_snapshot_holds_the_asked_organizations_alone,
             a_snapshot_tells_whose_keys_have_the_asked_digests,

@@ -428,3 +428,41 @@ pub async fn what_was_committed_holds_for_every_later_call(stores: Stores) {
         assert!(matches!(recorded, RecordPage::Recorded(counts) if (counts.deliveries == 0) == paused));
     }
 }
+
+pub async fn the_urls_of_active_endpoints_are_read_page_by_page(stores: Stores) {
+    use bidloop_domain::model::EventKind;
+
+    let hook = |id: &str| webhook(id, None, &format!("https://{id}.test/"), &[EventKind::JobNew]);
+    let mut inactive = hook("wh_b");
+    inactive.endpoint.active = false;
+    organization("org_a")
+        .webhook(hook("wh_c"))
+        .webhook(inactive)
+        .webhook(hook("wh_a"))
+        .provision(&stores)
+        .await;
+    organization("org_b")
+        .webhook(hook("wh_a"))
+        .provision(&stores)
+        .await;
+    let (mut read, mut after) = (Vec::new(), None);
+    loop {
+        let page = stores.provisioning.webhook_urls(after.as_ref(), 2).await.unwrap();
+        let Some(last) = page.last() else { break };
+        assert!(page.len() <= 2);
+        after = Some((last.organization_id.clone(), last.id.clone()));
+        read.extend(page);
+    }
+    let read: Vec<_> = read
+        .iter()
+        .map(|url| (url.organization_id.as_str(), url.id.as_str(), url.url.as_str()))
+        .collect();
+    assert_eq!(
+        read,
+        [
+            ("org_a", "wh_a", "https://wh_a.test/"),
+            ("org_a", "wh_c", "https://wh_c.test/"),
+            ("org_b", "wh_a", "https://wh_a.test/"),
+        ]
+    );
+}

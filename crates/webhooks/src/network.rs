@@ -9,6 +9,8 @@ use std::net::SocketAddr;
 use async_trait::async_trait;
 use tokio::net::TcpStream;
 
+use crate::resolver::Resolver;
+
 /// Name resolution and connections.
 #[async_trait]
 pub trait Network: Send + Sync + fmt::Debug {
@@ -29,13 +31,19 @@ pub struct OpenedConnection {
 }
 
 /// The operating system's resolver and network.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemNetwork;
+#[derive(Debug, Clone, Default)]
+pub struct SystemNetwork {
+    resolver: Resolver,
+}
 
 #[async_trait]
 impl Network for SystemNetwork {
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-        Ok(tokio::net::lookup_host((host, port)).await?.collect())
+        let addresses = self.resolver.resolve(host).await?;
+        let with_port = addresses
+            .into_iter()
+            .map(|address| SocketAddr::new(address, port));
+        Ok(with_port.collect())
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<OpenedConnection> {

@@ -23,7 +23,7 @@ use url::Host;
 
 use crate::exchange::{Answer, NoAnswer, exchange};
 use crate::network::{Network, SystemNetwork};
-use crate::target_guard::{Target, TargetPolicy};
+use crate::target_guard::{Target, Targets};
 
 /// The time limit from the start of the connect, name look-up included, to the answer's status line (decision C4).
 const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ const TRIED_ADDRESSES: usize = 4;
 /// Dropping an attempt closes its connection and leaves nothing running.
 #[derive(Debug)]
 pub struct HyperWebhookSender {
-    policy: TargetPolicy,
+    targets: Targets,
     network: Arc<dyn Network>,
     tls: Arc<ClientConfig>,
     time_limit: Duration,
@@ -46,12 +46,12 @@ impl HyperWebhookSender {
     /// Creates a sender over the operating system's network that waits 10 seconds for a status line.
     ///
     /// `tls` holds the trust roots. The sender speaks HTTP/1.1 over it.
-    pub fn new(policy: TargetPolicy, tls: Arc<ClientConfig>) -> Self {
+    pub fn new(targets: impl Into<Targets>, tls: Arc<ClientConfig>) -> Self {
         let mut tls = Arc::unwrap_or_clone(tls);
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         Self {
-            policy,
-            network: Arc::new(SystemNetwork),
+            targets: targets.into(),
+            network: Arc::new(SystemNetwork::default()),
             tls: Arc::new(tls),
             time_limit: TIME_LIMIT,
         }
@@ -73,7 +73,7 @@ impl HyperWebhookSender {
 
     /// The target of a URL that can be sent to, as far as it shows without a look-up.
     fn target(&self, url: &str) -> Result<Target, WebhookFailure> {
-        let target = self.policy.check_url(url)?;
+        let target = self.targets.check_url(url)?;
         if target.is_https() {
             server_name(target.host())?;
         }
@@ -106,7 +106,7 @@ impl HyperWebhookSender {
             match timeout_at(share, self.network.connect(*address)).await {
                 Ok(Ok(opened)) => {
                     // Address translation on the way may lead to another address.
-                    self.policy.check_address(opened.peer.ip())?;
+                    self.targets.check_address(opened.peer.ip())?;
                     return Ok(opened.stream);
                 }
                 Ok(Err(error)) => {
@@ -149,7 +149,7 @@ impl HyperWebhookSender {
         let mut permitted = Vec::new();
         let mut refusal = None;
         for address in resolved {
-            match self.policy.check_address(address.ip()) {
+            match self.targets.check_address(address.ip()) {
                 Ok(()) => permitted.push(address),
                 Err(refused) => refusal = Some(refused),
             }

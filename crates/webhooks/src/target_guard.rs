@@ -6,6 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use bidloop_domain::port::{WebhookFailure, WebhookFailureKind};
+use ipnet::IpNet;
 use url::{Host, Url};
 
 /// The longest name of a host, with the dot that marks it as absolute (RFC 1035).
@@ -16,8 +17,26 @@ const MAX_NAME_BYTES: usize = 254;
 pub enum TargetPolicy {
     /// `https` to public addresses alone.
     PublicHttps,
-    /// `http` too, and any address: for development (`webhooks.allow_insecure_targets`).
+    /// `http` too, and private addresses: for development (`webhooks.allow_insecure_targets`).
     AllowInsecure,
+}
+
+/// Which URLs and addresses webhooks may be sent to: what the policy permits, without some networks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Targets {
+    /// How far webhooks may reach.
+    pub policy: TargetPolicy,
+    /// Networks that no webhook is sent to, whatever the policy permits (`webhooks.denied_networks`).
+    pub denied: Vec<IpNet>,
+}
+
+impl From<TargetPolicy> for Targets {
+    fn from(policy: TargetPolicy) -> Self {
+        Self {
+            policy,
+            denied: Vec::new(),
+        }
+    }
 }
 
 /// A URL that the policy permits. Its addresses are still to be checked.
@@ -52,14 +71,14 @@ impl Target {
     }
 }
 
-impl TargetPolicy {
+impl Targets {
     /// Checks a URL without resolving its host. The messages do not repeat the URL, since paths and queries of webhook URLs
     /// often carry secrets.
-    pub(crate) fn check_url(self, url: &str) -> Result<Target, WebhookFailure> {
+    pub(crate) fn check_url(&self, url: &str) -> Result<Target, WebhookFailure> {
         let url = Url::parse(url).map_err(|error| invalid(format!("the URL is not valid: {error}")))?;
-        match (url.scheme(), self) {
-            ("https", _) | ("http", Self::AllowInsecure) => {}
-            ("http", Self::PublicHttps) => {
+        match (url.scheme(), self.policy) {
+            ("https", _) | ("http", TargetPolicy::AllowInsecure) => {}
+            ("http", TargetPolicy::PublicHttps) => {
                 return Err(invalid("the URL must begin with https://".to_owned()));
             }
             _ => {
@@ -97,20 +116,32 @@ impl TargetPolicy {
     }
 
     /// Checks an address before or after the connect.
-    pub(crate) fn check_address(self, address: IpAddr) -> Result<(), WebhookFailure> {
-        if self == Self::AllowInsecure {
-            return Ok(());
+    pub(crate) fn check_address(&self, address: IpAddr) -> Result<(), WebhookFailure> {
+        let reached = embedded_v4(address).map_or(address, IpAddr::V4);
+        if let Some(reason) = why_never(reached) {
+            return Err(forbidden(format!("{address} must never be reached: {reason}")));
+        }
+        if let Some(network) = self
+            .denied
+            .iter()
+            .find(|network| network.contains(&reached) || network.contains(&address))
+        {
+            return Err(forbidden(format!(
+                "{address} is within {network}, which webhooks.denied_networks excludes"
+            )));
         }
         match why_not_public(address) {
-            None => Ok(()),
-            Some(reason) => Err(forbidden(format!("{address} is not a public address: {reason}"))),
+            Some(reason) if self.policy == TargetPolicy::PublicHttps => {
+                Err(forbidden(format!("{address} is not a public address: {reason}")))
+            }
+            _ => Ok(()),
         }
     }
 
     /// Refuses names that always mean this machine or this network (RFC 6761, RFC 6762 and ICANN's reservation of
     /// `internal`). Other names are judged by their addresses.
-    fn check_name(self, name: &str) -> Result<(), WebhookFailure> {
-        if self == Self::AllowInsecure {
+    fn check_name(&self, name: &str) -> Result<(), WebhookFailure> {
+        if self.policy == TargetPolicy::AllowInsecure {
             return Ok(());
         }
         let top_level = name.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
@@ -134,6 +165,61 @@ fn forbidden(message: String) -> WebhookFailure {
         message,
     }
 }
+
+/// Addresses that serve a machine's credentials to whoever runs on it. No setting permits them, nor the link-local ones
+/// that most clouds use for the same.
+const METADATA_V4: [(Ipv4Addr, &str); 3] = [
+    (Ipv4Addr::new(100, 100, 100, 200), "a cloud's metadata"),
+    (Ipv4Addr::new(168, 63, 129, 16), "a cloud's metadata"),
+    (Ipv4Addr::new(192, 0, 0, 192), "a cloud's metadata"),
+];
+const METADATA_V6: [(Ipv6Addr, &str); 2] = [
+    (
+        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+        "a cloud's metadata",
+    ),
+    (
+        Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+        "a cloud's metadata",
+    ),
+];
+
+/// Why `address` is not reached whatever the settings; `None` if they decide.
+fn why_never(address: IpAddr) -> Option<&'static str> {
+    match address {
+        IpAddr::V4(address) if address.is_link_local() => Some("link-local, metadata"),
+        IpAddr::V6(address) if address.is_unicast_link_local() => Some("link-local"),
+        IpAddr::V4(address) => METADATA_V4
+            .iter()
+            .find(|(metadata, _)| *metadata == address)
+            .map(|(_, reason)| *reason),
+        IpAddr::V6(address) => METADATA_V6
+            .iter()
+            .find(|(metadata, _)| *metadata == address)
+            .map(|(_, reason)| *reason),
+    }
+}
+
+/// The IPv4 address that an IPv6 address stands for, in any of the notations for it.
+fn embedded_v4(address: IpAddr) -> Option<Ipv4Addr> {
+    let IpAddr::V6(address) = address else {
+        return None;
+    };
+    let last = |octets: [u8; 16]| Ipv4Addr::new(octets[12], octets[13], octets[14], octets[15]);
+    let octets = address.octets();
+    if within(address, NAT64) || within(address, V4_MAPPED) || within(address, V4_TRANSLATED) {
+        return Some(last(octets));
+    }
+    if within(address, V4_COMPATIBLE) && !address.is_unspecified() && !address.is_loopback() {
+        return Some(last(octets));
+    }
+    within(address, SIX_TO_FOUR).then(|| Ipv4Addr::new(octets[2], octets[3], octets[4], octets[5]))
+}
+
+const V4_MAPPED: (Ipv6Addr, u32) = (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96);
+const V4_TRANSLATED: (Ipv6Addr, u32) = (Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, 0, 0), 96);
+const V4_COMPATIBLE: (Ipv6Addr, u32) = (Ipv6Addr::UNSPECIFIED, 96);
+const SIX_TO_FOUR: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16);
 
 /// Why `address` is not public, or must not be reached; `None` if it may be.
 fn why_not_public(address: IpAddr) -> Option<&'static str> {

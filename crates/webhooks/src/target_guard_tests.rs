@@ -111,8 +111,77 @@ const PUBLIC: [&str; 36] = [
     "64:ff9b::8.8.8.8",
 ];
 
+fn public() -> Targets {
+    TargetPolicy::PublicHttps.into()
+}
+
+fn insecure() -> Targets {
+    TargetPolicy::AllowInsecure.into()
+}
+
+#[test]
+fn link_local_and_metadata_addresses_are_refused_whatever_the_settings() {
+    for address in [
+        "169.254.169.254",
+        "169.254.0.1",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "fe80::1",
+        "febf::1",
+        "fd00:ec2::254",
+        "fd20:ce::254",
+        "::ffff:169.254.169.254",
+        "::169.254.169.254",
+        "::ffff:0:100.100.100.200",
+        "64:ff9b::169.254.169.254",
+        "2002:a9fe:a9fe::1",
+    ] {
+        let refused = insecure().check_address(address.parse().unwrap()).unwrap_err();
+        assert_eq!(refused.kind, WebhookFailureKind::ForbiddenTarget, "{address}");
+        let in_a_url = match address.parse().unwrap() {
+            IpAddr::V4(address) => format!("http://{address}/latest/meta-data"),
+            IpAddr::V6(address) => format!("http://[{address}]/latest/meta-data"),
+        };
+        assert!(insecure().check_url(&in_a_url).is_err(), "{address}");
+    }
+    for address in ["127.0.0.1", "10.1.2.3", "::1", "fd00:ec2::1", "::"] {
+        assert_eq!(
+            insecure().check_address(address.parse().unwrap()),
+            Ok(()),
+            "{address}"
+        );
+    }
+}
+
+#[test]
+fn denied_networks_are_refused_under_either_policy_and_in_any_notation() {
+    let denied: Vec<IpNet> = ["10.20.0.0/16", "8.8.8.0/24", "2606:4700::/32"]
+        .map(|network| network.parse().unwrap())
+        .to_vec();
+    for policy in [TargetPolicy::PublicHttps, TargetPolicy::AllowInsecure] {
+        let targets = Targets {
+            policy,
+            denied: denied.clone(),
+        };
+        for address in [
+            "10.20.255.1",
+            "8.8.8.8",
+            "::ffff:8.8.8.8",
+            "64:ff9b::8.8.8.8",
+            "2606:4700:4700::1111",
+        ] {
+            assert!(
+                targets.check_address(address.parse().unwrap()).is_err(),
+                "{address}"
+            );
+        }
+        assert_eq!(targets.check_address("8.8.4.4".parse().unwrap()), Ok(()));
+    }
+}
+
 fn is_refused(address: IpAddr) -> bool {
-    match TargetPolicy::PublicHttps.check_address(address) {
+    match public().check_address(address) {
         Ok(()) => false,
         Err(failure) => {
             assert_eq!(failure.kind, WebhookFailureKind::ForbiddenTarget);
@@ -122,6 +191,7 @@ fn is_refused(address: IpAddr) -> bool {
 }
 
 fn refusal(policy: TargetPolicy, url: &str) -> WebhookFailure {
+    let policy = Targets::from(policy);
     policy.check_url(url).expect_err(url)
 }
 
@@ -231,12 +301,7 @@ fn names_of_this_machine_and_network_are_refused() {
         "local.example",
         "internal.example.com",
     ] {
-        assert!(
-            TargetPolicy::PublicHttps
-                .check_url(&format!("https://{host}/"))
-                .is_ok(),
-            "{host}"
-        );
+        assert!(public().check_url(&format!("https://{host}/")).is_ok(), "{host}");
     }
 }
 
@@ -279,19 +344,33 @@ fn plain_http_needs_insecure_targets_to_be_allowed() {
         refusal(TargetPolicy::PublicHttps, url).kind,
         WebhookFailureKind::InvalidTarget
     );
-    assert!(TargetPolicy::AllowInsecure.check_url(url).is_ok());
+    assert!(insecure().check_url(url).is_ok());
 }
 
 #[test]
-fn any_address_is_let_through_where_insecure_targets_are_allowed() {
+fn any_address_that_serves_no_metadata_is_let_through_where_insecure_targets_are_allowed() {
+    let mut refused = Vec::new();
     for address in NON_PUBLIC.iter().chain(&PUBLIC) {
-        assert_eq!(
-            TargetPolicy::AllowInsecure.check_address(address.parse().unwrap()),
-            Ok(())
-        );
+        if insecure().check_address(address.parse().unwrap()).is_err() {
+            refused.push(*address);
+        }
     }
+    assert_eq!(
+        refused,
+        [
+            "100.100.100.200",
+            "168.63.129.16",
+            "169.254.0.0",
+            "169.254.169.254",
+            "169.254.255.255",
+            "2002:a9fe:a9fe::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "febf:ffff::1",
+        ]
+    );
     for url in ["http://localhost:9000/", "https://127.0.0.1/", "http://[::1]:80/"] {
-        assert!(TargetPolicy::AllowInsecure.check_url(url).is_ok(), "{url}");
+        assert!(insecure().check_url(url).is_ok(), "{url}");
     }
 }
 
@@ -310,7 +389,7 @@ fn messages_do_not_repeat_what_may_be_secret_in_a_url() {
 
 #[test]
 fn the_request_line_and_host_header_follow_the_url() {
-    let target = TargetPolicy::PublicHttps
+    let target = public()
         .check_url("https://Hooks.Example.com:443/a%20b/?q=1&r=%C3%A9#fragment")
         .unwrap();
     assert_eq!(target.authority(), "hooks.example.com");
@@ -318,9 +397,7 @@ fn the_request_line_and_host_header_follow_the_url() {
     assert_eq!(target.port(), 443);
     assert!(target.is_https());
 
-    let target = TargetPolicy::AllowInsecure
-        .check_url("http://[::1]:8080")
-        .unwrap();
+    let target = insecure().check_url("http://[::1]:8080").unwrap();
     assert_eq!(target.authority(), "[::1]:8080");
     assert_eq!(target.path_and_query(), "/");
     assert_eq!(target.port(), 8080);
@@ -347,7 +424,7 @@ proptest! {
         let address = Ipv4Addr::from_bits(bits);
         let refused = is_refused(IpAddr::V4(address));
         for host in [address.to_string(), bits.to_string(), format!("{bits:#x}"), format!("{bits:#o}").replacen('o', "", 1)] {
-            let judged = TargetPolicy::PublicHttps.check_url(&format!("https://{host}/"));
+            let judged = public().check_url(&format!("https://{host}/"));
             prop_assert_eq!(judged.is_err(), refused, "{}", host);
         }
     }

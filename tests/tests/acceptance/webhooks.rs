@@ -15,6 +15,7 @@ on_both_databases!(
     an_event_goes_to_each_distinct_url_of_campaign_and_organization_once,
     a_rotated_secret_signs_from_then_on,
     insecure_targets_are_refused_unless_permitted,
+    apply_the_check_and_serve_warn_of_targets_that_will_be_refused,
 );
 
 /// The delivery lines of Activity, oldest first, once there are so many.
@@ -171,4 +172,39 @@ fn insecure_targets_are_refused_unless_permitted(kind: Kind) {
     assert_eq!(line["details"]["responseStatus"], Value::Null);
     assert!(line["details"]["reason"].is_string(), "{line}");
     assert!(world.receiver.deliveries().is_empty());
+}
+
+fn apply_the_check_and_serve_warn_of_targets_that_will_be_refused(kind: Kind) {
+    let mut world = World::new(kind);
+    world.installation.set("webhooks.allow_insecure_targets", "false");
+    let document = world.document(&[world.external(EXTERNAL, "rust")]);
+    let warning =
+        "webhooks to the endpoint wh_camp_ext of org_acme will fail: the URL must begin with https://";
+    let applied = world.installation.try_apply(&document).expect(0);
+    assert!(applied.err.contains(warning), "{}", applied.err);
+    let checked = world.installation.run(&["config", "check"]).expect(0);
+    assert!(checked.out.contains(warning), "{}", checked.out);
+    let service = world.installation.serve();
+    assert!(service.log().contains(warning), "{}", service.log());
+    drop(service);
+
+    world.installation.set("webhooks.allow_insecure_targets", "true");
+    let checked = world.installation.run(&["config", "check"]).expect(0);
+    assert!(!checked.out.contains("will fail"), "{}", checked.out);
+    world
+        .installation
+        .set("webhooks.denied_networks", "10.0.0.0/8, 127.0.0.0/8");
+    let checked = world.installation.run(&["config", "check"]).expect(0);
+    assert!(
+        checked.out.contains("webhooks.denied_networks excludes"),
+        "{}",
+        checked.out
+    );
+    world.installation.set("webhooks.denied_networks", "10.0.0.0/33");
+    let refused = world.installation.run(&["config", "check"]).expect(2);
+    assert!(
+        refused.err.contains("`10.0.0.0/33` is not a network"),
+        "{}",
+        refused.err
+    );
 }

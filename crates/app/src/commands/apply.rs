@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
-use super::{Failure, Outcome, database, input, output};
-use crate::service::Operations;
+use super::{Failure, Outcome, database, input, output, targets};
+use crate::service::{Operations, webhook_sender};
 use crate::settings::Settings;
 use crate::toml_text;
 use crate::workers;
@@ -29,6 +29,10 @@ pub(super) async fn run(settings: &Settings, file: &Path) -> Outcome {
     // What is reported as done holds from then on (decision D7), the campaigns' lists included.
     if let Err(error) = backfill(&operations).await {
         tracing::warn!(%error, "the matches of stored jobs are outdated until the running service has updated them");
+    }
+    match targets::warnings(&*database.provisioning(), &webhook_sender(settings)).await {
+        Ok(lines) => output::errors(&lines),
+        Err(error) => tracing::warn!(%error, "the webhooks' targets could not be checked"),
     }
     output::json(&report)
 }

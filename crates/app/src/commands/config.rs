@@ -2,13 +2,15 @@
 
 use serde_json::json;
 
-use super::{Outcome, output};
+use super::{Outcome, database, output, targets};
 use crate::cli::ConfigCommand;
+use crate::service::webhook_sender;
 use crate::settings::Settings;
 
-pub(super) fn run(settings: &Settings, command: &ConfigCommand) -> Outcome {
+pub(super) async fn run(settings: &Settings, command: &ConfigCommand) -> Outcome {
     let ConfigCommand::Check { json: as_json } = command;
-    let warnings: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(refused_targets(settings).await);
     if *as_json {
         return output::json(&json!({ "ok": true, "warnings": warnings }));
     }
@@ -20,4 +22,14 @@ pub(super) fn run(settings: &Settings, command: &ConfigCommand) -> Outcome {
         None => "no marketplace: nothing is watched or submitted".to_owned(),
     };
     output::line(&format!("Configuration OK; {marketplace}."))
+}
+
+/// Warnings of the stored webhook targets. None if the database cannot be read: the settings may be checked before there
+/// is one.
+async fn refused_targets(settings: &Settings) -> Vec<String> {
+    let Ok(database) = database::open_existing(settings).await else {
+        return Vec::new();
+    };
+    let warnings = targets::warnings(&*database.provisioning(), &webhook_sender(settings)).await;
+    warnings.unwrap_or_default()
 }

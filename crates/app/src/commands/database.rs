@@ -1,5 +1,7 @@
 //! Opens the database for a command and checks its schema, with an error that says what to do.
 
+use std::path::Path;
+
 use bidloop_persistence::{Database, MigrateError, SchemaState};
 
 use super::Failure;
@@ -10,6 +12,17 @@ use crate::settings::{Settings, persistence_settings};
 pub(super) fn open(settings: &Settings) -> Result<Database, Failure> {
     Database::open(&persistence_settings(settings.database.url.expose()))
         .map_err(|error| Failure::failed(format!("database.url: {error}")))
+}
+
+/// For a look at a database that need not be there. It makes nothing.
+pub(super) async fn open_existing(settings: &Settings) -> Result<Database, Failure> {
+    let url = settings.database.url.expose();
+    if let Some(path) = url.strip_prefix("sqlite://")
+        && !Path::new(path).exists()
+    {
+        return Err(Failure::failed("there is no database yet"));
+    }
+    open_current(settings).await
 }
 
 /// For commands that do not migrate: the schema must be current.

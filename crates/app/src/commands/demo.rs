@@ -147,7 +147,7 @@ fn demo_settings(settings: &Settings, listen: SocketAddr, data_dir: &Path, marke
         },
         poll_interval: POLL_INTERVAL,
     });
-    demo.webhooks.targets = TargetPolicy::AllowInsecure;
+    demo.webhooks.targets = TargetPolicy::AllowInsecure.into();
     demo
 }
 
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(demo.database.url.expose(), "sqlite:///data/bidloop.db");
         assert_eq!(demo.marketplace_url(), Some("http://127.0.0.1:1"));
         assert!(demo.marketplace.unwrap().client.feed_token.is_none());
-        assert_eq!(demo.webhooks.targets, TargetPolicy::AllowInsecure);
+        assert_eq!(demo.webhooks.targets, TargetPolicy::AllowInsecure.into());
     }
 
     #[test]

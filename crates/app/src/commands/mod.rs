@@ -17,6 +17,7 @@ mod output;
 mod prune;
 mod serve;
 mod simulate;
+mod targets;
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -123,7 +124,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Leads(command) => leads::run(&settings, command).await,
         Command::Activity(args) => activity::run(&settings, &args).await,
         Command::Filters(command) => filters::run(&settings, command).await,
-        Command::Config(command) => config::run(&settings, &command),
+        Command::Config(command) => config::run(&settings, &command).await,
         Command::Openapi(_) | Command::Simulate(_) => Ok(()),
     }
 }

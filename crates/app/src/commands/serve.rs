@@ -15,10 +15,10 @@ use bidloop_http_api::{
 use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
 
-use super::{Failure, Outcome, database};
+use super::{Failure, Outcome, database, targets};
 use crate::descriptors;
 use crate::metrics::Metrics;
-use crate::service::{Service, Stores};
+use crate::service::{Service, Stores, webhook_sender};
 use crate::settings::Settings;
 use crate::shutdown::StopSignals;
 use crate::system::SystemEntropy;
@@ -44,6 +44,7 @@ pub(super) async fn run(settings: &Settings, roles: &BTreeSet<Role>) -> Outcome 
         () = stop.requested() => return listening.stop().await,
         prepared = prepare_database(settings, &database) => prepared?,
     }
+    warn_of_targets(settings, &database).await;
     let running = listening.work(roles);
     tracing::info!(took_ms = started.elapsed().as_millis(), "ready");
     stop.requested().await;
@@ -211,6 +212,17 @@ async fn stop_http(server: RunningServer) -> Outcome {
         .stop()
         .await
         .map_err(|error| Failure::failed(format!("the HTTP server did not stop cleanly: {error}")))
+}
+
+async fn warn_of_targets(settings: &Settings, database: &Database) {
+    match targets::warnings(&*database.provisioning(), &webhook_sender(settings)).await {
+        Ok(lines) => {
+            for warning in lines {
+                tracing::warn!(warning, "a webhook target is refused");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the webhooks' targets could not be checked"),
+    }
 }
 
 /// Migrates the database, or checks its schema if it must not migrate. Retries while the database is unavailable.

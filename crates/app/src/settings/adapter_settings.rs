@@ -9,6 +9,7 @@ use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::{MarketplaceToken, Secret};
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use bidloop_persistence::DatabaseSettings;
+use bidloop_webhooks::{TargetPolicy, Targets};
 use rustls::ClientConfig;
 
 use super::reader::Reader;
@@ -75,6 +76,27 @@ fn bucket_variables(environment: &[(String, String)]) -> Result<Vec<(String, Str
         variables.push((secret.to_owned(), content));
     }
     Ok(variables)
+}
+
+/// Where webhooks may be sent to.
+pub(super) fn targets(read: &mut Reader<'_>) -> Targets {
+    let policy = if read.boolean("webhooks.allow_insecure_targets", false) {
+        TargetPolicy::AllowInsecure
+    } else {
+        TargetPolicy::PublicHttps
+    };
+    let denied = read.parsed("webhooks.denied_networks", |networks| {
+        let networks = networks.split([',', ' ']).filter(|network| !network.is_empty());
+        let network = |text: &str| {
+            text.parse()
+                .map_err(|_| format!("`{text}` is not a network such as `10.0.0.0/8` or `fd00::/8`"))
+        };
+        networks.map(network).collect()
+    });
+    Targets {
+        policy,
+        denied: denied.unwrap_or_default(),
+    }
 }
 
 /// The TLS settings of connections to webhook receivers.

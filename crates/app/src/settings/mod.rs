@@ -17,7 +17,7 @@ use std::time::Duration;
 use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::Secret;
 use bidloop_domain::use_case::Retention;
-use bidloop_webhooks::TargetPolicy;
+use bidloop_webhooks::Targets;
 use rustls::ClientConfig;
 
 pub(crate) use adapter_settings::persistence_settings;
@@ -59,7 +59,7 @@ pub(crate) struct MarketplaceSettings {
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookSettings {
     /// Which targets are permitted.
-    pub(crate) targets: TargetPolicy,
+    pub(crate) targets: Targets,
     /// The TLS settings of connections to receivers.
     pub(crate) tls: Arc<ClientConfig>,
 }
@@ -157,11 +157,7 @@ impl Settings {
             letters: read.days("retention.letters_days", 400),
         };
         let webhooks = WebhookSettings {
-            targets: if read.boolean("webhooks.allow_insecure_targets", false) {
-                TargetPolicy::AllowInsecure
-            } else {
-                TargetPolicy::PublicHttps
-            },
+            targets: adapter_settings::targets(&mut read),
             tls: adapter_settings::webhook_tls(&mut read),
         };
         let attachments = adapter_settings::storage(&mut read, environment);
@@ -193,6 +189,8 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use bidloop_webhooks::TargetPolicy;
+
     use super::*;
 
     fn load(toml: &str, environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
@@ -229,7 +227,7 @@ mod tests {
             letters: days(400),
         };
         assert_eq!(settings.retention, retention);
-        assert_eq!(settings.webhooks.targets, TargetPolicy::PublicHttps);
+        assert_eq!(settings.webhooks.targets, TargetPolicy::PublicHttps.into());
         assert_eq!(
             format!("{:?}", settings.attachments),
             "Folder(\"bidloop-data/attachments\")"

@@ -34,6 +34,7 @@ pub(super) const KEYS: &[&str] = &[
     "submission.deadline_ms",
     "watch.act_within_minutes",
     "webhooks.allow_insecure_targets",
+    "webhooks.denied_networks",
     "webhooks.extra_root_certificates",
 ];
 

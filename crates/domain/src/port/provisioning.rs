@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Revision, StoreError};
-use crate::model::{ApiKeyHash, OrganizationId, Timestamp};
+use crate::model::{ApiKeyHash, EndpointId, OrganizationId, Timestamp};
 use crate::provisioning::{OrganizationRecord, ProvisioningChange};
 
 /// The stored state that a plan starts from.
@@ -28,6 +28,17 @@ pub enum CommitProvisioning {
     RevisionMoved,
 }
 
+/// Where an active endpoint wants its webhooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookUrl {
+    /// The endpoint's organization.
+    pub organization_id: OrganizationId,
+    /// The endpoint.
+    pub id: EndpointId,
+    /// Its URL.
+    pub url: String,
+}
+
 /// Organizations and their entities, as operators provision them.
 #[async_trait]
 pub trait ProvisioningStore: Send + Sync + std::fmt::Debug {
@@ -37,6 +48,13 @@ pub trait ProvisioningStore: Send + Sync + std::fmt::Debug {
         organizations: &[OrganizationId],
         key_hashes: &[ApiKeyHash],
     ) -> Result<ProvisioningSnapshot, StoreError>;
+
+    /// The URLs of up to `limit` active endpoints behind `after`, in the order of organization and id.
+    async fn webhook_urls(
+        &self,
+        after: Option<&(OrganizationId, EndpointId)>,
+        limit: u32,
+    ) -> Result<Vec<WebhookUrl>, StoreError>;
 
     /// Makes all changes in their order, or none, and raises the revision.
     async fn commit(

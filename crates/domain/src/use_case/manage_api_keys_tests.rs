@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 
 use super::*;
-use crate::model::{ApiKeyHash, FoundApiKey};
-use crate::port::{CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, Revision};
+use crate::model::{ApiKeyHash, EndpointId, FoundApiKey};
+use crate::port::{CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, Revision, WebhookUrl};
 use crate::provisioning::tests::world::{CountingIds, World};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_790_000_000);
@@ -73,6 +73,14 @@ impl ProvisioningStore for Store {
         key_hashes: &[ApiKeyHash],
     ) -> Result<ProvisioningSnapshot, StoreError> {
         Ok(self.0.lock().unwrap().snapshot(organizations, key_hashes))
+    }
+
+    async fn webhook_urls(
+        &self,
+        _after: Option<&(OrganizationId, EndpointId)>,
+        _limit: u32,
+    ) -> Result<Vec<WebhookUrl>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn commit(

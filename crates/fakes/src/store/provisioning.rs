@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    ApiKeyHash, ApiKeyRecord, CampaignId, FilterId, OrganizationId, Subscription, Timestamp,
+    ApiKeyHash, ApiKeyRecord, CampaignId, EndpointId, FilterId, OrganizationId, Subscription, Timestamp,
 };
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, CampaignRevision, CommitProvisioning, FilterRecord, OrganizationRecord,
     ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError, UserRecord,
+    WebhookUrl,
 };
 
 use super::{Account, CampaignEntry, MemoryStore, Organization, State};
@@ -43,6 +44,34 @@ impl ProvisioningStore for MemoryStore {
                 .cloned()
                 .collect(),
         })
+    }
+
+    async fn webhook_urls(
+        &self,
+        after: Option<&(OrganizationId, EndpointId)>,
+        limit: u32,
+    ) -> Result<Vec<WebhookUrl>, StoreError> {
+        let state = self.state()?;
+        let of_organization = |(id, organization): (&OrganizationId, &Organization)| {
+            let webhooks = organization
+                .record
+                .webhooks
+                .iter()
+                .map(|webhook| &webhook.endpoint);
+            let active = webhooks.filter(|endpoint| endpoint.active);
+            let urls = active.map(|endpoint| WebhookUrl {
+                organization_id: id.clone(),
+                id: endpoint.id.clone(),
+                url: endpoint.url.clone(),
+            });
+            urls.collect::<Vec<_>>()
+        };
+        let mut urls: Vec<WebhookUrl> = state.organizations.iter().flat_map(of_organization).collect();
+        let key = |url: &WebhookUrl| (url.organization_id.clone(), url.id.clone());
+        urls.retain(|url| after.is_none_or(|after| key(url) > *after));
+        urls.sort_by_key(key);
+        urls.truncate(limit as usize);
+        Ok(urls)
     }
 
     async fn commit(

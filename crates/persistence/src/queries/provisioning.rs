@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{ApiKeyHash, OrganizationId, Timestamp};
+use bidloop_domain::model::{ApiKeyHash, EndpointId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
     CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError,
+    WebhookUrl,
 };
+use diesel::dsl::sql;
+use diesel::sql_types::{Bool, Text};
 
 use self::filter_puts::FilterPut;
 use super::filter_changes::{FilterKey, LogState, move_revision};
@@ -32,6 +35,34 @@ impl ProvisioningStore for Store {
         // The inherent method: the port has one of the same name.
         Store::snapshot(self, async move |conn: &mut Conn| {
             snapshot::snapshot(conn, &quarantine, &organizations, &key_hashes).await
+        })
+        .await
+    }
+
+    async fn webhook_urls(
+        &self,
+        after: Option<&(OrganizationId, EndpointId)>,
+        limit: u32,
+    ) -> Result<Vec<WebhookUrl>, StoreError> {
+        let (organization, id) = after.cloned().unzip();
+        let (organization, id) = (
+            organization.map(|id| id.to_string()).unwrap_or_default(),
+            id.map(|id| id.to_string()).unwrap_or_default(),
+        );
+        let quarantine = self.quarantine.clone();
+        self.read(async move |conn: &mut Conn| {
+            // As a row, which both databases look up in the primary key.
+            let behind = sql::<Bool>("(organization_id, id) > (")
+                .bind::<Text, _>(organization.as_str())
+                .sql(", ")
+                .bind::<Text, _>(id.as_str())
+                .sql(")");
+            let active = webhook_endpoints::table
+                .filter(behind)
+                .filter(webhook_endpoints::active.eq(true))
+                .order((webhook_endpoints::organization_id, webhook_endpoints::id))
+                .limit(i64::from(limit));
+            Ok(load_records!(conn, &quarantine, WebhookUrl, active))
         })
         .await
     }

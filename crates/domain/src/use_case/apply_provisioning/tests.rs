@@ -11,10 +11,10 @@ use futures::stream::{self, BoxStream};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{ApiKeyHash, OrganizationId, Timestamp};
+use crate::model::{ApiKeyHash, EndpointId, OrganizationId, Timestamp};
 use crate::port::{
     AttachmentPieces, AttachmentSourceError, BlobPath, ProvisioningChange, ProvisioningSnapshot, Revision,
-    StagedBlob,
+    StagedBlob, WebhookUrl,
 };
 use crate::provisioning::tests::world::{BraceChecker, CountingIds, SaltingHasher, World};
 
@@ -37,6 +37,14 @@ impl ProvisioningStore for Store {
         let snapshot = self.world.lock().unwrap().snapshot(organizations, key_hashes);
         let revision = Revision(*self.revision.lock().unwrap());
         Ok(ProvisioningSnapshot { revision, ..snapshot })
+    }
+
+    async fn webhook_urls(
+        &self,
+        _after: Option<&(OrganizationId, EndpointId)>,
+        _limit: u32,
+    ) -> Result<Vec<WebhookUrl>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn commit(
