@@ -40,6 +40,7 @@ mod quota_races;
 mod real_posts;
 mod retention;
 mod revocation;
+mod row_measures;
 mod saved_filters;
 mod settings;
 mod uploads;
