@@ -106,6 +106,18 @@ impl TestDatabase {
         }
     }
 
+    /// Each table's name and rows, as a server shows them; none for a file, which can be read as it is.
+    pub fn rows_as_text(&self) -> Vec<(String, String)> {
+        let Self::Postgres { .. } = self else {
+            return Vec::new();
+        };
+        let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
+        let tables = texts(&self.url(), tables);
+        let rows =
+            |table: &String| texts(&self.url(), &format!("SELECT t::text FROM \"{table}\" t")).join("\n");
+        tables.iter().map(|table| (table.clone(), rows(table))).collect()
+    }
+
     /// Makes the database look as if a newer version of the program had migrated it. The program must be stopped.
     pub fn pretend_newer(&self) {
         match self {
@@ -174,4 +186,20 @@ fn execute(url: &str, statement: &str) {
         drop(client);
         connection.await.unwrap().unwrap();
     });
+}
+
+/// The one text of each row that a query finds.
+fn texts(url: &str, query: &str) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let rows = client.query(query, &[]).await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
+    })
 }

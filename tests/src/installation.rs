@@ -63,6 +63,7 @@ impl Finished {
 #[derive(Debug)]
 pub struct Installation {
     umask: Option<u32>,
+    variables: BTreeMap<String, String>,
     settings: BTreeMap<String, String>,
     address: SocketAddr,
     database: TestDatabase,
@@ -77,6 +78,7 @@ impl Installation {
         let address = free_address();
         let mut installation = Self {
             umask: None,
+            variables: BTreeMap::new(),
             settings: BTreeMap::new(),
             address,
             database,
@@ -103,6 +105,11 @@ impl Installation {
     /// Gives this umask to all that is started from now on.
     pub fn set_umask(&mut self, umask: u32) {
         self.umask = Some(umask);
+    }
+
+    /// Gives another environment variable to all that is started from now on.
+    pub fn set_variable(&mut self, name: &str, value: &str) {
+        self.variables.insert(name.to_owned(), value.to_owned());
     }
 
     /// Leaves a setting at its default from now on.
@@ -249,6 +256,7 @@ impl Installation {
                 command.env_remove(name);
             }
         }
+        command.envs(&self.variables);
         for (key, value) in &self.settings {
             let name = key.replace('.', "__").to_uppercase();
             command.env(format!("BIDLOOP_{name}"), value);

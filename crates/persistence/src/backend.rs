@@ -23,6 +23,9 @@ pub enum OpenError {
     /// The folder for the file cannot be made.
     #[error("the database's folder cannot be made: {0}")]
     Folder(String),
+    /// The file with the keys that seal secrets cannot be used.
+    #[error("secrets.key_file: {0}")]
+    KeyFile(String),
     /// The threads that serve the file cannot be started.
     #[error("the database's threads cannot be started: {0}")]
     Threads(String),
@@ -51,6 +54,10 @@ pub(crate) trait Backend:
 
     /// Runs the pending steps and returns their versions.
     async fn migrate(&self) -> Result<Vec<String>, MigrateError>;
+
+    /// Seals the secrets that the first key has not sealed, some in each transaction, and returns their number. One that
+    /// cannot be opened is left as it is.
+    async fn seal_secrets(&self) -> Result<u64, StoreError>;
 
     /// Copies the database into a file that does not exist yet, and returns the copy's bytes.
     async fn back_up(&self, to: PathBuf) -> Result<u64, BackUpError>;

@@ -12,8 +12,8 @@ use bidloop_domain::model::{
     AccountId, ActivityId, ActivityKind, ActivityOutcome, ActorKind, ApiKeyHash, ApiKeyId, BidId,
     BiddingConfig, CampaignId, CampaignMode, CampaignState, Connects, CoverLetter, DeliveryId,
     EffectiveConfig, EndpointId, EventKind, FilterId, JobId, LeadAttachment, LeadId, LeadStatus,
-    MarketplaceToken, OrganizationId, Proposal, ProposalFile, ProposalTemplate, QuestionAnswerPair, Reason,
-    Secret, SubscriptionStatus, Terms, Timestamp, WebhookSecret,
+    OrganizationId, Proposal, ProposalFile, ProposalTemplate, QuestionAnswerPair, Reason, Secret,
+    SubscriptionStatus, Terms, Timestamp,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
@@ -178,7 +178,6 @@ in_escaped_text! {
     String: Ok, |text| text;
     FeedCursor: |text| Ok(Self(text)), |cursor| &cursor.0;
     Secret<String>: |text| Ok(Self::new(text)), |secret| secret.expose();
-    MarketplaceToken: |token| Ok(Self::unchecked(token)), Self::expose;
     CoverLetter: |text| Self::parse(text).ok_or_else(|| "a blank cover letter".to_owned()), Self::as_str;
 }
 
@@ -232,10 +231,10 @@ impl InColumn<Text> for String {
     }
 }
 
-/// A secret never reaches a message.
-impl InColumn<Text> for WebhookSecret {
+/// What is stored for a secret, sealed or not.
+impl InColumn<Text> for Secret<String> {
     fn read(stored: String) -> Result<Self, String> {
-        Self::parse(&stored).map_err(|_| "a malformed secret".to_owned())
+        Ok(Self::new(stored))
     }
 
     fn written(&self) -> Result<Cow<'_, str>, serde_json::Error> {

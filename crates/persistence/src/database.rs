@@ -1,6 +1,6 @@
 //! The database as `app` sees it: opened from a URL, migrated, and handed out port by port.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bidloop_domain::model::Secret;
@@ -13,6 +13,7 @@ use rustls::ClientConfig;
 use crate::backend::{Backend, OpenError};
 use crate::backup::BackUpError;
 use crate::migrations::{MigrateError, SchemaState};
+use crate::sealing::Sealer;
 use crate::{postgres, sqlite};
 
 /// Makes the TLS settings of connections to PostgreSQL. The argument is the PEM file that the URL names as `sslrootcert`;
@@ -26,6 +27,9 @@ pub struct DatabaseSettings {
     pub url: Secret<String>,
     /// Connections to PostgreSQL at most. Each serves one command at a time.
     pub postgres_connections: usize,
+    /// The file with the keys that seal secrets. `None` stands for a file beside a SQLite database, which is made if it is
+    /// missing, and for none on PostgreSQL, where secrets stay plain then.
+    pub secrets_key_file: Option<PathBuf>,
     /// Called if the URL asks for TLS.
     pub postgres_tls: PostgresTls,
     /// Threads that read from SQLite; one more writes.
@@ -37,6 +41,7 @@ impl DatabaseSettings {
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: Secret::new(url.into()),
+            secrets_key_file: None,
             postgres_connections: 20,
             postgres_tls: |_| Err("this program has no TLS settings for its database".to_owned()),
             sqlite_readers: 4,
@@ -46,12 +51,23 @@ impl DatabaseSettings {
     /// Refuses settings that [`Database::open`] would refuse. Creates nothing, connects to nothing, and reads no file but
     /// the one that a URL names as `sslrootcert`.
     pub fn check(&self) -> Result<CheckedDatabase, OpenError> {
-        match Address::of(self.url.expose())? {
-            Address::Sqlite(path) => sqlite::Store::check(path).map(|()| CheckedDatabase::default()),
-            Address::Postgres(url) => postgres::Store::hosts_without_tls(url, self.postgres_tls)
-                .map(|hosts_without_tls| CheckedDatabase { hosts_without_tls }),
-        }
+        let checked = match Address::of(self.url.expose())? {
+            Address::Sqlite(path) => {
+                sqlite::Store::check(path)?;
+                CheckedDatabase::default()
+            }
+            Address::Postgres(url) => CheckedDatabase {
+                hosts_without_tls: postgres::Store::hosts_without_tls(url, self.postgres_tls)?,
+                is_shared: true,
+            },
+        };
+        Ok(checked)
     }
+}
+
+/// Refuses a file that is missing or holds no keys to seal secrets with. The error does not repeat its content.
+pub fn check_key_file(file: &Path) -> Result<(), String> {
+    Sealer::with_key_file(Some(file)).map(drop)
 }
 
 /// What [`DatabaseSettings::check`] found out.
@@ -59,6 +75,8 @@ impl DatabaseSettings {
 pub struct CheckedDatabase {
     /// Host names and addresses to which a connection may be made that is not encrypted. A local socket is no host.
     pub hosts_without_tls: Vec<String>,
+    /// Whether it is a server's. No key file is made for it, because all machines that use it need the same one.
+    pub is_shared: bool,
 }
 
 /// A URL, by the adapter that serves it.
@@ -93,12 +111,14 @@ impl Database {
     ///
     /// Must be called, and the database used, within a Tokio runtime.
     pub fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
+        let key_file = settings.secrets_key_file.as_deref();
         let backend: Arc<dyn Backend> = match Address::of(settings.url.expose())? {
-            Address::Sqlite(path) => Arc::new(sqlite::Store::open(path, settings.sqlite_readers)?),
+            Address::Sqlite(path) => Arc::new(sqlite::Store::open(path, settings.sqlite_readers, key_file)?),
             Address::Postgres(url) => Arc::new(postgres::Store::open(
                 url,
                 settings.postgres_tls,
                 settings.postgres_connections,
+                Sealer::with_key_file(key_file).map_err(OpenError::KeyFile)?,
             )?),
         };
         Ok(Self { backend })
@@ -111,8 +131,15 @@ impl Database {
 
     /// Brings the schema to this program's and returns the versions of the steps that ran. Several processes may do
     /// so at once: one runs the steps, the others wait for it. A database of a newer version is left alone.
+    ///
+    /// Then it seals secrets that are plain, or sealed with another key than the first.
     pub async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
-        self.backend.migrate().await
+        let ran = self.backend.migrate().await?;
+        let sealed = self.backend.seal_secrets().await?;
+        if sealed > 0 {
+            tracing::info!(sealed, "sealed secrets with the first key of secrets.key_file");
+        }
+        Ok(ran)
     }
 
     /// Whether the database can be reached and has this program's schema.

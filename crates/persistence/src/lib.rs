@@ -38,6 +38,7 @@
 //! | `schema`, `sql_types` | the tables, in portable column types |
 //! | `columns` | how a value of the domain is stored in a column |
 //! | `records` | which column each field of a record is stored in |
+//! | `sealing` | secrets at rest: keys, sealing and opening |
 //! | `batch` | many rows in one command |
 //! | `queries` | the statements, a file or folder for each port |
 //! | `failure` | what a database's error means |
@@ -95,11 +96,12 @@ mod migrations;
 mod postgres;
 mod records;
 mod schema;
+mod sealing;
 mod sql_types;
 mod sqlite;
 mod work;
 
 pub use backend::OpenError;
 pub use backup::BackUpError;
-pub use database::{CheckedDatabase, Database, DatabaseSettings, PostgresTls};
+pub use database::{CheckedDatabase, Database, DatabaseSettings, PostgresTls, check_key_file};
 pub use migrations::{MigrateError, SchemaState};

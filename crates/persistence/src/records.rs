@@ -6,9 +6,9 @@
 //! in the way of the others, selects `Tried::<Lead>::as_select()` instead.
 
 use bidloop_domain::model::{
-    AccountSummary, Activity, Actor, ApiKeyRecord, BidRecord, Campaign, CampaignId, DeliveryId, EndpointId,
-    EventKind, Lead, LeadId, NewBid, OrganizationId, QueuedBid, Subscription, Timestamp, WebhookEndpoint,
-    WebhookSecret,
+    AccountId, AccountSummary, Activity, Actor, ApiKeyRecord, BidRecord, Campaign, CampaignId, DeliveryId,
+    EndpointId, EventKind, Lead, LeadId, NewBid, OrganizationId, QueuedBid, Secret, Subscription, Timestamp,
+    WebhookEndpoint, WebhookSecret,
 };
 use bidloop_domain::port::{
     AccountRecord, AutomaticBidIntent, Backfill, CampaignRecord, FilterRecord, OrganizationRecord,
@@ -27,6 +27,7 @@ use crate::schema::{
     activities, api_keys, automatic_bids, bidder_accounts, bids, campaigns, deliveries, filters, jobs, leads,
     organizations, users, webhook_endpoints,
 };
+use crate::sealing::{Place, Sealer};
 
 /// A record in the result of a query.
 #[derive(Debug, Clone)]
@@ -87,7 +88,106 @@ pub(crate) struct Endpoint {
     pub(crate) url: String,
     pub(crate) events: Vec<EventKind>,
     pub(crate) active: bool,
-    pub(crate) secrets: Secrets,
+    pub(crate) secrets: StoredSecrets,
+}
+
+/// A bidder account, its token as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredAccount {
+    id: AccountId,
+    name: String,
+    token: Secret<String>,
+    connected: bool,
+}
+
+impl StoredAccount {
+    pub(crate) fn seal(
+        account: &AccountRecord,
+        sealer: &Sealer,
+        organization: &OrganizationId,
+    ) -> Result<Self, Failure> {
+        let place = Place::token(organization.as_str(), account.id.as_str());
+        Ok(Self {
+            id: account.id.clone(),
+            name: account.name.clone(),
+            token: sealer.seal(place, account.token.expose())?,
+            connected: account.connected,
+        })
+    }
+
+    pub(crate) fn open(self, sealer: &Sealer, organization: &str) -> Result<AccountRecord, UnreadableRow> {
+        let token = sealer
+            .open_token(Place::token(organization, self.id.as_str()), &self.token)
+            .map_err(|why| unreadable_token(organization, self.id.as_str(), &why))?;
+        Ok(AccountRecord {
+            id: self.id,
+            name: self.name,
+            token,
+            connected: self.connected,
+        })
+    }
+}
+
+/// The row of an account whose token cannot be opened.
+pub(crate) fn unreadable_token(organization: &str, account: &str, why: &str) -> UnreadableRow {
+    let why = format_args!("token cannot be read: {why}");
+    UnreadableRow::of_organization("bidder_accounts", organization, account, why)
+}
+
+/// What an endpoint's deliveries are signed with, as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredSecrets {
+    secret: Secret<String>,
+    previous_secret: Option<Secret<String>>,
+    previous_secret_until: Option<Timestamp>,
+}
+
+impl StoredSecrets {
+    pub(crate) fn seal(
+        webhook: &WebhookRecord,
+        sealer: &Sealer,
+        organization: &OrganizationId,
+    ) -> Result<Self, Failure> {
+        let (organization, id) = (organization.as_str(), webhook.endpoint.id.as_str());
+        let (previous_secret, previous_secret_until) = webhook.previous_secret.clone().unzip();
+        let previous_secret = previous_secret
+            .map(|secret| sealer.seal(Place::previous_secret(organization, id), &secret.expose()))
+            .transpose()?;
+        Ok(Self {
+            secret: sealer.seal(Place::secret(organization, id), &webhook.secret.expose())?,
+            previous_secret,
+            previous_secret_until,
+        })
+    }
+
+    pub(crate) fn open(
+        &self,
+        sealer: &Sealer,
+        organization: &str,
+        endpoint: &EndpointId,
+    ) -> Result<Secrets, UnreadableRow> {
+        let id = endpoint.as_str();
+        let open = |field: &str, place, stored: &Secret<String>| {
+            sealer.open_webhook_secret(place, stored).map_err(|why| {
+                let why = format_args!("{field} cannot be read: {why}");
+                UnreadableRow::of_organization("webhook_endpoints", organization, id, why)
+            })
+        };
+        let previous = self.previous_secret.as_ref();
+        Ok(Secrets {
+            secret: open("secret", Place::secret(organization, id), &self.secret)?,
+            previous_secret: previous
+                .map(|stored| {
+                    open(
+                        "previous_secret",
+                        Place::previous_secret(organization, id),
+                        stored,
+                    )
+                })
+                .transpose()?,
+            previous_secret_until: self.previous_secret_until,
+        })
+    }
 }
 
 /// What an endpoint's deliveries are signed with.
@@ -99,15 +199,6 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    pub(crate) fn of(webhook: &WebhookRecord) -> Self {
-        let (previous_secret, previous_secret_until) = webhook.previous_secret.clone().unzip();
-        Self {
-            secret: webhook.secret.clone(),
-            previous_secret,
-            previous_secret_until,
-        }
-    }
-
     pub(crate) fn webhook(self, endpoint: WebhookEndpoint) -> WebhookRecord {
         WebhookRecord {
             endpoint,
@@ -117,10 +208,10 @@ impl Secrets {
     }
 
     /// The secrets that sign at `now`: during a rotation both (decision C3).
-    pub(crate) fn at(&self, now: Timestamp) -> Vec<WebhookSecret> {
-        let previous = self.previous_secret.clone();
+    pub(crate) fn at(self, now: Timestamp) -> Vec<WebhookSecret> {
+        let previous = self.previous_secret;
         let previous = previous.filter(|_| self.previous_secret_until.is_some_and(|until| now < until));
-        [self.secret.clone()].into_iter().chain(previous).collect()
+        [self.secret].into_iter().chain(previous).collect()
     }
 }
 
@@ -252,7 +343,7 @@ fn unreadable(table: &'static str, key: &impl Key, field: &str, why: &str) -> Un
     UnreadableRow::new(table, key.text(), format_args!("{field} cannot be read: {why}"))
 }
 
-columns! { AccountRecord in bidder_accounts by organization_id/id { id, name, token, connected } }
+columns! { StoredAccount in bidder_accounts by organization_id/id { id, name, token, connected } }
 
 columns! { AccountSummary in bidder_accounts by organization_id/id { id, connected, profile_hourly_rate } }
 
@@ -289,7 +380,7 @@ columns! { Delivery in deliveries by organization_id/id {
     organization_id, id, endpoint_id, campaign_id, lead_id, event, data, created_at,
 } }
 
-columns! { Endpoint in webhook_endpoints by organization_id/id { id, url, events, active } parts { secrets: Secrets } }
+columns! { Endpoint in webhook_endpoints by organization_id/id { id, url, events, active } parts { secrets: StoredSecrets } }
 
 columns! { FilterRecord in filters by organization_id/id { id, name, body } }
 
@@ -313,7 +404,7 @@ columns! { QueuedBid in bids by organization_id/id {
     queued_at, deadline, attempts, proposal, answer_outstanding,
 } }
 
-columns! { Secrets in webhook_endpoints by organization_id/id { secret, previous_secret, previous_secret_until } }
+columns! { StoredSecrets in webhook_endpoints by organization_id/id { secret, previous_secret, previous_secret_until } }
 
 columns! { StoredFilter in filters by organization_id/id { organization_id, campaign_id, id, body } }
 

@@ -42,6 +42,7 @@ mod retention;
 mod revocation;
 mod row_measures;
 mod saved_filters;
+mod sealing;
 mod settings;
 mod uploads;
 mod webhooks;

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use bidloop_persistence::{Database, MigrateError, SchemaState};
+use bidloop_persistence::{Database, MigrateError, OpenError, SchemaState};
 
 use super::Failure;
-use crate::settings::{Settings, persistence_settings};
+use crate::settings::{Settings, opening};
 
 /// Prepares the database, which need not be reachable. The settings have checked the URL, but the machine may refuse,
 /// for example if a folder cannot be made.
 pub(super) fn open(settings: &Settings) -> Result<Database, Failure> {
-    Database::open(&persistence_settings(settings.database.url.expose()))
-        .map_err(|error| Failure::failed(format!("database.url: {error}")))
+    Database::open(&opening(&settings.database)).map_err(|error| match error {
+        OpenError::KeyFile(_) => Failure::failed(error.to_string()),
+        _ => Failure::failed(format!("database.url: {error}")),
+    })
 }
 
 /// For a look at a database that need not be there. It makes nothing.

@@ -137,6 +137,7 @@ fn demo_settings(settings: &Settings, listen: SocketAddr, data_dir: &Path, marke
     demo.server.listen = listen;
     demo.server.base_url = Some(base_url(listen));
     demo.database.url = Secret::new(format!("sqlite://{}", data_dir.join("bidloop.db").display()));
+    demo.database.secrets_key_file = None;
     demo.attachments = StorageSettings::folder(data_dir.join("attachments"));
     demo.marketplace = Some(MarketplaceSettings {
         client: bidloop_marketplace::MarketplaceSettings {

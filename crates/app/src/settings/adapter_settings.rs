@@ -2,7 +2,7 @@
 //!
 //! Reading makes no connection and reads no file except certificates and files that hold one secret.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bidloop_attachments::StorageSettings;
@@ -17,15 +17,26 @@ use super::{secret_file, tls};
 use crate::system::{SystemClock, SystemEntropy};
 use crate::trust_roots::{bundled_roots, client_config, database_tls, with_roots_of};
 
-pub(super) fn database_url(read: &mut Reader<'_>) -> Secret<String> {
+pub(super) fn database(read: &mut Reader<'_>) -> super::DatabaseSettings {
+    let secrets_key_file = read.parsed("secrets.key_file", |file| {
+        bidloop_persistence::check_key_file(Path::new(file)).map(|()| PathBuf::from(file))
+    });
+    super::DatabaseSettings {
+        url: database_url(read),
+        secrets_key_file,
+        auto_migrate: read.boolean("database.auto_migrate", true),
+    }
+}
+
+fn database_url(read: &mut Reader<'_>) -> Secret<String> {
     let parsed = read.secret("database.url", |url| {
         let checked = persistence_settings(url).check();
         checked
-            .map(|checked| (Secret::new(url.to_owned()), checked.hosts_without_tls))
+            .map(|checked| (Secret::new(url.to_owned()), checked))
             .map_err(|error| error.to_string())
     });
     let allowed = read.boolean("database.allow_insecure", false);
-    let Some((url, hosts)) = parsed else {
+    let Some((url, checked)) = parsed else {
         return Secret::new("sqlite://bidloop-data/bidloop.db".to_owned());
     };
     let key = match "database.url_file" {
@@ -35,18 +46,33 @@ pub(super) fn database_url(read: &mut Reader<'_>) -> Secret<String> {
     tls::require(
         read,
         key,
-        hosts.iter().map(String::as_str),
+        checked.hosts_without_tls.iter().map(String::as_str),
         allowed,
         "add `sslmode=verify-full` to the URL, or set `database.allow_insecure = true` if the network may be trusted",
     );
+    if checked.is_shared && !read.is_set("secrets.key_file") {
+        read.warn(
+            "secrets.key_file",
+            "is not set, so marketplace tokens and webhook secrets are stored in plain text; \
+             `openssl rand -hex 32` makes a key",
+        );
+    }
     url
 }
 
 /// The settings of the database with this URL.
-pub(crate) fn persistence_settings(url: &str) -> DatabaseSettings {
+fn persistence_settings(url: &str) -> DatabaseSettings {
     DatabaseSettings {
         postgres_tls: database_tls,
         ..DatabaseSettings::new(url)
+    }
+}
+
+/// The settings with which the database is opened.
+pub(crate) fn opening(settings: &super::DatabaseSettings) -> DatabaseSettings {
+    DatabaseSettings {
+        secrets_key_file: settings.secrets_key_file.clone(),
+        ..persistence_settings(settings.url.expose())
     }
 }
 

@@ -10,7 +10,7 @@ mod tls;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use bidloop_domain::use_case::Retention;
 use bidloop_webhooks::Targets;
 use rustls::ClientConfig;
 
-pub(crate) use adapter_settings::persistence_settings;
+pub(crate) use adapter_settings::opening;
 use reader::Reader;
 pub(crate) use source::SettingsFault;
 
@@ -42,6 +42,8 @@ pub(crate) struct ServerSettings {
 pub(crate) struct DatabaseSettings {
     /// `sqlite://…` or `postgres://…`, perhaps with a password.
     pub(crate) url: Secret<String>,
+    /// The file with the keys that seal secrets; `None`: beside a SQLite database, none on PostgreSQL.
+    pub(crate) secrets_key_file: Option<PathBuf>,
     /// Whether `serve` and `apply` migrate by themselves.
     pub(crate) auto_migrate: bool,
 }
@@ -138,10 +140,7 @@ impl Settings {
             max_connections: read.count("server.max_connections"),
             max_connections_per_address: read.count("server.max_connections_per_address"),
         };
-        let database = DatabaseSettings {
-            url: adapter_settings::database_url(&mut read),
-            auto_migrate: read.boolean("database.auto_migrate", true),
-        };
+        let database = adapter_settings::database(&mut read);
         let poll_interval = read.milliseconds("marketplace.poll_interval_ms", 1_000, 1);
         let marketplace = adapter_settings::marketplace(&mut read).map(|client| MarketplaceSettings {
             client,

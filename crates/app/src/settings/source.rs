@@ -27,6 +27,7 @@ pub(super) const KEYS: &[&str] = &[
     "retention.deliveries_days",
     "retention.jobs_days",
     "retention.letters_days",
+    "secrets.key_file",
     "server.base_url",
     "server.listen",
     "server.max_connections",

@@ -19,6 +19,7 @@ use crate::backup::BackUpError;
 use crate::database::PostgresTls;
 use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
+use crate::sealing::Sealer;
 use crate::work::Work;
 
 mod batch;
@@ -96,6 +97,7 @@ pub(crate) struct Store {
     pool: Pool<AsyncPgConnection>,
     connector: connect::Connector,
     pub(crate) quarantine: Quarantine,
+    pub(crate) sealer: Sealer,
 }
 
 impl std::fmt::Debug for Store {
@@ -113,7 +115,12 @@ impl Store {
     }
 
     /// Makes a pool; connections are made when they are first needed.
-    pub(crate) fn open(url: &str, tls: PostgresTls, connections: usize) -> Result<Self, OpenError> {
+    pub(crate) fn open(
+        url: &str,
+        tls: PostgresTls,
+        connections: usize,
+        sealer: Sealer,
+    ) -> Result<Self, OpenError> {
         let connector = connect::Connector::new(url, tls)?;
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
         // The default asks the server before each use, which costs a third of the throughput.
@@ -137,6 +144,7 @@ impl Store {
             pool,
             connector,
             quarantine: Quarantine::default(),
+            sealer,
         })
     }
 
@@ -285,5 +293,9 @@ impl Backend for Store {
 
     async fn back_up(&self, _: PathBuf) -> Result<u64, BackUpError> {
         Err(BackUpError::Server)
+    }
+
+    async fn seal_secrets(&self) -> Result<u64, StoreError> {
+        self.seal_what_is_not().await
     }
 }

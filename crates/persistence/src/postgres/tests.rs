@@ -12,6 +12,7 @@ use tokio::sync::Barrier;
 
 use super::{Conn, Store};
 use crate::failure::Failure;
+use crate::sealing::Sealer;
 
 /// A store on the test server with a table of its own, which the test drops.
 async fn store(table: &str) -> Store {
@@ -19,7 +20,7 @@ async fn store(table: &str) -> Store {
     let url = std::env::var("BIDLOOP_TEST_POSTGRES_URL").expect(
         "BIDLOOP_TEST_POSTGRES_URL names no PostgreSQL server to test on; tests/run starts one and runs the tests",
     );
-    let store = Store::open(&url, |_| Err("no TLS".to_owned()), 4).unwrap();
+    let store = Store::open(&url, |_| Err("no TLS".to_owned()), 4, Sealer::default()).unwrap();
     let setup = format!(
         "DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (id BIGINT PRIMARY KEY, value BIGINT NOT NULL);
          INSERT INTO {table} VALUES (1, 0), (2, 0)"

@@ -17,6 +17,7 @@ use diesel::sql_types::Bool;
 use super::activities::insert_activity;
 use super::prelude::*;
 use crate::records::{Delivery, Endpoint};
+use crate::sealing::Sealer;
 
 /// The tables' names in the quarantine.
 const DELIVERIES: &str = "deliveries";
@@ -46,9 +47,9 @@ impl DeliveryStore for Store {
         deadline: Timestamp,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let (deliveries, owner) = (deliveries.to_vec(), owner.clone());
-        let quarantine = self.quarantine.clone();
+        let (quarantine, sealer) = (self.quarantine.clone(), self.sealer.clone());
         self.write(async move |conn: &mut Conn| {
-            claim(conn, &quarantine, &deliveries, &owner, now, deadline).await
+            claim(conn, &quarantine, &sealer, &deliveries, &owner, now, deadline).await
         })
         .await
     }
@@ -204,6 +205,7 @@ fn key(organization: &OrganizationId, id: impl std::fmt::Display) -> String {
 async fn claim(
     conn: &mut Conn,
     quarantine: &Quarantine,
+    sealer: &Sealer,
     asked: &[PendingDelivery],
     owner: &LeaseOwner,
     now: Timestamp,
@@ -238,7 +240,7 @@ async fn claim(
             let receives =
                 |endpoint: &&Endpoint| endpoint.active && endpoint.events.contains(&delivery.event);
             if let Some(endpoint) = endpoint.filter(receives) {
-                match context.claimed(delivery, endpoint, now) {
+                match context.claimed(delivery, endpoint, sealer, now) {
                     Ok(one) => {
                         claimed.push(one);
                         sending.push(delivery.id.to_string());
@@ -340,6 +342,7 @@ impl Context {
         &self,
         delivery: &Delivery,
         endpoint: &Endpoint,
+        sealer: &Sealer,
         now: Timestamp,
     ) -> Result<ClaimedDelivery, UnreadableRow> {
         let unreadable = |why: &str| {
@@ -352,6 +355,8 @@ impl Context {
         {
             return Err(unreadable("its lead, or the lead's job, cannot be read"));
         }
+        let organization = delivery.organization_id.as_str();
+        let secrets = endpoint.secrets.open(sealer, organization, &endpoint.id)?;
         Ok(ClaimedDelivery {
             organization_id: delivery.organization_id.clone(),
             id: delivery.id,
@@ -361,7 +366,7 @@ impl Context {
             target: DeliveryTarget {
                 endpoint_id: endpoint.id.clone(),
                 url: endpoint.url.clone(),
-                secrets: endpoint.secrets.at(now),
+                secrets: secrets.at(now),
             },
             payload,
             created_at: delivery.created_at,

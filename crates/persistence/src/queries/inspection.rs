@@ -6,8 +6,8 @@ use bidloop_domain::model::{
     LeadAttachment, OrganizationId, QueuedBid, WebhookEndpoint,
 };
 use bidloop_domain::port::{
-    AccountRecord, AutomaticBidIntent, CampaignRecord, FeedCursor, FilterRecord, InspectedRows,
-    InspectedUpTo, OrganizationRecord, RowInspector, StoreError, StoredFilter, StoredJob, UserRecord,
+    AutomaticBidIntent, CampaignRecord, FeedCursor, FilterRecord, InspectedRows, InspectedUpTo,
+    OrganizationRecord, RowInspector, StoreError, StoredFilter, StoredJob, UserRecord,
 };
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Bool, Text};
@@ -16,13 +16,14 @@ use super::deliveries::payload;
 use super::locks::ONLY_ROW;
 use super::prelude::*;
 use crate::columns::Encoded;
-use crate::records::{Delivery, Secrets};
+use crate::records::{Delivery, StoredAccount, StoredSecrets};
+use crate::sealing::Sealer;
 
 #[async_trait]
 impl RowInspector for Store {
     async fn inspect(&self, from: &InspectedUpTo, limit: u32) -> Result<InspectedRows, StoreError> {
-        let from = from.clone();
-        self.read(async move |conn: &mut Conn| inspect(conn, &from, i64::from(limit)).await)
+        let (from, sealer) = (from.clone(), self.sealer.clone());
+        self.read(async move |conn: &mut Conn| inspect(conn, &sealer, &from, i64::from(limit)).await)
             .await
     }
 }
@@ -33,14 +34,19 @@ type Examined = (Vec<String>, Option<UnreadableRow>);
 /// The number of the last table. Signatures of jobs are not inspected: one that cannot be read counts as missing.
 const LAST_TABLE: usize = 16;
 
-async fn inspect(conn: &mut Conn, from: &InspectedUpTo, limit: i64) -> Result<InspectedRows, Failure> {
+async fn inspect(
+    conn: &mut Conn,
+    sealer: &Sealer,
+    from: &InspectedUpTo,
+    limit: i64,
+) -> Result<InspectedRows, Failure> {
     let after = After(&from.key);
     let rows = match from.table {
         0 => organizations(conn, after, limit).await?,
         1 => users(conn, after, limit).await?,
         2 => api_keys(conn, after, limit).await?,
-        3 => webhook_endpoints(conn, after, limit).await?,
-        4 => bidder_accounts(conn, after, limit).await?,
+        3 => webhook_endpoints(conn, sealer, after, limit).await?,
+        4 => bidder_accounts(conn, sealer, after, limit).await?,
         5 => campaigns(conn, after, limit).await?,
         6 => filters(conn, after, limit).await?,
         7 => filter_changes(conn, after, limit).await?,
@@ -364,6 +370,62 @@ async fn lead_attachments(conn: &mut Conn, after: After<'_>, limit: i64) -> Resu
     Ok(examined)
 }
 
+async fn webhook_endpoints(
+    conn: &mut Conn,
+    sealer: &Sealer,
+    after: After<'_>,
+    limit: i64,
+) -> Result<Vec<Examined>, Failure> {
+    type Endpoint = (String, String, Tried<WebhookEndpoint>, Tried<StoredSecrets>);
+    let rows: Vec<Endpoint> = webhook_endpoints::table
+        .filter(behind_texts!(after, "organization_id, id"))
+        .order((webhook_endpoints::organization_id, webhook_endpoints::id))
+        .limit(limit)
+        .select((
+            webhook_endpoints::organization_id,
+            webhook_endpoints::id,
+            Tried::<WebhookEndpoint>::as_select(),
+            Tried::<StoredSecrets>::as_select(),
+        ))
+        .load(conn)
+        .await?;
+    let mut examined = Vec::with_capacity(rows.len());
+    for (organization, id, endpoint, secrets) in rows {
+        let opened = endpoint
+            .0
+            .and_then(|endpoint| secrets.0?.open(sealer, &organization, &endpoint.id));
+        examined.push((vec![organization, id], opened.err()));
+    }
+    Ok(examined)
+}
+
+async fn bidder_accounts(
+    conn: &mut Conn,
+    sealer: &Sealer,
+    after: After<'_>,
+    limit: i64,
+) -> Result<Vec<Examined>, Failure> {
+    type Account = (String, String, Tried<StoredAccount>, Tried<AccountSummary>);
+    let rows: Vec<Account> = bidder_accounts::table
+        .filter(behind_texts!(after, "organization_id, id"))
+        .order((bidder_accounts::organization_id, bidder_accounts::id))
+        .limit(limit)
+        .select((
+            bidder_accounts::organization_id,
+            bidder_accounts::id,
+            Tried::<StoredAccount>::as_select(),
+            Tried::<AccountSummary>::as_select(),
+        ))
+        .load(conn)
+        .await?;
+    let mut examined = Vec::with_capacity(rows.len());
+    for (organization, id, account, summary) in rows {
+        let account = Tried(account.0.and_then(|account| account.open(sealer, &organization)));
+        examined.push((vec![organization, id], first_fault!(account, summary)));
+    }
+    Ok(examined)
+}
+
 /// Defines the inspection of a table by its organization and id: the records that are read of a row.
 macro_rules! inspect_records {
     ($($table:ident by $id:ident $columns:literal: $($name:ident $record:ty),+;)+) => {$(
@@ -386,8 +448,6 @@ macro_rules! inspect_records {
 
 inspect_records! {
     api_keys by id "organization_id, id": key ApiKeyRecord;
-    webhook_endpoints by id "organization_id, id": endpoint WebhookEndpoint, secrets Secrets;
-    bidder_accounts by id "organization_id, id": account AccountRecord, summary AccountSummary;
     campaigns by id "organization_id, id": campaign CampaignRecord;
     leads by id "organization_id, id": lead Lead;
     automatic_bids by lead_id "organization_id, lead_id": intent AutomaticBidIntent;

@@ -92,4 +92,5 @@ mod locks;
 mod provisioning;
 mod quota;
 mod retention;
+mod secrets;
 mod submissions;

@@ -17,6 +17,7 @@ use super::filter_changes::{FilterKey, LogState, move_revision};
 use super::lists::former_matches::remove_former_matches;
 use super::locks::ONLY_ROW;
 use super::prelude::*;
+use crate::sealing::Sealer;
 
 mod campaigns;
 mod filter_puts;
@@ -31,10 +32,10 @@ impl ProvisioningStore for Store {
         key_hashes: &[ApiKeyHash],
     ) -> Result<ProvisioningSnapshot, StoreError> {
         let (organizations, key_hashes) = (organizations.to_vec(), key_hashes.to_vec());
-        let quarantine = self.quarantine.clone();
+        let (quarantine, sealer) = (self.quarantine.clone(), self.sealer.clone());
         // The inherent method: the port has one of the same name.
         Store::snapshot(self, async move |conn: &mut Conn| {
-            snapshot::snapshot(conn, &quarantine, &organizations, &key_hashes).await
+            snapshot::snapshot(conn, &quarantine, &sealer, &organizations, &key_hashes).await
         })
         .await
     }
@@ -74,8 +75,9 @@ impl ProvisioningStore for Store {
         at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
         let carried_out: Arc<[ProvisioningChange]> = changes.into();
+        let sealer = self.sealer.clone();
         let committed = self
-            .write(async move |conn: &mut Conn| commit(conn, expected, &carried_out, at).await)
+            .write(async move |conn: &mut Conn| commit(conn, &sealer, expected, &carried_out, at).await)
             .await?;
         if committed == CommitProvisioning::Committed {
             for change in changes {
@@ -90,6 +92,7 @@ impl ProvisioningStore for Store {
 
 async fn commit(
     conn: &mut Conn,
+    sealer: &Sealer,
     expected: Revision,
     changes: &[ProvisioningChange],
     at: Timestamp,
@@ -105,7 +108,7 @@ async fn commit(
     lock_organizations(conn, changes).await?;
     let (mut rest, mut changed_filters) = (changes, BTreeSet::new());
     while !rest.is_empty() {
-        let carried_out = carry_out(conn, rest, revision, at, &mut changed_filters).await?;
+        let carried_out = carry_out(conn, sealer, rest, revision, at, &mut changed_filters).await?;
         rest = &rest[carried_out..];
     }
     move_revision(conn, before, revision, &changed_filters).await?;
@@ -134,6 +137,7 @@ async fn lock_organizations(conn: &mut Conn, changes: &[ProvisioningChange]) -> 
 /// that change.
 async fn carry_out(
     conn: &mut Conn,
+    sealer: &Sealer,
     changes: &[ProvisioningChange],
     revision: i64,
     at: Timestamp,
@@ -156,12 +160,12 @@ async fn carry_out(
         }
         Change::PutApiKey(id, record, hash) => organization::put_api_key(conn, id, record, hash).await?,
         Change::RemoveApiKey(id, key) => organization::remove_api_key(conn, id, key).await?,
-        Change::PutWebhook(id, webhook) => organization::put_webhook(conn, id, webhook).await?,
+        Change::PutWebhook(id, webhook) => organization::put_webhook(conn, sealer, id, webhook).await?,
         Change::RemoveWebhook(id, endpoint) => {
             let endpoint = webhook_endpoints::table.find((id.as_str(), endpoint.as_str()));
             diesel::delete(endpoint).execute(conn).await?;
         }
-        Change::PutAccount(id, account) => organization::put_account(conn, id, account, at).await?,
+        Change::PutAccount(id, account) => organization::put_account(conn, sealer, id, account, at).await?,
         Change::RemoveAccount(id, account) => organization::remove_account(conn, id, account).await?,
         Change::PutCampaign(id, campaign) => campaigns::put(conn, id, campaign, revision).await?,
         Change::RemoveCampaign(id, campaign) => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use bidloop_domain::model::{
     AccountId, BidId, JobPost, Lead, LeadId, LeadStatus, MarketplaceToken, OrganizationId, Proposal,
-    QueuedBid, Timestamp,
+    QueuedBid, Secret, Timestamp,
 };
 use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore};
 use diesel::dsl::{auto_type, not, sql};
@@ -17,6 +17,8 @@ use super::events::queue_events;
 use super::leads::rows::locked_lead;
 use super::prelude::*;
 use super::quota::return_unit;
+use crate::records::unreadable_token;
+use crate::sealing::{Place, Sealer};
 
 /// The table's name in the quarantine.
 const BIDS: &str = "bids";
@@ -52,10 +54,10 @@ impl SubmissionStore for Store {
             if chosen.is_empty() {
                 return Ok(Vec::new());
             }
-            let (owner, quarantine) = (owner.clone(), self.quarantine.clone());
+            let (owner, quarantine, sealer) = (owner.clone(), self.quarantine.clone(), self.sealer.clone());
             let claimed = self
                 .write(async move |conn: &mut Conn| {
-                    claim(conn, &quarantine, &chosen, &owner, now, lease_until).await
+                    claim(conn, &quarantine, &sealer, &chosen, &owner, now, lease_until).await
                 })
                 .await?;
             // Bids that turned out to be unreadable hide none that is due.
@@ -124,16 +126,16 @@ impl SubmissionStore for Store {
         refused_token: &MarketplaceToken,
     ) -> Result<bool, StoreError> {
         let claim = Claim::new(organization, bid, owner);
-        let refused_token = refused_token.clone();
+        let (refused_token, sealer) = (refused_token.clone(), self.sealer.clone());
         self.write(async move |conn: &mut Conn| {
             let Some(account) = claim.account(conn).await? else {
                 return Ok(false);
             };
-            lock_account(conn, &claim.organization, &account).await?;
+            lock_account(conn, &sealer, &claim.organization, &account).await?;
             if !change_claimed!(conn, &claim, no_lease()) {
                 return Ok(false);
             }
-            disconnect(conn, &claim.organization, &account, &refused_token).await?;
+            disconnect(conn, &sealer, &claim.organization, &account, &refused_token).await?;
             Ok(true)
         })
         .await
@@ -141,8 +143,8 @@ impl SubmissionStore for Store {
 
     async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
         let claim = Claim::new(&finish.organization_id, finish.bid_id, owner);
-        let (finish, quarantine) = (finish.clone(), self.quarantine.clone());
-        self.write(async move |conn: &mut Conn| end(conn, &quarantine, &finish, &claim).await)
+        let (finish, quarantine, sealer) = (finish.clone(), self.quarantine.clone(), self.sealer.clone());
+        self.write(async move |conn: &mut Conn| end(conn, &quarantine, &sealer, &finish, &claim).await)
             .await
     }
 
@@ -304,6 +306,7 @@ async fn due(
 async fn claim(
     conn: &mut Conn,
     quarantine: &Quarantine,
+    sealer: &Sealer,
     chosen: &[DueBid],
     owner: &LeaseOwner,
     now: Timestamp,
@@ -316,7 +319,7 @@ async fn claim(
     let mut claimed = Vec::with_capacity(chosen.len());
     for ((organization, account), bid) in in_lock_order {
         // Another claim of a bid of this account waits here.
-        let stored = lock_account(conn, organization, account).await?;
+        let stored = lock_account(conn, sealer, organization, account).await?;
         let leased = bids::table
             .filter(bids::organization_id.eq(organization))
             .filter(bids::account_id.eq(account))
@@ -329,14 +332,9 @@ async fn claim(
             quarantine.set_aside(&UnreadableRow::of_organization(BIDS, organization, bid, why));
         };
         let (token, connected) = match stored {
-            Some((Attempt(Ok(Col(token))), connected)) => (Some(token), connected),
-            Some((Attempt(Err(why)), _)) => {
-                quarantine.set_aside(&UnreadableRow::of_organization(
-                    "bidder_accounts",
-                    organization,
-                    account,
-                    format_args!("token cannot be read: {why}"),
-                ));
+            Some((Ok(token), connected)) => (Some(token), connected),
+            Some((Err(why), _)) => {
+                quarantine.set_aside(&unreadable_token(organization, account, &why));
                 set_aside("its account cannot be read");
                 continue;
             }
@@ -437,6 +435,7 @@ async fn load_claimed(
 async fn end(
     conn: &mut Conn,
     quarantine: &Quarantine,
+    sealer: &Sealer,
     finish: &FinishBid,
     claim: &Claim,
 ) -> Result<bool, Failure> {
@@ -465,7 +464,7 @@ async fn end(
         return_unit(conn, organization, queued_at, period_start).await?;
     }
     if let Some(refused_token) = &finish.refused_token {
-        disconnect(conn, organization.as_str(), &account, refused_token).await?;
+        disconnect(conn, sealer, organization.as_str(), &account, refused_token).await?;
     }
     let reason = outcome.reason().cloned().map(Col);
     let proposal_id = outcome.proposal_id().map(|id| Col(id.to_owned()));
@@ -499,27 +498,39 @@ async fn end(
     Ok(true)
 }
 
-/// The account's token and whether it is connected, which no other transaction changes until this one ends.
+/// The account's token, or why it cannot be read, and whether it is connected, which no other transaction changes until
+/// this one ends.
 async fn lock_account(
     conn: &mut Conn,
+    sealer: &Sealer,
     organization: &str,
     account: &str,
-) -> Result<Option<(Attempt<Col<MarketplaceToken>>, bool)>, Failure> {
+) -> Result<Option<(Result<MarketplaceToken, String>, bool)>, Failure> {
     let row = bidder_accounts::table
         .find((organization, account))
         .select((bidder_accounts::token, bidder_accounts::connected));
-    Ok(for_update!(row).first(conn).await.optional()?)
+    let row: Option<(Attempt<Col<Secret<String>>>, bool)> = for_update!(row).first(conn).await.optional()?;
+    let place = Place::token(organization, account);
+    Ok(row.map(|(Attempt(stored), connected)| {
+        let token = stored.and_then(|Col(stored)| sealer.open_token(place, &stored));
+        (token, connected)
+    }))
 }
 
 /// Disconnects the account, unless it has another token than the refused one by now.
 async fn disconnect(
     conn: &mut Conn,
+    sealer: &Sealer,
     organization: &str,
     account: &str,
     refused_token: &MarketplaceToken,
 ) -> Result<(), Failure> {
+    // Two seals of one token differ, so the database cannot compare them.
+    let stored = lock_account(conn, sealer, organization, account).await?;
+    if stored.is_none_or(|(token, _)| token.as_ref() != Ok(refused_token)) {
+        return Ok(());
+    }
     diesel::update(bidder_accounts::table.find((organization, account)))
-        .filter(bidder_accounts::token.eq(Col(refused_token.clone())))
         .set(bidder_accounts::connected.eq(false))
         .execute(conn)
         .await?;

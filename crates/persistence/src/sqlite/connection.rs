@@ -65,6 +65,11 @@ pub(super) fn open(path: &Path, further: &[&str]) -> Result<SqliteConnection, Fa
     Ok(conn)
 }
 
+/// Copies all of the write-ahead log into the database file and empties it.
+pub(super) fn empty_log(path: &Path) -> Result<(), Failure> {
+    open(path, &["PRAGMA wal_checkpoint(TRUNCATE)"]).map(drop)
+}
+
 /// The further setting of a reading connection: a statement that writes fails.
 pub(super) const READER_SETTINGS: [&str; 1] = ["PRAGMA query_only = ON"];
 
@@ -78,10 +83,12 @@ pub(super) const READER_SETTINGS: [&str; 1] = ["PRAGMA query_only = ON"];
 ///   every 4.
 /// - SQLite's own waiting for another process's lock sleeps up to 100 ms at a time, while transactions take
 ///   milliseconds. So it waits briefly, and the writing thread asks again.
-pub(super) const WRITER_SETTINGS: [&str; 3] = [
+/// - What is replaced, such as a secret that was not sealed yet, is overwritten on the pages that a commit writes anyway.
+pub(super) const WRITER_SETTINGS: [&str; 4] = [
     "PRAGMA cache_size = -32000",
     "PRAGMA wal_autocheckpoint = 4000",
     "PRAGMA busy_timeout = 2",
+    "PRAGMA secure_delete = FAST",
 ];
 
 /// The connection as the queries need it.

@@ -56,7 +56,8 @@ pub(super) fn tighten(file: &Path) {
     }
 }
 
-fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+/// The path with more at its end.
+pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(suffix);
     name.into()

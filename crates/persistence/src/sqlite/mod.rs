@@ -2,7 +2,7 @@
 //!
 //! The statements are in [`queries`], mounted here with this module's [`Conn`], [`Store`] and macros.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use bidloop_domain::port::{Quarantine, StoreError};
@@ -11,6 +11,7 @@ use crate::backend::{Backend, OpenError};
 use crate::backup::BackUpError;
 use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
+use crate::sealing::Sealer;
 use crate::work::Work;
 
 mod backup;
@@ -86,6 +87,7 @@ pub(crate) struct Store {
     writer: Writer,
     readers: Readers,
     pub(crate) quarantine: Quarantine,
+    pub(crate) sealer: Sealer,
 }
 
 impl std::fmt::Debug for Store {
@@ -108,7 +110,10 @@ impl Store {
     }
 
     /// Starts the threads; the file is opened, or made, when it is first needed. Makes the folders it lies in.
-    pub(crate) fn open(path: &str, readers: usize) -> Result<Self, OpenError> {
+    ///
+    /// Secrets are sealed with the keys in `key_file`, or else in a file beside the database, which is made if it is
+    /// missing.
+    pub(crate) fn open(path: &str, readers: usize, key_file: Option<&Path>) -> Result<Self, OpenError> {
         Self::check(path)?;
         // Every thread opens it by this name, even after the working directory has changed.
         let path = std::path::absolute(path).map_err(|error| OpenError::Folder(error.to_string()))?;
@@ -117,6 +122,11 @@ impl Store {
                 .map_err(|error| OpenError::Folder(format!("{}: {error}", folder.display())))?;
         }
         file_modes::tighten(&path);
+        let sealer = match key_file {
+            Some(file) => Sealer::with_key_file(Some(file)),
+            None => Sealer::with_own_key_file(file_modes::with_suffix(&path, ".key")),
+        };
+        let sealer = sealer.map_err(OpenError::KeyFile)?;
         let threads = |error: std::io::Error| OpenError::Threads(error.to_string());
         let writer = Writer::start(path.clone()).map_err(threads)?;
         let readers = Readers::start(&path, readers).map_err(threads)?;
@@ -125,6 +135,7 @@ impl Store {
             writer,
             readers,
             quarantine: Quarantine::default(),
+            sealer,
         })
     }
 
@@ -177,5 +188,20 @@ impl Backend for Store {
             Ok(backed_up) => backed_up,
             Err(error) => Err(Failure::fault(format!("the backup was cut short: {error}")).into()),
         }
+    }
+
+    async fn seal_secrets(&self) -> Result<u64, StoreError> {
+        let sealed = self.seal_what_is_not().await?;
+        if sealed > 0 {
+            // The log still holds the pages as they were.
+            let path = self.path.clone();
+            let emptied = tokio::task::spawn_blocking(move || connection::empty_log(&path)).await;
+            if !matches!(emptied, Ok(Ok(()))) {
+                tracing::warn!(
+                    "the write-ahead log could not be emptied: it may hold secrets in plain text for a while"
+                );
+            }
+        }
+        Ok(sealed)
     }
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 async fn store() -> (Store, TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().join("test.db").to_str().unwrap(), 2).unwrap();
+    let store = Store::open(folder.path().join("test.db").to_str().unwrap(), 2, None).unwrap();
     store
         .write(async |conn: &mut Conn| {
             let tables = "CREATE TABLE parent (id INTEGER PRIMARY KEY);

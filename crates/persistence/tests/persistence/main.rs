@@ -13,6 +13,7 @@ mod match_lists;
 mod opening;
 mod provisioning;
 mod schema;
+mod secrets_at_rest;
 mod spare_databases;
 mod test_database;
 mod unreadable_rows;

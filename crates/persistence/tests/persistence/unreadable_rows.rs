@@ -153,9 +153,9 @@ async fn a_delivery_whose_endpoint_lead_or_job_is_unreadable_stays_pending(
     // Mended, they are sent in the next round.
     bed.run_sql(&format!(
         "UPDATE leads SET status = 'new' WHERE id = '{}'; \
-         UPDATE webhook_endpoints SET secret = (SELECT secret FROM webhook_endpoints WHERE id = 'wh_all') \
-         WHERE id = 'wh_other'",
-        leads[0].id
+         UPDATE webhook_endpoints SET secret = '{}' WHERE id = 'wh_other'",
+        leads[0].id,
+        webhook("wh_other", None, "", &[]).secret.expose()
     ))
     .await;
     bed.database.quarantine().next_round();

@@ -1,7 +1,7 @@
 //! Changes of an organization and of what belongs to it, campaigns apart.
 
 use bidloop_domain::model::{
-    AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, MarketplaceToken, OrganizationId, Subscription, Timestamp,
+    AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, OrganizationId, Secret, Subscription, Timestamp,
 };
 use bidloop_domain::port::{AccountRecord, UserRecord, WebhookRecord};
 use diesel::dsl::sql;
@@ -9,7 +9,8 @@ use diesel::sql_types::Bool;
 
 use super::super::prelude::*;
 use super::campaigns::require_campaign;
-use crate::records::Secrets;
+use crate::records::{StoredAccount, StoredSecrets};
+use crate::sealing::{Place, Sealer};
 
 pub(super) async fn put(
     conn: &mut Conn,
@@ -121,13 +122,14 @@ async fn note_removed(conn: &mut Conn, hash: Col<ApiKeyHash>) -> Result<(), Fail
 
 pub(super) async fn put_webhook(
     conn: &mut Conn,
+    sealer: &Sealer,
     id: &OrganizationId,
     webhook: &WebhookRecord,
 ) -> Result<(), Failure> {
     if let Some(campaign) = &webhook.endpoint.campaign_id {
         require_campaign(conn, id, campaign).await?;
     }
-    let secrets = Secrets::of(webhook);
+    let secrets = StoredSecrets::seal(webhook, sealer, id)?;
     let fields = (webhook.endpoint.columns()?, secrets.columns()?);
     let row = (webhook_endpoints::organization_id.eq(id.as_str()), fields.clone());
     put!(conn, webhook_endpoints, row, fields);
@@ -136,31 +138,36 @@ pub(super) async fn put_webhook(
 
 pub(super) async fn put_account(
     conn: &mut Conn,
+    sealer: &Sealer,
     organization: &OrganizationId,
     account: &AccountRecord,
     at: Timestamp,
 ) -> Result<(), Failure> {
     let id = account.id.clone();
     let key = bidder_accounts::table.find((organization.as_str(), id.as_str()));
-    let known: Option<(Attempt<Col<MarketplaceToken>>, bool)> =
+    let known: Option<(Attempt<Col<Secret<String>>>, bool)> =
         for_update!(key.select((bidder_accounts::token, bidder_accounts::connected)))
             .first(conn)
             .await
             .optional()?;
+    let known = known.map(|(Attempt(stored), was_connected)| {
+        let place = Place::token(organization.as_str(), id.as_str());
+        let token = stored.and_then(|Col(stored)| sealer.open_token(place, &stored));
+        (token, was_connected)
+    });
     // The store knows best whether the token that it holds was refused; one that it does not hold was not.
     let (was_connected, connected) = match &known {
-        Some((Attempt(Ok(Col(token))), was_connected)) => {
-            (*was_connected, *was_connected || *token != account.token)
-        }
+        Some((Ok(token), was_connected)) => (*was_connected, *was_connected || *token != account.token),
         // A token that cannot be read is replaced.
-        Some((Attempt(Err(_)), _)) => (false, true),
+        Some((Err(_), _)) => (false, true),
         None => (false, account.connected),
     };
     let account = AccountRecord {
         connected,
         ..account.clone()
     };
-    let fields = account.columns()?;
+    let stored = StoredAccount::seal(&account, sealer, organization)?;
+    let fields = stored.columns()?;
     let row = (
         bidder_accounts::organization_id.eq(organization.as_str()),
         fields.clone(),

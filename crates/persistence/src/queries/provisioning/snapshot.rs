@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use bidloop_domain::model::{ApiKeyHash, ApiKeyRecord, OrganizationId, WebhookEndpoint};
 use bidloop_domain::port::{
-    AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningSnapshot, Revision,
-    UserRecord,
+    CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningSnapshot, Revision, UserRecord,
 };
 
 use super::super::locks::revision;
 use super::super::prelude::*;
-use crate::records::Secrets;
+use crate::records::{StoredAccount, StoredSecrets};
+use crate::sealing::Sealer;
 
 /// Organizations by their ids.
 type Organizations = HashMap<String, OrganizationRecord>;
@@ -31,6 +31,7 @@ macro_rules! load_of {
 pub(super) async fn snapshot(
     conn: &mut Conn,
     quarantine: &Quarantine,
+    sealer: &Sealer,
     asked: &[OrganizationId],
     key_hashes: &[ApiKeyHash],
 ) -> Result<ProvisioningSnapshot, Failure> {
@@ -38,7 +39,7 @@ pub(super) async fn snapshot(
     let mut found = HashMap::new();
     for some in asked.chunks(VALUES_AT_ONCE) {
         let ids: Vec<&str> = some.iter().map(OrganizationId::as_str).collect();
-        read_organizations(conn, quarantine, &ids, &mut found).await?;
+        read_organizations(conn, quarantine, sealer, &ids, &mut found).await?;
     }
     Ok(ProvisioningSnapshot {
         revision,
@@ -51,6 +52,7 @@ pub(super) async fn snapshot(
 async fn read_organizations(
     conn: &mut Conn,
     quarantine: &Quarantine,
+    sealer: &Sealer,
     ids: &[&str],
     found: &mut Organizations,
 ) -> Result<(), Failure> {
@@ -71,24 +73,28 @@ async fn read_organizations(
     });
     let webhooks = (
         Tried::<WebhookEndpoint>::as_select(),
-        Tried::<Secrets>::as_select(),
+        Tried::<StoredSecrets>::as_select(),
     );
     let webhooks = load_of!(conn, ids, webhook_endpoints by webhook_endpoints::id, webhooks);
     give(
         found,
         webhooks,
-        |organization, (endpoint, secrets): (Tried<_>, Tried<Secrets>)| {
-            let (endpoint, secrets) = (endpoint.or_aside(quarantine), secrets.or_aside(quarantine));
-            let webhook = secrets
-                .zip(endpoint)
-                .map(|(secrets, endpoint)| secrets.webhook(endpoint));
-            organization.webhooks.extend(webhook);
+        |organization, (endpoint, secrets): (Tried<WebhookEndpoint>, Tried<StoredSecrets>)| {
+            let id = organization.id.as_str();
+            let webhook = endpoint.0.and_then(|endpoint| {
+                let secrets = secrets.0?.open(sealer, id, &endpoint.id)?;
+                Ok(secrets.webhook(endpoint))
+            });
+            organization.webhooks.extend(Tried(webhook).or_aside(quarantine));
         },
     );
     let accounts =
-        load_of!(conn, ids, bidder_accounts by bidder_accounts::id, Tried::<AccountRecord>::as_select());
-    give(found, accounts, |organization, account: Tried<_>| {
-        organization.accounts.extend(account.or_aside(quarantine));
+        load_of!(conn, ids, bidder_accounts by bidder_accounts::id, Tried::<StoredAccount>::as_select());
+    give(found, accounts, |organization, account: Tried<StoredAccount>| {
+        let account = account
+            .0
+            .and_then(|account| account.open(sealer, organization.id.as_str()));
+        organization.accounts.extend(Tried(account).or_aside(quarantine));
     });
     read_campaigns(conn, quarantine, ids, found).await
 }
