@@ -28,7 +28,7 @@ const KINDS: [(&str, &str); 5] = [
 /// Pruned after the matches: these are cleared by the benchmark before, in one go.
 const JOBS: &str = "jobs";
 /// Pairs of a round without pruning and one with it, for each kind.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 8;
 /// Jobs of a round.
 const BACKLOG: usize = 4_000;
 const GLANCE: Duration = Duration::from_millis(5);
@@ -99,13 +99,16 @@ fn measure_on(
         let (mut without, mut with) = (Vec::new(), Vec::new());
         let (mut removed, mut pruning_for) = (0, Duration::ZERO);
         for _ in 0..ROUNDS {
-            without.push(drain(&world, &service, posts.some(BACKLOG))?);
+            let round = posts.some(BACKLOG);
+            let (rate, looked) = watched_drain(&world, &service, round)?;
+            without.push(rate);
+            looks += looked;
             let before = year::left(&world)?;
             let started = Instant::now();
             let command = world.installation.start(&["prune"])?;
             std::thread::sleep(HEAD_START);
             let round = posts.some(BACKLOG);
-            let (rate, looked) = alongside(|stop| look(&service, stop), || drain(&world, &service, round))?;
+            let (rate, looked) = watched_drain(&world, &service, round)?;
             with.push(rate);
             looks += looked;
             drop(command);
@@ -135,6 +138,11 @@ fn measure_on(
             .with("exact pages meanwhile", looks as f64),
     );
     Ok(())
+}
+
+/// As [`drain`], while lists are looked at. Returns how many pages too.
+fn watched_drain(world: &World<'_>, service: &Service, posts: Vec<Value>) -> Result<(f64, usize)> {
+    alongside(|stop| look(service, stop), || drain(world, service, posts))
 }
 
 /// Publishes jobs at once. Returns how many are stored a second, from the first page to the last.

@@ -62,7 +62,7 @@ impl Year {
         };
         let number = "'18' || (1000000000000 + i)";
         database.execute(&format!(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {jobs}) \
+            "WITH RECURSIVE n(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < {jobs}) \
              INSERT INTO jobs (id, seq, posted_at, json) SELECT {number}, i, {posted}, \
              '{{\"id\":\"' || {number} || '\",\"ciphertext\":\"~' || i || '\",\"title\":\"Old\",\"description\":\"{text}\",\
              \"url\":\"/jobs/' || i || '\",\"postedAt\":' || {posted} || '}}' FROM n; \
@@ -77,7 +77,7 @@ impl Year {
         self.leads(database, first, last)?;
         let (at, count) = (moment(self.activities), self.activities);
         database.execute(&format!(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
+            "WITH RECURSIVE n(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
              INSERT INTO activities (organization_id, id, at, campaign_id, lead_id, kind, actor_kind, outcome, \
              dry_run, message, details) SELECT '{ORGANIZATION}', {digest}, {at}, 'list_0', 'lead_' || (i / 3), \
              'delivery', 'service', 'delivered', {no}, 'Delivered.', '{{\"responseStatus\":200}}' FROM n",
@@ -88,14 +88,14 @@ impl Year {
         ))?;
         let (at, count) = (moment(self.deliveries), self.deliveries);
         database.execute(&format!(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
+            "WITH RECURSIVE n(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
              INSERT INTO deliveries (organization_id, id, endpoint_id, campaign_id, lead_id, event, created_at, \
              state, ended_at) SELECT '{ORGANIZATION}', {digest}, 'endpoint', 'list_0', 'lead_' || (i / 3), \
              'job.new', {at}, 'delivered', {at} FROM n"
         ))?;
         let (at, count) = (moment(self.bids), self.bids);
         database.execute(&format!(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
+            "WITH RECURSIVE n(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
              INSERT INTO bids (organization_id, id, campaign_id, lead_id, job_id, account_id, cover_letter, answers, \
              config, attachments, queued_at, period_start, deadline, status, next_attempt_at, attempts, proposal, \
              answer_outstanding, boost_connects, connects_spent, ended_at) SELECT '{ORGANIZATION}', {digest}, \
