@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod descriptors;
 mod file_modes;
+mod measured_marketplace;
 mod metrics;
 mod password_hasher;
 mod service;

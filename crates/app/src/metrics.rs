@@ -1,15 +1,22 @@
 //! What `/metrics` shows, in the Prometheus text format.
 
+mod collectors;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::Duration;
 
+use bidloop_domain::model::Timestamp;
 use bidloop_domain::port::Quarantine;
+use bidloop_persistence::ConnectionLoad;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
+
+use collectors::{DatabaseCollector, ProcessCollector};
 
 /// Names and values of labels.
 type Labels<const N: usize> = [(&'static str, String); N];
@@ -24,6 +31,9 @@ pub(crate) struct Metrics {
     deliveries: Family<Labels<2>, Counter>,
     submissions: Family<Labels<1>, Counter>,
     automatic_bids: Family<Labels<1>, Counter>,
+    feed_reads: Family<Labels<1>, Counter>,
+    feed_last_read: Gauge<f64, AtomicU64>,
+    marketplace_seconds: Family<Labels<2>, Histogram, fn() -> Histogram>,
     feed_entries: Family<Labels<1>, Counter>,
     matches: Counter,
     posting_to_delivery: Histogram,
@@ -36,9 +46,9 @@ pub(crate) struct Metrics {
 }
 
 /// A registry that returns what it registers.
-struct Registering(Registry);
+struct Registering<'a>(&'a mut Registry);
 
-impl Registering {
+impl Registering<'_> {
     fn add<M: Metric + Clone + Default>(&mut self, name: &str, help: &str) -> M {
         let metric = M::default();
         self.0.register(name, help, metric.clone());
@@ -53,9 +63,20 @@ impl Registering {
 }
 
 impl Metrics {
-    pub(crate) fn new(quarantine: Quarantine) -> Arc<Self> {
-        let mut registry = Registering(Registry::with_prefix("bidloop"));
+    /// `database` is called each time the metrics are read.
+    pub(crate) fn new(
+        quarantine: Quarantine,
+        database: impl Fn() -> Vec<ConnectionLoad> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let mut root = Registry::default();
+        root.register_collector(Box::new(ProcessCollector));
+        let own = root.sub_registry_with_prefix("bidloop");
+        own.register_collector(Box::new(DatabaseCollector(Box::new(database))));
+        let version = vec![("version", env!("CARGO_PKG_VERSION"))];
+        own.register("build", "The version of the program", Info::new(version));
+        let mut registry = Registering(own);
         let request_seconds: fn() -> Histogram = || Histogram::new(exponential_buckets(0.0005, 2.0, 16));
+        let call_seconds: fn() -> Histogram = || Histogram::new(exponential_buckets(0.002, 2.0, 14));
         Arc::new(Self {
             requests: registry.add("http_requests", "Requests by operation and status"),
             request_seconds: registry.add_seconds(
@@ -67,6 +88,17 @@ impl Metrics {
             deliveries: registry.add("deliveries", "Webhook deliveries by event and outcome"),
             submissions: registry.add("submissions", "Attempts to submit a bid by outcome"),
             automatic_bids: registry.add("automatic_bids", "Leads of automatic campaigns by outcome"),
+            feed_reads: registry.add("feed_reads", "Reads of the marketplace's feed by outcome"),
+            feed_last_read: registry.add_seconds(
+                "feed_last_read_timestamp",
+                "When a page of the feed was last read and stored, in UNIX seconds",
+                Gauge::default(),
+            ),
+            marketplace_seconds: registry.add_seconds(
+                "marketplace_call_duration",
+                "Calls of the marketplace, from the request to the answer",
+                Family::new_with_constructor(call_seconds),
+            ),
             feed_entries: registry.add("feed_entries", "Entries of the marketplace's feed by outcome"),
             matches: registry.add("matches", "Jobs that became a match of a campaign"),
             posting_to_delivery: registry.add_seconds(
@@ -90,7 +122,7 @@ impl Metrics {
                 "worker_panics",
                 "Panics of background workers and of pieces of their work",
             ),
-            registry: registry.0,
+            registry: root,
         })
     }
 
@@ -143,6 +175,24 @@ impl Metrics {
 
     pub(crate) fn automatic_bid(&self, outcome: &str) {
         self.automatic_bids.get_or_create(&of_outcome(outcome)).inc();
+    }
+
+    pub(crate) fn feed_read(&self, at: Timestamp) {
+        self.feed_reads.get_or_create(&of_outcome("stored")).inc();
+        self.feed_last_read
+            .set(Duration::from_millis(at.as_millis().unsigned_abs()).as_secs_f64());
+    }
+
+    /// `outcome` says where a read failed: at the marketplace or at the store.
+    pub(crate) fn feed_read_failed(&self, outcome: &str) {
+        self.feed_reads.get_or_create(&of_outcome(outcome)).inc();
+    }
+
+    pub(crate) fn marketplace_call(&self, call: &str, outcome: &str, took: Duration) {
+        let labels = [("call", call.to_owned()), ("outcome", outcome.to_owned())];
+        self.marketplace_seconds
+            .get_or_create(&labels)
+            .observe(took.as_secs_f64());
     }
 
     pub(crate) fn feed_entries(&self, outcome: &str, count: u64) {

@@ -20,6 +20,7 @@ use bidloop_persistence::Database;
 use bidloop_templates::JinjaProposalWriter;
 use bidloop_webhooks::HyperWebhookSender;
 
+use crate::measured_marketplace::MeasuredMarketplace;
 use crate::metrics::Metrics;
 use crate::password_hasher::Argon2PasswordHasher;
 use crate::settings::Settings;
@@ -78,7 +79,7 @@ pub(crate) struct Service {
     /// `None` without a marketplace.
     pub(crate) submit_proposals: Option<Arc<SubmitProposals>>,
     marketplace: Option<(Arc<dyn Marketplace>, Duration)>,
-    clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
     act_within: Option<Duration>,
     /// Which workers run, once they are started.
     pub(crate) worker_states: Arc<WorkerStates>,
@@ -104,7 +105,10 @@ impl Service {
         let links = Links::new(base_url, market_url);
         // A new name for each start, so that a restarted process does not hold the claims of the previous one.
         let owner = LeaseOwner::new(entropy.uuid().to_string());
-        let marketplace = open_marketplace(settings, &clock, &entropy)?;
+        let quarantine = database.quarantine();
+        let measured = database.clone();
+        let metrics = Metrics::new(quarantine.clone(), move || measured.load());
+        let marketplace = open_marketplace(settings, &clock, &entropy, &metrics)?;
         let requests = LeadRequests {
             leads: Arc::clone(&stores.leads),
             activities: Arc::clone(&stores.activities),
@@ -129,9 +133,8 @@ impl Service {
                 owner: owner.clone(),
             })
         });
-        let quarantine = database.quarantine();
         Ok(Self {
-            metrics: Metrics::new(quarantine.clone()),
+            metrics,
             authenticate: Arc::new(Authenticate {
                 keys: Arc::clone(&stores.api_keys),
                 clock: Arc::clone(&clock),
@@ -288,10 +291,15 @@ fn open_marketplace(
     settings: &Settings,
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
+    metrics: &Arc<Metrics>,
 ) -> anyhow::Result<Option<(Arc<dyn Marketplace>, Duration)>> {
     let Some(market) = &settings.marketplace else {
         return Ok(None);
     };
     let client = HyperMarketplace::new(&market.client, Arc::clone(clock), Arc::clone(entropy))?;
-    Ok(Some((Arc::new(client), market.poll_interval)))
+    let measured = MeasuredMarketplace {
+        marketplace: Arc::new(client),
+        metrics: Arc::clone(metrics),
+    };
+    Ok(Some((Arc::new(measured), market.poll_interval)))
 }

@@ -106,7 +106,12 @@ impl Refusal {
     /// The answer. A cause is logged here, once, within the request's span.
     pub(crate) fn into_response(self) -> HttpResponse {
         if let Some(cause) = &self.cause {
-            tracing::error!(status = self.status.as_u16(), cause, "a request failed");
+            let status = self.status.as_u16();
+            if self.status == StatusCode::SERVICE_UNAVAILABLE {
+                tracing::warn!(status, cause, "a request cannot be served now");
+            } else {
+                tracing::error!(status, cause, "a request failed");
+            }
         }
         let mut response = HttpResponse::build(self.status);
         if self.status == StatusCode::UNAUTHORIZED {

@@ -41,7 +41,7 @@ pub(crate) const OPERABILITY: [Operation; 3] = [
     operation(Method::GET, "/metrics", "metrics"),
 ];
 
-/// Adds the routes of the API to an application, whose data must include an [`HttpApi`].
+/// Adds the operations to an application, whose data must include an [`HttpApi`].
 pub fn configure(config: &mut web::ServiceConfig) {
     let only = |path, route: Route| {
         web::resource(path)
@@ -53,11 +53,10 @@ pub fn configure(config: &mut web::ServiceConfig) {
         .service(only(BID, web::post().to(operation::submit_bid)))
         .service(only(REJECT, web::post().to(operation::reject_lead)))
         .service(only(ATTACHMENTS, web::post().to(operation::upload_attachments)))
-        .service(web::scope("/v1").default_service(web::to(unknown_operation)))
-        .configure(configure_operability);
+        .service(web::scope("/v1").default_service(web::to(unknown_operation)));
 }
 
-/// Adds the operability endpoints alone.
+/// Adds the operability endpoints.
 pub(crate) fn configure_operability(config: &mut web::ServiceConfig) {
     let probe = || web::route().guard(guard::Any(guard::Get()).or(guard::Head()));
     let only = |path, route: Route| {

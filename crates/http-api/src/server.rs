@@ -30,8 +30,10 @@ const STOP_SECONDS: u64 = 15;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
     /// The operations under `/v1` and the operability endpoints.
-    Operations,
-    /// The operability endpoints alone: a replica without the API's role.
+    All,
+    /// The operations alone, where operability has an address of its own.
+    OperationsOnly,
+    /// The operability endpoints alone: on an address of their own, or of a replica without the API's role.
     OperabilityOnly,
 }
 
@@ -82,7 +84,11 @@ pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) 
             .app_data(bodies.clone())
             .wrap(from_fn(observe))
             .configure(|config| match settings.offer {
-                Offer::Operations => configure(config),
+                Offer::All => {
+                    configure(config);
+                    configure_operability(config);
+                }
+                Offer::OperationsOnly => configure(config),
                 Offer::OperabilityOnly => configure_operability(config),
             })
             .default_service(web::to(unknown_route))

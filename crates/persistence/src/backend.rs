@@ -11,6 +11,17 @@ use bidloop_domain::port::{
 use crate::backup::BackUpError;
 use crate::migrations::{MigrateError, SchemaState};
 
+/// How busy one kind of connections is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionLoad {
+    /// `pool` on PostgreSQL; `reader` and `writer` on SQLite.
+    pub kind: &'static str,
+    /// The most connections of this kind.
+    pub connections: usize,
+    /// Pieces of work that run on a connection or wait for one.
+    pub work: usize,
+}
+
 /// Why a database cannot be opened at all. No message holds the URL, which may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
@@ -58,6 +69,9 @@ pub(crate) trait Backend:
     /// Seals the secrets that the first key has not sealed, some in each transaction, and returns their number. One that
     /// cannot be opened is left as it is.
     async fn seal_secrets(&self) -> Result<u64, StoreError>;
+
+    /// How busy the connections are, without asking the database.
+    fn load(&self) -> Vec<ConnectionLoad>;
 
     /// Copies the database into a file that does not exist yet, and returns the copy's bytes.
     async fn back_up(&self, to: PathBuf) -> Result<u64, BackUpError>;

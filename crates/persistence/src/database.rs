@@ -10,7 +10,7 @@ use bidloop_domain::port::{
 };
 use rustls::ClientConfig;
 
-use crate::backend::{Backend, OpenError};
+use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
@@ -151,6 +151,11 @@ impl Database {
                 "migrated by a newer version of bidloop".to_owned(),
             )),
         }
+    }
+
+    /// How busy the connections are at this moment. It asks the database nothing.
+    pub fn load(&self) -> Vec<ConnectionLoad> {
+        self.backend.load()
     }
 
     /// Copies a SQLite database as of one moment, while it is used, into a file that does not exist yet. Returns the

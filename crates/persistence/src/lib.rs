@@ -101,7 +101,7 @@ mod sql_types;
 mod sqlite;
 mod work;
 
-pub use backend::OpenError;
+pub use backend::{ConnectionLoad, OpenError};
 pub use backup::BackUpError;
 pub use database::{CheckedDatabase, Database, DatabaseSettings, PostgresTls, check_key_file};
 pub use migrations::{MigrateError, SchemaState};

@@ -39,6 +39,12 @@ fn the_service_listens_while_its_database_is_away_and_works_once_it_comes() {
     let away = || {
         api.get("/healthz").expect(200);
         api.get("/readyz").expect(503);
+        assert!(
+            api.get("/metrics")
+                .expect(200)
+                .text()
+                .contains("bidloop_build_info")
+        );
         let answer = api.get("/v1/campaigns/c/leads").expect(503);
         assert!(answer.header("retry-after").is_some());
         let body = answer.json();
@@ -129,12 +135,14 @@ fn without_auto_migrate_an_empty_database_ends_the_program_with_status_1(kind: K
 fn migrate_brings_an_empty_database_to_this_version_and_then_does_nothing(kind: Kind) {
     let installation = Installation::new(kind);
     let first = installation.run(&["migrate", "--json"]).expect(0).json();
-    let steps = [
-        "00000000000001",
-        "00000000000002",
-        "00000000000003",
-        "00000000000004",
-    ];
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/persistence/migrations/sqlite"
+    );
+    let steps: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|step| step.unwrap().file_name().into_string().unwrap()[..14].to_owned())
+        .collect();
     assert_eq!(first["migrated"], json!(steps));
     let second = installation.run(&["migrate", "--json"]).expect(0).json();
     assert_eq!(second, json!({"migrated": []}));

@@ -34,6 +34,7 @@ mod lead_commands;
 mod listing;
 mod marketplace_trouble;
 mod measures;
+mod operability;
 mod private_files;
 mod provisioning;
 mod quota_races;

@@ -105,8 +105,8 @@ async fn dispatch(cli: Cli) -> Outcome {
     }
     let settings = Settings::load(config)?;
     let level = match &cli.command {
-        // Operators do not need the HTTP server's messages about its threads.
-        Command::Serve(_) => "info,actix_server=warn",
+        // Operators do not need the HTTP server's messages about its threads, nor errors about what strangers send.
+        Command::Serve(_) => "info,actix_server=warn,actix_http::h1=off",
         // The market of a new demo always refuses the stored position of the last one.
         Command::Demo(_) => "warn,bidloop::workers::watch=error",
         _ => "warn",

@@ -14,6 +14,7 @@ use bidloop_http_api::{
 };
 use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
+use futures::future::join_all;
 
 use super::{Failure, Outcome, database, targets};
 use crate::descriptors;
@@ -28,6 +29,8 @@ use crate::workers::{self, Role, WorkerStates, Workers};
 const STOP_WITHIN: Duration = Duration::from_secs(15);
 /// Threads that read requests and write answers. Use cases run on the process's runtime.
 const HTTP_THREADS: usize = 2;
+/// The most connections to `server.operability_listen`.
+const OPERABILITY_CONNECTIONS: usize = 64;
 /// The pause between attempts to reach the database at the start.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
@@ -68,10 +71,23 @@ pub(super) fn all_roles() -> BTreeSet<Role> {
     Role::value_variants().iter().copied().collect()
 }
 
+/// The servers of a process: of the API and of operability, which are one unless the settings part them.
+struct Servers(Vec<RunningServer>);
+
+impl Servers {
+    async fn stop(self) -> Outcome {
+        let stopped = join_all(self.0.into_iter().map(RunningServer::stop)).await;
+        stopped
+            .into_iter()
+            .collect::<Result<(), _>>()
+            .map_err(|error| Failure::failed(format!("the HTTP server did not stop cleanly: {error}")))
+    }
+}
+
 /// A service that answers HTTP and does not work yet.
 struct Listening {
     service: Arc<Service>,
-    server: RunningServer,
+    servers: Servers,
 }
 
 impl Listening {
@@ -80,36 +96,51 @@ impl Listening {
         database: &Database,
         roles: &BTreeSet<Role>,
     ) -> Result<Self, Failure> {
-        let (listener, address) = bind(settings.server.listen)?;
+        let (listener, address) = bind("server.listen", settings.server.listen)?;
+        let operability = settings.server.operability_listen;
+        let operability = operability
+            .map(|listen| bind("server.operability_listen", listen))
+            .transpose()?;
         let base_url = settings
             .server
             .base_url
             .clone()
             .unwrap_or_else(|| format!("http://{address}"));
         let service = Arc::new(Service::new(settings, database, &base_url).await?);
-        let server = start_http(settings, &service, database, listener, offer(roles))?;
-        tracing::info!(address = %server.address(), %base_url, ?roles, "listening");
-        Ok(Self { service, server })
+        let api = http_api(&service, database);
+        let limits = connection_limits(settings);
+        let mut servers = Vec::new();
+        if let Some((listener, address)) = operability {
+            let limits = limits.at_most(OPERABILITY_CONNECTIONS);
+            servers.push(start_http(api.clone(), listener, Offer::OperabilityOnly, limits)?);
+            tracing::info!(%address, "listening for operability");
+        }
+        if let Some(offer) = offer(roles, !servers.is_empty()) {
+            servers.push(start_http(api, listener, offer, limits)?);
+            tracing::info!(%address, %base_url, ?roles, "listening");
+        }
+        let servers = Servers(servers);
+        Ok(Self { service, servers })
     }
 
     fn work(self, roles: &BTreeSet<Role>) -> Running {
         let workers = workers::start(&self.service, roles);
         Running {
             service: self.service,
-            server: self.server,
+            servers: self.servers,
             workers,
         }
     }
 
     async fn stop(self) -> Outcome {
-        stop_http(self.server).await
+        self.servers.stop().await
     }
 }
 
 /// A service at work.
 pub(super) struct Running {
     service: Arc<Service>,
-    server: RunningServer,
+    servers: Servers,
     workers: Workers,
 }
 
@@ -124,7 +155,7 @@ impl Running {
 
     /// Stops taking work and waits at most 15 seconds for requests and deliveries in flight.
     pub(super) async fn stop(self) -> Outcome {
-        let (stopped, finished) = tokio::join!(stop_http(self.server), self.workers.stop(STOP_WITHIN));
+        let (stopped, finished) = tokio::join!(self.servers.stop(), self.workers.stop(STOP_WITHIN));
         if !finished {
             tracing::warn!("work in flight did not finish in time; the database has its state");
         }
@@ -133,26 +164,28 @@ impl Running {
 }
 
 /// Binds before the service is wired, because links contain the address, and port 0 stands for any free port.
-fn bind(listen: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+fn bind(key: &str, listen: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
     let bound = TcpListener::bind(listen).and_then(|listener| {
         let address = listener.local_addr()?;
         Ok((listener, address))
     });
     bound.map_err(|error| {
         let hint = match error.kind() {
-            ErrorKind::AddrInUse => "; another program listens there: choose another server.listen",
+            ErrorKind::AddrInUse => "; another program listens there: choose another address",
             _ => "",
         };
-        Failure::failed(format!("server.listen {listen}: {error}{hint}"))
+        Failure::failed(format!("{key} {listen}: {error}{hint}"))
     })
 }
 
-/// Every process serves the operability endpoints. The API's operations need the role.
-fn offer(roles: &BTreeSet<Role>) -> Offer {
-    if roles.contains(&Role::Api) {
-        Offer::Operations
-    } else {
-        Offer::OperabilityOnly
+/// What the API's address serves. Every process serves the operability endpoints, there or apart. The API's operations need
+/// the role.
+fn offer(roles: &BTreeSet<Role>, operability_is_apart: bool) -> Option<Offer> {
+    match (roles.contains(&Role::Api), operability_is_apart) {
+        (true, false) => Some(Offer::All),
+        (true, true) => Some(Offer::OperationsOnly),
+        (false, false) => Some(Offer::OperabilityOnly),
+        (false, true) => None,
     }
 }
 
@@ -175,14 +208,8 @@ fn connection_limits(settings: &Settings) -> ConnectionLimits {
     }
 }
 
-fn start_http(
-    settings: &Settings,
-    service: &Arc<Service>,
-    database: &Database,
-    listener: TcpListener,
-    offer: Offer,
-) -> Result<RunningServer, Failure> {
-    let api = HttpApi {
+fn http_api(service: &Service, database: &Database) -> HttpApi {
+    HttpApi {
         authenticate: Arc::clone(&service.authenticate),
         locate_lead: Arc::clone(&service.locate_lead),
         list_leads: Arc::clone(&service.list_leads),
@@ -196,22 +223,23 @@ fn start_http(
         }),
         metrics: Arc::clone(&service.metrics) as Arc<dyn RequestMetrics>,
         runtime: tokio::runtime::Handle::current(),
-    };
-    let server_settings = ServerSettings {
+    }
+}
+
+fn start_http(
+    api: HttpApi,
+    listener: TcpListener,
+    offer: Offer,
+    connections: ConnectionLimits,
+) -> Result<RunningServer, Failure> {
+    let settings = ServerSettings {
         offer,
         workers: HTTP_THREADS,
         bodies: BodyLimits::DEFAULT,
-        connections: connection_limits(settings),
+        connections,
     };
-    bidloop_http_api::serve(api, listener, server_settings)
+    bidloop_http_api::serve(api, listener, settings)
         .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))
-}
-
-async fn stop_http(server: RunningServer) -> Outcome {
-    server
-        .stop()
-        .await
-        .map_err(|error| Failure::failed(format!("the HTTP server did not stop cleanly: {error}")))
 }
 
 async fn warn_of_targets(settings: &Settings, database: &Database) {

@@ -29,6 +29,8 @@ pub(crate) use source::SettingsFault;
 pub(crate) struct ServerSettings {
     /// Port 0 stands for any free port.
     pub(crate) listen: SocketAddr,
+    /// The address of health, readiness and metrics; the API's own if unset.
+    pub(crate) operability_listen: Option<SocketAddr>,
     /// The start of `bidUrl` and `rejectUrl`; made from the bound address if unset.
     pub(crate) base_url: Option<String>,
     /// The most connections at once; follows the limit of descriptors if unset.
@@ -136,6 +138,12 @@ impl Settings {
         let mut read = Reader::new(values, faults);
         let server = ServerSettings {
             listen: read.address("server.listen", SocketAddr::from(([127, 0, 0, 1], 8080))),
+            operability_listen: read.is_set("server.operability_listen").then(|| {
+                read.address(
+                    "server.operability_listen",
+                    SocketAddr::from(([127, 0, 0, 1], 8081)),
+                )
+            }),
             base_url: read.http_url("server.base_url"),
             max_connections: read.count("server.max_connections"),
             max_connections_per_address: read.count("server.max_connections_per_address"),
@@ -213,6 +221,7 @@ mod tests {
     fn every_key_has_its_documented_default() {
         let settings = load("", &[]).unwrap();
         assert_eq!(settings.server.listen.to_string(), "127.0.0.1:8080");
+        assert_eq!(settings.server.operability_listen, None);
         assert_eq!(settings.database.url.expose(), "sqlite://bidloop-data/bidloop.db");
         assert!(settings.database.auto_migrate);
         assert!(settings.marketplace.is_none());

@@ -32,6 +32,7 @@ pub(super) const KEYS: &[&str] = &[
     "server.listen",
     "server.max_connections",
     "server.max_connections_per_address",
+    "server.operability_listen",
     "submission.deadline_ms",
     "watch.act_within_minutes",
     "webhooks.allow_insecure_targets",

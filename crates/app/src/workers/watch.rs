@@ -45,7 +45,17 @@ async fn run(service: &Service, workers: &Workers) {
     };
     let never_woken = Notify::new();
     let mut pauses = Pauses::new(workers, WORKER, &never_woken, poll_interval);
-    while pauses.after(pass(service, &mut ingest, workers).await).await {}
+    loop {
+        let passed = pass(service, &mut ingest, workers).await;
+        match &passed {
+            Ok(_) => {}
+            Err(IngestError::Marketplace(_)) => service.metrics.feed_read_failed("marketplace_failed"),
+            Err(IngestError::Store(_)) => service.metrics.feed_read_failed("store_failed"),
+        }
+        if !pauses.after(passed).await {
+            return;
+        }
+    }
 }
 
 /// Returns whether the feed has more.
@@ -66,6 +76,7 @@ async fn pass(service: &Service, ingest: &mut IngestJobs, workers: &Workers) -> 
 fn report(service: &Service, page: &IngestedPage) {
     let metrics = &service.metrics;
     let counts = page.counts;
+    metrics.feed_read(service.clock.now());
     metrics.feed_entries("new", counts.new_jobs);
     metrics.feed_entries("changed", counts.changed_jobs);
     metrics.feed_entries("malformed", page.malformed.len() as u64);

@@ -34,4 +34,11 @@ impl ConnectionLimits {
         bytes_per_second: 4_096,
         linger: Duration::from_secs(10),
     };
+
+    /// The same, with no more than `connections` connections.
+    #[must_use]
+    pub fn at_most(mut self, connections: usize) -> Self {
+        self.connections = self.connections.min(connections);
+        self
+    }
 }

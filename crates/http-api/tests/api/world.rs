@@ -46,7 +46,7 @@ pub(crate) fn key() -> String {
 
 /// What the program sets, but with one thread.
 pub(crate) const SETTINGS: ServerSettings = ServerSettings {
-    offer: Offer::Operations,
+    offer: Offer::All,
     workers: 1,
     bodies: BodyLimits::DEFAULT,
     connections: ConnectionLimits::DEFAULT,

@@ -14,7 +14,7 @@ use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfi
 use diesel_async::{AnsiTransactionManager, AsyncPgConnection, TransactionManager};
 use futures::FutureExt as _;
 
-use crate::backend::{Backend, OpenError};
+use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::database::PostgresTls;
 use crate::failure::Failure;
@@ -289,6 +289,15 @@ impl Backend for Store {
 
     async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
         migrate::migrate(&self.connector).await
+    }
+
+    fn load(&self) -> Vec<ConnectionLoad> {
+        let status = self.pool.status();
+        vec![ConnectionLoad {
+            kind: "pool",
+            connections: status.max_size,
+            work: status.size.saturating_sub(status.available) + status.waiting,
+        }]
     }
 
     async fn back_up(&self, _: PathBuf) -> Result<u64, BackUpError> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use bidloop_domain::port::{Quarantine, StoreError};
 
-use crate::backend::{Backend, OpenError};
+use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::failure::Failure;
 use crate::migrations::{MigrateError, SchemaState};
@@ -180,6 +180,10 @@ impl Backend for Store {
             Ok(migrated) => migrated,
             Err(error) => Err(Failure::fault(format!("migrating was cut short: {error}")).into()),
         }
+    }
+
+    fn load(&self) -> Vec<ConnectionLoad> {
+        vec![self.readers.load(), self.writer.load()]
     }
 
     async fn back_up(&self, to: PathBuf) -> Result<u64, BackUpError> {

@@ -1,5 +1,7 @@
 //! What waits for a thread of the database.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use bidloop_domain::port::StoreError;
@@ -18,19 +20,46 @@ pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// The waiting end of a thread's queue.
 #[derive(Debug)]
-pub(super) struct Queue<W>(SyncSender<W>);
+pub(super) struct Queue<W> {
+    sender: SyncSender<W>,
+    /// How many callers wait for an answer.
+    asking: Arc<AtomicUsize>,
+}
+
+/// A caller that waits. Dropped with its future if nobody waits any more.
+struct Asking(Arc<AtomicUsize>);
+
+impl Asking {
+    fn new(asking: &Arc<AtomicUsize>) -> Self {
+        asking.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(asking))
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl<W> Queue<W> {
     /// A queue, and the end that the thread takes from. That ends when the last clone of the queue is dropped.
     pub(super) fn new() -> (Self, Receiver<W>) {
-        let (queue, waiting) = sync_channel(LENGTH);
-        (Self(queue), waiting)
+        let (sender, waiting) = sync_channel(LENGTH);
+        let asking = Arc::default();
+        (Self { sender, asking }, waiting)
+    }
+
+    /// How many callers wait for their work to end.
+    pub(super) fn asking(&self) -> usize {
+        self.asking.load(Ordering::Relaxed)
     }
 
     /// Queues what `work` makes and waits for its answer.
     pub(super) async fn ask<T>(&self, work: impl FnOnce(Answer<T>) -> W) -> Result<T, StoreError> {
+        let _asking = Asking::new(&self.asking);
         let (answer, answered) = oneshot::channel();
-        self.0.try_send(work(answer)).map_err(|error| match error {
+        self.sender.try_send(work(answer)).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::Unavailable("too much work is waiting".to_owned()),
             TrySendError::Disconnected(_) => {
                 StoreError::Backend("the database's threads have ended".to_owned())
@@ -43,7 +72,10 @@ impl<W> Queue<W> {
 
 impl<W> Clone for Queue<W> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self {
+            sender: self.sender.clone(),
+            asking: Arc::clone(&self.asking),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use bidloop_domain::port::StoreError;
 
 use super::connection::{Conn, READER_SETTINGS, execute, open, wrap};
 use super::queue::{Answer, Queue, run};
+use crate::backend::ConnectionLoad;
 use crate::failure::Failure;
 use crate::work::Work;
 
@@ -27,6 +28,7 @@ pub(super) enum Isolation {
 #[derive(Clone)]
 pub(super) struct Readers {
     queue: Queue<Read>,
+    threads: usize,
 }
 
 impl Readers {
@@ -44,7 +46,18 @@ impl Readers {
                 .name(format!("sqlite-reader-{number}"))
                 .spawn(move || reader.serve(&reads))?;
         }
-        Ok(Self { queue })
+        Ok(Self {
+            queue,
+            threads: count.max(1),
+        })
+    }
+
+    pub(super) fn load(&self) -> ConnectionLoad {
+        ConnectionLoad {
+            kind: "reader",
+            connections: self.threads,
+            work: self.queue.asking(),
+        }
     }
 
     /// Runs `work` on a connection that cannot write.

@@ -14,6 +14,7 @@ use bidloop_domain::port::StoreError;
 use super::connection::{Conn, WRITER_SETTINGS, execute, open, wrap};
 use super::log_limit::LogLimit;
 use super::queue::{Answer, Queue, run};
+use crate::backend::ConnectionLoad;
 use crate::failure::Failure;
 use crate::work::Work;
 
@@ -50,6 +51,14 @@ impl Writer {
                 .serve(&commands);
             })?;
         Ok(Self { queue })
+    }
+
+    pub(super) fn load(&self) -> ConnectionLoad {
+        ConnectionLoad {
+            kind: "writer",
+            connections: 1,
+            work: self.queue.asking(),
+        }
     }
 
     /// Runs `work` in the next transaction and answers once that is committed. It runs whether or not the caller
