@@ -13,8 +13,7 @@ const OF_WORKERS: [&str; 5] = [
     "webhook_endpoints",
 ];
 
-/// How many rows of a table are remembered. More are passed over all the same, but they are logged again each time that
-/// they are read, and are not counted.
+/// How many rows of a table are remembered. More are passed over all the same, but they are neither logged nor counted.
 const REMEMBERED: usize = 50_000;
 
 /// How many characters of a fault are kept: it may quote what is stored.
@@ -105,13 +104,11 @@ impl Quarantine {
         if of_table.held.len() < REMEMBERED {
             of_table.held.insert(row.id.clone());
         }
-        if of_table.logged.contains(&row.id) {
+        let is_logged = of_table.logged.len() >= REMEMBERED || !of_table.logged.insert(row.id.clone());
+        drop(rows);
+        if is_logged {
             return;
         }
-        if of_table.logged.len() < REMEMBERED {
-            of_table.logged.insert(row.id.clone());
-        }
-        drop(rows);
         tracing::error!(
             table = row.table,
             row = row.id,
