@@ -148,6 +148,25 @@ impl Installation {
         self.run_with(arguments, "")
     }
 
+    /// Runs a command to its end that writes its results to `out`.
+    #[track_caller]
+    pub fn run_into(&self, arguments: &[&str], out: Stdio) -> Finished {
+        let mut command = self.command(arguments);
+        let finished = command
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        Finished {
+            status: finished.status.code().unwrap_or(-1),
+            out: String::new(),
+            err: String::from_utf8(finished.stderr).unwrap(),
+        }
+    }
+
     /// Runs a command to its end with this text on standard input.
     #[track_caller]
     pub fn run_with(&self, arguments: &[&str], input: &str) -> Finished {

@@ -8,10 +8,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use bidloop_domain::model::{ApiKeyId, CampaignId, LeadId, OrganizationId, Timestamp};
-use clap::{Args, Parser, Subcommand};
+use bidloop_domain::model::{ApiKeyId, BidId, CampaignId, LeadId, OrganizationId, Timestamp};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
 
 use crate::workers::Role;
 
@@ -55,6 +56,9 @@ pub(crate) enum Command {
     /// One lead.
     #[command(subcommand)]
     Leads(LeadsCommand),
+    /// Queued bids, and those whose answer cannot be had.
+    #[command(subcommand)]
+    Bids(BidsCommand),
     /// The Activity record as JSON lines, newest first.
     Activity(ActivityArgs),
     /// Saved filters against job posts.
@@ -229,6 +233,47 @@ pub(crate) enum LeadsCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum BidsCommand {
+    /// Lists queued bids, oldest first.
+    List {
+        /// Only those that the marketplace has not answered, beyond their deadline or without an account.
+        #[arg(long)]
+        unsettled: bool,
+        /// Only this organization's bids.
+        #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+        organization: Option<OrganizationId>,
+        /// At most so many bids.
+        #[arg(long, value_name = "N", default_value_t = 1000)]
+        limit: u32,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ends an unanswered bid as the marketplace's answer would have ended it.
+    Settle {
+        #[arg(long, value_name = "ID", value_parser = parse_bid)]
+        bid: BidId,
+        /// What the marketplace shows.
+        #[arg(long = "as", value_enum)]
+        outcome: SettledAs,
+        /// The marketplace's id of the proposal.
+        #[arg(long, value_name = "ID", required_if_eq("outcome", "submitted"))]
+        proposal_id: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SettledAs {
+    /// The marketplace has the proposal.
+    Submitted,
+    /// It has not.
+    NotSubmitted,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ActivityArgs {
     /// Only this organization's entries.
@@ -284,6 +329,11 @@ pub(crate) enum ConfigCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+fn parse_bid(text: &str) -> Result<BidId, &'static str> {
+    let id = Uuid::parse_str(text).map_err(|_| "not the id of a bid, which `bids list` shows")?;
+    Ok(BidId(id))
 }
 
 fn parse_moment(text: &str) -> Result<Timestamp, &'static str> {

@@ -13,7 +13,8 @@ use bidloop_domain::port::{
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, CurrentFilters, DeliverWebhooks, DeliveryLimits,
     InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity, ListLeads, LocateLead, ManageApiKeys,
-    OperateLeads, Prune, RejectLead, SubmitBid, SubmitProposals, UploadAttachments, WriteAutomaticBids,
+    OperateLeads, Prune, RejectLead, SettleBids, SubmitBid, SubmitProposals, UploadAttachments,
+    WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -214,6 +215,7 @@ pub(crate) struct Operations {
     pub(crate) apply_provisioning: ApplyProvisioning,
     pub(crate) manage_api_keys: ManageApiKeys,
     pub(crate) operate_leads: OperateLeads,
+    pub(crate) settle_bids: SettleBids,
     pub(crate) list_activity: ListActivity,
     pub(crate) prune: Prune,
     pub(crate) backfill_matches: BackfillMatches,
@@ -245,6 +247,12 @@ impl Operations {
             },
             operate_leads: OperateLeads {
                 leads: Arc::clone(&stores.leads),
+                clock: Arc::clone(&clock),
+                entropy: Arc::clone(&entropy),
+                links: Links::new(&base_url, market_url),
+            },
+            settle_bids: SettleBids {
+                store: Arc::clone(&stores.submissions),
                 clock: Arc::clone(&clock),
                 entropy,
                 links: Links::new(&base_url, market_url),

@@ -14,8 +14,8 @@ use bidloop_domain::port::{
 
 use crate::Stores;
 use crate::fixture::{
-    World, activities, activity, at, at_once, campaign, commit, ended, organization, submitted, titled_job,
-    webhook,
+    World, activities, activity, at, at_once, campaign, clock_at, commit, ended, organization, seconds,
+    submitted, titled_job, webhook,
 };
 use crate::leads::dry_run_of;
 
@@ -25,7 +25,12 @@ async fn begin(world: &World, deliveries: &[PendingDelivery], owner: &str) -> Ve
     world
         .stores
         .deliveries
-        .claim(deliveries, &LeaseOwner::new(owner), at(100), at(120))
+        .claim(
+            deliveries,
+            &LeaseOwner::new(owner),
+            &clock_at(at(100)),
+            seconds(20),
+        )
         .await
         .unwrap()
 }
@@ -254,7 +259,12 @@ pub async fn a_delivery_goes_to_the_endpoints_current_url_signed_with_all_secret
     let late = world
         .stores
         .deliveries
-        .claim(&pending[1..], &LeaseOwner::new("me"), at(111), at(130))
+        .claim(
+            &pending[1..],
+            &LeaseOwner::new("me"),
+            &clock_at(at(111)),
+            seconds(19),
+        )
         .await
         .unwrap()
         .remove(0);
@@ -388,4 +398,18 @@ pub async fn of_an_end_and_an_interruption_at_once_one_counts(stores: Stores) {
             .count(),
         finished
     );
+}
+
+pub async fn a_mark_lasts_from_when_the_store_has_the_delivery(stores: Stores) {
+    let (world, pending) = one_pending(stores).await;
+    // Asked for at 100, and 14 s later there was no lock in the way any more.
+    let begun = world
+        .stores
+        .deliveries
+        .claim(&pending, &LeaseOwner::new("me"), &clock_at(at(114)), seconds(14))
+        .await
+        .unwrap();
+    assert_eq!(begun.len(), 1);
+    assert_eq!(world.stores.deliveries.interrupt_overdue(at(128)).await, Ok(0));
+    assert_eq!(world.stores.deliveries.interrupt_overdue(at(129)).await, Ok(1));
 }

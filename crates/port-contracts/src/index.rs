@@ -90,6 +90,7 @@ index! { $
             a_changed_job_sends_and_bids_nothing,
         ],
         deliveries: [
+            a_mark_lasts_from_when_the_store_has_the_delivery,
             pending_deliveries_are_listed_oldest_first,
             pending_deliveries_are_bounded_for_each_endpoint_and_in_all,
             pending_deliveries_to_busy_endpoints_are_left_out,
@@ -329,6 +330,14 @@ index! { $
             an_account_that_was_given_another_token_stays_connected,
             what_the_marketplace_says_of_an_account_is_noted,
             a_reading_of_an_account_never_replaces_a_later_one,
+        ],
+        unanswered_bids: [
+            queued_bids_are_listed_oldest_first_with_the_state_of_their_account,
+            an_unanswered_bid_is_unsettled_beyond_its_deadline_or_without_an_account,
+            an_unanswered_bid_is_claimed_with_its_proposal_and_ended_like_any_other,
+            a_bid_that_is_being_sent_cannot_be_claimed_to_be_settled,
+            a_bid_without_an_outstanding_answer_is_nothing_to_settle,
+            of_a_submitter_and_many_operators_one_has_an_unanswered_bid,
         ],
     }
 

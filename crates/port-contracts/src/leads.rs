@@ -9,8 +9,8 @@ use bidloop_domain::port::{AcceptBid, AccountReading, LeadLookup, LeaseOwner, Re
 
 use crate::Stores;
 use crate::fixture::{
-    World, account, activities, activity, at, at_once, campaign, campaign_id, fresh_uuid, how_many, lead_id,
-    organization, organization_id, submitted,
+    World, account, activities, activity, at, at_once, campaign, campaign_id, clock_at, fresh_uuid, how_many,
+    lead_id, organization, organization_id, seconds, submitted,
 };
 
 pub async fn a_page_holds_the_newest_first_with_the_total_and_the_campaigns_name(stores: Stores) {
@@ -433,7 +433,7 @@ pub async fn a_dry_run_records_activity_and_bid_complete_and_nothing_else(stores
     let begun = world
         .stores
         .deliveries
-        .claim(&pending, &LeaseOwner::new("me"), at(8), at(18))
+        .claim(&pending, &LeaseOwner::new("me"), &clock_at(at(8)), seconds(10))
         .await
         .unwrap();
     assert_eq!(begun.len(), 1);

@@ -71,6 +71,7 @@ mod retention;
 mod retention_lists;
 mod submission_leases;
 mod submissions;
+mod unanswered_bids;
 mod webhook_senders;
 
 pub use index::rules;

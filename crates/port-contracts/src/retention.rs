@@ -6,7 +6,7 @@ use bidloop_domain::model::{Activity, ActivityId, ActivityKind, Timestamp};
 use bidloop_domain::port::{DeliveryOutcome, LeaseOwner, Prunable, PruneCursor, PruneStep, WebhookAttempt};
 
 use crate::Stores;
-use crate::fixture::{World, activities, activity, at, proposal, submitted, titled_job};
+use crate::fixture::{World, activities, activity, at, clock_at, proposal, submitted, titled_job};
 
 /// One step from the beginning.
 async fn step(world: &World, kind: Prunable, before: Timestamp, limit: u32) -> PruneStep {
@@ -71,7 +71,12 @@ async fn deliver(world: &World, seconds: i64) {
     let deliveries = &world.stores.deliveries;
     let pending = world.pending().await;
     let claimed = deliveries
-        .claim(&pending[..1], &owner, at(seconds), at(seconds + 20))
+        .claim(
+            &pending[..1],
+            &owner,
+            &clock_at(at(seconds)),
+            Duration::from_secs(20),
+        )
         .await
         .unwrap();
     let entry = activity(
@@ -110,7 +115,7 @@ pub async fn an_ended_delivery_is_removed_and_an_outstanding_one_never(stores: S
     let sending = world
         .stores
         .deliveries
-        .claim(&pending[..1], &owner, at(10), at(30))
+        .claim(&pending[..1], &owner, &clock_at(at(10)), Duration::from_secs(20))
         .await
         .unwrap();
     assert_eq!(sending.len(), 1);

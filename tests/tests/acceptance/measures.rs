@@ -118,6 +118,28 @@ fn of_300_proposals_whose_answers_a_gateway_replaced_none_is_denied_and_none_dou
     assert_eq!((denied, doubled), (0, 0));
 }
 
+/// Decision D4: however long the marketplace was away. Of minutes the unit tests of the workers' pauses tell.
+#[test]
+fn after_an_outage_of_40_s_the_feed_is_read_on_within_5_s() {
+    let world = World::new(Kind::Sqlite);
+    world.provision(&[campaign(EXTERNAL, "rust")]);
+    let service = world.installation.serve();
+    world.publish(&service, EXTERNAL, posts::many("rust", 1), 1);
+    let outage = json!([{"call": "GET /api/jobs", "status": 503}]);
+    world.simulator.put_faults(&outage).unwrap();
+    world.simulator.publish(posts::many("rust again", 1)).unwrap();
+    let over = Instant::now() + Duration::from_secs(40);
+    until("the outage is over", Duration::from_secs(60), || {
+        Instant::now() >= over
+    });
+    world.simulator.put_faults(&json!([])).unwrap();
+    let back = Instant::now();
+    listed(&service.api(), EXTERNAL, 2);
+    let took = back.elapsed();
+    eprintln!("from the marketplace's return to the next page listed: {took:?}");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
 #[test]
 fn the_service_is_ready_on_sqlite_within_300_ms() {
     let installation = Installation::new(Kind::Sqlite);

@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use bidloop_domain::model::ApiKeyId;
 use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError, StoreError};
+use bidloop_domain::provisioning::{EntityKind, ProvisioningReport};
 use bytes::Bytes;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
-use super::{Failure, Outcome, database, input, output, targets};
+use super::{Failure, Outcome, database, input, keys, output, targets};
 use crate::service::{Operations, webhook_sender};
 use crate::settings::Settings;
 use crate::toml_text;
@@ -34,7 +36,35 @@ pub(super) async fn run(settings: &Settings, file: &Path) -> Outcome {
         Ok(lines) => output::errors(&lines),
         Err(error) => tracing::warn!(%error, "the webhooks' targets could not be checked"),
     }
-    output::json(&report)
+    match output::json(&report) {
+        Ok(()) => Ok(()),
+        Err(failure) => Err(withdraw(&operations, &report, failure).await),
+    }
+}
+
+/// Ends the generated keys that nobody has seen, and names the webhook secrets that nobody knows. All else that the file
+/// describes holds.
+async fn withdraw(operations: &Operations, report: &ProvisioningReport, failure: Failure) -> Failure {
+    // Without secrets, a reader that has seen enough loses nothing that it cannot have again.
+    if report.secrets.is_empty() {
+        return failure;
+    }
+    let mut failure =
+        failure.and("the file is applied, but its generated secrets were not shown:".to_owned());
+    for secret in &report.secrets {
+        let organization = &secret.organization_id;
+        let line = match (secret.kind, ApiKeyId::parse(&secret.id)) {
+            (EntityKind::ApiKey, Ok(id)) => {
+                keys::withdrawn(&operations.manage_api_keys, organization, &id).await
+            }
+            _ => format!(
+                "the secret of webhook \"{}\" of organization \"{organization}\" is unknown: apply it with another one",
+                secret.id
+            ),
+        };
+        failure = failure.and(line);
+    }
+    failure
 }
 
 async fn backfill(operations: &Operations) -> Result<(), StoreError> {

@@ -1,11 +1,10 @@
 //! `bidloop keys create|list|revoke`.
 
-use bidloop_domain::model::{ApiKeyRecord, Timestamp};
-use bidloop_domain::use_case::{ManageApiKeysError, NewApiKey};
+use bidloop_domain::model::{ApiKeyId, ApiKeyRecord, OrganizationId};
+use bidloop_domain::use_case::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
 use serde_json::json;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
+use super::moment::moment;
 use super::{Failure, Outcome, database, output};
 use crate::cli::KeysCommand;
 use crate::service::Operations;
@@ -34,15 +33,12 @@ pub(super) async fn run(settings: &Settings, command: KeysCommand) -> Outcome {
                 name,
                 expires_at,
             };
+            let organization = new.organization_id.clone();
             let created = keys.create(new).await?;
-            if json {
-                return output::json(&created.to_json());
+            match show(&created, json) {
+                Ok(()) => Ok(()),
+                Err(failure) => Err(failure.and(withdrawn(&keys, &organization, &created.id).await)),
             }
-            output::line(&format!(
-                "Key {} ({}), shown this once:",
-                created.id, created.name
-            ))?;
-            output::line(created.key.expose())
         }
         KeysCommand::List { organization, json } => {
             let records = keys.list(&organization).await?;
@@ -69,12 +65,27 @@ pub(super) async fn run(settings: &Settings, command: KeysCommand) -> Outcome {
     }
 }
 
-fn moment(at: Timestamp) -> String {
-    let nanos = i128::from(at.as_millis()) * 1_000_000;
-    let formatted = OffsetDateTime::from_unix_timestamp_nanos(nanos)
-        .ok()
-        .and_then(|at| at.format(&Rfc3339).ok());
-    formatted.unwrap_or_else(|| at.as_millis().to_string())
+fn show(created: &CreatedApiKey, json: bool) -> Outcome {
+    if json {
+        return output::json(&created.to_json());
+    }
+    output::line(&format!(
+        "Key {} ({}), shown this once:",
+        created.id, created.name
+    ))?;
+    output::line(created.key.expose())
+}
+
+/// Revokes a key that could not be shown, so that no key works that nobody has. Says what came of it.
+pub(super) async fn withdrawn(keys: &ManageApiKeys, organization: &OrganizationId, id: &ApiKeyId) -> String {
+    match keys.revoke(organization, id).await {
+        Ok(_) => format!(
+            "key \"{id}\" of organization \"{organization}\" could not be shown, and was revoked: create another one"
+        ),
+        Err(error) => format!(
+            "key \"{id}\" of organization \"{organization}\" could not be shown, and still works: revoke it ({error})"
+        ),
+    }
 }
 
 fn print(record: &ApiKeyRecord) -> Outcome {

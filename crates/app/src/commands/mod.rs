@@ -3,6 +3,7 @@
 mod activity;
 mod apply;
 mod backup;
+mod bids;
 mod config;
 mod database;
 mod demo;
@@ -12,6 +13,7 @@ mod input;
 mod keys;
 mod leads;
 mod migrate;
+mod moment;
 mod openapi;
 mod output;
 mod prune;
@@ -36,7 +38,7 @@ pub(crate) enum Failure {
     Failed(Vec<String>),
     /// Exit 2: wrong usage or settings, one line each.
     Usage(Vec<String>),
-    /// Exit 0: standard output is closed.
+    /// Exit 0: the reader of standard output has closed it. Output with a secret must not end so.
     OutputClosed,
 }
 
@@ -47,6 +49,16 @@ impl Failure {
 
     pub(crate) fn usage(line: impl Into<String>) -> Self {
         Self::Usage(vec![line.into()])
+    }
+
+    /// Adds a line, and makes it a failure that the output was closed.
+    pub(crate) fn and(self, line: String) -> Self {
+        let mut lines = match self {
+            Self::Failed(lines) | Self::Usage(lines) => lines,
+            Self::OutputClosed => vec!["standard output was closed before the result was written".to_owned()],
+        };
+        lines.push(line);
+        Self::Failed(lines)
     }
 
     /// One line for each fault.
@@ -121,6 +133,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Prune(args) => prune::run(&settings, &args).await,
         Command::Backup(args) => backup::run(&settings, &args).await,
         Command::Keys(command) => keys::run(&settings, command).await,
+        Command::Bids(command) => bids::run(&settings, command).await,
         Command::Leads(command) => leads::run(&settings, command).await,
         Command::Activity(args) => activity::run(&settings, &args).await,
         Command::Filters(command) => filters::run(&settings, command).await,

@@ -1,6 +1,6 @@
 //! Writing results to standard output and failures to standard error.
 
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 
 use bidloop_domain::model::sanitize_for_log;
 use serde::Serialize;
@@ -11,7 +11,16 @@ use super::{Failure, Outcome};
 pub(super) fn line(text: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
     let written = writeln!(out, "{text}").and_then(|()| out.flush());
-    written.map_err(|_| Failure::OutputClosed)
+    written.map_err(|error| unwritten(&error))
+}
+
+/// A reader that has seen enough, such as `head`, ends a command quietly. Any other loss of a result is a failure.
+fn unwritten(error: &io::Error) -> Failure {
+    if error.kind() == ErrorKind::BrokenPipe {
+        Failure::OutputClosed
+    } else {
+        Failure::failed(format!("standard output cannot be written: {error}"))
+    }
 }
 
 /// Writes a result as JSON.

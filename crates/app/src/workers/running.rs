@@ -4,12 +4,14 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bidloop_domain::port::{Entropy as _, StoreError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::supervision::Supervisor;
 use crate::service::Service;
+use crate::system::SystemEntropy;
 
 /// The running workers.
 #[derive(Debug, Clone)]
@@ -51,12 +53,24 @@ pub(super) struct Pauses<'a> {
     worker: &'static str,
     wake: &'a Notify,
     pause: Duration,
+    /// The longest pause after a failure.
+    longest: Duration,
     failures: u32,
 }
 
-/// The pause after a first failure; it doubles up to [`MAX_PAUSE`].
+/// The pause after a first failure; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
+
+/// Why a pass failed.
+pub(super) trait PassError: Display {
+    /// How long another service asks to be left alone.
+    fn retry_after(&self) -> Option<Duration> {
+        None
+    }
+}
+
+impl PassError for StoreError {}
 
 impl<'a> Pauses<'a> {
     /// Pauses of `pause`, which a wake-up ends earlier.
@@ -67,13 +81,19 @@ impl<'a> Pauses<'a> {
             worker,
             wake,
             pause,
+            longest: MAX_PAUSE,
             failures: 0,
         }
     }
 
+    /// With another longest pause after a failure.
+    pub(super) fn at_most(self, longest: Duration) -> Self {
+        Self { longest, ..self }
+    }
+
     /// Pauses after a pass that found no work, and longer each time after one that failed. Returns whether to make
     /// another pass: false once the process stops.
-    pub(super) async fn after<E: Display>(&mut self, found_work: Result<bool, E>) -> bool {
+    pub(super) async fn after<E: PassError>(&mut self, found_work: Result<bool, E>) -> bool {
         self.supervisor.fault_point();
         match found_work {
             Ok(true) => self.failures = 0,
@@ -86,8 +106,9 @@ impl<'a> Pauses<'a> {
                 }
             }
             Err(error) => {
-                let doubled = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10));
-                let pause = doubled.min(MAX_PAUSE);
+                let pause = error
+                    .retry_after()
+                    .unwrap_or_else(|| after_failure(self.failures, self.longest, SystemEntropy.fraction()));
                 self.failures = self.failures.saturating_add(1);
                 tracing::warn!(worker = self.worker, %error, retry_in_ms = pause.as_millis(), "a pass failed");
                 tokio::select! {
@@ -97,5 +118,31 @@ impl<'a> Pauses<'a> {
             }
         }
         !self.stop.is_cancelled()
+    }
+}
+
+/// The pause after one more failure than `failures`: doubled with each, up to `longest`. The jitter, for a `fraction` from
+/// 0 to 1, keeps replicas from coming at once.
+fn after_failure(failures: u32, longest: Duration, fraction: f64) -> Duration {
+    let doubled = FIRST_PAUSE.saturating_mul(1 << failures.min(10));
+    doubled.min(longest).mul_f64(0.75 + fraction / 4.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_after_failures_double_with_jitter_up_to_the_longest() {
+        for (longest, expected) in [
+            (30, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]),
+            (2, [500, 1_000, 2_000, 2_000, 2_000, 2_000, 2_000, 2_000]),
+        ] {
+            for (failures, millis) in (0..).zip(expected) {
+                let pause = |fraction| after_failure(failures, Duration::from_secs(longest), fraction);
+                assert_eq!(pause(0.0), Duration::from_millis(millis * 3 / 4));
+                assert_eq!(pause(1.0), Duration::from_millis(millis));
+            }
+        }
     }
 }

@@ -3,15 +3,35 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bidloop_domain::port::MarketplaceError;
 use bidloop_domain::use_case::{IngestError, IngestJobs, IngestedPage};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::running::{Pauses, Workers};
+use super::running::{PassError, Pauses, Workers};
 use crate::service::Service;
 
 /// The worker's name.
 const WORKER: &str = "watch";
+/// The longest pause between two tries of a feed that cannot be read, however long that lasts: reading resumes within 5 s
+/// of the marketplace's return (decision D4), connecting and reading included. A try every 2 s costs a marketplace that is
+/// away less than the polling once a second that it bears when it is well.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// The shortest wait that a marketplace can ask for.
+const SHORTEST_WAIT: Duration = Duration::from_millis(250);
+
+impl PassError for IngestError {
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            // An answer of "at once" is no reason to ask without a pause.
+            Self::Marketplace(MarketplaceError::TryLater { retry_after, .. }) => {
+                retry_after.map(|wait| wait.max(SHORTEST_WAIT))
+            }
+            _ => None,
+        }
+    }
+}
 
 /// Starts the loop on a thread of its own. Matching keeps a processor busy, at the start for seconds if there are a
 /// million filters, and the runtime's threads must serve requests and the other workers.
@@ -44,7 +64,7 @@ async fn run(service: &Service, workers: &Workers) {
         return;
     };
     let never_woken = Notify::new();
-    let mut pauses = Pauses::new(workers, WORKER, &never_woken, poll_interval);
+    let mut pauses = Pauses::new(workers, WORKER, &never_woken, poll_interval).at_most(LONGEST_PAUSE);
     loop {
         let passed = pass(service, &mut ingest, workers).await;
         match &passed {

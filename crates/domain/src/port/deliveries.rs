@@ -1,9 +1,12 @@
 //! Webhook deliveries in the store.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde_json::json;
 
-use super::{LeaseOwner, StoreError, WebhookAttempt};
+use super::{Clock, LeaseOwner, StoreError, WebhookAttempt};
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, CampaignId, DeliveryId, DeliveryTarget,
     EndpointId, EventKind, EventPayload, LeadId, LeadWithJob, OrganizationId, Timestamp, details,
@@ -160,10 +163,11 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
         limit: u32,
     ) -> Result<Vec<PendingDelivery>, StoreError>;
 
-    /// Marks those of `deliveries` that are still pending as sending, durably, by `owner` until `deadline`, and
-    /// returns them. To be called just before their connections are opened. One whose endpoint was removed or
-    /// is inactive ends as [`EndpointRemoved`](DeliveryOutcome::EndpointRemoved), its Activity included, and is not
-    /// returned; so does one to an endpoint that is not subscribed to the event.
+    /// Marks those of `deliveries` that are still pending as sending, durably, by `owner`, and returns them. To be called
+    /// just before their connections are opened. The marks last for `lasts` from the moment at which the store has the
+    /// deliveries to itself: it asks `clock` only then, since it may wait for that as long as an attempt takes. One whose
+    /// endpoint was removed or is inactive ends as [`EndpointRemoved`](DeliveryOutcome::EndpointRemoved), its Activity
+    /// included, and is not returned; so does one to an endpoint that is not subscribed to the event.
     ///
     /// A delivery that cannot be read, or whose endpoint, lead or job cannot, stays pending. It is set aside in the
     /// store's [`Quarantine`](super::Quarantine) and is not among the pending ones any more (decision D2).
@@ -171,8 +175,8 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
         &self,
         deliveries: &[PendingDelivery],
         owner: &LeaseOwner,
-        now: Timestamp,
-        deadline: Timestamp,
+        clock: &Arc<dyn Clock>,
+        lasts: Duration,
     ) -> Result<Vec<ClaimedDelivery>, StoreError>;
 
     /// Records the end of a delivery that `owner` claimed, with its Activity. Returns false, and records nothing, if

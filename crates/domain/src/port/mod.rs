@@ -75,7 +75,8 @@ pub use provisioning::{CommitProvisioning, ProvisioningSnapshot, ProvisioningSto
 pub use quarantine::{Quarantine, UnreadableRow};
 pub use retention::{Prunable, PruneCursor, PruneStep, RetentionStore};
 pub use submissions::{
-    AccountReading, AutomaticBidIntent, AutomaticBidStore, ClaimedBid, FinishBid, SubmissionStore,
+    AccountReading, AccountState, AutomaticBidIntent, AutomaticBidStore, ClaimUnanswered, ClaimedBid,
+    FinishBid, SubmissionStore, WaitingBid, WaitingBidsQuery,
 };
 pub use threads::{CallingThread, Threads};
 pub use webhook_sender::{

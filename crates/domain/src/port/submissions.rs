@@ -1,6 +1,7 @@
 //! Queued bids in the store: claimed under a lease, recorded by its holder.
 
 use async_trait::async_trait;
+use serde::Serialize;
 
 use super::{LeaseOwner, StoreError};
 use crate::model::{
@@ -52,6 +53,74 @@ pub struct FinishBid {
     pub activity: Activity,
     /// `bid_complete`.
     pub event: NewEvent,
+}
+
+/// Whether the account of a queued bid can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccountState {
+    /// It can.
+    Connected,
+    /// The marketplace refused its token.
+    Disconnected,
+    /// It was removed.
+    Removed,
+}
+
+/// A queued bid as an operator sees it: `bidloop bids list`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingBid {
+    /// The bid.
+    pub id: BidId,
+    /// Its organization.
+    pub organization_id: OrganizationId,
+    /// Its campaign.
+    pub campaign_id: CampaignId,
+    /// Its lead.
+    pub lead_id: LeadId,
+    /// The account it is made with.
+    pub account_id: AccountId,
+    /// Whether that account can be used.
+    pub account: AccountState,
+    /// UNIX milliseconds.
+    pub queued_at: Timestamp,
+    /// UNIX milliseconds.
+    pub deadline: Timestamp,
+    /// Attempts made so far.
+    pub attempts: u32,
+    /// Whether the answer to an attempt is unknown.
+    pub answer_outstanding: bool,
+}
+
+impl WaitingBid {
+    /// Whether an operator may have to settle it: its answer is outstanding, and either the deadline has passed or the
+    /// account that could ask again was removed (decision B4).
+    pub fn is_unsettled(&self, now: Timestamp) -> bool {
+        self.answer_outstanding && (self.account == AccountState::Removed || self.deadline <= now)
+    }
+}
+
+/// Which queued bids are listed.
+#[derive(Debug, Clone, Default)]
+pub struct WaitingBidsQuery {
+    /// Only this organization's.
+    pub organization_id: Option<OrganizationId>,
+    /// Only those that are [unsettled](WaitingBid::is_unsettled) at this moment.
+    pub unsettled_at: Option<Timestamp>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// The outcome of [`SubmissionStore::claim_unanswered`].
+#[derive(Debug, Clone)]
+pub enum ClaimUnanswered {
+    /// The caller has the bid; without the account's token, which settling does not need.
+    Claimed(Box<ClaimedBid>),
+    /// No queued bid with an outstanding answer has this id.
+    Unknown,
+    /// A submitter has it: its answer may be known in a moment.
+    BeingSent,
 }
 
 /// The queue of accepted bids.
@@ -128,6 +197,19 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         account: &AccountId,
         reading: &AccountReading,
     ) -> Result<(), StoreError>;
+
+    /// Claims the bid for an operator who settles it, if its answer is outstanding and it is under no live lease. No
+    /// submitter can claim it until the lease ends.
+    async fn claim_unanswered(
+        &self,
+        bid: BidId,
+        owner: &LeaseOwner,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<ClaimUnanswered, StoreError>;
+
+    /// Queued bids, oldest first.
+    async fn waiting(&self, query: &WaitingBidsQuery) -> Result<Vec<WaitingBid>, StoreError>;
 
     /// The number of queued bids.
     async fn queued_count(&self) -> Result<u64, StoreError>;

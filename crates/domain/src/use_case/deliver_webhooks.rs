@@ -133,10 +133,9 @@ impl DeliverWebhooks {
         if chosen.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let now = self.clock.now();
         let claimed = self
             .store
-            .claim(&chosen, &self.owner, now, now.plus(SENDING_LASTS))
+            .claim(&chosen, &self.owner, &self.clock, SENDING_LASTS)
             .await?;
         let mut in_flight = self.in_flight.locked();
         for delivery in &claimed {

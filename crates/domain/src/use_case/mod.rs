@@ -21,6 +21,7 @@
 //! | an operator | [`ApplyProvisioning`] | makes the store agree with a provisioning file |
 //! | | [`ManageApiKeys`] | creates, lists and revokes keys |
 //! | | [`OperateLeads`] | shows, configures and reopens a lead |
+//! | | [`SettleBids`] | lists queued bids, and ends those whose answer cannot be had |
 //! | | [`ListActivity`] | lists the Activity record |
 //!
 //! All requests on leads fail with one [`LeadError`], and leave one entry in the Activity record ([`LeadRequests`]).
@@ -43,6 +44,7 @@ mod operate_leads;
 mod prune;
 mod reject_lead;
 mod scan_stored_jobs;
+mod settle_bids;
 mod submit_bid;
 mod submit_proposals;
 mod upload_attachments;
@@ -64,6 +66,7 @@ pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
 pub use prune::{PrunableCount, Prune, PruneRun, Retention};
 pub use reject_lead::{MAX_REASON_CHARS, RejectLead};
 pub use scan_stored_jobs::JobScan;
+pub use settle_bids::{SettleBids, SettleBidsError, Settlement};
 pub use submit_bid::{BidAccepted, SubmitBid};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
 pub use upload_attachments::{PartHead, UploadAttachments, UploadSession};

@@ -5,17 +5,19 @@
 //! [renewing](SubmitProposals::renew) its lease. A proposal is stored before it is sent, and sent again unchanged until
 //! the marketplace answers. So a crash at any point leads to exactly one proposal.
 
-mod ending;
+pub(in crate::use_case) mod ending;
 mod next_step;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use ending::Ending;
 use next_step::NextStep;
 
 use crate::bidding::{ConnectsRefusals, Decision, DecisionInput, JobTerms, decide};
 use crate::model::{
-    ExplanationStep, LeadStatus, Links, MarketplaceToken, Proposal, Reason, ReasonCode, Timestamp,
+    ActivityId, Actor, ExplanationStep, LeadStatus, Links, MarketplaceToken, Proposal, Reason, ReasonCode,
+    Timestamp,
 };
 use crate::port::{
     AccountReading, BlobPath, BlobStore, ClaimedBid, Clock, Entropy, FileUpload, LeaseOwner, Marketplace,
@@ -93,7 +95,15 @@ impl SubmitProposals {
                 refused_token,
             } => {
                 let ended = SubmissionOutcome::Ended(outcome.status());
-                let finish = self.ending(claimed, *outcome, refused_token, &steps);
+                let ending = Ending {
+                    actor: Actor::service(),
+                    outcome: *outcome,
+                    refused_token,
+                    steps: &steps,
+                    at: self.clock.now(),
+                };
+                let entry = ActivityId(self.entropy.uuid());
+                let finish = ending.of(claimed, entry, &self.links);
                 let held = self.store.finish(&finish, owner).await?;
                 if held {
                     self.signal.wake(WorkKind::Deliveries);

@@ -17,6 +17,7 @@ mod prune;
 mod reject_lead;
 mod revocation;
 mod service;
+mod settle_bids;
 mod simulation;
 mod stepping;
 mod submit_bid;

@@ -9,9 +9,9 @@ use std::task::{Context, Poll, Waker};
 use async_trait::async_trait;
 use bidloop_domain::model::{AccountId, BidId, JobId, MarketplaceToken, OrganizationId, Proposal, Timestamp};
 use bidloop_domain::port::{
-    AccountReading, BlobError, BlobPath, BlobStore, ClaimedBid, FeedCursor, FeedPage, FileUpload, FinishBid,
-    LeaseOwner, LiveAccount, LiveJob, Marketplace, MarketplaceError, StagedBlob, StoreError, SubmissionStore,
-    SubmittedProposal,
+    AccountReading, BlobError, BlobPath, BlobStore, ClaimUnanswered, ClaimedBid, FeedCursor, FeedPage,
+    FileUpload, FinishBid, LeaseOwner, LiveAccount, LiveJob, Marketplace, MarketplaceError, StagedBlob,
+    StoreError, SubmissionStore, SubmittedProposal, WaitingBid, WaitingBidsQuery,
 };
 use bidloop_domain::use_case::{SubmissionOutcome, SubmitProposals};
 use bytes::Bytes;
@@ -110,6 +110,20 @@ impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
         reading: &AccountReading,
     ) -> Result<(), StoreError> {
         stepped(self.0.record_account(organization, account, reading)).await
+    }
+
+    async fn claim_unanswered(
+        &self,
+        bid: BidId,
+        owner: &LeaseOwner,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<ClaimUnanswered, StoreError> {
+        stepped(self.0.claim_unanswered(bid, owner, now, lease_until)).await
+    }
+
+    async fn waiting(&self, query: &WaitingBidsQuery) -> Result<Vec<WaitingBid>, StoreError> {
+        self.0.waiting(query).await
     }
 
     async fn queued_count(&self) -> Result<u64, StoreError> {

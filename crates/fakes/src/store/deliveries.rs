@@ -1,13 +1,16 @@
 //! [`DeliveryStore`] in memory.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
     Activity, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, OrganizationId, Timestamp,
 };
 use bidloop_domain::port::{
-    ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery, StoreError,
+    ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery,
+    StoreError,
 };
 
 use super::{Delivery, Lease, MemoryStore, State, count, length};
@@ -55,10 +58,11 @@ impl DeliveryStore for MemoryStore {
         &self,
         deliveries: &[PendingDelivery],
         owner: &LeaseOwner,
-        now: Timestamp,
-        deadline: Timestamp,
+        clock: &Arc<dyn Clock>,
+        lasts: Duration,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let mut state = self.state()?;
+        let now = clock.now();
         let mut claimed = Vec::new();
         for asked in deliveries {
             let Some(place) = state.pending_place(asked) else {
@@ -69,7 +73,7 @@ impl DeliveryStore for MemoryStore {
                     claimed.push(state.claimed_delivery(place, target)?);
                     let delivery = &mut state.deliveries[place];
                     delivery.state = DeliveryState::Sending;
-                    delivery.sender = Some(Lease::new(owner, deadline));
+                    delivery.sender = Some(Lease::new(owner, now.plus(lasts)));
                 }
                 None => state.fail(place, &DeliveryOutcome::EndpointRemoved, now),
             }

@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use bidloop_domain::model::{
     AccountId, BidId, JobPost, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Timestamp,
 };
-use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore};
+use bidloop_domain::port::{
+    AccountReading, AccountState, ClaimUnanswered, ClaimedBid, FinishBid, LeaseOwner, StoreError,
+    SubmissionStore, WaitingBid, WaitingBidsQuery,
+};
 
 use super::{Bid, Lease, MemoryStore, State, count, length};
 
@@ -141,6 +144,47 @@ impl SubmissionStore for MemoryStore {
         Ok(())
     }
 
+    async fn claim_unanswered(
+        &self,
+        bid: BidId,
+        owner: &LeaseOwner,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<ClaimUnanswered, StoreError> {
+        let mut state = self.state()?;
+        let Some(place) = state.bid_index.get(&bid).copied() else {
+            return Ok(ClaimUnanswered::Unknown);
+        };
+        let known = &mut state.bids[place];
+        if known.status != LeadStatus::Queued || !known.queued.answer_outstanding {
+            return Ok(ClaimUnanswered::Unknown);
+        }
+        if Lease::is_live(known.lease.as_ref(), now) {
+            return Ok(ClaimUnanswered::BeingSent);
+        }
+        known.lease = Some(Lease::new(owner, lease_until));
+        let claimed = state.claimed(place, owner)?;
+        Ok(ClaimUnanswered::Claimed(Box::new(claimed)))
+    }
+
+    async fn waiting(&self, query: &WaitingBidsQuery) -> Result<Vec<WaitingBid>, StoreError> {
+        let state = self.state()?;
+        let queued = state.bids.iter().filter(|bid| bid.status == LeadStatus::Queued);
+        let mut waiting: Vec<WaitingBid> = queued
+            .map(|bid| state.waiting(bid))
+            .filter(|bid| {
+                query
+                    .organization_id
+                    .as_ref()
+                    .is_none_or(|organization| *organization == bid.organization_id)
+            })
+            .filter(|bid| query.unsettled_at.is_none_or(|now| bid.is_unsettled(now)))
+            .collect();
+        waiting.sort_by_key(|bid| (bid.queued_at, bid.id.to_string()));
+        waiting.truncate(length(query.limit));
+        Ok(waiting)
+    }
+
     async fn queued_count(&self) -> Result<u64, StoreError> {
         let state = self.state()?;
         Ok(count(
@@ -184,6 +228,27 @@ impl State {
         let connected = account.is_some_and(|account| account.record.connected);
         (bid.next_attempt <= now && connected)
             || (bid.queued.deadline <= now && !bid.queued.answer_outstanding)
+    }
+
+    fn waiting(&self, bid: &Bid) -> WaitingBid {
+        let queued = &bid.queued;
+        let account = match self.account(&queued.organization_id, &queued.account_id) {
+            None => AccountState::Removed,
+            Some(account) if account.record.connected => AccountState::Connected,
+            Some(_) => AccountState::Disconnected,
+        };
+        WaitingBid {
+            id: queued.id,
+            organization_id: queued.organization_id.clone(),
+            campaign_id: queued.campaign_id.clone(),
+            lead_id: queued.lead_id.clone(),
+            account_id: queued.account_id.clone(),
+            account,
+            queued_at: queued.queued_at,
+            deadline: queued.deadline,
+            attempts: queued.attempts,
+            answer_outstanding: queued.answer_outstanding,
+        }
     }
 
     fn claimed(&self, place: usize, owner: &LeaseOwner) -> Result<ClaimedBid, StoreError> {

@@ -1,6 +1,8 @@
 //! Webhook deliveries: marked before they are sent, ended once (decision C5).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
@@ -8,7 +10,8 @@ use bidloop_domain::model::{
     Lead, LeadId, LeadWithJob, OrganizationId, Timestamp, readable_job,
 };
 use bidloop_domain::port::{
-    ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery, StoreError,
+    ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery,
+    StoreError,
 };
 use diesel::dsl::{auto_type, not, sql};
 use diesel::expression::SqlLiteral;
@@ -43,13 +46,13 @@ impl DeliveryStore for Store {
         &self,
         deliveries: &[PendingDelivery],
         owner: &LeaseOwner,
-        now: Timestamp,
-        deadline: Timestamp,
+        clock: &Arc<dyn Clock>,
+        lasts: Duration,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        let (deliveries, owner) = (deliveries.to_vec(), owner.clone());
+        let (deliveries, owner, clock) = (deliveries.to_vec(), owner.clone(), clock.clone());
         let (quarantine, sealer) = (self.quarantine.clone(), self.sealer.clone());
         self.write(async move |conn: &mut Conn| {
-            claim(conn, &quarantine, &sealer, &deliveries, &owner, now, deadline).await
+            claim(conn, &quarantine, &sealer, &deliveries, &owner, &*clock, lasts).await
         })
         .await
     }
@@ -208,8 +211,8 @@ async fn claim(
     sealer: &Sealer,
     asked: &[PendingDelivery],
     owner: &LeaseOwner,
-    now: Timestamp,
-    deadline: Timestamp,
+    clock: &dyn Clock,
+    lasts: Duration,
 ) -> Result<Vec<ClaimedDelivery>, Failure> {
     let mut by_organization: BTreeMap<&OrganizationId, Vec<String>> = BTreeMap::new();
     for delivery in asked {
@@ -218,7 +221,7 @@ async fn claim(
             .or_default()
             .push(delivery.id.to_string());
     }
-    let mut claimed = Vec::with_capacity(asked.len());
+    let mut locked = Vec::with_capacity(by_organization.len());
     for (organization, ids) in by_organization {
         let waiting = deliveries::table
             .filter(deliveries::organization_id.eq(organization.as_str()))
@@ -230,6 +233,13 @@ async fn claim(
         let waiting = waiting.into_iter().filter_map(|row| row.or_aside(quarantine));
         let waiting: Vec<Delivery> = waiting.collect();
         let context = Context::load(conn, quarantine, organization, &waiting).await?;
+        locked.push((organization, waiting, context));
+    }
+    // Waiting for the locks may have taken as long as an attempt. The marks begin when sending can.
+    let now = clock.now();
+    let deadline = now.plus(lasts);
+    let mut claimed = Vec::with_capacity(asked.len());
+    for (organization, waiting, context) in locked {
         let mut sending = Vec::with_capacity(waiting.len());
         for delivery in &waiting {
             if quarantine.holds(ENDPOINTS, &key(organization, &delivery.endpoint_id)) {

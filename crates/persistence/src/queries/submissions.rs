@@ -7,7 +7,10 @@ use bidloop_domain::model::{
     AccountId, BidId, JobPost, Lead, LeadId, LeadStatus, MarketplaceToken, OrganizationId, Proposal,
     QueuedBid, Secret, Timestamp,
 };
-use bidloop_domain::port::{AccountReading, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore};
+use bidloop_domain::port::{
+    AccountReading, ClaimUnanswered, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore,
+    WaitingBid, WaitingBidsQuery,
+};
 use diesel::dsl::{auto_type, not, sql};
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Bool;
@@ -19,6 +22,8 @@ use super::prelude::*;
 use super::quota::return_unit;
 use crate::records::unreadable_token;
 use crate::sealing::{Place, Sealer};
+
+mod unsettled;
 
 /// The table's name in the quarantine.
 const BIDS: &str = "bids";
@@ -171,6 +176,26 @@ impl SubmissionStore for Store {
             Ok(())
         })
         .await
+    }
+
+    async fn claim_unanswered(
+        &self,
+        bid: BidId,
+        owner: &LeaseOwner,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<ClaimUnanswered, StoreError> {
+        let (owner, quarantine) = (owner.clone(), self.quarantine.clone());
+        self.write(async move |conn: &mut Conn| {
+            unsettled::claim_unanswered(conn, &quarantine, bid, &owner, now, lease_until).await
+        })
+        .await
+    }
+
+    async fn waiting(&self, query: &WaitingBidsQuery) -> Result<Vec<WaitingBid>, StoreError> {
+        let query = query.clone();
+        self.read(async move |conn: &mut Conn| unsettled::waiting(conn, &query).await)
+            .await
     }
 
     async fn queued_count(&self) -> Result<u64, StoreError> {

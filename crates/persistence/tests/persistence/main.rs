@@ -6,6 +6,7 @@ mod activities;
 mod api_keys;
 mod backup;
 mod contracts;
+mod deliveries;
 mod filter_changes;
 mod inspection;
 mod leads;

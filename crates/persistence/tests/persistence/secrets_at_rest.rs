@@ -9,7 +9,7 @@ use bidloop_domain::model::EventKind;
 use bidloop_domain::port::{LeaseOwner, OrganizationRecord, ProvisioningChange};
 use bidloop_persistence::{Database, DatabaseSettings};
 use bidloop_port_contracts::fixture::{
-    World, account, at, campaign, commit, organization, organization_id, seconds, token, webhook,
+    World, account, at, campaign, clock_at, commit, organization, organization_id, seconds, token, webhook,
 };
 
 use crate::contracts::stores;
@@ -159,8 +159,8 @@ async fn work_that_needs_a_lost_key_waits(bed: TestDatabase) -> TestDatabase {
     let claim = |world: &World| {
         let (deliveries, pending) = (world.stores.deliveries.clone(), pending.clone());
         async move {
-            let owner = LeaseOwner::new("me");
-            let claimed = deliveries.claim(&pending, &owner, at(3), at(3).plus(seconds(14)));
+            let (owner, clock) = (LeaseOwner::new("me"), clock_at(at(3)));
+            let claimed = deliveries.claim(&pending, &owner, &clock, seconds(14));
             claimed.await.unwrap()
         }
     };

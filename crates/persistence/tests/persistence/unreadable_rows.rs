@@ -10,7 +10,7 @@ use bidloop_domain::port::{
 };
 use bidloop_port_contracts::Stores;
 use bidloop_port_contracts::fixture::{
-    World, account, activity, at, campaign, commit, finish, organization, organization_id, seconds,
+    World, account, activity, at, campaign, clock_at, commit, finish, organization, organization_id, seconds,
     submitted, webhook,
 };
 
@@ -48,10 +48,8 @@ fn pending(world: &World) -> impl Future<Output = Vec<PendingDelivery>> {
 }
 
 async fn claim(stores: &Stores, pending: &[PendingDelivery]) -> Vec<ClaimedDelivery> {
-    let (owner, now) = (LeaseOwner::new("sender"), at(100));
-    let claimed = stores
-        .deliveries
-        .claim(pending, &owner, now, now.plus(seconds(14)));
+    let (owner, clock) = (LeaseOwner::new("sender"), clock_at(at(100)));
+    let claimed = stores.deliveries.claim(pending, &owner, &clock, seconds(14));
     claimed.await.unwrap()
 }
 

@@ -2,24 +2,40 @@
 
 use serde_json::json;
 
-use super::SubmitProposals;
 use crate::model::{
-    Activity, ActivityId, ActivityKind, Actor, BidCompleteData, BidOutcome, EventId, ExplanationStep,
-    MarketplaceToken, NewEvent, details,
+    Activity, ActivityId, ActivityKind, Actor, BidCompleteData, BidOutcome, EventId, ExplanationStep, Links,
+    MarketplaceToken, NewEvent, Timestamp, details,
 };
 use crate::port::{ClaimedBid, FinishBid};
 
-impl SubmitProposals {
-    pub(super) fn ending(
-        &self,
+/// The end of a bid.
+pub(in crate::use_case) struct Ending<'a> {
+    /// Who ended it.
+    pub(in crate::use_case) actor: Actor,
+    pub(in crate::use_case) outcome: BidOutcome,
+    /// The token that the marketplace refused.
+    pub(in crate::use_case) refused_token: Option<MarketplaceToken>,
+    pub(in crate::use_case) steps: &'a [ExplanationStep],
+    pub(in crate::use_case) at: Timestamp,
+}
+
+impl Ending<'_> {
+    /// What the store records. `activity` is the id of the entry.
+    pub(in crate::use_case) fn of(
+        self,
         claimed: &ClaimedBid,
-        outcome: BidOutcome,
-        refused_token: Option<MarketplaceToken>,
-        steps: &[ExplanationStep],
+        activity: ActivityId,
+        links: &Links,
     ) -> FinishBid {
+        let Self {
+            actor,
+            outcome,
+            refused_token,
+            steps,
+            at,
+        } = self;
         let (bid, post) = (&claimed.bid, &claimed.post);
-        let at = self.clock.now();
-        let job_url = self.links.job_url(&post.url);
+        let job_url = links.job_url(&post.url);
         let data = BidCompleteData::ended(
             &bid.organization_id,
             &bid.campaign_id,
@@ -47,13 +63,12 @@ impl SubmitProposals {
             "attempts": bid.attempts + 1,
             "steps": steps,
         }));
-        let id = ActivityId(self.entropy.uuid());
         let lead = (&bid.organization_id, &bid.campaign_id, &bid.lead_id);
         let activity = Activity {
             outcome: (&outcome).into(),
             message: message(&outcome),
             details,
-            ..Activity::on_lead(id, at, lead, ActivityKind::Submission, Actor::service())
+            ..Activity::on_lead(activity, at, lead, ActivityKind::Submission, actor)
         };
         FinishBid {
             organization_id: bid.organization_id.clone(),
