@@ -139,6 +139,34 @@ impl Service {
             highest_kib: line("VmHWM:"),
         }
     }
+
+    /// Takes the memory of now for the highest.
+    pub fn forget_highest_memory(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();
+    }
+
+    /// The processor time that its threads have used.
+    pub fn cpu(&self) -> Duration {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let of_task = |task: std::io::Result<std::fs::DirEntry>| -> u64 {
+            // A thread may have ended meanwhile.
+            let stat = std::fs::read_to_string(task.unwrap().path().join("schedstat")).unwrap_or_default();
+            stat.split_whitespace()
+                .next()
+                .map_or(0, |nanos| nanos.parse().unwrap())
+        };
+        Duration::from_nanos(tasks.map(of_task).sum())
+    }
+
+    /// The sockets that it has open.
+    pub fn connections(&self) -> usize {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        let is_socket = |file: &std::fs::DirEntry| {
+            std::fs::read_link(file.path())
+                .is_ok_and(|target| target.to_string_lossy().starts_with("socket:"))
+        };
+        files.filter(|file| file.as_ref().is_ok_and(is_socket)).count()
+    }
 }
 
 /// Memory of a process in KiB.

@@ -5,10 +5,14 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bidloop_domain::model::{ApiKeyId, OrganizationId};
 use bidloop_domain::use_case::{Caller, LeadError};
+use bytes::Bytes;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
 const MB: u64 = 1_048_576;
 
@@ -30,11 +34,16 @@ impl BodyLimits {
     };
 }
 
+/// The longest body that is parsed where its request is served, in less than a millisecond.
+const SHORT_BYTES: usize = 64 * 1024;
+
 /// The bodies of all requests of a process.
 #[derive(Debug)]
 pub(crate) struct BodiesInFlight {
     pub(crate) json: Arc<Pool>,
     pub(crate) uploads: Arc<Pool>,
+    /// Permits parsing a long body: one at a time.
+    long_bodies: Semaphore,
 }
 
 impl BodiesInFlight {
@@ -42,6 +51,28 @@ impl BodiesInFlight {
         Self {
             json: Pool::of(limits.json_bytes),
             uploads: Pool::of(limits.upload_bytes),
+            long_bodies: Semaphore::new(1),
+        }
+    }
+
+    /// Parses a body. Long ones take turns on a thread of their own, so that they delay each other and not the use cases,
+    /// which share a few threads.
+    pub(crate) async fn parse<T: Send + 'static>(
+        &self,
+        body: Bytes,
+        parse: fn(&[u8]) -> Result<T, LeadError>,
+    ) -> Result<T, LeadError> {
+        if body.len() <= SHORT_BYTES {
+            return parse(&body);
+        }
+        let _turn = self.long_bodies.acquire().await;
+        match spawn_blocking(move || parse(&body)).await {
+            Ok(parsed) => parsed,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                // The process is stopping.
+                Err(_) => Err(LeadError::Overloaded),
+            },
         }
     }
 }

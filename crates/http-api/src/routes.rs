@@ -4,6 +4,7 @@ use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, Route, guard, web};
 
 use crate::HttpApi;
+use crate::bodies_in_flight::{BodiesInFlight, BodyLimits};
 use crate::errors::Refusal;
 use crate::operability;
 use crate::operation::{self, path_ids};
@@ -41,8 +42,17 @@ pub(crate) const OPERABILITY: [Operation; 3] = [
     operation(Method::GET, "/metrics", "metrics"),
 ];
 
-/// Adds the operations to an application, whose data must include an [`HttpApi`].
+/// Adds the operations to an application, whose data must include an [`HttpApi`]. Bodies in flight are limited for
+/// this application alone; [`serve`](crate::serve) limits them for the process.
 pub fn configure(config: &mut web::ServiceConfig) {
+    let bodies = BodiesInFlight::new(BodyLimits::DEFAULT);
+    config
+        .app_data(web::Data::new(bodies))
+        .configure(configure_operations);
+}
+
+/// Adds the operations to an application whose data includes the bodies in flight, too.
+pub(crate) fn configure_operations(config: &mut web::ServiceConfig) {
     let only = |path, route: Route| {
         web::resource(path)
             .route(route)

@@ -21,7 +21,7 @@ use crate::bodies_in_flight::{BodiesInFlight, BodyLimits};
 use crate::connection::{Admission, ConnectionLimits, Exchange, GuardedStream};
 use crate::held_readiness::HeldReadiness;
 use crate::observation::observe;
-use crate::routes::{configure, configure_operability, unknown_route};
+use crate::routes::{configure_operability, configure_operations, unknown_route};
 
 /// The time that requests in flight have to finish when the server stops (contract, section 1).
 const STOP_SECONDS: u64 = 15;
@@ -85,10 +85,10 @@ pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) 
             .wrap(from_fn(observe))
             .configure(|config| match settings.offer {
                 Offer::All => {
-                    configure(config);
+                    configure_operations(config);
                     configure_operability(config);
                 }
-                Offer::OperationsOnly => configure(config),
+                Offer::OperationsOnly => configure_operations(config),
                 Offer::OperabilityOnly => configure_operability(config),
             })
             .default_service(web::to(unknown_route))

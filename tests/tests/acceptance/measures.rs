@@ -1,5 +1,7 @@
 //! Figures that the program promises: memory and the time from start to ready. Held by the release build.
 
+mod under_attack;
+
 use std::time::{Duration, Instant};
 
 use acceptance::api::Upload;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::{LeadRequest, unless_overloaded};
 use crate::HttpApi;
-use crate::bodies_in_flight::{BodiesInFlight, Pool, Share};
+use crate::bodies_in_flight::{BodiesInFlight, Share};
 use crate::errors::Refusal;
 use crate::reject_body;
 use crate::request_body::{MAX_JSON_BYTES, RequestBody, declares_no_body};
@@ -22,7 +22,7 @@ pub(crate) async fn reject_lead(
     bodies: web::Data<BodiesInFlight>,
 ) -> HttpResponse {
     let body = RequestBody::new(payload, &request);
-    let answer = reject(&request, &body, &api, &bodies.json).await;
+    let answer = reject(&request, &body, &api, bodies.into_inner()).await;
     answer_holding(body, answer)
 }
 
@@ -30,14 +30,17 @@ async fn reject(
     request: &HttpRequest,
     body: &RequestBody,
     api: &HttpApi,
-    bodies: &Arc<Pool>,
+    bodies: Arc<BodiesInFlight>,
 ) -> Result<HttpResponse, Refusal> {
-    let mut rejection = LeadRequest::authenticate(request, api, MAX_JSON_BYTES, bodies).await?;
+    let mut rejection = LeadRequest::authenticate(request, api, MAX_JSON_BYTES, &bodies.json).await?;
     let read = unless_overloaded(read_body(request, body, &mut rejection.share).await)?;
     let reject = api.reject_lead.clone();
     let (rejected, rejection) = api
         .run(async move {
-            let reason = read.and_then(|bytes| reject_body::parse(&bytes));
+            let reason = match read {
+                Ok(body) => bodies.parse(body, reject_body::parse).await,
+                Err(fault) => Err(fault),
+            };
             let rejected = reject.execute(&rejection.requester, &rejection.campaign, &rejection.lead, reason);
             (rejected.await, rejection)
         })

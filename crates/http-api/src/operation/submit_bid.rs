@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::{LeadRequest, unless_overloaded};
 use crate::HttpApi;
 use crate::bid_body;
-use crate::bodies_in_flight::{BodiesInFlight, Pool};
+use crate::bodies_in_flight::BodiesInFlight;
 use crate::errors::Refusal;
 use crate::request_body::{MAX_JSON_BYTES, RequestBody};
 use crate::unread_body::answer_holding;
@@ -20,7 +20,7 @@ pub(crate) async fn submit_bid(
     bodies: web::Data<BodiesInFlight>,
 ) -> HttpResponse {
     let body = RequestBody::new(payload, &request);
-    let answer = submit(&request, &body, &api, &bodies.json).await;
+    let answer = submit(&request, &body, &api, bodies.into_inner()).await;
     answer_holding(body, answer)
 }
 
@@ -28,14 +28,17 @@ async fn submit(
     request: &HttpRequest,
     body: &RequestBody,
     api: &HttpApi,
-    bodies: &Arc<Pool>,
+    bodies: Arc<BodiesInFlight>,
 ) -> Result<HttpResponse, Refusal> {
-    let mut bid = LeadRequest::authenticate(request, api, MAX_JSON_BYTES, bodies).await?;
+    let mut bid = LeadRequest::authenticate(request, api, MAX_JSON_BYTES, &bodies.json).await?;
     let read = unless_overloaded(body.read_json(request, &mut bid.share).await)?;
     let submit = api.submit_bid.clone();
     let (accepted, bid) = api
         .run(async move {
-            let parsed = read.and_then(|bytes| bid_body::parse(&bytes));
+            let parsed = match read {
+                Ok(body) => bodies.parse(body, bid_body::parse).await,
+                Err(fault) => Err(fault),
+            };
             let accepted = submit.execute(&bid.requester, &bid.campaign, &bid.lead, parsed);
             (accepted.await, bid)
         })
