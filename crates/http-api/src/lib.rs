@@ -39,5 +39,5 @@ pub use bodies_in_flight::BodyLimits;
 pub use connection::ConnectionLimits;
 pub use openapi::openapi;
 pub use ports::{Readiness, RequestMetrics};
-pub use routes::configure;
+pub use routes::application;
 pub use server::{Offer, RunningServer, ServerSettings, serve};

@@ -9,6 +9,7 @@ use crate::errors::Refusal;
 use crate::operability;
 use crate::operation::{self, path_ids};
 use crate::request_body::RequestBody;
+use crate::server::Offer;
 use crate::unread_body::answer_holding;
 
 /// An operation. A test compares those that need a key with the interface description.
@@ -42,17 +43,26 @@ pub(crate) const OPERABILITY: [Operation; 3] = [
     operation(Method::GET, "/metrics", "metrics"),
 ];
 
-/// Adds the operations to an application, whose data must include an [`HttpApi`]. Bodies in flight are limited for
-/// this application alone; [`serve`](crate::serve) limits them for the process.
-pub fn configure(config: &mut web::ServiceConfig) {
-    let bodies = BodiesInFlight::new(BodyLimits::DEFAULT);
-    config
-        .app_data(web::Data::new(bodies))
-        .configure(configure_operations);
+/// Returns what adds the API to an application: its routes and the data that they need.
+pub fn application(
+    api: HttpApi,
+    offer: Offer,
+    bodies: BodyLimits,
+) -> impl Fn(&mut web::ServiceConfig) + Clone + Send {
+    let api = web::Data::new(api);
+    let bodies = web::Data::new(BodiesInFlight::new(bodies));
+    move |config| {
+        config.app_data(api.clone()).app_data(bodies.clone());
+        if offer != Offer::OperabilityOnly {
+            configure_operations(config);
+        }
+        if offer != Offer::OperationsOnly {
+            configure_operability(config);
+        }
+    }
 }
 
-/// Adds the operations to an application whose data includes the bodies in flight, too.
-pub(crate) fn configure_operations(config: &mut web::ServiceConfig) {
+fn configure_operations(config: &mut web::ServiceConfig) {
     let only = |path, route: Route| {
         web::resource(path)
             .route(route)
@@ -66,8 +76,7 @@ pub(crate) fn configure_operations(config: &mut web::ServiceConfig) {
         .service(web::scope("/v1").default_service(web::to(unknown_operation)));
 }
 
-/// Adds the operability endpoints.
-pub(crate) fn configure_operability(config: &mut web::ServiceConfig) {
+fn configure_operability(config: &mut web::ServiceConfig) {
     let probe = || web::route().guard(guard::Any(guard::Get()).or(guard::Head()));
     let only = |path, route: Route| {
         web::resource(path)

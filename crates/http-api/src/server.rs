@@ -17,11 +17,11 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use crate::HttpApi;
-use crate::bodies_in_flight::{BodiesInFlight, BodyLimits};
+use crate::bodies_in_flight::BodyLimits;
 use crate::connection::{Admission, ConnectionLimits, Exchange, GuardedStream};
 use crate::held_readiness::HeldReadiness;
 use crate::observation::observe;
-use crate::routes::{configure_operability, configure_operations, unknown_route};
+use crate::routes::{application, unknown_route};
 
 /// The time that requests in flight have to finish when the server stops (contract, section 1).
 const STOP_SECONDS: u64 = 15;
@@ -76,21 +76,11 @@ impl RunningServer {
 pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) -> io::Result<RunningServer> {
     let address = listener.local_addr()?;
     api.readiness = Arc::new(HeldReadiness::new(api.readiness));
-    let api = web::Data::new(api);
-    let bodies = web::Data::new(BodiesInFlight::new(settings.bodies));
+    let routes = application(api, settings.offer, settings.bodies);
     let app = move || {
         App::new()
-            .app_data(api.clone())
-            .app_data(bodies.clone())
             .wrap(from_fn(observe))
-            .configure(|config| match settings.offer {
-                Offer::All => {
-                    configure_operations(config);
-                    configure_operability(config);
-                }
-                Offer::OperationsOnly => configure_operations(config),
-                Offer::OperabilityOnly => configure_operability(config),
-            })
+            .configure(routes.clone())
             .default_service(web::to(unknown_route))
     };
     let workers = settings.workers.max(1);

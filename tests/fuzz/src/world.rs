@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::rt::Runtime;
-use actix_web::{App, test, web};
+use actix_web::{App, test};
 use async_trait::async_trait;
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
@@ -14,13 +14,13 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     AccountRecord, ActivityStore, CampaignRecord, CommitProvisioning, FeedCursor, JobStore, LeadStore,
-    MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, RecordPage,
+    MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, Quarantine, RecordPage,
 };
 use bidloop_domain::use_case::{
     Authenticate, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
-use bidloop_http_api::{HttpApi, Readiness, RequestMetrics};
+use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};
 use serde_json::json;
 
 pub(crate) const KEY: &str = "lk_a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1";
@@ -93,6 +93,7 @@ impl World {
             list_leads: Arc::new(ListLeads {
                 leads: store.clone(),
                 links: links.clone(),
+                quarantine: Quarantine::default(),
             }),
             submit_bid: Arc::new(SubmitBid {
                 requests: requests.clone(),
@@ -220,9 +221,7 @@ thread_local! {
 
 async fn send(path: &str, content_type: &str, key: &str, body: Vec<u8>) -> Answered {
     let World { api, store } = World::new().await;
-    let app = App::new()
-        .app_data(web::Data::new(api))
-        .configure(bidloop_http_api::configure);
+    let app = App::new().configure(application(api, Offer::OperationsOnly, BodyLimits::DEFAULT));
     let service = test::init_service(app).await;
     let request = test::TestRequest::post()
         .uri(path)
