@@ -78,6 +78,15 @@ index! { $
             settling_again_does_no_harm,
             claims_at_once_never_give_one_intent_twice,
         ],
+        foreign_ids: [
+            another_organizations_lead_is_not_found_bid_on_rejected_or_given_files,
+            a_dry_run_under_another_organizations_ids_reaches_none_of_its_endpoints,
+            another_organizations_keys_are_not_listed_revoked_or_used,
+            another_organizations_delivery_is_neither_claimed_nor_ended,
+            another_organizations_bid_cannot_be_changed_or_ended,
+            another_organizations_intent_is_not_settled,
+            another_organizations_activity_and_state_are_not_read,
+        ],
         changed_jobs: [
             a_changed_job_replaces_the_stored_post,
             a_changed_job_gets_a_new_sequence_number,

@@ -57,6 +57,7 @@ mod blobs;
 mod changed_jobs;
 mod deliveries;
 mod filter_changes;
+mod foreign_ids;
 mod index;
 mod ingest_actions;
 mod jobs;

@@ -1,0 +1,382 @@
+//! What belongs to another organization is as absent, in every method of every store.
+//!
+//! A test compares the methods of the ports with a list, so that none is forgotten.
+
+use bidloop_domain::model::{
+    AccountId, ActivityKind, ActivityQuery, Authorization, BiddingConfig, CampaignId, Connects, EventId,
+    Lead, LeadStatus, NewEvent, OrganizationId,
+};
+use bidloop_domain::port::{
+    AcceptBid, AccountReading, AddAttachments, AutomaticBidIntent, DeliveryOutcome, LeadLookup, LeaseOwner,
+    PendingDelivery, RejectLead, RevokeApiKey,
+};
+use uuid::Uuid;
+
+use crate::Stores;
+use crate::fixture::{
+    World, activities, activity, at, bid, campaign, campaign_id, ended, finish, key, organization,
+    organization_id, proposal, seconds, submitted, token,
+};
+
+/// An organization with a lead, and another one, whose ids are used.
+struct Two {
+    world: World,
+    lead: Lead,
+    other: OrganizationId,
+}
+
+async fn two(stores: Stores) -> Two {
+    let acme = organization("org_acme").key("key", 1).campaign(campaign("camp"));
+    let world = World::with(stores, acme).await;
+    let others = organization("org_other").key("other", 2);
+    let mut own = campaign("camp_other");
+    own.0.filters.clear();
+    let other = others.campaign(own).provision(&world.stores).await;
+    let lead = world.new_lead("1", at(0)).await;
+    Two { world, lead, other }
+}
+
+impl Two {
+    /// That the lead is as it was, and neither organization's Activity record holds anything.
+    async fn assert_untouched(&self, before: LeadStatus) {
+        let found = self.world.context(&self.lead).await;
+        assert_eq!(found.lead.lead.status, before);
+        assert_eq!(found.attachments, []);
+        assert_eq!(activities(&self.world.stores, &self.other).await, []);
+    }
+}
+
+pub async fn another_organizations_lead_is_not_found_bid_on_rejected_or_given_files(stores: Stores) {
+    let two = two(stores).await;
+    let (leads, lead, other) = (&two.world.stores.leads, &two.lead, &two.other);
+    let camp: &CampaignId = &two.world.campaign;
+    assert!(leads.page(other, camp, 0, 10).await.unwrap().is_none());
+    assert_eq!(leads.campaign_exists(other, camp).await, Ok(false));
+    let in_foreign_campaign = leads.find(other, camp, &lead.id).await.unwrap();
+    assert!(matches!(in_foreign_campaign, LeadLookup::CampaignUnknown));
+    let in_own_campaign = leads.find(other, &campaign_id("camp_other"), &lead.id).await;
+    assert!(matches!(in_own_campaign.unwrap(), LeadLookup::LeadUnknown));
+
+    let anyones = Authorization::Subscription;
+    let entry = |kind| activity(other, kind, "accepted", at(1));
+    let mut foreign = bid(lead, at(1));
+    foreign.organization_id = other.clone();
+    assert_eq!(
+        leads
+            .accept_bid(&anyones, &foreign, &entry(ActivityKind::Bid))
+            .await,
+        Ok(AcceptBid::LeadUnknown)
+    );
+    assert_eq!(
+        leads
+            .reject(&anyones, other, &lead.id, None, &entry(ActivityKind::Rejection))
+            .await,
+        Ok(RejectLead::LeadUnknown)
+    );
+    assert_eq!(
+        leads
+            .add_attachments(&anyones, other, &lead.id, &[], &entry(ActivityKind::Upload))
+            .await,
+        Ok(AddAttachments::LeadUnknown)
+    );
+    // Nor with another organization's key on the lead's own ids.
+    let (_, others_key) = key("org_other", "other", 2, at(0));
+    let foreign = Authorization::ApiKey(others_key);
+    let entry = activity(
+        &two.world.organization,
+        ActivityKind::Rejection,
+        "accepted",
+        at(1),
+    );
+    assert_eq!(
+        leads
+            .reject(&foreign, &two.world.organization, &lead.id, None, &entry)
+            .await,
+        Ok(RejectLead::NotAuthorized)
+    );
+    two.assert_untouched(LeadStatus::New).await;
+}
+
+pub async fn a_dry_run_under_another_organizations_ids_reaches_none_of_its_endpoints(stores: Stores) {
+    let two = two(stores).await;
+    let before = two.world.pending().await.len();
+    let id = Uuid::from_u128(7);
+    let event = NewEvent {
+        id: EventId(id),
+        organization_id: two.other.clone(),
+        campaign_id: two.world.campaign.clone(),
+        lead_id: two.lead.id.clone(),
+        payload: ended(bidloop_domain::model::BidId(id)),
+    };
+    let entry = activity(&two.other, ActivityKind::Bid, "accepted", at(1));
+    two.world
+        .stores
+        .leads
+        .record_dry_run(&Authorization::Subscription, &entry, &event)
+        .await
+        .unwrap();
+    assert_eq!(two.world.pending().await.len(), before);
+    assert_eq!(activities(&two.world.stores, &two.world.organization).await, []);
+}
+
+pub async fn another_organizations_keys_are_not_listed_revoked_or_used(stores: Stores) {
+    let two = two(stores).await;
+    let keys = &two.world.stores.api_keys;
+    let (acmes, hash) = key("org_acme", "key", 1, at(0));
+    let listed = keys.list(&two.other).await.unwrap().unwrap();
+    assert!(listed.iter().all(|record| record.id != acmes.id));
+    assert_eq!(
+        keys.revoke(&two.other, &acmes.id, at(1)).await,
+        Ok(RevokeApiKey::Unknown)
+    );
+    keys.record_uses(&[(two.other.clone(), acmes.id.clone(), at(2))])
+        .await
+        .unwrap();
+    let found = keys.find(&hash).await.unwrap().unwrap().record;
+    assert_eq!(found.organization_id, two.world.organization);
+    assert_eq!((found.revoked_at, found.last_used_at), (None, None));
+}
+
+pub async fn another_organizations_delivery_is_neither_claimed_nor_ended(stores: Stores) {
+    let two = two(stores).await;
+    let deliveries = &two.world.stores.deliveries;
+    let owner = LeaseOwner::new("me");
+    let pending = two.world.pending().await;
+    let foreign: Vec<PendingDelivery> = pending
+        .iter()
+        .map(|delivery| PendingDelivery {
+            organization_id: two.other.clone(),
+            ..delivery.clone()
+        })
+        .collect();
+    let until = at(1).plus(seconds(14));
+    let claimed = deliveries.claim(&foreign, &owner, at(1), until).await.unwrap();
+    assert_eq!(claimed.len(), 0);
+    let claimed = deliveries.claim(&pending, &owner, at(1), until).await.unwrap();
+    assert_eq!(claimed.len(), 1);
+    let entry = activity(&two.other, ActivityKind::Delivery, "failed", at(2));
+    let gone = DeliveryOutcome::EndpointRemoved;
+    assert_eq!(
+        deliveries
+            .finish(&two.other, claimed[0].id, &gone, &owner, &entry)
+            .await,
+        Ok(false)
+    );
+    two.assert_untouched(LeadStatus::New).await;
+}
+
+pub async fn another_organizations_bid_cannot_be_changed_or_ended(stores: Stores) {
+    let two = two(stores).await;
+    two.world.bid(&two.lead, at(1)).await;
+    let claimed = two.world.claim_one("me", at(2)).await;
+    let (submissions, other) = (&two.world.stores.submissions, &two.other);
+    let (id, owner) = (claimed.bid.id, &claimed.owner);
+    let letter = proposal(&claimed.bid.job_id, "Foreign");
+    assert_eq!(submissions.renew(other, id, owner, at(900)).await, Ok(false));
+    assert_eq!(
+        submissions.begin_attempt(other, id, owner, &letter).await,
+        Ok(false)
+    );
+    assert_eq!(
+        submissions.postpone(other, id, owner, at(9), false).await,
+        Ok(false)
+    );
+    let refused = token("token_acct_1");
+    assert_eq!(
+        submissions.disconnect_account(other, id, owner, &refused).await,
+        Ok(false)
+    );
+    let mut end = finish(&claimed.bid, submitted("p", at(3)), at(3));
+    end.organization_id = other.clone();
+    end.activity.organization_id = other.clone();
+    end.event.organization_id = other.clone();
+    assert_eq!(submissions.finish(&end, owner).await, Ok(false));
+    two.assert_untouched(LeadStatus::Queued).await;
+
+    let reading = AccountReading {
+        profile_hourly_rate: Some(99.0),
+        connects_balance: Connects::new(1),
+        at: at(3),
+    };
+    let acct = AccountId::parse("acct_1").unwrap();
+    submissions.record_account(other, &acct, &reading).await.unwrap();
+    let context = two.world.context(&two.lead).await;
+    let account = context.campaign.and_then(|campaign| campaign.account).unwrap();
+    assert_eq!((account.connected, account.profile_hourly_rate), (true, None));
+}
+
+pub async fn another_organizations_intent_is_not_settled(stores: Stores) {
+    let acme = organization("org_acme").campaign(campaign("camp").automatic());
+    let world = World::with(stores, acme).await;
+    let other = organization("org_other").provision(&world.stores).await;
+    let lead = world.new_lead("1", at(0)).await;
+    let foreign = AutomaticBidIntent {
+        organization_id: other,
+        campaign_id: world.campaign.clone(),
+        lead_id: lead.id,
+    };
+    world
+        .stores
+        .automatic_bids
+        .complete(&foreign, None)
+        .await
+        .unwrap();
+    assert_eq!(world.stores.automatic_bids.automatic_count().await, Ok(1));
+}
+
+pub async fn another_organizations_activity_and_state_are_not_read(stores: Stores) {
+    let two = two(stores).await;
+    let entry = activity(
+        &two.world.organization,
+        ActivityKind::Rejection,
+        "accepted",
+        at(1),
+    );
+    two.world.stores.activities.record(&entry).await.unwrap();
+    let query = ActivityQuery {
+        organization_id: Some(two.other.clone()),
+        campaign_id: None,
+        lead_id: None,
+        limit: 10,
+    };
+    assert_eq!(two.world.stores.activities.list(&query).await, Ok(Vec::new()));
+    let snapshot = two
+        .world
+        .stores
+        .provisioning
+        .snapshot(std::slice::from_ref(&two.other), &[])
+        .await;
+    let found = snapshot.unwrap().organizations;
+    assert!(
+        found
+            .iter()
+            .all(|record| record.id == organization_id("org_other"))
+    );
+    let campaigns: Vec<_> = found.iter().flat_map(|record| &record.campaigns).collect();
+    assert!(
+        campaigns
+            .iter()
+            .all(|campaign| campaign.id == campaign_id("camp_other"))
+    );
+    // Configuring and reopening are operators' commands, which find a lead of any organization.
+    let unset = BiddingConfig::default();
+    assert_eq!(
+        two.world.stores.leads.configure(&two.lead.id, &unset).await,
+        Ok(true)
+    );
+}
+
+/// How a method treats another organization's ids.
+#[cfg(test)]
+#[derive(Debug)]
+enum Judgement {
+    /// A rule of this file calls it with foreign ids.
+    Shown,
+    /// It takes and finds no organization's ids, or those of all: a worker's or an operator's.
+    OfTheInstallation,
+    /// The domain makes what it writes, from what the caller may see.
+    WritesWhatItIsGiven,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::Judgement::{self, OfTheInstallation, Shown, WritesWhatItIsGiven};
+
+    const JUDGED: &[(&str, &str, Judgement)] = &[
+        ("ActivityStore", "list", Shown),
+        ("ActivityStore", "record", WritesWhatItIsGiven),
+        ("ApiKeyStore", "create", WritesWhatItIsGiven),
+        ("ApiKeyStore", "find", Shown),
+        ("ApiKeyStore", "list", Shown),
+        ("ApiKeyStore", "record_uses", Shown),
+        ("ApiKeyStore", "revoke", Shown),
+        ("AutomaticBidStore", "automatic_count", OfTheInstallation),
+        ("AutomaticBidStore", "claim", OfTheInstallation),
+        ("AutomaticBidStore", "complete", Shown),
+        ("DeliveryStore", "claim", Shown),
+        ("DeliveryStore", "finish", Shown),
+        ("DeliveryStore", "interrupt_overdue", OfTheInstallation),
+        ("DeliveryStore", "pending", OfTheInstallation),
+        ("DeliveryStore", "pending_count", OfTheInstallation),
+        ("JobStore", "feed_position", OfTheInstallation),
+        ("JobStore", "filters", OfTheInstallation),
+        ("JobStore", "filters_since", OfTheInstallation),
+        ("JobStore", "latest_jobs", OfTheInstallation),
+        ("JobStore", "record_page", OfTheInstallation),
+        ("JobStore", "revision", OfTheInstallation),
+        ("LeadStore", "accept_bid", Shown),
+        ("LeadStore", "add_attachments", Shown),
+        ("LeadStore", "campaign_exists", Shown),
+        ("LeadStore", "configure", OfTheInstallation),
+        ("LeadStore", "find", Shown),
+        ("LeadStore", "find_anywhere", OfTheInstallation),
+        ("LeadStore", "page", Shown),
+        ("LeadStore", "record_dry_run", Shown),
+        ("LeadStore", "reject", Shown),
+        ("LeadStore", "reopen", OfTheInstallation),
+        ("MatchStore", "due_backfills", OfTheInstallation),
+        ("MatchStore", "due_count", OfTheInstallation),
+        ("MatchStore", "job_seqs", OfTheInstallation),
+        ("MatchStore", "jobs_at", OfTheInstallation),
+        ("MatchStore", "signatures", OfTheInstallation),
+        ("MatchStore", "store_signatures", OfTheInstallation),
+        ("MatchStore", "stored_jobs", OfTheInstallation),
+        ("MatchStore", "switch", OfTheInstallation),
+        ("ProvisioningStore", "commit", WritesWhatItIsGiven),
+        ("ProvisioningStore", "snapshot", Shown),
+        ("ProvisioningStore", "webhook_urls", OfTheInstallation),
+        ("RetentionStore", "count_prunable", OfTheInstallation),
+        ("RetentionStore", "note_stored_jobs", OfTheInstallation),
+        ("RetentionStore", "prune", OfTheInstallation),
+        ("SubmissionStore", "begin_attempt", Shown),
+        ("SubmissionStore", "claim", OfTheInstallation),
+        ("SubmissionStore", "disconnect_account", Shown),
+        ("SubmissionStore", "finish", Shown),
+        ("SubmissionStore", "postpone", Shown),
+        ("SubmissionStore", "queued_count", OfTheInstallation),
+        ("SubmissionStore", "record_account", Shown),
+        ("SubmissionStore", "renew", Shown),
+    ];
+
+    /// The stores' methods, as the sources of the ports declare them.
+    fn declared() -> Vec<(String, String)> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../domain/src/port");
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let source = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let mut port = None;
+            for line in source.lines() {
+                if let Some(rest) = line.strip_prefix("pub trait ") {
+                    let name = rest.split([':', ' ']).next().unwrap();
+                    port = name.ends_with("Store").then(|| name.to_owned());
+                } else if line == "}" {
+                    port = None;
+                }
+                let method = line
+                    .strip_prefix("    async fn ")
+                    .and_then(|rest| rest.split('(').next());
+                if let (Some(port), Some(method)) = (&port, method) {
+                    found.push((port.clone(), method.to_owned()));
+                }
+            }
+        }
+        found.retain(|(port, _)| port != "BlobStore");
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn every_method_of_every_store_is_judged() {
+        let judged: Vec<(String, String)> = JUDGED
+            .iter()
+            .map(|(port, method, _)| ((*port).to_owned(), (*method).to_owned()))
+            .collect();
+        assert_eq!(
+            declared(),
+            judged,
+            "left: the ports; right: what this file judges"
+        );
+    }
+}
