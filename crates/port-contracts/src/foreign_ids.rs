@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::Stores;
 use crate::fixture::{
-    World, activities, activity, at, bid, campaign, campaign_id, ended, finish, key, organization,
+    World, activities, activity, at, bid, campaign, campaign_id, clock_at, ended, finish, key, organization,
     organization_id, proposal, seconds, submitted, token,
 };
 
@@ -149,10 +149,10 @@ pub async fn another_organizations_delivery_is_neither_claimed_nor_ended(stores:
             ..delivery.clone()
         })
         .collect();
-    let until = at(1).plus(seconds(14));
-    let claimed = deliveries.claim(&foreign, &owner, at(1), until).await.unwrap();
+    let (clock, lasts) = (clock_at(at(1)), seconds(14));
+    let claimed = deliveries.claim(&foreign, &owner, &clock, lasts).await.unwrap();
     assert_eq!(claimed.len(), 0);
-    let claimed = deliveries.claim(&pending, &owner, at(1), until).await.unwrap();
+    let claimed = deliveries.claim(&pending, &owner, &clock, lasts).await.unwrap();
     assert_eq!(claimed.len(), 1);
     let entry = activity(&two.other, ActivityKind::Delivery, "failed", at(2));
     let gone = DeliveryOutcome::EndpointRemoved;
@@ -332,12 +332,14 @@ mod tests {
         ("RetentionStore", "prune", OfTheInstallation),
         ("SubmissionStore", "begin_attempt", Shown),
         ("SubmissionStore", "claim", OfTheInstallation),
+        ("SubmissionStore", "claim_unanswered", OfTheInstallation),
         ("SubmissionStore", "disconnect_account", Shown),
         ("SubmissionStore", "finish", Shown),
         ("SubmissionStore", "postpone", Shown),
         ("SubmissionStore", "queued_count", OfTheInstallation),
         ("SubmissionStore", "record_account", Shown),
         ("SubmissionStore", "renew", Shown),
+        ("SubmissionStore", "waiting", OfTheInstallation),
     ];
 
     /// The stores' methods, as the sources of the ports declare them.
