@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use acceptance::document::{EXTERNAL, ORGANIZATION, SECRET, campaign, document};
 use acceptance::world::{STEP, stays};
-use acceptance::{Kind, World, eventually, posts};
+use acceptance::{Kind, World, eventually, posts, until};
 use bidloop_domain::model::WebhookSecret;
 use bidloop_simulator::caller::{Answer, ReceiverOptions, Signature};
 use serde_json::{Value, json};
@@ -185,7 +185,7 @@ fn apply_the_check_and_serve_warn_of_targets_that_will_be_refused(kind: Kind) {
     let checked = world.installation.run(&["config", "check"]).expect(0);
     assert!(checked.out.contains(warning), "{}", checked.out);
     let service = world.installation.serve();
-    assert!(service.log().contains(warning), "{}", service.log());
+    until("serve warns", STEP, || service.log().contains(warning));
     drop(service);
 
     world.installation.set("webhooks.allow_insecure_targets", "true");

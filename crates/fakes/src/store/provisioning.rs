@@ -53,11 +53,7 @@ impl ProvisioningStore for MemoryStore {
     ) -> Result<Vec<WebhookUrl>, StoreError> {
         let state = self.state()?;
         let of_organization = |(id, organization): (&OrganizationId, &Organization)| {
-            let webhooks = organization
-                .record
-                .webhooks
-                .iter()
-                .map(|webhook| &webhook.endpoint);
+            let webhooks = organization.webhooks.values().map(|webhook| &webhook.endpoint);
             let active = webhooks.filter(|endpoint| endpoint.active);
             let urls = active.map(|endpoint| WebhookUrl {
                 organization_id: id.clone(),
