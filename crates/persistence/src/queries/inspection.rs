@@ -50,7 +50,7 @@ async fn inspect(
         5 => campaigns(conn, after, limit).await?,
         6 => filters(conn, after, limit).await?,
         7 => filter_changes(conn, after, limit).await?,
-        8 => feed_position(conn).await?,
+        8 => feed_position(conn, after).await?,
         9 => jobs(conn, after, limit).await?,
         10 => matches(conn, after, limit).await?,
         11 => leads(conn, after, limit).await?,
@@ -278,7 +278,11 @@ async fn filter_changes(conn: &mut Conn, after: After<'_>, limit: i64) -> Result
     Ok(examined)
 }
 
-async fn feed_position(conn: &mut Conn) -> Result<Vec<Examined>, Failure> {
+async fn feed_position(conn: &mut Conn, after: After<'_>) -> Result<Vec<Examined>, Failure> {
+    if !after.text(0).is_empty() {
+        // The only row was examined.
+        return Ok(Vec::new());
+    }
     let position: Option<Attempt<Option<Col<FeedCursor>>>> = feed_position::table
         .find(ONLY_ROW)
         .select(feed_position::position)

@@ -93,7 +93,8 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
          UPDATE filter_changes SET filter_id = '' WHERE filter_id = 'f_camp'; \
          UPDATE feed_position SET position = '\\x'; \
          UPDATE matches SET job_id = '' WHERE campaign_id = 'camp' AND seq = 1; \
-         UPDATE automatic_bids SET campaign_id = '' WHERE lead_id = (SELECT MIN(lead_id) FROM automatic_bids)",
+         INSERT INTO automatic_bids (organization_id, lead_id, campaign_id, queued_at) \
+         VALUES ('org_acme', 'ld_x', '', 1)",
     )
     .await;
     let tables = [
