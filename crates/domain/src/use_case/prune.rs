@@ -44,7 +44,7 @@ fn rows_at_once(kind: Prunable) -> u32 {
     }
 }
 
-/// Removes what is old. See the [module](self).
+/// Removes what is old.
 #[derive(Debug, Clone)]
 pub struct Prune {
     /// Removes.
