@@ -12,9 +12,10 @@ use tracing::Instrument;
 use tracing::field::Empty;
 
 use crate::HttpApi;
-use crate::connection::{Answering, Exchange};
+use crate::connection::{EndsRequest, Exchange};
 use crate::request_body::declares_no_body;
 use crate::routes::operation_id;
+use crate::unread_body::Holding;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -32,7 +33,7 @@ pub(crate) async fn observe<B: MessageBody + 'static>(
     };
     exchange.begin_request(!declares_no_body(request.headers()));
     let response = measure(request, next).await?.map_into_boxed_body();
-    Ok(response.map_body(|_, answer| Answering::new(answer, exchange).boxed()))
+    Ok(response.map_body(|_, answer| Holding::new(EndsRequest(exchange), answer).boxed()))
 }
 
 async fn measure<B: MessageBody + 'static>(

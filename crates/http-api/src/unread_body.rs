@@ -1,4 +1,4 @@
-//! An answer that keeps its request's body alive.
+//! An answer that keeps something alive until it is handed to the connection, such as its request's body.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -18,19 +18,23 @@ use crate::request_body::RequestBody;
 pub(crate) fn answer_holding(body: RequestBody, answer: Result<HttpResponse, Refusal>) -> HttpResponse {
     answer
         .unwrap_or_else(Refusal::into_response)
-        .map_body(|_, answer| Holding {
-            answer,
-            _request: body,
-        })
+        .map_body(|_, answer| Holding::new(body, answer))
         .map_into_boxed_body()
 }
 
-struct Holding {
+/// An answer, and what is dropped with it, just before it.
+pub(crate) struct Holding<T> {
+    _held: T,
     answer: BoxBody,
-    _request: RequestBody,
 }
 
-impl MessageBody for Holding {
+impl<T> Holding<T> {
+    pub(crate) fn new(held: T, answer: BoxBody) -> Self {
+        Self { _held: held, answer }
+    }
+}
+
+impl<T: Unpin> MessageBody for Holding<T> {
     type Error = Box<dyn std::error::Error>;
 
     fn size(&self) -> BodySize {

@@ -16,8 +16,8 @@ use crate::service::Service;
 /// Pause between two passes, and before the first one: a process that starts has other things to do.
 const PAUSE: Duration = Duration::from_secs(60 * 60);
 const BEFORE_THE_FIRST: Duration = Duration::from_secs(60);
-/// How many times as long as a step the pause after it is: steps take at most a thirtieth of the time (measured:
-/// `benchmarks retention`).
+/// How many times as long as a step the pause after it is: steps take at most a thirtieth of the time. What that costs
+/// the loop is measured by `benchmarks retention`.
 const STEP_PAUSE: u32 = 29;
 /// Bounds of that pause. A step on an idle database is a millisecond of work and a wait for the disk.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);

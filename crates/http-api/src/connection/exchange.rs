@@ -1,13 +1,8 @@
 //! [`Exchange`]: what a connection is doing.
 
 use std::cell::Cell;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use std::time::Instant;
-
-use actix_web::body::{BodySize, BoxBody, MessageBody};
-use bytes::Bytes;
 
 use super::ConnectionLimits;
 
@@ -107,35 +102,11 @@ impl Exchange {
     }
 }
 
-/// An answer that tells the exchange when it has been handed to the connection, or dropped.
-pub(crate) struct Answering {
-    answer: BoxBody,
-    exchange: Rc<Exchange>,
-}
+/// Tells the exchange, when it is dropped, that the answer has been handed to the connection, or dropped.
+pub(crate) struct EndsRequest(pub(crate) Rc<Exchange>);
 
-impl Answering {
-    pub(crate) fn new(answer: BoxBody, exchange: Rc<Exchange>) -> Self {
-        Self { answer, exchange }
-    }
-}
-
-impl Drop for Answering {
+impl Drop for EndsRequest {
     fn drop(&mut self) {
-        self.exchange.end_request();
-    }
-}
-
-impl MessageBody for Answering {
-    type Error = Box<dyn std::error::Error>;
-
-    fn size(&self) -> BodySize {
-        self.answer.size()
-    }
-
-    fn poll_next(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        Pin::new(&mut self.get_mut().answer).poll_next(context)
+        self.0.end_request();
     }
 }

@@ -12,7 +12,7 @@ mod patience;
 mod stream;
 
 pub(crate) use admission::Admission;
-pub(crate) use exchange::{Answering, Exchange};
+pub(crate) use exchange::{EndsRequest, Exchange};
 pub use limits::ConnectionLimits;
 pub(crate) use patience::Patience;
 pub(crate) use stream::GuardedStream;
