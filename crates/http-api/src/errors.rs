@@ -175,6 +175,7 @@ impl From<LeadError> for Refusal {
         let details = error.details();
         let status = match error {
             LeadError::NotAuthorized => StatusCode::UNAUTHORIZED,
+            LeadError::ReceiverOverloaded => StatusCode::SERVICE_UNAVAILABLE,
             LeadError::CampaignUnknown | LeadError::LeadUnknown => StatusCode::NOT_FOUND,
             LeadError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             LeadError::UnsupportedMediaType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -208,6 +208,7 @@ index! { $
             a_leads_configuration_is_replaced,
             a_dry_run_records_activity_and_bid_complete_and_nothing_else,
             a_dry_run_recorded_twice_is_delivered_once,
+            a_dry_run_is_refused_while_a_receiver_has_a_thousand_pending_deliveries,
         ],
         matches: [
             a_new_changed_or_removed_filter_makes_a_backfill_due,

@@ -3,14 +3,16 @@
 
 use bidloop_domain::model::{
     ActivityKind, Authorization, BiddingConfig, CampaignMode, CampaignState, Connects, EventId, EventPayload,
-    Lead, LeadId, LeadStatus, NewEvent,
+    Lead, LeadId, LeadStatus, NewEvent, ReasonCode,
 };
-use bidloop_domain::port::{AcceptBid, AccountReading, LeadLookup, LeaseOwner, RejectLead};
+use bidloop_domain::port::{
+    AcceptBid, AccountReading, DRY_RUN_BACKLOG, LeadLookup, LeaseOwner, RecordDryRun, RejectLead,
+};
 
 use crate::Stores;
 use crate::fixture::{
     World, account, activities, activity, at, at_once, campaign, campaign_id, clock_at, fresh_uuid, how_many,
-    lead_id, organization, organization_id, seconds, submitted,
+    lead_id, organization, organization_id, refused_bid, seconds, submitted,
 };
 
 pub async fn a_page_holds_the_newest_first_with_the_total_and_the_campaigns_name(stores: Stores) {
@@ -466,4 +468,50 @@ pub async fn a_dry_run_recorded_twice_is_delivered_once(stores: Stores) {
         .unwrap();
     assert_eq!(world.stores.deliveries.pending_count().await, Ok(1));
     assert_eq!(activities(&world.stores, &world.organization).await.len(), 1);
+}
+
+pub async fn a_dry_run_is_refused_while_a_receiver_has_a_thousand_pending_deliveries(stores: Stores) {
+    let world = World::new(stores.clone()).await;
+    let paused = organization("org_two").campaign(campaign("camp").paused());
+    let other = World::with(stores, paused).await;
+    let leads = world
+        .new_leads(usize::try_from(DRY_RUN_BACKLOG).unwrap(), at(0))
+        .await;
+    let lead = &leads[0];
+    let try_dry_run = async |world: &World, lead: &Lead, second| {
+        let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(second));
+        let (leads, event) = (&world.stores.leads, dry_run_of(lead));
+        let recorded = leads.record_dry_run(&Authorization::Subscription, &entry, &event);
+        recorded.await.unwrap()
+    };
+    let state = async || {
+        let pending = world.stores.deliveries.pending_count().await.unwrap();
+        (
+            pending,
+            activities(&world.stores, &world.organization).await.len(),
+        )
+    };
+    assert_eq!(try_dry_run(&world, lead, 5_000).await, RecordDryRun::Recorded);
+    let full = state().await;
+    assert_eq!(
+        try_dry_run(&world, lead, 5_001).await,
+        RecordDryRun::TooManyPending
+    );
+    assert_eq!(state().await, full, "nothing changed");
+
+    let others_lead = other.new_lead("1", at(5_002)).await;
+    let recorded = try_dry_run(&other, &others_lead, 5_003).await;
+    assert_eq!(recorded, RecordDryRun::Recorded, "another organization's");
+    let end = refused_bid(ReasonCode::JobClosed);
+    world.bid_to_the_end(lead, end, at(5_004)).await;
+    assert_eq!(state().await.0, full.0 + 2, "a real bid is told all the same");
+
+    let oldest = world.stores.deliveries.pending(&[], 2, 2).await.unwrap();
+    let (owner, clock) = (LeaseOwner::new("me"), clock_at(at(5_005)));
+    let claimed = world
+        .stores
+        .deliveries
+        .claim(&oldest, &owner, &clock, seconds(10));
+    assert_eq!(claimed.await.unwrap().len(), 2);
+    assert_eq!(try_dry_run(&world, lead, 5_006).await, RecordDryRun::Recorded);
 }

@@ -96,6 +96,10 @@ pub enum AddAttachments {
     DuplicateName(String),
 }
 
+/// The most pending deliveries, of any event, at which an endpoint still takes another one of a dry run. Dry runs have no
+/// quota, so this bounds what a caller can queue for a receiver that is slow or away (decision A3).
+pub const DRY_RUN_BACKLOG: u32 = 999;
+
 /// The outcome of [`LeadStore::record_dry_run`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordDryRun {
@@ -103,6 +107,8 @@ pub enum RecordDryRun {
     Recorded,
     /// The authorization has ended; nothing changed.
     NotAuthorized,
+    /// One of the receivers has more than [`DRY_RUN_BACKLOG`] pending deliveries; nothing changed.
+    TooManyPending,
 }
 
 /// A file to be added to a lead, its content already in the blob store.
@@ -196,7 +202,8 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
         activity: &Activity,
     ) -> Result<AddAttachments, StoreError>;
 
-    /// Records a dry run: its Activity and its `bid_complete` deliveries; nothing else.
+    /// Records a dry run: its Activity and its `bid_complete` deliveries; nothing else. Costs the same however many
+    /// deliveries are pending. Dry runs that are recorded at the same moment may not see each other's deliveries.
     async fn record_dry_run(
         &self,
         authorization: &Authorization,

@@ -58,8 +58,8 @@ pub use jobs::{
     FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
 };
 pub use leads::{
-    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RecordDryRun,
-    RejectLead, ReopenLead,
+    AcceptBid, AddAttachments, DRY_RUN_BACKLOG, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment,
+    RecordDryRun, RejectLead, ReopenLead,
 };
 pub use lease::LeaseOwner;
 pub use marketplace::{

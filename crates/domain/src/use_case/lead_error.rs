@@ -69,6 +69,11 @@ pub enum LeadError {
     /// The service holds as many bytes of request bodies as it can, or as the caller's share allows (decision A3).
     #[error("too many request bodies are on their way")]
     Overloaded,
+    /// A dry run whose `bid_complete` would be one too many for an endpoint (decision A3).
+    #[error(
+        "too many webhook deliveries are pending for an endpoint of this campaign; send the dry run later"
+    )]
+    ReceiverOverloaded,
     /// The attachment storage failed.
     #[error(transparent)]
     Blob(#[from] BlobError),

@@ -95,6 +95,7 @@ impl SubmitBid {
             return match self.simulate(requester, found, campaign, &post, &config).await? {
                 RecordDryRun::Recorded => Ok(BidAccepted { dry_run: true }),
                 RecordDryRun::NotAuthorized => Err(LeadError::NotAuthorized),
+                RecordDryRun::TooManyPending => Err(LeadError::ReceiverOverloaded),
             };
         }
         let answers = in_lead_order(&questions, &request.question_answer_pairs)

@@ -9,8 +9,8 @@ use bidloop_domain::model::{
     Subscription, Timestamp,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RecordDryRun,
-    RejectLead, ReopenLead, StoreError,
+    AcceptBid, AddAttachments, DRY_RUN_BACKLOG, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment,
+    RecordDryRun, RejectLead, ReopenLead, StoreError,
 };
 
 use super::{Bid, LeadEntry, MemoryStore, State, count, length};
@@ -248,6 +248,11 @@ impl LeadStore for MemoryStore {
         let mut state = self.state()?;
         if !state.is_authorized(authorization, &event.organization_id, activity.at) {
             return Ok(RecordDryRun::NotAuthorized);
+        }
+        let receivers = state.receivers_of(event);
+        let is_full = |endpoint| state.pending_of(&event.organization_id, endpoint) > length(DRY_RUN_BACKLOG);
+        if receivers.iter().any(is_full) {
+            return Ok(RecordDryRun::TooManyPending);
         }
         state.record_activity(activity);
         state.queue_event(event, activity.at);

@@ -299,20 +299,34 @@ impl State {
         }
     }
 
+    fn receivers_of(&self, event: &NewEvent) -> Vec<EndpointId> {
+        let organization = self.organizations.get(&event.organization_id);
+        let webhooks = organization.into_iter().flat_map(|one| one.webhooks.values());
+        let endpoints: Vec<WebhookEndpoint> = webhooks.map(|webhook| webhook.endpoint.clone()).collect();
+        receivers(&endpoints, &event.campaign_id, event.payload.kind())
+            .into_iter()
+            .map(|endpoint| endpoint.id.clone())
+            .collect()
+    }
+
+    /// How many deliveries are pending for an endpoint.
+    fn pending_of(&self, organization: &OrganizationId, endpoint: &EndpointId) -> usize {
+        let pending = self
+            .deliveries
+            .iter()
+            .filter(|delivery| delivery.state == DeliveryState::Pending)
+            .filter(|delivery| {
+                &delivery.organization_id == organization && &delivery.endpoint_id == endpoint
+            });
+        pending.count()
+    }
+
     /// Queues the event's deliveries, one a receiver; those that are known already are passed over. Returns how
     /// many are new.
     fn queue_event(&mut self, event: &NewEvent, at: Timestamp) -> u64 {
-        let Some(organization) = self.organizations.get(&event.organization_id) else {
-            return 0;
-        };
-        let endpoints: Vec<WebhookEndpoint> = organization
-            .webhooks
-            .values()
-            .map(|webhook| webhook.endpoint.clone())
-            .collect();
         let mut queued = 0;
-        for endpoint in receivers(&endpoints, &event.campaign_id, event.payload.kind()) {
-            let id = DeliveryId::derive(event.id, &event.organization_id, &endpoint.id);
+        for endpoint in self.receivers_of(event) {
+            let id = DeliveryId::derive(event.id, &event.organization_id, &endpoint);
             if self.delivery_index.contains_key(&id) {
                 continue;
             }
@@ -320,7 +334,7 @@ impl State {
             self.deliveries.push(Delivery {
                 organization_id: event.organization_id.clone(),
                 id,
-                endpoint_id: endpoint.id.clone(),
+                endpoint_id: endpoint,
                 campaign_id: event.campaign_id.clone(),
                 lead_id: event.lead_id.clone(),
                 payload: event.payload.clone(),

@@ -1,6 +1,9 @@
 //! `submitBid`.
 
-use bidloop_domain::model::SubscriptionStatus;
+use bidloop_domain::model::{
+    EndpointId, EventKind, OrganizationId, SubscriptionStatus, Timestamp, WebhookEndpoint, WebhookSecret,
+};
+use bidloop_domain::port::{DRY_RUN_BACKLOG, ProvisioningChange, WebhookRecord};
 use serde_json::{Value, json};
 
 use crate::client::Request;
@@ -17,6 +20,24 @@ fn answered() -> Value {
         {"question": QUESTIONS[0], "answer": "Ten years of it."},
         {"question": QUESTIONS[1], "answer": "Now."},
     ])
+}
+
+/// Nothing is sent in these tests, so its deliveries stay pending.
+fn bid_complete_endpoint() -> ProvisioningChange {
+    let endpoint = WebhookEndpoint {
+        id: EndpointId::parse("wh").unwrap(),
+        campaign_id: None,
+        url: "https://hooks.test/".to_owned(),
+        events: vec![EventKind::BidComplete],
+        active: true,
+        created_at: Timestamp::default(),
+    };
+    let record = WebhookRecord {
+        endpoint,
+        secret: WebhookSecret::generate([7; 32]),
+        previous_secret: None,
+    };
+    ProvisioningChange::PutWebhook(OrganizationId::parse(ORG).unwrap(), record)
 }
 
 #[test]
@@ -225,6 +246,29 @@ fn a_dry_run_passes_without_an_account_a_quota_and_a_new_lead() {
     let mut body = bid(&json!([]));
     body["dryRun"] = json!(true);
     assert_eq!(world.post(&format!("{path}/bid"), &body).status, 200);
+}
+
+#[test]
+fn a_dry_run_whose_receiver_is_far_behind_is_503_and_recorded_as_refused() {
+    let world = World::new();
+    world.provision(&[bid_complete_endpoint()]);
+    let mut body = bid(&json!([]));
+    body["dryRun"] = json!(true);
+    for _ in 0..=DRY_RUN_BACKLOG {
+        assert_eq!(world.post(&address_of(0, "bid"), &body).status, 200);
+    }
+    let answer = world.post(&address_of(0, "bid"), &body);
+    assert_eq!(answer.status, 503);
+    assert!(answer.header("retry-after").unwrap().parse::<u32>().is_ok());
+    assert!(answer.message().contains("deliveries are pending"));
+    let entry = world.activities().remove(0);
+    assert_eq!(
+        (entry.outcome.as_str(), entry.http_status, entry.dry_run),
+        ("refused", Some(503), true)
+    );
+
+    body["dryRun"] = json!(false);
+    assert_eq!(world.post(&address_of(0, "bid"), &body).status, 200, "a real bid");
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl DeliveryStore for Store {
 }
 
 /// In the words of the partial index on pending deliveries.
-fn is_pending() -> SqlLiteral<Bool> {
+pub(super) fn is_pending() -> SqlLiteral<Bool> {
     sql("deliveries.state = 'pending'")
 }
 

@@ -6,6 +6,9 @@ use bidloop_domain::model::{
     DeliveryId, DeliveryState, EndpointId, EventPayload, NewEvent, Timestamp, WebhookEndpoint, receivers,
 };
 
+use bidloop_domain::port::DRY_RUN_BACKLOG;
+
+use super::deliveries::is_pending;
 use super::prelude::*;
 
 /// An endpoint, with what is needed of one that cannot be read as a whole.
@@ -18,62 +21,111 @@ type EndpointRow = (
 
 /// Queues one delivery to each receiver of an event (decision C7) and returns how many are new. An event that was
 /// queued before is not queued again: its deliveries have the same ids.
-///
-/// An endpoint that cannot be read may be a receiver. Its delivery waits until it can be read; then it is sent if the
-/// endpoint has subscribed to the event, so that no event is lost meanwhile.
 pub(super) async fn queue_events(
     conn: &mut Conn,
     quarantine: &Quarantine,
     events: &[NewEvent],
     at: Timestamp,
 ) -> Result<u64, Failure> {
-    let organizations: BTreeSet<&str> = events
-        .iter()
-        .map(|event| event.organization_id.as_str())
-        .collect();
-    let organizations: Vec<&str> = organizations.into_iter().collect();
-    let rows: Vec<EndpointRow> = load_in_parts!(conn, organizations, |some| {
-        webhook_endpoints::table
-            .filter(webhook_endpoints::organization_id.eq_any(some))
-            .select((
-                webhook_endpoints::organization_id,
-                webhook_endpoints::id,
-                webhook_endpoints::campaign_id,
-                Tried::<WebhookEndpoint>::as_select(),
-            ))
-    });
-    let mut endpoints: HashMap<String, Vec<WebhookEndpoint>> = HashMap::new();
-    let mut unreadable: HashMap<String, Vec<(EndpointId, Option<String>)>> = HashMap::new();
-    for (organization, Attempt(id), Attempt(scope), endpoint) in rows {
-        if let Some(endpoint) = endpoint.or_aside(quarantine) {
-            endpoints.entry(organization).or_default().push(endpoint);
-        } else if let (Ok(Col(id)), Ok(scope)) = (id, scope) {
-            unreadable.entry(organization).or_default().push((id, scope));
+    let endpoints = Endpoints::load(conn, quarantine, events).await?;
+    insert_deliveries(conn, &endpoints.receivers(events), at).await
+}
+
+/// Queues the deliveries of a dry run, unless one of the receivers has enough of them. Returns whether it did.
+pub(super) async fn queue_dry_run(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    event: &NewEvent,
+    at: Timestamp,
+) -> Result<bool, Failure> {
+    let events = std::slice::from_ref(event);
+    let endpoints = Endpoints::load(conn, quarantine, events).await?;
+    let receivers = endpoints.receivers(events);
+    for (event, endpoint) in &receivers {
+        let pending = deliveries::table
+            .filter(is_pending())
+            .filter(deliveries::organization_id.eq(event.organization_id.as_str()))
+            .filter(deliveries::endpoint_id.eq(endpoint.as_str()));
+        // The index on pending deliveries answers it, and the limit bounds what is counted.
+        let beyond = pending
+            .select(deliveries::created_at)
+            .offset(i64::from(DRY_RUN_BACKLOG));
+        if exists!(conn, beyond.limit(1)) {
+            return Ok(false);
         }
     }
-    let mut receivers_of: HashMap<_, Vec<&WebhookEndpoint>> = HashMap::new();
-    let mut new = Vec::new();
-    for event in events {
-        let scope = (&event.organization_id, &event.campaign_id, event.payload.kind());
-        let receivers = receivers_of.entry(scope).or_insert_with(|| {
-            let known = endpoints
-                .get(event.organization_id.as_str())
-                .map_or(&[][..], Vec::as_slice);
-            receivers(known, &event.campaign_id, event.payload.kind())
+    insert_deliveries(conn, &receivers, at).await?;
+    Ok(true)
+}
+
+/// The endpoints of the events' organizations.
+///
+/// An endpoint that cannot be read may be a receiver. Its delivery waits until it can be read; then it is sent if the
+/// endpoint has subscribed to the event, so that no event is lost meanwhile.
+struct Endpoints {
+    readable: HashMap<String, Vec<WebhookEndpoint>>,
+    /// Their ids and campaigns.
+    unreadable: HashMap<String, Vec<(EndpointId, Option<String>)>>,
+}
+
+impl Endpoints {
+    async fn load(conn: &mut Conn, quarantine: &Quarantine, events: &[NewEvent]) -> Result<Self, Failure> {
+        let organizations: BTreeSet<&str> = events
+            .iter()
+            .map(|event| event.organization_id.as_str())
+            .collect();
+        let organizations: Vec<&str> = organizations.into_iter().collect();
+        let rows: Vec<EndpointRow> = load_in_parts!(conn, organizations, |some| {
+            webhook_endpoints::table
+                .filter(webhook_endpoints::organization_id.eq_any(some))
+                .select((
+                    webhook_endpoints::organization_id,
+                    webhook_endpoints::id,
+                    webhook_endpoints::campaign_id,
+                    Tried::<WebhookEndpoint>::as_select(),
+                ))
         });
-        new.extend(receivers.iter().map(|endpoint| (event, &endpoint.id)));
-        let waiting = unreadable
-            .get(event.organization_id.as_str())
-            .into_iter()
-            .flatten();
-        let waiting = waiting.filter(|(_, scope)| {
-            scope
-                .as_ref()
-                .is_none_or(|scope| scope == event.campaign_id.as_str())
-        });
-        new.extend(waiting.map(|(id, _)| (event, id)));
+        let (mut readable, mut unreadable): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
+        for (organization, Attempt(id), Attempt(scope), endpoint) in rows {
+            if let Some(endpoint) = endpoint.or_aside(quarantine) {
+                readable.entry(organization).or_default().push(endpoint);
+            } else if let (Ok(Col(id)), Ok(scope)) = (id, scope) {
+                unreadable.entry(organization).or_default().push((id, scope));
+            }
+        }
+        Ok(Self { readable, unreadable })
     }
-    let queued = Batch::of("deliveries", &new)
+
+    /// Each event with each of its receivers.
+    fn receivers<'a>(&'a self, events: &'a [NewEvent]) -> Vec<(&'a NewEvent, &'a EndpointId)> {
+        let mut receivers_of: HashMap<_, Vec<&WebhookEndpoint>> = HashMap::new();
+        let mut all = Vec::new();
+        for event in events {
+            let organization = event.organization_id.as_str();
+            let scope = (&event.organization_id, &event.campaign_id, event.payload.kind());
+            let receivers = receivers_of.entry(scope).or_insert_with(|| {
+                let known = self.readable.get(organization).map_or(&[][..], Vec::as_slice);
+                receivers(known, &event.campaign_id, event.payload.kind())
+            });
+            all.extend(receivers.iter().map(|endpoint| (event, &endpoint.id)));
+            let waiting = self.unreadable.get(organization).into_iter().flatten();
+            let waiting = waiting.filter(|(_, scope)| {
+                scope
+                    .as_ref()
+                    .is_none_or(|scope| scope == event.campaign_id.as_str())
+            });
+            all.extend(waiting.map(|(id, _)| (event, id)));
+        }
+        all
+    }
+}
+
+async fn insert_deliveries(
+    conn: &mut Conn,
+    new: &[(&NewEvent, &EndpointId)],
+    at: Timestamp,
+) -> Result<u64, Failure> {
+    let queued = Batch::of("deliveries", new)
         .with(deliveries::organization_id, |(event, _)| {
             event.organization_id.as_str()
         })

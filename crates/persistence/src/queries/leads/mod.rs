@@ -23,7 +23,7 @@ use self::context::lead_context;
 use self::rows::{locked_lead, organization_of};
 use super::activities::insert_activity;
 use super::authorization::authorized_subscription;
-use super::events::queue_events;
+use super::events::queue_dry_run;
 use super::prelude::*;
 use crate::columns::{Encoded, InColumn as _};
 
@@ -180,8 +180,10 @@ impl LeadStore for Store {
             if !is_authorized(conn, &authorization, &event.organization_id, activity.at).await? {
                 return Ok(RecordDryRun::NotAuthorized);
             }
+            if !queue_dry_run(conn, &quarantine, &event, activity.at).await? {
+                return Ok(RecordDryRun::TooManyPending);
+            }
             insert_activity(conn, &activity).await?;
-            queue_events(conn, &quarantine, &[event], activity.at).await?;
             Ok(RecordDryRun::Recorded)
         })
         .await
