@@ -6,6 +6,7 @@
 //! threads of the async runtime.
 
 mod file_io;
+mod folder_walk;
 mod hyper_connector;
 mod local_folder;
 mod s3_bucket;

@@ -11,13 +11,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::port::{BlobError, BlobPath, BlobStore, StagedBlob};
 use bytes::{Bytes, BytesMut};
-use futures::StreamExt;
 use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 use tempfile::TempPath;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufWriter};
 
 use crate::file_io::{off_the_runtime, staging_writer, unavailable};
+use crate::folder_walk::FolderWalk;
 
 const STAGING: &str = ".staging";
 
@@ -150,6 +151,10 @@ impl BlobStore for LocalFolder {
         });
         deleted.await.map_err(unavailable)
     }
+
+    fn list(&self, folder: &BlobPath) -> BoxStream<'static, Result<BlobPath, BlobError>> {
+        listed(FolderWalk::new(self.root.clone(), folder))
+    }
 }
 
 /// A staging file. Its path removes the file when it is dropped before publishing.
@@ -240,6 +245,16 @@ fn pieces_of(file: File) -> impl futures::Stream<Item = Result<Bytes, BlobError>
         let length = file.read_buf(&mut piece).await.map_err(unavailable)?;
         Ok((length > 0).then(|| (piece.freeze(), file)))
     })
+}
+
+/// What the walk finds, looked for on blocking threads.
+fn listed(walk: FolderWalk) -> BoxStream<'static, Result<BlobPath, BlobError>> {
+    let parts = stream::try_unfold(walk, |mut walk| async move {
+        let part = off_the_runtime(move || Ok((walk.next_some()?, walk)));
+        let (found, walk) = part.await.map_err(unavailable)?;
+        Ok((!found.is_empty()).then(|| (stream::iter(found.into_iter().map(Ok)), walk)))
+    });
+    parts.try_flatten().boxed()
 }
 
 fn unreadable(error: io::Error) -> BlobError {

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use bidloop_domain::port::{BlobError, BlobPath, BlobStore, StagedBlob};
 use bytes::Bytes;
 use futures::stream::BoxStream;
-use futures::{StreamExt, TryStreamExt};
+use futures::{StreamExt, TryStreamExt, future};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::buffered::BufWriter as Upload;
 use object_store::path::Path;
@@ -101,6 +101,20 @@ impl BlobStore for S3Bucket {
             Err(BlobError::NotFound) => Ok(()),
             done => done,
         }
+    }
+
+    fn list(&self, folder: &BlobPath) -> BoxStream<'static, Result<BlobPath, BlobError>> {
+        let root = Path::from(self.prefix.as_str());
+        let objects = self.store.list(Some(&self.key_of(folder))).map_err(blob_error);
+        let paths = objects.try_filter_map(move |object| {
+            let below = object.location.prefix_match(&root).map(|segments| {
+                let segments: Vec<_> = segments.map(|segment| segment.as_ref().to_owned()).collect();
+                segments.join("/")
+            });
+            // What others put there is no blob.
+            future::ready(Ok(below.as_deref().and_then(BlobPath::parse)))
+        });
+        paths.boxed()
     }
 }
 

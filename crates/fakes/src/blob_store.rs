@@ -101,6 +101,19 @@ impl BlobStore for MemoryBlobStore {
         Self::present(&self.storage)?.blobs.remove(path);
         Ok(())
     }
+
+    fn list(&self, folder: &BlobPath) -> BoxStream<'static, Result<BlobPath, BlobError>> {
+        let below = format!("{}/", folder.as_str());
+        let found: Vec<_> = match Self::present(&self.storage) {
+            Ok(storage) => {
+                let paths = storage.blobs.keys();
+                let found = paths.filter(|path| path.as_str().starts_with(&below));
+                found.cloned().map(Ok).collect()
+            }
+            Err(away) => vec![Err(away)],
+        };
+        stream::iter(found).boxed()
+    }
 }
 
 #[derive(Debug)]

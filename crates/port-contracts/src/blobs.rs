@@ -150,6 +150,46 @@ pub async fn deleting_what_is_not_there_is_no_error(blobs: Blobs) {
     assert_eq!(blobs.delete(&at).await, Ok(()));
 }
 
+async fn list(blobs: &Blobs, folder: &str) -> Vec<String> {
+    let listed: Vec<BlobPath> = blobs.list(&path(folder)).try_collect().await.unwrap();
+    let mut listed: Vec<String> = listed.iter().map(|path| path.as_str().to_owned()).collect();
+    listed.sort();
+    listed
+}
+
+pub async fn a_folder_lists_what_is_published_in_it_at_any_depth(blobs: Blobs) {
+    assert_eq!(list(&blobs, "acme").await, [""; 0]);
+    let inside = ["acme/ld_1/a.pdf", "acme/ld_1/b.tar.gz", "acme/ld_2/deep/c"];
+    let outside = ["acme2/ld_1/a.pdf", "campaigns/acme/d", "acm", "ACME-1/e"];
+    for text in inside.iter().chain(&outside) {
+        publish(&blobs, &path(text), &["content"]).await;
+    }
+    let staging = staged(&blobs, &["not yet"]).await;
+    assert_eq!(list(&blobs, "acme").await, inside);
+    assert_eq!(list(&blobs, "acme/ld_2").await, inside[2..]);
+    assert_eq!(list(&blobs, "campaigns").await, ["campaigns/acme/d"]);
+    drop(staging);
+}
+
+pub async fn a_list_may_be_emptied_while_it_is_read(blobs: Blobs) {
+    for number in 0..300 {
+        publish(
+            &blobs,
+            &path(&format!("acme/ld_{}/{number}.txt", number % 7)),
+            &["x"],
+        )
+        .await;
+    }
+    let mut listed = blobs.list(&path("acme"));
+    let mut count = 0;
+    while let Some(found) = listed.try_next().await.unwrap() {
+        blobs.delete(&found).await.unwrap();
+        count += 1;
+    }
+    assert_eq!(count, 300);
+    assert_eq!(list(&blobs, "acme").await, [""; 0]);
+}
+
 pub async fn readers_see_one_whole_content_while_others_publish(blobs: Blobs) {
     const CONTENTS: [&str; 2] = ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "bbbbbbbbbb"];
     let at = path("leads/ld_1/offer.pdf");

@@ -366,6 +366,8 @@ index! { $
             what_was_never_published_is_not_found,
             a_deleted_blob_is_not_found,
             deleting_what_is_not_there_is_no_error,
+            a_folder_lists_what_is_published_in_it_at_any_depth,
+            a_list_may_be_emptied_while_it_is_read,
             readers_see_one_whole_content_while_others_publish,
         ],
     }

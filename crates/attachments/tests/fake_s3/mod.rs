@@ -113,6 +113,9 @@ async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Response<Fu
             && value.contains("/eu-central-1/s3/aws4_request")
     });
     state.unsigned += usize::from(!is_signed);
+    if head.method == Method::GET && query.get("list-type") == Some(&"2") {
+        return listed(&state.objects, &query);
+    }
     let Some(key) = head.uri.path().strip_prefix("/files/").map(str::to_owned) else {
         return xml(
             StatusCode::NOT_FOUND,
@@ -176,6 +179,37 @@ async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Response<Fu
         },
         _ => xml(StatusCode::NOT_IMPLEMENTED, String::new()),
     }
+}
+
+/// A page of a list: S3 gives up to 1,000 keys at once, this one 100.
+fn listed(objects: &BTreeMap<String, Bytes>, query: &BTreeMap<&str, &str>) -> Response<Full<Bytes>> {
+    let decoded = |name: &str| query.get(name).unwrap_or(&"").replace("%2F", "/");
+    let (prefix, after) = (decoded("prefix"), decoded("continuation-token"));
+    let found = objects
+        .keys()
+        .filter(|key| key.starts_with(&prefix) && **key > after);
+    let found: Vec<&String> = found.take(101).collect();
+    let page = &found[..found.len().min(100)];
+    let contents: Vec<String> = page
+        .iter()
+        .map(|key| {
+            format!(
+                "<Contents><Key>{key}</Key><Size>1</Size><ETag>\"whole\"</ETag>\
+                 <LastModified>2026-09-10T10:00:00.000Z</LastModified></Contents>"
+            )
+        })
+        .collect();
+    let contents = contents.concat();
+    let next = match page.last() {
+        Some(last) if found.len() > page.len() => {
+            format!("<NextContinuationToken>{last}</NextContinuationToken>")
+        }
+        _ => String::new(),
+    };
+    xml(
+        StatusCode::OK,
+        format!("<ListBucketResult>{contents}{next}</ListBucketResult>"),
+    )
 }
 
 fn stored() -> Response<Full<Bytes>> {

@@ -58,6 +58,10 @@ pub trait BlobStore: Send + Sync + std::fmt::Debug {
 
     /// Removes the blob. A blob that does not exist is not an error.
     async fn delete(&self, path: &BlobPath) -> Result<(), BlobError>;
+
+    /// The blobs whose paths begin with the segments of `folder`, in no particular order. Blobs that are published or
+    /// deleted meanwhile are listed or not. Memory use does not grow with their number.
+    fn list(&self, folder: &BlobPath) -> BoxStream<'static, Result<BlobPath, BlobError>>;
 }
 
 /// A blob that is being written. Dropping it discards what was written.

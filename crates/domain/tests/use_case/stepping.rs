@@ -172,6 +172,10 @@ impl<B: BlobStore> BlobStore for Stepping<B> {
     async fn delete(&self, path: &BlobPath) -> Result<(), BlobError> {
         self.0.delete(path).await
     }
+
+    fn list(&self, folder: &BlobPath) -> BoxStream<'static, Result<BlobPath, BlobError>> {
+        self.0.list(folder)
+    }
 }
 
 /// A process that submits, stopping at every call.

@@ -238,6 +238,10 @@ impl BlobStore for SlowBlobs {
     async fn delete(&self, _: &BlobPath) -> Result<(), BlobError> {
         Ok(())
     }
+
+    fn list(&self, _: &BlobPath) -> BoxStream<'static, Result<BlobPath, BlobError>> {
+        Box::pin(futures::stream::empty())
+    }
 }
 
 #[async_trait]

@@ -34,6 +34,10 @@ impl BlobStore for FaultyBlobs {
     async fn delete(&self, _: &BlobPath) -> Result<(), BlobError> {
         Ok(())
     }
+
+    fn list(&self, _: &BlobPath) -> BoxStream<'static, Result<BlobPath, BlobError>> {
+        Box::pin(futures::stream::empty())
+    }
 }
 
 #[test]

@@ -91,6 +91,10 @@ impl BlobStore for Blobs {
     async fn delete(&self, _: &BlobPath) -> Result<(), BlobError> {
         Ok(())
     }
+
+    fn list(&self, _: &BlobPath) -> BoxStream<'static, Result<BlobPath, BlobError>> {
+        stream::empty().boxed()
+    }
 }
 
 #[async_trait]
