@@ -12,8 +12,8 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     AccountRecord, AutomaticBidIntent, Backfill, CampaignRecord, FilterRecord, OrganizationRecord,
-    PendingDelivery, Quarantine, StoredFilter, StoredJob, UnreadableRow, UserRecord, WebhookRecord,
-    WebhookUrl,
+    PendingDelivery, Quarantine, StoredFilter, StoredJob, UnreadableRow, UserRecord, WaitingBid,
+    WebhookRecord, WebhookUrl,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromStaticSqlRow, Queryable};
@@ -415,6 +415,10 @@ columns! { Subscription in organizations by id {
 } }
 
 columns! { UserRecord in users by organization_id/email_key { email, name, password_hash } }
+
+columns! { WaitingBid in bids by organization_id/id {
+    id, organization_id, campaign_id, lead_id, account_id, queued_at, deadline, attempts, answer_outstanding,
+} empty { account } }
 
 columns! { WebhookUrl in webhook_endpoints by organization_id/id { organization_id, id, url } }
 

@@ -117,7 +117,7 @@ pub struct PageCounts {
 /// The feed's side of the store.
 #[async_trait]
 pub trait JobStore: Send + Sync + std::fmt::Debug {
-    /// The durable position in the feed; `None` before the first page.
+    /// The durable position in the feed; `None` before the first page, and if it cannot be read.
     async fn feed_position(&self) -> Result<Option<FeedCursor>, StoreError>;
 
     /// The current revision: one small read.

@@ -5,7 +5,7 @@ use std::fmt;
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::model::{CampaignId, OrganizationId, Timestamp};
+use crate::model::Timestamp;
 
 /// What is removed once it is old. Outstanding work never is: queued bids, pending and sending deliveries, and what
 /// they need.
@@ -56,8 +56,8 @@ impl fmt::Display for Prunable {
 pub enum PruneCursor {
     /// At the beginning.
     Start,
-    /// After this campaign.
-    AfterCampaign(OrganizationId, CampaignId),
+    /// After the campaign with these ids of organization and campaign, as they are stored.
+    AfterCampaign(String, String),
     /// After the job with this sequence number.
     AfterJob(i64),
 }

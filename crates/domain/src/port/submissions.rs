@@ -56,7 +56,7 @@ pub struct FinishBid {
 }
 
 /// Whether the account of a queued bid can be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountState {
     /// It can.
@@ -64,6 +64,7 @@ pub enum AccountState {
     /// The marketplace refused its token.
     Disconnected,
     /// It was removed.
+    #[default]
     Removed,
 }
 
@@ -208,7 +209,7 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         lease_until: Timestamp,
     ) -> Result<ClaimUnanswered, StoreError>;
 
-    /// Queued bids, oldest first.
+    /// Queued bids, oldest first. One that cannot be read is passed over and set aside.
     async fn waiting(&self, query: &WaitingBidsQuery) -> Result<Vec<WaitingBid>, StoreError>;
 
     /// The number of queued bids.

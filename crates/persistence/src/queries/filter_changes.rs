@@ -40,9 +40,14 @@ impl LogState {
 }
 
 /// A changed filter, by its key and as it is now.
-type Change = (Col<OrganizationId>, Col<FilterId>, Option<Tried<StoredFilter>>);
+type Change = (
+    Attempt<Col<OrganizationId>>,
+    Attempt<Col<FilterId>>,
+    Option<Tried<StoredFilter>>,
+);
 
-/// How the filters changed since a revision. One that cannot be read any more counts as removed.
+/// How the filters changed since a revision. One that cannot be read any more counts as removed. If a change does not
+/// tell which filter it is of, the filters are to be read anew.
 pub(super) async fn filters_since(
     conn: &mut Conn,
     quarantine: &Quarantine,
@@ -69,7 +74,10 @@ pub(super) async fn filters_since(
             ))
             .load(conn)
             .await?;
-        for (organization, id, filter) in changes {
+        for (Attempt(organization), Attempt(id), filter) in changes {
+            let (Ok(organization), Ok(id)) = (organization, id) else {
+                return Ok(FilterChanges::Forgotten);
+            };
             // The filter is another one than before, or none.
             quarantine.release("filters", &format!("{}/{}", organization.0, id.0));
             match filter.and_then(|filter| filter.or_aside(quarantine)) {

@@ -13,17 +13,17 @@ use diesel::sql_types::{Bool, Text};
 use super::PAGE_SIZE;
 use super::filter_changes::{FilterKey, filters_since};
 use super::lists::page::record_page;
-use super::locks::{ONLY_ROW, revision};
+use super::locks::{ONLY_ROW, StoredCursor, readable, revision};
 use super::prelude::*;
 
 #[async_trait]
 impl JobStore for Store {
     async fn feed_position(&self) -> Result<Option<FeedCursor>, StoreError> {
-        self.read(async |conn: &mut Conn| {
+        let quarantine = self.quarantine.clone();
+        self.read(async move |conn: &mut Conn| {
             let position = feed_position::table.find(ONLY_ROW);
-            let position: Option<Col<FeedCursor>> =
-                position.select(feed_position::position).first(conn).await?;
-            Ok(position.map(|position| position.0))
+            let cursor: StoredCursor = position.select(feed_position::position).first(conn).await?;
+            Ok(readable(cursor, &quarantine))
         })
         .await
     }

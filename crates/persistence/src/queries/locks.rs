@@ -10,13 +10,35 @@ use bidloop_domain::port::FeedCursor;
 /// The id of each of the two rows.
 pub(super) const ONLY_ROW: i64 = 1;
 
+/// The row's name in the quarantine.
+const FEED_POSITION: (&str, &str) = ("feed_position", "1");
+
+/// The feed's cursor.
+pub(super) type StoredCursor = Attempt<Option<Col<FeedCursor>>>;
+
+/// The cursor; none if it cannot be read. Then the feed is read from the oldest job that the marketplace keeps, as after
+/// a position that the marketplace refuses, and known jobs are recognized by id (decision D4).
+pub(super) fn readable(cursor: StoredCursor, quarantine: &Quarantine) -> Option<FeedCursor> {
+    let (table, row) = FEED_POSITION;
+    match cursor.0 {
+        Ok(cursor) => {
+            quarantine.release(table, row);
+            cursor.map(|cursor| cursor.0)
+        }
+        Err(why) => {
+            let why = format_args!("position cannot be read: {why}");
+            quarantine.set_aside(&UnreadableRow::new(table, row, why));
+            None
+        }
+    }
+}
+
 /// How far the feed was read.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = feed_position)]
 pub(super) struct Position {
-    /// The feed's cursor.
     #[diesel(column_name = position)]
-    pub(super) cursor: Option<Col<FeedCursor>>,
+    pub(super) cursor: StoredCursor,
     /// The highest `jobs.seq` ever given.
     pub(super) last_job_seq: i64,
     /// Jobs that were posted by then may have been removed.

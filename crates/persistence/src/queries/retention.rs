@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{CampaignId, OrganizationId, Timestamp};
-use bidloop_domain::port::{Prunable, PruneCursor, PruneStep, RetentionStore, StoreError};
+use bidloop_domain::port::{Backfill, Prunable, PruneCursor, PruneStep, RetentionStore, StoreError};
 use diesel::dsl::{max, sql};
 use diesel::sql_types::{BigInt, Bool, Text};
 
@@ -16,6 +16,9 @@ use super::lists::match_list::CampaignKey;
 use super::lists::old_end::take_off;
 use super::locks::{ONLY_ROW, last_job_seq, locked_position, shared_revision};
 use super::prelude::*;
+
+/// The table's name in the quarantine.
+const CAMPAIGNS: &str = "campaigns";
 
 /// No note of the stored jobs is made sooner than this after the last one.
 const BETWEEN_NOTES: i64 = 60 * 60 * 1000;
@@ -186,7 +189,8 @@ async fn letters(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failur
     Ok(emptied.execute(conn).await? as u64)
 }
 
-/// One campaign a step: the first one after `from` whose list has an old match.
+/// One campaign a step: the first one after `from` whose list has an old match. A list that cannot be read is passed
+/// over and set aside, and so is one that fails to be shortened for it.
 async fn prune_matches(
     store: &Store,
     before: i64,
@@ -202,17 +206,37 @@ async fn prune_matches(
         .await?;
     let is_last = stored(found.len()) < LOOKED_AT;
     let mut passed = from.clone();
-    for (campaign, oldest) in found {
+    for list in found {
+        let after_list = PruneCursor::AfterCampaign(list.organization.clone(), list.campaign.clone());
+        let (campaign, oldest) = match list.readable() {
+            Ok(readable) => readable,
+            Err(row) => {
+                store.quarantine.set_aside(&row);
+                passed = after_list;
+                continue;
+            }
+        };
         if oldest.is_none_or(|created_at| created_at > before) {
-            passed = PruneCursor::AfterCampaign(campaign.0, campaign.1);
+            passed = after_list;
             continue;
         }
         let taking = campaign.clone();
         let taken = store
             .write(async move |conn: &mut Conn| take_off(conn, &taking, before, limit).await)
-            .await?;
+            .await;
+        let taken = match taken {
+            Err(StoreError::Corrupt(why)) => {
+                let (organization, campaign) = &campaign;
+                let why = format_args!("its list cannot be read: {why}");
+                let row = UnreadableRow::of_organization(CAMPAIGNS, organization, campaign, why);
+                store.quarantine.set_aside(&row);
+                passed = after_list;
+                continue;
+            }
+            taken => taken?,
+        };
         if !taken.has_more {
-            passed = PruneCursor::AfterCampaign(campaign.0, campaign.1);
+            passed = after_list;
         }
         return Ok(PruneStep {
             removed: taken.removed,
@@ -225,11 +249,37 @@ async fn prune_matches(
     })
 }
 
-/// Some campaigns in their order, with the `createdAt` of the oldest match that pruning has not looked at.
+/// A campaign's list, as far as it can be read.
+#[derive(Queryable)]
+struct ListWithOldest {
+    organization: String,
+    campaign: String,
+    organization_id: Attempt<Col<OrganizationId>>,
+    campaign_id: Attempt<Col<CampaignId>>,
+    /// The `createdAt` of the oldest match that pruning has not looked at.
+    oldest: Attempt<Option<i64>>,
+}
+
+impl ListWithOldest {
+    fn readable(self) -> Result<(CampaignKey, Option<i64>), UnreadableRow> {
+        let (organization, campaign) = (self.organization, self.campaign);
+        let unreadable = |what: &str, why: String| {
+            let why = format_args!("{what} cannot be read: {why}");
+            UnreadableRow::of_organization(CAMPAIGNS, &organization, &campaign, why)
+        };
+        let of = |column| move |why| unreadable(column, why);
+        let oldest = self.oldest.0.map_err(of("its oldest match"))?;
+        let organization_id = self.organization_id.0.map_err(of("organization_id"))?;
+        let campaign_id = self.campaign_id.0.map_err(of("id"))?;
+        Ok(((organization_id.0, campaign_id.0), oldest))
+    }
+}
+
+/// Some campaigns in their order.
 async fn lists_with_oldest(
     conn: &mut Conn,
-    after: Option<CampaignKey>,
-) -> Result<Vec<(CampaignKey, Option<i64>)>, Failure> {
+    after: Option<(String, String)>,
+) -> Result<Vec<ListWithOldest>, Failure> {
     let oldest = matches::organization_id
         .eq(campaigns::organization_id)
         .and(matches::campaign_id.eq(campaigns::id))
@@ -243,23 +293,21 @@ async fn lists_with_oldest(
         .select((
             campaigns::organization_id,
             campaigns::id,
+            campaigns::organization_id,
+            campaigns::id,
             matches::created_at.nullable(),
         ))
         .into_boxed();
-    if let Some((organization, campaign)) = &after {
+    if let Some((organization, campaign)) = after {
         // As a row, which both databases look up in the primary key.
         let behind = sql::<Bool>("(campaigns.organization_id, campaigns.id) > (")
-            .bind::<Text, _>(organization.as_str().to_owned())
+            .bind::<Text, _>(organization)
             .sql(", ")
-            .bind::<Text, _>(campaign.as_str().to_owned())
+            .bind::<Text, _>(campaign)
             .sql(")");
         some = some.filter(behind);
     }
-    let rows: Vec<(Col<OrganizationId>, Col<CampaignId>, Option<i64>)> = some.load(conn).await?;
-    Ok(rows
-        .into_iter()
-        .map(|(organization, campaign, oldest)| ((organization.0, campaign.0), oldest))
-        .collect())
+    Ok(some.load(conn).await?)
 }
 
 /// A job's number and id.
@@ -301,9 +349,10 @@ async fn prune_jobs(
     let mut removed = Some(0);
     // The first step notes how far pruning went, even if leads hold all those jobs.
     if !candidates.is_empty() || (*from == PruneCursor::Start && stored_by > 0) {
+        let quarantine = store.quarantine.clone();
         removed = store
             .write(async move |conn: &mut Conn| {
-                remove_jobs(conn, candidates.clone(), before, stored_by).await
+                remove_jobs(conn, &quarantine, candidates.clone(), before, stored_by).await
             })
             .await?;
     }
@@ -340,21 +389,30 @@ async fn free_jobs(conn: &mut Conn, mut candidates: Vec<Candidate>) -> Result<Ve
     Ok(candidates)
 }
 
+/// Whether a campaign is to be backfilled. One that cannot be read never is, so it does not count.
+async fn is_backfill_due(conn: &mut Conn, quarantine: &Quarantine) -> Result<bool, Failure> {
+    let due = campaigns::table
+        .filter(campaigns::revision.ne(campaigns::matched_revision))
+        .limit(LOOKED_AT);
+    let rows: Vec<Tried<Backfill>> = due.select(Tried::<Backfill>::as_select()).load(conn).await?;
+    let is_full = stored(rows.len()) == LOOKED_AT;
+    let readable = rows.into_iter().filter_map(|row| row.or_aside(quarantine));
+    Ok(readable.count() > 0 || is_full)
+}
+
 /// Removes those of the jobs that are still free. `None` if a backfill is due: it may have found some of them.
 ///
 /// While the position is locked no page changes a job, and no list gains one.
 async fn remove_jobs(
     conn: &mut Conn,
+    quarantine: &Quarantine,
     candidates: Vec<Candidate>,
     before: i64,
     stored_by: i64,
 ) -> Result<Option<u64>, Failure> {
     shared_revision(conn).await?;
     let position = locked_position(conn).await?;
-    if exists!(
-        conn,
-        campaigns::table.filter(campaigns::revision.ne(campaigns::matched_revision))
-    ) {
+    if is_backfill_due(conn, quarantine).await? {
         return Ok(None);
     }
     let free = free_jobs(conn, candidates).await?;

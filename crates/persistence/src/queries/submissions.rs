@@ -193,8 +193,8 @@ impl SubmissionStore for Store {
     }
 
     async fn waiting(&self, query: &WaitingBidsQuery) -> Result<Vec<WaitingBid>, StoreError> {
-        let query = query.clone();
-        self.read(async move |conn: &mut Conn| unsettled::waiting(conn, &query).await)
+        let (query, quarantine) = (query.clone(), self.quarantine.clone());
+        self.read(async move |conn: &mut Conn| unsettled::waiting(conn, &quarantine, &query).await)
             .await
     }
 

@@ -17,5 +17,6 @@ mod schema;
 mod secrets_at_rest;
 mod spare_databases;
 mod test_database;
+mod unreadable_progress;
 mod unreadable_rows;
 mod writing;

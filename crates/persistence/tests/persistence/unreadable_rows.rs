@@ -58,7 +58,7 @@ async fn claimed(world: &World) -> Vec<LeadId> {
     claimed.into_iter().map(|delivery| delivery.lead_id).collect()
 }
 
-fn counted(bed: &TestDatabase, table: &str) -> u64 {
+pub(crate) fn counted(bed: &TestDatabase, table: &str) -> u64 {
     let counts = bed.database.quarantine().counts();
     counts
         .into_iter()

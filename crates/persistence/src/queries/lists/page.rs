@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use bidloop_domain::port::{MatchedPage, PageCounts, RecordPage};
 
-use super::super::locks::{ONLY_ROW, locked_position, shared_revision};
+use super::super::locks::{ONLY_ROW, locked_position, readable, shared_revision};
 use super::super::prelude::*;
 use super::arrivals::Arrivals;
 use super::campaign_lists::CampaignLists;
@@ -19,7 +19,7 @@ pub(crate) async fn record_page(
 ) -> Result<RecordPage, Failure> {
     let revision = shared_revision(conn).await?;
     let position = locked_position(conn).await?;
-    if position.cursor != page.read_from.clone().map(Col) {
+    if readable(position.cursor, quarantine) != page.read_from {
         return Ok(RecordPage::PositionMoved);
     }
     if revision != page.revision.0 {

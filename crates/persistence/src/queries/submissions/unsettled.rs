@@ -1,6 +1,6 @@
 //! Queued bids for operators: listed, and claimed to be settled (decision B4).
 
-use bidloop_domain::model::{AccountId, BidId, CampaignId, LeadId, OrganizationId, Timestamp};
+use bidloop_domain::model::{BidId, Timestamp};
 use bidloop_domain::port::{AccountState, ClaimUnanswered, LeaseOwner, WaitingBid, WaitingBidsQuery};
 
 use super::super::prelude::*;
@@ -62,15 +62,44 @@ pub(super) async fn claim_unanswered(
     })
 }
 
-pub(super) async fn waiting(conn: &mut Conn, query: &WaitingBidsQuery) -> Result<Vec<WaitingBid>, Failure> {
-    type Ids = (
-        Col<BidId>,
-        Col<OrganizationId>,
-        Col<CampaignId>,
-        Col<LeadId>,
-        Col<AccountId>,
-    );
-    type WaitingRow = (Ids, Col<Timestamp>, Col<Timestamp>, Col<u32>, bool, Option<bool>);
+/// What is known of a bid's account: nothing of a removed one.
+type Connected = Attempt<Option<bool>>;
+
+/// Bids that cannot be read are set aside, and take no places of others.
+pub(super) async fn waiting(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    query: &WaitingBidsQuery,
+) -> Result<Vec<WaitingBid>, Failure> {
+    let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
+    let (mut waiting, mut looked_at) = (Vec::new(), 0);
+    loop {
+        let rows = some_waiting(conn, query, looked_at).await?;
+        looked_at += stored(rows.len());
+        let is_last = rows.len() < limit;
+        for (bid, Attempt(connected)) in rows {
+            let Some(mut bid) = bid.or_aside(quarantine) else {
+                continue;
+            };
+            bid.account = match connected {
+                Ok(None) => AccountState::Removed,
+                Ok(Some(true)) => AccountState::Connected,
+                Ok(Some(false)) | Err(_) => AccountState::Disconnected,
+            };
+            waiting.push(bid);
+        }
+        if is_last || waiting.len() >= limit {
+            waiting.truncate(limit);
+            return Ok(waiting);
+        }
+    }
+}
+
+async fn some_waiting(
+    conn: &mut Conn,
+    query: &WaitingBidsQuery,
+    offset: i64,
+) -> Result<Vec<(Tried<WaitingBid>, Connected)>, Failure> {
     let account = bidder_accounts::organization_id
         .eq(bids::organization_id)
         .and(bidder_accounts::id.eq(bids::account_id));
@@ -79,18 +108,9 @@ pub(super) async fn waiting(conn: &mut Conn, query: &WaitingBidsQuery) -> Result
         .filter(is_queued())
         .order((bids::queued_at, bids::id))
         .limit(i64::from(query.limit))
+        .offset(offset)
         .select((
-            (
-                bids::id,
-                bids::organization_id,
-                bids::campaign_id,
-                bids::lead_id,
-                bids::account_id,
-            ),
-            bids::queued_at,
-            bids::deadline,
-            bids::attempts,
-            bids::answer_outstanding,
+            Tried::<WaitingBid>::as_select(),
             bidder_accounts::connected.nullable(),
         ))
         .into_boxed();
@@ -104,26 +124,5 @@ pub(super) async fn waiting(conn: &mut Conn, query: &WaitingBidsQuery) -> Result
             .filter(bids::answer_outstanding.eq(true))
             .filter(has_no_account.or(is_overdue));
     }
-    let rows: Vec<WaitingRow> = listed.load(conn).await?;
-    let waiting = rows.into_iter().map(|row| {
-        let (ids, queued_at, deadline, attempts, answer_outstanding, connected) = row;
-        let (id, organization, campaign, lead, account) = ids;
-        WaitingBid {
-            id: id.0,
-            organization_id: organization.0,
-            campaign_id: campaign.0,
-            lead_id: lead.0,
-            account_id: account.0,
-            account: match connected {
-                None => AccountState::Removed,
-                Some(true) => AccountState::Connected,
-                Some(false) => AccountState::Disconnected,
-            },
-            queued_at: queued_at.0,
-            deadline: deadline.0,
-            attempts: attempts.0,
-            answer_outstanding,
-        }
-    });
-    Ok(waiting.collect())
+    Ok(listed.load(conn).await?)
 }
