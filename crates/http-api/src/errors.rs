@@ -7,7 +7,7 @@ use bidloop_domain::matching::json::shortened_name;
 use bidloop_domain::port::{BlobError, StoreError};
 use bidloop_domain::use_case::{AuthenticateError, LeadError};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::task::JoinError;
 
 /// The `Retry-After` of every 503, in seconds.
@@ -71,6 +71,12 @@ impl Refusal {
         }
     }
 
+    /// A head beyond the connection's limit.
+    pub(crate) fn head_too_long() -> Self {
+        let message = "the request's line and headers are too long";
+        Self::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)
+    }
+
     /// The database is unavailable or not migrated.
     pub(crate) fn not_ready() -> Self {
         Self::unavailable("the service is not ready".to_owned())
@@ -123,12 +129,27 @@ impl Refusal {
         if let Some(methods) = self.allow {
             response.insert_header((header::ALLOW, methods));
         }
-        response.json(Body {
+        response.json(self.body())
+    }
+
+    /// The answer to what did not become a request. The connection ends with it.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        let (status, body) = (self.status, json!(self.body()).to_string());
+        let length = body.len();
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+             connection: close\r\n\r\n{body}"
+        )
+        .into_bytes()
+    }
+
+    fn body(self) -> Body {
+        Body {
             status_code: self.status.as_u16(),
             error: self.status.canonical_reason().unwrap_or_default(),
             message: self.message,
             details: self.details,
-        })
+        }
     }
 }
 

@@ -27,7 +27,7 @@ enum Phase {
     Serving,
     /// Nothing of the next request has come.
     Idle { since: Instant },
-    /// The rest of a refused request's body is read.
+    /// The rest of a refused request is read.
     Lingering { since: Instant },
 }
 
@@ -79,6 +79,12 @@ impl Exchange {
             }
             Phase::Serving | Phase::Lingering { .. } => {}
         }
+    }
+
+    /// The head was refused: what comes is read to no purpose.
+    pub(super) fn refuse_head(&self) {
+        let since = Instant::now();
+        self.phase.set(Phase::Lingering { since });
     }
 
     /// How many bytes may be read before the request must be known.

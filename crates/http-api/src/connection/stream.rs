@@ -12,6 +12,7 @@ use tokio::time::{Sleep, sleep_until};
 
 use super::admission::Admitted;
 use super::{Exchange, Patience};
+use crate::errors::Refusal;
 
 /// A TCP connection that fails with [`io::ErrorKind::TimedOut`] once it exceeds a limit.
 ///
@@ -24,10 +25,21 @@ pub(crate) struct GuardedStream {
     timer: Pin<Box<Sleep>>,
     /// Whether the server was given the chance to find a request in the most bytes of a head.
     has_paused: bool,
+    refused: Option<RefusedHead>,
     blocked: Option<Blocked>,
     patience: Patience,
     _admitted: Admitted,
 }
+
+/// A head that was too long has been answered. What comes is read and dropped until the peer closes: a connection that is
+/// closed with bytes unread is reset, and the peer would lose the answer.
+#[derive(Debug, Default)]
+struct RefusedHead {
+    dropped_bytes: usize,
+}
+
+/// The most bytes that are read behind a head that was refused.
+const DROPPED_AT_MOST: usize = 1024 * 1024;
 
 /// The peer has to read before more can be written.
 #[derive(Debug)]
@@ -58,6 +70,7 @@ impl GuardedStream {
             exchange,
             timer: Box::pin(sleep_until(first.into())),
             has_paused: false,
+            refused: None,
             blocked: None,
             patience,
             _admitted: admitted,
@@ -111,6 +124,34 @@ impl GuardedStream {
         Poll::Ready(Ok(()))
     }
 
+    /// Answers a head that is too long, and waits for the peer to close. Everything before it was answered and written: the
+    /// server writes what it has each time before it waits, and reading is put off while it cannot.
+    fn poll_refuse_head(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.refused.is_none() {
+            self.refused = Some(RefusedHead::default());
+            self.exchange.refuse_head();
+            // An empty socket buffer takes it at once. A peer that has filled it does not read answers anyway.
+            let _unsent = self.io.try_write(&Refusal::head_too_long().into_bytes());
+            let _open = Pin::new(&mut self.io).poll_shutdown(context);
+            // Arms the timer for the end of the wait.
+            let _late = self.is_late(context);
+        }
+        let refused = self.refused.get_or_insert_default();
+        let mut dropped = [0; 4096];
+        while refused.dropped_bytes < DROPPED_AT_MOST {
+            let mut some = ReadBuf::new(&mut dropped);
+            ready!(Pin::new(&mut self.io).poll_read(context, &mut some))?;
+            if some.filled().is_empty() {
+                break;
+            }
+            refused.dropped_bytes += some.filled().len();
+        }
+        Poll::Ready(Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the head is too long",
+        )))
+    }
+
     /// Takes the outcome of writing, and gives up a peer that does not read.
     fn written(
         &mut self,
@@ -144,6 +185,9 @@ impl AsyncRead for GuardedStream {
         if this.is_late(context) {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
+        if this.refused.is_some() {
+            return this.poll_refuse_head(context);
+        }
         if this.withholds_reading() {
             return Poll::Pending;
         }
@@ -153,10 +197,7 @@ impl AsyncRead for GuardedStream {
             return this.poll_read_up_to(room, context, buffer);
         }
         if this.has_paused {
-            return Poll::Ready(Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the head is too long",
-            )));
+            return this.poll_refuse_head(context);
         }
         // What has come may hold a whole head: the server looks for it once reading has to wait.
         this.has_paused = true;

@@ -12,6 +12,7 @@ use bidloop_fakes::MemoryBlobStore;
 use bidloop_http_api::{ConnectionLimits, ServerSettings};
 use bytes::Bytes;
 use futures::stream::BoxStream;
+use serde_json::json;
 
 use crate::client::{PATIENCE, Request, connect, read_answer};
 use crate::upload::{Form, request};
@@ -201,6 +202,55 @@ fn a_head_of_any_length_takes_no_memory_of_its_length() {
         let piece = [b'x'; 1024];
         assert_cut_off((0..10_000).find_map(|_| stream.write_all(&piece).err()));
     }
+}
+
+#[test]
+fn a_head_that_is_too_long_is_answered_and_the_connection_ends() {
+    let world = World::new();
+    let long = |length: usize| {
+        format!(
+            "GET /v1/x HTTP/1.1\r\nHost: t\r\nX-Long: {}\r\n\r\n",
+            "x".repeat(length)
+        )
+    };
+    // Whole, without an end, and far beyond the limit.
+    for (length, sent) in [(40_000, 40_060), (40_000, 39_000), (400_000, 400_060)] {
+        let mut stream = connect(world.address);
+        let head = long(length);
+        stream
+            .write_all(&head.as_bytes()[..sent.min(head.len())])
+            .unwrap();
+        let answer = read_answer(&mut stream).unwrap();
+        assert_eq!(answer.status, 431);
+        assert_eq!(answer.header("connection"), Some("close"));
+        let body = answer.json();
+        assert_eq!(
+            (&body["statusCode"], &body["error"]),
+            (&json!(431), &json!("Request Header Fields Too Large"))
+        );
+        assert_eq!(stream.read(&mut [0; 10]).unwrap(), 0, "it is closed");
+    }
+
+    let mut stream = connect(world.address);
+    stream.write_all(HEALTH).unwrap();
+    assert_eq!(read_answer(&mut stream).unwrap().status, 200);
+    stream.write_all(long(40_000).as_bytes()).unwrap();
+    assert_eq!(read_answer(&mut stream).unwrap().status, 431);
+    let answer = world.get("/v1/campaigns/camp/leads");
+    assert_eq!(answer.status, 200);
+}
+
+#[test]
+fn a_peer_that_goes_on_sending_behind_a_head_that_is_too_long_is_cut_off() {
+    let world = limited();
+    let mut stream = connect(world.address);
+    let mut sent = 0;
+    while stream.write_all(&[b'x'; 16_384]).is_ok() {
+        sent += 16_384;
+        assert!(sent < 64 << 20, "it reads without end");
+    }
+    let silent = connected(&world, &[b'x'; 40_000]);
+    ends_after(silent);
 }
 
 #[test]
