@@ -11,9 +11,9 @@ use crate::retry_after::retry_after;
 use crate::wire::{RefusalBody, shortened};
 
 impl Answer {
-    /// Passes on an answer to a proposal that is the marketplace's own (decision B4): a success, or an error with the
-    /// protocol's error body. Every other error leaves open whether the proposal was taken: a gateway that gave up waiting
-    /// may have passed it on. A 408 is never the protocol's.
+    /// Passes on an answer that is the marketplace's own (decision B4): a success, or an error with the protocol's error
+    /// body. Every other error leaves open whether a proposal was taken: a gateway that gave up waiting may have passed it
+    /// on. A 408 is never the protocol's.
     pub(crate) fn require_protocol_body(self, now: Timestamp) -> Result<Self, MarketplaceError> {
         let status = self.status;
         if !(status.is_client_error() || status.is_server_error()) {
@@ -48,12 +48,7 @@ impl Answer {
         if status == StatusCode::UNAUTHORIZED {
             return Err(MarketplaceError::InvalidToken);
         }
-        let is_temporary = status.is_server_error()
-            || matches!(
-                status,
-                StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
-            );
-        if is_temporary {
+        if is_temporary(status) {
             // The status alone decides, so an incomplete body is ignored.
             let message = self.body.map(|body| RefusalBody::read(&body).message);
             return Err(MarketplaceError::TryLater {
@@ -81,6 +76,15 @@ impl Answer {
             _ => format!("unexpected status {status}"),
         }))
     }
+}
+
+/// Whether the marketplace may answer otherwise later.
+pub(crate) fn is_temporary(status: StatusCode) -> bool {
+    status.is_server_error()
+        || matches!(
+            status,
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
+        )
 }
 
 /// The meaning of a permanent refusal (contract section 5).

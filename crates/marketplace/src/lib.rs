@@ -12,6 +12,7 @@ mod answer;
 mod base_url;
 mod connections;
 mod exchange;
+mod hanging_read;
 mod marketplace;
 mod request_body;
 mod retry_after;

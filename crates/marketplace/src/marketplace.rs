@@ -17,10 +17,11 @@ use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Frame;
 use rustls::ClientConfig;
 
-use crate::answer::fit_for_log;
+use crate::answer::{fit_for_log, is_temporary};
 use crate::base_url::{BaseUrl, BaseUrlError, percent_encode};
 use crate::connections::Connections;
 use crate::exchange::Exchange;
+use crate::hanging_read::read_beside_a_hanging_read;
 use crate::request_body::{RequestBody, empty_body, json_body};
 use crate::upload::multipart;
 use crate::wire;
@@ -30,6 +31,10 @@ const MAX_PAGE_BYTES: usize = 64 << 20;
 
 /// The largest other answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
+
+/// How long the feed is waited for before it is read a second time: with the watcher's pauses, the feed is asked again
+/// within 5 s of the marketplace's return even if a read hangs since before (decision D4).
+const HANGING_AFTER: Duration = Duration::from_secs(4);
 
 /// The protocol's limit of entries per page.
 const MAX_PAGE_LIMIT: u32 = 500;
@@ -54,6 +59,7 @@ pub struct HyperMarketplace {
     base_url: BaseUrl,
     feed_token: Option<MarketplaceToken>,
     exchange: Exchange,
+    timeout: Duration,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
@@ -81,6 +87,7 @@ impl HyperMarketplace {
             base_url,
             feed_token: settings.feed_token.clone(),
             exchange: Exchange::new(connections, settings.timeout),
+            timeout: settings.timeout,
             clock,
             entropy,
         })
@@ -119,13 +126,13 @@ impl HyperMarketplace {
             token,
             successes,
             largest_answer,
-            needs_its_own_answer,
+            own_words,
             ..
         } = call;
         let answered = async {
             let mut answer = self.exchange.run(self.request(call)?, largest_answer).await?;
             let now = self.clock.now();
-            if needs_its_own_answer {
+            if own_words.are_required_of(answer.status) {
                 answer = answer.require_protocol_body(now)?;
             }
             read(&answer.success(successes, now)?)
@@ -145,8 +152,30 @@ struct Call<'a> {
     successes: &'static [StatusCode],
     /// In bytes.
     largest_answer: usize,
-    /// Whether an error counts only with the protocol's error body (decision B4).
-    needs_its_own_answer: bool,
+    /// Which errors count only with the protocol's error body.
+    own_words: OwnWords,
+}
+
+/// The errors that count only in the marketplace's own words. Any other answer, such as a gateway's page, does not say
+/// what the marketplace says (decision B4).
+#[derive(Debug, Clone, Copy)]
+enum OwnWords {
+    /// Of a proposal: each error says that nothing was taken.
+    Always,
+    /// Of the other calls of a submission: a refusal ends the bid.
+    RefusalsOnly,
+    /// Of the feed: it is read again whatever the error is.
+    Never,
+}
+
+impl OwnWords {
+    fn are_required_of(self, status: StatusCode) -> bool {
+        match self {
+            Self::Always => true,
+            Self::RefusalsOnly => status.is_client_error() && !is_temporary(status),
+            Self::Never => false,
+        }
+    }
 }
 
 impl<'a> Call<'a> {
@@ -159,7 +188,7 @@ impl<'a> Call<'a> {
             body: empty_body(),
             successes: &[StatusCode::OK],
             largest_answer: MAX_ANSWER_BYTES,
-            needs_its_own_answer: false,
+            own_words: OwnWords::RefusalsOnly,
         }
     }
 
@@ -188,11 +217,16 @@ impl Marketplace for HyperMarketplace {
             Some(cursor) => format!("/api/jobs?after={}&limit={limit}", percent_encode(&cursor.0)),
             None => format!("/api/jobs?limit={limit}"),
         };
-        let call = Call {
-            largest_answer: MAX_PAGE_BYTES,
-            ..Call::get(path, self.feed_token.as_ref())
+        let read = || {
+            let call = Call {
+                largest_answer: MAX_PAGE_BYTES,
+                own_words: OwnWords::Never,
+                ..Call::get(path.clone(), self.feed_token.as_ref())
+            };
+            self.send(call, |body| wire::feed_page(body, cursor))
         };
-        self.send(call, |body| wire::feed_page(body, cursor)).await
+        let hanging_after = (self.timeout * 2 / 5).min(HANGING_AFTER);
+        read_beside_a_hanging_read(read, hanging_after).await
     }
 
     async fn job(&self, token: &MarketplaceToken, id: &JobId) -> Result<LiveJob, MarketplaceError> {
@@ -232,7 +266,7 @@ impl Marketplace for HyperMarketplace {
         ];
         let body = json_body(wire::proposal_json(proposal));
         let call = Call {
-            needs_its_own_answer: true,
+            own_words: OwnWords::Always,
             ..Call::post("/api/proposals", token, headers, body)
         };
         self.send(call, wire::submitted).await

@@ -20,13 +20,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The shortest wait that a marketplace can ask for.
 const SHORTEST_WAIT: Duration = Duration::from_millis(250);
+/// The longest one: a gateway that asks for a day does not stop the watching for a day. Reading within 5 s of the
+/// marketplace's return is promised whether or not it comes back sooner than announced (decision D4), and a read a minute
+/// burdens nobody.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 impl PassError for IngestError {
     fn retry_after(&self) -> Option<Duration> {
         match self {
             // An answer of "at once" is no reason to ask without a pause.
             Self::Marketplace(MarketplaceError::TryLater { retry_after, .. }) => {
-                retry_after.map(|wait| wait.max(SHORTEST_WAIT))
+                retry_after.map(|wait| wait.clamp(SHORTEST_WAIT, LONGEST_WAIT))
             }
             _ => None,
         }
@@ -124,5 +128,21 @@ fn report(service: &Service, page: &IngestedPage) {
             automatic_bids = counts.automatic_bids,
             "ingested a page of the feed"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retry_after_of_the_feed_counts_from_a_quarter_of_a_second_to_a_minute() {
+        for (asked, millis) in [(0, 250), (3, 3_000), (60, 60_000), (86_400, 60_000)] {
+            let error = IngestError::Marketplace(MarketplaceError::TryLater {
+                retry_after: Some(Duration::from_secs(asked)),
+                message: String::new(),
+            });
+            assert_eq!(error.retry_after(), Some(Duration::from_millis(millis)));
+        }
     }
 }

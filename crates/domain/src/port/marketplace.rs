@@ -108,8 +108,8 @@ pub enum MarketplaceError {
     /// The request was not received: no connection was made.
     #[error("the marketplace cannot be reached: {0}")]
     Unreachable(String),
-    /// The answer to a proposal is not in the marketplace's words, such as a gateway's page. The result of the call is
-    /// unknown: what stands between may have passed the call on (decision B4).
+    /// The answer is not in the marketplace's words, such as a gateway's page. The result of the call is unknown: what
+    /// stands between may have passed the call on (decision B4).
     #[error("the answer is not the marketplace's: {message}")]
     NotItsAnswer {
         /// How long the answer asks to wait.
@@ -165,7 +165,8 @@ impl std::fmt::Debug for FileUpload {
 
 /// The marketplace. Each method is one call; nothing is retried.
 ///
-/// The adapter maps the protocol's statuses and codes to [`MarketplaceError`].
+/// The adapter maps the protocol's statuses and codes to [`MarketplaceError`]. `InvalidToken` and `Refused`, which end
+/// bids, need the protocol's error body, except of the feed; a refusal without one is `NotItsAnswer` (decision B4).
 #[async_trait]
 pub trait Marketplace: Send + Sync + std::fmt::Debug {
     /// The page of the feed after `cursor`, with the watcher's own token.
@@ -183,8 +184,7 @@ pub trait Marketplace: Send + Sync + std::fmt::Debug {
     /// Sends a proposal under the bid's idempotency key. Sending it again under the same key has no further
     /// effect and gives the same answer.
     ///
-    /// `TryLater`, `InvalidToken` and `Refused` say that nothing was taken, so they need the protocol's error body
-    /// (decision B4); an error without one is `NotItsAnswer`.
+    /// `TryLater` says that nothing was taken, so here it needs the protocol's error body, too.
     async fn submit(
         &self,
         token: &MarketplaceToken,

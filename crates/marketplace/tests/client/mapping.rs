@@ -5,11 +5,12 @@ use std::time::Duration;
 use bidloop_domain::model::Connects;
 use bidloop_domain::port::{FeedCursor, FeedEntry, Marketplace as _, MarketplaceError, MarketplaceRefusal};
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::fixtures::{
-    ACCOUNT_JSON, FixedSurroundings, SUBMITTED_JSON, TOKEN, client, client_with, job_id, key, post_json,
-    proposal, settings, token,
+    ACCOUNT_JSON, FixedSurroundings, SUBMITTED_JSON, TOKEN, client, client_with, file, job_id, key,
+    post_json, proposal, settings, token,
 };
 use crate::scripted_server::{ScriptedServer, Step, answer, ok};
 
@@ -178,7 +179,7 @@ async fn an_error_whose_body_breaks_off_does_not_say_whether_a_proposal_was_take
 }
 
 #[tokio::test]
-async fn a_read_passes_its_faults_on_by_status_alone() {
+async fn a_read_passes_passing_faults_on_by_status_alone() {
     for status in [408, 429, 502, 504] {
         let server = ScriptedServer::start(vec![answer(status, "", "<html>")]).await;
         let account = client(&server.base_url).account(&TOKEN).await;
@@ -187,9 +188,50 @@ async fn a_read_passes_its_faults_on_by_status_alone() {
             "{status}: {account:?}"
         );
     }
-    let server = ScriptedServer::start(vec![answer(401, "", "")]).await;
+}
+
+#[tokio::test]
+async fn a_refusal_without_the_protocols_body_is_not_the_marketplaces_on_any_call_of_a_submission() {
+    let page = "<html><h1>Not Found</h1></html>";
+    for status in [400, 401, 403, 404, 409, 422] {
+        let server = ScriptedServer::start(vec![answer(status, "Retry-After: 7\r\n", page); 3]).await;
+        let client = client(&server.base_url);
+        let uploaded = client.upload(&TOKEN, file("a.txt", vec![Ok(Bytes::from_static(b"x"))]));
+        for error in [
+            client.account(&TOKEN).await.unwrap_err(),
+            client.job(&TOKEN, &job_id("7")).await.unwrap_err(),
+            uploaded.await.unwrap_err(),
+        ] {
+            assert!(
+                matches!(
+                    &error,
+                    MarketplaceError::NotItsAnswer { retry_after: Some(wait), .. }
+                        if *wait == Duration::from_secs(7)
+                ),
+                "{status}: {error:?}"
+            );
+        }
+    }
+    let body = r#"{"code":"invalid_token","message":"No."}"#;
+    let server = ScriptedServer::start(vec![answer(401, "", body)]).await;
     let account = client(&server.base_url).account(&TOKEN).await;
     assert_eq!(account, Err(MarketplaceError::InvalidToken));
+}
+
+#[tokio::test]
+async fn the_feed_passes_a_refusal_on_by_status_alone() {
+    let server = ScriptedServer::start(vec![answer(404, "", "<html>"), answer(401, "", "")]).await;
+    let client = client(&server.base_url);
+    let refused = client.feed(None, 10).await;
+    assert!(
+        matches!(refused, Err(MarketplaceError::Refused { .. })),
+        "{refused:?}"
+    );
+    let refused = client.feed(None, 10).await;
+    assert!(
+        matches!(refused, Err(MarketplaceError::InvalidToken)),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
