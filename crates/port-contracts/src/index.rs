@@ -313,6 +313,7 @@ index! { $
             an_account_of_another_organization_is_another_account,
             a_stale_owner_can_do_nothing,
             an_owner_that_gave_its_lease_up_can_do_nothing,
+            a_bid_that_was_given_up_waits_and_the_accounts_other_bids_do_not,
             a_bid_of_another_organization_is_not_the_owners,
             claims_at_once_never_give_one_bid_twice,
             claims_at_once_never_give_two_bids_of_one_account,

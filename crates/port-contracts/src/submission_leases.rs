@@ -101,6 +101,10 @@ async fn assert_powerless(world: &World, lead: &Lead, claimed: &ClaimedBid, owne
         Ok(false)
     );
     assert_eq!(
+        submissions.give_up(organization, id, owner, at(9000)).await,
+        Ok(false)
+    );
+    assert_eq!(
         submissions
             .disconnect_account(organization, id, owner, &token("token_acct_1"))
             .await,
@@ -156,6 +160,34 @@ pub async fn an_owner_that_gave_its_lease_up_can_do_nothing(stores: Stores) {
     );
     assert_powerless(&world, &lead, &claimed, &claimed.owner).await;
     assert_eq!(world.status(&lead).await, LeadStatus::Queued);
+}
+
+pub async fn a_bid_that_was_given_up_waits_and_the_accounts_other_bids_do_not(stores: Stores) {
+    let world = World::new(stores).await;
+    let leads = world.new_leads(2, at(0)).await;
+    let first = world.bid(&leads[0], at(1)).await;
+    let second = world.bid(&leads[1], at(2)).await;
+    let claimed = world.claim_one("me", at(3)).await;
+    let submissions = &world.stores.submissions;
+    let letter = proposal(&claimed.bid.job_id, "Hello");
+    let begun = submissions.begin_attempt(&world.organization, first, &claimed.owner, &letter);
+    assert_eq!(begun.await, Ok(true));
+    let given_up = submissions.give_up(&world.organization, first, &claimed.owner, at(20));
+    assert_eq!(given_up.await, Ok(true));
+    assert_powerless(&world, &leads[0], &claimed, &claimed.owner).await;
+
+    let other = world.claim_one("me", at(4)).await;
+    assert_eq!(other.bid.id, second);
+    let end = finish(&other.bid, submitted("p_2", at(5)), at(5));
+    assert_eq!(submissions.finish(&end, &other.owner).await, Ok(true));
+    assert!(world.claim("me", at(19)).await.is_empty());
+    let again = world.claim_one("me", at(20)).await.bid;
+    assert_eq!((again.id, again.attempts), (first, 1));
+    assert_eq!(
+        (again.answer_outstanding, again.proposal),
+        (true, Some(letter)),
+        "what was sent may have come"
+    );
 }
 
 pub async fn a_bid_of_another_organization_is_not_the_owners(stores: Stores) {

@@ -44,13 +44,17 @@ async fn pass(
         let (service, submit) = (Arc::clone(service), Arc::clone(submit));
         let supervisor = workers.supervisor.clone();
         workers.tasks.spawn(async move {
-            // A bid whose work panicked is claimed again when its lease has ended.
             let work = async {
                 supervisor.fault_point();
-                work(&service, &submit, &bid).await;
+                let is_recorded = work(&service, &submit, &bid).await;
                 supervisor.fault_point();
+                is_recorded
             };
-            supervisor.contain("submit", work).await;
+            if supervisor.contain("submit", work).await != Some(true)
+                && let Err(error) = submit.give_up(&bid).await
+            {
+                tracing::warn!(%error, bid = %bid.bid.id, "the bid is claimed again when its lease has ended");
+            }
             drop(permit);
             // The account's next bid can be claimed now.
             service.notifiers.of(WorkKind::Submissions).notify_one();
@@ -59,7 +63,8 @@ async fn pass(
     Ok(found_work)
 }
 
-async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid) {
+/// Returns whether the progress is recorded, so that the bid is not claimed any more.
+async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid) -> bool {
     let bid = &claimed.bid;
     let span = tracing::info_span!(
         "submission",
@@ -81,8 +86,9 @@ async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid)
         };
         let outcome = tokio::select! {
             outcome = submit.work(claimed) => outcome,
-            () = keep_lease => return,
+            () = keep_lease => return false,
         };
+        let is_recorded = outcome.is_ok();
         match outcome {
             Ok(SubmissionOutcome::Ended(status)) => {
                 service.metrics.submission(status.as_str());
@@ -101,7 +107,8 @@ async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid)
                 tracing::error!(%error, "the bid's progress could not be recorded; will retry");
             }
         }
+        is_recorded
     }
     .instrument(span)
-    .await;
+    .await
 }

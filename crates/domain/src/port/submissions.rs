@@ -177,6 +177,16 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
         answer_outstanding: bool,
     ) -> Result<bool, StoreError>;
 
+    /// Gives up the lease of a bid on which work broke off, and postpones it until `next_attempt`. Counts the attempt.
+    /// Whether an answer is outstanding stays as it is stored.
+    async fn give_up(
+        &self,
+        organization: &OrganizationId,
+        bid: BidId,
+        owner: &LeaseOwner,
+        next_attempt: Timestamp,
+    ) -> Result<bool, StoreError>;
+
     /// Gives up the lease without ending the bid, and marks its account as disconnected unless the account has another
     /// token than the refused one by then.
     async fn disconnect_account(

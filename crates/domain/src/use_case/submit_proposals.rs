@@ -31,6 +31,9 @@ pub const LEASE: Duration = Duration::from_secs(10);
 /// The longest pause between attempts (decision B4).
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
+/// The longest pause that a `Retry-After` can ask for once the deadline has passed.
+const LONGEST_WAIT_BEYOND_THE_DEADLINE: Duration = Duration::from_secs(60);
+
 /// The first pause between attempts.
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 
@@ -135,6 +138,16 @@ impl SubmitProposals {
         } else {
             SubmissionOutcome::LeaseLost
         })
+    }
+
+    /// Gives the bid up after work on it broke off, by a panic or a failure of the store, so that the account's other
+    /// bids need not wait for the end of its lease, nor for its next attempt. Nothing else of what was stored changes.
+    pub async fn give_up(&self, claimed: &ClaimedBid) -> Result<bool, StoreError> {
+        let bid = &claimed.bid;
+        let next = self.next_attempt(claimed, None, bid.answer_outstanding);
+        self.store
+            .give_up(&bid.organization_id, bid.id, &claimed.owner, next)
+            .await
     }
 
     async fn advance(
@@ -388,7 +401,8 @@ impl SubmitProposals {
     }
 
     /// Exponential backoff with jitter, not before `Retry-After`. A bid without an outstanding answer ends at the deadline,
-    /// so its next attempt is not later than that.
+    /// so its next attempt is not later than that. One with an outstanding answer waits for a `Retry-After` until the
+    /// deadline, and beyond it for a minute at a time: whoever asks for more, such as a gateway, does not decide on it.
     fn next_attempt(
         &self,
         claimed: &ClaimedBid,
@@ -399,14 +413,13 @@ impl SubmitProposals {
         let backoff = doubled
             .min(MAX_BACKOFF)
             .mul_f64(0.5 + self.entropy.fraction() / 2.0);
-        let next = self
-            .clock
-            .now()
-            .plus(backoff.max(retry_after.unwrap_or_default()));
-        if outstanding {
-            next
+        let (now, deadline) = (self.clock.now(), claimed.bid.deadline);
+        let next = now.plus(backoff.max(retry_after.unwrap_or_default()));
+        let latest = if outstanding {
+            deadline.max(now.plus(LONGEST_WAIT_BEYOND_THE_DEADLINE))
         } else {
-            next.min(claimed.bid.deadline.max(self.clock.now()))
-        }
+            deadline.max(now)
+        };
+        next.min(latest)
     }
 }

@@ -89,6 +89,16 @@ impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
         .await
     }
 
+    async fn give_up(
+        &self,
+        organization: &OrganizationId,
+        bid: BidId,
+        owner: &LeaseOwner,
+        next_attempt: Timestamp,
+    ) -> Result<bool, StoreError> {
+        stepped(self.0.give_up(organization, bid, owner, next_attempt)).await
+    }
+
     async fn disconnect_account(
         &self,
         organization: &OrganizationId,

@@ -81,6 +81,23 @@ impl SubmissionStore for MemoryStore {
         Ok(true)
     }
 
+    async fn give_up(
+        &self,
+        organization: &OrganizationId,
+        bid: BidId,
+        owner: &LeaseOwner,
+        next_attempt: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state()?;
+        let Some(held) = state.held(organization, bid, owner) else {
+            return Ok(false);
+        };
+        held.queued.attempts += 1;
+        held.next_attempt = next_attempt;
+        held.lease = None;
+        Ok(true)
+    }
+
     async fn disconnect_account(
         &self,
         organization: &OrganizationId,

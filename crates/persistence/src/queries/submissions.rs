@@ -123,6 +123,25 @@ impl SubmissionStore for Store {
         .await
     }
 
+    async fn give_up(
+        &self,
+        organization: &OrganizationId,
+        bid: BidId,
+        owner: &LeaseOwner,
+        next_attempt: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let claim = Claim::new(organization, bid, owner);
+        self.write(async move |conn: &mut Conn| {
+            let given_up = (
+                bids::next_attempt_at.eq(next_attempt.as_millis()),
+                bids::attempts.eq(bids::attempts + 1),
+                no_lease(),
+            );
+            Ok(change_claimed!(conn, &claim, given_up))
+        })
+        .await
+    }
+
     async fn disconnect_account(
         &self,
         organization: &OrganizationId,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bidloop_domain::model::{LeadId, LeadStatus, Timestamp};
-use bidloop_domain::port::{LeaseOwner, MarketplaceRefusal, SubmissionStore as _};
+use bidloop_domain::port::{LeaseOwner, MarketplaceError, MarketplaceRefusal, SubmissionStore as _};
 use bidloop_domain::use_case::{LEASE, SubmissionOutcome};
 use bidloop_fakes::{Call, Fault};
 use bidloop_port_contracts::fixture::{at, job_id};
@@ -98,6 +98,28 @@ async fn retry_after_is_honoured_beyond_the_longest_pause() {
         service.submit().await;
         assert_eq!(service.status(&lead).await, LeadStatus::Submitted);
     }
+}
+
+#[tokio::test]
+async fn with_an_outstanding_answer_a_retry_after_counts_until_the_deadline_and_then_a_minute() {
+    let (service, lead) = Service::with_bid(request()).await;
+    let of_a_gateway = MarketplaceError::NotItsAnswer {
+        retry_after: Some(Duration::from_secs(86_400)),
+        message: "a page".to_owned(),
+    };
+    for _ in 0..3 {
+        service
+            .marketplace
+            .script(Call::Submit, Fault::Before(of_a_gateway.clone()));
+    }
+    service.submit().await;
+    assert_eq!(wait_until_due(&service).await, DEADLINE);
+    for _ in 0..2 {
+        service.submit().await;
+        assert_eq!(wait_until_due(&service).await, Duration::from_secs(60));
+    }
+    service.submit().await;
+    assert_eq!(service.status(&lead).await, LeadStatus::Submitted);
 }
 
 #[tokio::test]
