@@ -249,7 +249,7 @@ fn a_peer_that_goes_on_sending_behind_a_head_that_is_too_long_is_cut_off() {
         sent += 16_384;
         assert!(sent < 64 << 20, "it reads without end");
     }
-    let silent = connected(&world, &[b'x'; 40_000]);
+    let silent = connected(&world, &vec![b'x'; 40_000]);
     ends_after(silent);
 }
 
