@@ -6,15 +6,15 @@ use std::time::Duration;
 use anyhow::Context;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Entropy, JobStore,
-    LeadStore, LeaseOwner, Marketplace, MatchStore, ProposalWriter, ProvisioningStore, Quarantine,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Entropy, ErasureStore,
+    JobStore, LeadStore, LeaseOwner, Marketplace, MatchStore, ProposalWriter, ProvisioningStore, Quarantine,
     RetentionStore, SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, CurrentFilters, DeliverWebhooks, DeliveryLimits,
-    InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity, ListLeads, LocateLead, ManageApiKeys,
-    OperateLeads, Prune, RejectLead, SettleBids, SubmitBid, SubmitProposals, UploadAttachments,
-    WriteAutomaticBids,
+    EraseOrganizations, InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity, ListLeads, LocateLead,
+    ManageApiKeys, OperateLeads, Prune, RejectLead, SettleBids, SubmitBid, SubmitProposals,
+    UploadAttachments, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -42,6 +42,7 @@ pub(crate) struct Stores {
     pub(crate) activities: Arc<dyn ActivityStore>,
     pub(crate) provisioning: Arc<dyn ProvisioningStore>,
     pub(crate) retention: Arc<dyn RetentionStore>,
+    pub(crate) erasure: Arc<dyn ErasureStore>,
 }
 
 impl Stores {
@@ -57,6 +58,7 @@ impl Stores {
             activities: database.activities(),
             provisioning: database.provisioning(),
             retention: database.retention(),
+            erasure: database.erasure(),
         }
     }
 }
@@ -77,6 +79,7 @@ pub(crate) struct Service {
     pub(crate) deliver_webhooks: DeliverWebhooks,
     pub(crate) write_automatic_bids: WriteAutomaticBids,
     pub(crate) prune: Prune,
+    pub(crate) erase_organizations: EraseOrganizations,
     /// `None` without a marketplace.
     pub(crate) submit_proposals: Option<Arc<SubmitProposals>>,
     marketplace: Option<(Arc<dyn Marketplace>, Duration)>,
@@ -134,6 +137,12 @@ impl Service {
                 owner: owner.clone(),
             })
         });
+        let erase_organizations = EraseOrganizations {
+            store: Arc::clone(&stores.erasure),
+            blobs: Arc::clone(&blobs),
+            clock: Arc::clone(&clock),
+            owner: owner.clone(),
+        };
         Ok(Self {
             metrics,
             authenticate: Arc::new(Authenticate {
@@ -180,6 +189,7 @@ impl Service {
                 quarantine: quarantine.clone(),
             },
             prune: prune(settings, &stores, &clock),
+            erase_organizations,
             submit_bid,
             submit_proposals,
             marketplace,
@@ -218,6 +228,7 @@ pub(crate) struct Operations {
     pub(crate) settle_bids: SettleBids,
     pub(crate) list_activity: ListActivity,
     pub(crate) prune: Prune,
+    pub(crate) erase_organizations: EraseOrganizations,
     pub(crate) backfill_matches: BackfillMatches,
 }
 
@@ -229,10 +240,17 @@ impl Operations {
         let market_url = settings.marketplace_url();
         let base_url = settings.server.base_url.clone();
         let base_url = base_url.unwrap_or_else(|| format!("http://{}", settings.server.listen));
+        let blobs = open_blobs(settings).await?;
         Ok(Self {
+            erase_organizations: EraseOrganizations {
+                store: Arc::clone(&stores.erasure),
+                blobs: Arc::clone(&blobs),
+                clock: Arc::clone(&clock),
+                owner: LeaseOwner::new(entropy.uuid().to_string()),
+            },
             apply_provisioning: ApplyProvisioning {
                 store: Arc::clone(&stores.provisioning),
-                blobs: open_blobs(settings).await?,
+                blobs,
                 templates: Arc::new(JinjaProposalWriter::new()),
                 passwords: Arc::new(Argon2PasswordHasher),
                 clock: Arc::clone(&clock),

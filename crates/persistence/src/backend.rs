@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError, SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, ErasureStore, JobStore, LeadStore,
+    MatchStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError, SubmissionStore,
 };
 
 use crate::backup::BackUpError;
@@ -49,6 +49,7 @@ pub(crate) trait Backend:
     + ApiKeyStore
     + AutomaticBidStore
     + DeliveryStore
+    + ErasureStore
     + JobStore
     + LeadStore
     + MatchStore

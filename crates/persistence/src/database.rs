@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError, SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, ErasureStore, JobStore, LeadStore,
+    MatchStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError, SubmissionStore,
 };
 use rustls::ClientConfig;
 
@@ -216,6 +216,11 @@ impl Database {
 
     /// Organizations and what belongs to them.
     pub fn provisioning(&self) -> Arc<dyn ProvisioningStore> {
+        self.backend.clone()
+    }
+
+    /// What is left of removed organizations.
+    pub fn erasure(&self) -> Arc<dyn ErasureStore> {
         self.backend.clone()
     }
 

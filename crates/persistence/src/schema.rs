@@ -19,6 +19,17 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::{BigInt, Nullable, Text};
+
+    removed_organizations (id) {
+        id -> Text,
+        removed_at -> BigInt,
+        lease_owner -> Nullable<Text>,
+        lease_until -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
     use crate::sql_types::{EscapedText, Nullable, Text};
 
     users (organization_id, email_key) {

@@ -56,6 +56,7 @@ mod automatic_bids;
 mod blobs;
 mod changed_jobs;
 mod deliveries;
+mod erasure;
 mod filter_changes;
 mod foreign_ids;
 mod index;
@@ -82,8 +83,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, DeliveryStore, JobStore, LeadStore, MatchStore,
-    ProvisioningStore, RetentionStore, SubmissionStore, WebhookSender,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, DeliveryStore, ErasureStore, JobStore,
+    LeadStore, MatchStore, ProvisioningStore, RetentionStore, SubmissionStore, WebhookSender,
 };
 
 /// The store ports of one implementation, over one state.
@@ -109,6 +110,8 @@ pub struct Stores {
     pub provisioning: Arc<dyn ProvisioningStore>,
     /// What is old.
     pub retention: Arc<dyn RetentionStore>,
+    /// What removed organizations had.
+    pub erasure: Arc<dyn ErasureStore>,
 }
 
 impl Stores {
@@ -125,6 +128,7 @@ impl Stores {
             + ActivityStore
             + ProvisioningStore
             + RetentionStore
+            + ErasureStore
             + 'static,
     {
         Self {
@@ -138,6 +142,7 @@ impl Stores {
             activities: store.clone(),
             provisioning: store.clone(),
             retention: store.clone(),
+            erasure: store.clone(),
         }
     }
 }

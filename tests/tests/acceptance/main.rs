@@ -42,6 +42,7 @@ mod private_files;
 mod provisioning;
 mod quota_races;
 mod real_posts;
+mod removed_organizations;
 mod retention;
 mod revocation;
 mod row_measures;

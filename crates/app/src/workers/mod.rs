@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::service::Service;
 pub(crate) use backfill::backfill;
-pub(crate) use prune::prune;
+pub(crate) use prune::{erase, prune};
 pub(crate) use running::Workers;
 pub(crate) use supervision::WorkerStates;
 

@@ -1,11 +1,11 @@
-//! Prunes what is old, in steps that leave the database to the others most of the time.
+//! Erases what removed organizations had and prunes what is old, in steps that leave the database to the others most of the time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::port::{Prunable, StoreError};
-use bidloop_domain::use_case::Prune;
+use bidloop_domain::use_case::{EraseError, EraseOrganizations, Erased, Prune};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,8 @@ const STEP_PAUSE: u32 = 29;
 /// Bounds of that pause. A step on an idle database is a millisecond of work and a wait for the disk.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// The kind in the metric of pruned rows.
+const REMOVED_ORGANIZATIONS: &str = "removed_organizations";
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     tokio::select! {
@@ -34,6 +36,26 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
 }
 
 async fn pass(service: &Service, stop: &CancellationToken) -> Result<bool, StoreError> {
+    let erased = erase(&service.erase_organizations, stop, |rows| {
+        service.metrics.pruned(REMOVED_ORGANIZATIONS, rows);
+    })
+    .await?;
+    for failure in &erased.failures {
+        tracing::warn!(%failure, "the next pass goes on");
+    }
+    let Erased {
+        organizations,
+        rows,
+        files,
+    } = erased.erased;
+    if erased.erased != Erased::default() {
+        tracing::info!(
+            organizations,
+            rows,
+            files,
+            "erased what removed organizations had"
+        );
+    }
     let removed = prune(&service.prune, stop, |kind, rows| {
         service.metrics.pruned(kind.as_str(), rows);
     })
@@ -44,6 +66,49 @@ async fn pass(service: &Service, stop: &CancellationToken) -> Result<bool, Store
         }
     }
     Ok(false)
+}
+
+/// A pass over removed organizations.
+#[derive(Debug)]
+pub(crate) struct ErasurePass {
+    pub(crate) erased: Erased,
+    /// Organizations that are left to the next pass.
+    pub(crate) failures: Vec<EraseError>,
+}
+
+/// Makes a pass over the removed organizations, or as much of it as comes before `stop` is cancelled. Calls `progress`
+/// with how many rows each step removed.
+pub(crate) async fn erase(
+    erase: &EraseOrganizations,
+    stop: &CancellationToken,
+    progress: impl Fn(u64),
+) -> Result<ErasurePass, StoreError> {
+    let mut run = erase.begin().await?;
+    let mut failures = Vec::new();
+    loop {
+        let started = Instant::now();
+        match run.step().await {
+            Ok(Some(erased)) => progress(erased.rows),
+            Ok(None) => break,
+            Err(failure) => failures.push(failure),
+        }
+        if !pause_after(started, stop).await {
+            break;
+        }
+    }
+    Ok(ErasurePass {
+        erased: run.erased(),
+        failures,
+    })
+}
+
+/// The pause after a step that has `started` then. Returns false once `stop` is cancelled.
+async fn pause_after(started: Instant, stop: &CancellationToken) -> bool {
+    let pause = started.elapsed().saturating_mul(STEP_PAUSE);
+    tokio::select! {
+        () = stop.cancelled() => false,
+        () = tokio::time::sleep(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)) => true,
+    }
 }
 
 /// Makes a pass, or as much of it as comes before `stop` is cancelled. Calls `progress` with what each step removed.
@@ -60,10 +125,8 @@ pub(crate) async fn prune(
             break;
         };
         progress(kind, removed);
-        let pause = started.elapsed().saturating_mul(STEP_PAUSE);
-        tokio::select! {
-            () = stop.cancelled() => break,
-            () = tokio::time::sleep(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)) => {}
+        if !pause_after(started, stop).await {
+            break;
         }
     }
     Ok(run.removed().clone())

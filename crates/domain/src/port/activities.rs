@@ -9,7 +9,8 @@ use crate::model::{Activity, ActivityQuery};
 /// refused requests, which change nothing else.
 #[async_trait]
 pub trait ActivityStore: Send + Sync + std::fmt::Debug {
-    /// Stores an entry, unless one with its id is stored.
+    /// Stores an entry, unless one with its id is stored. An entry of an organization that does not exist is dropped:
+    /// what a removed one had is being erased.
     async fn record(&self, activity: &Activity) -> Result<(), StoreError>;
 
     /// The entries that match, newest first.

@@ -15,7 +15,7 @@
 //! | letters from templates | [`ProposalWriter`] |
 //! | files named in a provisioning file | [`AttachmentSource`] |
 //! | users' passwords | [`PasswordHasher`] |
-//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`ProvisioningStore`], [`RetentionStore`] |
+//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`] |
 //! | waking workers | [`WorkSignal`] |
 //! | passing over rows that cannot be understood, and finding them | [`Quarantine`], [`RowInspector`] |
 
@@ -25,6 +25,7 @@ mod attachment_source;
 mod blob_store;
 mod clock;
 mod deliveries;
+mod erasure;
 mod error;
 mod inspection;
 mod jobs;
@@ -52,6 +53,7 @@ pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSource
 pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
 pub use clock::{Clock, Entropy};
 pub use deliveries::{ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, PendingDelivery};
+pub use erasure::ErasureStore;
 pub use error::StoreError;
 pub use inspection::{InspectedRows, InspectedUpTo, RowInspector};
 pub use jobs::{

@@ -17,15 +17,25 @@ pub struct ProvisioningSnapshot {
     pub taken_key_hashes: Vec<(ApiKeyHash, OrganizationId)>,
     /// The requested digests that a key had which was removed or replaced (decision D5).
     pub removed_key_hashes: Vec<ApiKeyHash>,
+    /// The requested organizations that were removed, as long as something of them may be left.
+    pub being_erased: Vec<OrganizationId>,
 }
 
 /// The outcome of [`ProvisioningStore::commit`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitProvisioning {
     /// All changes are stored and hold for every later request and job in every process (decision D7).
     Committed,
     /// The revision moved since the snapshot: read and plan again. Nothing changed.
     RevisionMoved,
+    /// An organization that was to be removed has bids that are queued, being submitted or unsettled (decision B4).
+    /// Nothing changed.
+    BidsOutstanding {
+        /// The organization.
+        organization: OrganizationId,
+        /// How many bids.
+        bids: u64,
+    },
 }
 
 /// Where an active endpoint wants its webhooks.
@@ -57,6 +67,9 @@ pub trait ProvisioningStore: Send + Sync + std::fmt::Debug {
     ) -> Result<Vec<WebhookUrl>, StoreError>;
 
     /// Makes all changes in their order, or none, and raises the revision.
+    ///
+    /// Once a removed organization's removal is committed, nothing is stored for it any more but what its own stored
+    /// deliveries, intents and leads cause, and nothing is sent for it.
     async fn commit(
         &self,
         expected: Revision,

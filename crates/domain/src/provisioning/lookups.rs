@@ -65,6 +65,10 @@ impl<'v> Lookups<'v> {
         let Some(id) = id_of(organization, OrganizationId::parse) else {
             return;
         };
+        if is_absent(organization.get("state")) {
+            self.organizations.push(id);
+            return;
+        }
         for (path, user) in objects_with_paths(organization, path, "users") {
             if let (Some(email), Some(password)) = (text_of(user, "email"), text_of(user, "password"))
                 && !is_absent(user.get("state"))

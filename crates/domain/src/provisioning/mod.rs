@@ -32,7 +32,8 @@ pub(crate) mod tests;
 
 pub(crate) use attachments::AttachmentEntry;
 pub(crate) use lookups::{GivenPassword, Lookups, Provided};
-pub(crate) use plan::{KnownKeys, plan};
+pub(crate) use peek::path_of_organization;
+pub(crate) use plan::{Known, plan};
 pub use records::{
     AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningChange, UserRecord,
     WebhookRecord,

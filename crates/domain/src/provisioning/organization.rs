@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use bidloop_matching::json::{Field, Fields, Null, Path, flag};
 
 use super::current_state::CurrentState;
+use super::peek::is_absent;
 use super::reconcile::{Current, Entry, Owner, Planner, Scope, reported};
 use super::records::ProvisioningChange;
 use super::report::EntityKind;
@@ -28,9 +29,15 @@ impl Planner<'_> {
         state: &mut CurrentState,
         missing_before: &MissingRequirements,
     ) {
-        let scope = id.map_or(Scope::Unknown, |id| Scope::Planned(Owner::of(id, None)));
+        let removed = is_absent(fields.peek("state"));
+        fields.field("state", Null::Allowed, values::absence);
+        let scope = match id {
+            _ if removed => Scope::Removed,
+            Some(id) => Scope::Planned(Owner::of(id, None)),
+            None => Scope::Unknown,
+        };
         self.unread.clear();
-        self.own_fields(fields, id, state);
+        self.own_fields(fields, scope, state);
         self.list(fields, "users", &mut state.users, scope);
         self.list(fields, "apiKeys", &mut state.api_keys, scope);
         self.list(fields, "bidderAccounts", &mut state.accounts, scope);
@@ -40,7 +47,7 @@ impl Planner<'_> {
         let campaigns = fields.objects("campaigns", Null::Refused, |fields| {
             self.campaign(fields, state, scope, &mut seen)
         });
-        let Some(id) = id else { return };
+        let Some(id) = id.filter(|_| !removed) else { return };
         let campaigns = campaigns.given().unwrap_or_default();
         let entries: BTreeMap<CampaignId, CampaignEntry> = campaigns.into_iter().flatten().collect();
         self.report_lost_accounts(id, state, &seen);
@@ -53,11 +60,12 @@ impl Planner<'_> {
         }
     }
 
-    fn own_fields(&mut self, fields: &mut Fields<'_, '_>, id: Option<&OrganizationId>, state: &CurrentState) {
-        let current = match (id, &state.name_and_subscription) {
-            (None, _) => Current::Unknown,
-            (Some(_), None) => Current::New,
-            (Some(_), Some(before)) => Current::Known(before),
+    fn own_fields(&mut self, fields: &mut Fields<'_, '_>, scope: Scope<'_>, state: &CurrentState) {
+        let current = match (scope, &state.name_and_subscription) {
+            (Scope::Removed, _) => Current::Irrelevant,
+            (Scope::Unknown, _) => Current::Unknown,
+            (Scope::Planned(_), None) => Current::New,
+            (Scope::Planned(_), Some(before)) => Current::Known(before),
         };
         let mut entry: Entry<'_, '_, '_, _> = Entry::of(fields, current, None);
         let name = entry.required("name", values::words, |(name, _)| name);
@@ -70,9 +78,10 @@ impl Planner<'_> {
             Field::Absent => entry.require("subscription", Field::Absent, |(_, before)| before),
             Field::Null | Field::Faulty => None,
         };
-        let (Some(id), Some(name), Some(subscription)) = (id, name, subscription) else {
+        let (Scope::Planned(owner), Some(name), Some(subscription)) = (scope, name, subscription) else {
             return;
         };
+        let id = owner.organization;
         let after = (name, subscription);
         if self.record_change(id, EntityKind::Organization, id.as_str(), current.known(), &after) {
             let (name, subscription) = after;
@@ -94,6 +103,7 @@ impl Planner<'_> {
     ) -> Option<(CampaignId, CampaignEntry)> {
         let planned = self.entry(fields, &mut state.campaigns, scope, seen);
         let own = match (scope, &planned.id) {
+            (Scope::Removed, _) => Scope::Removed,
             _ if planned.absent => Scope::Removed,
             (Scope::Planned(owner), Some(id)) => Scope::Planned(Owner::of(owner.organization, Some(id))),
             _ => Scope::Unknown,

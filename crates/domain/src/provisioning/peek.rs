@@ -3,7 +3,7 @@
 use bidloop_matching::json::Path;
 use serde_json::Value;
 
-use crate::model::InvalidId;
+use crate::model::{InvalidId, OrganizationId};
 
 /// The objects in a list; nothing if there is no list.
 pub(super) fn objects<'v>(owner: &'v Value, list: &str) -> impl Iterator<Item = &'v Value> {
@@ -20,6 +20,13 @@ pub(super) fn objects_with_paths<'v>(
     let entries = owner.get(list).and_then(Value::as_array).into_iter().flatten();
     let entries = entries.enumerate().filter(|(_, entry)| entry.is_object());
     entries.map(move |(index, entry)| (Path::Item(&Path::At(&path), index).to_vec(), entry))
+}
+
+/// The path of an organization's entry in the file; of their list if it has none.
+pub(crate) fn path_of_organization(file: &Value, id: &OrganizationId) -> Vec<String> {
+    objects_with_paths(file, &[], "organizations")
+        .find(|(_, entry)| text_of(entry, "id") == Some(id.as_str()))
+        .map_or_else(|| path_to(&[], "organizations"), |(path, _)| path)
 }
 
 /// The path of the field `name` of the object at `path`.

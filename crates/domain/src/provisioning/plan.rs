@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::current_state::CurrentState;
 use super::lookups::Provided;
-use super::peek::{id_of, objects};
+use super::peek::{id_of, is_absent, objects};
 use super::reconcile::{KeyOwners, Planner};
 use super::records::{OrganizationRecord, ProvisioningChange};
 use super::report::ProvisioningReport;
@@ -24,23 +24,25 @@ pub(crate) struct Plan {
     pub(crate) report: ProvisioningReport,
 }
 
-/// What the store knows of the keys in a file.
+/// What the store knows of the keys and the organizations in a file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct KnownKeys<'a> {
+pub(crate) struct Known<'a> {
     /// The digests that a key has, with its organization.
-    pub(crate) taken: &'a [(ApiKeyHash, OrganizationId)],
+    pub(crate) taken_keys: &'a [(ApiKeyHash, OrganizationId)],
     /// The digests of removed and replaced keys.
-    pub(crate) removed: &'a [ApiKeyHash],
+    pub(crate) removed_keys: &'a [ApiKeyHash],
+    /// The organizations that were removed and are not erased yet.
+    pub(crate) being_erased: &'a [OrganizationId],
 }
 
-/// Plans `file` on the current state of its organizations; `keys` are the keys of the file that exist or were removed.
+/// Plans `file` on the current state of its organizations.
 ///
 /// # Errors
 /// All faults of the file by path, those of `provided` included. Nothing may be changed then.
 pub(crate) fn plan(
     file: &Value,
     organizations: Vec<OrganizationRecord>,
-    keys: KnownKeys<'_>,
+    known: Known<'_>,
     provided: &Provided<'_>,
 ) -> Result<Plan, Vec<FieldError>> {
     let mut planner = Planner {
@@ -49,7 +51,7 @@ pub(crate) fn plan(
         removals: Vec::new(),
         puts: Vec::new(),
         key_owners: HashMap::new(),
-        removed_keys: keys.removed.iter().cloned().collect(),
+        removed_keys: known.removed_keys.iter().cloned().collect(),
         accounts: HashSet::new(),
         unread: HashSet::new(),
     };
@@ -63,10 +65,14 @@ pub(crate) fn plan(
     for entry in objects(file, "organizations") {
         if let Some(id) = id_of(entry, OrganizationId::parse) {
             let (state, _) = states.entry(id.clone()).or_default();
-            planner.removals(&id, entry, state);
+            if is_absent(entry.get("state")) {
+                planner.remove_organization(&id, state);
+            } else {
+                planner.removals(&id, entry, state);
+            }
         }
     }
-    planner.key_owners = key_owners(&states, keys.taken);
+    planner.key_owners = key_owners(&states, known.taken_keys);
     let mut seen = HashSet::new();
     let mut faults = provided.faults.clone();
     // Every fault is printed with a path. A file that is not an object has none of its own.
@@ -83,6 +89,14 @@ pub(crate) fn plan(
             let repeated = id.as_ref().filter(|id| !seen.insert((*id).clone()));
             if let Some(id) = repeated {
                 fields.fault("id", format!("\"{id}\" appears twice in this list"));
+            }
+            if let Some(id) = id.as_ref().filter(|id| known.being_erased.contains(id))
+                && !is_absent(fields.peek("state"))
+            {
+                let message = format!(
+                    "\"{id}\" was removed, and what it had is still being erased: run `bidloop prune`, then apply again"
+                );
+                fields.fault("id", message);
             }
             let id = id.as_ref().filter(|_| repeated.is_none());
             planner.organization(fields, id, &mut state, &missing);

@@ -111,6 +111,10 @@ pub enum ProvisioningChange {
         /// Its new subscription. A different period restarts the count of used bids (decision B3).
         subscription: Subscription,
     },
+    /// Removes an organization with everything that this file's entities describe. The digests of its keys are kept. What
+    /// else it had is [erased](crate::use_case::EraseOrganizations) afterwards, and until then no organization can have
+    /// its id.
+    RemoveOrganization(OrganizationId),
     /// Creates or replaces a user.
     PutUser(OrganizationId, UserRecord),
     /// Removes the user with this email address.
@@ -142,6 +146,7 @@ impl ProvisioningChange {
     pub fn organization(&self) -> &OrganizationId {
         match self {
             Self::PutOrganization { id, .. }
+            | Self::RemoveOrganization(id)
             | Self::PutUser(id, _)
             | Self::RemoveUser(id, _)
             | Self::PutApiKey(id, _, _)

@@ -7,9 +7,32 @@ use serde_json::Value;
 use super::current_state::CurrentState;
 use super::peek::{id_of, is_absent, objects, text_of};
 use super::reconcile::{Entities, Entity, Owner, Planner, reported};
+use super::records::ProvisioningChange;
+use super::report::EntityKind;
 use crate::model::{CampaignId, OrganizationId};
 
 impl Planner<'_> {
+    /// Removes the organization with all its entities.
+    pub(super) fn remove_organization(&mut self, id: &OrganizationId, state: &mut CurrentState) {
+        if state.name_and_subscription.is_none() {
+            self.report.unchanged += 1;
+            return;
+        }
+        let removed = std::mem::take(state);
+        let keys = removed.api_keys.values();
+        self.removed_keys.extend(keys.map(|(_, hash)| hash.clone()));
+        self.report_removals(id, &removed.users);
+        self.report_removals(id, &removed.api_keys);
+        self.report_removals(id, &removed.accounts);
+        self.report_removals(id, &removed.webhooks);
+        self.report_removals(id, &removed.campaigns);
+        self.report_removals(id, &removed.filters);
+        let organization = reported(id, EntityKind::Organization, id.as_str());
+        self.report.removed.push(organization);
+        self.removals
+            .push(ProvisioningChange::RemoveOrganization(id.clone()));
+    }
+
     /// Removes from `state` what the organization's entry removes.
     pub(super) fn removals(
         &mut self,
@@ -71,6 +94,12 @@ impl Planner<'_> {
             }
             !removed
         });
+    }
+
+    fn report_removals<T: Entity>(&mut self, organization: &OrganizationId, removed: &Entities<T>) {
+        for entity in removed.values() {
+            self.report_removal(organization, entity);
+        }
     }
 
     fn report_removal<T: Entity>(&mut self, organization: &OrganizationId, entity: &T) {

@@ -65,7 +65,7 @@ pub struct ProvisioningReport {
     pub created: Vec<ReportedEntity>,
     /// Entities that changed, including campaigns that lost a removed account.
     pub changed: Vec<ReportedEntity>,
-    /// Entities that were removed, including those of a removed campaign.
+    /// Entities that were removed, including those of a removed campaign or organization.
     pub removed: Vec<ReportedEntity>,
     /// Entities of the file that did not change.
     pub unchanged: u64,

@@ -16,7 +16,8 @@ use crate::port::{
     ProposalWriter, ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
 };
 use crate::provisioning::{
-    GivenPassword, KnownKeys, Lookups, OrganizationRecord, Provided, ProvisioningReport, plan,
+    GivenPassword, Known, Lookups, OrganizationRecord, Provided, ProvisioningReport, path_of_organization,
+    plan,
 };
 
 /// How often a plan is made before giving up, because the store changed each time.
@@ -78,7 +79,6 @@ impl ApplyProvisioning {
     ) -> Result<ProvisioningReport, ApplyProvisioningError> {
         let lookups = Lookups::of(file);
         let (blobs, faults) = attachments::inspect(&lookups.attachments, source).await?;
-        let mut copied = false;
         for _ in 0..ATTEMPTS {
             let snapshot = self
                 .store
@@ -100,17 +100,16 @@ impl ApplyProvisioning {
             let plan = plan(
                 file,
                 snapshot.organizations,
-                KnownKeys {
-                    taken: &snapshot.taken_key_hashes,
-                    removed: &snapshot.removed_key_hashes,
+                Known {
+                    taken_keys: &snapshot.taken_key_hashes,
+                    removed_keys: &snapshot.removed_key_hashes,
+                    being_erased: &snapshot.being_erased,
                 },
                 &provided,
             )
             .map_err(ApplyProvisioningError::Faulty)?;
-            if !copied {
-                attachments::copy(&lookups.attachments, &blobs, source, self.blobs.as_ref()).await?;
-                copied = true;
-            }
+            // In each attempt: an organization that was removed meanwhile has lost its files.
+            attachments::copy(&lookups.attachments, &blobs, source, self.blobs.as_ref()).await?;
             if plan.changes.is_empty() {
                 return Ok(plan.report);
             }
@@ -120,6 +119,10 @@ impl ApplyProvisioning {
                     return Ok(plan.report);
                 }
                 CommitProvisioning::RevisionMoved => {}
+                CommitProvisioning::BidsOutstanding { organization, bids } => {
+                    let fault = outstanding(file, &organization, bids);
+                    return Err(ApplyProvisioningError::Faulty(vec![fault]));
+                }
             }
         }
         Err(ApplyProvisioningError::Contended)
@@ -133,6 +136,18 @@ impl ApplyProvisioning {
         });
         random.collect()
     }
+}
+
+/// The fault of a file that removes an organization whose bids have no end yet. Their outcome must stay known.
+fn outstanding(file: &Value, organization: &OrganizationId, bids: u64) -> FieldError {
+    let mut path = path_of_organization(file, organization);
+    path.push("state".to_owned());
+    let are = if bids == 1 { "bid is" } else { "bids are" };
+    let message = format!(
+        "{bids} {are} queued, being submitted or unsettled: pause the campaigns, wait for the outcomes or settle them \
+         (`bidloop bids list --organization {organization}`), then apply again"
+    );
+    FieldError::new(&path, message)
 }
 
 /// The hashes of the passwords. An unchanged password keeps its hash, because a new hash has another salt and would be

@@ -18,6 +18,7 @@
 //! | | [`WriteAutomaticBids`] | bids by template for automatic campaigns |
 //! | | [`SubmitProposals`] | sends queued bids to the marketplace, exactly once |
 //! | | [`Prune`] | removes what is older than the operator wants to keep |
+//! | | [`EraseOrganizations`] | removes what removed organizations had |
 //! | an operator | [`ApplyProvisioning`] | makes the store agree with a provisioning file |
 //! | | [`ManageApiKeys`] | creates, lists and revokes keys |
 //! | | [`OperateLeads`] | shows, configures and reopens a lead |
@@ -27,11 +28,13 @@
 //! All requests on leads fail with one [`LeadError`], and leave one entry in the Activity record ([`LeadRequests`]).
 
 pub(crate) mod apply_provisioning;
+mod attachment_paths;
 mod authenticate;
 mod backfill_matches;
 mod campaign_filters;
 mod current_filters;
 mod deliver_webhooks;
+mod erase_organizations;
 mod ingest_jobs;
 mod lead_error;
 mod lead_request;
@@ -55,6 +58,7 @@ pub use authenticate::{Authenticate, AuthenticateError, Caller, KeyUses};
 pub use backfill_matches::{BackfillMatches, BackfillReport, BackfillRun};
 pub use current_filters::CurrentFilters;
 pub use deliver_webhooks::{DeliverWebhooks, DeliveryLimits, InFlight, SentDelivery};
+pub use erase_organizations::{EraseError, EraseFailure, EraseOrganizations, Erased, ErasureRun};
 pub use ingest_jobs::{IngestError, IngestJobs, IngestedPage};
 pub use lead_error::LeadError;
 pub use lead_request::{HttpStatusOf, LeadRequests, Requester};

@@ -10,6 +10,7 @@ mod authenticate;
 mod backfill_matches;
 mod bid_complete;
 mod deliver_webhooks;
+mod erase_organizations;
 mod ingest_jobs;
 mod list_leads;
 mod operate_leads;

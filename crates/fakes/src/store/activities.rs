@@ -9,7 +9,10 @@ use super::{MemoryStore, length};
 #[async_trait]
 impl ActivityStore for MemoryStore {
     async fn record(&self, activity: &Activity) -> Result<(), StoreError> {
-        self.state()?.record_activity(activity);
+        let mut state = self.state()?;
+        if state.organizations.contains_key(&activity.organization_id) {
+            state.record_activity(activity);
+        }
         Ok(())
     }
 

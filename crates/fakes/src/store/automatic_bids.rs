@@ -34,8 +34,9 @@ impl AutomaticBidStore for MemoryStore {
         activity: Option<&Activity>,
     ) -> Result<(), StoreError> {
         let mut state = self.state()?;
+        let before = state.intents.len();
         state.intents.retain(|waiting| &waiting.intent != intent);
-        if let Some(activity) = activity {
+        if let Some(activity) = activity.filter(|_| state.intents.len() < before) {
             state.record_activity(activity);
         }
         Ok(())

@@ -39,7 +39,8 @@ impl JobStore for MemoryStore {
 
     async fn filters_since(&self, revision: Revision) -> Result<FilterChanges, StoreError> {
         let state = self.state()?;
-        if revision.0 > state.revision {
+        let is_forgotten = revision.0 < state.filters_logged_since && revision.0 != state.revision;
+        if revision.0 > state.revision || is_forgotten {
             return Ok(FilterChanges::Forgotten);
         }
         let changed = |key: (&OrganizationId, &FilterId)| {

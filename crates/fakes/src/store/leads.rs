@@ -86,6 +86,7 @@ impl LeadStore for MemoryStore {
         state
             .leads
             .get(lead)
+            .filter(|entry| state.organizations.contains_key(&entry.lead.organization_id))
             .map(|entry| state.context(entry))
             .transpose()
     }

@@ -7,6 +7,7 @@ mod activities;
 mod api_keys;
 mod automatic_bids;
 mod deliveries;
+mod erasure;
 mod jobs;
 mod leads;
 mod matches;
@@ -93,8 +94,12 @@ struct State {
     organizations: BTreeMap<OrganizationId, Organization>,
     /// Keys that were removed or replaced.
     removed_keys: HashSet<ApiKeyHash>,
+    /// Those that are not erased yet, in the order of their removal, each with the claim on its erasing.
+    removed_organizations: Vec<(OrganizationId, Option<Lease>)>,
     /// The revision of each filter's last change, of those that were removed too.
     filter_changes: BTreeMap<(OrganizationId, FilterId), i64>,
+    /// The changes of filters by this revision are not all known.
+    filters_logged_since: i64,
     leads: HashMap<LeadId, LeadEntry>,
     /// In the order of acceptance.
     bids: Vec<Bid>,

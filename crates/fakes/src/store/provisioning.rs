@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    ApiKeyHash, ApiKeyRecord, CampaignId, EndpointId, FilterId, OrganizationId, Subscription, Timestamp,
+    ApiKeyHash, ApiKeyRecord, CampaignId, EndpointId, FilterId, LeadStatus, OrganizationId, Subscription,
+    Timestamp,
 };
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, CampaignRevision, CommitProvisioning, FilterRecord, OrganizationRecord,
@@ -13,7 +14,7 @@ use bidloop_domain::port::{
     WebhookUrl,
 };
 
-use super::{Account, CampaignEntry, MemoryStore, Organization, State};
+use super::{Account, CampaignEntry, MemoryStore, Organization, State, count};
 
 #[async_trait]
 impl ProvisioningStore for MemoryStore {
@@ -41,6 +42,16 @@ impl ProvisioningStore for MemoryStore {
             removed_key_hashes: key_hashes
                 .iter()
                 .filter(|hash| state.removed_keys.contains(hash))
+                .cloned()
+                .collect(),
+            being_erased: organizations
+                .iter()
+                .filter(|id| {
+                    state
+                        .removed_organizations
+                        .iter()
+                        .any(|(removed, _)| removed == *id)
+                })
                 .cloned()
                 .collect(),
         })
@@ -80,6 +91,19 @@ impl ProvisioningStore for MemoryStore {
         if state.revision != expected.0 {
             return Ok(CommitProvisioning::RevisionMoved);
         }
+        for change in changes {
+            if let ProvisioningChange::RemoveOrganization(id) = change {
+                let outstanding = state
+                    .bids
+                    .iter()
+                    .filter(|bid| bid.status == LeadStatus::Queued && bid.queued.organization_id == *id);
+                let bids = count(outstanding.count());
+                if bids > 0 {
+                    let organization = id.clone();
+                    return Ok(CommitProvisioning::BidsOutstanding { organization, bids });
+                }
+            }
+        }
         let mut next = state.clone();
         next.revision += 1;
         for change in changes {
@@ -100,6 +124,7 @@ impl State {
             } => {
                 self.put_organization(id, name, subscription);
             }
+            ProvisioningChange::RemoveOrganization(id) => self.remove_organization(id),
             ProvisioningChange::PutUser(id, user) => self.organization(id)?.put_user(user),
             ProvisioningChange::RemoveUser(id, email) => {
                 self.organization(id)?
@@ -198,6 +223,19 @@ impl State {
             });
         name.clone_into(&mut organization.record.name);
         organization.record.subscription = subscription.clone();
+    }
+
+    fn remove_organization(&mut self, id: &OrganizationId) {
+        let Some(removed) = self.organizations.remove(id) else {
+            return;
+        };
+        let keys = removed.record.api_keys.into_iter();
+        self.removed_keys.extend(keys.map(|(_, hash)| hash));
+        let campaigns = removed.campaigns.into_values();
+        for filter in campaigns.flat_map(|campaign| campaign.record.filters) {
+            self.note_filter_change(id, &filter.id);
+        }
+        self.removed_organizations.push((id.clone(), None));
     }
 
     fn remove_campaign(&mut self, id: &OrganizationId, campaign: &CampaignId) -> Result<(), StoreError> {

@@ -10,8 +10,18 @@ use super::prelude::*;
 impl ActivityStore for Store {
     async fn record(&self, activity: &Activity) -> Result<(), StoreError> {
         let activity = activity.clone();
-        self.write(async move |conn: &mut Conn| insert_activity(conn, &activity).await)
-            .await
+        self.write(async move |conn: &mut Conn| {
+            // Until this transaction ends the organization is not removed.
+            let organization = organizations::table
+                .find(activity.organization_id.as_str())
+                .select(organizations::id);
+            let known: Option<String> = for_key_share!(organization).first(conn).await.optional()?;
+            match known {
+                Some(_) => insert_activity(conn, &activity).await,
+                None => Ok(()),
+            }
+        })
+        .await
     }
 
     async fn list(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {

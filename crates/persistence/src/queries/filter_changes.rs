@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 use bidloop_domain::model::{FilterId, OrganizationId};
 use bidloop_domain::port::{FilterChanges, Revision, StoredFilter};
 
+use diesel::dsl::{max, sql};
+use diesel::sql_types::{BigInt, Bool, Text};
+
 use super::locks::ONLY_ROW;
 use super::prelude::*;
 
@@ -148,4 +151,37 @@ async fn prune(conn: &mut Conn) -> Result<i64, Failure> {
         .execute(conn)
         .await?;
     Ok(oldest)
+}
+
+/// Drops up to `limit` changes of an organization's filters, and returns how many. Filters in memory that are as old as
+/// that are read again.
+pub(super) async fn forget_organization(
+    conn: &mut Conn,
+    organization: &OrganizationId,
+    limit: i64,
+) -> Result<u64, Failure> {
+    let latest: Option<i64> = filter_changes::table
+        .filter(filter_changes::organization_id.eq(organization.as_str()))
+        .select(max(filter_changes::revision))
+        .first(conn)
+        .await?;
+    let Some(latest) = latest else {
+        return Ok(0);
+    };
+    diesel::update(revision_counter::table.find(ONLY_ROW))
+        .filter(revision_counter::filters_logged_since.lt(latest))
+        .set(revision_counter::filters_logged_since.eq(latest))
+        .execute(conn)
+        .await?;
+    let some = sql::<Bool>(
+        "(organization_id, filter_id) IN (SELECT organization_id, filter_id FROM filter_changes \
+         WHERE organization_id = ",
+    )
+    .bind::<Text, _>(organization.as_str())
+    .sql(" LIMIT ")
+    .bind::<BigInt, _>(limit)
+    .sql(")");
+    Ok(diesel::delete(filter_changes::table.filter(some))
+        .execute(conn)
+        .await? as u64)
 }

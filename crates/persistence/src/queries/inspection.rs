@@ -32,7 +32,7 @@ impl RowInspector for Store {
 type Examined = (Vec<String>, Option<UnreadableRow>);
 
 /// The number of the last table. Signatures of jobs are not inspected: one that cannot be read counts as missing.
-const LAST_TABLE: usize = 16;
+const LAST_TABLE: usize = 17;
 
 async fn inspect(
     conn: &mut Conn,
@@ -58,7 +58,8 @@ async fn inspect(
         13 => bids(conn, after, limit).await?,
         14 => automatic_bids(conn, after, limit).await?,
         15 => deliveries(conn, after, limit).await?,
-        _ => activities(conn, after, limit).await?,
+        16 => activities(conn, after, limit).await?,
+        _ => removed_organizations(conn, after, limit).await?,
     };
     let examined = rows.len();
     let (mut keys, faults): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
@@ -136,6 +137,27 @@ async fn organizations(conn: &mut Conn, after: After<'_>, limit: i64) -> Result<
         .into_iter()
         .map(|(id, read)| (vec![id], read.0.err()))
         .collect())
+}
+
+async fn removed_organizations(
+    conn: &mut Conn,
+    after: After<'_>,
+    limit: i64,
+) -> Result<Vec<Examined>, Failure> {
+    let rows: Vec<(String, Attempt<Col<OrganizationId>>)> = removed_organizations::table
+        .filter(removed_organizations::id.gt(after.text(0)))
+        .order(removed_organizations::id)
+        .limit(limit)
+        .select((removed_organizations::id, removed_organizations::id))
+        .load(conn)
+        .await?;
+    let mut examined = Vec::with_capacity(rows.len());
+    for (id, read) in rows {
+        let key = vec![id];
+        let fault = fault("removed_organizations", &key, "id", read);
+        examined.push((key, fault));
+    }
+    Ok(examined)
 }
 
 async fn users(conn: &mut Conn, after: After<'_>, limit: i64) -> Result<Vec<Examined>, Failure> {

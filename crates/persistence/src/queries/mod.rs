@@ -82,6 +82,7 @@ mod authorization;
 mod automatic_bids;
 mod backfills;
 mod deliveries;
+mod erasure;
 mod events;
 mod filter_changes;
 mod inspection;

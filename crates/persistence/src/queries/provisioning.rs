@@ -22,6 +22,7 @@ use crate::sealing::Sealer;
 mod campaigns;
 mod filter_puts;
 mod organization;
+mod removal;
 mod snapshot;
 
 #[async_trait]
@@ -106,6 +107,15 @@ async fn commit(
     }
     let revision = before.value + 1;
     lock_organizations(conn, changes).await?;
+    for change in changes {
+        if let ProvisioningChange::RemoveOrganization(id) = change {
+            let bids = removal::outstanding_bids(conn, id).await?;
+            if bids > 0 {
+                let organization = id.clone();
+                return Ok(CommitProvisioning::BidsOutstanding { organization, bids });
+            }
+        }
+    }
     let (mut rest, mut changed_filters) = (changes, BTreeSet::new());
     while !rest.is_empty() {
         let carried_out = carry_out(conn, sealer, rest, revision, at, &mut changed_filters).await?;
@@ -153,6 +163,7 @@ async fn carry_out(
             name,
             subscription,
         } => organization::put(conn, id, name, subscription).await?,
+        Change::RemoveOrganization(id) => removal::remove(conn, id, at, changed_filters).await?,
         Change::PutUser(id, user) => organization::put_user(conn, id, user).await?,
         Change::RemoveUser(id, email) => {
             let user = users::table.find((id.as_str(), organization::email_key(email)));

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "test code")]
 
+use std::collections::BTreeSet;
+
 use bidloop_domain::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, ActivityQuery, Actor, ApiKeyId, CampaignId, LeadId,
     OrganizationId, Timestamp,
@@ -28,7 +30,15 @@ fn entry(number: u128, organization: &str) -> Activity {
     }
 }
 
+/// Records them for organizations that exist.
 async fn record_all(bed: &TestDatabase, entries: &[Activity]) {
+    let organizations: BTreeSet<&str> = entries
+        .iter()
+        .map(|entry| entry.organization_id.as_str())
+        .collect();
+    for organization in organizations {
+        bed.put_organization(organization).await;
+    }
     for entry in entries {
         bed.database.activities().record(entry).await.unwrap();
     }

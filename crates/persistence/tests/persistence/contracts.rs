@@ -32,6 +32,7 @@ pub(crate) fn stores(database: &Database) -> Stores {
         activities: database.activities(),
         provisioning: database.provisioning(),
         retention: database.retention(),
+        erasure: database.erasure(),
     }
 }
 

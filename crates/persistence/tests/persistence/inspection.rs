@@ -94,7 +94,8 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
          UPDATE feed_position SET position = '\\x'; \
          UPDATE matches SET job_id = '' WHERE campaign_id = 'camp' AND seq = 1; \
          INSERT INTO automatic_bids (organization_id, lead_id, campaign_id, queued_at) \
-         VALUES ('org_acme', 'ld_x', '', 1)",
+         VALUES ('org_acme', 'ld_x', '', 1); \
+         INSERT INTO removed_organizations (id, removed_at) VALUES ('a/b', 1)",
     )
     .await;
     let tables = [
@@ -115,6 +116,7 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
         "automatic_bids",
         "deliveries",
         "activities",
+        "removed_organizations",
     ];
     let (found, examined) = inspect(&bed, 500).await;
     let by_table: Vec<&str> = found.iter().map(|(table, _)| *table).collect();

@@ -7,6 +7,7 @@ mod api_keys;
 mod backup;
 mod contracts;
 mod deliveries;
+mod erasure;
 mod filter_changes;
 mod inspection;
 mod leads;

@@ -41,6 +41,15 @@ async fn both_databases_have_the_same_tables_columns_keys_and_indexes() {
     postgres_bed.close().await;
 }
 
+/// The tables with rows of organizations.
+pub(crate) async fn tables_of_organizations() -> Vec<String> {
+    let bed = TestDatabase::sqlite().await;
+    let schema = sqlite_schema(bed.url().strip_prefix("sqlite://").unwrap());
+    let tables = schema.into_iter();
+    let tables = tables.filter(|(_, table)| table.columns.contains_key("organization_id"));
+    tables.map(|(name, _)| name).collect()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_belongs_to_an_organization_has_it_first_in_every_unique_key() {
     /// Looked up before the organization is known.

@@ -126,12 +126,17 @@ impl TestDatabase {
 
     /// An organization to hang things on.
     pub(crate) async fn with_organization(self, id: &str) -> Self {
+        self.put_organization(id).await;
+        self
+    }
+
+    /// The same.
+    pub(crate) async fn put_organization(&self, id: &str) {
         self.run_sql(&format!(
             "INSERT INTO organizations (id, name, subscription_status, collection_paused, period_start, \
              period_end, proposal_limit) VALUES ('{id}', 'Acme', 'active', false, 1000, 2000, 50)"
         ))
         .await;
-        self
     }
 
     /// Removes it from the server; a failed test's stays, to be looked at.

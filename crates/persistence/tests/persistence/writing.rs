@@ -33,6 +33,7 @@ async fn count(database: &Database) -> usize {
 }
 
 async fn a_command_whose_caller_is_gone_is_carried_out_whole(bed: TestDatabase) -> TestDatabase {
+    let bed = bed.with_organization("org_a").await;
     let activities = bed.database.activities();
     for number in 0..50 {
         let abandoned = entry(number);
@@ -55,6 +56,7 @@ async fn a_command_whose_caller_is_gone_is_carried_out_whole(bed: TestDatabase) 
 }
 
 async fn two_processes_write_at_the_same_time(bed: TestDatabase) -> TestDatabase {
+    let bed = bed.with_organization("org_a").await;
     let other = bed.reopened();
     let writers = [(bed.database.clone(), 0), (other, 1000)]
         .into_iter()

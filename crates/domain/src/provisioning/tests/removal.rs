@@ -130,3 +130,110 @@ fn what_hung_on_a_removed_campaign_can_come_back_elsewhere_at_once() {
     assert_eq!(ids(&report.created), ["campaign new", "filter f1"]);
     assert_eq!(world.organizations[0].campaigns.len(), 1);
 }
+
+const REMOVED: &str = "org_acme";
+
+#[test]
+fn an_absent_organization_is_removed_with_all_its_entities_whatever_else_its_entry_says() {
+    let mut world = World::with(&example());
+    let mut file = example();
+    file["organizations"][0]["state"] = json!("absent");
+    let report = world.apply(&file).unwrap();
+    assert_eq!(
+        ids(&report.removed),
+        [
+            "user ops@acme.test",
+            "api_key key_ci",
+            "bidder_account acct_1",
+            "webhook wh_camp",
+            "webhook wh_org",
+            "campaign camp_ext",
+            "filter f1",
+            "organization org_acme",
+        ]
+    );
+    assert_eq!(
+        (report.created.len(), report.changed.len(), report.unchanged),
+        (0, 0, 0)
+    );
+    assert!(world.organizations.is_empty());
+}
+
+#[test]
+fn removing_an_organization_that_is_not_there_is_no_fault() {
+    let mut world = World::default();
+    let file = json!({"organizations": [{"id": REMOVED, "state": "absent"}]});
+    for _ in 0..2 {
+        let report = world.apply(&file).unwrap();
+        assert_eq!((report.removed.len(), report.unchanged), (0, 1));
+        world
+            .being_erased
+            .push(crate::model::OrganizationId::parse(REMOVED).unwrap());
+    }
+}
+
+#[test]
+fn a_faulty_value_in_the_entry_of_an_absent_organization_is_a_fault_all_the_same() {
+    let mut world = World::with(&example());
+    let file = json!({"organizations": [{"id": REMOVED, "state": "absent", "nam": "x",
+        "campaigns": [{"id": "c", "mode": "manual"}], "subscription": {"status": 7}}]});
+    let faults = world.apply(&file).unwrap_err();
+    assert_eq!(faults.len(), 3, "{faults:?}");
+    let unknown = json!({"organizations": [{"id": REMOVED, "state": "paused"}]});
+    assert_eq!(
+        world.apply(&unknown).unwrap_err(),
+        ["organizations[0].state: must be \"absent\", not \"paused\""]
+    );
+}
+
+#[test]
+fn an_organization_cannot_be_removed_and_made_anew_in_one_file() {
+    let mut world = World::with(&example());
+    let mut file = example();
+    let removal = json!({"id": REMOVED, "state": "absent"});
+    file["organizations"].as_array_mut().unwrap().insert(0, removal);
+    assert_eq!(
+        world.apply(&file).unwrap_err(),
+        ["organizations[1].id: \"org_acme\" appears twice in this list"]
+    );
+}
+
+#[test]
+fn an_id_cannot_be_used_again_until_what_the_organization_had_is_erased() {
+    let mut world = World::with(&example());
+    world
+        .apply(&json!({"organizations": [{"id": REMOVED, "state": "absent"}]}))
+        .unwrap();
+    let mut again = example();
+    again["organizations"][0]["apiKeys"] = json!([]);
+    assert_eq!(
+        world.apply(&again).unwrap_err(),
+        [
+            "organizations[0].id: \"org_acme\" was removed, and what it had is still being erased: \
+             run `bidloop prune`, then apply again"
+        ]
+    );
+    world.being_erased.clear();
+    assert!(world.apply(&again).is_ok());
+}
+
+#[test]
+fn a_key_of_a_removed_organization_never_works_again() {
+    let mut world = World::with(&example());
+    let key = format!("lk_{}", "0a".repeat(32));
+    let other = json!({"id": "other", "name": "Other", "subscription": example()["organizations"][0]["subscription"],
+        "apiKeys": [{"id": "k", "key": key}]});
+    let together = json!({"organizations": [other, {"id": REMOVED, "state": "absent"}]});
+    let refused = [
+        "organizations[0].apiKeys[0].key: was removed or replaced, and never works again: \
+                    choose a new key, or leave it out",
+    ];
+    assert_eq!(world.apply(&together).unwrap_err(), refused);
+    world
+        .apply(&json!({"organizations": [{"id": REMOVED, "state": "absent"}]}))
+        .unwrap();
+    assert_eq!(
+        world.apply(&json!({"organizations": [other]})).unwrap_err(),
+        refused
+    );
+}

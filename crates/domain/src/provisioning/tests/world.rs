@@ -11,7 +11,7 @@ use crate::port::{
     CampaignRecord, Entropy, OrganizationRecord, PasswordHasher, ProposalWriter, ProvisioningChange,
     ProvisioningSnapshot, Revision, TemplateError,
 };
-use crate::provisioning::{KnownKeys, Lookups, Provided, ProvisioningReport, plan};
+use crate::provisioning::{Known, Lookups, Provided, ProvisioningReport, plan};
 use crate::use_case::apply_provisioning::password_hashes;
 
 /// Random bytes that are never twice the same.
@@ -68,6 +68,7 @@ impl ProposalWriter for BraceChecker {
 pub(crate) struct World {
     pub(crate) organizations: Vec<OrganizationRecord>,
     pub(crate) removed_keys: Vec<ApiKeyHash>,
+    pub(crate) being_erased: Vec<OrganizationId>,
     pub(crate) now: Timestamp,
     pub(crate) ids: CountingIds,
     pub(crate) passwords: SaltingHasher,
@@ -78,6 +79,7 @@ impl Default for World {
         Self {
             organizations: Vec::new(),
             removed_keys: Vec::new(),
+            being_erased: Vec::new(),
             now: Timestamp::from_seconds(1_790_000_000),
             ids: CountingIds::default(),
             passwords: SaltingHasher::default(),
@@ -122,9 +124,10 @@ impl World {
         let plan = plan(
             file,
             snapshot.organizations,
-            KnownKeys {
-                taken: &snapshot.taken_key_hashes,
-                removed: &snapshot.removed_key_hashes,
+            Known {
+                taken_keys: &snapshot.taken_key_hashes,
+                removed_keys: &snapshot.removed_key_hashes,
+                being_erased: &snapshot.being_erased,
             },
             &provided,
         )
@@ -149,6 +152,7 @@ impl World {
                 .map(|(hash, id)| (hash.clone(), id.clone()))
                 .collect(),
             removed_key_hashes: self.removed_keys.clone(),
+            being_erased: self.being_erased.clone(),
         }
     }
 
@@ -174,6 +178,12 @@ impl World {
                     Some(o) => (o.name, o.subscription) = (record.name, record.subscription),
                     None => self.organizations.push(record),
                 }
+            }
+            Change::RemoveOrganization(id) => {
+                let removed: Vec<_> = self.organizations.extract_if(.., |o| o.id == id).collect();
+                let keys = removed.into_iter().flat_map(|o| o.api_keys);
+                self.removed_keys.extend(keys.map(|(_, hash)| hash));
+                self.being_erased.push(id);
             }
             Change::PutUser(id, user) => put(&mut self.of(&id).users, user, |u| u.email.to_lowercase()),
             Change::RemoveUser(id, email) => self.of(&id).users.retain(|u| u.email != email),

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use bidloop_matching::json::{Faults, FieldError};
 use futures::StreamExt;
 
+use super::super::attachment_paths;
 use super::ApplyProvisioningError;
 use crate::attachment_rules::{ContentInspector, FileFault, InspectedFile};
 use crate::model::{BlobRef, OrganizationId};
@@ -98,7 +99,7 @@ async fn read(
 fn blob_ref(organization: &OrganizationId, file: &InspectedFile) -> BlobRef {
     BlobRef {
         size_bytes: file.size_bytes,
-        storage_path: format!("campaigns/{organization}/{}", file.sha256),
+        storage_path: attachment_paths::of_campaign(organization, &file.sha256),
         sha256: file.sha256.clone(),
     }
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
 
+use super::super::attachment_paths;
 use super::{LeadError, Requester, UploadAttachments};
 use crate::attachment_rules::{
     ContentInspector, ContentType, FileAdmission, FileFault, FileName, InspectedFile, MAX_FILES,
@@ -209,13 +210,8 @@ async fn stage(
 }
 
 fn blob_path(lead: &Lead, id: AttachmentId, name: &FileName) -> Result<BlobPath, BlobError> {
-    let path = format!(
-        "{}/{}/{id}-{}",
-        lead.organization_id,
-        lead.id,
-        name.blob_segment()
-    );
-    BlobPath::parse(&path).ok_or_else(|| BlobError::Unavailable(format!("{path:?} is not a blob path")))
+    let path = attachment_paths::of_upload(&lead.organization_id, &lead.id, id, &name.blob_segment());
+    path.ok_or_else(|| BlobError::Unavailable(format!("{name:?} has no blob path")))
 }
 
 fn new_attachment(id: AttachmentId, file: &StagedFile, path: &BlobPath, at: Timestamp) -> NewAttachment {

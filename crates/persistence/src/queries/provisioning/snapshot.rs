@@ -43,6 +43,7 @@ pub(super) async fn snapshot(
     }
     Ok(ProvisioningSnapshot {
         revision,
+        being_erased: being_erased(conn, asked).await?,
         organizations: asked.iter().filter_map(|id| found.remove(id.as_str())).collect(),
         taken_key_hashes: taken(conn, key_hashes).await?,
         removed_key_hashes: removed(conn, key_hashes).await?,
@@ -165,4 +166,15 @@ async fn removed(conn: &mut Conn, key_hashes: &[ApiKeyHash]) -> Result<Vec<ApiKe
             .select(removed_api_keys::key_hash)
     });
     Ok(rows.into_iter().map(|hash| hash.0).collect())
+}
+
+async fn being_erased(conn: &mut Conn, asked: &[OrganizationId]) -> Result<Vec<OrganizationId>, Failure> {
+    let ids: Vec<&str> = asked.iter().map(OrganizationId::as_str).collect();
+    let rows: Vec<Col<OrganizationId>> = load_in_parts!(conn, ids, |some| {
+        removed_organizations::table
+            .filter(removed_organizations::id.eq_any(some))
+            .order(removed_organizations::id)
+            .select(removed_organizations::id)
+    });
+    Ok(rows.into_iter().map(|id| id.0).collect())
 }

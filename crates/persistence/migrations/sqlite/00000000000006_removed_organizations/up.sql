@@ -1,0 +1,9 @@
+-- Organizations that were removed, until what they had is erased. Until then no other has the id. One process at a time
+-- erases, under a lease.
+CREATE TABLE removed_organizations (
+    id TEXT NOT NULL,
+    removed_at INTEGER NOT NULL,
+    lease_owner TEXT,
+    lease_until INTEGER,
+    PRIMARY KEY (id)
+) STRICT;
