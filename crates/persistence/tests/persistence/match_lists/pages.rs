@@ -1,0 +1,107 @@
+//! Pages of the feed, and the backfills that a look finds.
+
+use bidloop_domain::model::{CampaignId, FilterId};
+use bidloop_domain::port::{FeedCursor, MatchedJob, MatchedPage, ProvisioningChange};
+use bidloop_port_contracts::fixture::{at, campaign, commit, organization, titled_job};
+
+use super::{CAMPAIGNS, assert_sound, job, world};
+use crate::contracts::stores;
+use crate::test_database::{TestDatabase, on_both_databases};
+
+on_both_databases!(
+    a_campaign_that_does_not_exist_is_passed_over,
+    a_page_may_be_longer_than_a_statement,
+    a_position_may_hold_any_character,
+    due_campaigns_of_few_and_of_many_organizations_come_with_their_filters,
+);
+
+async fn a_campaign_that_does_not_exist_is_passed_over(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    let page = |title| {
+        let campaigns = [("org_acme", "gone"), ("org_acme", "one"), ("org_none", "one")];
+        vec![titled_job("1", at(0), title, &campaigns)]
+    };
+    let counts = world.ingest(at(0), page("First")).await;
+    assert_eq!((counts.new_jobs, counts.matches), (1, 1));
+    let counts = world.ingest(at(1), page("Second")).await;
+    assert_eq!((counts.changed_jobs, counts.matches), (1, 0));
+    assert_eq!(world.listed().await, [("1".to_owned(), at(0))]);
+    assert_sound(&bed).await;
+    bed
+}
+
+async fn a_page_may_be_longer_than_a_statement(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    let jobs = |title: &str, campaigns: &[&str]| -> Vec<MatchedJob> {
+        (0..1100)
+            .map(|number| job(number, number, title, campaigns))
+            .collect()
+    };
+    let counts = world.ingest(at(0), jobs("First", &CAMPAIGNS)).await;
+    assert_eq!((counts.new_jobs, counts.matches), (1100, 3300));
+    let counts = world.ingest(at(1), jobs("Second", &["two"])).await;
+    assert_eq!((counts.changed_jobs, counts.matches), (1100, 0));
+    let counts = world.ingest(at(2), jobs("Third", &["one", "two"])).await;
+    assert_eq!((counts.changed_jobs, counts.matches), (1100, 1100));
+    assert_eq!(world.total().await, 1100);
+    assert_eq!(world.campaign("three").total().await, 0);
+    assert_sound(&bed).await;
+    bed
+}
+
+async fn a_position_may_hold_any_character(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    let cursor = Some(FeedCursor("nul\0 back\\slash".to_owned()));
+    let page = MatchedPage {
+        cursor: cursor.clone(),
+        ..world.page(at(0), vec![]).await
+    };
+    world.stores.jobs.record_page(&page).await.unwrap();
+    assert_eq!(world.stores.jobs.feed_position().await, Ok(cursor));
+    bed
+}
+
+/// Few are asked for one after the other, many together.
+async fn due_campaigns_of_few_and_of_many_organizations_come_with_their_filters(
+    bed: TestDatabase,
+) -> TestDatabase {
+    let stores = stores(&bed.database);
+    let mut expected = Vec::new();
+    for number in 10..22 {
+        let name = format!("org_{number}");
+        let none = campaign("none");
+        let added = CAMPAIGNS.iter().fold(organization(&name), |added, id| {
+            added.campaign(campaign(id).paused())
+        });
+        let without = FilterId::parse("f_none").unwrap();
+        let id = added.campaign(none.paused()).provision(&stores).await;
+        let none = CampaignId::parse("none").unwrap();
+        commit(&stores, &[ProvisioningChange::RemoveFilter(id, none, without)]).await;
+        for (campaign, filters) in [
+            ("none", vec![]),
+            ("one", vec!["f_one"]),
+            ("three", vec!["f_three"]),
+            ("two", vec!["f_two"]),
+        ] {
+            expected.push((name.clone(), campaign.to_owned(), filters));
+        }
+        let due = stores.matches.due_backfills().await.unwrap().campaigns;
+        let found: Vec<_> = due
+            .iter()
+            .map(|due| {
+                let of_it = due.filters.iter().all(|filter| {
+                    (&filter.organization_id, &filter.campaign_id) == (&due.organization_id, &due.campaign_id)
+                });
+                assert!(of_it, "{due:?}");
+                let filters = due.filters.iter().map(|filter| filter.id.as_str()).collect();
+                (
+                    due.organization_id.to_string(),
+                    due.campaign_id.to_string(),
+                    filters,
+                )
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+    bed
+}
