@@ -143,42 +143,37 @@ async fn stored_by(conn: &mut Conn, before: i64) -> Result<i64, Failure> {
     Ok(noted.unwrap_or(0))
 }
 
+/// The rows whose age is known and reached, up to so many of the oldest: a table, the column of the age, and what else
+/// must hold, in the words of an index on the age.
+macro_rules! oldest {
+    ($table:literal by $age:literal $(where $condition:literal)?, $before:expr, $limit:expr) => {
+        sql::<Bool>(concat!(
+            "(organization_id, id) IN (SELECT organization_id, id FROM ", $table, " WHERE ",
+            $($condition, " AND ",)? $age, " <= ",
+        ))
+        .bind::<BigInt, _>($before)
+        .sql(concat!(" ORDER BY ", $age, " LIMIT "))
+        .bind::<BigInt, _>($limit)
+        .sql(")")
+    };
+}
+
 async fn activity(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
-    let oldest =
-        sql::<Bool>("(organization_id, id) IN (SELECT organization_id, id FROM activities WHERE at <= ")
-            .bind::<BigInt, _>(before)
-            .sql(" ORDER BY at LIMIT ")
-            .bind::<BigInt, _>(limit)
-            .sql(")");
-    Ok(diesel::delete(activities::table.filter(oldest))
-        .execute(conn)
-        .await? as u64)
+    let oldest = oldest!("activities" by "at", before, limit);
+    let removed = diesel::delete(activities::table.filter(oldest));
+    Ok(removed.execute(conn).await? as u64)
 }
 
 async fn ended_deliveries(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
-    let oldest = sql::<Bool>(
-        "(organization_id, id) IN (SELECT organization_id, id FROM deliveries \
-         WHERE ended_at IS NOT NULL AND ended_at <= ",
-    )
-    .bind::<BigInt, _>(before)
-    .sql(" ORDER BY ended_at LIMIT ")
-    .bind::<BigInt, _>(limit)
-    .sql(")");
-    Ok(diesel::delete(deliveries::table.filter(oldest))
-        .execute(conn)
-        .await? as u64)
+    let oldest = oldest!("deliveries" by "ended_at" where "ended_at IS NOT NULL", before, limit);
+    let removed = diesel::delete(deliveries::table.filter(oldest));
+    Ok(removed.execute(conn).await? as u64)
 }
 
 /// No letter is blank (decision A2), so an empty one is gone. The stored proposal repeats letter and answers.
 async fn letters(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
-    let oldest = sql::<Bool>(
-        "(organization_id, id) IN (SELECT organization_id, id FROM bids \
-         WHERE ended_at IS NOT NULL AND cover_letter <> '' AND ended_at <= ",
-    )
-    .bind::<BigInt, _>(before)
-    .sql(" ORDER BY ended_at LIMIT ")
-    .bind::<BigInt, _>(limit)
-    .sql(")");
+    let oldest =
+        oldest!("bids" by "ended_at" where "ended_at IS NOT NULL AND cover_letter <> ''", before, limit);
     let emptied = diesel::update(bids::table.filter(oldest)).set((
         bids::cover_letter.eq(sql::<crate::sql_types::EscapedText>("''")),
         bids::answers.eq(sql::<crate::sql_types::JsonText>("'[]'")),
