@@ -73,7 +73,9 @@ pub use matches::{
 };
 pub use password_hasher::PasswordHasher;
 pub use proposal_writer::{ProposalWriter, TemplateError};
-pub use provisioning::{CommitProvisioning, ProvisioningSnapshot, ProvisioningStore, WebhookUrl};
+pub use provisioning::{
+    CommitProvisioning, ProvisioningSnapshot, ProvisioningStore, UnreadableEntity, WebhookUrl,
+};
 pub use quarantine::{Quarantine, UnreadableRow};
 pub use retention::{Prunable, PruneCursor, PruneStep, RetentionStore};
 pub use submissions::{

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{Revision, StoreError};
 use crate::model::{ApiKeyHash, EndpointId, OrganizationId, Timestamp};
-use crate::provisioning::{OrganizationRecord, ProvisioningChange};
+use crate::provisioning::{EntityKind, OrganizationRecord, ProvisioningChange};
 
 /// The stored state that a plan starts from.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,19 @@ pub struct ProvisioningSnapshot {
     pub removed_key_hashes: Vec<ApiKeyHash>,
     /// The requested organizations that were removed, as long as something of them may be left.
     pub being_erased: Vec<OrganizationId>,
+    /// The entities of these organizations that cannot be read. They are not in the records.
+    pub unreadable: Vec<UnreadableEntity>,
+}
+
+/// An entity whose row cannot be read. A file that names it puts it anew, or removes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableEntity {
+    /// The entity's organization.
+    pub organization_id: OrganizationId,
+    /// The kind of entity.
+    pub kind: EntityKind,
+    /// The entity's id; of a user, the address without regard to case.
+    pub id: String,
 }
 
 /// The outcome of [`ProvisioningStore::commit`].

@@ -6,7 +6,7 @@ use bidloop_matching::json::{Field, Fields, Null};
 use serde_json::Value;
 
 use super::attachments::read_attachments;
-use super::reconcile::{Current, Entity, Entry, Planner};
+use super::reconcile::{Current, Entity, Entry, Owner, Planner};
 use super::records::{CampaignRecord, ProvisioningChange};
 use super::report::EntityKind;
 use super::values;
@@ -55,8 +55,8 @@ impl Entity for CampaignRecord {
         ProvisioningChange::PutCampaign(organization, Box::new(self))
     }
 
-    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
-        ProvisioningChange::RemoveCampaign(organization, self.id)
+    fn remove(owner: Owner<'_>, id: CampaignId) -> Option<ProvisioningChange> {
+        Some(ProvisioningChange::RemoveCampaign(owner.organization.clone(), id))
     }
 }
 

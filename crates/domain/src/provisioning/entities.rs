@@ -6,7 +6,7 @@ use std::time::Duration;
 use bidloop_matching::json::{Field, Fields, Null, flag};
 use serde_json::{Map, Value};
 
-use super::reconcile::{Current, Entity, Entry, Planner, Target};
+use super::reconcile::{Current, Entity, Entry, Owner, Planner, Target};
 use super::records::{AccountRecord, FilterRecord, ProvisioningChange, UserRecord, WebhookRecord};
 use super::report::EntityKind;
 use super::values;
@@ -64,8 +64,8 @@ impl Entity for UserRecord {
         ProvisioningChange::PutUser(organization, self)
     }
 
-    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
-        ProvisioningChange::RemoveUser(organization, self.email)
+    fn remove(owner: Owner<'_>, id: Self::Id) -> Option<ProvisioningChange> {
+        Some(ProvisioningChange::RemoveUser(owner.organization.clone(), id))
     }
 }
 
@@ -129,8 +129,8 @@ impl Entity for (ApiKeyRecord, ApiKeyHash) {
         ProvisioningChange::PutApiKey(organization, self.0, self.1)
     }
 
-    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
-        ProvisioningChange::RemoveApiKey(organization, self.0.id)
+    fn remove(owner: Owner<'_>, id: Self::Id) -> Option<ProvisioningChange> {
+        Some(ProvisioningChange::RemoveApiKey(owner.organization.clone(), id))
     }
 
     fn key_hash(&self) -> Option<&ApiKeyHash> {
@@ -167,8 +167,8 @@ impl Entity for AccountRecord {
         ProvisioningChange::PutAccount(organization, self)
     }
 
-    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
-        ProvisioningChange::RemoveAccount(organization, self.id)
+    fn remove(owner: Owner<'_>, id: Self::Id) -> Option<ProvisioningChange> {
+        Some(ProvisioningChange::RemoveAccount(owner.organization.clone(), id))
     }
 }
 
@@ -230,8 +230,8 @@ impl Entity for WebhookRecord {
         ProvisioningChange::PutWebhook(organization, self)
     }
 
-    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
-        ProvisioningChange::RemoveWebhook(organization, self.endpoint.id)
+    fn remove(owner: Owner<'_>, id: Self::Id) -> Option<ProvisioningChange> {
+        Some(ProvisioningChange::RemoveWebhook(owner.organization.clone(), id))
     }
 }
 
@@ -291,7 +291,12 @@ impl Entity for (CampaignId, FilterRecord) {
         ProvisioningChange::PutFilter(organization, self.0, self.1)
     }
 
-    fn remove(self, organization: OrganizationId) -> ProvisioningChange {
-        ProvisioningChange::RemoveFilter(organization, self.0, self.1.id)
+    fn remove(owner: Owner<'_>, id: Self::Id) -> Option<ProvisioningChange> {
+        let campaign = owner.campaign?.clone();
+        Some(ProvisioningChange::RemoveFilter(
+            owner.organization.clone(),
+            campaign,
+            id,
+        ))
     }
 }

@@ -14,6 +14,7 @@ use super::report::ProvisioningReport;
 use super::requirements::{MissingRequirements, missing_requirements};
 use super::values;
 use crate::model::{ApiKeyHash, FieldError, OrganizationId};
+use crate::port::UnreadableEntity;
 
 /// The changes that a file leads to.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +25,7 @@ pub(crate) struct Plan {
     pub(crate) report: ProvisioningReport,
 }
 
-/// What the store knows of the keys and the organizations in a file.
+/// What the store knows of the keys and the organizations in a file, and what it cannot read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known<'a> {
     /// The digests that a key has, with its organization.
@@ -33,6 +34,8 @@ pub(crate) struct Known<'a> {
     pub(crate) removed_keys: &'a [ApiKeyHash],
     /// The organizations that were removed and are not erased yet.
     pub(crate) being_erased: &'a [OrganizationId],
+    /// The entities that cannot be read.
+    pub(crate) unreadable: &'a [UnreadableEntity],
 }
 
 /// Plans `file` on the current state of its organizations.
@@ -52,6 +55,7 @@ pub(crate) fn plan(
         puts: Vec::new(),
         key_owners: HashMap::new(),
         removed_keys: known.removed_keys.iter().cloned().collect(),
+        unreadable: known.unreadable,
         accounts: HashSet::new(),
         unread: HashSet::new(),
     };

@@ -16,6 +16,7 @@ use super::records::ProvisioningChange;
 use super::report::{EntityKind, GeneratedSecret, ProvisioningReport, ReportedEntity};
 use super::values;
 use crate::model::{ApiKeyHash, ApiKeyId, CampaignId, OrganizationId, Secret};
+use crate::port::UnreadableEntity;
 
 /// A kind of entity that the file describes in a list, merged by id.
 pub(super) trait Entity: Clone + PartialEq {
@@ -50,7 +51,8 @@ pub(super) trait Entity: Clone + PartialEq {
 
     fn put(self, organization: OrganizationId) -> ProvisioningChange;
 
-    fn remove(self, organization: OrganizationId) -> ProvisioningChange;
+    /// Removes the entity with this id; `None` if it cannot be the owner's.
+    fn remove(owner: Owner<'_>, id: Self::Id) -> Option<ProvisioningChange>;
 
     /// The key that cannot be provisioned any more once this entity is removed.
     fn key_hash(&self) -> Option<&ApiKeyHash> {
@@ -220,6 +222,8 @@ pub(super) struct Planner<'a> {
     pub(super) key_owners: KeyOwners,
     /// Keys that were removed or replaced, by the file too.
     pub(super) removed_keys: HashSet<ApiKeyHash>,
+    /// The entities that the store cannot read.
+    pub(super) unreadable: &'a [UnreadableEntity],
     /// The accounts that the current organization will have.
     pub(super) accounts: HashSet<String>,
     /// The lists of the current organization, by campaign, that have faulty entries: they may hold anything.

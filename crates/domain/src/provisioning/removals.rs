@@ -2,10 +2,12 @@
 //!
 //! Removals come before everything else, so that the rest of the file can use ids that become free.
 
+use std::collections::btree_map::Entry as Slot;
+
 use serde_json::Value;
 
 use super::current_state::CurrentState;
-use super::peek::{id_of, is_absent, objects, text_of};
+use super::peek::{id_of, is_absent, objects};
 use super::reconcile::{Entities, Entity, Owner, Planner, reported};
 use super::records::ProvisioningChange;
 use super::report::EntityKind;
@@ -68,16 +70,33 @@ impl Planner<'_> {
         entities: &mut Entities<T>,
     ) {
         for entry in entries.into_iter().filter(|entry| is_absent(entry.get("state"))) {
-            let key = T::key(text_of(entry, T::ID_FIELD).unwrap_or_default());
-            let known = entities.get(&key);
-            if known.is_none_or(|known| known.campaign() != owner.campaign) {
-                self.report.unchanged += 1;
-            } else if let Some(removed) = entities.remove(&key) {
-                self.report_removal(owner.organization, &removed);
-                self.removed_keys.extend(removed.key_hash().cloned());
-                self.removals.push(removed.remove(owner.organization.clone()));
+            let Some(Ok(id)) = entry.get(T::ID_FIELD).map(T::read_id) else {
+                // Planning reports it.
+                continue;
+            };
+            let text = id.to_string();
+            let key = T::key(&text);
+            match entities.entry(key) {
+                Slot::Occupied(known) if known.get().campaign() == owner.campaign => {
+                    let removed = known.remove();
+                    self.report_removal(owner.organization, &removed);
+                    self.removed_keys.extend(removed.key_hash().cloned());
+                    self.removals.extend(T::remove(owner, id));
+                }
+                Slot::Vacant(unknown) if self.is_unreadable(owner, T::KIND, unknown.key()) => {
+                    let removed = reported(owner.organization, T::KIND, &text);
+                    self.report.removed.push(removed);
+                    self.removals.extend(T::remove(owner, id));
+                }
+                _ => self.report.unchanged += 1,
             }
         }
+    }
+
+    fn is_unreadable(&self, owner: Owner<'_>, kind: EntityKind, key: &str) -> bool {
+        self.unreadable.iter().any(|entity| {
+            entity.kind == kind && entity.organization_id == *owner.organization && entity.id == key
+        })
     }
 
     /// Removes what belongs to a removed campaign, without a change of its own.

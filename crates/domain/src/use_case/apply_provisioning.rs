@@ -104,6 +104,7 @@ impl ApplyProvisioning {
                     taken_keys: &snapshot.taken_key_hashes,
                     removed_keys: &snapshot.removed_key_hashes,
                     being_erased: &snapshot.being_erased,
+                    unreadable: &snapshot.unreadable,
                 },
                 &provided,
             )

@@ -54,6 +54,7 @@ impl ProvisioningStore for MemoryStore {
                 })
                 .cloned()
                 .collect(),
+            unreadable: Vec::new(),
         })
     }
 

@@ -8,6 +8,7 @@ use bidloop_domain::port::{
     ClaimedDelivery, FilterChanges, LeaseOwner, PendingDelivery, ProvisioningChange, Revision, StoreError,
     SwitchMatches,
 };
+use bidloop_domain::provisioning::EntityKind;
 use bidloop_port_contracts::Stores;
 use bidloop_port_contracts::fixture::{
     World, account, activity, at, campaign, clock_at, commit, finish, organization, organization_id, seconds,
@@ -34,6 +35,7 @@ on_both_databases!(
     a_list_page_leaves_unreadable_leads_out_and_keeps_its_total,
     an_unreadable_lead_fails_its_own_requests_alone,
     provisioning_goes_on_beside_unreadable_rows_and_puts_them_anew,
+    a_campaign_of_which_nothing_can_be_read_can_be_removed,
     unreadable_entries_of_the_activity_record_are_left_out,
     what_was_set_aside_is_tried_again_after_a_restart,
 );
@@ -484,6 +486,19 @@ async fn provisioning_goes_on_beside_unreadable_rows_and_puts_them_anew(bed: Tes
     let snapshot = provisioning.snapshot(&organizations, &[]).await.unwrap();
     let known = &snapshot.organizations[0];
     assert!(known.accounts.is_empty() && known.webhooks.is_empty() && known.campaigns.is_empty());
+    let unreadable: Vec<(EntityKind, &str)> = snapshot
+        .unreadable
+        .iter()
+        .map(|entity| (entity.kind, entity.id.as_str()))
+        .collect();
+    assert_eq!(
+        unreadable,
+        [
+            (EntityKind::Webhook, "wh_all"),
+            (EntityKind::BidderAccount, "acct_1"),
+            (EntityKind::Campaign, "camp")
+        ]
+    );
     let whole = organization("org_acme")
         .campaign(campaign("camp"))
         .webhook(webhook("wh_all", None, World::URL, &[EventKind::JobNew]));
@@ -496,6 +511,18 @@ async fn provisioning_goes_on_beside_unreadable_rows_and_puts_them_anew(bed: Tes
     );
     let removed = ProvisioningChange::RemoveAccount(world.organization.clone(), account("acct_1").id);
     commit(&world.stores, &[removed]).await;
+    bed
+}
+
+async fn a_campaign_of_which_nothing_can_be_read_can_be_removed(bed: TestDatabase) -> TestDatabase {
+    let world = world(&bed).await;
+    bed.run_sql("UPDATE campaigns SET mode = '?'; UPDATE filters SET id = 'f ?', body = '?'")
+        .await;
+    let removal = ProvisioningChange::RemoveCampaign(world.organization.clone(), world.campaign.clone());
+    commit(&world.stores, &[removal]).await;
+    for table in ["campaigns", "filters"] {
+        assert_eq!(bed.number(&format!("SELECT COUNT(*) FROM {table}")).await, 0);
+    }
     bed
 }
 

@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::world::World;
 use super::{change, example, ids, organization};
+use crate::port::{ProvisioningChange, UnreadableEntity};
+use crate::provisioning::EntityKind;
 
 #[test]
 fn absent_removes_each_kind_of_entity() {
@@ -37,6 +39,49 @@ fn absent_removes_each_kind_of_entity() {
         (0, 6),
         "removing what is absent is no fault"
     );
+}
+
+#[test]
+fn absent_removes_what_cannot_be_read() {
+    let mut world = World::with(&example());
+    let acme = &mut world.organizations[0];
+    let campaign = acme.campaigns[0].clone();
+    (acme.users, acme.accounts, acme.webhooks) = Default::default();
+    acme.campaigns[0].filters.clear();
+    let organization_id = acme.id.clone();
+    for (kind, id) in [
+        (EntityKind::User, "ops@acme.test"),
+        (EntityKind::BidderAccount, "acct_1"),
+        (EntityKind::Webhook, "wh_org"),
+        (EntityKind::Filter, "f1"),
+    ] {
+        world.unreadable.push(UnreadableEntity {
+            organization_id: organization_id.clone(),
+            kind,
+            id: id.to_owned(),
+        });
+    }
+    let file = json!({"organizations": [{"id": "org_acme",
+        "users": [{"email": "OPS@acme.test", "state": "absent"}],
+        "webhooks": [{"id": "wh_org", "state": "absent"}, {"id": "wh_none", "state": "absent"}],
+        "bidderAccounts": [{"id": "acct_1", "state": "absent"}],
+        "campaigns": [{"id": "camp_ext", "state": "paused", "filters": [{"id": "f1", "state": "absent"}]}]}]});
+    let report = world.apply(&file).unwrap();
+    assert_eq!(
+        ids(&report.removed),
+        [
+            "user OPS@acme.test",
+            "bidder_account acct_1",
+            "webhook wh_org",
+            "filter f1"
+        ]
+    );
+    let filter = ProvisioningChange::RemoveFilter(
+        organization_id,
+        campaign.id.clone(),
+        campaign.filters[0].id.clone(),
+    );
+    assert!(world.changes.contains(&filter), "{:?}", world.changes);
 }
 
 #[test]

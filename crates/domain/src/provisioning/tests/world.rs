@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::model::{ApiKeyHash, BlobRef, OrganizationId, Timestamp};
 use crate::port::{
     CampaignRecord, Entropy, OrganizationRecord, PasswordHasher, ProposalWriter, ProvisioningChange,
-    ProvisioningSnapshot, Revision, TemplateError,
+    ProvisioningSnapshot, Revision, TemplateError, UnreadableEntity,
 };
 use crate::provisioning::{Known, Lookups, Provided, ProvisioningReport, plan};
 use crate::use_case::apply_provisioning::password_hashes;
@@ -69,6 +69,10 @@ pub(crate) struct World {
     pub(crate) organizations: Vec<OrganizationRecord>,
     pub(crate) removed_keys: Vec<ApiKeyHash>,
     pub(crate) being_erased: Vec<OrganizationId>,
+    /// What cannot be read, and is not in the organizations.
+    pub(crate) unreadable: Vec<UnreadableEntity>,
+    /// The changes of the last file that was applied.
+    pub(crate) changes: Vec<ProvisioningChange>,
     pub(crate) now: Timestamp,
     pub(crate) ids: CountingIds,
     pub(crate) passwords: SaltingHasher,
@@ -80,6 +84,8 @@ impl Default for World {
             organizations: Vec::new(),
             removed_keys: Vec::new(),
             being_erased: Vec::new(),
+            unreadable: Vec::new(),
+            changes: Vec::new(),
             now: Timestamp::from_seconds(1_790_000_000),
             ids: CountingIds::default(),
             passwords: SaltingHasher::default(),
@@ -128,6 +134,7 @@ impl World {
                 taken_keys: &snapshot.taken_key_hashes,
                 removed_keys: &snapshot.removed_key_hashes,
                 being_erased: &snapshot.being_erased,
+                unreadable: &snapshot.unreadable,
             },
             &provided,
         )
@@ -135,6 +142,7 @@ impl World {
         for change in &plan.changes {
             self.carry_out(change);
         }
+        self.changes = plan.changes;
         Ok(plan.report)
     }
 
@@ -153,6 +161,7 @@ impl World {
                 .collect(),
             removed_key_hashes: self.removed_keys.clone(),
             being_erased: self.being_erased.clone(),
+            unreadable: self.unreadable.clone(),
         }
     }
 
@@ -186,7 +195,10 @@ impl World {
                 self.being_erased.push(id);
             }
             Change::PutUser(id, user) => put(&mut self.of(&id).users, user, |u| u.email.to_lowercase()),
-            Change::RemoveUser(id, email) => self.of(&id).users.retain(|u| u.email != email),
+            Change::RemoveUser(id, email) => {
+                let email = email.to_lowercase();
+                self.of(&id).users.retain(|u| u.email.to_lowercase() != email);
+            }
             Change::PutApiKey(id, record, hash) => {
                 let taken = self
                     .organizations

@@ -4,16 +4,64 @@ use std::collections::HashMap;
 
 use bidloop_domain::model::{ApiKeyHash, ApiKeyRecord, OrganizationId, WebhookEndpoint};
 use bidloop_domain::port::{
-    CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningSnapshot, Revision, UserRecord,
+    CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningSnapshot, Revision, UnreadableEntity,
+    UserRecord,
 };
+use bidloop_domain::provisioning::EntityKind;
 
 use super::super::locks::revision;
 use super::super::prelude::*;
 use crate::records::{StoredAccount, StoredSecrets};
 use crate::sealing::Sealer;
 
-/// Organizations by their ids.
-type Organizations = HashMap<String, OrganizationRecord>;
+/// Rows, each with its organization's id.
+type Rows<T> = Vec<(String, T)>;
+
+/// Organizations by their ids, and what of them cannot be read.
+#[derive(Default)]
+struct Organizations {
+    readable: HashMap<String, OrganizationRecord>,
+    unreadable: Vec<UnreadableEntity>,
+}
+
+impl Organizations {
+    /// Gives each row to its organization. One that cannot be read is set aside and noted.
+    fn give<T>(
+        &mut self,
+        quarantine: &Quarantine,
+        kind: EntityKind,
+        rows: Rows<Tried<T>>,
+        mut give: impl FnMut(&mut OrganizationRecord, T),
+    ) {
+        for (organization, row) in rows {
+            let Some(organization) = self.readable.get_mut(&organization) else {
+                continue;
+            };
+            match row.0 {
+                Ok(row) => give(organization, row),
+                Err(row) => {
+                    quarantine.set_aside(&row);
+                    self.unreadable
+                        .extend(entity_of(&row, kind, organization.id.clone()));
+                }
+            }
+        }
+    }
+}
+
+/// The entity of a row that cannot be read, whose name in the quarantine is the organization's id, a slash and its own.
+fn entity_of(
+    row: &UnreadableRow,
+    kind: EntityKind,
+    organization_id: OrganizationId,
+) -> Option<UnreadableEntity> {
+    let (_, id) = row.id.split_once('/')?;
+    Some(UnreadableEntity {
+        organization_id,
+        kind,
+        id: id.to_owned(),
+    })
+}
 
 /// Loads what a table has of some organizations, each row with its organization's id.
 macro_rules! load_of {
@@ -27,7 +75,7 @@ macro_rules! load_of {
     };
 }
 
-/// A row that cannot be read is left out: a file that names it puts it anew.
+/// A row that cannot be read is left out and noted: a file that names it puts it anew, or removes it.
 pub(super) async fn snapshot(
     conn: &mut Conn,
     quarantine: &Quarantine,
@@ -36,7 +84,7 @@ pub(super) async fn snapshot(
     key_hashes: &[ApiKeyHash],
 ) -> Result<ProvisioningSnapshot, Failure> {
     let revision = Revision(revision(conn).await?);
-    let mut found = HashMap::new();
+    let mut found = Organizations::default();
     for some in asked.chunks(VALUES_AT_ONCE) {
         let ids: Vec<&str> = some.iter().map(OrganizationId::as_str).collect();
         read_organizations(conn, quarantine, sealer, &ids, &mut found).await?;
@@ -44,9 +92,13 @@ pub(super) async fn snapshot(
     Ok(ProvisioningSnapshot {
         revision,
         being_erased: being_erased(conn, asked).await?,
-        organizations: asked.iter().filter_map(|id| found.remove(id.as_str())).collect(),
+        organizations: asked
+            .iter()
+            .filter_map(|id| found.readable.remove(id.as_str()))
+            .collect(),
         taken_key_hashes: taken(conn, key_hashes).await?,
         removed_key_hashes: removed(conn, key_hashes).await?,
+        unreadable: found.unreadable,
     })
 }
 
@@ -59,54 +111,62 @@ async fn read_organizations(
 ) -> Result<(), Failure> {
     let of_ids = organizations::table.filter(organizations::id.eq_any(ids));
     for organization in load_records!(conn, quarantine, OrganizationRecord, of_ids) {
-        found.insert(organization.id.to_string(), organization);
+        found.readable.insert(organization.id.to_string(), organization);
     }
     let users = load_of!(conn, ids, users by users::email_key, Tried::<UserRecord>::as_select());
-    give(found, users, |organization, user: Tried<_>| {
-        organization.users.extend(user.or_aside(quarantine));
+    found.give(quarantine, EntityKind::User, users, |organization, user| {
+        organization.users.push(user);
     });
     let keys = (Tried::<ApiKeyRecord>::as_select(), api_keys::key_hash);
-    let keys = load_of!(conn, ids, api_keys by (api_keys::created_at, api_keys::id), keys);
-    give(found, keys, |organization, (key, Col(hash)): (Tried<_>, _)| {
-        organization
-            .api_keys
-            .extend(key.or_aside(quarantine).map(|key| (key, hash)));
-    });
+    let keys: Rows<(Tried<ApiKeyRecord>, Col<ApiKeyHash>)> =
+        load_of!(conn, ids, api_keys by (api_keys::created_at, api_keys::id), keys);
+    let keys = keys
+        .into_iter()
+        .map(|(organization, (key, Col(hash)))| (organization, Tried(key.0.map(|key| (key, hash)))));
+    found.give(
+        quarantine,
+        EntityKind::ApiKey,
+        keys.collect(),
+        |organization, key| {
+            organization.api_keys.push(key);
+        },
+    );
     let webhooks = (
         Tried::<WebhookEndpoint>::as_select(),
         Tried::<StoredSecrets>::as_select(),
     );
-    let webhooks = load_of!(conn, ids, webhook_endpoints by webhook_endpoints::id, webhooks);
-    give(
-        found,
-        webhooks,
-        |organization, (endpoint, secrets): (Tried<WebhookEndpoint>, Tried<StoredSecrets>)| {
-            let id = organization.id.as_str();
-            let webhook = endpoint.0.and_then(|endpoint| {
-                let secrets = secrets.0?.open(sealer, id, &endpoint.id)?;
-                Ok(secrets.webhook(endpoint))
-            });
-            organization.webhooks.extend(Tried(webhook).or_aside(quarantine));
+    let webhooks: Rows<(Tried<WebhookEndpoint>, Tried<StoredSecrets>)> =
+        load_of!(conn, ids, webhook_endpoints by webhook_endpoints::id, webhooks);
+    let webhooks = webhooks.into_iter().map(|(organization, (endpoint, secrets))| {
+        let webhook = endpoint.0.and_then(|endpoint| {
+            let secrets = secrets.0?.open(sealer, &organization, &endpoint.id)?;
+            Ok(secrets.webhook(endpoint))
+        });
+        (organization, Tried(webhook))
+    });
+    found.give(
+        quarantine,
+        EntityKind::Webhook,
+        webhooks.collect(),
+        |organization, webhook| {
+            organization.webhooks.push(webhook);
         },
     );
-    let accounts =
+    let accounts: Rows<Tried<StoredAccount>> =
         load_of!(conn, ids, bidder_accounts by bidder_accounts::id, Tried::<StoredAccount>::as_select());
-    give(found, accounts, |organization, account: Tried<StoredAccount>| {
-        let account = account
-            .0
-            .and_then(|account| account.open(sealer, organization.id.as_str()));
-        organization.accounts.extend(Tried(account).or_aside(quarantine));
+    let accounts = accounts.into_iter().map(|(organization, account)| {
+        let account = account.0.and_then(|account| account.open(sealer, &organization));
+        (organization, Tried(account))
     });
+    found.give(
+        quarantine,
+        EntityKind::BidderAccount,
+        accounts.collect(),
+        |organization, account| {
+            organization.accounts.push(account);
+        },
+    );
     read_campaigns(conn, quarantine, ids, found).await
-}
-
-/// Gives each row to its organization.
-fn give<T>(found: &mut Organizations, rows: Vec<(String, T)>, give: impl Fn(&mut OrganizationRecord, T)) {
-    for (organization, row) in rows {
-        if let Some(organization) = found.get_mut(&organization) {
-            give(organization, row);
-        }
-    }
 }
 
 async fn read_campaigns(
@@ -116,27 +176,32 @@ async fn read_campaigns(
     found: &mut Organizations,
 ) -> Result<(), Failure> {
     let filters = (filters::campaign_id, Tried::<FilterRecord>::as_select());
-    let filters: Vec<(String, (String, Tried<FilterRecord>))> =
-        load_of!(conn, ids, filters by filters::id, filters);
+    let filters: Rows<(String, Tried<FilterRecord>)> = load_of!(conn, ids, filters by filters::id, filters);
+    let filters = filters.into_iter().map(|(organization, (campaign, filter))| {
+        (organization, Tried(filter.0.map(|filter| (campaign, filter))))
+    });
     let mut filters_of: HashMap<(String, String), Vec<FilterRecord>> = HashMap::new();
-    for (organization, (campaign, filter)) in filters {
-        filters_of
-            .entry((organization, campaign))
-            .or_default()
-            .extend(filter.or_aside(quarantine));
-    }
-    let campaigns: Vec<(String, Tried<CampaignRecord>)> =
+    found.give(
+        quarantine,
+        EntityKind::Filter,
+        filters.collect(),
+        |organization, (campaign, filter)| {
+            let campaign = (organization.id.to_string(), campaign);
+            filters_of.entry(campaign).or_default().push(filter);
+        },
+    );
+    let campaigns: Rows<Tried<CampaignRecord>> =
         load_of!(conn, ids, campaigns by campaigns::id, Tried::<CampaignRecord>::as_select());
-    for (organization, campaign) in campaigns {
-        let Some(mut campaign) = campaign.or_aside(quarantine) else {
-            continue;
-        };
-        let key = (organization, campaign.id.to_string());
-        campaign.filters = filters_of.remove(&key).unwrap_or_default();
-        if let Some(organization) = found.get_mut(&key.0) {
+    found.give(
+        quarantine,
+        EntityKind::Campaign,
+        campaigns,
+        |organization, mut campaign| {
+            let key = (organization.id.to_string(), campaign.id.to_string());
+            campaign.filters = filters_of.remove(&key).unwrap_or_default();
             organization.campaigns.push(campaign);
-        }
-    }
+        },
+    );
     Ok(())
 }
 
