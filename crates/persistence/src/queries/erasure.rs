@@ -130,7 +130,9 @@ macro_rules! tables_to_erase {
                     "(", $key, ") IN (SELECT ", $key, " FROM ", stringify!($table), " WHERE organization_id = "
                 ))
                 .bind::<Text, _>(organization.as_str())
-                .sql(" LIMIT ")
+                // In the key's order, which PostgreSQL reads from the index. Else it may search the whole table for an
+                // organization that has a large part of it, past all that was removed before.
+                .sql(concat!(" ORDER BY ", $key, " LIMIT "))
                 .bind::<BigInt, _>(limit)
                 .sql(")");
                 let removed = diesel::delete($table::table.filter(some)).execute(conn).await?;

@@ -178,7 +178,7 @@ pub(super) async fn forget_organization(
          WHERE organization_id = ",
     )
     .bind::<Text, _>(organization.as_str())
-    .sql(" LIMIT ")
+    .sql(" ORDER BY organization_id, filter_id LIMIT ")
     .bind::<BigInt, _>(limit)
     .sql(")");
     Ok(diesel::delete(filter_changes::table.filter(some))
