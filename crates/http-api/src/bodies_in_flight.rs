@@ -14,6 +14,8 @@ use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use crate::connection::SHORT_BODY_BYTES;
+
 const MB: u64 = 1_048_576;
 
 /// The most bytes of request bodies at once.
@@ -34,9 +36,6 @@ impl BodyLimits {
     };
 }
 
-/// The longest body that is parsed where its request is served, in less than a millisecond.
-const SHORT_BYTES: usize = 64 * 1024;
-
 /// The bodies of all requests of a process.
 #[derive(Debug)]
 pub(crate) struct BodiesInFlight {
@@ -55,14 +54,14 @@ impl BodiesInFlight {
         }
     }
 
-    /// Parses a body. Long ones take turns on a thread of their own, so that they delay each other and not the use cases,
+    /// Parses a body. A short one takes less than a millisecond, where its request is served. Long ones take turns on a thread of their own, so that they delay each other and not the use cases,
     /// which share a few threads.
     pub(crate) async fn parse<T: Send + 'static>(
         &self,
         body: Bytes,
         parse: fn(&[u8]) -> Result<T, LeadError>,
     ) -> Result<T, LeadError> {
-        if body.len() <= SHORT_BYTES {
+        if body.len() <= SHORT_BODY_BYTES {
             return parse(&body);
         }
         let _turn = self.long_bodies.acquire().await;

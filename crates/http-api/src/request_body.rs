@@ -11,12 +11,12 @@ use actix_web::dev::Payload;
 use actix_web::http::header::{self, HeaderMap};
 use bidloop_domain::model::FieldError;
 use bidloop_domain::use_case::LeadError;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::{Stream, TryStreamExt, stream};
 use tokio::time::timeout;
 
 use crate::bodies_in_flight::Share;
-use crate::connection::{ConnectionLimits, Exchange, Patience};
+use crate::connection::{ConnectionLimits, Exchange, Patience, SHORT_BODY_BYTES};
 
 /// The largest JSON body: 3 MB of 1,048,576 bytes each (specification, Limits; decision A9).
 pub(crate) const MAX_JSON_BYTES: u64 = 3 * 1_048_576;
@@ -124,12 +124,17 @@ impl RequestBody {
     ) -> Result<Bytes, LeadError> {
         check_declared_length(request.headers(), MAX_JSON_BYTES)?;
         check_media_type(request.headers(), JSON)?;
-        let mut body = BytesMut::new();
+        let declared = declared_length(request.headers()).and_then(|length| usize::try_from(length).ok());
+        let mut body = Vec::new();
         let mut pieces = pin!(self.stream(MAX_JSON_BYTES, share));
         while let Some(piece) = pieces.try_next().await? {
+            if body.len() >= SHORT_BODY_BYTES {
+                // Doubling would take twice the memory. A short beginning earns no room for a length that is only declared.
+                body.reserve_exact(declared.unwrap_or_default().saturating_sub(body.len()));
+            }
             body.extend_from_slice(&piece);
         }
-        Ok(body.freeze())
+        Ok(body.into())
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 use crate::HttpApi;
 use crate::bodies_in_flight::BodyLimits;
-use crate::connection::{Admission, ConnectionLimits, Exchange, GuardedStream};
+use crate::connection::{Admission, ConnectionLimits, Exchange, GuardedStream, LongBodies};
 use crate::held_readiness::HeldReadiness;
 use crate::observation::observe;
 use crate::routes::{application, unknown_route};
@@ -86,6 +86,7 @@ pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) 
     let workers = settings.workers.max(1);
     let limits = settings.connections;
     let admission = Admission::new(limits.per_address);
+    let long_bodies = Arc::new(LongBodies::new(&limits));
     let builder = Server::build()
         .workers(workers)
         .max_concurrent_connections(limits.connections.div_ceil(workers))
@@ -95,7 +96,7 @@ pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) 
     let server = builder
         .listen("api", listener, move || {
             let stopping = stopping.clone();
-            accept(limits, admission.clone()).and_then(
+            accept(limits, admission.clone(), long_bodies.clone()).and_then(
                 HttpService::build()
                     // A `GuardedStream` times heads and idleness.
                     .keep_alive(KeepAlive::Os)
@@ -123,6 +124,7 @@ pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) 
 fn accept(
     limits: ConnectionLimits,
     admission: Admission,
+    long_bodies: Arc<LongBodies>,
 ) -> impl ServiceFactory<
     TcpStream,
     Config = (),
@@ -131,7 +133,7 @@ fn accept(
     InitError = (),
 > {
     fn_service(move |io: TcpStream| {
-        let guarded = guard(io, limits, &admission);
+        let guarded = guard(io, limits, &admission, long_bodies.clone());
         async { guarded.map_err(DispatchError::Io) }
     })
 }
@@ -140,6 +142,7 @@ fn guard(
     io: TcpStream,
     limits: ConnectionLimits,
     admission: &Admission,
+    long_bodies: Arc<LongBodies>,
 ) -> io::Result<(GuardedStream, Option<SocketAddr>)> {
     let peer = io.peer_addr()?;
     let admitted = admission
@@ -147,7 +150,7 @@ fn guard(
         .ok_or(io::ErrorKind::ConnectionRefused)?;
     io.set_nodelay(true)?;
     Ok((
-        GuardedStream::new(io, Exchange::new(limits), admitted),
+        GuardedStream::new(io, Exchange::new(limits), long_bodies, admitted),
         Some(peer),
     ))
 }

@@ -8,6 +8,8 @@ use super::ConnectionLimits;
 
 /// The most bytes of a head. It bounds what a connection can hold before its request is known.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
+/// The most bytes of a short body. A usual bid is one.
+pub(crate) const SHORT_BODY_BYTES: usize = 64 * 1024;
 
 /// What a connection is doing, told by its bytes and by its requests. The stream and the requests of one connection share
 /// it.
@@ -17,6 +19,8 @@ pub(crate) struct Exchange {
     phase: Cell<Phase>,
     /// Whether the body of the request that is served has been read to its end.
     is_body_read: Cell<bool>,
+    /// The bytes that have come since that request's head.
+    body_bytes: Cell<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +43,7 @@ impl Exchange {
             limits,
             phase: Cell::new(Phase::Head { since, bytes: 0 }),
             is_body_read: Cell::new(true),
+            body_bytes: Cell::new(0),
         })
     }
 
@@ -49,6 +54,7 @@ impl Exchange {
     /// A request's head has arrived.
     pub(crate) fn begin_request(&self, has_body: bool) {
         self.is_body_read.set(!has_body);
+        self.body_bytes.set(0);
         self.phase.set(Phase::Serving);
     }
 
@@ -66,8 +72,8 @@ impl Exchange {
         });
     }
 
-    /// Bytes have arrived.
-    pub(super) fn received(&self, bytes: usize) {
+    /// Bytes have arrived. Returns whether they are of a long body.
+    pub(super) fn received(&self, bytes: usize) -> bool {
         match self.phase.get() {
             Phase::Head { since, bytes: before } => self.phase.set(Phase::Head {
                 since,
@@ -77,8 +83,17 @@ impl Exchange {
                 let since = Instant::now();
                 self.phase.set(Phase::Head { since, bytes });
             }
-            Phase::Serving | Phase::Lingering { .. } => {}
+            Phase::Serving | Phase::Lingering { .. } => {
+                self.body_bytes.update(|before| before.saturating_add(bytes));
+                return self.body_bytes.get() > SHORT_BODY_BYTES;
+            }
         }
+        false
+    }
+
+    /// Whether the rest of a refused request's body is read.
+    pub(super) fn is_lingering(&self) -> bool {
+        matches!(self.phase.get(), Phase::Lingering { .. })
     }
 
     /// The head was refused: what comes is read to no purpose.

@@ -18,8 +18,13 @@ pub struct ConnectionLimits {
     pub stall: Duration,
     /// The least rate of a body that is awaited, and of an answer that waits to be read.
     pub bytes_per_second: u32,
+    /// The highest rate of all long bodies together, in bytes a second. It leaves most of the processor to short requests,
+    /// and is well above the least rate for every one of [`connections`](Self::connections).
+    pub long_bodies_per_second: u32,
     /// How long the rest of a body is read after its request was refused, so that the sender sees the answer.
     pub linger: Duration,
+    /// On how many connections that is done at once. Further ones are closed, and their senders may miss the answer.
+    pub lingering: usize,
 }
 
 impl ConnectionLimits {
@@ -29,10 +34,12 @@ impl ConnectionLimits {
         connections: 10_000,
         per_address: None,
         head: Duration::from_secs(10),
-        idle: Duration::from_secs(50),
+        idle: Duration::from_secs(40),
         stall: Duration::from_secs(20),
         bytes_per_second: 4_096,
+        long_bodies_per_second: 100_000_000,
         linger: Duration::from_secs(10),
+        lingering: 128,
     };
 
     /// The same, with no more than `connections` connections.

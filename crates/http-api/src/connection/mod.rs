@@ -8,11 +8,13 @@
 mod admission;
 mod exchange;
 mod limits;
+mod long_bodies;
 mod patience;
 mod stream;
 
 pub(crate) use admission::Admission;
-pub(crate) use exchange::{EndsRequest, Exchange};
+pub(crate) use exchange::{EndsRequest, Exchange, SHORT_BODY_BYTES};
 pub use limits::ConnectionLimits;
+pub(crate) use long_bodies::LongBodies;
 pub(crate) use patience::Patience;
 pub(crate) use stream::GuardedStream;

@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
@@ -11,7 +12,8 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep_until};
 
 use super::admission::Admitted;
-use super::{Exchange, Patience};
+use super::long_bodies::Linger;
+use super::{Exchange, LongBodies, Patience};
 use crate::errors::Refusal;
 
 /// A TCP connection that fails with [`io::ErrorKind::TimedOut`] once it exceeds a limit.
@@ -28,6 +30,10 @@ pub(crate) struct GuardedStream {
     refused: Option<RefusedHead>,
     blocked: Option<Blocked>,
     patience: Patience,
+    long_bodies: Arc<LongBodies>,
+    linger: Option<Linger>,
+    /// Until when the others' long bodies go first.
+    paused_until: Instant,
     _admitted: Admitted,
 }
 
@@ -62,7 +68,12 @@ impl Blocked {
 }
 
 impl GuardedStream {
-    pub(crate) fn new(io: TcpStream, exchange: Rc<Exchange>, admitted: Admitted) -> Self {
+    pub(crate) fn new(
+        io: TcpStream,
+        exchange: Rc<Exchange>,
+        long_bodies: Arc<LongBodies>,
+        admitted: Admitted,
+    ) -> Self {
         let first = exchange.deadline().unwrap_or_else(Instant::now);
         let patience = Patience::new(exchange.limits());
         Self {
@@ -73,6 +84,9 @@ impl GuardedStream {
             refused: None,
             blocked: None,
             patience,
+            long_bodies,
+            linger: None,
+            paused_until: Instant::now(),
             _admitted: admitted,
         }
     }
@@ -82,7 +96,7 @@ impl GuardedStream {
         &self.exchange
     }
 
-    /// Whether the deadline has passed. Arms the timer for it otherwise.
+    /// Whether the deadline has passed. Arms the timer for it otherwise, or for the end of a pause.
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
         loop {
             let deadline = self.exchange.deadline();
@@ -91,7 +105,11 @@ impl GuardedStream {
                 return true;
             }
             // A deadline that moved back is met when the timer fires.
-            let look_at = deadline.unwrap_or(now + self.exchange.limits().head).into();
+            let mut look_at = deadline.unwrap_or(now + self.exchange.limits().head);
+            if self.paused_until > now {
+                look_at = look_at.min(self.paused_until);
+            }
+            let look_at = look_at.into();
             if look_at < self.timer.deadline() || self.timer.is_elapsed() {
                 self.timer.as_mut().reset(look_at);
             }
@@ -109,6 +127,15 @@ impl GuardedStream {
         })
     }
 
+    /// Whether the rest of a refused body may be read, if there is one.
+    fn may_linger(&mut self) -> bool {
+        if self.linger.is_none() && self.exchange.is_lingering() {
+            self.linger = self.long_bodies.linger();
+            return self.linger.is_some();
+        }
+        true
+    }
+
     /// Reads at most `room` bytes.
     fn poll_read_up_to(
         &mut self,
@@ -116,11 +143,19 @@ impl GuardedStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut part = ReadBuf::new(buffer.initialize_unfilled_to(room.min(buffer.remaining())));
-        ready!(Pin::new(&mut self.io).poll_read(context, &mut part))?;
-        let read = part.filled().len();
-        buffer.advance(read);
-        self.exchange.received(read);
+        let before = buffer.filled().len();
+        if room >= buffer.remaining() {
+            ready!(Pin::new(&mut self.io).poll_read(context, buffer))?;
+        } else {
+            let mut part = ReadBuf::new(buffer.initialize_unfilled_to(room));
+            ready!(Pin::new(&mut self.io).poll_read(context, &mut part))?;
+            let read = part.filled().len();
+            buffer.advance(read);
+        }
+        let read = buffer.filled().len() - before;
+        if self.exchange.received(read) {
+            self.paused_until = self.long_bodies.received(read, Instant::now());
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -188,7 +223,10 @@ impl AsyncRead for GuardedStream {
         if this.refused.is_some() {
             return this.poll_refuse_head(context);
         }
-        if this.withholds_reading() {
+        if !this.may_linger() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        if this.withholds_reading() || this.paused_until > Instant::now() {
             return Poll::Pending;
         }
         let room = this.exchange.room();

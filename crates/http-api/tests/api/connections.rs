@@ -178,6 +178,72 @@ fn the_rest_of_a_refused_body_does_not_keep_the_connection() {
 }
 
 #[test]
+fn the_rest_of_refused_bodies_is_read_on_some_connections_only() {
+    let world = World::with_settings(settings(ConnectionLimits {
+        linger: PATIENCE * 2,
+        lingering: 1,
+        ..LIMITS
+    }));
+    let refused = || {
+        let mut stream = connected(
+            &world,
+            b"GET /healthz HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nx",
+        );
+        assert_eq!(read_answer(&mut stream).unwrap().status, 200);
+        stream
+    };
+    let streams = [refused(), refused()];
+    let ended: Vec<bool> = streams
+        .into_iter()
+        .map(|mut stream| {
+            let _may_be_ended = stream.write_all(b"x");
+            stream.set_read_timeout(Some(LIMITS.linger)).unwrap();
+            match stream.read(&mut [0]) {
+                Ok(0) => true,
+                Ok(_) => panic!("more than the answer"),
+                Err(error) => error.kind() == ErrorKind::ConnectionReset,
+            }
+        })
+        .collect();
+    assert_eq!(ended, [false, true]);
+}
+
+#[test]
+fn long_bodies_share_a_pace_and_short_ones_do_not_wait() {
+    let pace = 1_000_000;
+    let world = World::with_settings(settings(ConnectionLimits {
+        long_bodies_per_second: pace,
+        ..SETTINGS.connections
+    }));
+    let body = |length: usize| {
+        let mut body = bid_head(length + 1);
+        body.extend(vec![b' '; length]);
+        body
+    };
+    let long = [body(500_000), body(500_000)];
+    let started = Instant::now();
+    let took = std::thread::scope(|scope| {
+        let senders = long.each_ref().map(|body| {
+            scope.spawn(|| {
+                let mut stream = connected(&world, body);
+                assert_eq!(read_answer(&mut stream).unwrap().status, 400);
+            })
+        });
+        let mut short = connected(&world, &body(50_000));
+        assert_eq!(read_answer(&mut short).unwrap().status, 400);
+        let took = started.elapsed();
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        took
+    });
+    let all = started.elapsed();
+    // The beginning of each is free, and nobody waits after the last read.
+    assert!(all >= Duration::from_millis(500), "{all:?}");
+    assert!(took < all / 2, "{took:?} of {all:?}");
+}
+
+#[test]
 fn an_answer_that_nobody_reads_ends_the_connection() {
     let world = limited();
     let list = Request::new("GET", "/v1/campaigns/camp/leads")

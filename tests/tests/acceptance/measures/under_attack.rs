@@ -1,14 +1,16 @@
 //! Figures that hold under attack: what a hostile request costs, and what others notice of it. Held by the release build.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use acceptance::api::{Answer, Api};
-use acceptance::document::{EXTERNAL, KEY, campaign};
+use acceptance::document::{EXTERNAL, KEY, TOKEN, campaign};
 use acceptance::world::{id, path};
-use acceptance::{Kind, Service, World, eventually, posts, until};
+use acceptance::{Kind, Service, World, posts, until};
+use rustix::net::sockopt::set_socket_recv_buffer_size;
+use serde_json::json;
 
 const MB: usize = 1_048_576;
 /// The largest JSON body.
@@ -96,6 +98,10 @@ fn form((name, kind): (&str, &str), content: &[u8]) -> Vec<u8> {
 }
 
 fn post(api: &Api, path: &str, body: &[u8]) -> Answer {
+    try_post(api, path, body).unwrap()
+}
+
+fn try_post(api: &Api, path: &str, body: &[u8]) -> io::Result<Answer> {
     let multipart = format!("multipart/form-data; boundary={BOUNDARY}");
     let kind = if path.ends_with("attachments") {
         &multipart
@@ -103,7 +109,6 @@ fn post(api: &Api, path: &str, body: &[u8]) -> Answer {
         "application/json"
     };
     api.try_call("POST", path, &[("Content-Type", kind)], body)
-        .unwrap()
 }
 
 /// What one request costs the service.
@@ -195,58 +200,72 @@ fn judging_a_file_of_25_mb_takes_less_than_half_a_second_of_cpu() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// The 99th of a hundred look-ups, made one after the other for a while.
-fn p99_of_look_ups(service: &Service, until: impl Fn() -> bool) -> Duration {
+/// The 99th of a hundred look-ups, made one after the other: the median of three spans of four seconds.
+fn p99_of_look_ups(service: &Service) -> Duration {
     let api = service.api();
     let page = format!("/v1/campaigns/{EXTERNAL}/leads?limit=1");
-    let mut took = Vec::new();
-    while !until() || took.len() < 200 {
-        let started = Instant::now();
-        api.get(&page).expect(200);
-        took.push(started.elapsed());
-    }
-    took.sort();
-    took[took.len() * 99 / 100]
+    let spans = (0..3)
+        .map(|_| {
+            let until = Instant::now() + Duration::from_secs(4);
+            let mut took = Vec::new();
+            while Instant::now() < until || took.len() < 200 {
+                let started = Instant::now();
+                api.get(&page).expect(200);
+                took.push(started.elapsed());
+            }
+            took.sort();
+            let of_100 = |of_100: usize| took[took.len() * of_100 / 100];
+            eprintln!(
+                "{} look-ups: median {:?}, p99 {:?}",
+                took.len(),
+                of_100(50),
+                of_100(99)
+            );
+            of_100(99)
+        })
+        .collect();
+    median(spans)
 }
 
 #[test]
-#[ignore = "a measure that does not reach its target yet; run it with --run-ignored only"]
 fn bodies_at_once_are_held_in_bounds_and_delay_others_little() {
     const BODIES: usize = 64;
     const UPLOADS: usize = 16;
     let (_world, service, leads) = attacked(Kind::Sqlite, UPLOADS);
     let bodies = bodies();
     let file = form(TEXT, &b"A line of a sample.\n".repeat(FILE / 20));
-    let started = Instant::now();
-    let alone = p99_of_look_ups(&service, || started.elapsed() > Duration::from_secs(3));
+    let alone = p99_of_look_ups(&service);
     service.forget_highest_memory();
     let before = service.memory().resident_kib;
     let is_over = AtomicBool::new(false);
     let meanwhile = std::thread::scope(|scope| {
         let attackers: Vec<_> = (0..BODIES + UPLOADS)
             .map(|index| {
-                let (service, leads, bodies, file) = (&service, &leads, &bodies, &file);
+                let (service, leads, bodies, file, is_over) = (&service, &leads, &bodies, &file, &is_over);
                 scope.spawn(move || {
+                    // Attackers are on other machines. Here they get what the service and the bystander leave.
+                    rustix::process::nice(19).unwrap();
                     let lead = &leads[index % leads.len()];
                     let (operation, body) = if index < BODIES {
                         ("bid", &bodies[index % bodies.len()].1)
                     } else {
                         ("attachments", file)
                     };
-                    for _ in 0..2 {
-                        let answer = service.api();
-                        let answer = post(&answer, &path(EXTERNAL, lead, operation), body);
-                        assert!(matches!(answer.status, 200..500 | 503), "{}", answer.text());
+                    while !is_over.load(Ordering::Relaxed) {
+                        // An overloaded service may end the connection of a sender that it refused.
+                        if let Ok(answer) = try_post(&service.api(), &path(EXTERNAL, lead, operation), body) {
+                            assert!(matches!(answer.status, 200..500 | 503), "{}", answer.text());
+                        }
                     }
                 })
             })
             .collect();
-        let bystander = scope.spawn(|| p99_of_look_ups(&service, || is_over.load(Ordering::SeqCst)));
+        let meanwhile = p99_of_look_ups(&service);
+        is_over.store(true, Ordering::Relaxed);
         for attacker in attackers {
             attacker.join().unwrap();
         }
-        is_over.store(true, Ordering::SeqCst);
-        bystander.join().unwrap()
+        meanwhile
     });
     let grown = service.memory().highest_kib.saturating_sub(before);
     eprintln!(
@@ -258,11 +277,21 @@ fn bodies_at_once_are_held_in_bounds_and_delay_others_little() {
 }
 
 /// How long the loop takes from jobs in the feed to proposals at the marketplace.
-fn time_of_jobs(world: &World, jobs: usize, accepted_before: usize) -> Duration {
+fn time_of_jobs(world: &World, service: &Service, jobs: u64) -> Duration {
+    let api = service.api_with(None);
+    let submitted = || {
+        let metrics = api.get("/metrics").expect(200).text();
+        let line = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("bidloop_submissions_total{outcome=\"submitted\"} "));
+        line.map_or(0, |count| count.parse::<u64>().unwrap())
+    };
+    let before = submitted();
     let started = Instant::now();
-    world.simulator.publish(posts::many("rust", jobs)).unwrap();
+    let posts = posts::many("rust", usize::try_from(jobs).unwrap());
+    world.simulator.publish(posts).unwrap();
     until("all are bid on", Duration::from_secs(60), || {
-        world.accepted().len() >= accepted_before + jobs
+        submitted() >= before + jobs
     });
     started.elapsed()
 }
@@ -271,47 +300,68 @@ fn time_of_jobs(world: &World, jobs: usize, accepted_before: usize) -> Duration 
 fn slow_connection(address: SocketAddr, index: usize) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     let whole = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
-    let list = format!(
-        "GET /v1/campaigns/{EXTERNAL}/leads HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n\r\n"
+    let page = format!(
+        "GET /v1/campaigns/{EXTERNAL}/leads?limit=100 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n\r\n"
     );
     let beginning = match index % 4 {
         0 => String::new(),
         1 => "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ".to_owned(),
         2 => format!("{whole}GET /heal"),
-        _ => list.repeat(3),
+        _ => {
+            // The page fits into no buffer.
+            set_socket_recv_buffer_size(&stream, 4_096).unwrap();
+            page
+        }
     };
     stream.write_all(beginning.as_bytes()).unwrap();
     stream
 }
 
 #[test]
-#[ignore = "a measure that does not reach its target yet; run it with --run-ignored only"]
 fn slow_connections_are_all_ended_within_a_minute_and_slow_nobody_else() {
     const SLOW: usize = 5_000;
-    const JOBS: usize = 200;
+    const JOBS: u64 = 200;
     let world = World::with_auto_reply(Kind::Sqlite);
+    let account = json!({"id": "rich", "connectsBalance": 10_000_000, "profileHourlyRate": 50});
+    world.simulator.put_account(TOKEN, account).unwrap();
     world.provision(&[world.external(EXTERNAL, "rust")]);
     let service = world.installation.serve();
-    time_of_jobs(&world, JOBS, 0);
-    let alone = time_of_jobs(&world, JOBS, JOBS);
+    let time_of_next = || time_of_jobs(&world, &service, JOBS);
+    time_of_next();
+    let rounds = || median((0..8).map(|_| time_of_next()).collect());
+    let before = rounds();
     let usual = service.connections();
     let opened = Instant::now();
     let slow: Vec<TcpStream> = (0..SLOW)
         .map(|index| slow_connection(service.address(), index))
         .collect();
     let open = service.connections() - usual;
-    let meanwhile = time_of_jobs(&world, JOBS, 2 * JOBS);
-    let ended = eventually("all are ended", Duration::from_secs(70), || {
-        (service.connections() <= usual + 10).then(|| opened.elapsed())
-    });
+    let mut meanwhile = Vec::new();
+    let ended = loop {
+        meanwhile.push(time_of_next());
+        if service.connections() <= usual + 10 {
+            break opened.elapsed();
+        }
+        assert!(opened.elapsed() < Duration::from_secs(70), "not all are ended");
+    };
     drop(slow);
+    // The world grows with each round, so those between are compared with those before and after.
+    let after = rounds();
+    let alone = (before + after) / 2;
+    let meanwhile = median(meanwhile);
     eprintln!(
-        "{open} slow connections, all ended after {ended:?}; {JOBS} jobs took {alone:?} alone, {meanwhile:?} meanwhile"
+        "{open} slow connections, all ended after {ended:?}; {JOBS} jobs took {before:?} before, {meanwhile:?} meanwhile, \
+         {after:?} after"
     );
-    assert!(open > SLOW / 2, "{open} connections at once");
+    assert!(open > SLOW * 3 / 4, "{open} connections at once");
     assert!(ended < Duration::from_secs(60), "{ended:?}");
     assert!(
         meanwhile.mul_f64(0.9) <= alone,
         "{meanwhile:?} instead of {alone:?}"
     );
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
 }
