@@ -8,7 +8,7 @@ use acceptance::api::Upload;
 use acceptance::document::{EXTERNAL, campaign};
 use acceptance::world::{STEP, all_leads, bid, id, listed, path};
 use acceptance::{Installation, Kind, World, eventually, posts, until};
-use serde_json::json;
+use serde_json::{Value, json};
 
 on_both_databases!(
     five_uploads_of_25_mb_at_once_take_less_than_32_mb_of_memory,
@@ -120,26 +120,38 @@ fn of_300_proposals_whose_answers_a_gateway_replaced_none_is_denied_and_none_dou
     assert_eq!((denied, doubled), (0, 0));
 }
 
-/// Decision D4: however long the marketplace was away. Of minutes the unit tests of the workers' pauses tell.
+/// Decision D4: however long the marketplace was away. `BIDLOOP_OUTAGE_SECONDS=600` is the measure; run it with
+/// `cargo test`, since nextest ends tests after five minutes.
 #[test]
-fn after_an_outage_of_40_s_the_feed_is_read_on_within_5_s() {
+fn after_an_outage_the_feed_is_read_on_within_5_s() {
+    let seconds = std::env::var("BIDLOOP_OUTAGE_SECONDS").ok();
+    let seconds = seconds.map_or(20, |seconds| seconds.parse().unwrap());
+    let outages = [
+        json!([{"call": "GET /api/jobs", "status": 503}]),
+        json!([{"call": "GET /api/jobs", "hang": true}]),
+    ];
+    std::thread::scope(|scope| {
+        for outage in &outages {
+            scope.spawn(move || of_outage(outage, Duration::from_secs(seconds)));
+        }
+    });
+}
+
+fn of_outage(outage: &Value, long: Duration) {
     let world = World::new(Kind::Sqlite);
     world.provision(&[campaign(EXTERNAL, "rust")]);
     let service = world.installation.serve();
     world.publish(&service, EXTERNAL, posts::many("rust", 1), 1);
-    let outage = json!([{"call": "GET /api/jobs", "status": 503}]);
-    world.simulator.put_faults(&outage).unwrap();
+    world.simulator.put_faults(outage).unwrap();
     world.simulator.publish(posts::many("rust again", 1)).unwrap();
-    let over = Instant::now() + Duration::from_secs(40);
-    until("the outage is over", Duration::from_secs(60), || {
-        Instant::now() >= over
-    });
+    let over = Instant::now() + long;
+    until("the outage is over", long * 2, || Instant::now() >= over);
     world.simulator.put_faults(&json!([])).unwrap();
     let back = Instant::now();
     listed(&service.api(), EXTERNAL, 2);
     let took = back.elapsed();
-    eprintln!("from the marketplace's return to the next page listed: {took:?}");
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    eprintln!("{long:?} of {outage}: from the marketplace's return to the next page listed: {took:?}");
+    assert!(took < Duration::from_secs(5), "{outage}: {took:?}");
 }
 
 #[test]
