@@ -124,6 +124,10 @@ fn of_300_proposals_whose_answers_a_gateway_replaced_none_is_denied_and_none_dou
 /// `cargo test`, since nextest ends tests after five minutes.
 #[test]
 fn after_an_outage_the_feed_is_read_on_within_5_s() {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how long to measure is said by the caller"
+    )]
     let seconds = std::env::var("BIDLOOP_OUTAGE_SECONDS").ok();
     let seconds = seconds.map_or(20, |seconds| seconds.parse().unwrap());
     let outages = [
