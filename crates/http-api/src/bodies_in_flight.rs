@@ -1,7 +1,8 @@
-//! [`BodiesInFlight`]: the bytes of request bodies that the service holds, shared fairly among keys and organizations.
+//! [`BodiesInFlight`]: the bytes of bodies that the service holds, shared fairly among keys and organizations.
 //!
 //! The interface has no rate limit. This is the limit of what fits at once: beyond it, a request is answered 503 and may
-//! be repeated (decision A3). A body counts as it arrives, whatever length it declares, until its request is answered.
+//! be repeated (decision A3). A request's body counts as it arrives, whatever length it declares, until the request is
+//! answered. A page of leads counts until it is written, as fast as the caller reads.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -18,7 +19,7 @@ use crate::connection::SHORT_BODY_BYTES;
 
 const MB: u64 = 1_048_576;
 
-/// The most bytes of request bodies at once.
+/// The most bytes of bodies at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyLimits {
     /// Bids and rejections, which are held in memory. While one is read, its buffer and its parsed texts take up to four
@@ -26,13 +27,17 @@ pub struct BodyLimits {
     pub json_bytes: u64,
     /// Uploads, which are staged on disk, or in the parts of an upload to a bucket.
     pub upload_bytes: u64,
+    /// Pages of leads that callers have not read yet, which are held in memory.
+    pub page_bytes: u64,
 }
 
 impl BodyLimits {
     /// 32 MB of JSON: ten of the largest bodies, or thousands of usual ones. 2 GB of files: sixteen of the largest uploads.
+    /// 128 MB of pages: hundreds of them, each with a hundred leads.
     pub const DEFAULT: Self = Self {
         json_bytes: 32 * MB,
         upload_bytes: 2_048 * MB,
+        page_bytes: 128 * MB,
     };
 }
 
@@ -41,6 +46,7 @@ impl BodyLimits {
 pub(crate) struct BodiesInFlight {
     pub(crate) json: Arc<Pool>,
     pub(crate) uploads: Arc<Pool>,
+    pub(crate) pages: Arc<Pool>,
     /// Permits parsing a long body: one at a time.
     long_bodies: Semaphore,
 }
@@ -50,6 +56,7 @@ impl BodiesInFlight {
         Self {
             json: Pool::of(limits.json_bytes),
             uploads: Pool::of(limits.upload_bytes),
+            pages: Pool::of(limits.page_bytes),
             long_bodies: Semaphore::new(1),
         }
     }

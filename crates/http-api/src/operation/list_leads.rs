@@ -1,6 +1,8 @@
 //! `GET /v1/campaigns/{campaign_id}/leads` (specification, listCampaignLeads).
 
-use actix_web::body::SizedStream;
+use std::sync::Arc;
+
+use actix_web::body::{BoxBody, SizedStream};
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::use_case::{ListedLeads, MAX_PAGE};
@@ -10,7 +12,9 @@ use url::form_urlencoded;
 
 use super::path_ids;
 use crate::HttpApi;
+use crate::bodies_in_flight::{BodiesInFlight, Pool, Share};
 use crate::errors::Refusal;
+use crate::unread_body::Holding;
 
 /// The largest offset, which is beyond any list.
 const MAX_OFFSET: i128 = i64::MAX as i128;
@@ -18,17 +22,27 @@ const MAX_OFFSET: i128 = i64::MAX as i128;
 /// Lists a campaign's leads, newest first.
 ///
 /// Every job on the returned page becomes a stored lead with a stable id.
-pub(crate) async fn list_leads(request: HttpRequest, api: web::Data<HttpApi>) -> HttpResponse {
-    match page(&request, &api).await {
-        Ok(listed) => HttpResponse::Ok()
+pub(crate) async fn list_leads(
+    request: HttpRequest,
+    api: web::Data<HttpApi>,
+    bodies: web::Data<BodiesInFlight>,
+) -> HttpResponse {
+    match page(&request, &api, &bodies.pages).await {
+        Ok((listed, share)) => HttpResponse::Ok()
             .content_type(ContentType::json())
-            .body(page_body(listed)),
+            .body(Holding::new(share, BoxBody::new(page_body(listed)))),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn page(request: &HttpRequest, api: &HttpApi) -> Result<ListedLeads, Refusal> {
+/// The page, and what it holds until it is read.
+async fn page(
+    request: &HttpRequest,
+    api: &HttpApi,
+    pages: &Arc<Pool>,
+) -> Result<(ListedLeads, Share), Refusal> {
     let caller = api.authenticate(request).await?;
+    let mut share = pages.share_of(&caller);
     let campaign = path_ids::campaign(request)?;
     let (offset, limit) = offset_and_limit(request.query_string());
     let list = api.list_leads.clone();
@@ -37,8 +51,9 @@ async fn page(request: &HttpRequest, api: &HttpApi) -> Result<ListedLeads, Refus
             list.execute(&caller.organization_id, &campaign, offset, limit)
                 .await
         })
-        .await?;
-    Ok(listed?)
+        .await??;
+    share.take(listed.data.iter().map(|lead| lead.get().len()).sum())?;
+    Ok((listed, share))
 }
 
 /// Reads the query, which is never refused (decision A4): a value out of bounds counts as the nearer bound, a value that

@@ -18,6 +18,7 @@ fn few_bytes() -> World {
         bodies: BodyLimits {
             json_bytes: 300_000,
             upload_bytes: 6_000_000,
+            ..SETTINGS.bodies
         },
         ..SETTINGS
     })
@@ -136,4 +137,26 @@ fn an_upload_counts_until_it_is_answered() {
     drop(bodies);
     until_accepted(&world, &upload("c.txt"));
     assert_eq!(world.blobs.paths().len(), 1, "nothing of the others is kept");
+}
+
+#[test]
+fn pages_that_are_not_read_yet_are_held_within_bounds() {
+    let list = Request::new("GET", "/v1/campaigns/camp/leads").key(&key());
+    let page = World::new().send(&list);
+    assert_eq!(page.status, 200);
+    let world_with = |pages: usize| {
+        World::with_settings(ServerSettings {
+            bodies: BodyLimits {
+                page_bytes: (pages * page.body.len()) as u64,
+                ..SETTINGS.bodies
+            },
+            ..SETTINGS
+        })
+    };
+    assert_overloaded(&world_with(1).send(&list));
+    // A key's share is a third. A page that was read is held no longer.
+    let world = world_with(4);
+    for _ in 0..20 {
+        assert_eq!(world.send(&list).status, 200);
+    }
 }
