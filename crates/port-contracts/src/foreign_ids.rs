@@ -267,6 +267,20 @@ pub async fn another_organizations_activity_and_state_are_not_read(stores: Store
     );
 }
 
+pub async fn an_organization_that_was_not_removed_is_not_erased(stores: Stores) {
+    let two = two(stores).await;
+    let (erasure, owner) = (&two.world.stores.erasure, LeaseOwner::new("eraser"));
+    let organization = &two.world.organization;
+    assert_eq!(erasure.removed(10).await, Ok(Vec::new()));
+    assert_eq!(
+        erasure.claim_erasure(organization, &owner, at(0), at(60)).await,
+        Ok(false)
+    );
+    assert_eq!(erasure.erase(organization, &owner, 10).await, Ok(None));
+    assert_eq!(erasure.finish_erasure(organization, &owner).await, Ok(false));
+    two.assert_untouched(LeadStatus::New).await;
+}
+
 /// How a method treats another organization's ids.
 #[cfg(test)]
 #[derive(Debug)]
@@ -301,6 +315,10 @@ mod tests {
         ("DeliveryStore", "interrupt_overdue", OfTheInstallation),
         ("DeliveryStore", "pending", OfTheInstallation),
         ("DeliveryStore", "pending_count", OfTheInstallation),
+        ("ErasureStore", "claim_erasure", Shown),
+        ("ErasureStore", "erase", Shown),
+        ("ErasureStore", "finish_erasure", Shown),
+        ("ErasureStore", "removed", OfTheInstallation),
         ("JobStore", "feed_position", OfTheInstallation),
         ("JobStore", "filters", OfTheInstallation),
         ("JobStore", "filters_since", OfTheInstallation),

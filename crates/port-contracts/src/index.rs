@@ -86,6 +86,7 @@ index! { $
             another_organizations_bid_cannot_be_changed_or_ended,
             another_organizations_intent_is_not_settled,
             another_organizations_activity_and_state_are_not_read,
+            an_organization_that_was_not_removed_is_not_erased,
         ],
         changed_jobs: [
             a_changed_job_replaces_the_stored_post,
