@@ -98,6 +98,10 @@ pub(crate) fn translate(source: &str) -> Result<Translation<'_>, String> {
             text += tag.as_str();
             continue;
         }
+        // Else each of many would be searched for its end, through the whole rest of the template.
+        if tag.as_str().starts_with("{#") {
+            return parser.fault("syntax error: a comment without an end");
+        }
         parser.tokens = 0;
         parser.look_ahead();
         let (translated, closing) = if tag.as_str().starts_with("{%") {

@@ -196,6 +196,14 @@ fn comments_and_raw_text_are_jinjas() {
 }
 
 #[test]
+fn a_comment_without_an_end_is_refused_where_it_begins_however_many_follow() {
+    let many = format!("Hello\n{}", "{# title }}".repeat(5_000));
+    for template in ["Hello\n{# to the end", "Hello\n{#- title }}", &many] {
+        assert_eq!(fault(template), "line 2: syntax error: a comment without an end");
+    }
+}
+
+#[test]
 fn operators_bind_as_in_jinja() {
     for (expression, value) in [
         ("2 + 3 * 4", "14"),
