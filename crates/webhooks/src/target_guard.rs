@@ -11,6 +11,8 @@ use url::{Host, Url};
 
 /// The longest name of a host, with the dot that marks it as absolute (RFC 1035).
 const MAX_NAME_BYTES: usize = 254;
+/// The longest address of a webhook: parsing takes up to a hundred times the length in memory.
+const MAX_URL_BYTES: usize = 8 * 1024;
 
 /// How far webhooks may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +77,9 @@ impl Targets {
     /// Checks a URL without resolving its host. The messages do not repeat the URL, since paths and queries of webhook URLs
     /// often carry secrets.
     pub(crate) fn check_url(&self, url: &str) -> Result<Target, WebhookFailure> {
+        if url.len() > MAX_URL_BYTES {
+            return Err(invalid(format!("the URL is longer than {MAX_URL_BYTES} bytes")));
+        }
         let url = Url::parse(url).map_err(|error| invalid(format!("the URL is not valid: {error}")))?;
         match (url.scheme(), self.policy) {
             ("https", _) | ("http", TargetPolicy::AllowInsecure) => {}

@@ -375,6 +375,17 @@ fn any_address_that_serves_no_metadata_is_let_through_where_insecure_targets_are
 }
 
 #[test]
+fn a_url_is_refused_by_its_length_before_it_is_parsed() {
+    let of_length = |length: usize| format!("https://example.com/{}", "a".repeat(length - 20));
+    assert!(public().check_url(&of_length(8_192)).is_ok());
+    let hosts = format!("https://0X{}", ".".repeat(65_000));
+    for url in [of_length(8_193), hosts] {
+        let refused = refusal(TargetPolicy::PublicHttps, &url);
+        assert_eq!(refused.message, "the URL is longer than 8192 bytes");
+    }
+}
+
+#[test]
 fn messages_do_not_repeat_what_may_be_secret_in_a_url() {
     for url in [
         "http://example.com/token-s3cret?key=s3cret",

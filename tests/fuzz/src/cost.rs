@@ -22,13 +22,13 @@ const CONSTANT_BYTES: usize = 2 * 1_048_576;
 /// # Panics
 /// If it takes more than its share of CPU time in each of four runs, or more than ten times the input's size of memory.
 pub(crate) fn bounded<T>(size: usize, mut work: impl FnMut() -> T) -> T {
-    bounded_by(size, CONSTANT, &mut work)
+    bounded_by(size, (CONSTANT, CONSTANT_BYTES), &mut work)
 }
 
-/// The same, with another constant share of CPU time.
-pub(crate) fn bounded_by<T>(size: usize, constant: Duration, mut work: impl FnMut() -> T) -> T {
+/// The same, with other constant shares of CPU time and memory.
+pub(crate) fn bounded_by<T>(size: usize, (cpu, memory): (Duration, usize), mut work: impl FnMut() -> T) -> T {
     let megabytes = size as f64 / 1_048_576.0;
-    let allowed = constant + PER_MB.mul_f64(megabytes);
+    let allowed = cpu + PER_MB.mul_f64(megabytes);
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
     let mut started = cpu_time();
@@ -36,7 +36,7 @@ pub(crate) fn bounded_by<T>(size: usize, constant: Duration, mut work: impl FnMu
     let mut taken = cpu_time().saturating_sub(started);
     let held = ALLOCATOR.peak_usage().saturating_sub(before);
     assert!(
-        held <= CONSTANT_BYTES + 10 * size,
+        held <= memory + 10 * size,
         "{held} bytes of memory for an input of {size}"
     );
     // Another process on the same core can slow down a run.

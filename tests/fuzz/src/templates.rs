@@ -22,8 +22,9 @@ static LEAD: LazyLock<Value> = LazyLock::new(|| {
     })
 });
 
-/// The work that one rendering may do, whatever its template (`docs/templates.md`).
-const RENDERING: Duration = Duration::from_secs(2);
+/// The work that one rendering may do, whatever its template (`docs/templates.md`), and the memory that 64 KB of template
+/// take as the engine's tree.
+const RENDERING: (Duration, usize) = (Duration::from_secs(2), 8 * 1_048_576);
 
 /// Checks and renders the input as a template. A rendering ends within its bounds.
 pub fn templates(data: &[u8]) {
