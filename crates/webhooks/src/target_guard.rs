@@ -11,8 +11,9 @@ use url::{Host, Url};
 
 /// The longest name of a host, with the dot that marks it as absolute (RFC 1035).
 const MAX_NAME_BYTES: usize = 254;
-/// The longest address of a webhook: parsing takes up to a hundred times the length in memory.
-const MAX_URL_BYTES: usize = 8 * 1024;
+/// The longest address of a webhook. Parsing takes up to a hundred times the length in memory, and time that grows with
+/// the square of the length.
+const MAX_URL_BYTES: usize = 2 * 1024;
 
 /// How far webhooks may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

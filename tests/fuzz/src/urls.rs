@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{OutgoingWebhook, WebhookSender};
@@ -12,7 +13,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::case::Case;
-use crate::cost::bounded;
+use crate::cost::bounded_by;
 
 /// A resolver that the fuzzer answers for. No connection is ever opened.
 #[derive(Debug, Default)]
@@ -52,6 +53,9 @@ static TLS: LazyLock<Arc<ClientConfig>> = LazyLock::new(|| {
     Arc::new(config)
 });
 
+/// What parsing 2 KB may take in this build, and memory.
+const PARSING: (Duration, usize) = (Duration::from_millis(50), 2 * 1_048_576);
+
 /// Sends a webhook to the input as an address. The first 17 bytes are an answer of the resolver. No connection is tried to an
 /// address of this machine or its network, and what the check of an address refuses is not connected to.
 pub fn urls(data: &[u8]) {
@@ -69,7 +73,7 @@ pub fn urls(data: &[u8]) {
         headers: Vec::new(),
         body: Bytes::new(),
     };
-    let (checked, attempt) = bounded(url.len(), || {
+    let (checked, attempt) = bounded_by(url.len(), PARSING, || {
         let checked = sender.check_target(&url);
         (checked, RUNTIME.block_on(sender.send(webhook.clone())))
     });
