@@ -108,6 +108,14 @@ impl Api {
             .unwrap_or_else(|error| panic!("GET {path}: {error}"))
     }
 
+    /// The value of the first metric whose line begins like this.
+    #[track_caller]
+    pub fn metric(&self, start: &str) -> Option<f64> {
+        let metrics = self.get("/metrics").expect(200).text();
+        let line = metrics.lines().find(|line| line.starts_with(start))?;
+        line.rsplit(' ').next()?.parse().ok()
+    }
+
     /// `POST` without a body.
     #[track_caller]
     pub fn post(&self, path: &str) -> Answer {

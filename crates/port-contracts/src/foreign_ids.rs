@@ -178,10 +178,13 @@ pub async fn another_organizations_bid_cannot_be_changed_or_ended(stores: Stores
         Ok(false)
     );
     assert_eq!(
-        submissions.postpone(other, id, owner, at(9), false).await,
+        submissions.postpone(other, id, owner, at(9), Some(false)).await,
         Ok(false)
     );
-    assert_eq!(submissions.give_up(other, id, owner, at(9)).await, Ok(false));
+    assert_eq!(
+        submissions.postpone(other, id, owner, at(9), None).await,
+        Ok(false)
+    );
     let refused = token("token_acct_1");
     assert_eq!(
         submissions.disconnect_account(other, id, owner, &refused).await,
@@ -354,7 +357,6 @@ mod tests {
         ("SubmissionStore", "claim_unanswered", OfTheInstallation),
         ("SubmissionStore", "disconnect_account", Shown),
         ("SubmissionStore", "finish", Shown),
-        ("SubmissionStore", "give_up", Shown),
         ("SubmissionStore", "postpone", Shown),
         ("SubmissionStore", "queued_count", OfTheInstallation),
         ("SubmissionStore", "record_account", Shown),

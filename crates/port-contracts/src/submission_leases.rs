@@ -96,12 +96,14 @@ async fn assert_powerless(world: &World, lead: &Lead, claimed: &ClaimedBid, owne
     );
     assert_eq!(
         submissions
-            .postpone(organization, id, owner, at(9000), true)
+            .postpone(organization, id, owner, at(9000), Some(true))
             .await,
         Ok(false)
     );
     assert_eq!(
-        submissions.give_up(organization, id, owner, at(9000)).await,
+        submissions
+            .postpone(organization, id, owner, at(9000), None)
+            .await,
         Ok(false)
     );
     assert_eq!(
@@ -142,7 +144,13 @@ pub async fn an_owner_that_gave_its_lease_up_can_do_nothing(stores: Stores) {
     let (world, lead, claimed) = queued(stores).await;
     let submissions = &world.stores.submissions;
     let postponed = submissions
-        .postpone(&world.organization, claimed.bid.id, &claimed.owner, at(20), false)
+        .postpone(
+            &world.organization,
+            claimed.bid.id,
+            &claimed.owner,
+            at(20),
+            Some(false),
+        )
         .await;
     assert_eq!(postponed, Ok(true));
     assert_powerless(&world, &lead, &claimed, &claimed.owner).await;
@@ -172,7 +180,7 @@ pub async fn a_bid_that_was_given_up_waits_and_the_accounts_other_bids_do_not(st
     let letter = proposal(&claimed.bid.job_id, "Hello");
     let begun = submissions.begin_attempt(&world.organization, first, &claimed.owner, &letter);
     assert_eq!(begun.await, Ok(true));
-    let given_up = submissions.give_up(&world.organization, first, &claimed.owner, at(20));
+    let given_up = submissions.postpone(&world.organization, first, &claimed.owner, at(20), None);
     assert_eq!(given_up.await, Ok(true));
     assert_powerless(&world, &leads[0], &claimed, &claimed.owner).await;
 
@@ -203,7 +211,7 @@ pub async fn a_bid_of_another_organization_is_not_the_owners(stores: Stores) {
     );
     assert_eq!(
         submissions
-            .postpone(&two, claimed.bid.id, &claimed.owner, at(9000), false)
+            .postpone(&two, claimed.bid.id, &claimed.owner, at(9000), Some(false))
             .await,
         Ok(false)
     );

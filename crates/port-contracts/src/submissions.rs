@@ -31,7 +31,7 @@ async fn postpone(world: &World, claimed: &ClaimedBid, until: i64, outstanding: 
             claimed.bid.id,
             &claimed.owner,
             at(until),
-            outstanding,
+            Some(outstanding),
         )
         .await;
     assert_eq!(postponed, Ok(true));

@@ -37,7 +37,7 @@ async fn unanswered(world: &World, lead: &Lead) -> BidId {
     let sent = proposal(&lead.job_id, "Dear client");
     let begun = submissions.begin_attempt(&world.organization, id, &claimed.owner, &sent);
     assert_eq!(begun.await, Ok(true));
-    let postponed = submissions.postpone(&world.organization, id, &claimed.owner, at(5), true);
+    let postponed = submissions.postpone(&world.organization, id, &claimed.owner, at(5), Some(true));
     assert_eq!(postponed.await, Ok(true));
     id
 }
@@ -148,7 +148,7 @@ pub async fn a_bid_that_is_being_sent_cannot_be_claimed_to_be_settled(stores: St
         ClaimUnanswered::BeingSent
     ));
     let submissions = &world.stores.submissions;
-    let postponed = submissions.postpone(&world.organization, id, &sending.owner, at(30), true);
+    let postponed = submissions.postpone(&world.organization, id, &sending.owner, at(30), Some(true));
     assert_eq!(postponed.await, Ok(true));
     assert!(matches!(
         claim(&world, id, "operator", 31).await,

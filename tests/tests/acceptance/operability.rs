@@ -49,11 +49,7 @@ fn metrics_tell_of_the_feed_the_marketplace_the_database_and_the_process(kind: K
     world.provision(&[world.external(EXTERNAL, "rust")]);
     let service = world.installation.serve();
     let api = service.api_with(None);
-    let metric = |start: &str| -> Option<f64> {
-        let text = api.get("/metrics").expect(200).text();
-        let line = text.lines().find(|line| line.starts_with(start))?;
-        line.rsplit(' ').next()?.parse().ok()
-    };
+    let metric = |start: &str| api.metric(start);
     world.simulator.publish(vec![posts::hourly("rust")]).unwrap();
     until("the feed was read", STEP, || {
         metric("bidloop_feed_reads_total{outcome=\"stored\"}").is_some_and(|reads| reads >= 2.0)

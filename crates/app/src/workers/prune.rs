@@ -1,4 +1,5 @@
-//! Erases what removed organizations had and prunes what is old, in steps that leave the database to the others most of the time.
+//! Erases what removed organizations had and prunes what is old, in steps that leave the database to the others most of
+//! the time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -167,24 +167,14 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
     ) -> Result<bool, StoreError>;
 
     /// Postpones the bid until `next_attempt`, counts the attempt and gives up the lease. `answer_outstanding` is whether
-    /// the result of any attempt so far is unknown.
+    /// the result of any attempt so far is unknown; `None`: as it is stored, where work broke off.
     async fn postpone(
         &self,
         organization: &OrganizationId,
         bid: BidId,
         owner: &LeaseOwner,
         next_attempt: Timestamp,
-        answer_outstanding: bool,
-    ) -> Result<bool, StoreError>;
-
-    /// Gives up the lease of a bid on which work broke off, and postpones it until `next_attempt`. Counts the attempt.
-    /// Whether an answer is outstanding stays as it is stored.
-    async fn give_up(
-        &self,
-        organization: &OrganizationId,
-        bid: BidId,
-        owner: &LeaseOwner,
-        next_attempt: Timestamp,
+        answer_outstanding: Option<bool>,
     ) -> Result<bool, StoreError>;
 
     /// Gives up the lease without ending the bid, and marks its account as disconnected unless the account has another

@@ -120,9 +120,9 @@ impl SubmitProposals {
                 outstanding,
             } => {
                 let next = self.next_attempt(claimed, retry_after, outstanding);
-                let postponed = self
-                    .store
-                    .postpone(&bid.organization_id, bid.id, owner, next, outstanding);
+                let postponed =
+                    self.store
+                        .postpone(&bid.organization_id, bid.id, owner, next, Some(outstanding));
                 (postponed.await?, SubmissionOutcome::Postponed(why))
             }
             NextStep::WaitForToken { refused } => {
@@ -146,7 +146,7 @@ impl SubmitProposals {
         let bid = &claimed.bid;
         let next = self.next_attempt(claimed, None, bid.answer_outstanding);
         self.store
-            .give_up(&bid.organization_id, bid.id, &claimed.owner, next)
+            .postpone(&bid.organization_id, bid.id, &claimed.owner, next, None)
             .await
     }
 

@@ -80,23 +80,13 @@ impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
         bid: BidId,
         owner: &LeaseOwner,
         next_attempt: Timestamp,
-        outstanding: bool,
+        outstanding: Option<bool>,
     ) -> Result<bool, StoreError> {
         stepped(
             self.0
                 .postpone(organization, bid, owner, next_attempt, outstanding),
         )
         .await
-    }
-
-    async fn give_up(
-        &self,
-        organization: &OrganizationId,
-        bid: BidId,
-        owner: &LeaseOwner,
-        next_attempt: Timestamp,
-    ) -> Result<bool, StoreError> {
-        stepped(self.0.give_up(organization, bid, owner, next_attempt)).await
     }
 
     async fn disconnect_account(

@@ -68,7 +68,7 @@ impl SubmissionStore for MemoryStore {
         bid: BidId,
         owner: &LeaseOwner,
         next_attempt: Timestamp,
-        answer_outstanding: bool,
+        answer_outstanding: Option<bool>,
     ) -> Result<bool, StoreError> {
         let mut state = self.state()?;
         let Some(held) = state.held(organization, bid, owner) else {
@@ -76,24 +76,9 @@ impl SubmissionStore for MemoryStore {
         };
         held.queued.attempts += 1;
         held.next_attempt = next_attempt;
-        held.queued.answer_outstanding = answer_outstanding;
-        held.lease = None;
-        Ok(true)
-    }
-
-    async fn give_up(
-        &self,
-        organization: &OrganizationId,
-        bid: BidId,
-        owner: &LeaseOwner,
-        next_attempt: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let mut state = self.state()?;
-        let Some(held) = state.held(organization, bid, owner) else {
-            return Ok(false);
-        };
-        held.queued.attempts += 1;
-        held.next_attempt = next_attempt;
+        if let Some(is_outstanding) = answer_outstanding {
+            held.queued.answer_outstanding = is_outstanding;
+        }
         held.lease = None;
         Ok(true)
     }

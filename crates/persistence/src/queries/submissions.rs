@@ -108,36 +108,17 @@ impl SubmissionStore for Store {
         bid: BidId,
         owner: &LeaseOwner,
         next_attempt: Timestamp,
-        answer_outstanding: bool,
+        answer_outstanding: Option<bool>,
     ) -> Result<bool, StoreError> {
         let claim = Claim::new(organization, bid, owner);
         self.write(async move |conn: &mut Conn| {
             let postponed = (
                 bids::next_attempt_at.eq(next_attempt.as_millis()),
-                bids::answer_outstanding.eq(answer_outstanding),
+                answer_outstanding.map(|is| bids::answer_outstanding.eq(is)),
                 bids::attempts.eq(bids::attempts + 1),
                 no_lease(),
             );
             Ok(change_claimed!(conn, &claim, postponed))
-        })
-        .await
-    }
-
-    async fn give_up(
-        &self,
-        organization: &OrganizationId,
-        bid: BidId,
-        owner: &LeaseOwner,
-        next_attempt: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let claim = Claim::new(organization, bid, owner);
-        self.write(async move |conn: &mut Conn| {
-            let given_up = (
-                bids::next_attempt_at.eq(next_attempt.as_millis()),
-                bids::attempts.eq(bids::attempts + 1),
-                no_lease(),
-            );
-            Ok(change_claimed!(conn, &claim, given_up))
         })
         .await
     }

@@ -1,6 +1,6 @@
 //! `"state": "absent"`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::world::World;
 use super::{change, example, ids, organization};
@@ -178,6 +178,11 @@ fn what_hung_on_a_removed_campaign_can_come_back_elsewhere_at_once() {
 
 const REMOVED: &str = "org_acme";
 
+/// The file that removes it.
+fn removal() -> Value {
+    json!({"organizations": [{"id": REMOVED, "state": "absent"}]})
+}
+
 #[test]
 fn an_absent_organization_is_removed_with_all_its_entities_whatever_else_its_entry_says() {
     let mut world = World::with(&example());
@@ -207,7 +212,7 @@ fn an_absent_organization_is_removed_with_all_its_entities_whatever_else_its_ent
 #[test]
 fn removing_an_organization_that_is_not_there_is_no_fault() {
     let mut world = World::default();
-    let file = json!({"organizations": [{"id": REMOVED, "state": "absent"}]});
+    let file = removal();
     for _ in 0..2 {
         let report = world.apply(&file).unwrap();
         assert_eq!((report.removed.len(), report.unchanged), (0, 1));
@@ -235,8 +240,8 @@ fn a_faulty_value_in_the_entry_of_an_absent_organization_is_a_fault_all_the_same
 fn an_organization_cannot_be_removed_and_made_anew_in_one_file() {
     let mut world = World::with(&example());
     let mut file = example();
-    let removal = json!({"id": REMOVED, "state": "absent"});
-    file["organizations"].as_array_mut().unwrap().insert(0, removal);
+    let absent = json!({"id": REMOVED, "state": "absent"});
+    file["organizations"].as_array_mut().unwrap().insert(0, absent);
     assert_eq!(
         world.apply(&file).unwrap_err(),
         ["organizations[1].id: \"org_acme\" appears twice in this list"]
@@ -246,9 +251,7 @@ fn an_organization_cannot_be_removed_and_made_anew_in_one_file() {
 #[test]
 fn an_id_cannot_be_used_again_until_what_the_organization_had_is_erased() {
     let mut world = World::with(&example());
-    world
-        .apply(&json!({"organizations": [{"id": REMOVED, "state": "absent"}]}))
-        .unwrap();
+    world.apply(&removal()).unwrap();
     let mut again = example();
     again["organizations"][0]["apiKeys"] = json!([]);
     assert_eq!(
@@ -274,9 +277,7 @@ fn a_key_of_a_removed_organization_never_works_again() {
                     choose a new key, or leave it out",
     ];
     assert_eq!(world.apply(&together).unwrap_err(), refused);
-    world
-        .apply(&json!({"organizations": [{"id": REMOVED, "state": "absent"}]}))
-        .unwrap();
+    world.apply(&removal()).unwrap();
     assert_eq!(
         world.apply(&json!({"organizations": [other]})).unwrap_err(),
         refused
