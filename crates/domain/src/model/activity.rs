@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::words::words;
-use super::{ActivityId, ApiKeyId, BidOutcome, CampaignId, LeadId, OrganizationId, Timestamp};
+use super::{ActivityId, ApiKeyId, BidOutcome, CampaignId, LeadId, OrganizationId, Person, Timestamp};
 
 words! {
     /// The subject of an entry.
@@ -19,6 +19,8 @@ words! {
         Delivery,
         /// The end of a queued bid.
         Submission,
+        /// A change of settings, keys, users or campaigns, made in the console (decision E5).
+        Change,
     }
 
     /// The outcome of an entry. Requests are accepted or refused, deliveries delivered or failed; submissions have a
@@ -79,6 +81,15 @@ impl Actor {
             kind: ActorKind::Command,
             id: None,
             name: Some(words.to_owned()),
+        }
+    }
+
+    /// A person in the console.
+    pub fn user(person: &Person) -> Self {
+        Self {
+            kind: ActorKind::User,
+            id: Some(person.key.as_str().to_owned()),
+            name: Some(person.email.clone()),
         }
     }
 

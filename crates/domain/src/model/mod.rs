@@ -32,6 +32,7 @@ mod money;
 mod number;
 mod object;
 mod organization;
+mod person;
 mod reason;
 mod secret;
 mod terms;
@@ -79,6 +80,7 @@ pub use number::whole_number;
 pub use object::Object;
 pub(crate) use object::objects;
 pub use organization::{Subscription, SubscriptionStatus};
+pub use person::{EmailKey, Member, MemberRole, Membership, Person};
 pub use reason::{Reason, ReasonCode};
 pub use secret::{InvalidMarketplaceToken, MarketplaceToken, Secret};
 /// Lists the variants of the model's enums, such as `LeadStatus::VARIANTS`.
