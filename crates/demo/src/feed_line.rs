@@ -86,6 +86,8 @@ impl FeedLine {
             ActivityKind::Submission => submission(activity, message),
             // The receiver's event shows it.
             ActivityKind::Delivery if activity.outcome == ActivityOutcome::Delivered => return None,
+            // The screen shows jobs. A change of settings is about none.
+            ActivityKind::Change => return None,
             ActivityKind::Delivery => ("undelivered", Style::Red, message),
         };
         Some(Self {
