@@ -12,13 +12,14 @@ use serde_json::Value;
 
 /// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
 /// whatever they measure.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("bidloop-matching", &[]),
     ("bidloop-domain", &["bidloop-matching"]),
     ("bidloop-attachments", &["bidloop-domain"]),
     ("bidloop-demo", &["bidloop-domain", "bidloop-simulator"]),
     ("bidloop-fakes", &["bidloop-domain"]),
-    ("bidloop-http-api", &["bidloop-domain"]),
+    ("bidloop-http-api", &["bidloop-domain", "bidloop-http-server"]),
+    ("bidloop-http-server", &[]),
     ("bidloop-marketplace", &["bidloop-domain"]),
     ("bidloop-persistence", &["bidloop-domain"]),
     ("bidloop-port-contracts", &["bidloop-domain"]),
@@ -49,9 +50,9 @@ const IMPURE: [&str; 10] = [
 
 /// The only members that may name each technology.
 const HOMES: [(&str, &[&str]); 12] = [
-    ("actix-http", &["bidloop-http-api"]),
-    ("actix-server", &["bidloop-http-api"]),
-    ("actix-web", &["bidloop-http-api"]),
+    ("actix-http", &["bidloop-http-server"]),
+    ("actix-server", &["bidloop-http-server"]),
+    ("actix-web", &["bidloop-http-api", "bidloop-http-server"]),
     ("anyhow", &["bidloop"]),
     ("deadpool", &["bidloop-persistence"]),
     ("diesel", &["bidloop-persistence"]),

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-use crate::connection::SHORT_BODY_BYTES;
+use bidloop_http_server::SHORT_BODY_BYTES;
 
 const MB: u64 = 1_048_576;
 

@@ -6,8 +6,9 @@ use actix_web::http::{StatusCode, header};
 use bidloop_domain::matching::json::shortened_name;
 use bidloop_domain::port::{BlobError, StoreError};
 use bidloop_domain::use_case::{AuthenticateError, LeadError};
+use bidloop_http_server::{RequestBody, answer_holding};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::task::JoinError;
 
 /// The `Retry-After` of every 503, in seconds.
@@ -71,12 +72,6 @@ impl Refusal {
         }
     }
 
-    /// A head beyond the connection's limit.
-    pub(crate) fn head_too_long() -> Self {
-        let message = "the request's line and headers are too long";
-        Self::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)
-    }
-
     /// The database is unavailable or not migrated.
     pub(crate) fn not_ready() -> Self {
         Self::unavailable("the service is not ready".to_owned())
@@ -109,6 +104,11 @@ impl Refusal {
         }
     }
 
+    /// Answers a request whose body may not have been read to its end.
+    pub(crate) fn answer(body: RequestBody, answer: Result<HttpResponse, Self>) -> HttpResponse {
+        answer_holding(body, answer.unwrap_or_else(Self::into_response))
+    }
+
     /// The answer. A cause is logged here, once, within the request's span.
     pub(crate) fn into_response(self) -> HttpResponse {
         if let Some(cause) = &self.cause {
@@ -130,17 +130,6 @@ impl Refusal {
             response.insert_header((header::ALLOW, methods));
         }
         response.json(self.body())
-    }
-
-    /// The answer to what did not become a request. The connection ends with it.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        let (status, body) = (self.status, json!(self.body()).to_string());
-        let length = body.len();
-        format!(
-            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
-             connection: close\r\n\r\n{body}"
-        )
-        .into_bytes()
     }
 
     fn body(self) -> Body {

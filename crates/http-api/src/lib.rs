@@ -7,9 +7,8 @@
 //! | item | content |
 //! |---|---|
 //! | [`HttpApi`] | the parts of the API |
-//! | [`serve`] | listening, stopping |
+//! | [`application`] | the routes |
 //! | `bodies_in_flight` | how many bytes of request bodies the service holds |
-//! | `connection` | how many connections there are, and how long each may take |
 //! | `errors` | the status and body of every error |
 //! | `operation` | the four operations, one file each |
 //! | `openapi` | the description that `bidloop openapi` prints |
@@ -18,11 +17,9 @@ mod api;
 mod bearer;
 mod bid_body;
 mod bodies_in_flight;
-mod connection;
 mod errors;
 mod held_readiness;
 mod multipart;
-mod observation;
 mod openapi;
 mod operability;
 mod operation;
@@ -31,13 +28,9 @@ mod reject_body;
 mod request_body;
 mod request_json;
 mod routes;
-mod server;
-mod unread_body;
 
 pub use api::HttpApi;
 pub use bodies_in_flight::BodyLimits;
-pub use connection::ConnectionLimits;
 pub use openapi::openapi;
 pub use ports::{Readiness, RequestMetrics};
-pub use routes::application;
-pub use server::{Offer, RunningServer, ServerSettings, serve};
+pub use routes::{Offer, application};

@@ -1,22 +1,13 @@
-//! Reads a request's body: its declared size, its media type, and its bytes, within limits of size and time.
-
-use std::cell::RefCell;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::rc::Rc;
-use std::time::Instant;
+//! Checks a request's envelope, its declared size and its media type, and words what went wrong with its body.
 
 use actix_web::HttpRequest;
-use actix_web::dev::Payload;
 use actix_web::http::header::{self, HeaderMap};
 use bidloop_domain::model::FieldError;
 use bidloop_domain::use_case::LeadError;
+use bidloop_http_server::{BodyFault, RequestBody, declared_length};
 use bytes::Bytes;
-use futures::{Stream, TryStreamExt, stream};
-use tokio::time::timeout;
 
 use crate::bodies_in_flight::Share;
-use crate::connection::{ConnectionLimits, Exchange, Patience, SHORT_BODY_BYTES};
 
 /// The largest JSON body: 3 MB of 1,048,576 bytes each (specification, Limits; decision A9).
 pub(crate) const MAX_JSON_BYTES: u64 = 3 * 1_048_576;
@@ -33,23 +24,6 @@ pub(crate) fn check_declared_length(headers: &HeaderMap, limit_bytes: u64) -> Re
         Some(declared) if declared > limit_bytes => Err(LeadError::TooLarge { limit_bytes }),
         _ => Ok(()),
     }
-}
-
-/// Whether the request has no body, by its headers.
-pub(crate) fn declares_no_body(headers: &HeaderMap) -> bool {
-    match declared_length(headers) {
-        Some(length) => length == 0,
-        None => !headers.contains_key(header::TRANSFER_ENCODING),
-    }
-}
-
-fn declared_length(headers: &HeaderMap) -> Option<u64> {
-    let digits = headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.trim();
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    // Only a number that is too large does not parse.
-    Some(digits.parse().unwrap_or(u64::MAX))
 }
 
 /// Refuses an encoded body, and a media type other than `expected`, regardless of its parameters. An absent Content-Type
@@ -80,94 +54,41 @@ pub(crate) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> R
     Ok(())
 }
 
-/// A request's body, which has several owners and one reader.
-#[derive(Clone)]
-pub(crate) struct RequestBody {
-    payload: Rc<RefCell<Payload>>,
-    exchange: Rc<Exchange>,
+/// Reads a whole JSON body, which `share` then holds, after a check of the request's headers.
+pub(crate) async fn read_json(
+    body: &RequestBody,
+    request: &HttpRequest,
+    share: &mut Share,
+) -> Result<Bytes, LeadError> {
+    check_declared_length(request.headers(), MAX_JSON_BYTES)?;
+    check_media_type(request.headers(), JSON)?;
+    let read = body.read(MAX_JSON_BYTES, |bytes| share.take(bytes).map_err(ReadFault::from));
+    Ok(read.await?)
 }
 
-impl RequestBody {
-    pub(crate) fn new(payload: actix_web::web::Payload, request: &HttpRequest) -> Self {
-        let exchange = request.conn_data::<Rc<Exchange>>().cloned();
-        Self {
-            payload: Rc::new(RefCell::new(payload.into_inner())),
-            exchange: exchange.unwrap_or_else(|| Exchange::new(ConnectionLimits::DEFAULT)),
-        }
-    }
+/// Why a body could not be read.
+#[derive(Debug)]
+pub(crate) struct ReadFault(LeadError);
 
-    /// The bytes as they arrive, which `share` then holds. The stream ends with an error if there are more than
-    /// `limit_bytes` or than the share allows, if they come too slowly, or if the connection breaks.
-    pub(crate) fn stream<'s>(
-        &self,
-        limit_bytes: u64,
-        share: &'s mut Share,
-    ) -> impl Stream<Item = Result<Bytes, LeadError>> + use<'s> {
-        let arriving = Arriving {
-            body: self.clone(),
-            patience: Patience::new(self.exchange.limits()),
-            left: limit_bytes,
-            limit_bytes,
-            share,
-        };
-        stream::try_unfold(arriving, async |mut arriving| {
-            let piece = arriving.next().await?;
-            Ok(piece.map(|piece| (piece, arriving)))
+impl From<LeadError> for ReadFault {
+    fn from(error: LeadError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<ReadFault> for LeadError {
+    fn from(fault: ReadFault) -> Self {
+        fault.0
+    }
+}
+
+impl From<BodyFault> for ReadFault {
+    fn from(fault: BodyFault) -> Self {
+        Self(match fault {
+            BodyFault::TooLarge { limit_bytes } => LeadError::TooLarge { limit_bytes },
+            BodyFault::TooSlow => malformed("did not arrive in time"),
+            BodyFault::BrokenOff => malformed("broke off before its end"),
         })
-    }
-
-    /// Reads a whole JSON body, after a check of the request's headers.
-    pub(crate) async fn read_json(
-        &self,
-        request: &HttpRequest,
-        share: &mut Share,
-    ) -> Result<Bytes, LeadError> {
-        check_declared_length(request.headers(), MAX_JSON_BYTES)?;
-        check_media_type(request.headers(), JSON)?;
-        let declared = declared_length(request.headers()).and_then(|length| usize::try_from(length).ok());
-        let mut body = Vec::new();
-        let mut pieces = pin!(self.stream(MAX_JSON_BYTES, share));
-        while let Some(piece) = pieces.try_next().await? {
-            if body.len() >= SHORT_BODY_BYTES {
-                // Doubling would take twice the memory. A short beginning earns no room for a length that is only declared.
-                body.reserve_exact(declared.unwrap_or_default().saturating_sub(body.len()));
-            }
-            body.extend_from_slice(&piece);
-        }
-        Ok(body.into())
-    }
-}
-
-/// A body that is being read.
-struct Arriving<'s> {
-    body: RequestBody,
-    /// Only the time counts for which the sender is waited for.
-    patience: Patience,
-    left: u64,
-    limit_bytes: u64,
-    share: &'s mut Share,
-}
-
-impl Arriving<'_> {
-    async fn next(&mut self) -> Result<Option<Bytes>, LeadError> {
-        let waiting = Instant::now();
-        let payload = &self.body.payload;
-        let next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
-        let arrived = timeout(self.patience.left(), next).await;
-        let arrived = arrived.map_err(|_| malformed("did not arrive in time"))?;
-        let Some(piece) = arrived else {
-            self.body.exchange.end_body();
-            return Ok(None);
-        };
-        let piece = piece.map_err(|_| malformed("broke off before its end"))?;
-        self.patience.waited(waiting.elapsed());
-        self.patience.moved(piece.len());
-        let left = self.left.checked_sub(piece.len() as u64);
-        self.left = left.ok_or(LeadError::TooLarge {
-            limit_bytes: self.limit_bytes,
-        })?;
-        self.share.take(piece.len())?;
-        Ok(Some(piece))
     }
 }
 

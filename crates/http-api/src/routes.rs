@@ -1,16 +1,30 @@
 //! The routes, and the answers to requests that none of them takes.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, Route, guard, web};
+
+use bidloop_http_server::{RequestBody, RequestObserver};
 
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, BodyLimits};
 use crate::errors::Refusal;
+use crate::held_readiness::HeldReadiness;
 use crate::operability;
 use crate::operation::{self, path_ids};
-use crate::request_body::RequestBody;
-use crate::server::Offer;
-use crate::unread_body::answer_holding;
+
+/// The routes that a process serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// The operations under `/v1` and the operability endpoints.
+    All,
+    /// The operations alone, where operability has an address of its own.
+    OperationsOnly,
+    /// The operability endpoints alone: on an address of their own, or of a replica without the API's role.
+    OperabilityOnly,
+}
 
 /// An operation. A test compares those that need a key with the interface description.
 pub(crate) struct Operation {
@@ -29,7 +43,7 @@ const fn operation(method: Method, path: &'static str, id: &'static str) -> Oper
 }
 
 /// The operations that need a key.
-pub(crate) const OPERATIONS: [Operation; 4] = [
+pub(crate) static OPERATIONS: [Operation; 4] = [
     operation(Method::GET, LEADS, "listCampaignLeads"),
     operation(Method::POST, BID, "submitBid"),
     operation(Method::POST, REJECT, "rejectLead"),
@@ -37,18 +51,20 @@ pub(crate) const OPERATIONS: [Operation; 4] = [
 ];
 
 /// The endpoints that need no key.
-pub(crate) const OPERABILITY: [Operation; 3] = [
+pub(crate) static OPERABILITY: [Operation; 3] = [
     operation(Method::GET, "/healthz", "healthz"),
     operation(Method::GET, "/readyz", "readyz"),
     operation(Method::GET, "/metrics", "metrics"),
 ];
 
-/// Returns what adds the API to an application: its routes and the data that they need.
+/// Returns what adds the API to an application: its routes, the data that they need, and the answer to requests that no
+/// route takes.
 pub fn application(
-    api: HttpApi,
+    mut api: HttpApi,
     offer: Offer,
     bodies: BodyLimits,
 ) -> impl Fn(&mut web::ServiceConfig) + Clone + Send {
+    api.readiness = Arc::new(HeldReadiness::new(api.readiness));
     let api = web::Data::new(api);
     let bodies = web::Data::new(BodiesInFlight::new(bodies));
     move |config| {
@@ -59,6 +75,7 @@ pub fn application(
         if offer != Offer::OperationsOnly {
             configure_operability(config);
         }
+        config.default_service(web::to(unknown_route));
     }
 }
 
@@ -89,21 +106,38 @@ fn configure_operability(config: &mut web::ServiceConfig) {
         .service(only("/metrics", probe().to(operability::metrics)));
 }
 
-/// The operation that a request was routed to, for metrics.
-pub(crate) fn operation_id(request: &HttpRequest) -> &'static str {
-    let Some(pattern) = request.match_pattern() else {
-        return "none";
-    };
-    OPERATIONS
-        .iter()
-        .chain(&OPERABILITY)
-        .find(|operation| operation.path == pattern && operation.method == request.method())
-        .map_or("none", |operation| operation.id)
+impl RequestObserver for HttpApi {
+    fn new_id(&self) -> String {
+        self.entropy.uuid().to_string()
+    }
+
+    /// The operation's id; `console` for the routes of others, `none` without a route.
+    fn operation(&self, request: &HttpRequest) -> &'static str {
+        let Some(pattern) = request.match_pattern() else {
+            return "none";
+        };
+        let own = || OPERATIONS.iter().chain(&OPERABILITY);
+        let is_own = own().any(|operation| operation.path == pattern);
+        if let Some(operation) =
+            own().find(|operation| operation.path == pattern && operation.method == request.method())
+        {
+            return operation.id;
+        }
+        if is_own || pattern.starts_with("/v1") {
+            "none"
+        } else {
+            "console"
+        }
+    }
+
+    fn answered(&self, operation: &'static str, status: u16, duration: Duration) {
+        self.metrics.answered(operation, status, duration);
+    }
 }
 
 async fn wrong_method(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
     let refusal = refuse_method(&request, &api).await;
-    answer_holding(RequestBody::new(payload, &request), refusal)
+    Refusal::answer(RequestBody::new(payload, &request), refusal)
 }
 
 /// 405 comes after 401 and 404 (decision A1).
@@ -126,7 +160,7 @@ async fn refuse_method(request: &HttpRequest, api: &HttpApi) -> Result<HttpRespo
 async fn wrong_probe(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
     let ready = api.require_database().await;
     let refusal = ready.and_then(|()| Err(Refusal::wrong_method(request.method().as_str(), "GET, HEAD")));
-    answer_holding(RequestBody::new(payload, &request), refusal)
+    Refusal::answer(RequestBody::new(payload, &request), refusal)
 }
 
 /// Under `/v1` a request to an unknown address is authenticated, too.
@@ -137,18 +171,14 @@ async fn unknown_operation(
 ) -> HttpResponse {
     let caller = api.authenticate(&request).await;
     let refusal = caller.and_then(|_| Err(Refusal::unknown_route()));
-    answer_holding(RequestBody::new(payload, &request), refusal)
+    Refusal::answer(RequestBody::new(payload, &request), refusal)
 }
 
 /// Answers requests to all other addresses.
-pub(crate) async fn unknown_route(
-    request: HttpRequest,
-    payload: web::Payload,
-    api: web::Data<HttpApi>,
-) -> HttpResponse {
+async fn unknown_route(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
     let ready = api.require_database().await;
     let refusal = ready.and_then(|()| Err(Refusal::unknown_route()));
-    answer_holding(RequestBody::new(payload, &request), refusal)
+    Refusal::answer(RequestBody::new(payload, &request), refusal)
 }
 
 #[cfg(test)]

@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bidloop_domain::port::StoreError;
-use bidloop_http_api::{
-    BodyLimits, ConnectionLimits, HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings,
-};
+use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};
+use bidloop_http_server::{ConnectionLimits, RunningServer, ServerSettings};
 use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
 use futures::future::join_all;
@@ -233,12 +232,12 @@ fn start_http(
     connections: ConnectionLimits,
 ) -> Result<RunningServer, Failure> {
     let settings = ServerSettings {
-        offer,
         workers: HTTP_THREADS,
-        bodies: BodyLimits::DEFAULT,
         connections,
     };
-    bidloop_http_api::serve(api, listener, settings)
+    let observer = Arc::new(api.clone());
+    let routes = application(api, offer, BodyLimits::DEFAULT);
+    bidloop_http_server::serve(observer, routes, listener, settings)
         .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))
 }
 

@@ -11,10 +11,11 @@ use futures::stream;
 use url::form_urlencoded;
 
 use super::path_ids;
+use bidloop_http_server::Holding;
+
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, Pool, Share};
 use crate::errors::Refusal;
-use crate::unread_body::Holding;
 
 /// The largest offset, which is beyond any list.
 const MAX_OFFSET: i128 = i64::MAX as i128;

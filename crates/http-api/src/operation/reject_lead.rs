@@ -7,12 +7,13 @@ use bidloop_domain::use_case::LeadError;
 use bytes::Bytes;
 
 use super::{LeadRequest, unless_overloaded};
+use bidloop_http_server::{RequestBody, declares_no_body};
+
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, Share};
 use crate::errors::Refusal;
 use crate::reject_body;
-use crate::request_body::{MAX_JSON_BYTES, RequestBody, declares_no_body};
-use crate::unread_body::answer_holding;
+use crate::request_body::{MAX_JSON_BYTES, read_json};
 
 /// Rejects a lead, so that the service never bids on it.
 pub(crate) async fn reject_lead(
@@ -23,7 +24,7 @@ pub(crate) async fn reject_lead(
 ) -> HttpResponse {
     let body = RequestBody::new(payload, &request);
     let answer = reject(&request, &body, &api, bodies.into_inner()).await;
-    answer_holding(body, answer)
+    Refusal::answer(body, answer)
 }
 
 async fn reject(
@@ -54,5 +55,5 @@ async fn read_body(request: &HttpRequest, body: &RequestBody, share: &mut Share)
     if declares_no_body(request.headers()) {
         return Ok(Bytes::new());
     }
-    body.read_json(request, share).await
+    read_json(body, request, share).await
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::{LeadRequest, unless_overloaded};
+use bidloop_http_server::RequestBody;
+
 use crate::HttpApi;
 use crate::bid_body;
 use crate::bodies_in_flight::BodiesInFlight;
 use crate::errors::Refusal;
-use crate::request_body::{MAX_JSON_BYTES, RequestBody};
-use crate::unread_body::answer_holding;
+use crate::request_body::{MAX_JSON_BYTES, read_json};
 
 /// Accepts a bid on a lead, or makes a dry run. A `bid_complete` reports the outcome later.
 pub(crate) async fn submit_bid(
@@ -21,7 +22,7 @@ pub(crate) async fn submit_bid(
 ) -> HttpResponse {
     let body = RequestBody::new(payload, &request);
     let answer = submit(&request, &body, &api, bodies.into_inner()).await;
-    answer_holding(body, answer)
+    Refusal::answer(body, answer)
 }
 
 async fn submit(
@@ -31,7 +32,7 @@ async fn submit(
     bodies: Arc<BodiesInFlight>,
 ) -> Result<HttpResponse, Refusal> {
     let mut bid = LeadRequest::authenticate(request, api, MAX_JSON_BYTES, &bodies.json).await?;
-    let read = unless_overloaded(body.read_json(request, &mut bid.share).await)?;
+    let read = unless_overloaded(read_json(body, request, &mut bid.share).await)?;
     let submit = api.submit_bid.clone();
     let (accepted, bid) = api
         .run(async move {

@@ -11,16 +11,17 @@ use bidloop_domain::attachment_rules::{MAX_FILE_BYTES, MAX_FILES};
 use bidloop_domain::model::LeadAttachment;
 use bidloop_domain::use_case::{LeadError, UploadSession};
 use bytes::Bytes;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use tokio::sync::mpsc;
 
 use super::LeadRequest;
+use bidloop_http_server::RequestBody;
+
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, Pool, Share};
 use crate::errors::Refusal;
 use crate::multipart::{Parts, Pieces, boundary_of};
-use crate::request_body::{FORM_DATA, RequestBody, check_declared_length, check_media_type};
-use crate::unread_body::answer_holding;
+use crate::request_body::{FORM_DATA, ReadFault, check_declared_length, check_media_type};
 
 /// The most bytes of all heads and boundaries of the parts.
 const FRAMING_BYTES: u64 = 1_048_576;
@@ -40,7 +41,7 @@ pub(crate) async fn upload_attachments(
 ) -> HttpResponse {
     let body = RequestBody::new(payload, &request);
     let list = upload(&request, &body, &api, &bodies.uploads).await;
-    answer_holding(body, list.map(|list| HttpResponse::Ok().json(list)))
+    Refusal::answer(body, list.map(|list| HttpResponse::Ok().json(list)))
 }
 
 async fn upload(
@@ -71,7 +72,10 @@ async fn upload(
 
 /// Sends the body's pieces to the use case until the body ends or breaks off, or the use case stops because of a fault.
 async fn forward(body: &RequestBody, pieces: mpsc::Sender<Result<Bytes, LeadError>>, share: &mut Share) {
-    let mut stream = pin!(body.stream(MAX_UPLOAD_BYTES, share));
+    let pieces_of_body = body.stream(MAX_UPLOAD_BYTES, |bytes| {
+        share.take(bytes).map_err(ReadFault::from)
+    });
+    let mut stream = pin!(pieces_of_body.map_err(LeadError::from));
     while let Some(piece) = stream.next().await {
         if pieces.send(piece).await.is_err() {
             return;

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bidloop_domain::port::{BlobError, BlobPath, BlobStore, StagedBlob};
 use bidloop_fakes::MemoryBlobStore;
-use bidloop_http_api::{ConnectionLimits, ServerSettings};
+use bidloop_http_server::ConnectionLimits;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use serde_json::json;
 
 use crate::client::{PATIENCE, Request, connect, read_answer};
 use crate::upload::{Form, request};
-use crate::world::{SETTINGS, World, address_of, key};
+use crate::world::{SETTINGS, ServerSettings, World, address_of, key};
 
 const LIMITS: ConnectionLimits = ConnectionLimits {
     head: Duration::from_millis(300),

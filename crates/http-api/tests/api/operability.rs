@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::time::Instant;
 
-use bidloop_http_api::{Offer, ServerSettings};
+use bidloop_http_api::Offer;
 use serde_json::json;
 
 use crate::client::{PATIENCE, Request, connect, exchange, read_answer};
-use crate::world::{SETTINGS, World, address_of, key};
+use crate::world::{SETTINGS, ServerSettings, World, address_of, key};
 
 #[test]
 fn the_operability_endpoints_ask_for_no_key() {

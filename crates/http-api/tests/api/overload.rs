@@ -4,12 +4,12 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Instant;
 
-use bidloop_http_api::{BodyLimits, ServerSettings};
+use bidloop_http_api::BodyLimits;
 use serde_json::json;
 
 use crate::client::{Answer, PATIENCE, Request, connect, read_answer};
 use crate::upload::{Form, MB, request};
-use crate::world::{SETTINGS, World, address_of, api_key, key};
+use crate::world::{SETTINGS, ServerSettings, World, address_of, api_key, key};
 
 const SECOND_ORGANIZATION: &str = "org_b";
 

@@ -20,10 +20,8 @@ use bidloop_domain::use_case::{
     Authenticate, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
-use bidloop_http_api::{
-    BodyLimits, ConnectionLimits, HttpApi, Offer, Readiness, RequestMetrics, RunningServer, ServerSettings,
-    serve,
-};
+use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};
+use bidloop_http_server::{ConnectionLimits, RunningServer, serve};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -44,10 +42,17 @@ pub(crate) fn key() -> String {
     format!("lk_{}", "a1".repeat(32))
 }
 
+/// How the tests serve the API.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServerSettings {
+    pub(crate) offer: Offer,
+    pub(crate) bodies: BodyLimits,
+    pub(crate) connections: ConnectionLimits,
+}
+
 /// What the program sets, but with one thread.
 pub(crate) const SETTINGS: ServerSettings = ServerSettings {
     offer: Offer::All,
-    workers: 1,
     bodies: BodyLimits::DEFAULT,
     connections: ConnectionLimits::DEFAULT,
 };
@@ -132,7 +137,15 @@ impl World {
         let api = api(&store, target, &clock, &metrics, readiness.clone(), &runtime);
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let server = runtime
-            .block_on(async { serve(api, listener, settings) })
+            .block_on(async {
+                let observer = Arc::new(api.clone());
+                let routes = application(api, settings.offer, settings.bodies);
+                let server = bidloop_http_server::ServerSettings {
+                    workers: 1,
+                    connections: settings.connections,
+                };
+                serve(observer, routes, listener, server)
+            })
             .unwrap();
         Self {
             address: server.address(),

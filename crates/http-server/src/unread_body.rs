@@ -7,7 +7,6 @@ use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use bytes::Bytes;
 
-use crate::errors::Refusal;
 use crate::request_body::RequestBody;
 
 /// Answers a request whose body may not have been read to its end.
@@ -15,21 +14,22 @@ use crate::request_body::RequestBody;
 /// While the body is alive, the server treats it as unread: it announces that it will close the connection, reads on
 /// for a bounded time so that the caller sees the answer instead of a reset, and then closes the connection. If the body
 /// were dropped, the server would read a chunked one without limit in order to reuse the connection.
-pub(crate) fn answer_holding(body: RequestBody, answer: Result<HttpResponse, Refusal>) -> HttpResponse {
+pub fn answer_holding(body: RequestBody, answer: HttpResponse) -> HttpResponse {
     answer
-        .unwrap_or_else(Refusal::into_response)
         .map_body(|_, answer| Holding::new(body, answer))
         .map_into_boxed_body()
 }
 
 /// An answer, and what is dropped with it, just before it.
-pub(crate) struct Holding<T> {
+#[derive(Debug)]
+pub struct Holding<T> {
     _held: T,
     answer: BoxBody,
 }
 
 impl<T> Holding<T> {
-    pub(crate) fn new(held: T, answer: BoxBody) -> Self {
+    /// The answer, which keeps `held`.
+    pub fn new(held: T, answer: BoxBody) -> Self {
         Self { _held: held, answer }
     }
 }

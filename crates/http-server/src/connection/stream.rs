@@ -14,7 +14,11 @@ use tokio::time::{Sleep, sleep_until};
 use super::admission::Admitted;
 use super::long_bodies::Linger;
 use super::{Exchange, LongBodies, Patience};
-use crate::errors::Refusal;
+
+/// The answer to a head beyond the limit, before there is a request: a Standard Error.
+const HEAD_TOO_LONG: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\n\
+    content-length: 116\r\nconnection: close\r\n\r\n{\"statusCode\":431,\"error\":\"Request Header Fields Too Large\",\
+    \"message\":\"the request's line and headers are too long\"}";
 
 /// A TCP connection that fails with [`io::ErrorKind::TimedOut`] once it exceeds a limit.
 ///
@@ -166,7 +170,7 @@ impl GuardedStream {
             self.refused = Some(RefusedHead::default());
             self.exchange.refuse_head();
             // An empty socket buffer takes it at once. A peer that has filled it does not read answers anyway.
-            let _unsent = self.io.try_write(&Refusal::head_too_long().into_bytes());
+            let _unsent = self.io.try_write(HEAD_TOO_LONG);
             let _open = Pin::new(&mut self.io).poll_shutdown(context);
             // Arms the timer for the end of the wait.
             let _late = self.is_late(context);

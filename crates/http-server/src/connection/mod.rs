@@ -13,7 +13,8 @@ mod patience;
 mod stream;
 
 pub(crate) use admission::Admission;
-pub(crate) use exchange::{EndsRequest, Exchange, SHORT_BODY_BYTES};
+pub use exchange::SHORT_BODY_BYTES;
+pub(crate) use exchange::{EndsRequest, Exchange};
 pub use limits::ConnectionLimits;
 pub(crate) use long_bodies::LongBodies;
 pub(crate) use patience::Patience;

@@ -9,7 +9,7 @@ use super::ConnectionLimits;
 /// The most bytes of a head. It bounds what a connection can hold before its request is known.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// The most bytes of a short body. A usual bid is one.
-pub(crate) const SHORT_BODY_BYTES: usize = 64 * 1024;
+pub const SHORT_BODY_BYTES: usize = 64 * 1024;
 
 /// What a connection is doing, told by its bytes and by its requests. The stream and the requests of one connection share
 /// it.

@@ -1,26 +1,37 @@
 //! The id, log span and metrics of every request.
 
 use std::rc::Rc;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, web};
+use actix_web::{Error, HttpRequest, web};
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use crate::HttpApi;
 use crate::connection::{EndsRequest, Exchange};
 use crate::request_body::declares_no_body;
-use crate::routes::operation_id;
 use crate::unread_body::Holding;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The longest request id that is accepted from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
+
+/// Watches requests.
+pub trait RequestObserver: Send + Sync + std::fmt::Debug {
+    /// A new id for a request that has none.
+    fn new_id(&self) -> String;
+
+    /// What the request was routed to, for metrics and logs.
+    fn operation(&self, request: &HttpRequest) -> &'static str;
+
+    /// A request's answer begins; its body may still have to be sent.
+    fn answered(&self, operation: &'static str, status: u16, duration: Duration);
+}
 
 /// Wraps every request: tells its connection when it begins and ends, accepts or generates its `X-Request-Id`, opens its
 /// span, counts it.
@@ -40,11 +51,11 @@ async fn measure<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let Some(api) = request.app_data::<web::Data<HttpApi>>().cloned() else {
+    let Some(observer) = request.app_data::<web::Data<Arc<dyn RequestObserver>>>().cloned() else {
         return next.call(request).await;
     };
     let started = Instant::now();
-    let id = request_id(request.headers(), &api);
+    let id = request_id(request.headers(), observer.as_ref().as_ref());
     let span = tracing::info_span!(
         "request",
         request_id = id.to_str().unwrap_or_default(),
@@ -58,14 +69,14 @@ async fn measure<B: MessageBody + 'static>(
     response.headers_mut().insert(REQUEST_ID, id);
     let status = response.status().as_u16();
     let duration = started.elapsed();
-    let operation = operation_id(response.request());
-    api.metrics.answered(operation, status, duration);
+    let operation = observer.operation(response.request());
+    observer.answered(operation, status, duration);
     span.in_scope(|| tracing::debug!(operation, status, ?duration, "answered"));
     Ok(response)
 }
 
 /// The caller's id if a log can contain it, else a new one.
-fn request_id(headers: &HeaderMap, api: &HttpApi) -> HeaderValue {
+fn request_id(headers: &HeaderMap, observer: &dyn RequestObserver) -> HeaderValue {
     let is_fit = |value: &&HeaderValue| {
         let bytes = value.as_bytes();
         (1..=MAX_REQUEST_ID_BYTES).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic)
@@ -73,6 +84,6 @@ fn request_id(headers: &HeaderMap, api: &HttpApi) -> HeaderValue {
     if let Some(given) = headers.get(REQUEST_ID).filter(is_fit) {
         return given.clone();
     }
-    let fresh = api.entropy.uuid().to_string();
+    let fresh = observer.new_id();
     HeaderValue::from_str(&fresh).unwrap_or_else(|_| HeaderValue::from_static("-"))
 }

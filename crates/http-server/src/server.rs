@@ -16,36 +16,17 @@ use actix_web::{App, web};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-use crate::HttpApi;
-use crate::bodies_in_flight::BodyLimits;
 use crate::connection::{Admission, ConnectionLimits, Exchange, GuardedStream, LongBodies};
-use crate::held_readiness::HeldReadiness;
-use crate::observation::observe;
-use crate::routes::{application, unknown_route};
+use crate::observation::{RequestObserver, observe};
 
 /// The time that requests in flight have to finish when the server stops (contract, section 1).
 const STOP_SECONDS: u64 = 15;
 
-/// The routes that a process serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offer {
-    /// The operations under `/v1` and the operability endpoints.
-    All,
-    /// The operations alone, where operability has an address of its own.
-    OperationsOnly,
-    /// The operability endpoints alone: on an address of their own, or of a replica without the API's role.
-    OperabilityOnly,
-}
-
 /// The settings of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerSettings {
-    /// The routes.
-    pub offer: Offer,
     /// Threads that read requests and write answers. Two are enough for most loads, since use cases run elsewhere.
     pub workers: usize,
-    /// How many bytes of request bodies are held at once.
-    pub bodies: BodyLimits,
     /// How many connections there are, and how long each may take.
     pub connections: ConnectionLimits,
 }
@@ -72,16 +53,20 @@ impl RunningServer {
     }
 }
 
-/// Serves the API on a bound listener. Must be called within a tokio runtime.
-pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) -> io::Result<RunningServer> {
+/// Serves `routes` on a bound listener. Must be called within a tokio runtime.
+pub fn serve(
+    observer: Arc<dyn RequestObserver>,
+    routes: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
+    listener: TcpListener,
+    settings: ServerSettings,
+) -> io::Result<RunningServer> {
     let address = listener.local_addr()?;
-    api.readiness = Arc::new(HeldReadiness::new(api.readiness));
-    let routes = application(api, settings.offer, settings.bodies);
+    let observer = web::Data::new(observer);
     let app = move || {
         App::new()
+            .app_data(observer.clone())
             .wrap(from_fn(observe))
             .configure(routes.clone())
-            .default_service(web::to(unknown_route))
     };
     let workers = settings.workers.max(1);
     let limits = settings.connections;
@@ -94,7 +79,7 @@ pub fn serve(mut api: HttpApi, listener: TcpListener, settings: ServerSettings) 
         .disable_signals();
     let stopping = builder.graceful_shutdown_signal();
     let server = builder
-        .listen("api", listener, move || {
+        .listen("http", listener, move || {
             let stopping = stopping.clone();
             accept(limits, admission.clone(), long_bodies.clone()).and_then(
                 HttpService::build()

@@ -1,0 +1,22 @@
+//! The HTTP server under the API and the console: it listens, guards connections, observes requests, reads their bodies,
+//! and stops gracefully. It knows no route.
+//!
+//! | item | content |
+//! |---|---|
+//! | [`serve`] | listening, stopping |
+//! | [`ConnectionLimits`] | how many connections there are, and how long each may take |
+//! | [`RequestBody`] | a body, read within limits of size and time |
+//! | [`Holding`], [`answer_holding`] | an answer to a request whose body may not have been read |
+//! | [`RequestObserver`] | counts requests |
+
+mod connection;
+mod observation;
+mod request_body;
+mod server;
+mod unread_body;
+
+pub use connection::{ConnectionLimits, SHORT_BODY_BYTES};
+pub use observation::RequestObserver;
+pub use request_body::{BodyFault, RequestBody, declared_length, declares_no_body};
+pub use server::{RunningServer, ServerSettings, serve};
+pub use unread_body::{Holding, answer_holding};

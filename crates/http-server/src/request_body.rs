@@ -1,0 +1,149 @@
+//! Reads a request's body within limits of size and time.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::time::Instant;
+
+use actix_web::HttpRequest;
+use actix_web::dev::Payload;
+use actix_web::http::header::{self, HeaderMap};
+use bytes::Bytes;
+use futures::{Stream, TryStreamExt, stream};
+use tokio::time::timeout;
+
+use crate::connection::{ConnectionLimits, Exchange, Patience, SHORT_BODY_BYTES};
+
+/// Why a body was not read to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyFault {
+    /// It has more bytes than this.
+    TooLarge {
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// It came too slowly.
+    TooSlow,
+    /// The connection broke.
+    BrokenOff,
+}
+
+/// The length that the headers declare; a number that is too large counts as the largest one.
+pub fn declared_length(headers: &HeaderMap) -> Option<u64> {
+    let digits = headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.trim();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // Only a number that is too large does not parse.
+    Some(digits.parse().unwrap_or(u64::MAX))
+}
+
+/// Whether the request has no body, by its headers.
+pub fn declares_no_body(headers: &HeaderMap) -> bool {
+    match declared_length(headers) {
+        Some(length) => length == 0,
+        None => !headers.contains_key(header::TRANSFER_ENCODING),
+    }
+}
+
+/// A request's body, which has several owners and one reader.
+#[derive(Clone)]
+pub struct RequestBody {
+    payload: Rc<RefCell<Payload>>,
+    exchange: Rc<Exchange>,
+    declared: Option<usize>,
+}
+
+impl std::fmt::Debug for RequestBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestBody").finish_non_exhaustive()
+    }
+}
+
+impl RequestBody {
+    /// The body of `request`.
+    pub fn new(payload: actix_web::web::Payload, request: &HttpRequest) -> Self {
+        let exchange = request.conn_data::<Rc<Exchange>>().cloned();
+        let declared = declared_length(request.headers());
+        Self {
+            payload: Rc::new(RefCell::new(payload.into_inner())),
+            exchange: exchange.unwrap_or_else(|| Exchange::new(ConnectionLimits::DEFAULT)),
+            declared: declared.and_then(|length| usize::try_from(length).ok()),
+        }
+    }
+
+    /// The bytes as they arrive. `take` is told how many come, before they are passed on. The stream ends with an error if
+    /// `take` refuses, if there are more than `limit_bytes`, if they come too slowly, or if the connection breaks.
+    pub fn stream<E, T>(&self, limit_bytes: u64, take: T) -> impl Stream<Item = Result<Bytes, E>> + use<E, T>
+    where
+        E: From<BodyFault>,
+        T: FnMut(usize) -> Result<(), E>,
+    {
+        let arriving = Arriving {
+            body: self.clone(),
+            patience: Patience::new(self.exchange.limits()),
+            left: limit_bytes,
+            limit_bytes,
+            take,
+        };
+        stream::try_unfold(arriving, async |mut arriving| {
+            let piece = arriving.next().await?;
+            Ok(piece.map(|piece| (piece, arriving)))
+        })
+    }
+
+    /// The whole body, held in memory.
+    pub async fn read<E, T>(&self, limit_bytes: u64, take: T) -> Result<Bytes, E>
+    where
+        E: From<BodyFault>,
+        T: FnMut(usize) -> Result<(), E>,
+    {
+        let mut body = Vec::new();
+        let mut pieces = pin!(self.stream(limit_bytes, take));
+        while let Some(piece) = pieces.try_next().await? {
+            if body.len() >= SHORT_BODY_BYTES {
+                // Doubling would take twice the memory. A short beginning earns no room for a length that is only declared.
+                body.reserve_exact(self.declared.unwrap_or_default().saturating_sub(body.len()));
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(body.into())
+    }
+}
+
+/// A body that is being read.
+struct Arriving<T> {
+    body: RequestBody,
+    /// Only the time counts for which the sender is waited for.
+    patience: Patience,
+    left: u64,
+    limit_bytes: u64,
+    take: T,
+}
+
+impl<T> Arriving<T> {
+    async fn next<E>(&mut self) -> Result<Option<Bytes>, E>
+    where
+        E: From<BodyFault>,
+        T: FnMut(usize) -> Result<(), E>,
+    {
+        let waiting = Instant::now();
+        let payload = &self.body.payload;
+        let next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
+        let arrived = timeout(self.patience.left(), next).await;
+        let Some(piece) = arrived.map_err(|_| BodyFault::TooSlow)? else {
+            self.body.exchange.end_body();
+            return Ok(None);
+        };
+        let piece = piece.map_err(|_| BodyFault::BrokenOff)?;
+        self.patience.waited(waiting.elapsed());
+        self.patience.moved(piece.len());
+        let left = self.left.checked_sub(piece.len() as u64);
+        self.left = left.ok_or(BodyFault::TooLarge {
+            limit_bytes: self.limit_bytes,
+        })?;
+        (self.take)(piece.len())?;
+        Ok(Some(piece))
+    }
+}
