@@ -2,10 +2,11 @@
 
 use std::num::NonZero;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use async_trait::async_trait;
 use bidloop_domain::model::Timestamp;
-use bidloop_domain::port::{Clock, Entropy, Threads};
+use bidloop_domain::port::{Clock, Entropy, Pause, Threads};
 use uuid::Uuid;
 
 /// The machine's clock.
@@ -17,6 +18,13 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+#[async_trait]
+impl Pause for SystemClock {
+    async fn pause(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
     }
 }
 

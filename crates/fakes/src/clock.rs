@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bidloop_domain::model::Timestamp;
-use bidloop_domain::port::Clock;
+use bidloop_domain::port::{Clock, Pause};
 
 /// A clock that stands still until it is moved.
 ///
@@ -41,5 +42,13 @@ impl SimulatedClock {
 impl Clock for SimulatedClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Time passes at once.
+#[async_trait]
+impl Pause for SimulatedClock {
+    async fn pause(&self, duration: Duration) {
+        self.advance(duration);
     }
 }

@@ -261,6 +261,8 @@ index! { $
             a_commit_on_an_older_state_changes_nothing,
             of_many_commits_on_one_state_one_is_carried_out,
             a_commit_that_fails_changes_nothing,
+            a_commit_is_recorded_with_its_changes_or_not_at_all,
+            a_campaign_has_history_once_it_has_leads_or_entries,
             changes_are_carried_out_in_their_order,
             putting_an_organization_leaves_what_hangs_on_it,
             putting_a_campaign_leaves_its_filters_and_matches,

@@ -24,6 +24,14 @@ async fn put_filter(world: &World, id: &str, body: Value) {
     commit(&world.stores, &[change]).await;
 }
 
+async fn is_due(world: &World) -> bool {
+    let matches = &world.stores.matches;
+    let due = matches
+        .is_backfill_due(&world.organization, &world.campaign)
+        .await;
+    due.unwrap()
+}
+
 async fn due(world: &World) -> DueBackfills {
     world.stores.matches.due_backfills().await.unwrap()
 }
@@ -104,8 +112,10 @@ pub async fn a_new_changed_or_removed_filter_makes_a_backfill_due(stores: Stores
         let (backfill, watermark) = one_due(&world).await;
         assert_eq!(backfill.campaign_id, world.campaign);
         assert_eq!(world.stores.matches.due_count().await, Ok(1));
+        assert!(is_due(&world).await);
         switch(&world, &backfill, watermark, &[], 0).await;
         assert_eq!(world.stores.matches.due_count().await, Ok(0));
+        assert!(!is_due(&world).await);
     };
     put_filter(&world, "f_2", json!({})).await;
     settle().await;

@@ -1,7 +1,7 @@
 //! The rules of `ProvisioningStore` for reading, creating and replacing (decisions B3, B4, D1, D5 and D7). Removal has
 //! a file of its own.
 
-use bidloop_domain::model::{CampaignMode, FilterId, Secret, SubscriptionStatus};
+use bidloop_domain::model::{ActivityKind, CampaignMode, FilterId, Secret, SubscriptionStatus};
 use bidloop_domain::port::{
     AccountRecord, CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange, RecordPage,
     UserRecord,
@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::Stores;
 use crate::fixture::{
-    OrganizationBuilder, World, account, all_filters, at, at_once, campaign, campaign_id, commit, key,
-    organization, organization_id, revision, token, webhook,
+    OrganizationBuilder, World, account, activities, activity, all_filters, at, at_once, campaign,
+    campaign_id, commit, key, organization, organization_id, revision, token, webhook,
 };
 
 async fn snapshot(stores: &Stores, id: &str) -> Option<OrganizationRecord> {
@@ -202,6 +202,51 @@ pub async fn a_commit_that_fails_changes_nothing(stores: Stores) {
         before
     );
     assert_eq!(snapshot(&world.stores, "org_two").await, None);
+}
+
+pub async fn a_commit_is_recorded_with_its_changes_or_not_at_all(stores: Stores) {
+    let id = organization("org_acme").provision(&stores).await;
+    let before = revision(&stores).await;
+    let entry = |second| activity(&id, ActivityKind::Change, "accepted", at(second));
+    let (made, late) = (entry(1), entry(2));
+    let rename = [organization("org_acme").limit(7).put_organization()];
+    let provisioning = &stores.provisioning;
+    let committed = provisioning
+        .commit_recorded(before, &rename, std::slice::from_ref(&made), at(1))
+        .await;
+    assert_eq!(committed, Ok(CommitProvisioning::Committed));
+    let late = provisioning
+        .commit_recorded(before, &rename, &[late], at(2))
+        .await;
+    assert_eq!(late, Ok(CommitProvisioning::RevisionMoved));
+    assert_eq!(activities(&stores, &id).await, [made]);
+}
+
+pub async fn a_campaign_has_history_once_it_has_leads_or_entries(stores: Stores) {
+    let world = World::new(stores).await;
+    let has = async |campaign: &str| {
+        let provisioning = &world.stores.provisioning;
+        let has = provisioning
+            .has_history(&world.organization, &campaign_id(campaign))
+            .await;
+        has.unwrap()
+    };
+    assert!(!has("camp").await);
+    world.new_lead("1", at(0)).await;
+    assert!(has("camp").await);
+    let removal = ProvisioningChange::RemoveCampaign(world.organization.clone(), world.campaign.clone());
+    commit(&world.stores, &[removal]).await;
+    assert!(has("camp").await, "its leads stay");
+    let mut entry = activity(&world.organization, ActivityKind::Change, "accepted", at(1));
+    entry.campaign_id = Some(campaign_id("camp_9"));
+    world.stores.activities.record(&entry).await.unwrap();
+    assert!(has("camp_9").await);
+    let elsewhere = organization("org_two").provision(&world.stores).await;
+    let provisioning = &world.stores.provisioning;
+    assert_eq!(
+        provisioning.has_history(&elsewhere, &world.campaign).await,
+        Ok(false)
+    );
 }
 
 pub async fn changes_are_carried_out_in_their_order(stores: Stores) {

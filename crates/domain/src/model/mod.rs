@@ -33,6 +33,7 @@ mod number;
 mod object;
 mod organization;
 mod person;
+mod readiness;
 mod reason;
 mod secret;
 mod terms;
@@ -81,6 +82,7 @@ pub use object::Object;
 pub(crate) use object::objects;
 pub use organization::{Subscription, SubscriptionStatus};
 pub use person::{EmailKey, Member, MemberRole, Membership, Person};
+pub use readiness::{CampaignParts, MissingPart};
 pub use reason::{Reason, ReasonCode};
 pub use secret::{InvalidMarketplaceToken, MarketplaceToken, Secret};
 /// Lists the variants of the model's enums, such as `LeadStatus::VARIANTS`.

@@ -1,5 +1,8 @@
 //! Time and randomness, which pure code must not read from the system.
 
+use std::time::Duration;
+
+use async_trait::async_trait;
 use uuid::Uuid;
 
 use crate::model::Timestamp;
@@ -8,6 +11,13 @@ use crate::model::Timestamp;
 pub trait Clock: Send + Sync + std::fmt::Debug {
     /// Now, in UNIX milliseconds.
     fn now(&self) -> Timestamp;
+}
+
+/// Waits for others' work.
+#[async_trait]
+pub trait Pause: Send + Sync + std::fmt::Debug {
+    /// Returns after `duration`.
+    async fn pause(&self, duration: Duration);
 }
 
 /// Fresh ids, random bytes and jitter.

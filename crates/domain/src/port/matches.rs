@@ -109,6 +109,13 @@ pub trait MatchStore: Send + Sync + std::fmt::Debug {
         at: Timestamp,
     ) -> Result<SwitchMatches, StoreError>;
 
+    /// Whether the campaign's stored matches are older than its filters.
+    async fn is_backfill_due(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError>;
+
     /// How many campaigns wait for a backfill.
     async fn due_count(&self) -> Result<u64, StoreError>;
 }

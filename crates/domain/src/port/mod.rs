@@ -7,7 +7,7 @@
 //!
 //! | need | port |
 //! |---|---|
-//! | time, randomness | [`Clock`], [`Entropy`] |
+//! | time, randomness | [`Clock`], [`Pause`], [`Entropy`] |
 //! | threads for parallel work | [`Threads`] |
 //! | the marketplace | [`Marketplace`] |
 //! | sending webhooks | [`WebhookSender`] |
@@ -51,7 +51,7 @@ pub use activities::ActivityStore;
 pub use api_keys::{ApiKeyStore, CreateApiKey, RevokeApiKey};
 pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
 pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
-pub use clock::{Clock, Entropy};
+pub use clock::{Clock, Entropy, Pause};
 pub use deliveries::{ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, PendingDelivery};
 pub use erasure::ErasureStore;
 pub use error::StoreError;

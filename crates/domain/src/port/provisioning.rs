@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Revision, StoreError};
-use crate::model::{ApiKeyHash, EndpointId, OrganizationId, Timestamp};
+use crate::model::{Activity, ApiKeyHash, CampaignId, EndpointId, OrganizationId, Timestamp};
 use crate::provisioning::{EntityKind, OrganizationRecord, ProvisioningChange};
 
 /// The stored state that a plan starts from.
@@ -79,14 +79,34 @@ pub trait ProvisioningStore: Send + Sync + std::fmt::Debug {
         limit: u32,
     ) -> Result<Vec<WebhookUrl>, StoreError>;
 
-    /// Makes all changes in their order, or none, and raises the revision.
+    /// Makes all changes in their order, or none, and raises the revision. `record` is added to the Activity record in
+    /// the same transaction (decision E5).
     ///
     /// Once a removed organization's removal is committed, nothing is stored for it any more but what its own stored
     /// deliveries, intents and leads cause, and nothing is sent for it.
+    async fn commit_recorded(
+        &self,
+        expected: Revision,
+        changes: &[ProvisioningChange],
+        record: &[Activity],
+        at: Timestamp,
+    ) -> Result<CommitProvisioning, StoreError>;
+
+    /// Makes all changes as [`commit_recorded`](Self::commit_recorded) does, and records nothing.
     async fn commit(
         &self,
         expected: Revision,
         changes: &[ProvisioningChange],
         at: Timestamp,
-    ) -> Result<CommitProvisioning, StoreError>;
+    ) -> Result<CommitProvisioning, StoreError> {
+        self.commit_recorded(expected, changes, &[], at).await
+    }
+
+    /// Whether leads or Activity entries of a campaign are stored, be it there or removed. A new campaign of this id
+    /// would take them for its own.
+    async fn has_history(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError>;
 }

@@ -33,7 +33,7 @@ pub(crate) mod tests;
 pub(crate) use attachments::AttachmentEntry;
 pub(crate) use lookups::{GivenPassword, Lookups, Provided};
 pub(crate) use peek::path_of_organization;
-pub(crate) use plan::{Known, plan};
+pub(crate) use plan::{Known, Plan, plan};
 pub use records::{
     AccountRecord, CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningChange, UserRecord,
     WebhookRecord,

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::model::{
-    AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode, CampaignState,
-    EndpointId, FilterId, MarketplaceToken, OrganizationId, ProposalFile, ProposalTemplate, Secret,
-    Subscription, Timestamp, WebhookEndpoint, WebhookSecret,
+    AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode, CampaignParts,
+    CampaignState, EndpointId, FilterId, MarketplaceToken, OrganizationId, ProposalFile, ProposalTemplate,
+    Secret, Subscription, Timestamp, WebhookEndpoint, WebhookSecret,
 };
 
 /// An organization with all its entities.
@@ -27,6 +27,33 @@ pub struct OrganizationRecord {
     pub accounts: Vec<AccountRecord>,
     /// Campaigns, with their filters.
     pub campaigns: Vec<CampaignRecord>,
+}
+
+impl OrganizationRecord {
+    /// The campaign of this id.
+    pub fn campaign(&self, id: &CampaignId) -> Option<&CampaignRecord> {
+        self.campaigns.iter().find(|campaign| campaign.id == *id)
+    }
+
+    /// What one of its campaigns has to do its work.
+    pub fn parts_of(&self, campaign: &CampaignRecord) -> CampaignParts {
+        let endpoints = self.webhooks.iter().map(|webhook| &webhook.endpoint);
+        let mut its_endpoints = endpoints.filter(|endpoint| {
+            let scope = endpoint.campaign_id.as_ref();
+            scope.is_none_or(|scope| *scope == campaign.id)
+        });
+        let account = self
+            .accounts
+            .iter()
+            .find(|account| Some(&account.id) == campaign.account_id.as_ref());
+        CampaignParts {
+            mode: campaign.mode,
+            has_filter: !campaign.filters.is_empty(),
+            has_job_new_endpoint: its_endpoints.any(WebhookEndpoint::receives_job_new),
+            account_connected: account.map(|account| account.connected),
+            has_cover_letter: campaign.proposal.cover_letter.is_some(),
+        }
+    }
 }
 
 /// A person who may sign in.

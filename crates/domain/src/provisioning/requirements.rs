@@ -6,9 +6,9 @@ use super::current_state::CurrentState;
 use super::reconcile::Entity;
 use super::records::WebhookRecord;
 use super::report::EntityKind;
-use crate::model::{CampaignId, CampaignMode, CampaignState, EventKind};
+use crate::model::{CampaignId, CampaignMode, CampaignParts, CampaignState, MissingPart};
 
-/// Something that an active campaign needs and does not have.
+/// Something that an active campaign needs and does not have: the parts whose lack prevents a start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingRequirement {
     /// A saved filter.
@@ -57,7 +57,10 @@ pub(super) fn missing_requirements(
     let filters = state.filters.values().map(|(campaign, _)| Some(campaign));
     let filters = filters.chain(unread_lists(unread, EntityKind::Filter));
     let with_filter: HashSet<_> = filters.collect();
-    let webhooks = state.webhooks.values().filter(|webhook| sends_jobs(webhook));
+    let webhooks = state
+        .webhooks
+        .values()
+        .filter(|webhook| webhook.endpoint.receives_job_new());
     let webhooks = webhooks.map(WebhookRecord::campaign);
     let webhooks = webhooks.chain(unread_lists(unread, EntityKind::Webhook));
     // Webhooks of the organization are under `None`. They serve every campaign.
@@ -80,21 +83,27 @@ fn unread_lists(
     lists.map(|(_, campaign)| campaign.as_ref())
 }
 
-fn sends_jobs(webhook: &WebhookRecord) -> bool {
-    webhook.endpoint.active && webhook.endpoint.events.contains(&EventKind::JobNew)
-}
-
 fn missing(
     mode: CampaignMode,
     state: CampaignState,
     has_filter: bool,
-    has_webhook: bool,
+    has_job_new_endpoint: bool,
 ) -> impl Iterator<Item = MissingRequirement> {
+    let parts = CampaignParts {
+        mode,
+        has_filter,
+        has_job_new_endpoint,
+        // Not needed to be active.
+        account_connected: Some(true),
+        has_cover_letter: true,
+    };
     let active = state == CampaignState::Active;
-    let sends = mode == CampaignMode::External;
-    let filter = (active && !has_filter).then_some(MissingRequirement::Filter);
-    let webhook = (active && sends && !has_webhook).then_some(MissingRequirement::Webhook);
-    filter.into_iter().chain(webhook)
+    let missing = if active { parts.missing() } else { Vec::new() };
+    missing.into_iter().filter_map(|part| match part {
+        MissingPart::Filter => Some(MissingRequirement::Filter),
+        MissingPart::JobNewEndpoint => Some(MissingRequirement::Webhook),
+        MissingPart::Account | MissingPart::AccountToken | MissingPart::CoverLetter => None,
+    })
 }
 
 #[cfg(test)]

@@ -8,20 +8,21 @@ mod attachments;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bidloop_matching::json::Faults;
 use serde_json::Value;
 
-use crate::model::{FieldError, OrganizationId, Secret};
+use crate::model::{BlobRef, FieldError, OrganizationId, Secret, Timestamp};
 use crate::port::{
     AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Entropy, PasswordHasher,
-    ProposalWriter, ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
+    ProposalWriter, ProvisioningSnapshot, ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
 };
 use crate::provisioning::{
-    GivenPassword, Known, Lookups, OrganizationRecord, Provided, ProvisioningReport, path_of_organization,
-    plan,
+    GivenPassword, Known, Lookups, OrganizationRecord, Plan, Provided, ProvisioningReport,
+    path_of_organization, plan,
 };
 
 /// How often a plan is made before giving up, because the store changed each time.
-const ATTEMPTS: u32 = 16;
+pub(super) const ATTEMPTS: u32 = 16;
 
 /// Why a file was not applied. Nothing has changed, but copied attachments may remain in the blob store for the next
 /// attempt.
@@ -66,6 +67,14 @@ pub struct ApplyProvisioning {
     pub signal: Arc<dyn WorkSignal>,
 }
 
+/// What a file needs, looked up outside the store.
+#[derive(Debug)]
+pub(super) struct Prepared<'v> {
+    lookups: Lookups<'v>,
+    blobs: HashMap<Vec<String>, BlobRef>,
+    faults: Faults,
+}
+
 impl ApplyProvisioning {
     /// Applies `file`, a provisioning file's JSON (or TOML as JSON); `source` reads the attachments that it names.
     ///
@@ -77,40 +86,13 @@ impl ApplyProvisioning {
         file: &Value,
         source: &dyn AttachmentSource,
     ) -> Result<ProvisioningReport, ApplyProvisioningError> {
-        let lookups = Lookups::of(file);
-        let (blobs, faults) = attachments::inspect(&lookups.attachments, source).await?;
+        let prepared = self.prepare(file, source).await?;
         for _ in 0..ATTEMPTS {
-            let snapshot = self
-                .store
-                .snapshot(&lookups.organizations, &lookups.key_hashes)
-                .await?;
+            let snapshot = self.snapshot(&prepared).await?;
             let now = self.clock.now();
-            let provided = Provided {
-                now,
-                check_template: &|text| self.templates.check(text).map_err(|fault| fault.to_string()),
-                password_hashes: password_hashes(
-                    self.passwords.as_ref(),
-                    &lookups.passwords,
-                    &snapshot.organizations,
-                ),
-                random: self.random(&lookups.left_out),
-                blobs: &blobs,
-                faults: &faults,
-            };
-            let plan = plan(
-                file,
-                snapshot.organizations,
-                Known {
-                    taken_keys: &snapshot.taken_key_hashes,
-                    removed_keys: &snapshot.removed_key_hashes,
-                    being_erased: &snapshot.being_erased,
-                    unreadable: &snapshot.unreadable,
-                },
-                &provided,
-            )
-            .map_err(ApplyProvisioningError::Faulty)?;
+            let plan = self.plan(file, &prepared, &snapshot, now)?;
             // In each attempt: an organization that was removed meanwhile has lost its files.
-            attachments::copy(&lookups.attachments, &blobs, source, self.blobs.as_ref()).await?;
+            self.copy(&prepared, source).await?;
             if plan.changes.is_empty() {
                 return Ok(plan.report);
             }
@@ -127,6 +109,69 @@ impl ApplyProvisioning {
             }
         }
         Err(ApplyProvisioningError::Contended)
+    }
+
+    /// Looks up what `file` needs outside the store.
+    pub(super) async fn prepare<'v>(
+        &self,
+        file: &'v Value,
+        source: &dyn AttachmentSource,
+    ) -> Result<Prepared<'v>, ApplyProvisioningError> {
+        let lookups = Lookups::of(file);
+        let (blobs, faults) = attachments::inspect(&lookups.attachments, source).await?;
+        Ok(Prepared {
+            lookups,
+            blobs,
+            faults,
+        })
+    }
+
+    /// What the store holds of what the file names.
+    pub(super) async fn snapshot(&self, prepared: &Prepared<'_>) -> Result<ProvisioningSnapshot, StoreError> {
+        let lookups = &prepared.lookups;
+        self.store
+            .snapshot(&lookups.organizations, &lookups.key_hashes)
+            .await
+    }
+
+    /// The changes that the file leads to.
+    pub(super) fn plan(
+        &self,
+        file: &Value,
+        prepared: &Prepared<'_>,
+        snapshot: &ProvisioningSnapshot,
+        now: Timestamp,
+    ) -> Result<Plan, ApplyProvisioningError> {
+        let lookups = &prepared.lookups;
+        let provided = Provided {
+            now,
+            check_template: &|text| self.templates.check(text).map_err(|fault| fault.to_string()),
+            password_hashes: password_hashes(
+                self.passwords.as_ref(),
+                &lookups.passwords,
+                &snapshot.organizations,
+            ),
+            random: self.random(&lookups.left_out),
+            blobs: &prepared.blobs,
+            faults: &prepared.faults,
+        };
+        let known = Known {
+            taken_keys: &snapshot.taken_key_hashes,
+            removed_keys: &snapshot.removed_key_hashes,
+            being_erased: &snapshot.being_erased,
+            unreadable: &snapshot.unreadable,
+        };
+        plan(file, snapshot.organizations.clone(), known, &provided).map_err(ApplyProvisioningError::Faulty)
+    }
+
+    /// Copies the attachments that the file names.
+    pub(super) async fn copy(
+        &self,
+        prepared: &Prepared<'_>,
+        source: &dyn AttachmentSource,
+    ) -> Result<(), ApplyProvisioningError> {
+        let attachments = &prepared.lookups.attachments;
+        attachments::copy(attachments, &prepared.blobs, source, self.blobs.as_ref()).await
     }
 
     fn random(&self, left_out: &[Vec<String>]) -> HashMap<Vec<String>, [u8; 32]> {

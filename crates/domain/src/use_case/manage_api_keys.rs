@@ -4,8 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::model::{ApiKey, ApiKeyId, ApiKeyRecord, OrganizationId, Timestamp};
-use crate::port::{ApiKeyStore, Clock, CreateApiKey, Entropy, ProvisioningStore, RevokeApiKey, StoreError};
+use super::apply_provisioning::ATTEMPTS;
+use super::new_ids;
+use crate::model::{
+    Activity, ActivityId, ActivityKind, ActivityOutcome, ApiKey, ApiKeyHash, ApiKeyId, ApiKeyRecord, Member,
+    OrganizationId, Timestamp, details,
+};
+use crate::port::{
+    ApiKeyStore, Clock, CommitProvisioning, CreateApiKey, Entropy, OrganizationRecord, ProvisioningChange,
+    ProvisioningStore, RevokeApiKey, StoreError,
+};
 
 /// How often an id is generated until it is not in use.
 const ID_ATTEMPTS: u32 = 4;
@@ -78,6 +86,12 @@ pub enum ManageApiKeysError {
         /// The unknown id.
         id: ApiKeyId,
     },
+    /// Only owners may (decision E1).
+    #[error("only an owner of the organization may create or revoke keys")]
+    NotOwner,
+    /// Others kept changing the store.
+    #[error("others are changing settings at this moment: try again")]
+    Contended,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -100,15 +114,7 @@ impl ManageApiKeys {
     /// Creates a key.
     pub async fn create(&self, new: NewApiKey) -> Result<CreatedApiKey, ManageApiKeysError> {
         let now = self.clock.now();
-        if new.name.trim().is_empty() {
-            return Err(ManageApiKeysError::NameBlank);
-        }
-        if new.name.contains('\0') {
-            return Err(ManageApiKeysError::NameUnstorable);
-        }
-        if new.expires_at.is_some_and(|expiry| expiry <= now) {
-            return Err(ManageApiKeysError::ExpiryPast);
-        }
+        check(&new.name, new.expires_at, now)?;
         self.refuse_without_subscription(&new.organization_id).await?;
         let mut bytes = [0; 32];
         self.entropy.fill_random(&mut bytes);
@@ -167,6 +173,124 @@ impl ManageApiKeys {
         }
     }
 
+    /// Creates a key for an owner, with an id made from its name, and records it in the same transaction.
+    pub async fn create_as(
+        &self,
+        member: &Member,
+        name: &str,
+        expires_at: Option<Timestamp>,
+    ) -> Result<CreatedApiKey, ManageApiKeysError> {
+        check(name, expires_at, self.clock.now())?;
+        let mut bytes = [0; 32];
+        self.entropy.fill_random(&mut bytes);
+        let key = ApiKey::from_random(bytes);
+        let hash = key.hash();
+        let id = self
+            .change_as(member, |organization, now| {
+                if !organization.subscription.is_active() {
+                    return Err(ManageApiKeysError::SubscriptionInactive(organization.id.clone()));
+                }
+                let keys = &organization.api_keys;
+                let is_free = |id: &ApiKeyId| keys.iter().all(|(known, _)| known.id != *id);
+                let mut ids = new_ids::candidates("key", name).map_while(|id| ApiKeyId::parse(&id).ok());
+                let id = ids.find(is_free).unwrap_or_else(|| self.random_id());
+                let record = ApiKeyRecord {
+                    id: id.clone(),
+                    organization_id: organization.id.clone(),
+                    name: name.to_owned(),
+                    created_at: now,
+                    last_used_at: None,
+                    expires_at,
+                    revoked_at: None,
+                };
+                Ok(KeyChange {
+                    message: format!("API key \"{name}\" created."),
+                    field: ("expiresAt", json!(expires_at)),
+                    put: Some((record, hash.clone())),
+                    result: id,
+                })
+            })
+            .await?;
+        Ok(CreatedApiKey {
+            id,
+            name: name.to_owned(),
+            key,
+        })
+    }
+
+    /// Refuses the key from now on, for an owner, and records it in the same transaction. Returns when it was revoked,
+    /// which may have been earlier: then nothing is recorded.
+    pub async fn revoke_as(&self, member: &Member, id: &ApiKeyId) -> Result<Timestamp, ManageApiKeysError> {
+        self.change_as(member, |organization, now| {
+            let known = organization.api_keys.iter().find(|(known, _)| known.id == *id);
+            let (known, hash) = known.ok_or_else(|| ManageApiKeysError::KeyUnknown {
+                organization: organization.id.clone(),
+                id: id.clone(),
+            })?;
+            let revoked_at = known.revoked_at.unwrap_or(now);
+            let record = ApiKeyRecord {
+                revoked_at: Some(now),
+                ..known.clone()
+            };
+            Ok(KeyChange {
+                message: format!("API key \"{}\" revoked.", known.name),
+                field: ("revokedAt", json!(now)),
+                put: known.revoked_at.is_none().then(|| (record, hash.clone())),
+                result: revoked_at,
+            })
+        })
+        .await
+    }
+
+    /// Commits what `change` makes of the organization as it is now.
+    async fn change_as<T>(
+        &self,
+        member: &Member,
+        change: impl Fn(&OrganizationRecord, Timestamp) -> Result<KeyChange<T>, ManageApiKeysError>,
+    ) -> Result<T, ManageApiKeysError> {
+        if !member.is_owner() {
+            return Err(ManageApiKeysError::NotOwner);
+        }
+        let id = member.organization_id();
+        for _ in 0..ATTEMPTS {
+            let snapshot = self.organizations.snapshot(std::slice::from_ref(id), &[]).await?;
+            let organization = snapshot.organizations.first();
+            let organization =
+                organization.ok_or_else(|| ManageApiKeysError::OrganizationUnknown(id.clone()))?;
+            let now = self.clock.now();
+            let change = change(organization, now)?;
+            let Some((record, hash)) = change.put else {
+                return Ok(change.result);
+            };
+            let (field, value) = change.field;
+            let changed =
+                json!({"type": "api_key", "id": record.id, "field": field, "old": null, "new": value});
+            let entry = Activity {
+                id: ActivityId(self.entropy.uuid()),
+                at: now,
+                organization_id: id.clone(),
+                campaign_id: None,
+                lead_id: None,
+                kind: ActivityKind::Change,
+                actor: member.actor(),
+                outcome: ActivityOutcome::Accepted,
+                http_status: None,
+                dry_run: false,
+                message: change.message,
+                details: details(json!({ "changes": [changed] })),
+            };
+            let put = [ProvisioningChange::PutApiKey(id.clone(), record, hash)];
+            let committed = self
+                .organizations
+                .commit_recorded(snapshot.revision, &put, &[entry], now)
+                .await?;
+            if committed == CommitProvisioning::Committed {
+                return Ok(change.result);
+            }
+        }
+        Err(ManageApiKeysError::Contended)
+    }
+
     /// The subscription may end right after this check. Then the key is refused when it is used.
     async fn refuse_without_subscription(&self, id: &OrganizationId) -> Result<(), ManageApiKeysError> {
         let snapshot = self.organizations.snapshot(std::slice::from_ref(id), &[]).await?;
@@ -180,12 +304,36 @@ impl ManageApiKeys {
     }
 
     fn id_for(&self, new: &NewApiKey) -> ApiKeyId {
-        new.id.clone().unwrap_or_else(|| {
-            let mut bytes = [0; 6];
-            self.entropy.fill_random(&mut bytes);
-            ApiKeyId::random(bytes)
-        })
+        new.id.clone().unwrap_or_else(|| self.random_id())
     }
+
+    fn random_id(&self) -> ApiKeyId {
+        let mut bytes = [0; 6];
+        self.entropy.fill_random(&mut bytes);
+        ApiKeyId::random(bytes)
+    }
+}
+
+/// What an owner changes of a key.
+struct KeyChange<T> {
+    message: String,
+    field: (&'static str, Value),
+    /// `None` if nothing is to be changed.
+    put: Option<(ApiKeyRecord, ApiKeyHash)>,
+    result: T,
+}
+
+fn check(name: &str, expires_at: Option<Timestamp>, now: Timestamp) -> Result<(), ManageApiKeysError> {
+    if name.trim().is_empty() {
+        return Err(ManageApiKeysError::NameBlank);
+    }
+    if name.contains('\0') {
+        return Err(ManageApiKeysError::NameUnstorable);
+    }
+    if expires_at.is_some_and(|expiry| expiry <= now) {
+        return Err(ManageApiKeysError::ExpiryPast);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 
 use super::*;
-use crate::model::{ApiKeyHash, EndpointId, FoundApiKey};
+use crate::model::{Activity, ApiKeyHash, CampaignId, EndpointId, FoundApiKey};
 use crate::port::{CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, Revision, WebhookUrl};
 use crate::provisioning::tests::world::{CountingIds, World};
 
@@ -83,13 +83,18 @@ impl ProvisioningStore for Store {
         Ok(Vec::new())
     }
 
-    async fn commit(
+    async fn commit_recorded(
         &self,
         _: Revision,
         _: &[ProvisioningChange],
+        _: &[Activity],
         _: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
         Ok(CommitProvisioning::RevisionMoved)
+    }
+
+    async fn has_history(&self, _: &OrganizationId, _: &CampaignId) -> Result<bool, StoreError> {
+        Ok(false)
     }
 }
 

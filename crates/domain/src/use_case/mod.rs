@@ -19,6 +19,8 @@
 //! | | [`SubmitProposals`] | sends queued bids to the marketplace, exactly once |
 //! | | [`Prune`] | removes what is older than the operator wants to keep |
 //! | | [`EraseOrganizations`] | removes what removed organizations had |
+//! | a person in the console | [`ManageOrganization`] | changes one thing of the settings, and records it |
+//! | | [`ConnectAccount`] | asks the marketplace about a bidder account's token |
 //! | an operator | [`ApplyProvisioning`] | makes the store agree with a provisioning file |
 //! | | [`ManageApiKeys`] | creates, lists and revokes keys |
 //! | | [`OperateLeads`] | shows, configures and reopens a lead |
@@ -32,6 +34,7 @@ mod attachment_paths;
 mod authenticate;
 mod backfill_matches;
 mod campaign_filters;
+mod connect_account;
 mod current_filters;
 mod deliver_webhooks;
 mod erase_organizations;
@@ -43,6 +46,8 @@ mod list_leads;
 mod load_filters;
 mod locate_lead;
 mod manage_api_keys;
+mod manage_organization;
+mod new_ids;
 mod operate_leads;
 mod prune;
 mod reject_lead;
@@ -56,6 +61,7 @@ mod write_automatic_bids;
 pub use apply_provisioning::{ApplyProvisioning, ApplyProvisioningError};
 pub use authenticate::{Authenticate, AuthenticateError, Caller, KeyUses};
 pub use backfill_matches::{BackfillMatches, BackfillReport, BackfillRun};
+pub use connect_account::{ConnectAccount, ConnectAccountError};
 pub use current_filters::CurrentFilters;
 pub use deliver_webhooks::{DeliverWebhooks, DeliveryLimits, InFlight, SentDelivery};
 pub use erase_organizations::{EraseError, EraseFailure, EraseOrganizations, Erased, ErasureRun};
@@ -66,6 +72,9 @@ pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
 pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
 pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
+pub use manage_organization::{
+    CampaignFile, Changed, ManageOrganization, ManageOrganizationError, NoFiles, OrganizationChange,
+};
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
 pub use prune::{PrunableCount, Prune, PruneRun, Retention};
 pub use reject_lead::{MAX_REASON_CHARS, RejectLead};

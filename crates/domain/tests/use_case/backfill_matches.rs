@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{CampaignId, FilterId, Timestamp};
+use bidloop_domain::model::{CampaignId, FilterId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
     Backfill, CallingThread, DueBackfills, FilterRecord, LeadStore as _, MatchStore, ProvisioningChange,
     Quarantine, StoreError, StoredJob, StoredSignature, SwitchMatches,
@@ -307,6 +307,14 @@ impl MatchStore for Watched {
         let switched = self.store.switch(backfill, watermark, matched, at).await;
         self.switching.lock().unwrap().0 -= 1;
         switched
+    }
+
+    async fn is_backfill_due(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError> {
+        self.store.is_backfill_due(organization, campaign).await
     }
 
     async fn due_count(&self) -> Result<u64, StoreError> {

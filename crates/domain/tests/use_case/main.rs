@@ -13,6 +13,7 @@ mod deliver_webhooks;
 mod erase_organizations;
 mod ingest_jobs;
 mod list_leads;
+mod manage_organization;
 mod operate_leads;
 mod prune;
 mod reject_lead;

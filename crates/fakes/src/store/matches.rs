@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
-use bidloop_domain::model::{JobId, LeadId, Timestamp};
+use bidloop_domain::model::{CampaignId, JobId, LeadId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
     Backfill, DueBackfills, MatchStore, StoreError, StoredJob, StoredSignature, SwitchMatches,
 };
@@ -178,6 +178,16 @@ impl MatchStore for MemoryStore {
         }
         campaign.backfill_due = false;
         Ok(SwitchMatches::Switched { total })
+    }
+
+    async fn is_backfill_due(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError> {
+        let state = self.state()?;
+        let campaign = state.campaign(organization, campaign);
+        Ok(campaign.is_some_and(|campaign| campaign.backfill_due))
     }
 
     async fn due_count(&self) -> Result<u64, StoreError> {

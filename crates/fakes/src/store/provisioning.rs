@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    ApiKeyHash, ApiKeyRecord, CampaignId, EndpointId, FilterId, LeadStatus, OrganizationId, Subscription,
-    Timestamp,
+    Activity, ApiKeyHash, ApiKeyRecord, CampaignId, EndpointId, FilterId, LeadStatus, OrganizationId,
+    Subscription, Timestamp,
 };
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, CampaignRevision, CommitProvisioning, FilterRecord, OrganizationRecord,
@@ -82,10 +82,11 @@ impl ProvisioningStore for MemoryStore {
         Ok(urls)
     }
 
-    async fn commit(
+    async fn commit_recorded(
         &self,
         expected: Revision,
         changes: &[ProvisioningChange],
+        record: &[Activity],
         _at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
         let mut state = self.state()?;
@@ -110,8 +111,27 @@ impl ProvisioningStore for MemoryStore {
         for change in changes {
             next.carry_out(change)?;
         }
+        for entry in record {
+            next.record_activity(entry);
+        }
         *state = next;
         Ok(CommitProvisioning::Committed)
+    }
+
+    async fn has_history(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError> {
+        let state = self.state()?;
+        let has_leads = state
+            .leads
+            .values()
+            .any(|entry| entry.lead.organization_id == *organization && entry.lead.campaign_id == *campaign);
+        let is_recorded = state.activities.iter().any(|entry| {
+            entry.organization_id == *organization && entry.campaign_id.as_ref() == Some(campaign)
+        });
+        Ok(has_leads || is_recorded)
     }
 }
 
@@ -298,8 +318,11 @@ impl Organization {
             keys.push((record.clone(), hash.clone()));
             return None;
         };
+        let is_same = known.1 == *hash;
         let record = ApiKeyRecord {
             last_used_at: known.0.last_used_at,
+            // A key that was revoked stays so (decision D7).
+            revoked_at: known.0.revoked_at.filter(|_| is_same).or(record.revoked_at),
             ..record.clone()
         };
         let (_, replaced) = std::mem::replace(known, (record, hash.clone()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::matching::JobSignature;
-use bidloop_domain::model::Timestamp;
+use bidloop_domain::model::{CampaignId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
     Backfill, DueBackfills, MatchStore, StoreError, StoredFilter, StoredJob, StoredSignature, SwitchMatches,
 };
@@ -105,6 +105,21 @@ impl MatchStore for Store {
         at: Timestamp,
     ) -> Result<SwitchMatches, StoreError> {
         switch(self, backfill, watermark, matched, at).await
+    }
+
+    async fn is_backfill_due(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError> {
+        let (organization, campaign) = (organization.to_string(), campaign.to_string());
+        self.read(async move |conn: &mut Conn| {
+            let due = campaigns::table
+                .find((&organization, &campaign))
+                .filter(campaigns::revision.ne(campaigns::matched_revision));
+            Ok(exists!(conn, due))
+        })
+        .await
     }
 
     async fn due_count(&self) -> Result<u64, StoreError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{ApiKeyHash, EndpointId, OrganizationId, Timestamp};
+use bidloop_domain::model::{Activity, ApiKeyHash, CampaignId, EndpointId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
     CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError,
     WebhookUrl,
@@ -13,6 +13,7 @@ use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
 
 use self::filter_puts::FilterPut;
+use super::activities::insert_activity;
 use super::filter_changes::{FilterKey, LogState, move_revision};
 use super::lists::former_matches::remove_former_matches;
 use super::locks::ONLY_ROW;
@@ -69,16 +70,26 @@ impl ProvisioningStore for Store {
         .await
     }
 
-    async fn commit(
+    async fn commit_recorded(
         &self,
         expected: Revision,
         changes: &[ProvisioningChange],
+        record: &[Activity],
         at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
         let carried_out: Arc<[ProvisioningChange]> = changes.into();
+        let record: Arc<[Activity]> = record.into();
         let sealer = self.sealer.clone();
         let committed = self
-            .write(async move |conn: &mut Conn| commit(conn, &sealer, expected, &carried_out, at).await)
+            .write(async move |conn: &mut Conn| {
+                let committed = commit(conn, &sealer, expected, &carried_out, at).await?;
+                if committed == CommitProvisioning::Committed {
+                    for entry in &*record {
+                        insert_activity(conn, entry).await?;
+                    }
+                }
+                Ok(committed)
+            })
             .await?;
         if committed == CommitProvisioning::Committed {
             for change in changes {
@@ -88,6 +99,24 @@ impl ProvisioningStore for Store {
             }
         }
         Ok(committed)
+    }
+
+    async fn has_history(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<bool, StoreError> {
+        let (organization, campaign) = (organization.to_string(), campaign.to_string());
+        self.read(async move |conn: &mut Conn| {
+            let leads = leads::table
+                .filter(leads::organization_id.eq(&organization))
+                .filter(leads::campaign_id.eq(&campaign));
+            let recorded = activities::table
+                .filter(activities::organization_id.eq(&organization))
+                .filter(activities::campaign_id.eq(&campaign));
+            Ok(exists!(conn, leads) || exists!(conn, recorded))
+        })
+        .await
     }
 }
 

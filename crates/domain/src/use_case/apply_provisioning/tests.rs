@@ -11,7 +11,7 @@ use futures::stream::{self, BoxStream};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{ApiKeyHash, EndpointId, OrganizationId, Timestamp};
+use crate::model::{Activity, ApiKeyHash, CampaignId, EndpointId, OrganizationId, Timestamp};
 use crate::port::{
     AttachmentPieces, AttachmentSourceError, BlobPath, ProvisioningChange, ProvisioningSnapshot, Revision,
     StagedBlob, WebhookUrl,
@@ -47,10 +47,11 @@ impl ProvisioningStore for Store {
         Ok(Vec::new())
     }
 
-    async fn commit(
+    async fn commit_recorded(
         &self,
         expected: Revision,
         changes: &[ProvisioningChange],
+        _record: &[Activity],
         _at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
         let mut revision = self.revision.lock().unwrap();
@@ -69,6 +70,10 @@ impl ProvisioningStore for Store {
             world.carry_out(change);
         }
         Ok(CommitProvisioning::Committed)
+    }
+
+    async fn has_history(&self, _: &OrganizationId, _: &CampaignId) -> Result<bool, StoreError> {
+        Ok(false)
     }
 }
 

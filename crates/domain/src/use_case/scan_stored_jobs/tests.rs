@@ -97,6 +97,10 @@ impl MatchStore for Jobs {
         Ok(SwitchMatches::Superseded)
     }
 
+    async fn is_backfill_due(&self, _: &OrganizationId, _: &CampaignId) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
     async fn due_count(&self) -> Result<u64, StoreError> {
         Ok(0)
     }

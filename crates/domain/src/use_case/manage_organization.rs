@@ -1,0 +1,447 @@
+//! Manage an organization: a person changes one thing in the console (decisions D1, E1, E4 and E5). Tests:
+//! `tests/use_case/manage_organization.rs`.
+//!
+//! A change is a provisioning document for the one organization. It is planned and committed as `bidloop apply` does it, so
+//! there is no second set of rules. What it changed is recorded in the same transaction, with the person as actor.
+
+mod change;
+mod described;
+mod document;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::StreamExt;
+
+pub use self::change::{CampaignFile, OrganizationChange};
+use self::described::describe;
+use self::document::{Document, Drawn, KEPT, NEW};
+use super::apply_provisioning::{ATTEMPTS, ApplyProvisioning, ApplyProvisioningError};
+use super::new_ids;
+use crate::model::{
+    Activity, ActivityId, ActivityKind, ActivityOutcome, CampaignId, CampaignState, EventKind, FieldError,
+    Member, MissingPart, OrganizationId, Secret, SubscriptionStatus, Timestamp, WebhookSecret, details,
+};
+use crate::port::{
+    AttachmentPieces, AttachmentSource, AttachmentSourceError, BlobError, BlobPath, BlobStore,
+    CommitProvisioning, MatchStore, Pause, ProvisioningSnapshot, StoreError, WebhookSender, WorkKind,
+};
+use crate::provisioning::{OrganizationRecord, Plan};
+
+/// How long a change waits until its campaign's list is matched anew.
+const WAITS_FOR_MATCHES: Duration = Duration::from_secs(3);
+/// How long it waits between two looks.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// Why nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ManageOrganizationError {
+    /// Only owners may (decision E1).
+    #[error("only an owner of the organization may do this")]
+    NotOwner,
+    /// The organization has no such thing, or does not exist any more.
+    #[error("the organization has no such thing")]
+    Unknown,
+    /// What acts is refused while the subscription is not active (decision E4).
+    #[error("the organization's subscription is not active")]
+    SubscriptionLapsed(SubscriptionStatus),
+    /// The campaign cannot start without these (decision D1).
+    #[error("the campaign cannot start: something is missing")]
+    CannotStart(Vec<MissingPart>),
+    /// Active campaigns would lose the last of what they need (decision D1).
+    #[error("an active campaign needs it")]
+    StillNeeded(Vec<(CampaignId, MissingPart)>),
+    /// What was typed is faulty. Paths are relative to the thing changed: `["keywords"]`, `["url"]`.
+    #[error("{}", super::apply_provisioning::lines(.0))]
+    Faulty(Vec<FieldError>),
+    /// Others kept changing the store.
+    #[error("others are changing settings at this moment: try again")]
+    Contended,
+    /// The attachments' storage failed.
+    #[error(transparent)]
+    Blobs(#[from] BlobError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<ApplyProvisioningError> for ManageOrganizationError {
+    fn from(error: ApplyProvisioningError) -> Self {
+        match error {
+            ApplyProvisioningError::Faulty(faults) => Self::Faulty(faults),
+            ApplyProvisioningError::Contended => Self::Contended,
+            ApplyProvisioningError::Blobs(error) => Self::Blobs(error),
+            ApplyProvisioningError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// What a change did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// The id of the campaign, filter, endpoint or account that was made; `None` if nothing was.
+    pub made: Option<String>,
+    /// A webhook's new secret, to be shown this once.
+    pub secret: Option<Secret<String>>,
+    /// The switch of its mode paused the campaign (decision D1).
+    pub paused: bool,
+    /// All was as wanted before. Nothing is recorded.
+    pub unchanged: bool,
+    /// The campaign's list is still being matched with the new filters; until then the former list is served.
+    pub matching_goes_on: bool,
+}
+
+/// Changes an organization's settings for its members.
+#[derive(Debug)]
+pub struct ManageOrganization {
+    /// Plans and commits.
+    pub provisioning: ApplyProvisioning,
+    /// Checks addresses before they are saved (decision E8).
+    pub sender: Arc<dyn WebhookSender>,
+    /// Tells when a campaign's list is matched anew.
+    pub matches: Arc<dyn MatchStore>,
+    /// Waits for that.
+    pub pause: Arc<dyn Pause>,
+}
+
+impl ManageOrganization {
+    /// Makes one change. `files` reads the new files of [`OrganizationChange::SetAttachments`].
+    ///
+    /// After a change of filters it waits up to three seconds until the campaign's list is matched anew.
+    ///
+    /// # Errors
+    /// Nothing has changed then, and nothing is recorded.
+    pub async fn change(
+        &self,
+        member: &Member,
+        change: &OrganizationChange,
+        files: &dyn AttachmentSource,
+    ) -> Result<Changed, ManageOrganizationError> {
+        if let Some(url) = change.new_address() {
+            self.sender
+                .check_target(url)
+                .map_err(|refused| fault("url", refused.message))?;
+        }
+        let secret = matches!(change, OrganizationChange::RotateSecret { .. }).then(|| {
+            let mut random = [0; 32];
+            self.provisioning.entropy.fill_random(&mut random);
+            WebhookSecret::generate(random)
+        });
+        for _ in 0..ATTEMPTS {
+            if let Some(changed) = self.attempt(member, change, files, secret.as_ref()).await? {
+                return self.after_matching(member, change, changed).await;
+            }
+        }
+        Err(ManageOrganizationError::Contended)
+    }
+
+    /// `None` if the store changed meanwhile.
+    async fn attempt(
+        &self,
+        member: &Member,
+        change: &OrganizationChange,
+        files: &dyn AttachmentSource,
+        secret: Option<&WebhookSecret>,
+    ) -> Result<Option<Changed>, ManageOrganizationError> {
+        let organization = member.organization_id();
+        let store = &self.provisioning.store;
+        let snapshot = store.snapshot(std::slice::from_ref(organization), &[]).await?;
+        let before = snapshot
+            .organizations
+            .first()
+            .ok_or(ManageOrganizationError::Unknown)?;
+        if change.needs_owner(before) && !member.is_owner() {
+            return Err(ManageOrganizationError::NotOwner);
+        }
+        refuse(change, before)?;
+        let id = self.id_for(change, organization, before).await?;
+        let drawn = Drawn { id: &id, secret };
+        let document = Document::of(change, before, &drawn).map_err(|_| ManageOrganizationError::Unknown)?;
+        let relative = |error: ManageOrganizationError| match error {
+            ManageOrganizationError::Faulty(faults) => {
+                ManageOrganizationError::Faulty(document.relative(faults))
+            }
+            other => other,
+        };
+        let source = Files {
+            blobs: self.provisioning.blobs.as_ref(),
+            new: files,
+        };
+        let now = self.provisioning.clock.now();
+        let prepared = self.provisioning.prepare(&document.json, &source).await;
+        let prepared = prepared.map_err(|error| relative(error.into()))?;
+        let plan = self.provisioning.plan(&document.json, &prepared, &snapshot, now);
+        let plan = plan.map_err(|error| relative(error.into()))?;
+        let mut changed = Changed {
+            made: plan.report.created.first().map(|made| made.id.clone()),
+            secret: plan.report.secrets.first().map(|secret| secret.value.clone()),
+            paused: false,
+            unchanged: plan.changes.is_empty(),
+            matching_goes_on: false,
+        };
+        if changed.unchanged {
+            return Ok(Some(changed));
+        }
+        changed.secret = changed
+            .secret
+            .or(secret.map(|secret| Secret::new(secret.expose())));
+        changed.paused = matches!(change, OrganizationChange::EditCampaign { .. }) && pauses(before, &plan);
+        let copied = self.provisioning.copy(&prepared, &source).await;
+        copied.map_err(|error| relative(error.into()))?;
+        let entry = self.entry(member, change, &id, before, &plan, now);
+        let committed = self.commit(&snapshot, &plan, entry, now).await?;
+        Ok(committed.then_some(changed))
+    }
+
+    async fn commit(
+        &self,
+        snapshot: &ProvisioningSnapshot,
+        plan: &Plan,
+        entry: Activity,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let store = &self.provisioning.store;
+        let committed = store
+            .commit_recorded(snapshot.revision, &plan.changes, &[entry], now)
+            .await?;
+        if committed == CommitProvisioning::Committed {
+            self.provisioning.signal.wake(WorkKind::Backfills);
+            // A new token makes bids due that waited for it.
+            self.provisioning.signal.wake(WorkKind::Submissions);
+            return Ok(true);
+        }
+        // No organization is removed here, so nothing waits for the end of its bids.
+        Ok(false)
+    }
+
+    fn entry(
+        &self,
+        member: &Member,
+        change: &OrganizationChange,
+        id: &str,
+        before: &OrganizationRecord,
+        plan: &Plan,
+        now: Timestamp,
+    ) -> Activity {
+        let described = describe(change, id, before, &plan.changes);
+        Activity {
+            id: ActivityId(self.provisioning.entropy.uuid()),
+            at: now,
+            organization_id: member.organization_id().clone(),
+            campaign_id: described.campaign,
+            lead_id: None,
+            kind: ActivityKind::Change,
+            actor: member.actor(),
+            outcome: ActivityOutcome::Accepted,
+            http_status: None,
+            dry_run: false,
+            message: described.message,
+            details: details(described.details),
+        }
+    }
+
+    /// The id of what the change makes, not in use; empty if it makes nothing.
+    async fn id_for(
+        &self,
+        change: &OrganizationChange,
+        organization: &OrganizationId,
+        record: &OrganizationRecord,
+    ) -> Result<String, StoreError> {
+        use OrganizationChange as Change;
+        let of = |prefix, name, taken: &dyn Fn(&str) -> bool| {
+            new_ids::candidates(prefix, name)
+                .find(|id| !taken(id))
+                .unwrap_or_default()
+        };
+        Ok(match change {
+            Change::CreateCampaign { name, .. } => {
+                for id in new_ids::candidates("camp", name) {
+                    let Ok(campaign) = CampaignId::parse(&id) else {
+                        break;
+                    };
+                    let is_taken = record.campaign(&campaign).is_some()
+                        || self
+                            .provisioning
+                            .store
+                            .has_history(organization, &campaign)
+                            .await?;
+                    if !is_taken {
+                        return Ok(id);
+                    }
+                }
+                String::new()
+            }
+            Change::PutFilter {
+                filter: None, name, ..
+            } => of("f", name, &|id| {
+                let mut filters = record.campaigns.iter().flat_map(|campaign| &campaign.filters);
+                filters.any(|known| known.id.as_str() == id)
+            }),
+            Change::CreateWebhook { url, .. } => {
+                let host = url::Url::parse(url).ok();
+                let host = host.as_ref().and_then(url::Url::host_str).unwrap_or_default();
+                of("wh", host, &|id| {
+                    record
+                        .webhooks
+                        .iter()
+                        .any(|known| known.endpoint.id.as_str() == id)
+                })
+            }
+            Change::AddAccount { name, .. } => of("acct", name, &|id| {
+                record.accounts.iter().any(|known| known.id.as_str() == id)
+            }),
+            _ => String::new(),
+        })
+    }
+
+    /// Waits until a changed campaign's list is matched anew, for a while.
+    async fn after_matching(
+        &self,
+        member: &Member,
+        change: &OrganizationChange,
+        mut changed: Changed,
+    ) -> Result<Changed, ManageOrganizationError> {
+        let (OrganizationChange::PutFilter { campaign, .. }
+        | OrganizationChange::RemoveFilter { campaign, .. }) = change
+        else {
+            return Ok(changed);
+        };
+        if changed.unchanged {
+            return Ok(changed);
+        }
+        let mut waited = Duration::ZERO;
+        loop {
+            // The change is made, whatever becomes of this look.
+            let due = self
+                .matches
+                .is_backfill_due(member.organization_id(), campaign)
+                .await;
+            changed.matching_goes_on = due.unwrap_or(true);
+            if !changed.matching_goes_on || waited >= WAITS_FOR_MATCHES {
+                return Ok(changed);
+            }
+            self.pause.pause(BETWEEN_LOOKS).await;
+            waited += BETWEEN_LOOKS;
+        }
+    }
+}
+
+/// Refuses what the plan would refuse, with what is missing, and what a lapsed subscription refuses.
+fn refuse(change: &OrganizationChange, record: &OrganizationRecord) -> Result<(), ManageOrganizationError> {
+    if let OrganizationChange::StartCampaign { campaign } = change {
+        let campaign = record
+            .campaign(campaign)
+            .ok_or(ManageOrganizationError::Unknown)?;
+        if !record.subscription.is_active() {
+            let status = record.subscription.status;
+            return Err(ManageOrganizationError::SubscriptionLapsed(status));
+        }
+        let missing = needed(record, campaign);
+        if !missing.is_empty() {
+            return Err(ManageOrganizationError::CannotStart(missing));
+        }
+    }
+    let lost = losses(change, record);
+    if !lost.is_empty() {
+        return Err(ManageOrganizationError::StillNeeded(lost));
+    }
+    Ok(())
+}
+
+/// What the campaign lacks to be active.
+fn needed(record: &OrganizationRecord, campaign: &crate::provisioning::CampaignRecord) -> Vec<MissingPart> {
+    let mut missing = record.parts_of(campaign).missing();
+    missing.retain(|part| part.prevents_start());
+    missing
+}
+
+/// What active campaigns would lose by the change.
+fn losses(change: &OrganizationChange, record: &OrganizationRecord) -> Vec<(CampaignId, MissingPart)> {
+    use OrganizationChange as Change;
+    let mut after = record.clone();
+    match change {
+        Change::RemoveFilter { campaign, filter } => {
+            for known in after.campaigns.iter_mut().filter(|known| known.id == *campaign) {
+                known.filters.retain(|known| known.id != *filter);
+            }
+        }
+        Change::RemoveWebhook { endpoint } => after.webhooks.retain(|known| known.endpoint.id != *endpoint),
+        Change::EditWebhook {
+            endpoint,
+            events,
+            active,
+            ..
+        } => {
+            for known in after
+                .webhooks
+                .iter_mut()
+                .filter(|known| known.endpoint.id == *endpoint)
+            {
+                let keeps = events
+                    .as_ref()
+                    .is_none_or(|events| events.contains(&EventKind::JobNew));
+                known.endpoint.active = active.unwrap_or(known.endpoint.active) && keeps;
+            }
+        }
+        _ => return Vec::new(),
+    }
+    let active = after
+        .campaigns
+        .iter()
+        .filter(|campaign| campaign.state == CampaignState::Active);
+    let lost = active.flat_map(|campaign| {
+        let before = record.campaign(&campaign.id).map(|known| needed(record, known));
+        let before = before.unwrap_or_default();
+        let now = needed(&after, campaign).into_iter();
+        now.filter(move |part| !before.contains(part))
+            .map(|part| (campaign.id.clone(), part))
+    });
+    lost.collect()
+}
+
+/// Whether the plan pauses a campaign that was active.
+fn pauses(before: &OrganizationRecord, plan: &Plan) -> bool {
+    plan.changes.iter().any(|change| match change {
+        crate::port::ProvisioningChange::PutCampaign(_, after) => {
+            let was = before.campaign(&after.id).map(|campaign| campaign.state);
+            was == Some(CampaignState::Active) && after.state == CampaignState::Paused
+        }
+        _ => false,
+    })
+}
+
+fn fault(field: &str, message: String) -> ManageOrganizationError {
+    ManageOrganizationError::Faulty(vec![FieldError::new(&[field], message)])
+}
+
+/// The files of a change: those that the campaign has, and new ones.
+#[derive(Debug)]
+struct Files<'a> {
+    blobs: &'a dyn BlobStore,
+    new: &'a dyn AttachmentSource,
+}
+
+#[async_trait]
+impl AttachmentSource for Files<'_> {
+    async fn open(&self, path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
+        let Some(kept) = path.strip_prefix(KEPT) else {
+            return self.new.open(path.strip_prefix(NEW).unwrap_or(path)).await;
+        };
+        let unreadable = |error: BlobError| AttachmentSourceError::Unreadable(error.to_string());
+        let kept = BlobPath::parse(kept).ok_or(AttachmentSourceError::NotFound)?;
+        let pieces = self.blobs.read(&kept).await.map_err(unreadable)?;
+        Ok(pieces.map(move |piece| piece.map_err(unreadable)).boxed())
+    }
+}
+
+/// The source of a change without new files.
+#[derive(Debug, Clone, Copy)]
+pub struct NoFiles;
+
+#[async_trait]
+impl AttachmentSource for NoFiles {
+    async fn open(&self, _: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
+        Err(AttachmentSourceError::NotFound)
+    }
+}
