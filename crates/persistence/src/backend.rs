@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, ErasureStore, JobStore, LeadStore,
-    MatchStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError, SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryStore, ErasureStore, JobStore,
+    LeadStore, MatchStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError,
+    SubmissionStore,
 };
 
 use crate::backup::BackUpError;
@@ -49,6 +50,7 @@ pub(crate) trait Backend:
     + ApiKeyStore
     + AutomaticBidStore
     + DeliveryStore
+    + CampaignFeedStore
     + ErasureStore
     + JobStore
     + LeadStore

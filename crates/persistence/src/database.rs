@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, DeliveryStore, ErasureStore, JobStore, LeadStore,
-    MatchStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError, SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryStore, ErasureStore, JobStore,
+    LeadStore, MatchStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError,
+    SubmissionStore,
 };
 use rustls::ClientConfig;
 
@@ -181,6 +182,11 @@ impl Database {
 
     /// Leads and the bids on them.
     pub fn leads(&self) -> Arc<dyn LeadStore> {
+        self.backend.clone()
+    }
+
+    /// The console's Feed.
+    pub fn campaign_feed(&self) -> Arc<dyn CampaignFeedStore> {
         self.backend.clone()
     }
 

@@ -70,7 +70,7 @@
 //! - It checks before it writes. A refused command returns its refusal as `Ok`, so anything that it wrote would stay.
 //! - Its future is [`Send`]: an iterator's closure that borrows must not live across an `await`.
 //! - Locks are taken in one order, so that there are no deadlocks: revision counter, feed position, lead, organization,
-//!   quota, campaign, account, bid, delivery; several rows of one table by primary key.
+//!   quota, account, bid, campaign, delivery; several rows of one table by primary key.
 //!
 //! # Rules for statements
 //!

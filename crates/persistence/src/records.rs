@@ -11,9 +11,9 @@ use bidloop_domain::model::{
     WebhookEndpoint, WebhookSecret,
 };
 use bidloop_domain::port::{
-    AccountRecord, AutomaticBidIntent, Backfill, CampaignRecord, FilterRecord, OrganizationRecord,
-    PendingDelivery, Quarantine, StoredFilter, StoredJob, UnreadableRow, UserRecord, WaitingBid,
-    WebhookRecord, WebhookUrl,
+    AccountRecord, AutomaticBidIntent, Backfill, BidSummary, CampaignRecord, FilterRecord,
+    OrganizationRecord, PendingDelivery, Quarantine, StoredFilter, StoredJob, UnreadableRow, UserRecord,
+    WaitingBid, WebhookRecord, WebhookUrl,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromStaticSqlRow, Queryable};
@@ -366,6 +366,11 @@ columns! { Backfill in campaigns by organization_id/id {
 columns! { BidRecord in bids by organization_id/id {
     id, account_id, status, queued_at, deadline, attempts, answer_outstanding, proposal, config, attachments, reason,
     proposal_id, submitted_at, connects_spent,
+} }
+
+columns! { BidSummary in bids by organization_id/id {
+    id, status, queued_at, attempts, next_attempt_at, answer_outstanding, terms, boost_connects, connects_spent,
+    submitted_at, ended_at,
 } }
 
 columns! { Campaign in campaigns by organization_id/id {

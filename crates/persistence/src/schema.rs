@@ -192,6 +192,18 @@ diesel::table! {
         seq -> BigInt,
         job_id -> Text,
         created_at -> BigInt,
+        lead_status -> Text,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{BigInt, EscapedText, Text};
+
+    feed_looks (organization_id, email_key, campaign_id) {
+        organization_id -> Text,
+        email_key -> EscapedText,
+        campaign_id -> Text,
+        looked_at -> BigInt,
     }
 }
 
@@ -326,6 +338,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     campaigns,
     filter_changes,
     filters,
+    job_signatures,
     jobs,
     lead_attachments,
     leads,

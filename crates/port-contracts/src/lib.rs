@@ -54,6 +54,8 @@ mod api_keys;
 mod authorization;
 mod automatic_bids;
 mod blobs;
+mod campaign_feed;
+mod campaign_feed_looks;
 mod changed_jobs;
 mod deliveries;
 mod erasure;
@@ -83,8 +85,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, DeliveryStore, ErasureStore, JobStore,
-    LeadStore, MatchStore, ProvisioningStore, RetentionStore, SubmissionStore, WebhookSender,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, DeliveryStore, ErasureStore,
+    JobStore, LeadStore, MatchStore, ProvisioningStore, RetentionStore, SubmissionStore, WebhookSender,
 };
 
 /// The store ports of one implementation, over one state.
@@ -94,6 +96,8 @@ pub struct Stores {
     pub api_keys: Arc<dyn ApiKeyStore>,
     /// Leads and their bids.
     pub leads: Arc<dyn LeadStore>,
+    /// The console's Feed.
+    pub campaign_feed: Arc<dyn CampaignFeedStore>,
     /// The feed's side.
     pub jobs: Arc<dyn JobStore>,
     /// Backfills.
@@ -122,6 +126,7 @@ impl Stores {
             + LeadStore
             + JobStore
             + MatchStore
+            + CampaignFeedStore
             + DeliveryStore
             + SubmissionStore
             + AutomaticBidStore
@@ -134,6 +139,7 @@ impl Stores {
         Self {
             api_keys: store.clone(),
             leads: store.clone(),
+            campaign_feed: store.clone(),
             jobs: store.clone(),
             matches: store.clone(),
             deliveries: store.clone(),

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::bidding::QuotaUsage;
 use crate::model::{
-    Activity, Authorization, BidRecord, BiddingConfig, Campaign, CampaignId, LeadAttachment, LeadId,
+    Activity, Authorization, BidRecord, BiddingConfig, Campaign, CampaignId, JobId, LeadAttachment, LeadId,
     LeadStatus, LeadWithJob, NewBid, NewEvent, OrganizationId,
 };
 
@@ -166,6 +166,15 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
         campaign: &CampaignId,
         lead: &LeadId,
     ) -> Result<LeadLookup, StoreError>;
+
+    /// Makes the job a lead of the campaign if it is listed and none yet, as showing it in List leads does. Returns whether
+    /// it is a lead now.
+    async fn materialize(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        job: &JobId,
+    ) -> Result<bool, StoreError>;
 
     /// The lead, of any organization.
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError>;

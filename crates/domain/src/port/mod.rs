@@ -15,7 +15,7 @@
 //! | letters from templates | [`ProposalWriter`] |
 //! | files named in a provisioning file | [`AttachmentSource`] |
 //! | users' passwords | [`PasswordHasher`] |
-//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`] |
+//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`] |
 //! | waking workers | [`WorkSignal`] |
 //! | passing over rows that cannot be understood, and finding them | [`Quarantine`], [`RowInspector`] |
 
@@ -23,6 +23,7 @@ mod activities;
 mod api_keys;
 mod attachment_source;
 mod blob_store;
+mod campaign_feed;
 mod clock;
 mod deliveries;
 mod erasure;
@@ -51,6 +52,10 @@ pub use activities::ActivityStore;
 pub use api_keys::{ApiKeyStore, CreateApiKey, RevokeApiKey};
 pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
 pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
+pub use campaign_feed::{
+    BidLetter, BidSummary, CampaignFeedStore, FeedCounts, FeedQuery, ListedMatch, ListedMatches, SignedMatch,
+    SignedMatches,
+};
 pub use clock::{Clock, Entropy, Pause};
 pub use deliveries::{ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, PendingDelivery};
 pub use erasure::ErasureStore;

@@ -12,6 +12,9 @@
 //! | | [`RejectLead`] | rejects a lead for good |
 //! | | [`UploadAttachments`] | takes files for a lead's proposal |
 //! | | [`LocateLead`] | checks whether a campaign or lead exists |
+//! | a person in the console | [`ShowFeed`] | shows a campaign's matches, by status or by words |
+//! | | [`ShowLead`] | shows one lead, with what happened to it |
+//! | | [`FindLead`] | finds a lead or a match, and makes a match a lead |
 //! | the workers | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |
 //! | | [`BackfillMatches`] | matches stored jobs again after a filter changed |
 //! | | [`DeliverWebhooks`] | sends each event once |
@@ -39,6 +42,7 @@ mod current_filters;
 mod deliver_webhooks;
 mod erase_organizations;
 mod ingest_jobs;
+mod lead_address;
 mod lead_error;
 mod lead_request;
 mod list_activity;
@@ -47,12 +51,15 @@ mod load_filters;
 mod locate_lead;
 mod manage_api_keys;
 mod manage_organization;
+mod matched_filters;
 mod new_ids;
 mod operate_leads;
 mod prune;
 mod reject_lead;
 mod scan_stored_jobs;
 mod settle_bids;
+mod show_feed;
+mod show_lead;
 mod submit_bid;
 mod submit_proposals;
 mod upload_attachments;
@@ -66,6 +73,7 @@ pub use current_filters::CurrentFilters;
 pub use deliver_webhooks::{DeliverWebhooks, DeliveryLimits, InFlight, SentDelivery};
 pub use erase_organizations::{EraseError, EraseFailure, EraseOrganizations, Erased, ErasureRun};
 pub use ingest_jobs::{IngestError, IngestJobs, IngestedPage};
+pub use lead_address::{FindLead, LeadAddress};
 pub use lead_error::LeadError;
 pub use lead_request::{HttpStatusOf, LeadRequests, Requester};
 pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
@@ -75,11 +83,14 @@ pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewA
 pub use manage_organization::{
     CampaignFile, Changed, ManageOrganization, ManageOrganizationError, NoFiles, OrganizationChange,
 };
+pub use matched_filters::MatchedFilter;
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
 pub use prune::{PrunableCount, Prune, PruneRun, Retention};
 pub use reject_lead::{MAX_REASON_CHARS, RejectLead};
 pub use scan_stored_jobs::JobScan;
 pub use settle_bids::{SettleBids, SettleBidsError, Settlement};
+pub use show_feed::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MAX_NEW, ShowFeed, ShownFeed};
+pub use show_lead::{LeadBid, LeadEvent, LeadPageView, ShowLead, TIMELINE, TimelineEntry};
 pub use submit_bid::{BidAccepted, SubmitBid};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
 pub use upload_attachments::{PartHead, UploadAttachments, UploadSession};

@@ -20,6 +20,8 @@ mod reject_lead;
 mod revocation;
 mod service;
 mod settle_bids;
+mod show_feed;
+mod show_lead;
 mod simulation;
 mod stepping;
 mod submit_bid;

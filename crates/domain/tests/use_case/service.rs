@@ -14,9 +14,10 @@ use bidloop_domain::port::{
     Quarantine,
 };
 use bidloop_domain::use_case::{
-    Authenticate, BackfillMatches, Caller, CurrentFilters, DeliverWebhooks, DeliveryLimits, InFlight,
-    IngestJobs, IngestedPage, KeyUses, LeadError, LeadRequests, ListLeads, OperateLeads, RejectLead,
-    Requester, SubmissionOutcome, SubmitBid, SubmitProposals, UploadAttachments, WriteAutomaticBids,
+    Authenticate, BackfillMatches, Caller, CurrentFilters, DeliverWebhooks, DeliveryLimits, FindLead,
+    InFlight, IngestJobs, IngestedPage, KeyUses, LeadError, LeadRequests, ListLeads, OperateLeads,
+    RejectLead, Requester, ShowFeed, ShowLead, SubmissionOutcome, SubmitBid, SubmitProposals,
+    UploadAttachments, WriteAutomaticBids,
 };
 use bidloop_fakes::{
     FakeAccount, FakeMarketplace, FakeWebhookSender, MemoryBlobStore, MemoryStore, PlaceholderProposalWriter,
@@ -244,6 +245,29 @@ impl Service {
             leads: self.store.clone(),
             links: links(),
             quarantine: Quarantine::default(),
+        }
+    }
+
+    pub(crate) fn show_feed(&self) -> ShowFeed {
+        ShowFeed {
+            feed: self.store.clone(),
+            links: links(),
+            quarantine: Quarantine::default(),
+        }
+    }
+
+    pub(crate) fn find_lead(&self) -> FindLead {
+        FindLead {
+            leads: self.store.clone(),
+            feed: self.store.clone(),
+        }
+    }
+
+    pub(crate) fn show_lead(&self) -> ShowLead {
+        ShowLead {
+            find: self.find_lead(),
+            activities: self.store.clone(),
+            links: links(),
         }
     }
 

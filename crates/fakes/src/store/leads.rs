@@ -5,8 +5,8 @@ use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{
     AccountSummary, Activity, Authorization, BidOutcome, BidRecord, BiddingConfig, Campaign, CampaignId,
-    Connects, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, ProposalFile, QueuedBid,
-    Subscription, Timestamp,
+    Connects, JobId, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, ProposalFile,
+    QueuedBid, Subscription, Timestamp,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, DRY_RUN_BACKLOG, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment,
@@ -79,6 +79,25 @@ impl LeadStore for MemoryStore {
             Some(entry) => Ok(LeadLookup::Found(Box::new(state.context(entry)?))),
             None => Ok(LeadLookup::LeadUnknown),
         }
+    }
+
+    async fn materialize(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        job: &JobId,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state()?;
+        let Some(entry) = state.campaign(organization, campaign) else {
+            return Ok(false);
+        };
+        let known = entry.matches.iter().find(|known| &known.job_id == job);
+        let listed_since = known.map(|known| known.created_at);
+        if let Some(created_at) = listed_since {
+            state.materialize(organization, campaign, job, created_at);
+        }
+        let lead = LeadId::derive(organization, campaign, job);
+        Ok(state.leads.contains_key(&lead))
     }
 
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError> {
@@ -284,7 +303,7 @@ impl LeadStore for MemoryStore {
 }
 
 impl State {
-    fn context(&self, entry: &LeadEntry) -> Result<LeadContext, StoreError> {
+    pub(super) fn context(&self, entry: &LeadEntry) -> Result<LeadContext, StoreError> {
         Ok(LeadContext {
             lead: self.lead_with_job(entry)?,
             campaign: self.bidding_campaign(&entry.lead.organization_id, &entry.lead.campaign_id),
@@ -296,7 +315,11 @@ impl State {
         })
     }
 
-    fn bidding_campaign(&self, organization_id: &OrganizationId, id: &CampaignId) -> Option<Campaign> {
+    pub(super) fn bidding_campaign(
+        &self,
+        organization_id: &OrganizationId,
+        id: &CampaignId,
+    ) -> Option<Campaign> {
         let organization = self.organizations.get(organization_id)?;
         let record = &organization.campaigns.get(id)?.record;
         let account = record

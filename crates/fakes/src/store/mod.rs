@@ -6,6 +6,7 @@
 mod activities;
 mod api_keys;
 mod automatic_bids;
+mod campaign_feed;
 mod deliveries;
 mod erasure;
 mod jobs;
@@ -22,7 +23,7 @@ use std::sync::{Mutex, MutexGuard};
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, Activity, ActivityId, ApiKeyHash, BidId, BidOutcome, CampaignId, DeliveryId, DeliveryState,
-    EndpointId, EventPayload, FilterId, JobId, Lead, LeadId, LeadStatus, LeadWithJob, NewEvent,
+    EmailKey, EndpointId, EventPayload, FilterId, JobId, Lead, LeadId, LeadStatus, LeadWithJob, NewEvent,
     OrganizationId, QueuedBid, Timestamp, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
@@ -111,6 +112,8 @@ struct State {
     intents: Vec<Intent>,
     activities: Vec<Activity>,
     activity_ids: HashSet<ActivityId>,
+    /// People's last looks at campaigns' Feeds.
+    looks: BTreeMap<(OrganizationId, EmailKey, CampaignId), Timestamp>,
     /// How many jobs were stored at which moments, in their order.
     job_ages: Vec<(Timestamp, i64)>,
     /// Jobs that were posted by then may be gone.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, ApiKeyHash, ApiKeyRecord, CampaignId, EndpointId, FilterId, LeadStatus, OrganizationId,
-    Subscription, Timestamp,
+    Activity, ApiKeyHash, ApiKeyRecord, CampaignId, EmailKey, EndpointId, FilterId, LeadStatus,
+    OrganizationId, Subscription, Timestamp,
 };
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, CampaignRevision, CommitProvisioning, FilterRecord, OrganizationRecord,
@@ -152,6 +152,9 @@ impl State {
                     .record
                     .users
                     .retain(|known| !is_same_email(&known.email, email));
+                let gone = EmailKey::of(email);
+                self.looks
+                    .retain(|(of, person, _), _| of != id || person != &gone);
             }
             ProvisioningChange::PutApiKey(id, record, hash) => {
                 let replaced = self.organization(id)?.put_key(record, hash);
@@ -256,6 +259,7 @@ impl State {
         for filter in campaigns.flat_map(|campaign| campaign.record.filters) {
             self.note_filter_change(id, &filter.id);
         }
+        self.looks.retain(|(of, ..), _| of != id);
         self.removed_organizations.push((id.clone(), None));
     }
 
@@ -265,6 +269,8 @@ impl State {
         organization
             .webhooks
             .retain(|_, webhook| webhook.endpoint.campaign_id.as_ref() != Some(campaign));
+        self.looks
+            .retain(|(of, _, looked_at), _| of != id || looked_at != campaign);
         self.intents.retain(|waiting| {
             &waiting.intent.organization_id != id || &waiting.intent.campaign_id != campaign
         });

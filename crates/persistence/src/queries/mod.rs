@@ -81,6 +81,7 @@ mod api_keys;
 mod authorization;
 mod automatic_bids;
 mod backfills;
+mod campaign_feed;
 mod deliveries;
 mod erasure;
 mod events;

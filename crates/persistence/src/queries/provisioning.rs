@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{Activity, ApiKeyHash, CampaignId, EndpointId, OrganizationId, Timestamp};
+use bidloop_domain::model::{
+    Activity, ApiKeyHash, CampaignId, EmailKey, EndpointId, OrganizationId, Timestamp,
+};
 use bidloop_domain::port::{
     CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError,
     WebhookUrl,
@@ -197,6 +199,10 @@ async fn carry_out(
         Change::RemoveUser(id, email) => {
             let user = users::table.find((id.as_str(), organization::email_key(email)));
             diesel::delete(user).execute(conn).await?;
+            let looks = feed_looks::table
+                .filter(feed_looks::organization_id.eq(id.as_str()))
+                .filter(feed_looks::email_key.eq(Col(EmailKey::of(email).as_str().to_owned())));
+            diesel::delete(looks).execute(conn).await?;
         }
         Change::PutApiKey(id, record, hash) => organization::put_api_key(conn, id, record, hash).await?,
         Change::RemoveApiKey(id, key) => organization::remove_api_key(conn, id, key).await?,

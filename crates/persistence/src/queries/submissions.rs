@@ -18,6 +18,7 @@ use diesel::sql_types::Bool;
 use super::activities::insert_activity;
 use super::events::queue_events;
 use super::leads::rows::locked_lead;
+use super::lists::lead_statuses::show_status;
 use super::prelude::*;
 use super::quota::return_unit;
 use crate::records::unreadable_token;
@@ -514,10 +515,11 @@ async fn end(
         .set((
             leads::status.eq(status.as_str()),
             leads::reason.eq(&reason),
-            leads::proposal_id.eq(proposal_id.or(lead.proposal_id.map(Col))),
+            leads::proposal_id.eq(proposal_id.or(lead.proposal_id.clone().map(Col))),
         ))
         .execute(conn)
         .await?;
+    show_status(conn, &lead, status).await?;
     insert_activity(conn, &finish.activity).await?;
     queue_events(conn, quarantine, std::slice::from_ref(&finish.event), finish.at).await?;
     Ok(true)

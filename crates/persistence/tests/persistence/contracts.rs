@@ -24,6 +24,7 @@ pub(crate) fn stores(database: &Database) -> Stores {
     Stores {
         api_keys: database.api_keys(),
         leads: database.leads(),
+        campaign_feed: database.campaign_feed(),
         jobs: database.jobs(),
         matches: database.matches(),
         deliveries: database.deliveries(),

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "test code")]
 
-use bidloop_domain::model::{ActivityKind, OrganizationId};
+use bidloop_domain::model::{ActivityKind, EmailKey, OrganizationId};
 use bidloop_domain::port::{LeaseOwner, ProvisioningChange, UserRecord};
 use bidloop_port_contracts::fixture::{World, activity, at, campaign, commit, organization, submitted};
 
@@ -35,6 +35,12 @@ async fn busy(bed: &TestDatabase, id: &str) -> World {
     for number in 2..5 {
         world.campaign("auto").new_lead(&id_of(number), at(20)).await;
     }
+    let person = EmailKey::of("jane@acme.test");
+    let (feed, campaign) = (&world.stores.campaign_feed, &world.campaign);
+    let looked = feed
+        .looked_at(&world.organization, campaign, &person, at(25))
+        .await;
+    assert_eq!(looked, Ok(true));
     let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(30));
     world.stores.activities.record(&entry).await.unwrap();
     bed.run_sql(&format!(

@@ -317,7 +317,7 @@ async fn a_long_list_goes_with_its_campaign(bed: TestDatabase) -> TestDatabase {
     commit(&bed, &[remove.clone(), put_campaign("camp")]).await;
     assert_eq!(bed.number("SELECT count(*) FROM matches").await, 0);
     assert_eq!(bed.number("SELECT generation FROM campaigns").await, 3);
-    bed.run_sql("INSERT INTO matches VALUES ('org_a', 'camp', 3, 1, 'j1', 1)")
+    bed.run_sql("INSERT INTO matches VALUES ('org_a', 'camp', 3, 1, 'j1', 1, 'new')")
         .await;
     commit(&bed, &[remove.clone(), put_campaign("camp"), remove]).await;
     assert_eq!(bed.number("SELECT count(*) FROM matches").await, 0);

@@ -6,6 +6,7 @@ use bidloop_domain::model::{
 use bidloop_domain::port::AcceptBid;
 
 use super::super::authorization::authorized_subscription;
+use super::super::lists::lead_statuses::show_status;
 use super::super::prelude::*;
 use super::super::quota::locked_quota;
 use super::rows::locked_lead;
@@ -76,6 +77,7 @@ pub(super) async fn accept_bid(
             .values(entry)
             .on_conflict_do_nothing(),
     )?;
+    show_status(conn, &lead, LeadStatus::Queued).await?;
     Ok(AcceptBid::Accepted)
 }
 

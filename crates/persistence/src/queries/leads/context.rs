@@ -19,7 +19,7 @@ type ContextRow = (
 );
 
 /// The organization's lead. One statement reads everything but its bid, so that a decision is based on one moment.
-pub(super) async fn lead_context(
+pub(crate) async fn lead_context(
     conn: &mut Conn,
     quarantine: &Quarantine,
     organization: &OrganizationId,

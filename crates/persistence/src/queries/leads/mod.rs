@@ -10,8 +10,8 @@
 use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::model::{
-    Activity, Authorization, BiddingConfig, CampaignId, Lead, LeadAttachment, LeadId, LeadStatus, NewBid,
-    NewEvent, OrganizationId, Reason, Timestamp,
+    Activity, Authorization, BiddingConfig, CampaignId, JobId, Lead, LeadAttachment, LeadId, LeadStatus,
+    NewBid, NewEvent, OrganizationId, Reason, Timestamp,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RecordDryRun,
@@ -24,11 +24,12 @@ use self::rows::{locked_lead, organization_of};
 use super::activities::insert_activity;
 use super::authorization::authorized_subscription;
 use super::events::queue_dry_run;
+use super::lists::lead_statuses::show_status;
 use super::prelude::*;
 use crate::columns::{Encoded, InColumn as _};
 
 mod accept_bid;
-mod context;
+pub(super) mod context;
 mod pages;
 pub(super) mod rows;
 
@@ -86,6 +87,17 @@ impl LeadStore for Store {
         .await
     }
 
+    async fn materialize(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        job: &JobId,
+    ) -> Result<bool, StoreError> {
+        let (key, job) = ((organization.clone(), campaign.clone()), job.clone());
+        self.write(async move |conn: &mut Conn| pages::materialize(conn, &key, &job).await)
+            .await
+    }
+
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError> {
         let (lead, quarantine) = (lead.clone(), self.quarantine.clone());
         self.read(
@@ -140,6 +152,7 @@ impl LeadStore for Store {
                 .execute(conn)
                 .await?;
             insert_activity(conn, &activity).await?;
+            show_status(conn, &found, LeadStatus::Rejected).await?;
             Ok(RejectLead::Rejected)
         })
         .await
@@ -221,6 +234,7 @@ impl LeadStore for Store {
                 .execute(conn)
                 .await?;
             insert_activity(conn, &activity).await?;
+            show_status(conn, &found, LeadStatus::New).await?;
             Ok(ReopenLead::Reopened)
         })
         .await

@@ -9,6 +9,7 @@ use bidloop_domain::port::PageCounts;
 use super::super::prelude::*;
 use super::arrivals::Arrival;
 use super::campaign_lists::CampaignLists;
+use super::lead_statuses::lock_campaign;
 use super::match_list::{CampaignKey, Entry, JobPlace};
 
 /// How many matches one page may number anew: some 100 ms. Lists that need more are left to a backfill of their
@@ -111,6 +112,7 @@ pub(super) async fn match_changed_jobs(
             },
         };
         let gained = edit.gained.iter().map(entry).collect();
+        lock_campaign(conn, &campaign.list.campaign).await?;
         match campaign.list.edit(conn, &edit.lost, gained, left).await? {
             Some(renumbered) => {
                 left -= renumbered;

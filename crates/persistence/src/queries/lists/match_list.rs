@@ -6,10 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bidloop_domain::model::{CampaignId, OrganizationId};
+use bidloop_domain::model::{CampaignId, LeadStatus, OrganizationId};
 use diesel::dsl::auto_type;
 
 use super::super::prelude::*;
+use super::lead_statuses::decided_on;
 
 /// A campaign of an organization.
 pub(crate) type CampaignKey = (OrganizationId, CampaignId);
@@ -48,7 +49,7 @@ impl Gap {
     }
 
     /// The place of a number that a match has.
-    fn place_of(self, seq: i64) -> i64 {
+    pub(crate) fn place_of(self, seq: i64) -> i64 {
         if seq <= self.settled { seq } else { seq - self.gap }
     }
 
@@ -105,6 +106,8 @@ pub(super) struct NewMatch<'a> {
     pub(super) seq: i64,
     pub(super) job_id: &'a str,
     pub(super) created_at: i64,
+    /// The status of its lead: see [`lead_statuses`](super::lead_statuses).
+    pub(super) lead_status: &'a str,
 }
 
 /// Stores matches, none of which is there yet.
@@ -116,13 +119,14 @@ pub(super) async fn insert_matches(conn: &mut Conn, new: &[NewMatch<'_>]) -> Res
         .with(matches::seq, |new| new.seq)
         .with(matches::job_id, |new| new.job_id)
         .with(matches::created_at, |new| new.created_at)
+        .with(matches::lead_status, |new| new.lead_status)
         .run(conn, Write::Insert)
         .await?;
     Ok(())
 }
 
 impl MatchList {
-    /// Makes a job the last of the list. The caller stores the match.
+    /// Makes a new job, which has no lead, the last of the list. The caller stores the match.
     pub(super) fn append<'a>(
         &mut self,
         campaign: &'a CampaignKey,
@@ -137,12 +141,13 @@ impl MatchList {
             seq: self.gap.seq_of(self.total),
             job_id,
             created_at,
+            lead_status: LeadStatus::New.as_str(),
         }
     }
 
     /// Takes the jobs `lost` out, as far as the list has them, and puts `gained` into their places. All matches behind
     /// the first change get new numbers; a gap behind it is closed. If these would be more than `most`, nothing is done.
-    /// Returns how many matches got new numbers, or `None` if nothing was done.
+    /// The campaign is locked. Returns how many matches got new numbers, or `None` if nothing was done.
     pub(super) async fn edit(
         &mut self,
         conn: &mut Conn,
@@ -179,8 +184,11 @@ impl MatchList {
         Ok(Some(renumbered))
     }
 
-    /// Stores `entries` under the numbers from `first` on.
+    /// Stores `entries` under the numbers from `first` on. The campaign is locked, so that the statuses of its leads stay
+    /// as they are until this transaction ends.
     pub(super) async fn write(&self, conn: &mut Conn, first: i64, entries: &[Entry]) -> Result<(), Failure> {
+        let jobs = entries.iter().map(|entry| entry.job.id.as_str());
+        let statuses = decided_on(conn, &self.campaign, jobs).await?;
         let new: Vec<NewMatch<'_>> = (first..)
             .zip(entries)
             .map(|(seq, entry)| NewMatch {
@@ -189,6 +197,9 @@ impl MatchList {
                 seq,
                 job_id: &entry.job.id,
                 created_at: entry.created_at,
+                lead_status: statuses
+                    .get(&entry.job.id)
+                    .map_or(LeadStatus::New.as_str(), String::as_str),
             })
             .collect();
         insert_matches(conn, &new).await

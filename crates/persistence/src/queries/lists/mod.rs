@@ -9,6 +9,7 @@
 //! | [`new_jobs`] | new jobs as matches, and what campaigns do with them |
 //! | [`changed_jobs`] | changed jobs, matched anew |
 //! | [`old_end`] | pruning the oldest matches |
+//! | [`lead_statuses`] | the statuses of leads beside their matches |
 //! | [`due`] | marking a campaign's list as due to be matched anew |
 //! | [`switch`] | serving a backfill's result |
 //! | [`former_matches`] | removing matches that are no longer served |
@@ -18,6 +19,7 @@ mod campaign_lists;
 mod changed_jobs;
 pub(super) mod due;
 pub(super) mod former_matches;
+pub(super) mod lead_statuses;
 pub(super) mod match_list;
 mod new_jobs;
 pub(super) mod old_end;

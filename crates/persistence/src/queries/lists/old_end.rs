@@ -23,7 +23,7 @@ struct ServedList {
 }
 
 /// A row of `matches`.
-type Known = (i64, String, i64);
+type Known = (i64, String, i64, String);
 
 /// What a step did to a list.
 pub(crate) struct TakenOff {
@@ -59,16 +59,21 @@ pub(crate) async fn take_off(
     let mut old: Vec<Known> = matches_of(campaign, list.generation)
         .filter(dense_range!(matches::seq, first, first + limit - 1))
         .order(matches::seq)
-        .select((matches::seq, matches::job_id, matches::created_at))
+        .select((
+            matches::seq,
+            matches::job_id,
+            matches::created_at,
+            matches::lead_status,
+        ))
         .load(conn)
         .await?;
     let looked_at = stored(old.len());
-    old.retain(|(.., created_at)| *created_at <= before);
+    old.retain(|(_, _, created_at, _)| *created_at <= before);
     let Some(&(newest, ..)) = old.last() else {
         return Ok(nothing);
     };
     let leads = leads_among(conn, campaign, &old).await?;
-    let kept: Vec<&Known> = old.iter().filter(|(_, job, _)| leads.contains(job)).collect();
+    let kept: Vec<&Known> = old.iter().filter(|(_, job, ..)| leads.contains(job)).collect();
     let removed = stored(old.len() - kept.len());
     // Without a gap, the matches before the first that is removed have their numbers already.
     if removed > 0 || list.gap.gap > 0 {
@@ -77,12 +82,13 @@ pub(crate) async fn take_off(
         diesel::delete(looked_at).execute(conn).await?;
         let moved: Vec<NewMatch<'_>> = (list.gap.settled + 1..)
             .zip(kept.iter())
-            .map(|(seq, (_, job_id, created_at))| NewMatch {
+            .map(|(seq, (_, job_id, created_at, lead_status))| NewMatch {
                 campaign,
                 generation: list.generation,
                 seq,
                 job_id,
                 created_at: *created_at,
+                lead_status,
             })
             .collect();
         insert_matches(conn, &moved).await?;
@@ -107,7 +113,7 @@ async fn leads_among(
     campaign: &CampaignKey,
     old: &[Known],
 ) -> Result<HashSet<String>, Failure> {
-    let jobs: Vec<&str> = old.iter().map(|(_, job, _)| job.as_str()).collect();
+    let jobs: Vec<&str> = old.iter().map(|(_, job, ..)| job.as_str()).collect();
     let leads: Vec<String> = load_in_parts!(conn, jobs, |some| {
         leads::table
             .filter(leads::organization_id.eq(campaign.0.as_str()))

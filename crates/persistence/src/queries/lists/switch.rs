@@ -215,8 +215,7 @@ async fn begin_generation(conn: &mut Conn, plan: &Plan) -> Result<Option<i64>, F
 /// behind.
 async fn write_part(conn: &mut Conn, plan: &Plan, generation: i64, start: usize) -> Result<bool, Failure> {
     shared_revision(conn).await?;
-    let campaign = generations(conn, &plan.switch.campaign).await?;
-    if !campaign.is_some_and(|row| plan.holds(&row)) {
+    if plan.locked_generations(conn).await?.is_none() {
         return Ok(false);
     }
     let end = plan.entries.len().min(start + ROWS_AT_ONCE);

@@ -76,6 +76,9 @@ pub(super) async fn remove(
     diesel::delete(of_campaign!(automatic_bids, organization, id))
         .execute(conn)
         .await?;
+    diesel::delete(of_campaign!(feed_looks, organization, id))
+        .execute(conn)
+        .await?;
     remove_some_matches(conn, &(organization.clone(), id.clone()), i64::MAX).await?;
     Ok(())
 }

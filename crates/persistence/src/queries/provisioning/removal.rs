@@ -62,7 +62,8 @@ pub(super) async fn remove(
         filters,
         webhook_endpoints,
         bidder_accounts,
-        users
+        users,
+        feed_looks
     );
     let removed = diesel::delete(organizations::table.find(organization.as_str()))
         .execute(conn)

@@ -1,0 +1,101 @@
+//! What is new in campaigns' Feeds since a person's last look (decision E9).
+
+use std::collections::HashMap;
+
+use bidloop_domain::model::{CampaignId, EmailKey, OrganizationId, Timestamp};
+
+use super::super::lists::match_list::{CampaignKey, Gap, matches_of};
+use super::super::prelude::*;
+
+/// A campaign's list: id, generation, length, the last match's `createdAt` and gap.
+type ListEnd = (Attempt<Col<CampaignId>>, i64, i64, Option<i64>, Gap);
+
+/// A list is in the order of `createdAt`, so the newest places are all that is looked at.
+pub(super) async fn new_matches(
+    conn: &mut Conn,
+    organization: &OrganizationId,
+    person: &EmailKey,
+    at_most: i64,
+) -> Result<Vec<(CampaignId, u64)>, Failure> {
+    let looks: Vec<(String, i64)> = feed_looks::table
+        .filter(feed_looks::organization_id.eq(organization.as_str()))
+        .filter(feed_looks::email_key.eq(Col(person.as_str().to_owned())))
+        .select((feed_looks::campaign_id, feed_looks::looked_at))
+        .load(conn)
+        .await?;
+    let looks: HashMap<String, i64> = looks.into_iter().collect();
+    let lists: Vec<ListEnd> = campaigns::table
+        .filter(campaigns::organization_id.eq(organization.as_str()))
+        .order(campaigns::id)
+        .select((
+            campaigns::id,
+            campaigns::generation,
+            campaigns::match_total,
+            campaigns::last_match_at,
+            Gap::as_select(),
+        ))
+        .load(conn)
+        .await?;
+    let mut counts = Vec::with_capacity(lists.len());
+    for (Attempt(id), generation, total, last_at, gap) in lists {
+        let Ok(Col(id)) = id else {
+            // The inspection of campaigns reports it.
+            continue;
+        };
+        let new = match (looks.get(id.as_str()), last_at) {
+            (None, _) => total.min(at_most),
+            (Some(looked_at), Some(last_at)) if looked_at < &last_at => {
+                let key = (organization.clone(), id.clone());
+                let oldest = (total - at_most + 1).max(1);
+                let mut new = 0;
+                for (first, last) in gap.ranges(oldest, total) {
+                    let newer = matches_of(&key, generation)
+                        .filter(dense_range!(matches::seq, first, last))
+                        .filter(matches::created_at.gt(*looked_at));
+                    let count: i64 = newer.count().get_result(conn).await?;
+                    new += count;
+                }
+                new
+            }
+            _ => 0,
+        };
+        counts.push((id, u64::try_from(new).unwrap_or(0)));
+    }
+    Ok(counts)
+}
+
+/// The lock on the campaign keeps it from being removed, with all looks at it, until this transaction ends.
+pub(super) async fn looked_at(
+    conn: &mut Conn,
+    (organization, campaign): &CampaignKey,
+    person: &EmailKey,
+    at: Timestamp,
+) -> Result<bool, Failure> {
+    let row = campaigns::table
+        .find((organization.as_str(), campaign.as_str()))
+        .select(campaigns::id);
+    let known: Option<String> = for_key_share!(row).first(conn).await.optional()?;
+    if known.is_none() {
+        return Ok(false);
+    }
+    let person = Col(person.as_str().to_owned());
+    diesel::insert_into(feed_looks::table)
+        .values((
+            feed_looks::organization_id.eq(organization.as_str()),
+            feed_looks::email_key.eq(&person),
+            feed_looks::campaign_id.eq(campaign.as_str()),
+            feed_looks::looked_at.eq(at.as_millis()),
+        ))
+        .on_conflict_do_nothing()
+        .execute(conn)
+        .await?;
+    let look = feed_looks::table
+        .filter(feed_looks::organization_id.eq(organization.as_str()))
+        .filter(feed_looks::email_key.eq(&person))
+        .filter(feed_looks::campaign_id.eq(campaign.as_str()));
+    diesel::update(look.filter(feed_looks::looked_at.lt(at.as_millis())))
+        .set(feed_looks::looked_at.eq(at.as_millis()))
+        .execute(conn)
+        .await?;
+    Ok(true)
+}

@@ -1,0 +1,351 @@
+//! Pages of a campaign's Feed. They count and choose matches by the status beside each match, and read leads, bids and
+//! jobs of one page only.
+
+use std::collections::{HashMap, HashSet};
+
+use bidloop_domain::matching::JobSignature;
+use bidloop_domain::model::{Actor, JobId, Lead, LeadId, LeadStatus};
+use bidloop_domain::port::{
+    BidSummary, FeedCounts, FeedQuery, ListedMatch, ListedMatches, SignedMatch, SignedMatches,
+};
+use diesel::dsl::{count_star, sql};
+use diesel::sql_types::Bool;
+
+use super::super::leads::rows::new_lead;
+use super::super::lists::match_list::{CampaignKey, Gap, matches_of};
+use super::super::prelude::*;
+
+/// A campaign's name, and what its list is.
+struct ListHead {
+    name: String,
+    generation: i64,
+    total: i64,
+    gap: Gap,
+}
+
+/// A match with its job.
+type MatchRow = (i64, Attempt<Col<JobId>>, i64, Attempt<String>);
+
+/// A match with the signature of its job.
+type SignedRow = (
+    i64,
+    Attempt<Col<JobId>>,
+    Attempt<Col<LeadStatus>>,
+    Option<Vec<u8>>,
+);
+
+async fn list_head(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    (organization, id): &CampaignKey,
+) -> Result<Option<ListHead>, Failure> {
+    let campaign: Option<(Attempt<Col<String>>, i64, i64, Gap)> = campaigns::table
+        .find((organization.as_str(), id.as_str()))
+        .select((
+            campaigns::name,
+            campaigns::generation,
+            campaigns::match_total,
+            Gap::as_select(),
+        ))
+        .first(conn)
+        .await
+        .optional()?;
+    let Some((Attempt(name), generation, total, gap)) = campaign else {
+        return Ok(None);
+    };
+    let name = name.map(|name| name.0).map_err(|why| {
+        let row = UnreadableRow::of_organization("campaigns", organization, id, format_args!("name: {why}"));
+        quarantine.set_aside(&row);
+        Failure::corrupt(row.to_string())
+    })?;
+    Ok(Some(ListHead {
+        name,
+        generation,
+        total,
+        gap,
+    }))
+}
+
+pub(super) async fn page(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    key: &CampaignKey,
+    query: FeedQuery,
+) -> Result<Option<ListedMatches>, Failure> {
+    let Some(list) = list_head(conn, quarantine, key).await? else {
+        return Ok(None);
+    };
+    let counts = counts(conn, key, &list).await?;
+    let (offset, limit) = (stored(query.offset).min(i64::MAX / 2), i64::from(query.limit));
+    let rows = match query.status {
+        None => {
+            let newest = list.total - offset;
+            rows_at_places(conn, key, &list, (newest - limit + 1).max(1), newest).await?
+        }
+        Some(status) if counts.of(status) <= query.offset => Vec::new(),
+        Some(status) => {
+            let seqs = seqs_of_status(conn, key, &list, status, offset, limit).await?;
+            rows_of(conn, key, &list, &seqs).await?
+        }
+    };
+    let (entries, unreadable) = entries(conn, quarantine, key, rows).await?;
+    Ok(Some(ListedMatches {
+        campaign_name: list.name,
+        counts,
+        entries,
+        unreadable,
+    }))
+}
+
+pub(super) async fn of_jobs(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    key: &CampaignKey,
+    jobs: &[JobId],
+) -> Result<Option<Vec<ListedMatch>>, Failure> {
+    let Some(list) = list_head(conn, quarantine, key).await? else {
+        return Ok(None);
+    };
+    let jobs: Vec<&str> = jobs.iter().map(JobId::as_str).collect();
+    let seqs: Vec<i64> = load_in_parts!(conn, jobs, |some| {
+        matches_of(key, list.generation)
+            .filter(matches::job_id.eq_any(some))
+            .select(matches::seq)
+    });
+    let rows = rows_of(conn, key, &list, &seqs).await?;
+    let (entries, _) = entries(conn, quarantine, key, rows).await?;
+    Ok(Some(entries))
+}
+
+/// The matches of each status. Those that are decided on have an index of their own, which holds nothing else, so this
+/// reads no row of the others.
+async fn counts(conn: &mut Conn, key: &CampaignKey, list: &ListHead) -> Result<FeedCounts, Failure> {
+    let decided: Vec<(Attempt<Col<LeadStatus>>, i64)> = matches_of(key, list.generation)
+        .filter(sql::<Bool>("matches.lead_status <> 'new'"))
+        .group_by(matches::lead_status)
+        .select((matches::lead_status, count_star()))
+        .load(conn)
+        .await?;
+    let number = |count: i64| u64::try_from(count).unwrap_or(0);
+    // A status of another version is counted as new: the row of the lead is reported.
+    let decided = decided
+        .into_iter()
+        .filter_map(|(status, count)| Some((status.0.ok()?.0, number(count))));
+    Ok(FeedCounts::from_decided(number(list.total), decided))
+}
+
+/// The numbers of some matches of a status, the newest first. New ones are read from the list's newest end, past those
+/// that are decided on.
+async fn seqs_of_status(
+    conn: &mut Conn,
+    key: &CampaignKey,
+    list: &ListHead,
+    status: LeadStatus,
+    offset: i64,
+    limit: i64,
+) -> Result<Vec<i64>, Failure> {
+    let of_status = matches_of(key, list.generation)
+        .filter(matches::lead_status.eq(status.as_str()))
+        .order(matches::seq.desc())
+        .offset(offset)
+        .limit(limit)
+        .select(matches::seq);
+    let seqs = if status == LeadStatus::New {
+        of_status.load(conn).await?
+    } else {
+        let decided = of_status.filter(sql::<Bool>("matches.lead_status <> 'new'"));
+        decided.load(conn).await?
+    };
+    Ok(seqs)
+}
+
+async fn rows_at_places(
+    conn: &mut Conn,
+    key: &CampaignKey,
+    list: &ListHead,
+    oldest: i64,
+    newest: i64,
+) -> Result<Vec<MatchRow>, Failure> {
+    let mut rows = Vec::new();
+    for (first, last) in list.gap.ranges(oldest, newest) {
+        let newest_first = matches_of(key, list.generation)
+            .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
+            .filter(dense_range!(matches::seq, first, last))
+            .order(matches::seq.desc())
+            .select((matches::seq, matches::job_id, matches::created_at, jobs::json));
+        rows.append(&mut newest_first.load(conn).await?);
+    }
+    Ok(rows)
+}
+
+async fn rows_of(
+    conn: &mut Conn,
+    key: &CampaignKey,
+    list: &ListHead,
+    seqs: &[i64],
+) -> Result<Vec<MatchRow>, Failure> {
+    let mut rows: Vec<MatchRow> = load_in_parts!(conn, seqs, |some| {
+        matches_of(key, list.generation)
+            .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
+            .filter(matches::seq.eq_any(some))
+            .select((matches::seq, matches::job_id, matches::created_at, jobs::json))
+    });
+    rows.sort_unstable_by_key(|(seq, ..)| std::cmp::Reverse(*seq));
+    Ok(rows)
+}
+
+/// The matches as entries, and how many cannot be read. Leads are not joined: see [`pages`](super::super::leads).
+async fn entries(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    key: &CampaignKey,
+    rows: Vec<MatchRow>,
+) -> Result<(Vec<ListedMatch>, usize), Failure> {
+    let places = rows.len();
+    let mut entries = Vec::with_capacity(places);
+    for (_, Attempt(job_id), created_at, Attempt(job_json)) in rows {
+        if let (Ok(Col(job_id)), Ok(job_json)) = (job_id, job_json) {
+            entries.push(ListedMatch {
+                lead: new_lead(key, &job_id, created_at),
+                is_stored: false,
+                job_json,
+                bid: None,
+                rejected_by: None,
+            });
+        }
+    }
+    let unreadable = look_up_leads(conn, quarantine, key, &mut entries).await?;
+    entries.retain(|entry| !unreadable.contains(&entry.lead.id));
+    look_up_rejections(conn, quarantine, &mut entries).await?;
+    let unreadable = places - entries.len();
+    Ok((entries, unreadable))
+}
+
+/// Puts what is stored of the entries' leads and their bids into them. Returns the leads that cannot be read.
+async fn look_up_leads(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    (organization, _): &CampaignKey,
+    entries: &mut [ListedMatch],
+) -> Result<HashSet<LeadId>, Failure> {
+    let ids: Vec<&str> = entries.iter().map(|entry| entry.lead.id.as_str()).collect();
+    let rows: Vec<(String, Tried<Lead>, Option<String>)> = load_in_parts!(conn, ids, |some| {
+        leads::table.filter(leads::id.eq_any(some)).select((
+            leads::id,
+            Tried::<Lead>::as_select(),
+            leads::bid_id,
+        ))
+    });
+    let bid_ids: Vec<&str> = rows.iter().filter_map(|(.., bid)| bid.as_deref()).collect();
+    let bids: Vec<(String, Tried<BidSummary>)> = load_in_parts!(conn, bid_ids, |some| {
+        bids::table
+            .filter(bids::organization_id.eq(organization.as_str()))
+            .filter(bids::id.eq_any(some))
+            .select((bids::id, Tried::<BidSummary>::as_select()))
+    });
+    let mut bids: HashMap<String, BidSummary> = bids
+        .into_iter()
+        .filter_map(|(id, bid)| Some((id, bid.or_aside(quarantine)?)))
+        .collect();
+    let mut stored: HashMap<String, (Option<Lead>, Option<BidSummary>)> = rows
+        .into_iter()
+        .map(|(id, lead, bid)| {
+            let bid = bid.and_then(|bid| bids.remove(&bid));
+            (id, (lead.or_aside(quarantine), bid))
+        })
+        .collect();
+    let mut unreadable = HashSet::new();
+    for entry in entries {
+        match stored.remove(entry.lead.id.as_str()) {
+            Some((Some(lead), bid)) => {
+                entry.lead = lead;
+                entry.is_stored = true;
+                entry.bid = bid;
+            }
+            Some((None, _)) => {
+                unreadable.insert(entry.lead.id.clone());
+            }
+            None => {}
+        }
+    }
+    Ok(unreadable)
+}
+
+/// Who rejected the rejected ones: a rejection is accepted once, and its entry has an index of its own.
+async fn look_up_rejections(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    entries: &mut [ListedMatch],
+) -> Result<(), Failure> {
+    let rejected = entries
+        .iter()
+        .filter(|entry| entry.lead.status == LeadStatus::Rejected);
+    let ids: Vec<&str> = rejected.map(|entry| entry.lead.id.as_str()).collect();
+    let rows: Vec<(Option<String>, Tried<Actor>)> = load_in_parts!(conn, ids, |some| {
+        activities::table
+            .filter(sql::<Bool>(
+                "activities.kind = 'rejection' AND activities.outcome = 'accepted'",
+            ))
+            .filter(activities::lead_id.eq_any(some))
+            .select((activities::lead_id, Tried::<Actor>::as_select()))
+    });
+    let mut actors: HashMap<String, Actor> = rows
+        .into_iter()
+        .filter_map(|(lead, actor)| Some((lead?, actor.or_aside(quarantine)?)))
+        .collect();
+    for entry in entries {
+        entry.rejected_by = actors.remove(entry.lead.id.as_str());
+    }
+    Ok(())
+}
+
+pub(super) async fn signed_matches(
+    conn: &mut Conn,
+    key: &CampaignKey,
+    below: Option<u64>,
+    limit: u32,
+) -> Result<Option<SignedMatches>, Failure> {
+    let (organization, id) = key;
+    let list: Option<(i64, i64, Gap)> = campaigns::table
+        .find((organization.as_str(), id.as_str()))
+        .select((campaigns::generation, campaigns::match_total, Gap::as_select()))
+        .first(conn)
+        .await
+        .optional()?;
+    let Some((generation, total, gap)) = list else {
+        return Ok(None);
+    };
+    let newest = below.map_or(total, |below| total.min(stored(below) - 1));
+    let oldest = (newest - i64::from(limit) + 1).max(1);
+    let mut rows: Vec<SignedRow> = Vec::new();
+    for (first, last) in gap.ranges(oldest, newest) {
+        let newest_first = matches_of(key, generation)
+            .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
+            .left_join(job_signatures::table.on(job_signatures::seq.eq(jobs::seq)))
+            .filter(dense_range!(matches::seq, first, last))
+            .order(matches::seq.desc())
+            .select((
+                matches::seq,
+                matches::job_id,
+                matches::lead_status,
+                job_signatures::signature.nullable(),
+            ));
+        rows.append(&mut newest_first.load(conn).await?);
+    }
+    let signed = |(seq, job_id, status, signature): SignedRow| {
+        Some(SignedMatch {
+            place: u64::try_from(gap.place_of(seq)).ok()?,
+            job_id: job_id.0.ok()?.0,
+            status: status.0.ok()?.0,
+            signature: signature.and_then(|bytes| JobSignature::from_bytes(&bytes)),
+        })
+    };
+    Ok(Some(SignedMatches {
+        matches: rows.into_iter().filter_map(signed).collect(),
+        older_below: if oldest <= 1 {
+            0
+        } else {
+            u64::try_from(oldest).unwrap_or(0)
+        },
+    }))
+}
