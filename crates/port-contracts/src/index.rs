@@ -41,6 +41,12 @@ index! { $
             a_list_holds_at_most_as_many_as_asked_for_and_those_are_the_newest,
             entries_recorded_at_once_are_all_kept,
         ],
+        activity_search: [
+            any_combination_of_conditions_finds_what_meets_them_all,
+            steps_of_a_search_repeat_and_lose_nothing,
+            entries_newer_than_a_place_are_counted_up_to_a_bound,
+            an_entry_is_found_by_its_id_in_its_own_organization,
+        ],
         api_keys: [
             a_created_key_is_found_by_its_digest,
             an_unknown_digest_finds_nothing,

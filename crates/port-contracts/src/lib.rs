@@ -50,6 +50,7 @@
 pub mod fixture;
 
 mod activities;
+mod activity_search;
 mod api_keys;
 mod authorization;
 mod automatic_bids;

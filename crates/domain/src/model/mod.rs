@@ -12,6 +12,7 @@
 //! A type that holds a checked text has `parse`, which returns why it refuses one, and `as_str`.
 
 mod activity;
+mod activity_search;
 mod api_key;
 mod attachment;
 mod bid;
@@ -44,6 +45,7 @@ mod words;
 
 pub(crate) use activity::details;
 pub use activity::{Activity, ActivityKind, ActivityOutcome, ActivityQuery, Actor, ActorKind};
+pub use activity_search::{ActivityPlace, ActivitySearch, FoundActivities};
 pub use api_key::{ApiKey, ApiKeyHash, ApiKeyRecord, Authorization, FoundApiKey, InvalidApiKey};
 pub use attachment::{BlobRef, LeadAttachment, ProposalFile};
 pub use bid::{

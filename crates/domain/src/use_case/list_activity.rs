@@ -32,6 +32,7 @@ mod tests {
     use futures::executor::block_on;
 
     use super::*;
+    use crate::model::{ActivityId, ActivityPlace, ActivitySearch, FoundActivities, OrganizationId};
 
     /// A store that is not available.
     #[derive(Debug)]
@@ -44,6 +45,23 @@ mod tests {
         }
 
         async fn list(&self, _: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
+            Err(StoreError::Unavailable("away".to_owned()))
+        }
+
+        async fn search(
+            &self,
+            _: &ActivitySearch,
+            _: Option<ActivityPlace>,
+            _: u32,
+        ) -> Result<FoundActivities, StoreError> {
+            Err(StoreError::Unavailable("away".to_owned()))
+        }
+
+        async fn newer(&self, _: &ActivitySearch, _: ActivityPlace, _: u32) -> Result<u64, StoreError> {
+            Err(StoreError::Unavailable("away".to_owned()))
+        }
+
+        async fn find(&self, _: &OrganizationId, _: ActivityId) -> Result<Option<Activity>, StoreError> {
             Err(StoreError::Unavailable("away".to_owned()))
         }
     }

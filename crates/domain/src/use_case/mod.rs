@@ -14,6 +14,7 @@
 //! | | [`LocateLead`] | checks whether a campaign or lead exists |
 //! | a person in the console | [`ShowFeed`] | shows a campaign's matches, by status or by words |
 //! | | [`ShowLead`] | shows one lead, with what happened to it |
+//! | | [`SearchActivity`] | searches the Activity record, and writes it as CSV |
 //! | | [`FindLead`] | finds a lead or a match, and makes a match a lead |
 //! | the workers | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |
 //! | | [`BackfillMatches`] | matches stored jobs again after a filter changed |
@@ -57,6 +58,7 @@ mod operate_leads;
 mod prune;
 mod reject_lead;
 mod scan_stored_jobs;
+mod search_activity;
 mod settle_bids;
 mod show_feed;
 mod show_lead;
@@ -88,6 +90,7 @@ pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
 pub use prune::{PrunableCount, Prune, PruneRun, Retention};
 pub use reject_lead::{MAX_REASON_CHARS, RejectLead};
 pub use scan_stored_jobs::JobScan;
+pub use search_activity::{ACTIVITY_PAGE, CsvPart, MAX_NEW_ENTRIES, SearchActivity};
 pub use settle_bids::{SettleBids, SettleBidsError, Settlement};
 pub use show_feed::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MAX_NEW, ShowFeed, ShownFeed};
 pub use show_lead::{LeadBid, LeadEvent, LeadPageView, ShowLead, TIMELINE, TimelineEntry};

@@ -18,6 +18,7 @@ mod operate_leads;
 mod prune;
 mod reject_lead;
 mod revocation;
+mod search_activity;
 mod service;
 mod settle_bids;
 mod show_feed;

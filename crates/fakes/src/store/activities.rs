@@ -1,10 +1,12 @@
 //! [`ActivityStore`] in memory.
 
 use async_trait::async_trait;
-use bidloop_domain::model::{Activity, ActivityQuery};
+use bidloop_domain::model::{
+    Activity, ActivityId, ActivityPlace, ActivityQuery, ActivitySearch, FoundActivities, OrganizationId,
+};
 use bidloop_domain::port::{ActivityStore, StoreError};
 
-use super::{MemoryStore, length};
+use super::{MemoryStore, count, length};
 
 #[async_trait]
 impl ActivityStore for MemoryStore {
@@ -33,5 +35,50 @@ impl ActivityStore for MemoryStore {
             .collect();
         found.sort_by_key(|entry| std::cmp::Reverse(entry.at));
         Ok(found.into_iter().take(length(query.limit)).cloned().collect())
+    }
+
+    async fn search(
+        &self,
+        search: &ActivitySearch,
+        below: Option<ActivityPlace>,
+        limit: u32,
+    ) -> Result<FoundActivities, StoreError> {
+        let state = self.state()?;
+        let is_below = |entry: &&Activity| below.is_none_or(|below| ActivityPlace::of(entry) < below);
+        let found = state.activities.iter().filter(|entry| search.finds(entry));
+        let mut found: Vec<&Activity> = found.filter(is_below).collect();
+        found.sort_by_key(|entry| std::cmp::Reverse(ActivityPlace::of(entry)));
+        let has_more = found.len() > length(limit);
+        found.truncate(length(limit));
+        Ok(FoundActivities {
+            below: found
+                .last()
+                .filter(|_| has_more)
+                .map(|last| ActivityPlace::of(last)),
+            entries: found.into_iter().cloned().collect(),
+        })
+    }
+
+    async fn newer(
+        &self,
+        search: &ActivitySearch,
+        than: ActivityPlace,
+        at_most: u32,
+    ) -> Result<u64, StoreError> {
+        let state = self.state()?;
+        let newer = state.activities.iter();
+        let newer = newer.filter(|entry| ActivityPlace::of(entry) > than && search.finds(entry));
+        Ok(count(newer.take(length(at_most)).count()))
+    }
+
+    async fn find(
+        &self,
+        organization: &OrganizationId,
+        id: ActivityId,
+    ) -> Result<Option<Activity>, StoreError> {
+        let state = self.state()?;
+        let mut entries = state.activities.iter();
+        let found = entries.find(|entry| entry.id == id && entry.organization_id == *organization);
+        Ok(found.cloned())
     }
 }

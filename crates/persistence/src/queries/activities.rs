@@ -1,9 +1,12 @@
 //! The Activity record: every command adds to it, people list it.
 
 use async_trait::async_trait;
-use bidloop_domain::model::{Activity, ActivityQuery};
+use bidloop_domain::model::{
+    Activity, ActivityId, ActivityPlace, ActivityQuery, ActivitySearch, FoundActivities, OrganizationId,
+};
 use bidloop_domain::port::{ActivityStore, StoreError};
 
+use super::activity_search;
 use super::prelude::*;
 
 #[async_trait]
@@ -41,6 +44,43 @@ impl ActivityStore for Store {
                 found = found.filter(activities::lead_id.eq(lead.as_str()));
             }
             Ok(load_records!(conn, &quarantine, Activity, found))
+        })
+        .await
+    }
+
+    async fn search(
+        &self,
+        search: &ActivitySearch,
+        below: Option<ActivityPlace>,
+        limit: u32,
+    ) -> Result<FoundActivities, StoreError> {
+        let (search, quarantine) = (search.clone(), self.quarantine.clone());
+        self.snapshot(async move |conn: &mut Conn| {
+            activity_search::search(conn, &quarantine, &search, below, limit).await
+        })
+        .await
+    }
+
+    async fn newer(
+        &self,
+        search: &ActivitySearch,
+        than: ActivityPlace,
+        at_most: u32,
+    ) -> Result<u64, StoreError> {
+        let search = search.clone();
+        self.read(async move |conn: &mut Conn| activity_search::newer(conn, &search, than, at_most).await)
+            .await
+    }
+
+    async fn find(
+        &self,
+        organization: &OrganizationId,
+        id: ActivityId,
+    ) -> Result<Option<Activity>, StoreError> {
+        let (organization, quarantine) = (organization.clone(), self.quarantine.clone());
+        self.read(async move |conn: &mut Conn| {
+            let entry = activities::table.find((organization.as_str(), id.to_string()));
+            Ok(load_records!(conn, &quarantine, Activity, entry).pop())
         })
         .await
     }

@@ -77,6 +77,7 @@ macro_rules! count {
 }
 
 mod activities;
+mod activity_search;
 mod api_keys;
 mod authorization;
 mod automatic_bids;

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, ActivityOutcome, ActivityQuery, Actor, ApiKeyId, CampaignId, LeadId,
-    OrganizationId, Timestamp,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, ActivityQuery, ActivitySearch, Actor, ApiKeyId,
+    CampaignId, LeadId, OrganizationId, Timestamp,
 };
 use bidloop_port_contracts::fixture::{activity, at, organization_id};
 use serde_json::json;
@@ -20,6 +20,7 @@ on_both_databases!(
     a_known_id_is_passed_over,
     entries_are_listed_newest_first_and_no_more_than_asked_for,
     a_list_holds_what_is_asked_for,
+    a_search_for_what_few_of_many_entries_meet_goes_on_in_bounded_steps,
 );
 
 fn entry(number: u128, organization: &str) -> Activity {
@@ -205,5 +206,43 @@ async fn a_list_holds_what_is_asked_for(bed: TestDatabase) -> TestDatabase {
         .await,
         []
     );
+    bed
+}
+
+async fn a_search_for_what_few_of_many_entries_meet_goes_on_in_bounded_steps(
+    bed: TestDatabase,
+) -> TestDatabase {
+    bed.put_organization("org_a").await;
+    let (no, padded) = if bed.url().starts_with("sqlite") {
+        ("0", "substr('000000000000' || n, -12)")
+    } else {
+        ("false", "lpad(n::text, 12, '0')")
+    };
+    // Half of the entries are refused, the other half are the campaign's, and two are both.
+    bed.run_sql(&format!(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 14000) \
+         INSERT INTO activities (organization_id, id, at, campaign_id, kind, actor_kind, outcome, dry_run, message, \
+         details) SELECT 'org_a', '00000000-0000-4000-8000-' || {padded}, n / 2, CASE WHEN n % 2 = 0 OR n IN (3, 9001) THEN 'camp' END, 'bid', \
+         'service', CASE WHEN n % 2 = 0 THEN 'accepted' ELSE 'refused' END, {no}, '', '{{}}' FROM numbers"
+    ))
+    .await;
+    let search = ActivitySearch {
+        campaign_id: Some(CampaignId::parse("camp").unwrap()),
+        outcome: Some(ActivityOutcome::Refused),
+        ..ActivitySearch::of(organization_id("org_a"))
+    };
+    let activities = bed.database.activities();
+    let (mut found, mut below, mut steps) = (Vec::new(), None, 0);
+    loop {
+        let some = activities.search(&search, below, 50).await.unwrap();
+        found.extend(some.entries.iter().map(|entry| entry.at.as_millis()));
+        steps += 1;
+        below = some.below;
+        if below.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, [4_500, 1]);
+    assert!((2..=4).contains(&steps), "{steps} steps");
     bed
 }

@@ -1,0 +1,306 @@
+//! Searching the Activity record, with bounded work whatever is searched for.
+//!
+//! Each condition has an index that ends with the time. A search with one condition reads what it returns. With several,
+//! the condition that fewest entries meet chooses the index, and the others are compared on at most [`WINDOW`] narrow rows.
+//! So a condition that few entries meet is answered whole, and two that many meet each, but few both, are answered in
+//! steps.
+
+use bidloop_domain::model::{
+    Activity, ActivityId, ActivityKind, ActivityOutcome, ActivityPlace, ActivitySearch, ActorKind,
+    FoundActivities, Timestamp, VariantArray as _,
+};
+
+use super::prelude::*;
+use crate::columns::{Encoded, InColumn};
+use crate::sql_types::EscapedText;
+
+/// The most entries that one step of a search looks at: some 10 ms.
+const WINDOW: i64 = 5_000;
+/// How many of those are read at first. Each further read takes more, so that what is common is found soon.
+const FIRST_READ: i64 = 200;
+/// How much more.
+const GROWTH: i64 = 5;
+
+/// The rows of an index that a search may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Lead,
+    Outcome,
+    Actor,
+    Campaign,
+    Organization,
+}
+
+/// What conditions compare.
+type NarrowRow = (
+    i64,
+    String,
+    String,
+    String,
+    String,
+    Option<Encoded>,
+    Option<String>,
+    Option<String>,
+);
+
+/// The entries that one index has of a search, within its time and below a place, newest first.
+macro_rules! entries_by {
+    ($access:expr, $search:expr, $pair:expr, $below:expr) => {{
+        let search: &ActivitySearch = $search;
+        let mut found = activities::table
+            .filter(activities::organization_id.eq(search.organization_id.as_str()))
+            .into_boxed();
+        match $access {
+            Access::Organization => {}
+            Access::Lead => {
+                let lead = search.lead_id.as_ref().map(|lead| lead.as_str());
+                found = found.filter(activities::lead_id.eq(lead));
+            }
+            Access::Campaign => {
+                let campaign = search.campaign_id.as_ref().map(|campaign| campaign.as_str());
+                found = found.filter(activities::campaign_id.eq(campaign));
+            }
+            Access::Actor => {
+                if let Some((kind, id)) = &search.actor {
+                    found = found.filter(activities::actor_kind.eq(kind.as_str()));
+                    found = match id {
+                        Some(id) => found.filter(activities::actor_id.eq(Some(Col(id.clone())))),
+                        None => found.filter(activities::actor_id.is_null()),
+                    };
+                }
+            }
+            Access::Outcome => {
+                let (kind, outcome): (ActivityKind, ActivityOutcome) = $pair;
+                found = found
+                    .filter(activities::kind.eq(kind.as_str()))
+                    .filter(activities::outcome.eq(outcome.as_str()));
+            }
+        }
+        if let Some(from) = search.from {
+            found = found.filter(activities::at.ge(from.as_millis()));
+        }
+        if let Some(to) = search.to {
+            found = found.filter(activities::at.lt(to.as_millis()));
+        }
+        let below: Option<ActivityPlace> = $below;
+        if let Some(below) = below {
+            let at = below.at.as_millis();
+            found = found
+                .filter(activities::at.le(at))
+                .filter(activities::at.lt(at).or(activities::id.lt(below.id.to_string())));
+        }
+        found
+    }};
+}
+
+/// A step of the search.
+pub(super) async fn search(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    search: &ActivitySearch,
+    below: Option<ActivityPlace>,
+    limit: u32,
+) -> Result<FoundActivities, Failure> {
+    let (places, below) = places(conn, search, below, limit as usize).await?;
+    let mut entries = Vec::with_capacity(places.len());
+    let ids: Vec<String> = places.iter().map(|place| place.id.to_string()).collect();
+    for some in ids.chunks(VALUES_AT_ONCE) {
+        let found = activities::table
+            .filter(activities::organization_id.eq(search.organization_id.as_str()))
+            .filter(activities::id.eq_any(some));
+        entries.append(&mut load_records!(conn, quarantine, Activity, found));
+    }
+    entries.sort_unstable_by_key(|entry| std::cmp::Reverse(ActivityPlace::of(entry)));
+    Ok(FoundActivities { entries, below })
+}
+
+/// How many entries of the search are newer than a place, up to `at_most`, among the newest [`WINDOW`].
+pub(super) async fn newer(
+    conn: &mut Conn,
+    search: &ActivitySearch,
+    than: ActivityPlace,
+    at_most: u32,
+) -> Result<u64, Failure> {
+    let mut since = search.clone();
+    since.from = Some(search.from.map_or(than.at, |from| from.max(than.at)));
+    // One more: the entry itself is among them.
+    let (places, _) = places(conn, &since, None, at_most as usize + 1).await?;
+    let newer = places.iter().filter(|place| **place > than).count();
+    Ok((newer as u64).min(u64::from(at_most)))
+}
+
+/// The places of some entries of the search, newest first, and where it goes on.
+async fn places(
+    conn: &mut Conn,
+    search: &ActivitySearch,
+    mut below: Option<ActivityPlace>,
+    limit: usize,
+) -> Result<(Vec<ActivityPlace>, Option<ActivityPlace>), Failure> {
+    let (access, is_exact) = access(conn, search, below).await?;
+    let (mut found, mut looked_at) = (Vec::new(), 0);
+    let mut read = if is_exact {
+        stored(limit)
+    } else {
+        FIRST_READ.max(stored(limit))
+    };
+    loop {
+        let rows = narrow_rows(conn, access, search, below, read).await?;
+        let is_last = stored(rows.len()) < read;
+        for row in &rows {
+            let Some(place) = place(row) else {
+                // No id can be compared with it. The inspection of the table reports it.
+                continue;
+            };
+            below = Some(place);
+            if is_exact || meets(search, row) {
+                found.push(place);
+                if found.len() >= limit {
+                    return Ok((found, below));
+                }
+            }
+        }
+        looked_at += read;
+        if is_last {
+            return Ok((found, None));
+        }
+        if looked_at >= WINDOW {
+            return Ok((found, below));
+        }
+        read = (read * GROWTH).min(WINDOW - looked_at).max(1);
+    }
+}
+
+fn place(row: &NarrowRow) -> Option<ActivityPlace> {
+    let id = row.1.parse().ok()?;
+    Some(ActivityPlace {
+        at: Timestamp::from_millis(row.0),
+        id: ActivityId(id),
+    })
+}
+
+fn meets(search: &ActivitySearch, row: &NarrowRow) -> bool {
+    let (_, _, kind, outcome, actor_kind, actor_id, campaign, lead) = row;
+    let is_actor = |(wanted, id): &(ActorKind, Option<String>)| {
+        let stored: Option<String> = actor_id
+            .as_ref()
+            .and_then(|id| InColumn::<EscapedText>::read(id.clone()).ok());
+        wanted.as_str() == actor_kind && *id == stored
+    };
+    search.kind.is_none_or(|wanted| wanted.as_str() == kind)
+        && search.outcome.is_none_or(|wanted| wanted.as_str() == outcome)
+        && search.actor.as_ref().is_none_or(is_actor)
+        && search
+            .campaign_id
+            .as_ref()
+            .is_none_or(|wanted| campaign.as_deref() == Some(wanted.as_str()))
+        && search
+            .lead_id
+            .as_ref()
+            .is_none_or(|wanted| lead.as_deref() == Some(wanted.as_str()))
+}
+
+/// The pairs of kind and outcome that the search allows. The index has each in the order of time.
+fn pairs(search: &ActivitySearch) -> impl Iterator<Item = (ActivityKind, ActivityOutcome)> {
+    let (kind, outcome) = (search.kind, search.outcome);
+    let kinds = ActivityKind::VARIANTS.iter().copied();
+    let outcomes = || ActivityOutcome::VARIANTS.iter().copied();
+    kinds
+        .filter(move |known| kind.is_none_or(|kind| kind == *known))
+        .flat_map(move |kind| outcomes().map(move |outcome| (kind, outcome)))
+        .filter(move |(_, known)| outcome.is_none_or(|outcome| outcome == *known))
+}
+
+/// The index to read, and whether all that it has is searched for.
+async fn access(
+    conn: &mut Conn,
+    search: &ActivitySearch,
+    below: Option<ActivityPlace>,
+) -> Result<(Access, bool), Failure> {
+    let conditions = [
+        (Access::Lead, search.lead_id.is_some()),
+        (Access::Outcome, search.kind.is_some() || search.outcome.is_some()),
+        (Access::Actor, search.actor.is_some()),
+        (Access::Campaign, search.campaign_id.is_some()),
+    ];
+    let given: Vec<Access> = conditions
+        .into_iter()
+        .filter_map(|(access, is_given)| is_given.then_some(access))
+        .collect();
+    match given[..] {
+        [] => Ok((Access::Organization, true)),
+        [only] => Ok((only, true)),
+        _ => {
+            let mut best = (i64::MAX, Access::Organization);
+            for access in given {
+                // Of equals the first is kept.
+                let count = count_up_to_window(conn, access, search, below).await?;
+                if count < best.0 {
+                    best = (count, access);
+                }
+            }
+            Ok((best.1, false))
+        }
+    }
+}
+
+async fn count_up_to_window(
+    conn: &mut Conn,
+    access: Access,
+    search: &ActivitySearch,
+    below: Option<ActivityPlace>,
+) -> Result<i64, Failure> {
+    let mut total = 0;
+    for pair in ranges(access, search) {
+        let some = entries_by!(access, search, pair, below)
+            .select(activities::at)
+            .limit(WINDOW + 1 - total);
+        let times: Vec<i64> = some.load(conn).await?;
+        total += stored(times.len());
+        if total > WINDOW {
+            break;
+        }
+    }
+    Ok(total)
+}
+
+/// One range of the index, or one for each pair. Other accesses ignore the pair.
+fn ranges(access: Access, search: &ActivitySearch) -> Vec<(ActivityKind, ActivityOutcome)> {
+    if access == Access::Outcome {
+        pairs(search).collect()
+    } else {
+        vec![(ActivityKind::Bid, ActivityOutcome::Accepted)]
+    }
+}
+
+async fn narrow_rows(
+    conn: &mut Conn,
+    access: Access,
+    search: &ActivitySearch,
+    below: Option<ActivityPlace>,
+    limit: i64,
+) -> Result<Vec<NarrowRow>, Failure> {
+    let mut rows: Vec<NarrowRow> = Vec::new();
+    let ranges = ranges(access, search);
+    let is_one = ranges.len() == 1;
+    for pair in ranges {
+        let some = entries_by!(access, search, pair, below)
+            .order((activities::at.desc(), activities::id.desc()))
+            .limit(limit)
+            .select((
+                activities::at,
+                activities::id,
+                activities::kind,
+                activities::outcome,
+                activities::actor_kind,
+                activities::actor_id,
+                activities::campaign_id,
+                activities::lead_id,
+            ));
+        rows.append(&mut some.load(conn).await?);
+    }
+    if !is_one {
+        rows.sort_unstable_by(|a, b| (b.0, &b.1).cmp(&(a.0, &a.1)));
+        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    }
+    Ok(rows)
+}
