@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Prune(PruneArgs),
     /// The marketplace simulator alone.
     Simulate(SimulateArgs),
+    /// Prints a new code for the first sign-in, while there are no users.
+    FirstRun(JsonArg),
     /// API keys of an organization.
     #[command(subcommand)]
     Keys(KeysCommand),

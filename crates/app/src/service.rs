@@ -7,14 +7,14 @@ use anyhow::Context;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Entropy, ErasureStore,
-    JobStore, LeadStore, LeaseOwner, Marketplace, MatchStore, ProposalWriter, ProvisioningStore, Quarantine,
-    RetentionStore, SubmissionStore, WorkSignal,
+    FirstRunStore, JobStore, LeadStore, LeaseOwner, Marketplace, MatchStore, PeopleStore, ProposalWriter,
+    ProvisioningStore, Quarantine, RetentionStore, SessionStore, SignInTryStore, SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, CurrentFilters, DeliverWebhooks, DeliveryLimits,
-    EraseOrganizations, InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity, ListLeads, LocateLead,
-    ManageApiKeys, OperateLeads, Prune, RejectLead, SettleBids, SubmitBid, SubmitProposals,
-    UploadAttachments, WriteAutomaticBids,
+    EraseOrganizations, FirstRun, InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity, ListLeads,
+    LocateLead, ManageApiKeys, OperateLeads, Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid,
+    SubmitProposals, Throttle, UploadAttachments, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -43,6 +43,10 @@ pub(crate) struct Stores {
     pub(crate) provisioning: Arc<dyn ProvisioningStore>,
     pub(crate) retention: Arc<dyn RetentionStore>,
     pub(crate) erasure: Arc<dyn ErasureStore>,
+    pub(crate) people: Arc<dyn PeopleStore>,
+    pub(crate) sessions: Arc<dyn SessionStore>,
+    pub(crate) sign_in_tries: Arc<dyn SignInTryStore>,
+    pub(crate) first_run: Arc<dyn FirstRunStore>,
 }
 
 impl Stores {
@@ -59,6 +63,47 @@ impl Stores {
             provisioning: database.provisioning(),
             retention: database.retention(),
             erasure: database.erasure(),
+            people: database.people(),
+            sessions: database.sessions(),
+            sign_in_tries: database.sign_in_tries(),
+            first_run: database.first_run(),
+        }
+    }
+}
+
+/// The use cases of people: who they are, and who signs in. They share one limit of hashing.
+#[derive(Debug)]
+pub(crate) struct PeopleCases {
+    #[expect(dead_code, reason = "the console's pages call it")]
+    pub(crate) sign_in: Arc<SignIn>,
+    #[expect(dead_code, reason = "the console's pages call it")]
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) first_run: Arc<FirstRun>,
+}
+
+impl PeopleCases {
+    fn new(stores: &Stores, clock: &Arc<dyn Clock>, entropy: &Arc<dyn Entropy>) -> Self {
+        let throttle = Throttle {
+            tries: Arc::clone(&stores.sign_in_tries),
+            passwords: Arc::new(Argon2PasswordHasher::new()),
+            clock: Arc::clone(clock),
+        };
+        Self {
+            sign_in: Arc::new(SignIn {
+                people: Arc::clone(&stores.people),
+                sessions: Arc::clone(&stores.sessions),
+                throttle: throttle.clone(),
+                entropy: Arc::clone(entropy),
+            }),
+            sessions: Arc::new(Sessions {
+                sessions: Arc::clone(&stores.sessions),
+                clock: Arc::clone(clock),
+            }),
+            first_run: Arc::new(FirstRun {
+                store: Arc::clone(&stores.first_run),
+                throttle,
+                entropy: Arc::clone(entropy),
+            }),
         }
     }
 }
@@ -75,6 +120,7 @@ pub(crate) struct Service {
     pub(crate) submit_bid: Arc<SubmitBid>,
     pub(crate) reject_lead: Arc<RejectLead>,
     pub(crate) upload_attachments: Arc<UploadAttachments>,
+    pub(crate) people: PeopleCases,
     pub(crate) backfill_matches: BackfillMatches,
     pub(crate) deliver_webhooks: DeliverWebhooks,
     pub(crate) write_automatic_bids: WriteAutomaticBids,
@@ -144,6 +190,7 @@ impl Service {
             owner: owner.clone(),
         };
         Ok(Self {
+            people: PeopleCases::new(&stores, &clock, &entropy),
             metrics,
             authenticate: Arc::new(Authenticate {
                 keys: Arc::clone(&stores.api_keys),
@@ -224,6 +271,7 @@ impl Service {
 pub(crate) struct Operations {
     pub(crate) apply_provisioning: ApplyProvisioning,
     pub(crate) manage_api_keys: ManageApiKeys,
+    pub(crate) people: PeopleCases,
     pub(crate) operate_leads: OperateLeads,
     pub(crate) settle_bids: SettleBids,
     pub(crate) list_activity: ListActivity,
@@ -242,6 +290,7 @@ impl Operations {
         let base_url = base_url.unwrap_or_else(|| format!("http://{}", settings.server.listen));
         let blobs = open_blobs(settings).await?;
         Ok(Self {
+            people: PeopleCases::new(&stores, &clock, &entropy),
             erase_organizations: EraseOrganizations {
                 store: Arc::clone(&stores.erasure),
                 blobs: Arc::clone(&blobs),
@@ -252,7 +301,7 @@ impl Operations {
                 store: Arc::clone(&stores.provisioning),
                 blobs,
                 templates: Arc::new(JinjaProposalWriter::new()),
-                passwords: Arc::new(Argon2PasswordHasher),
+                passwords: Arc::new(Argon2PasswordHasher::new()),
                 clock: Arc::clone(&clock),
                 entropy: Arc::clone(&entropy),
                 signal: Arc::new(WorkNotifiers::default()),

@@ -13,6 +13,7 @@
 //! | `WebhookSender` | [`FakeWebhookSender`] | script answers, hold them back, see what was sent |
 //! | `BlobStore` | [`MemoryBlobStore`] | look inside, take the storage away |
 //! | `ProposalWriter` | [`PlaceholderProposalWriter`] | write letters without a template engine |
+//! | `PasswordHasher` | [`PlainPasswordHasher`] | be too busy, see how often a password was checked |
 //! | `WorkSignal` | [`RecordingWorkSignal`] | see who was woken |
 //!
 //! A use case takes its ports as `Arc<dyn …>`, and a test keeps the fakes beside them:
@@ -49,6 +50,7 @@ mod blob_store;
 mod clock;
 mod entropy;
 mod marketplace;
+mod password_hasher;
 mod proposal_writer;
 mod store;
 mod webhook_sender;
@@ -58,6 +60,7 @@ pub use blob_store::MemoryBlobStore;
 pub use clock::SimulatedClock;
 pub use entropy::SequentialEntropy;
 pub use marketplace::{Call, FakeAccount, FakeMarketplace, Fault, ReceivedFile, ReceivedProposal};
+pub use password_hasher::PlainPasswordHasher;
 pub use proposal_writer::PlaceholderProposalWriter;
 pub use store::MemoryStore;
 pub use webhook_sender::{FakeWebhookSender, HeldAnswer};

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryStore, ErasureStore, JobStore,
-    LeadStore, MatchStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError,
-    SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryStore, ErasureStore,
+    FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, Quarantine,
+    RetentionStore, RowInspector, SessionStore, SignInTryStore, StoreError, SubmissionStore,
 };
 
 use crate::backup::BackUpError;
@@ -52,12 +52,16 @@ pub(crate) trait Backend:
     + DeliveryStore
     + CampaignFeedStore
     + ErasureStore
+    + FirstRunStore
     + JobStore
     + LeadStore
     + MatchStore
+    + PeopleStore
     + ProvisioningStore
     + RetentionStore
     + RowInspector
+    + SessionStore
+    + SignInTryStore
     + SubmissionStore
 {
     /// The unreadable rows that were met through this value and its clones.
@@ -68,6 +72,9 @@ pub(crate) trait Backend:
 
     /// Runs the pending steps and returns their versions.
     async fn migrate(&self) -> Result<Vec<String>, MigrateError>;
+
+    /// Compares the addresses of people as this program does, which a step cannot. Returns how many were compared otherwise.
+    async fn fold_people(&self) -> Result<u64, StoreError>;
 
     /// Seals the secrets that the first key has not sealed, some in each transaction, and returns their number. One that
     /// cannot be opened is left as it is.

@@ -11,9 +11,10 @@ use std::io::Write as _;
 use bidloop_domain::model::{
     AccountId, ActivityId, ActivityKind, ActivityOutcome, ActorKind, ApiKeyHash, ApiKeyId, BidId,
     BiddingConfig, CampaignId, CampaignMode, CampaignState, Connects, CoverLetter, DeliveryId,
-    EffectiveConfig, EndpointId, EventKind, FilterId, JobId, LeadAttachment, LeadId, LeadStatus,
-    OrganizationId, Proposal, ProposalFile, ProposalTemplate, QuestionAnswerPair, Reason, Secret,
-    SubscriptionStatus, Terms, Timestamp,
+    EffectiveConfig, EmailKey, EndpointId, EventKind, FilterId, JobId, LeadAttachment, LeadId, LeadStatus,
+    LinkHash, LinkId, LinkKind, MemberRole, OrganizationId, PersonalTokenHash, PersonalTokenId, Proposal,
+    ProposalFile, ProposalTemplate, QuestionAnswerPair, Reason, Secret, SubscriptionStatus, Terms, Timestamp,
+    TokenScope,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
@@ -177,6 +178,7 @@ macro_rules! in_escaped_text {
 in_escaped_text! {
     String: Ok, |text| text;
     FeedCursor: |text| Ok(Self(text)), |cursor| &cursor.0;
+    EmailKey: |text| Ok(Self::from_stored(text)), Self::as_str;
     Secret<String>: |text| Ok(Self::new(text)), |secret| secret.expose();
     CoverLetter: |text| Self::parse(text).ok_or_else(|| "a blank cover letter".to_owned()), Self::as_str;
 }
@@ -210,6 +212,10 @@ in_text! {
     ActivityId: |id| Uuid::parse_str(id).ok().map(Self), |id| id.to_string().into();
     BidId: |id| Uuid::parse_str(id).ok().map(Self), |id| id.to_string().into();
     DeliveryId: |id| Uuid::parse_str(id).ok().map(Self), |id| id.to_string().into();
+    LinkId: |id| Self::parse(id).ok(), |id| id.as_str().into();
+    PersonalTokenId: |id| Self::parse(id).ok(), |id| id.as_str().into();
+    LinkHash: |hash| Some(Self::from_stored(hash.to_owned())), |hash| hash.as_str().into();
+    PersonalTokenHash: |hash| Some(Self::from_stored(hash.to_owned())), |hash| hash.as_str().into();
     ApiKeyHash: |hash| Some(Self::from_stored(hash.to_owned())), |hash| hash.as_str().into();
     ActivityKind: |word| word.parse().ok(), |word| word.as_str().into();
     ActivityOutcome: |word| word.parse().ok(), |word| word.as_str().into();
@@ -218,6 +224,9 @@ in_text! {
     CampaignState: |word| word.parse().ok(), |word| word.as_str().into();
     EventKind: |word| word.parse().ok(), |word| word.as_str().into();
     LeadStatus: |word| word.parse().ok(), |word| word.as_str().into();
+    LinkKind: |word| word.parse().ok(), |word| word.as_str().into();
+    MemberRole: |word| word.parse().ok(), |word| word.as_str().into();
+    TokenScope: |word| word.parse().ok(), |word| word.as_str().into();
     SubscriptionStatus: |word| word.parse().ok(), |word| word.as_str().into();
 }
 

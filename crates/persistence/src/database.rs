@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryStore, ErasureStore, JobStore,
-    LeadStore, MatchStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, StoreError,
-    SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryStore, ErasureStore,
+    FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, Quarantine,
+    RetentionStore, RowInspector, SessionStore, SignInTryStore, StoreError, SubmissionStore,
 };
 use rustls::ClientConfig;
 
@@ -136,6 +136,7 @@ impl Database {
     /// Then it seals secrets that are plain, or sealed with another key than the first.
     pub async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
         let ran = self.backend.migrate().await?;
+        self.backend.fold_people().await?;
         let sealed = self.backend.seal_secrets().await?;
         if sealed > 0 {
             tracing::info!(sealed, "sealed secrets with the first key of secrets.key_file");
@@ -177,6 +178,26 @@ impl Database {
 
     /// API keys.
     pub fn api_keys(&self) -> Arc<dyn ApiKeyStore> {
+        self.backend.clone()
+    }
+
+    /// People and their memberships.
+    pub fn people(&self) -> Arc<dyn PeopleStore> {
+        self.backend.clone()
+    }
+
+    /// Sessions of the console.
+    pub fn sessions(&self) -> Arc<dyn SessionStore> {
+        self.backend.clone()
+    }
+
+    /// Tries to sign in.
+    pub fn sign_in_tries(&self) -> Arc<dyn SignInTryStore> {
+        self.backend.clone()
+    }
+
+    /// The first start.
+    pub fn first_run(&self) -> Arc<dyn FirstRunStore> {
         self.backend.clone()
     }
 

@@ -7,12 +7,12 @@
 
 use bidloop_domain::model::{
     AccountId, AccountSummary, Activity, Actor, ApiKeyRecord, BidRecord, Campaign, CampaignId, DeliveryId,
-    EndpointId, EventKind, Lead, LeadId, NewBid, OrganizationId, QueuedBid, Secret, Subscription, Timestamp,
-    WebhookEndpoint, WebhookSecret,
+    EndpointId, EventKind, Lead, LeadId, MemberRole, NewBid, OrganizationId, Person, QueuedBid, Secret,
+    SessionTimes, Subscription, Timestamp, WebhookEndpoint, WebhookSecret,
 };
 use bidloop_domain::port::{
     AccountRecord, AutomaticBidIntent, Backfill, BidSummary, CampaignRecord, FilterRecord,
-    OrganizationRecord, PendingDelivery, Quarantine, StoredFilter, StoredJob, UnreadableRow, UserRecord,
+    OrganizationRecord, PendingDelivery, Quarantine, StoredFilter, StoredJob, StoredPerson, UnreadableRow,
     WaitingBid, WebhookRecord, WebhookUrl,
 };
 use diesel::backend::Backend;
@@ -25,7 +25,7 @@ use crate::columns::{Attempt, ColumnType, InColumn};
 use crate::failure::Failure;
 use crate::schema::{
     activities, api_keys, automatic_bids, bidder_accounts, bids, campaigns, deliveries, filters, jobs, leads,
-    organizations, users, webhook_endpoints,
+    memberships, organizations, people, sessions, webhook_endpoints,
 };
 use crate::sealing::{Place, Sealer};
 
@@ -89,6 +89,13 @@ pub(crate) struct Endpoint {
     pub(crate) events: Vec<EventKind>,
     pub(crate) active: bool,
     pub(crate) secrets: StoredSecrets,
+}
+
+/// A membership apart from whose it is.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredMembership {
+    pub(crate) role: MemberRole,
+    pub(crate) last_seen_at: Option<Timestamp>,
 }
 
 /// A bidder account, its token as it is stored.
@@ -419,7 +426,13 @@ columns! { Subscription in organizations by id {
     status as subscription_status, collection_paused, period_start, period_end, proposal_limit,
 } }
 
-columns! { UserRecord in users by organization_id/email_key { email, name, password_hash } }
+columns! { Person in people by email_key { key as email_key, email, name } }
+
+columns! { StoredMembership in memberships by organization_id/email_key { role, last_seen_at } }
+
+columns! { StoredPerson in people by email_key { password_hash } parts { person: Person } }
+
+columns! { SessionTimes in sessions by organization_id/token_hash { created_at, last_used_at } }
 
 columns! { WaitingBid in bids by organization_id/id {
     id, organization_id, campaign_id, lead_id, account_id, queued_at, deadline, attempts, answer_outstanding,

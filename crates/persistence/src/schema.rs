@@ -30,14 +30,93 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::{EscapedText, Nullable, Text};
+    use crate::sql_types::{EscapedText, Nullable};
 
-    users (organization_id, email_key) {
-        organization_id -> Text,
+    people (email_key) {
         email_key -> EscapedText,
         email -> EscapedText,
         name -> EscapedText,
         password_hash -> Nullable<EscapedText>,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{BigInt, EscapedText, Nullable, Text};
+
+    memberships (organization_id, email_key) {
+        organization_id -> Text,
+        email_key -> EscapedText,
+        role -> Text,
+        last_seen_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{BigInt, EscapedText, Text};
+
+    sessions (organization_id, token_hash) {
+        organization_id -> Text,
+        token_hash -> Text,
+        email_key -> EscapedText,
+        created_at -> BigInt,
+        last_used_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{BigInt, EscapedText, Text};
+
+    one_time_links (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        token_hash -> Text,
+        kind -> Text,
+        email_key -> EscapedText,
+        email -> EscapedText,
+        name -> EscapedText,
+        role -> Text,
+        made_by -> EscapedText,
+        created_at -> BigInt,
+        expires_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{BigInt, EscapedText, Nullable, Text};
+
+    personal_tokens (organization_id, id) {
+        organization_id -> Text,
+        id -> Text,
+        token_hash -> Text,
+        email_key -> EscapedText,
+        name -> EscapedText,
+        scope -> Text,
+        created_at -> BigInt,
+        last_used_at -> Nullable<BigInt>,
+        expires_at -> Nullable<BigInt>,
+        revoked_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{BigInt, Nullable, Text};
+
+    sign_in_tries (subject) {
+        subject -> Text,
+        failures -> BigInt,
+        since -> BigInt,
+        waits_until -> Nullable<BigInt>,
+        forgotten_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{BigInt, Nullable, Text};
+
+    first_run_codes (code_hash) {
+        code_hash -> Text,
+        created_at -> BigInt,
+        replaced_at -> Nullable<BigInt>,
     }
 }
 
@@ -343,5 +422,9 @@ diesel::allow_tables_to_appear_in_same_query!(
     lead_attachments,
     leads,
     matches,
+    memberships,
     organizations,
+    people,
+    personal_tokens,
+    sessions,
 );

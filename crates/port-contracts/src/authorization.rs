@@ -2,7 +2,8 @@
 //! request is accepted (decisions D5 and D6).
 
 use bidloop_domain::model::{
-    ActivityKind, Authorization, EventId, Lead, LeadStatus, NewEvent, OrganizationId, SubscriptionStatus,
+    ActivityKind, Authorization, EventId, Lead, LeadStatus, MemberRole, NewEvent, OrganizationId,
+    SubscriptionStatus,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, ProvisioningChange, RecordDryRun, RejectLead, RevokeApiKey,
@@ -11,11 +12,12 @@ use bidloop_domain::port::{
 use crate::Stores;
 use crate::fixture::{
     OrganizationBuilder, World, activities, activity, at, bid, campaign, commit, ended, fresh_uuid, key,
-    organization,
+    organization, password_hash, session, user,
 };
 use crate::lead_attachments::file;
 
 const KEY: u8 = 1;
+const ANN: &str = "ann@acme.test";
 
 /// `org_acme` with the key `key_1` and leads.
 async fn world(stores: Stores, leads: usize) -> (World, Vec<Lead>) {
@@ -27,7 +29,29 @@ async fn world(stores: Stores, leads: usize) -> (World, Vec<Lead>) {
 fn acme() -> OrganizationBuilder {
     organization("org_acme")
         .key("key_1", KEY)
+        .user(ANN, MemberRole::Member)
         .campaign(campaign("camp"))
+}
+
+/// Opens Ann's session with this number.
+async fn sign_in(world: &World, number: u8) -> Authorization {
+    let new = session(ANN, number, at(0));
+    let opened = world
+        .stores
+        .sessions
+        .open_session(&new, &password_hash(ANN))
+        .await;
+    assert_eq!(opened, Ok(true));
+    Authorization::Session(new.hash)
+}
+
+fn remove_ann() -> ProvisioningChange {
+    ProvisioningChange::RemoveUser(organization("org_acme").0.id, ANN.to_owned())
+}
+
+async fn sign_out(world: &World, number: u8) {
+    let hash = session(ANN, number, at(0)).hash;
+    assert_eq!(world.stores.sessions.end_session(&hash).await, Ok(()));
 }
 
 fn by_key(number: u8) -> Authorization {
@@ -166,6 +190,85 @@ pub async fn nothing_is_accepted_once_the_subscription_has_ended(stores: Stores)
     for authorization in [by_key(KEY), Authorization::Subscription] {
         assert_ended(&world, &authorization, &world.organization, &leads[0]).await;
     }
+}
+
+pub async fn a_members_live_session_is_accepted_on(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let session = sign_in(&world, 1).await;
+    assert_eq!(try_bid(&world, &session, &leads[0], 1).await, AcceptBid::Accepted);
+}
+
+pub async fn nothing_is_accepted_on_a_session_that_ended_since(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let unknown = Authorization::Session(session(ANN, 9, at(0)).hash);
+    assert_ended(&world, &unknown, &world.organization, &leads[0]).await;
+    let session = sign_in(&world, 1).await;
+    sign_out(&world, 1).await;
+    assert_ended(&world, &session, &world.organization, &leads[0]).await;
+    let session = sign_in(&world, 2).await;
+    let idle = 12 * 60 * 60;
+    assert_eq!(
+        try_bid(&world, &session, &leads[0], idle).await,
+        AcceptBid::NotAuthorized
+    );
+    assert_eq!(
+        try_bid(&world, &session, &leads[0], idle - 1).await,
+        AcceptBid::Accepted
+    );
+}
+
+pub async fn nothing_is_accepted_on_the_session_of_a_person_who_is_no_member_any_more(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let session = sign_in(&world, 1).await;
+    commit(&world.stores, &[remove_ann()]).await;
+    assert_ended(&world, &session, &world.organization, &leads[0]).await;
+}
+
+pub async fn nothing_is_accepted_on_a_session_after_another_password_or_role(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    for (number, role, password) in [(1, MemberRole::Owner, ANN), (2, MemberRole::Owner, "another")] {
+        let session = sign_in(&world, number).await;
+        let mut changed = user(ANN, role);
+        changed.password_hash = Some(password_hash(password));
+        let put = ProvisioningChange::PutUser(world.organization.clone(), changed);
+        commit(&world.stores, &[put]).await;
+        assert_ended(&world, &session, &world.organization, &leads[0]).await;
+    }
+}
+
+pub async fn nothing_is_accepted_on_a_session_that_shows_another_organization(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let other = organization("org_two").user(ANN, MemberRole::Owner);
+    let other = other.provision(&world.stores).await;
+    let session_hash = session(ANN, 1, at(0)).hash;
+    let session = sign_in(&world, 1).await;
+    let sessions = &world.stores.sessions;
+    assert_eq!(
+        sessions.show_organization(&session_hash, &other, at(1)).await,
+        Ok(true)
+    );
+    assert_ended(&world, &session, &world.organization, &leads[0]).await;
+}
+
+pub async fn nothing_is_accepted_on_a_session_once_the_subscription_has_ended(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let session = sign_in(&world, 1).await;
+    end_subscription(&world).await;
+    assert_ended(&world, &session, &world.organization, &leads[0]).await;
+}
+
+pub async fn nothing_is_accepted_after_a_sign_out_among_many_bids_was_reported(stores: Stores) {
+    let (world, leads) = world(stores, 40).await;
+    let session = sign_in(&world, 1).await;
+    nothing_changes_after(&world, &leads, &session, sign_out(&world, 1)).await;
+}
+
+pub async fn nothing_is_accepted_after_a_members_removal_among_many_bids_was_reported(stores: Stores) {
+    let (world, leads) = world(stores, 40).await;
+    let session = sign_in(&world, 1).await;
+    let remove = remove_ann();
+    let removal = commit(&world.stores, std::slice::from_ref(&remove));
+    nothing_changes_after(&world, &leads, &session, removal).await;
 }
 
 pub async fn the_end_of_the_authorization_is_told_before_the_leads_status(stores: Stores) {

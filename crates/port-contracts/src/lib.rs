@@ -61,6 +61,7 @@ mod changed_jobs;
 mod deliveries;
 mod erasure;
 mod filter_changes;
+mod first_run;
 mod foreign_ids;
 mod index;
 mod ingest_actions;
@@ -69,11 +70,14 @@ mod lead_attachments;
 mod lead_bids;
 mod leads;
 mod matches;
+mod people;
 mod provisioning;
 mod provisioning_removal;
 mod quota;
 mod retention;
 mod retention_lists;
+mod sessions;
+mod sign_in_tries;
 mod submission_leases;
 mod submissions;
 mod unanswered_bids;
@@ -87,7 +91,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, DeliveryStore, ErasureStore,
-    JobStore, LeadStore, MatchStore, ProvisioningStore, RetentionStore, SubmissionStore, WebhookSender,
+    FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, RetentionStore,
+    SessionStore, SignInTryStore, SubmissionStore, WebhookSender,
 };
 
 /// The store ports of one implementation, over one state.
@@ -117,6 +122,14 @@ pub struct Stores {
     pub retention: Arc<dyn RetentionStore>,
     /// What removed organizations had.
     pub erasure: Arc<dyn ErasureStore>,
+    /// People and their memberships.
+    pub people: Arc<dyn PeopleStore>,
+    /// Sessions of the console.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Tries to sign in.
+    pub sign_in_tries: Arc<dyn SignInTryStore>,
+    /// The first start.
+    pub first_run: Arc<dyn FirstRunStore>,
 }
 
 impl Stores {
@@ -135,6 +148,10 @@ impl Stores {
             + ProvisioningStore
             + RetentionStore
             + ErasureStore
+            + PeopleStore
+            + SessionStore
+            + SignInTryStore
+            + FirstRunStore
             + 'static,
     {
         Self {
@@ -150,6 +167,10 @@ impl Stores {
             provisioning: store.clone(),
             retention: store.clone(),
             erasure: store.clone(),
+            people: store.clone(),
+            sessions: store.clone(),
+            sign_in_tries: store.clone(),
+            first_run: store.clone(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The rules of `ProvisioningStore` for reading, creating and replacing (decisions B3, B4, D1, D5 and D7). Removal has
 //! a file of its own.
 
-use bidloop_domain::model::{ActivityKind, CampaignMode, FilterId, Secret, SubscriptionStatus};
+use bidloop_domain::model::{ActivityKind, CampaignMode, FilterId, MemberRole, Secret, SubscriptionStatus};
 use bidloop_domain::port::{
     AccountRecord, CommitProvisioning, FilterRecord, OrganizationRecord, ProvisioningChange, RecordPage,
     UserRecord,
@@ -45,6 +45,7 @@ fn user(email: &str, name: &str) -> UserRecord {
         email: email.to_owned(),
         name: name.to_owned(),
         password_hash: Some(Secret::new("$argon2id$x".to_owned())),
+        role: MemberRole::Owner,
     }
 }
 
@@ -88,10 +89,11 @@ fn everything(id: &str, number: u8) -> OrganizationBuilder {
     organization.0.subscription.collection_paused = true;
     organization.0.api_keys[0].0.expires_at = Some(at(500));
     organization.0.users = vec![
-        user("a@acme.test", "A"),
+        user(&format!("a@{id}.test"), "A"),
         UserRecord {
             password_hash: None,
-            ..user("b@acme.test", "B")
+            role: MemberRole::Member,
+            ..user(&format!("b@{id}.test"), "B")
         },
     ];
     organization

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::model::Timestamp;
-use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError, PasswordHasher};
+use bidloop_domain::port::{
+    AttachmentPieces, AttachmentSource, AttachmentSourceError, HasherBusy, PasswordHasher,
+};
 use bidloop_domain::use_case::{ApplyProvisioning, ApplyProvisioningError};
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_templates::JinjaProposalWriter;
@@ -31,13 +33,14 @@ impl AttachmentSource for Texts {
 #[derive(Debug)]
 struct PlainHasher;
 
+#[async_trait]
 impl PasswordHasher for PlainHasher {
-    fn hash(&self, password: &str) -> String {
-        password.to_owned()
+    async fn hash(&self, password: &str) -> Result<String, HasherBusy> {
+        Ok(password.to_owned())
     }
 
-    fn verify(&self, password: &str, hash: &str) -> bool {
-        password == hash
+    async fn verify(&self, password: &str, hash: Option<&str>) -> Result<bool, HasherBusy> {
+        Ok(hash == Some(password))
     }
 }
 

@@ -9,6 +9,7 @@ mod database;
 mod demo;
 mod doctor;
 mod filters;
+mod first_run;
 mod input;
 mod keys;
 mod leads;
@@ -132,6 +133,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Migrate(args) => migrate::run(&settings, args.json).await,
         Command::Prune(args) => prune::run(&settings, &args).await,
         Command::Backup(args) => backup::run(&settings, &args).await,
+        Command::FirstRun(args) => first_run::run(&settings, args.json).await,
         Command::Keys(command) => keys::run(&settings, command).await,
         Command::Bids(command) => bids::run(&settings, command).await,
         Command::Leads(command) => leads::run(&settings, command).await,

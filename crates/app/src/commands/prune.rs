@@ -107,5 +107,6 @@ fn described(kind: Prunable) -> &'static str {
         Prunable::Activity => "Activity entries",
         Prunable::Matches => "matches without leads",
         Prunable::Jobs => "jobs without leads",
+        Prunable::SignIns => "sessions, links and tries to sign in that are over",
     }
 }

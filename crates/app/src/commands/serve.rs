@@ -47,6 +47,9 @@ pub(super) async fn run(settings: &Settings, roles: &BTreeSet<Role>) -> Outcome 
         prepared = prepare_database(settings, &database) => prepared?,
     }
     warn_of_targets(settings, &database).await;
+    if roles.contains(&Role::Api) {
+        offer_first_sign_in(&listening.service).await;
+    }
     let running = listening.work(roles);
     tracing::info!(took_ms = started.elapsed().as_millis(), "ready");
     stop.requested().await;
@@ -239,6 +242,20 @@ fn start_http(
     let routes = application(api, offer, BodyLimits::DEFAULT);
     bidloop_http_server::serve(observer, routes, listener, settings)
         .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))
+}
+
+/// Logs a code while there is nobody who could sign in (decision E3).
+async fn offer_first_sign_in(service: &Service) {
+    match service.people.first_run.new_code().await {
+        Ok(Some(code)) => tracing::info!(
+            code = code.expose(),
+            "first sign-in code: open /first-run in a browser and type it"
+        ),
+        Ok(None) => {}
+        Err(error) => {
+            tracing::warn!(%error, "no first sign-in code could be made: `bidloop first-run` makes one");
+        }
+    }
 }
 
 async fn warn_of_targets(settings: &Settings, database: &Database) {

@@ -173,6 +173,33 @@ impl Activity {
     }
 }
 
+impl Activity {
+    /// A change of settings, keys, users or campaigns by a person (decision E5): one sentence, and facts without secrets.
+    pub fn change(
+        id: ActivityId,
+        at: Timestamp,
+        organization: &OrganizationId,
+        actor: Actor,
+        message: String,
+        facts: Value,
+    ) -> Self {
+        Self {
+            id,
+            at,
+            organization_id: organization.clone(),
+            campaign_id: None,
+            lead_id: None,
+            kind: ActivityKind::Change,
+            actor,
+            outcome: ActivityOutcome::Accepted,
+            http_status: None,
+            dry_run: false,
+            message,
+            details: details(facts),
+        }
+    }
+}
+
 /// The most bytes of an entry's details as JSON. What the service records takes far less: this bounds what a caller, a
 /// receiver or a marketplace can make it keep.
 const MAX_DETAILS_BYTES: usize = 48 * 1024;

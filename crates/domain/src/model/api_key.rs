@@ -3,7 +3,7 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{ApiKeyId, OrganizationId, Secret, Subscription, Timestamp};
+use super::{ApiKeyId, OrganizationId, Secret, SessionHash, Subscription, Timestamp};
 
 /// A text that is not an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +96,8 @@ pub struct ApiKeyRecord {
 pub enum Authorization {
     /// An API key of the organization that still works, by its digest.
     ApiKey(ApiKeyHash),
+    /// A live session that shows the organization, by its digest, and the person's membership (decision E2).
+    Session(SessionHash),
     /// The organization's active subscription alone: the service bids for an automatic campaign.
     Subscription,
 }

@@ -101,6 +101,14 @@ text_id!(
     ApiKeyId: is_name, NAME_RULE
 );
 text_id!(
+    /// The id of a one-time link, never its token; unique within the organization.
+    LinkId: is_name, NAME_RULE
+);
+text_id!(
+    /// A personal token's id, never the token itself; unique within the organization.
+    PersonalTokenId: is_name, NAME_RULE
+);
+text_id!(
     /// A lead's id, made by the service; unique in the installation.
     LeadId: is_name, NAME_RULE
 );
@@ -122,6 +130,51 @@ impl ApiKeyId {
     /// An id from six random bytes, for a key whose creator names none.
     pub fn random(bytes: [u8; 6]) -> Self {
         Self(format!("key_{}", hex::encode(bytes)))
+    }
+}
+
+impl LinkId {
+    /// An id from six random bytes.
+    pub fn random(bytes: [u8; 6]) -> Self {
+        Self(format!("link_{}", hex::encode(bytes)))
+    }
+}
+
+impl PersonalTokenId {
+    /// An id from six random bytes.
+    pub fn random(bytes: [u8; 6]) -> Self {
+        Self(format!("token_{}", hex::encode(bytes)))
+    }
+}
+
+impl OrganizationId {
+    /// The id that suits an organization of this name, as the `number`th attempt, from 1: another one if the first is in
+    /// use.
+    ///
+    /// ```
+    /// use bidloop_domain::model::OrganizationId;
+    ///
+    /// assert_eq!(OrganizationId::of_name("Acme & Söhne GmbH", 1).as_str(), "acme-s-hne-gmbh");
+    /// assert_eq!(OrganizationId::of_name("Acme", 2).as_str(), "acme-2");
+    /// assert_eq!(OrganizationId::of_name("株式会社", 1).as_str(), "organization");
+    /// ```
+    pub fn of_name(name: &str, number: u32) -> Self {
+        let mut id = String::new();
+        for c in name.chars() {
+            if c.is_ascii_alphanumeric() {
+                id.push(c.to_ascii_lowercase());
+            } else if !id.is_empty() && !id.ends_with('-') {
+                id.push('-');
+            }
+        }
+        id.truncate(48);
+        let id = id.trim_end_matches('-');
+        let id = if id.is_empty() { "organization" } else { id };
+        Self(if number > 1 {
+            format!("{id}-{number}")
+        } else {
+            id.to_owned()
+        })
     }
 }
 

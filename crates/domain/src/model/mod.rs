@@ -5,6 +5,7 @@
 //!
 //! - a job and what becomes of it: [`JobPost`], [`Lead`], [`BidRequest`], [`QueuedBid`], [`Proposal`], [`Reason`];
 //! - its owner: [`Campaign`], [`Subscription`], [`ApiKey`], [`WebhookEndpoint`];
+//! - people: [`Person`], [`Member`], [`SessionToken`], [`Tries`], [`OneTimeLink`], [`PersonalToken`];
 //! - the bidding configuration: [`BiddingConfig`], a layer, and [`EffectiveConfig`], all layers together;
 //! - values: [`UsdCents`], [`Connects`], [`Percentage`], [`Timestamp`], the ids, and [`Secret`];
 //! - what is reported: [`Activity`], [`NewEvent`], [`lead_document`], [`webhook_signature`].
@@ -20,7 +21,9 @@ mod bid_complete;
 mod bidding_config;
 mod bidding_values;
 mod campaign;
+mod digest;
 mod explanation;
+mod first_run_code;
 mod ids;
 mod job_address;
 mod job_facts;
@@ -32,11 +35,16 @@ mod merge;
 mod money;
 mod number;
 mod object;
+mod one_time_link;
 mod organization;
+mod password;
 mod person;
+mod personal_token;
 mod readiness;
 mod reason;
 mod secret;
+mod session;
+mod sign_in_tries;
 mod terms;
 mod timestamp;
 mod webhook;
@@ -64,9 +72,10 @@ pub use campaign::{
 };
 pub use explanation::ExplanationStep;
 pub(crate) use explanation::{count_connects, usd};
+pub use first_run_code::{FirstRunCode, FirstRunCodeHash};
 pub use ids::{
     AccountId, ActivityId, ApiKeyId, AttachmentId, BidId, CampaignId, DeliveryId, EndpointId, EventId,
-    FilterId, InvalidId, JobId, LeadId, OrganizationId,
+    FilterId, InvalidId, JobId, LeadId, LinkId, OrganizationId, PersonalTokenId,
 };
 pub use job_address::{InvalidJobAddress, JobAddress};
 pub use job_post::{
@@ -82,11 +91,23 @@ pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, ex
 pub use number::whole_number;
 pub use object::Object;
 pub(crate) use object::objects;
+pub use one_time_link::{LINK_LIFETIME, LinkHash, LinkKind, LinkToken, OneTimeLink};
 pub use organization::{Subscription, SubscriptionStatus};
-pub use person::{EmailKey, Member, MemberRole, Membership, Person};
+pub use password::{InvalidPassword, MAX_PASSWORD_BYTES, MIN_PASSWORD_BYTES, Password};
+pub use person::{EmailAddress, EmailKey, InvalidEmail, Member, MemberRole, Membership, Person};
+pub use personal_token::{
+    InvalidPersonalToken, PersonalToken, PersonalTokenHash, PersonalTokenRecord, TokenScope,
+};
 pub use readiness::{CampaignParts, MissingPart};
 pub use reason::{Reason, ReasonCode};
 pub use secret::{InvalidMarketplaceToken, MarketplaceToken, Secret};
+pub use session::{
+    CsrfToken, InvalidSessionToken, SESSION_IDLE, SESSION_LIFETIME, SESSION_USE_WRITTEN, SessionHash,
+    SessionTimes, SessionToken,
+};
+pub use sign_in_tries::{
+    FIRST_PAUSE, FREE_TRIES, LONGEST_PAUSE, NetworkOrigin, TRIES_COUNTED, Tries, TrySubject,
+};
 /// Lists the variants of the model's enums, such as `LeadStatus::VARIANTS`.
 pub use strum::VariantArray;
 pub use terms::{Terms, TermsJson};

@@ -34,6 +34,50 @@ impl EmailKey {
     }
 }
 
+/// The most bytes of an e-mail address (RFC 5321).
+const MAX_EMAIL_BYTES: usize = 254;
+
+/// A text that is not an e-mail address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be an email address such as ops@example.com")]
+pub struct InvalidEmail;
+
+/// An e-mail address: two parts around one `@`, without white space, in at most 254 bytes.
+///
+/// ```
+/// use bidloop_domain::model::EmailAddress;
+///
+/// assert!(EmailAddress::parse("ops@acme.test").is_ok());
+/// assert!(EmailAddress::parse("ops@acme@test").is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmailAddress(String);
+
+impl EmailAddress {
+    /// Checks the form. Whether the address exists is not known.
+    pub fn parse(text: &str) -> Result<Self, InvalidEmail> {
+        let has_parts = text
+            .rsplit_once('@')
+            .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !local.contains('@'));
+        let is_plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
+        if has_parts && is_plain && text.len() <= MAX_EMAIL_BYTES {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidEmail)
+        }
+    }
+
+    /// The address as it was typed.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What the address is compared by.
+    pub fn key(&self) -> EmailKey {
+        EmailKey::of(&self.0)
+    }
+}
+
 words! {
     /// What a person may do in an organization (decision E1).
     #[derive(Default)]

@@ -14,8 +14,8 @@
 //! | attachments' bytes | [`BlobStore`] |
 //! | letters from templates | [`ProposalWriter`] |
 //! | files named in a provisioning file | [`AttachmentSource`] |
-//! | users' passwords | [`PasswordHasher`] |
-//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`] |
+//! | people's passwords | [`PasswordHasher`] |
+//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`], [`PeopleStore`], [`SessionStore`], [`SignInTryStore`], [`FirstRunStore`] |
 //! | waking workers | [`WorkSignal`] |
 //! | passing over rows that cannot be understood, and finding them | [`Quarantine`], [`RowInspector`] |
 
@@ -28,6 +28,7 @@ mod clock;
 mod deliveries;
 mod erasure;
 mod error;
+mod first_run;
 mod inspection;
 mod jobs;
 mod leads;
@@ -35,10 +36,13 @@ mod lease;
 mod marketplace;
 mod matches;
 mod password_hasher;
+mod people;
 mod proposal_writer;
 mod provisioning;
 mod quarantine;
 mod retention;
+mod sessions;
+mod sign_in_tries;
 mod submissions;
 mod threads;
 mod webhook_sender;
@@ -60,6 +64,7 @@ pub use clock::{Clock, Entropy, Pause};
 pub use deliveries::{ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, PendingDelivery};
 pub use erasure::ErasureStore;
 pub use error::StoreError;
+pub use first_run::{CreateFirst, FIRST_RUN_CODES, FirstOrganization, FirstRunCodeState, FirstRunStore};
 pub use inspection::{InspectedRows, InspectedUpTo, RowInspector};
 pub use jobs::{
     FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
@@ -76,13 +81,16 @@ pub use marketplace::{
 pub use matches::{
     Backfill, CampaignRevision, DueBackfills, MatchStore, StoredJob, StoredSignature, SwitchMatches,
 };
-pub use password_hasher::PasswordHasher;
+pub use password_hasher::{HasherBusy, PasswordHasher};
+pub use people::{PeopleStore, StoredPerson};
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{
     CommitProvisioning, ProvisioningSnapshot, ProvisioningStore, UnreadableEntity, WebhookUrl,
 };
 pub use quarantine::{Quarantine, UnreadableRow};
 pub use retention::{Prunable, PruneCursor, PruneStep, RetentionStore};
+pub use sessions::{FoundSession, NewSession, SESSIONS_OF_A_PERSON, SessionStore};
+pub use sign_in_tries::SignInTryStore;
 pub use submissions::{
     AccountReading, AccountState, AutomaticBidIntent, AutomaticBidStore, ClaimUnanswered, ClaimedBid,
     FinishBid, SubmissionStore, WaitingBid, WaitingBidsQuery,

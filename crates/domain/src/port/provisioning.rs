@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use super::{Revision, StoreError};
-use crate::model::{Activity, ApiKeyHash, CampaignId, EndpointId, OrganizationId, Timestamp};
+use super::{Revision, StoreError, StoredPerson};
+use crate::model::{Activity, ApiKeyHash, CampaignId, EmailKey, EndpointId, OrganizationId, Timestamp};
 use crate::provisioning::{EntityKind, OrganizationRecord, ProvisioningChange};
 
 /// The stored state that a plan starts from.
@@ -30,7 +30,7 @@ pub struct UnreadableEntity {
     pub organization_id: OrganizationId,
     /// The kind of entity.
     pub kind: EntityKind,
-    /// The entity's id; of a user, the address without regard to case.
+    /// The entity's id; of a user, the address as it is compared.
     pub id: String,
 }
 
@@ -71,6 +71,10 @@ pub trait ProvisioningStore: Send + Sync + std::fmt::Debug {
         organizations: &[OrganizationId],
         key_hashes: &[ApiKeyHash],
     ) -> Result<ProvisioningSnapshot, StoreError>;
+
+    /// Those of these people that exist. Read it after [`snapshot`](Self::snapshot): a change of people raises the
+    /// revision.
+    async fn people(&self, keys: &[EmailKey]) -> Result<Vec<StoredPerson>, StoreError>;
 
     /// The URLs of up to `limit` active endpoints behind `after`, in the order of organization and id.
     async fn webhook_urls(

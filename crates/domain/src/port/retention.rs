@@ -21,16 +21,20 @@ pub enum Prunable {
     Matches,
     /// Job posts that no list and no lead holds.
     Jobs,
+    /// Sessions that ended, one-time links that work no more, and tries to sign in that are forgotten. Operators have no
+    /// say in it.
+    SignIns,
 }
 
 impl Prunable {
     /// All kinds, in an order in which what holds something is removed before what it holds.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Letters,
         Self::Deliveries,
         Self::Activity,
         Self::Matches,
         Self::Jobs,
+        Self::SignIns,
     ];
 
     /// The word for it in reports.
@@ -41,6 +45,7 @@ impl Prunable {
             Self::Activity => "activity",
             Self::Matches => "matches",
             Self::Jobs => "jobs",
+            Self::SignIns => "sign_ins",
         }
     }
 }
@@ -86,7 +91,8 @@ pub trait RetentionStore: Send + Sync + std::fmt::Debug {
     /// - of Activity entries from their moment,
     /// - of matches from their `createdAt`. They leave the old end of their list: the others keep their order, and the
     ///   list's total is exact at each moment. Lists that a backfill is due for stay as they are;
-    /// - of jobs from when their content was stored. None is removed while a backfill is due.
+    /// - of jobs from when their content was stored. None is removed while a backfill is due;
+    /// - of sessions from when they have been idle for too long, of one-time links and of tries to sign in from their end.
     ///
     /// A removed job that comes again is matched and listed as a new one, and no campaign acts on it as long as its
     /// posting time is `before` or earlier, whatever the page says. A later backfill lists none of the jobs that were

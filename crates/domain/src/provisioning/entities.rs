@@ -6,13 +6,14 @@ use std::time::Duration;
 use bidloop_matching::json::{Field, Fields, Null, flag};
 use serde_json::{Map, Value};
 
+use super::lookups::KnownPerson;
 use super::reconcile::{Current, Entity, Entry, Owner, Planner, Target};
 use super::records::{AccountRecord, FilterRecord, ProvisioningChange, UserRecord, WebhookRecord};
 use super::report::EntityKind;
 use super::values;
 use crate::model::{
-    AccountId, ApiKey, ApiKeyHash, ApiKeyId, ApiKeyRecord, CampaignId, EndpointId, EventKind, FilterId,
-    OrganizationId, SavedFilter, WebhookEndpoint, WebhookSecret, merge_patch,
+    AccountId, ApiKey, ApiKeyHash, ApiKeyId, ApiKeyRecord, CampaignId, EmailKey, EndpointId, EventKind,
+    FilterId, MemberRole, OrganizationId, SavedFilter, WebhookEndpoint, WebhookSecret, merge_patch,
 };
 
 /// How long a replaced webhook secret still signs, in addition to the new one (decision C3).
@@ -32,32 +33,61 @@ impl Entity for UserRecord {
     }
 
     fn key(email: &str) -> String {
-        email.to_lowercase()
+        EmailKey::of(email).as_str().to_owned()
     }
 
     fn merge(entry: &mut Entry<'_, '_, '_, Self, Self::Id>, planner: &mut Planner<'_>) -> Option<Self> {
-        let name = entry.optional("name", values::words, |user| Some(&user.name));
+        let given_name = entry.fields.field("name", Null::Allowed, values::words);
         let password = entry.fields.field("password", Null::Allowed, values::password);
-        let email = entry
-            .current
-            .known()
-            .map_or(entry.target.as_ref()?.id, |user| &user.email);
-        let password_hash = match password {
-            Field::Given(_) => planner
-                .provided
-                .password_hashes
-                .get(&entry.fields.path_to("password"))
-                .cloned(),
-            Field::Null => None,
-            Field::Absent | Field::Faulty => {
-                entry.current.known().and_then(|user| user.password_hash.clone())
-            }
+        let roles = values::words_of::<MemberRole>();
+        let role = entry.fields.field("role", Null::Allowed, values::word(&roles));
+        let typed = entry.target.as_ref()?.id;
+        let key = EmailKey::of(typed);
+        // A person's name and password are the same everywhere. What an entry above has changed counts.
+        let known = planner.people.get(&key).cloned();
+        let known = known.unwrap_or_else(|| KnownPerson::unknown(typed));
+        let names = matches!(given_name, Field::Given(_) | Field::Null);
+        let name = match given_name {
+            // Of several names for one address the file's first holds, so that applying it again changes nothing.
+            _ if known.is_named => known.name,
+            Field::Given(name) => name,
+            Field::Null => typed.clone(),
+            Field::Absent | Field::Faulty => known.name,
         };
-        Some(Self {
-            name: name.unwrap_or_else(|| email.clone()),
-            email: email.clone(),
+        let password_hash = match (&password, &known.given_password) {
+            (Field::Given(_), given) => {
+                let path = entry.fields.path_to("password");
+                let hash = planner.provided.password_hashes.get(&path).cloned();
+                if given.is_some() && *given != hash {
+                    let message =
+                        "is not the password that another entry has for this address: a person has one";
+                    entry.fields.fault("password", message);
+                }
+                hash
+            }
+            (_, Some(given)) => Some(given.clone()),
+            (Field::Null, None) => None,
+            (Field::Absent | Field::Faulty, None) => known.password_hash,
+        };
+        let before = entry.current.known().map(|user| user.role);
+        let user = Self {
+            email: known.email,
+            name,
             password_hash,
-        })
+            role: role.over(before).unwrap_or_default(),
+        };
+        let person = KnownPerson {
+            email: user.email.clone(),
+            name: user.name.clone(),
+            is_named: known.is_named || names,
+            password_hash: user.password_hash.clone(),
+            given_password: match password {
+                Field::Given(_) => user.password_hash.clone(),
+                _ => known.given_password,
+            },
+        };
+        planner.people.insert(key, person);
+        Some(user)
     }
 
     fn put(self, organization: OrganizationId) -> ProvisioningChange {

@@ -10,7 +10,10 @@ use serde_json::Value;
 
 use super::attachments::{AttachmentEntry, read_attachments};
 use super::peek::{id_of, is_absent, objects_with_paths, path_to, text_of};
-use crate::model::{ApiKey, ApiKeyHash, BlobRef, OrganizationId, Secret, Timestamp};
+use crate::model::{
+    ApiKey, ApiKeyHash, BlobRef, EmailAddress, EmailKey, OrganizationId, Password, Secret, Timestamp,
+};
+use crate::port::StoredPerson;
 
 /// What a file needs to know.
 #[derive(Debug, Default)]
@@ -19,6 +22,8 @@ pub(crate) struct Lookups<'v> {
     pub(crate) organizations: Vec<OrganizationId>,
     /// Digests of keys whose owners are needed.
     pub(crate) key_hashes: Vec<ApiKeyHash>,
+    /// The people to load, if they exist.
+    pub(crate) people: Vec<EmailKey>,
     /// The passwords to hash.
     pub(crate) passwords: Vec<GivenPassword<'v>>,
     /// The paths of the keys and secrets that the file leaves out. Each needs 32 random bytes.
@@ -27,12 +32,48 @@ pub(crate) struct Lookups<'v> {
     pub(crate) attachments: Vec<(OrganizationId, AttachmentEntry)>,
 }
 
+/// A person as the store and the entries of the file so far have it.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownPerson {
+    pub(super) email: String,
+    pub(super) name: String,
+    /// Whether an entry of the file says the name.
+    pub(super) is_named: bool,
+    pub(super) password_hash: Option<Secret<String>>,
+    /// The hash of the password that an entry of the file gives.
+    pub(super) given_password: Option<Secret<String>>,
+}
+
+impl KnownPerson {
+    /// A person whom nobody knows yet, by the address as the file has it.
+    pub(super) fn unknown(email: &str) -> Self {
+        Self {
+            email: email.to_owned(),
+            name: email.to_owned(),
+            is_named: false,
+            password_hash: None,
+            given_password: None,
+        }
+    }
+}
+
+impl From<StoredPerson> for KnownPerson {
+    fn from(stored: StoredPerson) -> Self {
+        Self {
+            email: stored.person.email,
+            name: stored.person.name,
+            is_named: false,
+            password_hash: stored.password_hash,
+            given_password: None,
+        }
+    }
+}
+
 /// A password in the file.
 #[derive(Debug)]
 pub(crate) struct GivenPassword<'v> {
     pub(crate) path: Vec<String>,
-    pub(crate) organization: OrganizationId,
-    pub(crate) email: &'v str,
+    pub(crate) person: EmailKey,
     pub(crate) password: Secret<&'v str>,
 }
 
@@ -70,13 +111,19 @@ impl<'v> Lookups<'v> {
             return;
         }
         for (path, user) in objects_with_paths(organization, path, "users") {
-            if let (Some(email), Some(password)) = (text_of(user, "email"), text_of(user, "password"))
-                && !is_absent(user.get("state"))
-            {
+            let Some(email) = text_of(user, "email").filter(|email| EmailAddress::parse(email).is_ok())
+            else {
+                continue;
+            };
+            if is_absent(user.get("state")) {
+                continue;
+            }
+            let person = EmailKey::of(email);
+            self.people.push(person.clone());
+            if let Some(password) = text_of(user, "password").filter(|text| Password::parse(text).is_ok()) {
                 self.passwords.push(GivenPassword {
                     path: path_to(&path, "password"),
-                    organization: id.clone(),
-                    email,
+                    person,
                     password: Secret::new(password),
                 });
             }

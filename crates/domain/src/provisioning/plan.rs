@@ -14,7 +14,7 @@ use super::report::ProvisioningReport;
 use super::requirements::{MissingRequirements, missing_requirements};
 use super::values;
 use crate::model::{ApiKeyHash, FieldError, OrganizationId};
-use crate::port::UnreadableEntity;
+use crate::port::{StoredPerson, UnreadableEntity};
 
 /// The changes that a file leads to.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,8 @@ pub(crate) struct Known<'a> {
     pub(crate) being_erased: &'a [OrganizationId],
     /// The entities that cannot be read.
     pub(crate) unreadable: &'a [UnreadableEntity],
+    /// Those of the file's people that exist, in whatever organization.
+    pub(crate) people: &'a [StoredPerson],
 }
 
 /// Plans `file` on the current state of its organizations.
@@ -58,6 +60,11 @@ pub(crate) fn plan(
         unreadable: known.unreadable,
         accounts: HashSet::new(),
         unread: HashSet::new(),
+        people: known
+            .people
+            .iter()
+            .map(|stored| (stored.person.key.clone(), stored.clone().into()))
+            .collect(),
     };
     let mut states = HashMap::new();
     for record in organizations {

@@ -10,12 +10,12 @@ use std::fmt;
 use bidloop_matching::json::{Field, Fields, Null};
 use serde_json::Value;
 
-use super::lookups::Provided;
+use super::lookups::{KnownPerson, Provided};
 use super::peek::is_absent;
 use super::records::ProvisioningChange;
 use super::report::{EntityKind, GeneratedSecret, ProvisioningReport, ReportedEntity};
 use super::values;
-use crate::model::{ApiKeyHash, ApiKeyId, CampaignId, OrganizationId, Secret};
+use crate::model::{ApiKeyHash, ApiKeyId, CampaignId, EmailKey, OrganizationId, Secret};
 use crate::port::UnreadableEntity;
 
 /// A kind of entity that the file describes in a list, merged by id.
@@ -228,6 +228,8 @@ pub(super) struct Planner<'a> {
     pub(super) accounts: HashSet<String>,
     /// The lists of the current organization, by campaign, that have faulty entries: they may hold anything.
     pub(super) unread: HashSet<(EntityKind, Option<CampaignId>)>,
+    /// The people of the file as far as they are known.
+    pub(super) people: HashMap<EmailKey, KnownPerson>,
 }
 
 impl Planner<'_> {

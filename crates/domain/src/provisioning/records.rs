@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::model::{
     AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode, CampaignParts,
-    CampaignState, EndpointId, FilterId, MarketplaceToken, OrganizationId, ProposalFile, ProposalTemplate,
-    Secret, Subscription, Timestamp, WebhookEndpoint, WebhookSecret,
+    CampaignState, EndpointId, FilterId, MarketplaceToken, MemberRole, OrganizationId, ProposalFile,
+    ProposalTemplate, Secret, Subscription, Timestamp, WebhookEndpoint, WebhookSecret,
 };
 
 /// An organization with all its entities.
@@ -56,15 +56,18 @@ impl OrganizationRecord {
     }
 }
 
-/// A person who may sign in.
+/// A person who may sign in, as a member of the organization (decision E1). All but the role is the person's in every
+/// organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRecord {
-    /// Unique within the organization. Case does not matter.
+    /// Unique in the installation, as [`EmailKey`](crate::model::EmailKey) compares it.
     pub email: String,
-    /// Shown in the Activity record.
+    /// The name that others see.
     pub name: String,
     /// A PHC string. A user without one cannot sign in.
     pub password_hash: Option<Secret<String>>,
+    /// What the person may do in the organization.
+    pub role: MemberRole,
 }
 
 /// A webhook endpoint with its secrets.
@@ -142,9 +145,11 @@ pub enum ProvisioningChange {
     /// else it had is [erased](crate::use_case::EraseOrganizations) afterwards, and until then no organization can have
     /// its id.
     RemoveOrganization(OrganizationId),
-    /// Creates or replaces a user.
+    /// Creates or replaces a person and the person's membership. Another password ends the person's sessions, another role
+    /// those that show the organization.
     PutUser(OrganizationId, UserRecord),
-    /// Removes the user with this email address.
+    /// Removes the membership of the person with this email address, with what the person has of the organization:
+    /// sessions that show it, personal tokens and one-time links. A person without a membership is removed.
     RemoveUser(OrganizationId, String),
     /// Creates or replaces an API key. Replacing keeps `last_used_at`, and removes the former key.
     PutApiKey(OrganizationId, ApiKeyRecord, ApiKeyHash),

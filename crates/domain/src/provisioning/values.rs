@@ -6,14 +6,12 @@ use strum::VariantArray;
 use url::Url;
 
 use crate::model::{
-    ApiKey, EventKind, InvalidId, MarketplaceToken, Timestamp, WebhookSecret, sanitize_for_log,
+    ApiKey, EmailAddress, EventKind, InvalidId, MarketplaceToken, Password, Timestamp, WebhookSecret,
+    sanitize_for_log,
 };
 
 /// The last second of the year 9999. A later time was probably given in milliseconds.
 const LAST_SECOND: i64 = 253_402_300_799;
-
-/// Longest email address (RFC 5321).
-const MAX_EMAIL_BYTES: usize = 254;
 
 /// How many characters of a value a message shows.
 const SHOWN_CHARS: usize = 60;
@@ -84,26 +82,18 @@ fn whole_number(value: &Value) -> Result<Option<i64>, String> {
 
 pub(super) fn email(value: &Value) -> Result<String, String> {
     let email = storable_text(value)?;
-    let has_parts = email
-        .rsplit_once('@')
-        .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !local.contains('@'));
-    let is_plain = !email.chars().any(|c| c.is_whitespace() || c.is_control());
-    if has_parts && is_plain && email.len() <= MAX_EMAIL_BYTES {
-        return Ok(email);
+    match EmailAddress::parse(&email) {
+        Ok(_) => Ok(email),
+        Err(fault) => Err(format!("{fault}, not {}", shown(&email))),
     }
-    Err(format!(
-        "must be an email address such as ops@example.com, not {}",
-        shown(&email)
-    ))
 }
 
-/// A password: any text that is not empty.
 pub(super) fn password(value: &Value) -> Result<String, String> {
     let password = storable_text(value)?;
-    if password.is_empty() {
-        return Err("must not be empty; leave it out for a user who cannot sign in".to_owned());
+    match Password::parse(&password) {
+        Ok(_) => Ok(password),
+        Err(fault) => Err(format!("{fault}; leave it out for a user who cannot sign in")),
     }
-    Ok(password)
 }
 
 pub(super) fn api_key(value: &Value) -> Result<ApiKey, String> {

@@ -11,14 +11,13 @@ use std::sync::Arc;
 use bidloop_matching::json::Faults;
 use serde_json::Value;
 
-use crate::model::{BlobRef, FieldError, OrganizationId, Secret, Timestamp};
+use crate::model::{BlobRef, EmailKey, FieldError, OrganizationId, Secret, Timestamp};
 use crate::port::{
-    AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Entropy, PasswordHasher,
-    ProposalWriter, ProvisioningSnapshot, ProvisioningStore, StoreError, UserRecord, WorkKind, WorkSignal,
+    AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Entropy, HasherBusy, PasswordHasher,
+    ProposalWriter, ProvisioningSnapshot, ProvisioningStore, StoreError, StoredPerson, WorkKind, WorkSignal,
 };
 use crate::provisioning::{
-    GivenPassword, Known, Lookups, OrganizationRecord, Plan, Provided, ProvisioningReport,
-    path_of_organization, plan,
+    GivenPassword, Known, Lookups, Plan, Provided, ProvisioningReport, path_of_organization, plan,
 };
 
 /// How often a plan is made before giving up, because the store changed each time.
@@ -34,6 +33,9 @@ pub enum ApplyProvisioningError {
     /// The store changed during every attempt.
     #[error("the store keeps changing while the file is applied: try again")]
     Contended,
+    /// The passwords could not be hashed now.
+    #[error(transparent)]
+    Busy(#[from] HasherBusy),
     /// The attachments' storage failed.
     #[error(transparent)]
     Blobs(#[from] BlobError),
@@ -90,7 +92,7 @@ impl ApplyProvisioning {
         for _ in 0..ATTEMPTS {
             let snapshot = self.snapshot(&prepared).await?;
             let now = self.clock.now();
-            let plan = self.plan(file, &prepared, &snapshot, now)?;
+            let plan = self.plan(file, &prepared, &snapshot, now).await?;
             // In each attempt: an organization that was removed meanwhile has lost its files.
             self.copy(&prepared, source).await?;
             if plan.changes.is_empty() {
@@ -135,7 +137,7 @@ impl ApplyProvisioning {
     }
 
     /// The changes that the file leads to.
-    pub(super) fn plan(
+    pub(super) async fn plan(
         &self,
         file: &Value,
         prepared: &Prepared<'_>,
@@ -143,14 +145,12 @@ impl ApplyProvisioning {
         now: Timestamp,
     ) -> Result<Plan, ApplyProvisioningError> {
         let lookups = &prepared.lookups;
+        let people = self.store.people(&lookups.people).await?;
+        let password_hashes = password_hashes(&*self.passwords, &lookups.passwords, &people).await?;
         let provided = Provided {
             now,
             check_template: &|text| self.templates.check(text).map_err(|fault| fault.to_string()),
-            password_hashes: password_hashes(
-                self.passwords.as_ref(),
-                &lookups.passwords,
-                &snapshot.organizations,
-            ),
+            password_hashes,
             random: self.random(&lookups.left_out),
             blobs: &prepared.blobs,
             faults: &prepared.faults,
@@ -160,6 +160,7 @@ impl ApplyProvisioning {
             removed_keys: &snapshot.removed_key_hashes,
             being_erased: &snapshot.being_erased,
             unreadable: &snapshot.unreadable,
+            people: &people,
         };
         plan(file, snapshot.organizations.clone(), known, &provided).map_err(ApplyProvisioningError::Faulty)
     }
@@ -197,34 +198,43 @@ fn outstanding(file: &Value, organization: &OrganizationId, bids: u64) -> FieldE
 }
 
 /// The hashes of the passwords. An unchanged password keeps its hash, because a new hash has another salt and would be
-/// a change.
-pub(crate) fn password_hashes(
+/// a change. A password that is given twice for one person has one hash.
+pub(crate) async fn password_hashes(
     hasher: &dyn PasswordHasher,
     passwords: &[GivenPassword<'_>],
-    organizations: &[OrganizationRecord],
-) -> HashMap<Vec<String>, Secret<String>> {
+    people: &[StoredPerson],
+) -> Result<HashMap<Vec<String>, Secret<String>>, HasherBusy> {
     let mut by_path = HashMap::new();
+    let mut by_person: HashMap<(&EmailKey, &str), Secret<String>> = HashMap::new();
     for given in passwords {
-        let current = user(organizations, &given.organization, given.email)
-            .and_then(|user| user.password_hash.clone())
-            .filter(|hash| hasher.verify(given.password.expose(), hash.expose()));
-        let hash = current.unwrap_or_else(|| Secret::new(hasher.hash(given.password.expose())));
+        let password = *given.password.expose();
+        let hash = match by_person.get(&(&given.person, password)) {
+            Some(hash) => hash.clone(),
+            None => hash_of(hasher, password, current_hash(people, &given.person)).await?,
+        };
+        by_person.insert((&given.person, password), hash.clone());
         by_path.insert(given.path.clone(), hash);
     }
-    by_path
+    Ok(by_path)
 }
 
-fn user<'a>(
-    organizations: &'a [OrganizationRecord],
-    organization: &OrganizationId,
-    email: &str,
-) -> Option<&'a UserRecord> {
-    let record = organizations.iter().find(|record| record.id == *organization)?;
-    let email = email.to_lowercase();
-    record
-        .users
-        .iter()
-        .find(|user| user.email.to_lowercase() == email)
+/// The current hash if it is the password's, else a new one.
+async fn hash_of(
+    hasher: &dyn PasswordHasher,
+    password: &str,
+    current: Option<&Secret<String>>,
+) -> Result<Secret<String>, HasherBusy> {
+    if let Some(current) = current
+        && hasher.verify(password, Some(current.expose())).await?
+    {
+        return Ok(current.clone());
+    }
+    hasher.hash(password).await.map(Secret::new)
+}
+
+fn current_hash<'a>(people: &'a [StoredPerson], key: &EmailKey) -> Option<&'a Secret<String>> {
+    let person = people.iter().find(|stored| stored.person.key == *key)?;
+    person.password_hash.as_ref()
 }
 
 #[cfg(test)]

@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 
 use super::*;
-use crate::model::{Activity, ApiKeyHash, CampaignId, EndpointId, FoundApiKey};
-use crate::port::{CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, Revision, WebhookUrl};
+use crate::model::{Activity, ApiKeyHash, CampaignId, EmailKey, EndpointId, FoundApiKey};
+use crate::port::{
+    CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, Revision, StoredPerson, WebhookUrl,
+};
 use crate::provisioning::tests::world::{CountingIds, World};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_790_000_000);
@@ -73,6 +75,10 @@ impl ProvisioningStore for Store {
         key_hashes: &[ApiKeyHash],
     ) -> Result<ProvisioningSnapshot, StoreError> {
         Ok(self.0.lock().unwrap().snapshot(organizations, key_hashes))
+    }
+
+    async fn people(&self, _: &[EmailKey]) -> Result<Vec<StoredPerson>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn webhook_urls(

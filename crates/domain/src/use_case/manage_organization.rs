@@ -70,7 +70,7 @@ impl From<ApplyProvisioningError> for ManageOrganizationError {
     fn from(error: ApplyProvisioningError) -> Self {
         match error {
             ApplyProvisioningError::Faulty(faults) => Self::Faulty(faults),
-            ApplyProvisioningError::Contended => Self::Contended,
+            ApplyProvisioningError::Contended | ApplyProvisioningError::Busy(_) => Self::Contended,
             ApplyProvisioningError::Blobs(error) => Self::Blobs(error),
             ApplyProvisioningError::Store(error) => Self::Store(error),
         }
@@ -171,7 +171,10 @@ impl ManageOrganization {
         let now = self.provisioning.clock.now();
         let prepared = self.provisioning.prepare(&document.json, &source).await;
         let prepared = prepared.map_err(|error| relative(error.into()))?;
-        let plan = self.provisioning.plan(&document.json, &prepared, &snapshot, now);
+        let plan = self
+            .provisioning
+            .plan(&document.json, &prepared, &snapshot, now)
+            .await;
         let plan = plan.map_err(|error| relative(error.into()))?;
         let mut changed = Changed {
             made: plan.report.created.first().map(|made| made.id.clone()),

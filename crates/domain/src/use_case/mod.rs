@@ -12,6 +12,9 @@
 //! | | [`RejectLead`] | rejects a lead for good |
 //! | | [`UploadAttachments`] | takes files for a lead's proposal |
 //! | | [`LocateLead`] | checks whether a campaign or lead exists |
+//! | a person | [`SignIn`] | turns an address and a password into a session |
+//! | | [`Sessions`] | says who is signed in, signs out, shows another organization |
+//! | | [`FirstRun`] | creates the first organization and its owner |
 //! | a person in the console | [`ShowFeed`] | shows a campaign's matches, by status or by words |
 //! | | [`ShowLead`] | shows one lead, with what happened to it |
 //! | | [`SearchActivity`] | searches the Activity record, and writes it as CSV |
@@ -42,6 +45,7 @@ mod connect_account;
 mod current_filters;
 mod deliver_webhooks;
 mod erase_organizations;
+mod first_run;
 mod ingest_jobs;
 mod lead_address;
 mod lead_error;
@@ -59,11 +63,14 @@ mod prune;
 mod reject_lead;
 mod scan_stored_jobs;
 mod search_activity;
+mod sessions;
 mod settle_bids;
 mod show_feed;
 mod show_lead;
+mod sign_in;
 mod submit_bid;
 mod submit_proposals;
+mod throttle;
 mod upload_attachments;
 mod write_automatic_bids;
 
@@ -74,6 +81,9 @@ pub use connect_account::{ConnectAccount, ConnectAccountError};
 pub use current_filters::CurrentFilters;
 pub use deliver_webhooks::{DeliverWebhooks, DeliveryLimits, InFlight, SentDelivery};
 pub use erase_organizations::{EraseError, EraseFailure, EraseOrganizations, Erased, ErasureRun};
+pub use first_run::{
+    FIRST_PERIOD, FIRST_PROPOSAL_LIMIT, FirstRun, FirstRunError, FirstRunField, FirstRunForm, MAX_NAME_CHARS,
+};
 pub use ingest_jobs::{IngestError, IngestJobs, IngestedPage};
 pub use lead_address::{FindLead, LeadAddress};
 pub use lead_error::LeadError;
@@ -91,10 +101,13 @@ pub use prune::{PrunableCount, Prune, PruneRun, Retention};
 pub use reject_lead::{MAX_REASON_CHARS, RejectLead};
 pub use scan_stored_jobs::JobScan;
 pub use search_activity::{ACTIVITY_PAGE, CsvPart, MAX_NEW_ENTRIES, SearchActivity};
+pub use sessions::{Sessions, SignedIn};
 pub use settle_bids::{SettleBids, SettleBidsError, Settlement};
 pub use show_feed::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MAX_NEW, ShowFeed, ShownFeed};
 pub use show_lead::{LeadBid, LeadEvent, LeadPageView, ShowLead, TIMELINE, TimelineEntry};
+pub use sign_in::SignIn;
 pub use submit_bid::{BidAccepted, SubmitBid};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
+pub use throttle::{Throttle, TryError};
 pub use upload_attachments::{PartHead, UploadAttachments, UploadSession};
 pub use write_automatic_bids::{AutomaticBidOutcome, WriteAutomaticBids};

@@ -30,6 +30,7 @@ impl Retention {
             Prunable::Deliveries => self.deliveries,
             Prunable::Letters => self.letters,
             Prunable::Matches | Prunable::Jobs => self.jobs,
+            Prunable::SignIns => Some(Duration::ZERO),
         }
     }
 }
@@ -39,7 +40,7 @@ impl Retention {
 fn rows_at_once(kind: Prunable) -> u32 {
     match kind {
         Prunable::Matches => 500,
-        Prunable::Activity | Prunable::Deliveries => 200,
+        Prunable::Activity | Prunable::Deliveries | Prunable::SignIns => 200,
         Prunable::Letters | Prunable::Jobs => 100,
     }
 }

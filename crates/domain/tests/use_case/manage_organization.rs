@@ -7,32 +7,18 @@ use bidloop_domain::model::{
     MemberRole, Membership, MissingPart, Person, Subscription, SubscriptionStatus,
 };
 use bidloop_domain::port::{
-    AttachmentPieces, AttachmentSource, AttachmentSourceError, OrganizationRecord, PasswordHasher,
-    ProvisioningStore,
+    AttachmentPieces, AttachmentSource, AttachmentSourceError, OrganizationRecord, ProvisioningStore,
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, CampaignFile, Changed, ConnectAccount, ConnectAccountError, ManageApiKeys,
     ManageApiKeysError, ManageOrganization, ManageOrganizationError, NoFiles, OrganizationChange,
 };
-use bidloop_fakes::{Call, Fault, PlaceholderProposalWriter};
+use bidloop_fakes::{Call, Fault, PlaceholderProposalWriter, PlainPasswordHasher};
 use bidloop_port_contracts::fixture::{activities, at, campaign, campaign_id, webhook};
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::service::{Service, TOKEN, acme, bare_acme};
-
-#[derive(Debug)]
-struct NoPasswords;
-
-impl PasswordHasher for NoPasswords {
-    fn hash(&self, _: &str) -> String {
-        String::new()
-    }
-
-    fn verify(&self, _: &str, _: &str) -> bool {
-        false
-    }
-}
 
 #[derive(Debug)]
 struct OneFile;
@@ -74,7 +60,7 @@ fn manage(service: &Service) -> ManageOrganization {
             store: service.store.clone(),
             blobs: service.blobs.clone(),
             templates: Arc::new(PlaceholderProposalWriter),
-            passwords: Arc::new(NoPasswords),
+            passwords: Arc::new(PlainPasswordHasher::default()),
             clock: service.clock.clone(),
             entropy: service.entropy.clone(),
             signal: service.signal.clone(),

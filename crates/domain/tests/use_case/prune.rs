@@ -51,15 +51,17 @@ async fn what_is_older_than_it_is_kept_goes_in_steps_until_none_is_left() {
     );
     let mut early = prune.begin().await.unwrap();
     assert_eq!(early.step().await, Ok(Some((Prunable::Activity, 0))));
+    assert_eq!(early.step().await, Ok(Some((Prunable::SignIns, 0))));
     assert_eq!(early.step().await, Ok(None));
 
     service.clock.advance(DAY + Duration::from_secs(439));
-    let counted = PrunableCount {
-        kind: Prunable::Activity,
-        rows: 440,
+    let counted = |kind, rows| PrunableCount {
+        kind,
+        rows,
         is_least: false,
     };
-    assert_eq!(prune.count().await, Ok(vec![counted]));
+    let expected = vec![counted(Prunable::Activity, 440), counted(Prunable::SignIns, 0)];
+    assert_eq!(prune.count().await, Ok(expected));
     let mut run = prune.begin().await.unwrap();
     let mut steps = 0;
     while run.step().await.unwrap().is_some() {
@@ -72,13 +74,15 @@ async fn what_is_older_than_it_is_kept_goes_in_steps_until_none_is_left() {
 }
 
 #[tokio::test]
-async fn what_is_kept_for_ever_is_not_looked_at() {
+async fn what_is_kept_for_ever_is_not_looked_at_but_sign_ins_are_never_kept() {
     let service = Service::new().await;
     record(&service, 3).await;
     service.clock.advance(DAY * 100_000);
     let prune = prune(&service, FOR_EVER);
-    assert_eq!(prune.begin().await.unwrap().step().await, Ok(None));
-    assert_eq!(prune.count().await, Ok(Vec::new()));
+    let mut run = prune.begin().await.unwrap();
+    assert_eq!(run.step().await, Ok(Some((Prunable::SignIns, 0))));
+    assert_eq!(run.step().await, Ok(None));
+    assert_eq!(prune.count().await.unwrap().len(), 1);
 }
 
 #[tokio::test]

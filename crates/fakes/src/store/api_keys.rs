@@ -99,11 +99,16 @@ impl State {
             Authorization::ApiKey(hash) => self
                 .key(hash)
                 .is_some_and(|found| found.record.organization_id == *organization && found.works_at(at)),
-            Authorization::Subscription => self
-                .organizations
-                .get(organization)
-                .is_some_and(|organization| organization.record.subscription.is_active()),
+            Authorization::Session(hash) => {
+                self.is_session_of(hash, organization, at) && self.has_active_subscription(organization)
+            }
+            Authorization::Subscription => self.has_active_subscription(organization),
         }
+    }
+
+    fn has_active_subscription(&self, organization: &OrganizationId) -> bool {
+        let organization = self.organizations.get(organization);
+        organization.is_some_and(|organization| organization.record.subscription.is_active())
     }
 }
 

@@ -12,8 +12,11 @@ mod erasure;
 mod jobs;
 mod leads;
 mod matches;
+mod people;
 mod provisioning;
 mod retention;
+mod sessions;
+mod sign_ins;
 mod submissions;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,13 +26,17 @@ use std::sync::{Mutex, MutexGuard};
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, Activity, ActivityId, ApiKeyHash, BidId, BidOutcome, CampaignId, DeliveryId, DeliveryState,
-    EmailKey, EndpointId, EventPayload, FilterId, JobId, Lead, LeadId, LeadStatus, LeadWithJob, NewEvent,
-    OrganizationId, QueuedBid, Timestamp, WebhookEndpoint, receivers,
+    EmailKey, EndpointId, EventPayload, FilterId, FirstRunCodeHash, JobId, Lead, LeadId, LeadStatus,
+    LeadWithJob, NewEvent, OrganizationId, QueuedBid, SessionHash, Timestamp, Tries, TrySubject,
+    WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
     AccountReading, AccountRecord, AutomaticBidIntent, CampaignRecord, CampaignRevision, FeedCursor,
     LeaseOwner, NewAttachment, OrganizationRecord, StoreError, WebhookRecord,
 };
+
+use self::people::People;
+use self::sessions::Session;
 
 /// All store ports in memory, held to the contracts that the databases are held to.
 ///
@@ -114,6 +121,11 @@ struct State {
     activity_ids: HashSet<ActivityId>,
     /// People's last looks at campaigns' Feeds.
     looks: BTreeMap<(OrganizationId, EmailKey, CampaignId), Timestamp>,
+    people: People,
+    sessions: HashMap<SessionHash, Session>,
+    tries: HashMap<TrySubject, Tries>,
+    /// The newest last, each with when it was replaced.
+    first_run_codes: Vec<(FirstRunCodeHash, Option<Timestamp>)>,
     /// How many jobs were stored at which moments, in their order.
     job_ages: Vec<(Timestamp, i64)>,
     /// Jobs that were posted by then may be gone.
@@ -130,7 +142,7 @@ struct Job {
     signature: JobSignature,
 }
 
-/// An organization. Its webhooks, accounts and campaigns are kept by id, and none of them in the record.
+/// An organization. Its webhooks, accounts and campaigns are kept by id, and neither they nor users in the record.
 #[derive(Debug, Clone)]
 struct Organization {
     record: OrganizationRecord,

@@ -10,7 +10,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, CampaignRevision, CommitProvisioning, FilterRecord, OrganizationRecord,
-    ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError, UserRecord,
+    ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError, StoredPerson,
     WebhookUrl,
 };
 
@@ -36,7 +36,10 @@ impl ProvisioningStore for MemoryStore {
             organizations: organizations
                 .iter()
                 .filter_map(|id| state.organizations.get(id))
-                .map(Organization::whole)
+                .map(|organization| OrganizationRecord {
+                    users: state.people.users_of(&organization.record.id),
+                    ..organization.whole()
+                })
                 .collect(),
             taken_key_hashes: all_keys.filter(|(hash, _)| key_hashes.contains(hash)).collect(),
             removed_key_hashes: key_hashes
@@ -56,6 +59,12 @@ impl ProvisioningStore for MemoryStore {
                 .collect(),
             unreadable: Vec::new(),
         })
+    }
+
+    async fn people(&self, keys: &[EmailKey]) -> Result<Vec<StoredPerson>, StoreError> {
+        let state = self.state()?;
+        let people = state.people.people.iter().filter(|(key, _)| keys.contains(key));
+        Ok(people.map(|(_, stored)| stored.clone()).collect())
     }
 
     async fn webhook_urls(
@@ -146,16 +155,11 @@ impl State {
                 self.put_organization(id, name, subscription);
             }
             ProvisioningChange::RemoveOrganization(id) => self.remove_organization(id),
-            ProvisioningChange::PutUser(id, user) => self.organization(id)?.put_user(user),
-            ProvisioningChange::RemoveUser(id, email) => {
-                self.organization(id)?
-                    .record
-                    .users
-                    .retain(|known| !is_same_email(&known.email, email));
-                let gone = EmailKey::of(email);
-                self.looks
-                    .retain(|(of, person, _), _| of != id || person != &gone);
+            ProvisioningChange::PutUser(id, user) => {
+                self.organization(id)?;
+                self.put_user(id, user);
             }
+            ProvisioningChange::RemoveUser(id, email) => self.remove_member(id, &EmailKey::of(email)),
             ProvisioningChange::PutApiKey(id, record, hash) => {
                 let replaced = self.organization(id)?.put_key(record, hash);
                 self.removed_keys
@@ -226,7 +230,7 @@ impl State {
             .ok_or_else(|| StoreError::Backend(format!("there is no organization {id}")))
     }
 
-    fn put_organization(&mut self, id: &OrganizationId, name: &str, subscription: &Subscription) {
+    pub(super) fn put_organization(&mut self, id: &OrganizationId, name: &str, subscription: &Subscription) {
         let organization = self
             .organizations
             .entry(id.clone())
@@ -260,6 +264,7 @@ impl State {
             self.note_filter_change(id, &filter.id);
         }
         self.looks.retain(|(of, ..), _| of != id);
+        self.remove_members(id);
         self.removed_organizations.push((id.clone(), None));
     }
 
@@ -303,18 +308,6 @@ impl Organization {
         self.campaigns
             .get_mut(id)
             .ok_or_else(|| StoreError::Backend(format!("there is no campaign {id}")))
-    }
-
-    fn put_user(&mut self, user: &UserRecord) {
-        match self
-            .record
-            .users
-            .iter_mut()
-            .find(|known| is_same_email(&known.email, &user.email))
-        {
-            Some(known) => *known = user.clone(),
-            None => self.record.users.push(user.clone()),
-        }
     }
 
     /// Returns the digest that the key had before.
@@ -402,8 +395,4 @@ impl CampaignEntry {
         self.filters_revision = CampaignRevision(revision);
         self.backfill_due = true;
     }
-}
-
-fn is_same_email(one: &str, other: &str) -> bool {
-    one.to_lowercase() == other.to_lowercase()
 }

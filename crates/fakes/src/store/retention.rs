@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{JobId, LeadId, Timestamp};
+use bidloop_domain::model::{JobId, LeadId, SESSION_IDLE, Timestamp};
 use bidloop_domain::port::{Prunable, PruneCursor, PruneStep, RetentionStore, StoreError};
 
 use super::{MemoryStore, State, count, length};
@@ -62,6 +62,7 @@ impl State {
             Prunable::Activity => self.prune_activity(before, limit),
             Prunable::Matches => self.prune_matches(before, limit),
             Prunable::Jobs => self.prune_jobs(before, limit),
+            Prunable::SignIns => self.prune_sign_ins(before, limit),
         }
     }
 
@@ -119,6 +120,20 @@ impl State {
                 });
             }
         }
+        removed
+    }
+
+    fn prune_sign_ins(&mut self, before: Timestamp, limit: usize) -> usize {
+        let mut removed = 0;
+        let mut goes = |is_over: bool| {
+            let goes = is_over && removed < limit;
+            removed += usize::from(goes);
+            goes
+        };
+        self.sessions
+            .retain(|_, session| !goes(session.times.last_used_at.plus(SESSION_IDLE) <= before));
+        self.tries
+            .retain(|_, tries| !goes(tries.are_forgotten_at(before)));
         removed
     }
 

@@ -304,6 +304,10 @@ impl Backend for Store {
         Err(BackUpError::Server)
     }
 
+    async fn fold_people(&self) -> Result<u64, StoreError> {
+        self.fold_what_is_not().await
+    }
+
     async fn seal_secrets(&self) -> Result<u64, StoreError> {
         self.seal_what_is_not().await
     }

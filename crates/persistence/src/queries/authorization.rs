@@ -1,7 +1,7 @@
 //! Whether a request may be accepted: checked in the transaction that accepts it (decisions D5 and D6).
 
 use bidloop_domain::model::{
-    ApiKeyRecord, Authorization, FoundApiKey, OrganizationId, Subscription, Timestamp,
+    ApiKeyRecord, Authorization, FoundApiKey, OrganizationId, SessionTimes, Subscription, Timestamp,
 };
 
 use super::prelude::*;
@@ -10,8 +10,9 @@ use super::prelude::*;
 ///
 /// Until the transaction ends, the subscription cannot change and the key can be neither removed nor replaced: provisioning
 /// locks the organization exclusively. The key can be marked as revoked meanwhile, so that a stream of requests does not
-/// delay it; revoking then waits for this transaction before it is reported as done. Several transactions can hold these
-/// locks at once. The organization is locked before the key, as provisioning does.
+/// delay it; revoking then waits for this transaction before it is reported as done. A session or a membership ends by
+/// removing its row, which waits for this transaction, too. Several transactions can hold these locks at once. The
+/// organization is locked before the key or the session, as provisioning does.
 pub(super) async fn authorized_subscription(
     conn: &mut Conn,
     authorization: &Authorization,
@@ -33,6 +34,23 @@ pub(super) async fn authorized_subscription(
                 .map(|(Row(record), Row(subscription))| FoundApiKey { record, subscription })
                 .filter(|found| found.works_at(at))
                 .map(|found| found.subscription)
+        }
+        Authorization::Session(hash) => {
+            let session = organizations::table
+                .inner_join(sessions::table.on(sessions::organization_id.eq(organizations::id)))
+                .inner_join(
+                    memberships::table.on(memberships::organization_id
+                        .eq(sessions::organization_id)
+                        .and(memberships::email_key.eq(sessions::email_key))),
+                )
+                .filter(organizations::id.eq(organization.as_str()))
+                .filter(sessions::token_hash.eq(hash.as_str()))
+                .select((Row::<SessionTimes>::as_select(), Row::<Subscription>::as_select()));
+            let found: Option<(Row<SessionTimes>, Row<Subscription>)> =
+                for_key_share!(session).first(conn).await.optional()?;
+            found
+                .filter(|(times, _)| times.0.is_live_at(at))
+                .map(|(_, subscription)| subscription.0)
         }
         Authorization::Subscription => {
             let subscription = organizations::table

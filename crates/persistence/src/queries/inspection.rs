@@ -2,12 +2,12 @@
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    AccountSummary, Activity, ApiKeyRecord, BidRecord, CampaignId, FilterId, JobId, JobPost, Lead,
+    AccountSummary, Activity, ApiKeyRecord, BidRecord, CampaignId, EmailKey, FilterId, JobId, JobPost, Lead,
     LeadAttachment, OrganizationId, QueuedBid, WebhookEndpoint,
 };
 use bidloop_domain::port::{
     AutomaticBidIntent, CampaignRecord, FeedCursor, FilterRecord, InspectedRows, InspectedUpTo,
-    OrganizationRecord, RowInspector, StoreError, StoredFilter, StoredJob, UserRecord,
+    OrganizationRecord, RowInspector, StoreError, StoredFilter, StoredJob, StoredPerson,
 };
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Bool, Text};
@@ -16,7 +16,7 @@ use super::deliveries::payload;
 use super::locks::ONLY_ROW;
 use super::prelude::*;
 use crate::columns::Encoded;
-use crate::records::{Delivery, StoredAccount, StoredSecrets};
+use crate::records::{Delivery, StoredAccount, StoredMembership, StoredSecrets};
 use crate::sealing::Sealer;
 
 #[async_trait]
@@ -32,7 +32,7 @@ impl RowInspector for Store {
 type Examined = (Vec<String>, Option<UnreadableRow>);
 
 /// The number of the last table. Signatures of jobs are not inspected: one that cannot be read counts as missing.
-const LAST_TABLE: usize = 17;
+const LAST_TABLE: usize = 19;
 
 async fn inspect(
     conn: &mut Conn,
@@ -43,7 +43,7 @@ async fn inspect(
     let after = After(&from.key);
     let rows = match from.table {
         0 => organizations(conn, after, limit).await?,
-        1 => users(conn, after, limit).await?,
+        1 => people(conn, after, limit).await?,
         2 => api_keys(conn, after, limit).await?,
         3 => webhook_endpoints(conn, sealer, after, limit).await?,
         4 => bidder_accounts(conn, sealer, after, limit).await?,
@@ -59,7 +59,9 @@ async fn inspect(
         14 => automatic_bids(conn, after, limit).await?,
         15 => deliveries(conn, after, limit).await?,
         16 => activities(conn, after, limit).await?,
-        _ => removed_organizations(conn, after, limit).await?,
+        17 => removed_organizations(conn, after, limit).await?,
+        18 => memberships(conn, after, limit).await?,
+        _ => sessions(conn, after, limit).await?,
     };
     let examined = rows.len();
     let (mut keys, faults): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
@@ -160,15 +162,27 @@ async fn removed_organizations(
     Ok(examined)
 }
 
-async fn users(conn: &mut Conn, after: After<'_>, limit: i64) -> Result<Vec<Examined>, Failure> {
-    let rows: Vec<(String, Encoded, Tried<UserRecord>)> = users::table
+async fn people(conn: &mut Conn, after: After<'_>, limit: i64) -> Result<Vec<Examined>, Failure> {
+    let rows: Vec<(Encoded, Tried<StoredPerson>)> = people::table
+        .filter(people::email_key.gt(Encoded(after.text(0).to_owned())))
+        .order(people::email_key)
+        .limit(limit)
+        .select((people::email_key, Tried::<StoredPerson>::as_select()))
+        .load(conn)
+        .await?;
+    let rows = rows.into_iter();
+    Ok(rows.map(|(key, read)| (vec![key.0], read.0.err())).collect())
+}
+
+async fn memberships(conn: &mut Conn, after: After<'_>, limit: i64) -> Result<Vec<Examined>, Failure> {
+    let rows: Vec<(String, Encoded, Tried<StoredMembership>)> = memberships::table
         .filter(behind_texts!(after, "organization_id, email_key"))
-        .order((users::organization_id, users::email_key))
+        .order((memberships::organization_id, memberships::email_key))
         .limit(limit)
         .select((
-            users::organization_id,
-            users::email_key,
-            Tried::<UserRecord>::as_select(),
+            memberships::organization_id,
+            memberships::email_key,
+            Tried::<StoredMembership>::as_select(),
         ))
         .load(conn)
         .await?;
@@ -176,6 +190,27 @@ async fn users(conn: &mut Conn, after: After<'_>, limit: i64) -> Result<Vec<Exam
     Ok(rows
         .map(|(organization, key, read)| (vec![organization, key.0], read.0.err()))
         .collect())
+}
+
+async fn sessions(conn: &mut Conn, after: After<'_>, limit: i64) -> Result<Vec<Examined>, Failure> {
+    let rows: Vec<(String, String, Attempt<Col<EmailKey>>)> = sessions::table
+        .filter(behind_texts!(after, "organization_id, token_hash"))
+        .order((sessions::organization_id, sessions::token_hash))
+        .limit(limit)
+        .select((
+            sessions::organization_id,
+            sessions::token_hash,
+            sessions::email_key,
+        ))
+        .load(conn)
+        .await?;
+    let mut examined = Vec::with_capacity(rows.len());
+    for (organization, hash, read) in rows {
+        let key = vec![organization, hash];
+        let fault = fault("sessions", &key, "email_key", read);
+        examined.push((key, fault));
+    }
+    Ok(examined)
 }
 
 async fn jobs(conn: &mut Conn, after: After<'_>, limit: i64) -> Result<Vec<Examined>, Failure> {

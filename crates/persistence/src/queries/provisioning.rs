@@ -9,7 +9,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError,
-    WebhookUrl,
+    StoredPerson, WebhookUrl,
 };
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
@@ -19,6 +19,7 @@ use super::activities::insert_activity;
 use super::filter_changes::{FilterKey, LogState, move_revision};
 use super::lists::former_matches::remove_former_matches;
 use super::locks::ONLY_ROW;
+use super::people::{people_with, put_user, remove_member};
 use super::prelude::*;
 use crate::sealing::Sealer;
 
@@ -27,6 +28,8 @@ mod filter_puts;
 mod organization;
 mod removal;
 mod snapshot;
+
+pub(super) use self::organization::put as put_organization;
 
 #[async_trait]
 impl ProvisioningStore for Store {
@@ -42,6 +45,12 @@ impl ProvisioningStore for Store {
             snapshot::snapshot(conn, &quarantine, &sealer, &organizations, &key_hashes).await
         })
         .await
+    }
+
+    async fn people(&self, keys: &[EmailKey]) -> Result<Vec<StoredPerson>, StoreError> {
+        let (keys, quarantine) = (keys.to_vec(), self.quarantine.clone());
+        self.read(async move |conn: &mut Conn| people_with(conn, &quarantine, &keys).await)
+            .await
     }
 
     async fn webhook_urls(
@@ -195,15 +204,8 @@ async fn carry_out(
             subscription,
         } => organization::put(conn, id, name, subscription).await?,
         Change::RemoveOrganization(id) => removal::remove(conn, id, at, changed_filters).await?,
-        Change::PutUser(id, user) => organization::put_user(conn, id, user).await?,
-        Change::RemoveUser(id, email) => {
-            let user = users::table.find((id.as_str(), organization::email_key(email)));
-            diesel::delete(user).execute(conn).await?;
-            let looks = feed_looks::table
-                .filter(feed_looks::organization_id.eq(id.as_str()))
-                .filter(feed_looks::email_key.eq(Col(EmailKey::of(email).as_str().to_owned())));
-            diesel::delete(looks).execute(conn).await?;
-        }
+        Change::PutUser(id, user) => put_user(conn, id, user).await?,
+        Change::RemoveUser(id, email) => remove_member(conn, id, &EmailKey::of(email)).await?,
         Change::PutApiKey(id, record, hash) => organization::put_api_key(conn, id, record, hash).await?,
         Change::RemoveApiKey(id, key) => organization::remove_api_key(conn, id, key).await?,
         Change::PutWebhook(id, webhook) => organization::put_webhook(conn, sealer, id, webhook).await?,

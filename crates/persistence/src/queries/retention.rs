@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{CampaignId, OrganizationId, Timestamp};
+use bidloop_domain::model::{CampaignId, OrganizationId, SESSION_IDLE, Timestamp};
 use bidloop_domain::port::{Backfill, Prunable, PruneCursor, PruneStep, RetentionStore, StoreError};
 use diesel::dsl::{max, sql};
 use diesel::sql_types::{BigInt, Bool, Text};
@@ -16,6 +16,7 @@ use super::lists::match_list::CampaignKey;
 use super::lists::old_end::take_off;
 use super::locks::{ONLY_ROW, last_job_seq, locked_position, shared_revision};
 use super::prelude::*;
+use super::sign_ins::forget_tries;
 
 /// The table's name in the quarantine.
 const CAMPAIGNS: &str = "campaigns";
@@ -57,6 +58,10 @@ impl RetentionStore for Store {
                 self.write(async move |conn: &mut Conn| letters(conn, before, limit).await)
                     .await
             }
+            Prunable::SignIns => {
+                self.write(async move |conn: &mut Conn| sign_ins(conn, before, limit).await)
+                    .await
+            }
         }?;
         Ok(PruneStep {
             removed,
@@ -90,6 +95,11 @@ impl RetentionStore for Store {
                      WHERE c.revision = c.matched_revision AND NOT EXISTS (SELECT 1 FROM leads l \
                      WHERE l.organization_id = m.organization_id AND l.campaign_id = m.campaign_id \
                      AND l.job_id = m.job_id) AND m.created_at <= "
+                }
+                Prunable::SignIns => {
+                    "SELECT 1 FROM (SELECT last_used_at + 43200000 AS ended FROM sessions UNION ALL \
+                     SELECT expires_at FROM one_time_links UNION ALL SELECT forgotten_at FROM sign_in_tries) \
+                     AS all_ends WHERE ended <= "
                 }
                 Prunable::Jobs => {
                     "SELECT 1 FROM jobs j WHERE NOT EXISTS (SELECT 1 FROM leads l WHERE l.job_id = j.id) \
@@ -182,6 +192,29 @@ async fn letters(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failur
         )),
     ));
     Ok(emptied.execute(conn).await? as u64)
+}
+
+/// Sessions, then links, then tries. No session is used after its end, so it has been idle for long enough soon.
+async fn sign_ins(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
+    let idle_since = before.saturating_sub(stored(SESSION_IDLE.as_millis()));
+    let idle = sql::<Bool>("token_hash IN (SELECT token_hash FROM sessions WHERE last_used_at <= ")
+        .bind::<BigInt, _>(idle_since)
+        .sql(" ORDER BY last_used_at LIMIT ")
+        .bind::<BigInt, _>(limit)
+        .sql(")");
+    // Asked of the row itself, too: it may have been used in between.
+    let idle = sessions::table
+        .filter(idle)
+        .filter(sessions::last_used_at.le(idle_since));
+    let mut removed = diesel::delete(idle).execute(conn).await?;
+    let rest = limit.saturating_sub(stored(removed));
+    let oldest = oldest!("one_time_links" by "expires_at", before, rest);
+    removed += diesel::delete(one_time_links::table.filter(oldest))
+        .execute(conn)
+        .await?;
+    let rest = limit.saturating_sub(stored(removed));
+    removed += forget_tries(conn, Timestamp::from_millis(before), rest).await?;
+    Ok(removed as u64)
 }
 
 /// One campaign a step: the first one after `from` whose list has an old match. A list that cannot be read is passed

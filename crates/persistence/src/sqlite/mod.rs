@@ -194,6 +194,10 @@ impl Backend for Store {
         }
     }
 
+    async fn fold_people(&self) -> Result<u64, StoreError> {
+        self.fold_what_is_not().await
+    }
+
     async fn seal_secrets(&self) -> Result<u64, StoreError> {
         let sealed = self.seal_what_is_not().await?;
         if sealed > 0 {

@@ -34,6 +34,10 @@ pub(crate) fn stores(database: &Database) -> Stores {
         provisioning: database.provisioning(),
         retention: database.retention(),
         erasure: database.erasure(),
+        people: database.people(),
+        sessions: database.sessions(),
+        sign_in_tries: database.sign_in_tries(),
+        first_run: database.first_run(),
     }
 }
 

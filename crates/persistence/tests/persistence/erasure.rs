@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "test code")]
 
-use bidloop_domain::model::{ActivityKind, EmailKey, OrganizationId};
+use bidloop_domain::model::{ActivityKind, EmailKey, MemberRole, OrganizationId};
 use bidloop_domain::port::{LeaseOwner, ProvisioningChange, UserRecord};
 use bidloop_port_contracts::fixture::{World, activity, at, campaign, commit, organization, submitted};
 
@@ -21,9 +21,10 @@ async fn busy(bed: &TestDatabase, id: &str) -> World {
         .campaign(campaign("camp"))
         .campaign(campaign("auto").automatic());
     builder.0.users.push(UserRecord {
-        email: "jane@acme.test".to_owned(),
+        email: format!("jane@{id}.test"),
         name: "Jane".to_owned(),
         password_hash: None,
+        role: MemberRole::Owner,
     });
     let number = u8::try_from(id.len()).unwrap();
     let world = World::with(stores(&bed.database), builder.key("key_1", number)).await;
@@ -43,6 +44,15 @@ async fn busy(bed: &TestDatabase, id: &str) -> World {
     assert_eq!(looked, Ok(true));
     let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(30));
     world.stores.activities.record(&entry).await.unwrap();
+    bed.run_sql(&format!(
+        "INSERT INTO sessions (organization_id, token_hash, email_key, created_at, last_used_at) \
+         VALUES ('{id}', 's_{id}', 'jane@{id}.test', 1, 1); \
+         INSERT INTO one_time_links (organization_id, id, token_hash, kind, email_key, email, name, role, made_by, \
+         created_at, expires_at) VALUES ('{id}', 'link', 'l_{id}', 'reset', 'jane@{id}.test', '', '', 'owner', '', 1, 1); \
+         INSERT INTO personal_tokens (organization_id, id, token_hash, email_key, name, scope, created_at) \
+         VALUES ('{id}', 'token', 't_{id}', 'jane@{id}.test', '', 'read', 1)"
+    ))
+    .await;
     bed.run_sql(&format!(
         "INSERT INTO lead_attachments (organization_id, lead_id, position, name_digest, attachment) \
          VALUES ('{id}', '{}', 1, 'digest', '{{\"originalName\"')",
@@ -106,13 +116,18 @@ async fn an_erased_organization_has_no_row_in_any_table_and_others_keep_all_of_t
         assert_eq!(bed.number(&count).await, 0, "{table}");
     }
     assert_eq!(bed.number("SELECT count(*) FROM removed_api_keys").await, 1);
+    assert_eq!(
+        bed.number("SELECT count(*) FROM people").await,
+        1,
+        "nobody is left without an organization"
+    );
     bed
 }
 
 async fn an_organization_whose_rows_cannot_be_read_is_removed_and_erased(bed: TestDatabase) -> TestDatabase {
     let world = busy(&bed, "org_acme").await;
     bed.run_sql(
-        "UPDATE users SET name = '\\x'; UPDATE api_keys SET name = '\\x'; \
+        "UPDATE memberships SET role = 'king'; UPDATE api_keys SET name = '\\x'; \
          UPDATE filters SET body = '{'; UPDATE campaigns SET state = 'resting'; \
          UPDATE webhook_endpoints SET secret = 'none'; UPDATE bidder_accounts SET token = '\\x'; \
          UPDATE leads SET reason = '{}'; UPDATE bids SET answers = '?'; \

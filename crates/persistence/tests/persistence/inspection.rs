@@ -26,6 +26,7 @@ async fn busy(bed: &TestDatabase) -> World {
         email: "jane@acme.test".to_owned(),
         name: "Jane".to_owned(),
         password_hash: None,
+        role: bidloop_domain::model::MemberRole::Owner,
     });
     let world = World::with(stores(&bed.database), builder).await;
     let leads = world.new_leads(4, at(0)).await;
@@ -89,7 +90,9 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
             .await;
     }
     bed.run_sql(
-        "UPDATE users SET name = '\\x'; \
+        "UPDATE people SET name = '\\x'; UPDATE memberships SET role = 'king'; \
+         INSERT INTO sessions (organization_id, token_hash, email_key, created_at, last_used_at) \
+         VALUES ('org_acme', 's', '\\x', 1, 1); \
          UPDATE filter_changes SET filter_id = '' WHERE filter_id = 'f_camp'; \
          UPDATE feed_position SET position = '\\x'; \
          UPDATE matches SET job_id = '' WHERE campaign_id = 'camp' AND seq = 1; \
@@ -100,7 +103,7 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
     .await;
     let tables = [
         "organizations",
-        "users",
+        "people",
         "api_keys",
         "webhook_endpoints",
         "bidder_accounts",
@@ -117,6 +120,8 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
         "deliveries",
         "activities",
         "removed_organizations",
+        "memberships",
+        "sessions",
     ];
     let (found, examined) = inspect(&bed, 500).await;
     let by_table: Vec<&str> = found.iter().map(|(table, _)| *table).collect();

@@ -13,6 +13,7 @@ mod inspection;
 mod leads;
 mod match_lists;
 mod opening;
+mod people_step;
 mod provisioning;
 mod schema;
 mod secrets_at_rest;

@@ -5,8 +5,8 @@
 
 use bidloop_domain::model::{
     AccountId, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode, CampaignState,
-    FilterId, MarketplaceToken, OrganizationId, ProposalTemplate, Secret, Subscription, SubscriptionStatus,
-    Timestamp,
+    FilterId, MarketplaceToken, MemberRole, OrganizationId, ProposalTemplate, Secret, Subscription,
+    SubscriptionStatus, Timestamp,
 };
 use bidloop_domain::port::{
     AccountRecord, CampaignRecord, CommitProvisioning, FilterRecord, ProvisioningChange,
@@ -115,6 +115,7 @@ async fn text_may_hold_any_character(bed: TestDatabase) -> TestDatabase {
         email: format!("{text}@EXAMPLE.test"),
         name: text.to_owned(),
         password_hash: Some(Secret::new(text.to_owned())),
+        role: MemberRole::Member,
     };
     let mut account = account(text);
     text.clone_into(&mut account.name);

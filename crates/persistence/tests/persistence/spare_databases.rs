@@ -13,7 +13,7 @@ use crate::test_database::{connect, connect_to_server, digest_of_steps, postgres
 /// First half of the key of the lock on a spare database; the other is its number.
 const SPARE_LOCK: i32 = 314_159_265;
 
-/// Removes all rows but those of the migrations. Others refer to organizations, so these go last.
+/// Removes all rows but those of the migrations. Others refer to organizations and people, so these go last.
 const EMPTY: &str = "
     DO $$
     DECLARE emptied TEXT;
@@ -22,7 +22,7 @@ const EMPTY: &str = "
             SELECT tablename FROM pg_tables
             WHERE schemaname = 'public'
                 AND tablename NOT IN ('__diesel_schema_migrations', 'revision_counter', 'feed_position')
-            ORDER BY tablename = 'organizations'
+            ORDER BY tablename IN ('organizations', 'people')
         LOOP
             EXECUTE format('DELETE FROM %I', emptied);
         END LOOP;

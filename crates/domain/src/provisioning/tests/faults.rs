@@ -106,7 +106,7 @@ fn every_fault_of_shape_is_reported_at_once_with_its_path() {
             "organizations[0].subscription.proposalLimit: must be a whole number from 0 to 4294967295, not -1",
             "organizations[0].subscription.status: must be one of \"active\", \"past_due\", \"canceled\", \"unpaid\", \"trialing\", \"paused\", not \"paid\"",
             "organizations[0].users[0].email: must be an email address such as ops@example.com, not \"nobody\"",
-            "organizations[0].users[0].password: must not be empty; leave it out for a user who cannot sign in",
+            "organizations[0].users[0].password: must have at least 12 characters; leave it out for a user who cannot sign in",
             "organizations[0].users[1].state: must be \"absent\", not \"gone\"",
             "organizations[0].webhooks[0].active: must be true or false, not a number",
             "organizations[0].webhooks[0].events[0]: must be one of \"job.new\", \"bid_complete\", not \"job.old\"",

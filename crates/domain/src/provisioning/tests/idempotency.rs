@@ -112,7 +112,10 @@ fn campaign() -> BoxedStrategy<Value> {
 fn file() -> impl Strategy<Value = Value> {
     let user = object(
         &["u"],
-        vec![maybe("password", vec![json!("p"), json!("q"), json!(null)])],
+        vec![maybe(
+            "password",
+            vec![json!("a first password"), json!("another password"), json!(null)],
+        )],
     )
     .prop_map(|mut user| {
         user["email"] = json!("u@b.test");

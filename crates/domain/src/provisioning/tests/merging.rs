@@ -131,7 +131,7 @@ fn null_sets_an_optional_field_to_what_it_is_without_one() {
 #[test]
 fn a_user_keeps_the_password_until_another_is_given_or_it_is_unset() {
     let mut world = World::with(&organization(
-        &json!({"users": [{"email": "a@b.test", "password": "one"}]}),
+        &json!({"users": [{"email": "a@b.test", "password": "the first one"}]}),
     ));
     let mut after = |user: Value| {
         let report = world.apply(&change(&json!({"users": [user]}))).unwrap();
@@ -140,10 +140,10 @@ fn a_user_keeps_the_password_until_another_is_given_or_it_is_unset() {
             report.changed.len(),
         )
     };
-    let first = after(json!({"email": "a@b.test", "password": "one"}));
+    let first = after(json!({"email": "a@b.test", "password": "the first one"}));
     assert_eq!(first.1, 0, "the same password is no change, whatever its salt");
     assert_eq!(after(json!({"email": "A@B.test"})), first);
-    let second = after(json!({"email": "a@b.test", "password": "two"}));
+    let second = after(json!({"email": "a@b.test", "password": "the second one"}));
     assert!(second.0 != first.0 && second.1 == 1);
     assert_eq!(after(json!({"email": "a@b.test", "password": null})), (None, 1));
 }

@@ -17,7 +17,7 @@ fn example() -> Value {
         "id": "org_acme", "name": "Acme",
         "subscription": {"status": "active", "collectionPaused": false,
             "currentPeriodStart": 1_790_000_000, "currentPeriodEnd": 1_792_592_000, "proposalLimit": 50},
-        "users": [{"email": "ops@acme.test", "password": "…", "name": "Ops"}],
+        "users": [{"email": "ops@acme.test", "password": "correct horse", "name": "Ops"}],
         "apiKeys": [{"id": "key_ci", "name": "CI", "key": format!("lk_{}", "0a".repeat(32))}],
         "webhooks": [{"id": "wh_org", "url": "https://hooks.test/a", "events": ["bid_complete"], "active": true,
             "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}],

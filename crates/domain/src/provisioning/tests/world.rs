@@ -1,15 +1,19 @@
 //! Organizations in memory, and changes carried out on them.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use async_trait::async_trait;
 use bidloop_matching::json::Faults;
+use futures::executor::block_on;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::model::{ApiKeyHash, BlobRef, OrganizationId, Timestamp};
+use crate::model::{ApiKeyHash, BlobRef, EmailKey, OrganizationId, Person, Timestamp};
 use crate::port::{
-    CampaignRecord, Entropy, OrganizationRecord, PasswordHasher, ProposalWriter, ProvisioningChange,
-    ProvisioningSnapshot, Revision, TemplateError, UnreadableEntity,
+    CampaignRecord, Entropy, HasherBusy, OrganizationRecord, PasswordHasher, ProposalWriter,
+    ProvisioningChange, ProvisioningSnapshot, Revision, StoredPerson, TemplateError, UnreadableEntity,
+    UserRecord,
 };
 use crate::provisioning::{Known, Lookups, Provided, ProvisioningReport, plan};
 use crate::use_case::apply_provisioning::password_hashes;
@@ -36,13 +40,15 @@ impl Entropy for CountingIds {
 #[derive(Debug, Default)]
 pub(crate) struct SaltingHasher(AtomicU8);
 
+#[async_trait]
 impl PasswordHasher for SaltingHasher {
-    fn hash(&self, password: &str) -> String {
-        format!("{}${password}", self.0.fetch_add(1, Ordering::Relaxed))
+    async fn hash(&self, password: &str) -> Result<String, HasherBusy> {
+        Ok(format!("{}${password}", self.0.fetch_add(1, Ordering::Relaxed)))
     }
 
-    fn verify(&self, password: &str, hash: &str) -> bool {
-        hash.split_once('$').is_some_and(|(_, hashed)| hashed == password)
+    async fn verify(&self, password: &str, hash: Option<&str>) -> Result<bool, HasherBusy> {
+        let hashed = hash.and_then(|hash| hash.split_once('$'));
+        Ok(hashed.is_some_and(|(_, hashed)| hashed == password))
     }
 }
 
@@ -119,10 +125,12 @@ impl World {
             self.ids.fill_random(&mut bytes);
             (path.clone(), bytes)
         });
+        let people = self.people(&lookups.people);
         let provided = Provided {
             now: self.now,
             check_template: &|text| BraceChecker.check(text).map_err(|fault| fault.to_string()),
-            password_hashes: password_hashes(&self.passwords, &lookups.passwords, &snapshot.organizations),
+            password_hashes: block_on(password_hashes(&self.passwords, &lookups.passwords, &people))
+                .map_err(|busy| vec![busy.to_string()])?,
             random: random.collect(),
             blobs: &blobs.collect(),
             faults: &Faults::default(),
@@ -135,6 +143,7 @@ impl World {
                 removed_keys: &snapshot.removed_key_hashes,
                 being_erased: &snapshot.being_erased,
                 unreadable: &snapshot.unreadable,
+                people: &people,
             },
             &provided,
         )
@@ -163,6 +172,23 @@ impl World {
             being_erased: self.being_erased.clone(),
             unreadable: self.unreadable.clone(),
         }
+    }
+
+    /// Those of these people that are users somewhere.
+    pub(crate) fn people(&self, keys: &[EmailKey]) -> Vec<StoredPerson> {
+        let users = self.organizations.iter().flat_map(|o| &o.users);
+        let by_key: BTreeMap<EmailKey, &UserRecord> =
+            users.map(|user| (EmailKey::of(&user.email), user)).collect();
+        let asked = by_key.into_iter().filter(|(key, _)| keys.contains(key));
+        let people = asked.map(|(key, user)| StoredPerson {
+            person: Person {
+                key,
+                email: user.email.clone(),
+                name: user.name.clone(),
+            },
+            password_hash: user.password_hash.clone(),
+        });
+        people.collect()
     }
 
     pub(crate) fn carry_out(&mut self, change: &ProvisioningChange) {
@@ -194,10 +220,21 @@ impl World {
                 self.removed_keys.extend(keys.map(|(_, hash)| hash));
                 self.being_erased.push(id);
             }
-            Change::PutUser(id, user) => put(&mut self.of(&id).users, user, |u| u.email.to_lowercase()),
+            Change::PutUser(id, user) => {
+                let key = EmailKey::of(&user.email);
+                for known in self.organizations.iter_mut().flat_map(|o| &mut o.users) {
+                    if EmailKey::of(&known.email) == key {
+                        *known = UserRecord {
+                            role: known.role,
+                            ..user.clone()
+                        };
+                    }
+                }
+                put(&mut self.of(&id).users, user, |u| EmailKey::of(&u.email));
+            }
             Change::RemoveUser(id, email) => {
-                let email = email.to_lowercase();
-                self.of(&id).users.retain(|u| u.email.to_lowercase() != email);
+                let key = EmailKey::of(&email);
+                self.of(&id).users.retain(|u| EmailKey::of(&u.email) != key);
             }
             Change::PutApiKey(id, record, hash) => {
                 let taken = self

@@ -39,6 +39,10 @@ impl ProvisioningStore for Store {
         Ok(ProvisioningSnapshot { revision, ..snapshot })
     }
 
+    async fn people(&self, keys: &[EmailKey]) -> Result<Vec<StoredPerson>, StoreError> {
+        Ok(self.world.lock().unwrap().people(keys))
+    }
+
     async fn webhook_urls(
         &self,
         _after: Option<&(OrganizationId, EndpointId)>,

@@ -3,7 +3,7 @@
 use bidloop_domain::model::{
     AccountId, ApiKeyHash, ApiKeyId, ApiKeyRecord, OrganizationId, Secret, Subscription, Timestamp,
 };
-use bidloop_domain::port::{AccountRecord, UserRecord, WebhookRecord};
+use bidloop_domain::port::{AccountRecord, WebhookRecord};
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
 
@@ -12,7 +12,7 @@ use super::campaigns::require_campaign;
 use crate::records::{StoredAccount, StoredSecrets};
 use crate::sealing::{Place, Sealer};
 
-pub(super) async fn put(
+pub(in super::super) async fn put(
     conn: &mut Conn,
     id: &OrganizationId,
     name: &str,
@@ -41,22 +41,6 @@ pub(super) async fn put(
     let row = (organizations::id.eq(id.as_str()), fields.clone());
     put!(conn, organizations, row, fields);
     Ok(())
-}
-
-pub(super) async fn put_user(conn: &mut Conn, id: &OrganizationId, user: &UserRecord) -> Result<(), Failure> {
-    let fields = user.columns()?;
-    let row = (
-        users::organization_id.eq(id.as_str()),
-        users::email_key.eq(email_key(&user.email)),
-        fields.clone(),
-    );
-    put!(conn, users, row, fields);
-    Ok(())
-}
-
-/// The same for two spellings of one address: emails are compared without regard to case.
-pub(super) fn email_key(email: &str) -> Col<String> {
-    Col(email.to_lowercase())
 }
 
 pub(super) async fn put_api_key(

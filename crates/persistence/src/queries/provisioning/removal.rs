@@ -8,6 +8,7 @@ use diesel::dsl::{count_star, sql};
 use diesel::sql_types::Bool;
 
 use super::super::filter_changes::FilterKey;
+use super::super::people::remove_members;
 use super::super::prelude::*;
 
 /// How many of the organization's bids have no outcome yet. The organization is locked, so no bid is accepted until this
@@ -62,9 +63,9 @@ pub(super) async fn remove(
         filters,
         webhook_endpoints,
         bidder_accounts,
-        users,
         feed_looks
     );
+    remove_members(conn, organization).await?;
     let removed = diesel::delete(organizations::table.find(organization.as_str()))
         .execute(conn)
         .await?;

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use bidloop_domain::model::{ApiKeyHash, ApiKeyRecord, OrganizationId, WebhookEndpoint};
+use bidloop_domain::model::{ApiKeyHash, ApiKeyRecord, EmailKey, OrganizationId, WebhookEndpoint};
 use bidloop_domain::port::{
-    CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningSnapshot, Revision, UnreadableEntity,
-    UserRecord,
+    CampaignRecord, FilterRecord, OrganizationRecord, ProvisioningSnapshot, Revision, StoredPerson,
+    UnreadableEntity, UserRecord,
 };
 use bidloop_domain::provisioning::EntityKind;
 
 use super::super::locks::revision;
 use super::super::prelude::*;
-use crate::records::{StoredAccount, StoredSecrets};
+use crate::records::{StoredAccount, StoredMembership, StoredSecrets};
 use crate::sealing::Sealer;
 
 /// Rows, each with its organization's id.
@@ -113,10 +113,7 @@ async fn read_organizations(
     for organization in load_records!(conn, quarantine, OrganizationRecord, of_ids) {
         found.readable.insert(organization.id.to_string(), organization);
     }
-    let users = load_of!(conn, ids, users by users::email_key, Tried::<UserRecord>::as_select());
-    found.give(quarantine, EntityKind::User, users, |organization, user| {
-        organization.users.push(user);
-    });
+    read_users(conn, quarantine, ids, found).await?;
     let keys = (Tried::<ApiKeyRecord>::as_select(), api_keys::key_hash);
     let keys: Rows<(Tried<ApiKeyRecord>, Col<ApiKeyHash>)> =
         load_of!(conn, ids, api_keys by (api_keys::created_at, api_keys::id), keys);
@@ -167,6 +164,53 @@ async fn read_organizations(
         },
     );
     read_campaigns(conn, quarantine, ids, found).await
+}
+
+async fn read_users(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    ids: &[&str],
+    found: &mut Organizations,
+) -> Result<(), Failure> {
+    type User = (
+        String,
+        Attempt<Col<EmailKey>>,
+        Tried<StoredMembership>,
+        Tried<StoredPerson>,
+    );
+    let users: Vec<User> = memberships::table
+        .inner_join(people::table.on(people::email_key.eq(memberships::email_key)))
+        .filter(memberships::organization_id.eq_any(ids))
+        .order((memberships::organization_id, memberships::email_key))
+        .select((
+            memberships::organization_id,
+            memberships::email_key,
+            Tried::<StoredMembership>::as_select(),
+            Tried::<StoredPerson>::as_select(),
+        ))
+        .load(conn)
+        .await?;
+    for (organization, key, membership, person) in users {
+        let Some(organization) = found.readable.get_mut(&organization) else {
+            continue;
+        };
+        match (membership.or_aside(quarantine), person.or_aside(quarantine)) {
+            (Some(membership), Some(stored)) => organization.users.push(UserRecord {
+                email: stored.person.email,
+                name: stored.person.name,
+                password_hash: stored.password_hash,
+                role: membership.role,
+            }),
+            _ => found
+                .unreadable
+                .extend(key.0.ok().map(|Col(key)| UnreadableEntity {
+                    organization_id: organization.id.clone(),
+                    kind: EntityKind::User,
+                    id: key.as_str().to_owned(),
+                })),
+        }
+    }
+    Ok(())
 }
 
 async fn read_campaigns(

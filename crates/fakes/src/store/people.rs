@@ -1,0 +1,162 @@
+//! People and their memberships in memory.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use bidloop_domain::model::{EmailKey, Member, MemberRole, Membership, OrganizationId, Person, Timestamp};
+use bidloop_domain::port::{PeopleStore, StoreError, StoredPerson, UserRecord};
+
+use super::{MemoryStore, State};
+
+/// Everybody, and who is where.
+#[derive(Debug, Clone, Default)]
+pub(super) struct People {
+    pub(super) people: BTreeMap<EmailKey, StoredPerson>,
+    pub(super) memberships: BTreeMap<(OrganizationId, EmailKey), MembershipEntry>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MembershipEntry {
+    pub(super) role: MemberRole,
+    pub(super) last_seen_at: Option<Timestamp>,
+}
+
+#[async_trait]
+impl PeopleStore for MemoryStore {
+    async fn person(&self, key: &EmailKey) -> Result<Option<StoredPerson>, StoreError> {
+        Ok(self.state()?.people.people.get(key).cloned())
+    }
+}
+
+impl People {
+    /// The users of an organization.
+    pub(super) fn users_of(&self, organization: &OrganizationId) -> Vec<UserRecord> {
+        let of_organization = self.memberships.iter().filter(|((of, _), _)| of == organization);
+        of_organization
+            .filter_map(|((_, key), membership)| {
+                let stored = self.people.get(key)?;
+                Some(UserRecord {
+                    email: stored.person.email.clone(),
+                    name: stored.person.name.clone(),
+                    password_hash: stored.password_hash.clone(),
+                    role: membership.role,
+                })
+            })
+            .collect()
+    }
+
+    /// The organizations of a person.
+    pub(super) fn organizations_of(&self, person: &EmailKey) -> Vec<OrganizationId> {
+        let of_person = self.memberships.keys().filter(|(_, key)| key == person);
+        of_person.map(|(organization, _)| organization.clone()).collect()
+    }
+}
+
+impl State {
+    /// The person's memberships, by the organizations' names.
+    pub(super) fn memberships_of(&self, person: &EmailKey) -> Vec<Membership> {
+        let of_person = self
+            .people
+            .memberships
+            .iter()
+            .filter(|((_, key), _)| key == person);
+        let mut memberships: Vec<Membership> = of_person
+            .filter_map(|((id, _), entry)| {
+                Some(Membership {
+                    organization_id: id.clone(),
+                    organization_name: self.organizations.get(id)?.record.name.clone(),
+                    role: entry.role,
+                })
+            })
+            .collect();
+        memberships.sort_by(|one, other| {
+            let key = |membership: &Membership| {
+                (
+                    membership.organization_name.clone(),
+                    membership.organization_id.clone(),
+                )
+            };
+            key(one).cmp(&key(other))
+        });
+        memberships
+    }
+
+    /// The person as a member of the organization.
+    pub(super) fn member(&self, organization: &OrganizationId, person: &EmailKey) -> Option<Member> {
+        let memberships = self.memberships_of(person);
+        Some(Member {
+            person: self.people.people.get(person)?.person.clone(),
+            organization: memberships
+                .into_iter()
+                .find(|membership| &membership.organization_id == organization)?,
+            subscription: self.organizations.get(organization)?.record.subscription.clone(),
+        })
+    }
+
+    pub(super) fn put_user(&mut self, organization: &OrganizationId, user: &UserRecord) {
+        let key = EmailKey::of(&user.email);
+        let stored = StoredPerson {
+            person: Person {
+                key: key.clone(),
+                email: user.email.clone(),
+                name: user.name.clone(),
+            },
+            password_hash: user.password_hash.clone(),
+        };
+        let before = self.people.people.insert(key.clone(), stored);
+        if before.is_some_and(|before| before.password_hash != user.password_hash) {
+            self.end_sessions_of(&key, None);
+        }
+        self.put_membership(organization, &key, user.role);
+    }
+
+    /// Makes the person a member, or gives the member this role.
+    pub(super) fn put_membership(
+        &mut self,
+        organization: &OrganizationId,
+        person: &EmailKey,
+        role: MemberRole,
+    ) {
+        let place = (organization.clone(), person.clone());
+        let before = self.people.memberships.get(&place).copied();
+        let last_seen_at = before.and_then(|before| before.last_seen_at);
+        let entry = MembershipEntry { role, last_seen_at };
+        self.people.memberships.insert(place, entry);
+        if before.is_some_and(|before| before.role != role) {
+            self.end_sessions_of(person, Some(organization));
+        }
+    }
+
+    /// Removes a membership with what hangs on it, and the person if it was the last.
+    pub(super) fn remove_member(&mut self, organization: &OrganizationId, person: &EmailKey) {
+        let place = (organization.clone(), person.clone());
+        self.people.memberships.remove(&place);
+        self.end_sessions_of(person, Some(organization));
+        self.looks
+            .retain(|(of, by, _), _| of != organization || by != person);
+        if self.people.organizations_of(person).is_empty() {
+            self.people.people.remove(person);
+        }
+    }
+
+    /// Removes everybody from a removed organization.
+    pub(super) fn remove_members(&mut self, organization: &OrganizationId) {
+        let keys: Vec<EmailKey> = self
+            .people
+            .memberships
+            .keys()
+            .filter(|(of, _)| of == organization)
+            .map(|(_, key)| key.clone())
+            .collect();
+        for key in keys {
+            self.remove_member(organization, &key);
+        }
+    }
+
+    /// Ends the person's sessions, all of them or those that show this organization.
+    pub(super) fn end_sessions_of(&mut self, person: &EmailKey, organization: Option<&OrganizationId>) {
+        self.sessions.retain(|_, session| {
+            session.person != *person || organization.is_some_and(|of| session.organization != *of)
+        });
+    }
+}
