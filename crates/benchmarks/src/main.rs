@@ -1,11 +1,12 @@
 //! Measures Bidloop and prints every figure beside its goal; the exit status is 1 if a goal is missed.
 //!
-//! A suite is a module that fills a [`report::Report`]: `api`, `matching` or `retention`. `world` is what both measure on.
+//! A suite is a module that fills a [`report::Report`]: `api`, `matching`, `console` or `retention`. `world` is what both measure on.
 //! `docs/benchmarks.md` explains the method and shows a run.
 #![expect(clippy::cast_precision_loss, reason = "figures are shown with three digits")]
 
 mod api;
 mod bare_actix;
+mod console;
 mod database;
 mod http;
 mod marketplace;
@@ -36,6 +37,8 @@ enum Command {
     Api(api::Options),
     /// Saved filters with the database: paging and backfills over a million jobs, ingesting against 100,000 filters.
     Matching(matching::Options),
+    /// The console's pages over 100,000 leads and 1,000,000 Activity entries.
+    Console(console::Options),
     /// Pruning a year of activity while jobs come in.
     Retention(retention::Options),
     /// A server of fixed answers, run by the suites.
@@ -57,6 +60,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     let (json, report) = match command {
         Command::Api(options) => (options.json, api::measure(&options)?),
         Command::Matching(options) => (options.json, matching::measure(&options)?),
+        Command::Console(options) => (options.json, console::measure(&options)?),
         Command::Retention(options) => (options.json, retention::measure(&options)?),
         Command::BareActix(server) => return server.serve(),
     };

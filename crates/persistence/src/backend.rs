@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryStore, ErasureStore,
-    FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, Quarantine,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryRecords, DeliveryStore,
+    ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, Quarantine,
     RetentionStore, RowInspector, SessionStore, SignInTryStore, StoreError, SubmissionStore,
 };
 
@@ -49,6 +49,7 @@ pub(crate) trait Backend:
     ActivityStore
     + ApiKeyStore
     + AutomaticBidStore
+    + DeliveryRecords
     + DeliveryStore
     + CampaignFeedStore
     + ErasureStore

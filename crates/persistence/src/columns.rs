@@ -10,7 +10,7 @@ use std::io::Write as _;
 
 use bidloop_domain::model::{
     AccountId, ActivityId, ActivityKind, ActivityOutcome, ActorKind, ApiKeyHash, ApiKeyId, BidId,
-    BiddingConfig, CampaignId, CampaignMode, CampaignState, Connects, CoverLetter, DeliveryId,
+    BiddingConfig, CampaignId, CampaignMode, CampaignState, Connects, CoverLetter, DeliveryId, DeliveryState,
     EffectiveConfig, EmailKey, EndpointId, EventKind, FilterId, JobId, LeadAttachment, LeadId, LeadStatus,
     LinkHash, LinkId, LinkKind, MemberRole, OrganizationId, PersonalTokenHash, PersonalTokenId, Proposal,
     ProposalFile, ProposalTemplate, QuestionAnswerPair, Reason, Secret, SubscriptionStatus, Terms, Timestamp,
@@ -222,6 +222,7 @@ in_text! {
     ActorKind: |word| word.parse().ok(), |word| word.as_str().into();
     CampaignMode: |word| word.parse().ok(), |word| word.as_str().into();
     CampaignState: |word| word.parse().ok(), |word| word.as_str().into();
+    DeliveryState: |word| word.parse().ok(), |word| word.as_str().into();
     EventKind: |word| word.parse().ok(), |word| word.as_str().into();
     LeadStatus: |word| word.parse().ok(), |word| word.as_str().into();
     LinkKind: |word| word.parse().ok(), |word| word.as_str().into();

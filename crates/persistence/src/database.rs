@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryStore, ErasureStore,
-    FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, Quarantine,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryRecords, DeliveryStore,
+    ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, Quarantine,
     RetentionStore, RowInspector, SessionStore, SignInTryStore, StoreError, SubmissionStore,
 };
 use rustls::ClientConfig;
@@ -218,6 +218,11 @@ impl Database {
 
     /// Matches computed anew.
     pub fn matches(&self) -> Arc<dyn MatchStore> {
+        self.backend.clone()
+    }
+
+    /// What endpoints were sent.
+    pub fn delivery_records(&self) -> Arc<dyn DeliveryRecords> {
         self.backend.clone()
     }
 

@@ -3,11 +3,11 @@
 
 use bidloop_domain::bidding::ReasonCode;
 use bidloop_domain::model::{
-    ActivityKind, Actor, Authorization, CampaignId, FilterId, Lead, LeadId, LeadStatus, OrganizationId,
-    VariantArray,
+    ActivityKind, Actor, Authorization, CampaignId, Connects, FilterId, Lead, LeadId, LeadStatus,
+    OrganizationId, VariantArray,
 };
 use bidloop_domain::port::{
-    FeedCounts, FeedQuery, FilterRecord, LeadLookup, ListedMatch, ListedMatches, MatchedJob,
+    AccountReading, FeedCounts, FeedQuery, FilterRecord, LeadLookup, ListedMatch, ListedMatches, MatchedJob,
     ProvisioningChange, Prunable, RejectLead, ReopenLead, SwitchMatches,
 };
 use serde_json::json;
@@ -591,4 +591,60 @@ async fn assert_nothing(
         stores.leads.materialize(organization, campaign, &job).await,
         Ok(false)
     );
+}
+
+pub async fn a_campaigns_account_and_files_are_what_it_bids_with(stores: Stores) {
+    let builder = campaign("camp").attachment("portfolio.pdf");
+    let world = World::with(
+        stores,
+        organization("org_acme")
+            .campaign(builder)
+            .campaign(campaign("bare").bids_with(None)),
+    )
+    .await;
+    let feed = &world.stores.campaign_feed;
+    let means = feed
+        .bid_means(&world.organization, &world.campaign)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(means.attachments.len(), 1);
+    let account = means.account.unwrap();
+    assert_eq!(
+        (account.record.id.as_str(), account.record.connected),
+        ("acct_1", true)
+    );
+    assert!(account.reading.is_none());
+    let reading = AccountReading {
+        profile_hourly_rate: Some(72.5),
+        connects_balance: Connects::new(40),
+        at: at(9),
+    };
+    world
+        .stores
+        .submissions
+        .record_account(&world.organization, &account.record.id, &reading)
+        .await
+        .unwrap();
+    let means = feed
+        .bid_means(&world.organization, &world.campaign)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(means.account.unwrap().reading, Some(reading));
+    let bare = feed.bid_means(&world.organization, &campaign_id("bare")).await;
+    assert!(bare.unwrap().unwrap().account.is_none());
+    let other = feed
+        .bid_means(&organization_id("org_other"), &world.campaign)
+        .await;
+    assert!(other.unwrap().is_none());
+}
+
+pub async fn a_stored_job_is_found_by_its_id(stores: Stores) {
+    let world = World::new(stores).await;
+    world.ingest(at(1), vec![elsewhere("1", "Go")]).await;
+    let feed = &world.stores.campaign_feed;
+    let found = feed.stored_job(&job_id("1")).await.unwrap().unwrap();
+    assert_eq!(found.json, elsewhere("1", "Go").json);
+    assert_eq!(feed.stored_job(&job_id("2")).await, Ok(None));
 }

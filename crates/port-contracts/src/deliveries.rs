@@ -21,7 +21,11 @@ use crate::leads::dry_run_of;
 
 const BOTH: [EventKind; 2] = [EventKind::JobNew, EventKind::BidComplete];
 
-async fn begin(world: &World, deliveries: &[PendingDelivery], owner: &str) -> Vec<ClaimedDelivery> {
+pub(crate) async fn begin(
+    world: &World,
+    deliveries: &[PendingDelivery],
+    owner: &str,
+) -> Vec<ClaimedDelivery> {
     world
         .stores
         .deliveries
@@ -65,7 +69,7 @@ fn entry_of(begun: &ClaimedDelivery, delivered: bool) -> Activity {
     }
 }
 
-async fn finish(world: &World, begun: &ClaimedDelivery, delivered: bool, owner: &str) -> bool {
+pub(crate) async fn finish(world: &World, begun: &ClaimedDelivery, delivered: bool, owner: &str) -> bool {
     let (outcome, entry) = (outcome(delivered), entry_of(begun, delivered));
     let (organization, owner) = (&begun.organization_id, LeaseOwner::new(owner));
     let deliveries = &world.stores.deliveries;

@@ -111,6 +111,8 @@ index! { $
             a_match_is_made_a_lead_once_as_the_list_makes_it,
             a_campaigns_filters_are_read_by_id,
             nothing_of_another_organization_is_shown,
+            a_campaigns_account_and_files_are_what_it_bids_with,
+            a_stored_job_is_found_by_its_id,
         ],
         campaign_feed_looks: [
             matches_since_the_last_look_are_new,
@@ -167,6 +169,11 @@ index! { $
             what_is_sending_within_its_deadline_is_left_alone,
             of_many_recoveries_at_once_each_delivery_is_interrupted_once,
             of_an_end_and_an_interruption_at_once_one_counts,
+        ],
+        delivery_records: [
+            the_last_deliveries_are_newest_first_with_their_leads,
+            an_ended_delivery_has_its_entry_of_the_record,
+            another_organizations_endpoint_has_no_deliveries,
         ],
         erasure: [
             a_removed_organization_is_unknown_at_once_and_others_stay,

@@ -59,6 +59,7 @@ mod campaign_feed;
 mod campaign_feed_looks;
 mod changed_jobs;
 mod deliveries;
+mod delivery_records;
 mod erasure;
 mod filter_changes;
 mod first_run;
@@ -90,9 +91,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, DeliveryStore, ErasureStore,
-    FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, RetentionStore,
-    SessionStore, SignInTryStore, SubmissionStore, WebhookSender,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, DeliveryRecords,
+    DeliveryStore, ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore,
+    ProvisioningStore, RetentionStore, SessionStore, SignInTryStore, SubmissionStore, WebhookSender,
 };
 
 /// The store ports of one implementation, over one state.
@@ -108,6 +109,8 @@ pub struct Stores {
     pub jobs: Arc<dyn JobStore>,
     /// Backfills.
     pub matches: Arc<dyn MatchStore>,
+    /// What endpoints were sent.
+    pub delivery_records: Arc<dyn DeliveryRecords>,
     /// Webhook deliveries.
     pub deliveries: Arc<dyn DeliveryStore>,
     /// Queued bids.
@@ -141,6 +144,7 @@ impl Stores {
             + JobStore
             + MatchStore
             + CampaignFeedStore
+            + DeliveryRecords
             + DeliveryStore
             + SubmissionStore
             + AutomaticBidStore
@@ -160,6 +164,7 @@ impl Stores {
             campaign_feed: store.clone(),
             jobs: store.clone(),
             matches: store.clone(),
+            delivery_records: store.clone(),
             deliveries: store.clone(),
             submissions: store.clone(),
             automatic_bids: store.clone(),

@@ -12,7 +12,7 @@ mod paging;
 pub(crate) mod posts;
 mod saved_filters;
 #[path = "../../../matching/benches/workload/mod.rs"]
-mod workload;
+pub(crate) mod workload;
 
 use anyhow::Result;
 

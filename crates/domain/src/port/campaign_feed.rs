@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 
-use super::{FilterRecord, LeadContext, StoreError};
+use super::{AccountReading, AccountRecord, FilterRecord, LeadContext, StoreError, StoredJob};
 use crate::matching::JobSignature;
 use crate::model::{
     Actor, BidId, CampaignId, Connects, CoverLetter, EmailKey, JobId, Lead, LeadId, LeadStatus,
-    OrganizationId, QuestionAnswerPair, Terms, Timestamp,
+    OrganizationId, ProposalFile, QuestionAnswerPair, Terms, Timestamp,
 };
 
 /// Which part of a campaign's Feed.
@@ -161,6 +161,24 @@ pub struct BidLetter {
     pub answers: Vec<QuestionAnswerPair>,
 }
 
+/// The account of a campaign, with its token and what was last read of it.
+#[derive(Debug, Clone)]
+pub struct BiddingAccount {
+    /// The account.
+    pub record: AccountRecord,
+    /// What was last read of it from the marketplace.
+    pub reading: Option<AccountReading>,
+}
+
+/// What a campaign's bids are made with.
+#[derive(Debug, Clone)]
+pub struct BidMeans {
+    /// Its account, if it has one.
+    pub account: Option<BiddingAccount>,
+    /// The files of bids on leads without files of their own.
+    pub attachments: Vec<ProposalFile>,
+}
+
 /// Reads for the console's Feed and lead pages. None of them makes a lead (decision E5).
 ///
 /// Every method takes the organization and finds nothing of another one.
@@ -227,6 +245,16 @@ pub trait CampaignFeedStore: Send + Sync + std::fmt::Debug {
         organization: &OrganizationId,
         lead: &LeadId,
     ) -> Result<Option<(BidSummary, BidLetter)>, StoreError>;
+
+    /// What the campaign's bids are made with; `None` if the organization has no such campaign.
+    async fn bid_means(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<Option<BidMeans>, StoreError>;
+
+    /// The stored job with this id.
+    async fn stored_job(&self, id: &JobId) -> Result<Option<StoredJob>, StoreError>;
 
     /// For each of the organization's campaigns, by id, how many matches are newer than the person's last look at its
     /// Feed, counted up to `at_most`. A campaign that the person never looked at counts all.

@@ -15,7 +15,7 @@
 //! | letters from templates | [`ProposalWriter`] |
 //! | files named in a provisioning file | [`AttachmentSource`] |
 //! | people's passwords | [`PasswordHasher`] |
-//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`], [`PeopleStore`], [`SessionStore`], [`SignInTryStore`], [`FirstRunStore`] |
+//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`DeliveryRecords`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`], [`PeopleStore`], [`SessionStore`], [`SignInTryStore`], [`FirstRunStore`] |
 //! | waking workers | [`WorkSignal`] |
 //! | passing over rows that cannot be understood, and finding them | [`Quarantine`], [`RowInspector`] |
 
@@ -26,6 +26,7 @@ mod blob_store;
 mod campaign_feed;
 mod clock;
 mod deliveries;
+mod delivery_records;
 mod erasure;
 mod error;
 mod first_run;
@@ -57,11 +58,12 @@ pub use api_keys::{ApiKeyStore, CreateApiKey, RevokeApiKey};
 pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
 pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
 pub use campaign_feed::{
-    BidLetter, BidSummary, CampaignFeedStore, FeedCounts, FeedQuery, ListedMatch, ListedMatches, SignedMatch,
-    SignedMatches,
+    BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedQuery, ListedMatch,
+    ListedMatches, SignedMatch, SignedMatches,
 };
 pub use clock::{Clock, Entropy, Pause};
 pub use deliveries::{ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, PendingDelivery};
+pub use delivery_records::{DeliveryRecords, RecordedDelivery};
 pub use erasure::ErasureStore;
 pub use error::StoreError;
 pub use first_run::{CreateFirst, FIRST_RUN_CODES, FirstOrganization, FirstRunCodeState, FirstRunStore};

@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    Activity, CampaignId, DeliveryId, EndpointId, EventKind, EventPayload, JobPost, LeadForm, LeadId, Links,
-    OrganizationId, Timestamp, envelope, lead_document, sign,
+    Activity, CampaignId, DeliveryId, EndpointId, EventKind, EventPayload, JobPost, LeadForm, LeadId,
+    LeadWithJob, Links, OrganizationId, Timestamp, envelope, lead_document, sign,
 };
 use crate::port::{
     ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
@@ -242,35 +242,43 @@ impl DeliverWebhooks {
     }
 
     fn job_new(&self, delivery: &ClaimedDelivery) -> Result<(Box<RawValue>, Option<Timestamp>), String> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct JobNew<'a> {
-            organization_id: &'a OrganizationId,
-            campaign_id: &'a CampaignId,
-            lead_id: &'a LeadId,
-            bid_url: String,
-            reject_url: String,
-            lead: Box<RawValue>,
-        }
         let stored = delivery
             .lead
             .as_ref()
             .ok_or("the delivery's lead is not stored")?;
-        let campaign_name = delivery.campaign_name.as_deref();
-        let lead = lead_document(stored, campaign_name, &self.links, LeadForm::Pushed)
-            .map_err(|error| error.to_string())?;
-        let data = JobNew {
-            organization_id: &delivery.organization_id,
-            campaign_id: &delivery.campaign_id,
-            lead_id: &delivery.lead_id,
-            bid_url: self.links.bid_url(&delivery.campaign_id, &delivery.lead_id),
-            reject_url: self.links.reject_url(&delivery.campaign_id, &delivery.lead_id),
-            lead,
-        };
-        let data = serde_json::value::to_raw_value(&data).map_err(|error| error.to_string())?;
+        let data = job_new_data(stored, delivery.campaign_name.as_deref(), &self.links)?;
         let posted_at = JobPost::parse(&stored.job_json).ok().map(|post| post.posted_at);
         Ok((data, posted_at))
     }
+}
+
+/// The `data` of a lead's `job.new`.
+pub(super) fn job_new_data(
+    stored: &LeadWithJob,
+    campaign_name: Option<&str>,
+    links: &Links,
+) -> Result<Box<RawValue>, String> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct JobNew<'a> {
+        organization_id: &'a OrganizationId,
+        campaign_id: &'a CampaignId,
+        lead_id: &'a LeadId,
+        bid_url: String,
+        reject_url: String,
+        lead: Box<RawValue>,
+    }
+    let document = lead_document(stored, campaign_name, links, LeadForm::Pushed);
+    let lead = &stored.lead;
+    let data = JobNew {
+        organization_id: &lead.organization_id,
+        campaign_id: &lead.campaign_id,
+        lead_id: &lead.id,
+        bid_url: links.bid_url(&lead.campaign_id, &lead.id),
+        reject_url: links.reject_url(&lead.campaign_id, &lead.id),
+        lead: document.map_err(|error| error.to_string())?,
+    };
+    serde_json::value::to_raw_value(&data).map_err(|error| error.to_string())
 }
 
 /// One of an endpoint's places in flight. Dropped, it is free.

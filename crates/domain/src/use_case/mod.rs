@@ -17,6 +17,9 @@
 //! | | [`FirstRun`] | creates the first organization and its owner |
 //! | a person in the console | [`ShowFeed`] | shows a campaign's matches, by status or by words |
 //! | | [`ShowLead`] | shows one lead, with what happened to it |
+//! | | [`PreviewBid`] | computes a bid without sending it |
+//! | | [`TryFilter`] | tries a filter on stored jobs |
+//! | | [`ShowDeliveries`] | shows what an endpoint was sent, and its answers |
 //! | | [`SearchActivity`] | searches the Activity record, and writes it as CSV |
 //! | | [`FindLead`] | finds a lead or a match, and makes a match a lead |
 //! | the workers | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |
@@ -59,18 +62,21 @@ mod manage_organization;
 mod matched_filters;
 mod new_ids;
 mod operate_leads;
+mod preview_bid;
 mod prune;
 mod reject_lead;
 mod scan_stored_jobs;
 mod search_activity;
 mod sessions;
 mod settle_bids;
+mod show_deliveries;
 mod show_feed;
 mod show_lead;
 mod sign_in;
 mod submit_bid;
 mod submit_proposals;
 mod throttle;
+mod try_filter;
 mod upload_attachments;
 mod write_automatic_bids;
 
@@ -97,17 +103,25 @@ pub use manage_organization::{
 };
 pub use matched_filters::MatchedFilter;
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
+pub use preview_bid::{
+    AskMarketplace, BidPreview, LiveLooks, PreviewAccount, PreviewBasis, PreviewBid, PreviewedProposal,
+};
 pub use prune::{PrunableCount, Prune, PruneRun, Retention};
 pub use reject_lead::{MAX_REASON_CHARS, RejectLead};
 pub use scan_stored_jobs::JobScan;
 pub use search_activity::{ACTIVITY_PAGE, CsvPart, MAX_NEW_ENTRIES, SearchActivity};
 pub use sessions::{Sessions, SignedIn};
 pub use settle_bids::{SettleBids, SettleBidsError, Settlement};
+pub use show_deliveries::{SHOWN_DELIVERIES, ShowDeliveries, ShownDelivery};
 pub use show_feed::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MAX_NEW, ShowFeed, ShownFeed};
 pub use show_lead::{LeadBid, LeadEvent, LeadPageView, ShowLead, TIMELINE, TimelineEntry};
 pub use sign_in::SignIn;
 pub use submit_bid::{BidAccepted, SubmitBid};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
 pub use throttle::{Throttle, TryError};
+pub use try_filter::{
+    ExpressionFault, FilterPreview, NEAR_MISSES_AMONG, PREVIEWED, PreviewedJob, TriedJob, TryFilter,
+    check_expression,
+};
 pub use upload_attachments::{PartHead, UploadAttachments, UploadSession};
 pub use write_automatic_bids::{AutomaticBidOutcome, WriteAutomaticBids};

@@ -9,8 +9,8 @@ use bidloop_domain::model::{
     LeadId, LeadStatus, OrganizationId, Timestamp,
 };
 use bidloop_domain::port::{
-    BidLetter, BidSummary, CampaignFeedStore, FeedCounts, FeedQuery, FilterRecord, LeadContext, ListedMatch,
-    ListedMatches, SignedMatch, SignedMatches, StoreError,
+    BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedQuery, FilterRecord,
+    LeadContext, ListedMatch, ListedMatches, SignedMatch, SignedMatches, StoreError, StoredJob,
 };
 
 use super::{Bid, CampaignEntry, Match, MemoryStore, State, count, length};
@@ -171,6 +171,35 @@ impl CampaignFeedStore for MemoryStore {
                 },
             };
             (summary(bid), letter)
+        }))
+    }
+
+    async fn bid_means(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<Option<BidMeans>, StoreError> {
+        let state = self.state()?;
+        let Some(entry) = state.campaign(organization, campaign) else {
+            return Ok(None);
+        };
+        let account = entry.record.account_id.as_ref();
+        let account = account.and_then(|account| state.account(organization, account));
+        Ok(Some(BidMeans {
+            account: account.map(|account| BiddingAccount {
+                record: account.record.clone(),
+                reading: account.reading.clone(),
+            }),
+            attachments: entry.record.attachments.clone(),
+        }))
+    }
+
+    async fn stored_job(&self, id: &JobId) -> Result<Option<StoredJob>, StoreError> {
+        let state = self.state()?;
+        Ok(state.jobs.get(id).map(|job| StoredJob {
+            seq: job.seq,
+            id: id.clone(),
+            json: job.json.clone(),
         }))
     }
 

@@ -8,6 +8,7 @@ mod api_keys;
 mod automatic_bids;
 mod campaign_feed;
 mod deliveries;
+mod delivery_records;
 mod erasure;
 mod jobs;
 mod leads;

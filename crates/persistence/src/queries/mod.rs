@@ -84,6 +84,7 @@ mod automatic_bids;
 mod backfills;
 mod campaign_feed;
 mod deliveries;
+mod delivery_records;
 mod erasure;
 mod events;
 mod filter_changes;

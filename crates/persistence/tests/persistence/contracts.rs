@@ -27,6 +27,7 @@ pub(crate) fn stores(database: &Database) -> Stores {
         campaign_feed: database.campaign_feed(),
         jobs: database.jobs(),
         matches: database.matches(),
+        delivery_records: database.delivery_records(),
         deliveries: database.deliveries(),
         submissions: database.submissions(),
         automatic_bids: database.automatic_bids(),

@@ -4,19 +4,21 @@
 //! |---|---|
 //! | [`page`] | pages of a campaign's Feed, their counts and entries |
 //! | [`lone_match`] | one match, and a lead's latest bid |
+//! | [`means`] | what a campaign's bids are made with |
 //! | [`looks`] | what is new since a person's last look |
 
 use async_trait::async_trait;
 use bidloop_domain::model::{CampaignId, EmailKey, JobId, LeadId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
-    BidLetter, BidSummary, CampaignFeedStore, FeedQuery, FilterRecord, LeadContext, ListedMatch,
-    ListedMatches, SignedMatches, StoreError,
+    BidLetter, BidMeans, BidSummary, CampaignFeedStore, FeedQuery, FilterRecord, LeadContext, ListedMatch,
+    ListedMatches, SignedMatches, StoreError, StoredJob,
 };
 
 use super::prelude::*;
 
 mod lone_match;
 mod looks;
+mod means;
 mod page;
 
 #[async_trait]
@@ -113,6 +115,26 @@ impl CampaignFeedStore for Store {
         let quarantine = self.quarantine.clone();
         self.read(async move |conn: &mut Conn| {
             lone_match::latest_bid(conn, &quarantine, &organization, &lead).await
+        })
+        .await
+    }
+
+    async fn bid_means(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<Option<BidMeans>, StoreError> {
+        let key = (organization.clone(), campaign.clone());
+        let (quarantine, sealer) = (self.quarantine.clone(), self.sealer.clone());
+        self.read(async move |conn: &mut Conn| means::bid_means(conn, &quarantine, &sealer, &key).await)
+            .await
+    }
+
+    async fn stored_job(&self, id: &JobId) -> Result<Option<StoredJob>, StoreError> {
+        let (id, quarantine) = (id.clone(), self.quarantine.clone());
+        self.read(async move |conn: &mut Conn| {
+            let job = jobs::table.find(id.as_str());
+            Ok(load_records!(conn, &quarantine, StoredJob, job).pop())
         })
         .await
     }
