@@ -261,6 +261,7 @@ impl Service {
             act_within: self.act_within,
             threads: Arc::new(SystemThreads),
             filters: CurrentFilters::new(self.quarantine.clone()),
+            noted: None,
         };
         Some((ingest, *poll_interval))
     }

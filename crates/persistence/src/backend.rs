@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryRecords, DeliveryStore,
-    ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, Quarantine,
-    RetentionStore, RowInspector, SessionStore, SignInTryStore, StoreError, SubmissionStore,
+    ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
+    ProvisioningStore, Quarantine, RetentionStore, RowInspector, SessionStore, SignInTryStore,
+    StatisticsStore, StoreError, SubmissionStore,
 };
 
 use crate::backup::BackUpError;
@@ -57,12 +58,14 @@ pub(crate) trait Backend:
     + JobStore
     + LeadStore
     + MatchStore
+    + OverviewStore
     + PeopleStore
     + ProvisioningStore
     + RetentionStore
     + RowInspector
     + SessionStore
     + SignInTryStore
+    + StatisticsStore
     + SubmissionStore
 {
     /// The unreadable rows that were met through this value and its clones.

@@ -29,6 +29,8 @@ pub(crate) enum Write {
     InsertNew,
     /// Inserts them or replaces what is there. The first columns, as many as this says, are the primary key.
     Put(usize),
+    /// Inserts them, or adds the other columns to what is there. The first columns, as many as this says, are the primary key.
+    Add(usize),
     /// Changes rows that are there. The first columns, as many as this says, are the primary key.
     Update(usize),
 }
@@ -133,6 +135,15 @@ impl<'r> Statement<'r> {
                 let (keys, rest) = columns.split_at(keys);
                 let (keys, rest) = (names(keys), assignments(rest, "excluded"));
                 format!(" ON CONFLICT ({keys}) DO UPDATE SET {rest}")
+            }
+            Write::Add(keys) => {
+                let (keys, rest) = columns.split_at(keys);
+                let keys = names(keys);
+                let sums: Vec<String> = rest
+                    .iter()
+                    .map(|BatchColumn { name, .. }| format!("{name} = {table}.{name} + excluded.{name}"))
+                    .collect();
+                format!(" ON CONFLICT ({keys}) DO UPDATE SET {}", sums.join(", "))
             }
         };
         let before = format!("INSERT INTO {table} ({}) {rows}(", names(&columns));

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryRecords, DeliveryStore,
-    ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore, ProvisioningStore, Quarantine,
-    RetentionStore, RowInspector, SessionStore, SignInTryStore, StoreError, SubmissionStore,
+    ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
+    ProvisioningStore, Quarantine, RetentionStore, RowInspector, SessionStore, SignInTryStore,
+    StatisticsStore, StoreError, SubmissionStore,
 };
 use rustls::ClientConfig;
 
@@ -253,6 +254,16 @@ impl Database {
 
     /// What is left of removed organizations.
     pub fn erasure(&self) -> Arc<dyn ErasureStore> {
+        self.backend.clone()
+    }
+
+    /// What pages of an organization show.
+    pub fn overview(&self) -> Arc<dyn OverviewStore> {
+        self.backend.clone()
+    }
+
+    /// What was counted.
+    pub fn statistics(&self) -> Arc<dyn StatisticsStore> {
         self.backend.clone()
     }
 

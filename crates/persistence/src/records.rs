@@ -79,6 +79,8 @@ pub(crate) struct Delivery {
     pub(crate) event: EventKind,
     pub(crate) data: Option<String>,
     pub(crate) created_at: Timestamp,
+    /// Whether a person tries the endpoint with it.
+    pub(crate) is_test: bool,
 }
 
 /// An endpoint as the sender needs it.
@@ -389,7 +391,7 @@ columns! { CampaignRecord in campaigns by organization_id/id {
 } empty { filters } }
 
 columns! { Delivery in deliveries by organization_id/id {
-    organization_id, id, endpoint_id, campaign_id, lead_id, event, data, created_at,
+    organization_id, id, endpoint_id, campaign_id, lead_id, event, data, created_at, is_test,
 } }
 
 columns! { Endpoint in webhook_endpoints by organization_id/id { id, url, events, active } parts { secrets: StoredSecrets } }

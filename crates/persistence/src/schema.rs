@@ -237,6 +237,7 @@ diesel::table! {
         last_job_seq -> BigInt,
         pruned_before -> Nullable<BigInt>,
         pruned_to -> BigInt,
+        read_at -> Nullable<BigInt>,
     }
 }
 
@@ -301,6 +302,7 @@ diesel::table! {
         proposal_id -> Nullable<EscapedText>,
         bidding_config -> JsonText,
         bid_id -> Nullable<Text>,
+        delivered_at -> Nullable<BigInt>,
     }
 }
 
@@ -385,6 +387,30 @@ diesel::table! {
         owner_until -> Nullable<BigInt>,
         reason -> Nullable<Text>,
         ended_at -> Nullable<BigInt>,
+        is_test -> Bool,
+    }
+}
+
+diesel::table! {
+    statistics (organization_id, step, measure, starts_at, campaign_id, subject, bucket, part) {
+        organization_id -> Text,
+        step -> Text,
+        measure -> Text,
+        starts_at -> BigInt,
+        campaign_id -> Text,
+        subject -> Text,
+        bucket -> BigInt,
+        part -> BigInt,
+        count -> BigInt,
+    }
+}
+
+diesel::table! {
+    endpoint_tries (organization_id, endpoint_id, id) {
+        organization_id -> Text,
+        endpoint_id -> Text,
+        id -> Text,
+        at -> BigInt,
     }
 }
 

@@ -59,7 +59,7 @@ pub async fn an_intent_is_claimed_again_once_its_lease_has_ended(stores: Stores)
 }
 
 async fn settle(world: &World, intent: &AutomaticBidIntent, parked: Option<&Activity>) {
-    let settled = world.stores.automatic_bids.complete(intent, parked).await;
+    let settled = world.stores.automatic_bids.complete(intent, parked, at(11)).await;
     settled.unwrap();
 }
 

@@ -405,7 +405,7 @@ pub async fn what_was_under_way_for_a_removed_organization_leaves_nothing(stores
     let parked = activity(&world.organization, ActivityKind::Bid, "refused", at(700));
     for intent in &intents {
         let intents = &world.stores.automatic_bids;
-        assert_eq!(intents.complete(intent, Some(&parked)).await, Ok(()));
+        assert_eq!(intents.complete(intent, Some(&parked), at(0)).await, Ok(()));
     }
     let recorded = world.stores.jobs.record_page(&page).await;
     assert_eq!(recorded, Ok(RecordPage::RevisionMoved));

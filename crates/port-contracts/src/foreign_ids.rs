@@ -222,7 +222,7 @@ pub async fn another_organizations_intent_is_not_settled(stores: Stores) {
     world
         .stores
         .automatic_bids
-        .complete(&foreign, None)
+        .complete(&foreign, None, at(0))
         .await
         .unwrap();
     assert_eq!(world.stores.automatic_bids.automatic_count().await, Ok(1));

@@ -71,6 +71,7 @@ mod lead_attachments;
 mod lead_bids;
 mod leads;
 mod matches;
+mod overview;
 mod people;
 mod provisioning;
 mod provisioning_removal;
@@ -79,6 +80,7 @@ mod retention;
 mod retention_lists;
 mod sessions;
 mod sign_in_tries;
+mod statistics;
 mod submission_leases;
 mod submissions;
 mod unanswered_bids;
@@ -92,8 +94,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, DeliveryRecords,
-    DeliveryStore, ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, PeopleStore,
-    ProvisioningStore, RetentionStore, SessionStore, SignInTryStore, SubmissionStore, WebhookSender,
+    DeliveryStore, ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
+    ProvisioningStore, RetentionStore, SessionStore, SignInTryStore, StatisticsStore, SubmissionStore,
+    WebhookSender,
 };
 
 /// The store ports of one implementation, over one state.
@@ -133,6 +136,10 @@ pub struct Stores {
     pub sign_in_tries: Arc<dyn SignInTryStore>,
     /// The first start.
     pub first_run: Arc<dyn FirstRunStore>,
+    /// What was counted.
+    pub statistics: Arc<dyn StatisticsStore>,
+    /// What pages of an organization show.
+    pub overview: Arc<dyn OverviewStore>,
 }
 
 impl Stores {
@@ -156,6 +163,8 @@ impl Stores {
             + SessionStore
             + SignInTryStore
             + FirstRunStore
+            + StatisticsStore
+            + OverviewStore
             + 'static,
     {
         Self {
@@ -176,6 +185,8 @@ impl Stores {
             sessions: store.clone(),
             sign_in_tries: store.clone(),
             first_run: store.clone(),
+            statistics: store.clone(),
+            overview: store.clone(),
         }
     }
 }

@@ -108,5 +108,6 @@ fn described(kind: Prunable) -> &'static str {
         Prunable::Matches => "matches without leads",
         Prunable::Jobs => "jobs without leads",
         Prunable::SignIns => "sessions, links and tries to sign in that are over",
+        Prunable::Statistics => "counts of hours and days",
     }
 }

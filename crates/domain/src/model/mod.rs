@@ -45,6 +45,7 @@ mod reason;
 mod secret;
 mod session;
 mod sign_in_tries;
+mod statistics;
 mod terms;
 mod timestamp;
 mod webhook;
@@ -108,6 +109,7 @@ pub use session::{
 pub use sign_in_tries::{
     FIRST_PAUSE, FREE_TRIES, LONGEST_PAUSE, NetworkOrigin, TRIES_COUNTED, Tries, TrySubject,
 };
+pub use statistics::{Counted, Histogram, Measure, SUBMITTED, StatisticsStep, Tally, TimeBucket};
 /// Lists the variants of the model's enums, such as `LeadStatus::VARIANTS`.
 pub use strum::VariantArray;
 pub use terms::{Terms, TermsJson};

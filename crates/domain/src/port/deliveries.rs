@@ -76,6 +76,15 @@ impl DeliveryOutcome {
         }
     }
 
+    /// How long an attempt took that was made; `Some(None)` if a crash interrupted it, `None` if nothing was sent.
+    pub const fn was_sent(&self) -> Option<Option<Duration>> {
+        match self {
+            Self::Attempted(attempt) => Some(Some(attempt.duration)),
+            Self::Interrupted => Some(None),
+            Self::CorruptPayload(_) | Self::EndpointRemoved => None,
+        }
+    }
+
     fn message(&self, event: EventKind) -> String {
         match self {
             Self::Attempted(WebhookAttempt { failure: None, .. }) => format!("{event} delivered."),

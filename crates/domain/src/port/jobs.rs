@@ -145,6 +145,9 @@ pub trait JobStore: Send + Sync + std::fmt::Debug {
     /// The JSON of up to `limit` of the jobs whose content was stored last, newest first.
     async fn latest_jobs(&self, limit: u32) -> Result<Vec<String>, StoreError>;
 
+    /// Notes that the feed was read at `at` and had nothing new. Recording a page notes it, too. Never moves back.
+    async fn note_feed_read(&self, at: Timestamp) -> Result<(), StoreError>;
+
     /// The best number of jobs in a page: recording a larger page would block other commands for long.
     fn page_size(&self) -> u32;
 

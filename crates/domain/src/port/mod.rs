@@ -15,7 +15,7 @@
 //! | letters from templates | [`ProposalWriter`] |
 //! | files named in a provisioning file | [`AttachmentSource`] |
 //! | people's passwords | [`PasswordHasher`] |
-//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`DeliveryRecords`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`], [`PeopleStore`], [`SessionStore`], [`SignInTryStore`], [`FirstRunStore`] |
+//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`DeliveryRecords`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`], [`PeopleStore`], [`SessionStore`], [`SignInTryStore`], [`FirstRunStore`], [`StatisticsStore`], [`OverviewStore`] |
 //! | waking workers | [`WorkSignal`] |
 //! | passing over rows that cannot be understood, and finding them | [`Quarantine`], [`RowInspector`] |
 
@@ -36,6 +36,7 @@ mod leads;
 mod lease;
 mod marketplace;
 mod matches;
+mod overview;
 mod password_hasher;
 mod people;
 mod proposal_writer;
@@ -44,6 +45,7 @@ mod quarantine;
 mod retention;
 mod sessions;
 mod sign_in_tries;
+mod statistics;
 mod submissions;
 mod threads;
 mod webhook_sender;
@@ -83,6 +85,9 @@ pub use marketplace::{
 pub use matches::{
     Backfill, CampaignRevision, DueBackfills, MatchStore, StoredJob, StoredSignature, SwitchMatches,
 };
+pub use overview::{
+    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OverviewStore, ShellFacts,
+};
 pub use password_hasher::{HasherBusy, PasswordHasher};
 pub use people::{PeopleStore, StoredPerson};
 pub use proposal_writer::{ProposalWriter, TemplateError};
@@ -93,6 +98,7 @@ pub use quarantine::{Quarantine, UnreadableRow};
 pub use retention::{Prunable, PruneCursor, PruneStep, RetentionStore};
 pub use sessions::{FoundSession, NewSession, SESSIONS_OF_A_PERSON, SessionStore};
 pub use sign_in_tries::SignInTryStore;
+pub use statistics::{CountedSum, CountsQuery, StatisticsStore};
 pub use submissions::{
     AccountReading, AccountState, AutomaticBidIntent, AutomaticBidStore, ClaimUnanswered, ClaimedBid,
     FinishBid, SubmissionStore, WaitingBid, WaitingBidsQuery,

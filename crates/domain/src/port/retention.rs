@@ -24,17 +24,20 @@ pub enum Prunable {
     /// Sessions that ended, one-time links that work no more, and tries to sign in that are forgotten. Operators have no
     /// say in it.
     SignIns,
+    /// Counts of hours and days.
+    Statistics,
 }
 
 impl Prunable {
     /// All kinds, in an order in which what holds something is removed before what it holds.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Letters,
         Self::Deliveries,
         Self::Activity,
         Self::Matches,
         Self::Jobs,
         Self::SignIns,
+        Self::Statistics,
     ];
 
     /// The word for it in reports.
@@ -46,6 +49,7 @@ impl Prunable {
             Self::Matches => "matches",
             Self::Jobs => "jobs",
             Self::SignIns => "sign_ins",
+            Self::Statistics => "statistics",
         }
     }
 }
@@ -92,7 +96,8 @@ pub trait RetentionStore: Send + Sync + std::fmt::Debug {
     /// - of matches from their `createdAt`. They leave the old end of their list: the others keep their order, and the
     ///   list's total is exact at each moment. Lists that a backfill is due for stay as they are;
     /// - of jobs from when their content was stored. None is removed while a backfill is due;
-    /// - of sessions from when they have been idle for too long, of one-time links and of tries to sign in from their end.
+    /// - of sessions from when they have been idle for too long, of one-time links and of tries to sign in from their end;
+    /// - of counts from the beginning of their step.
     ///
     /// A removed job that comes again is matched and listed as a new one, and no campaign acts on it as long as its
     /// posting time is `before` or earlier, whatever the page says. A later backfill lists none of the jobs that were

@@ -239,11 +239,13 @@ pub trait AutomaticBidStore: Send + Sync + std::fmt::Debug {
         limit: u32,
     ) -> Result<Vec<AutomaticBidIntent>, StoreError>;
 
-    /// Removes an intent that was carried out or parked, and records `activity` with it.
+    /// Removes an intent that was carried out or parked at `at`, and records `activity` with it. The lead counts as handed
+    /// over.
     async fn complete(
         &self,
         intent: &AutomaticBidIntent,
         activity: Option<&Activity>,
+        at: Timestamp,
     ) -> Result<(), StoreError>;
 
     /// The number of waiting intents.

@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use super::current_filters::CurrentFilters;
 use crate::matching::{JobSignature, PreparedJob};
+use crate::model::Timestamp;
 use crate::port::{
     Clock, FeedCursor, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError, MatchedJob, MatchedPage,
     PageCounts, RecordPage, Revision, StoreError, Threads, WorkKind, WorkSignal,
 };
+
+/// How often it is noted that a feed without news is read: each time is a write.
+const BETWEEN_NOTES: Duration = Duration::from_secs(15);
 
 /// The largest page of the feed that the protocol allows.
 const MAX_PAGE: u32 = 500;
@@ -61,6 +65,8 @@ pub struct IngestJobs {
     pub threads: Arc<dyn Threads>,
     /// The filters' index; empty at first.
     pub filters: CurrentFilters,
+    /// When it was last noted that the feed has nothing new; `None` at first.
+    pub noted: Option<Timestamp>,
 }
 
 impl IngestJobs {
@@ -103,6 +109,7 @@ impl IngestJobs {
         }
         let (revision, _) = self.catch_up(&prepared).await?;
         if jobs.is_empty() && position.as_ref() == Some(&page.cursor) {
+            self.note_read().await?;
             return Ok(outcome);
         }
         let mut matched = MatchedPage {
@@ -126,6 +133,16 @@ impl IngestJobs {
             self.signal.wake(WorkKind::AutomaticBids);
         }
         Ok(outcome)
+    }
+
+    /// Notes now and then that the feed was read, for those who look whether it is.
+    async fn note_read(&mut self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        if self.noted.is_none_or(|noted| now.since(noted) >= BETWEEN_NOTES) {
+            self.jobs.note_feed_read(now).await?;
+            self.noted = Some(now);
+        }
+        Ok(())
     }
 
     /// Matches the page's jobs and records them; repeats that if something was provisioned meanwhile. `None` if another

@@ -31,6 +31,9 @@
 //! | | [`EraseOrganizations`] | removes what removed organizations had |
 //! | a person in the console | [`ManageOrganization`] | changes one thing of the settings, and records it |
 //! | | [`ConnectAccount`] | asks the marketplace about a bidder account's token |
+//! | | [`ShowShell`] | tells what stands on every page |
+//! | | [`ShowOverview`] | tells what a period brought in, and what is in trouble |
+//! | | [`ListCampaigns`] | lists campaigns with what they lack and brought in |
 //! | an operator | [`ApplyProvisioning`] | makes the store agree with a provisioning file |
 //! | | [`ManageApiKeys`] | creates, lists and revokes keys |
 //! | | [`OperateLeads`] | shows, configures and reopens a lead |
@@ -54,6 +57,7 @@ mod lead_address;
 mod lead_error;
 mod lead_request;
 mod list_activity;
+mod list_campaigns;
 mod list_leads;
 mod load_filters;
 mod locate_lead;
@@ -72,6 +76,8 @@ mod settle_bids;
 mod show_deliveries;
 mod show_feed;
 mod show_lead;
+mod show_overview;
+mod show_shell;
 mod sign_in;
 mod submit_bid;
 mod submit_proposals;
@@ -95,6 +101,7 @@ pub use lead_address::{FindLead, LeadAddress};
 pub use lead_error::LeadError;
 pub use lead_request::{HttpStatusOf, LeadRequests, Requester};
 pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
+pub use list_campaigns::{ListCampaigns, ListedCampaign};
 pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
 pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
@@ -115,6 +122,11 @@ pub use settle_bids::{SettleBids, SettleBidsError, Settlement};
 pub use show_deliveries::{SHOWN_DELIVERIES, ShowDeliveries, ShownDelivery};
 pub use show_feed::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MAX_NEW, ShowFeed, ShownFeed};
 pub use show_lead::{LeadBid, LeadEvent, LeadPageView, ShowLead, TIMELINE, TimelineEntry};
+pub use show_overview::{
+    CampaignFigures, Ending, EndpointFigures, Funnel, Overview, OverviewPeriod, ShowOverview, Times, TimesAt,
+    Totals, Trouble,
+};
+pub use show_shell::{MarketplaceReading, Shell, ShowShell};
 pub use sign_in::SignIn;
 pub use submit_bid::{BidAccepted, SubmitBid};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};

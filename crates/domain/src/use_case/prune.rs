@@ -13,7 +13,7 @@ const COUNTED_AT_MOST: u32 = 100_000;
 /// How long each kind is kept; `None`: for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// Activity entries.
+    /// Activity entries, and what was counted.
     pub activity: Option<Duration>,
     /// Deliveries that ended.
     pub deliveries: Option<Duration>,
@@ -26,7 +26,8 @@ pub struct Retention {
 impl Retention {
     fn of(self, kind: Prunable) -> Option<Duration> {
         match kind {
-            Prunable::Activity => self.activity,
+            // Counts sum up the record.
+            Prunable::Activity | Prunable::Statistics => self.activity,
             Prunable::Deliveries => self.deliveries,
             Prunable::Letters => self.letters,
             Prunable::Matches | Prunable::Jobs => self.jobs,
@@ -39,7 +40,7 @@ impl Retention {
 /// command does.
 fn rows_at_once(kind: Prunable) -> u32 {
     match kind {
-        Prunable::Matches => 500,
+        Prunable::Matches | Prunable::Statistics => 500,
         Prunable::Activity | Prunable::Deliveries | Prunable::SignIns => 200,
         Prunable::Letters | Prunable::Jobs => 100,
     }

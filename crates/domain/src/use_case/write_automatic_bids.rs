@@ -89,7 +89,7 @@ impl WriteAutomaticBids {
         let found = match lookup {
             LeadLookup::Found(found) if found.lead.lead.status.is_open() => found,
             _ => {
-                self.intents.complete(intent, None).await?;
+                self.intents.complete(intent, None, self.clock.now()).await?;
                 return Ok(AutomaticBidOutcome::Superseded);
             }
         };
@@ -98,7 +98,7 @@ impl WriteAutomaticBids {
             Ok(request) => request,
             Err(why) => {
                 let entry = self.parked(intent, &why);
-                self.intents.complete(intent, Some(&entry)).await?;
+                self.intents.complete(intent, Some(&entry), entry.at).await?;
                 return Ok(AutomaticBidOutcome::Parked);
             }
         };
@@ -116,7 +116,7 @@ impl WriteAutomaticBids {
             // The use case has recorded the reason in Activity.
             Err(_) => AutomaticBidOutcome::Parked,
         };
-        self.intents.complete(intent, None).await?;
+        self.intents.complete(intent, None, self.clock.now()).await?;
         Ok(outcome)
     }
 

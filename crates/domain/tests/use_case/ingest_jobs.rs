@@ -393,6 +393,10 @@ mod between {
             self.store.latest_jobs(limit).await
         }
 
+        async fn note_feed_read(&self, at: bidloop_domain::model::Timestamp) -> Result<(), StoreError> {
+            self.store.note_feed_read(at).await
+        }
+
         fn page_size(&self) -> u32 {
             self.store.page_size()
         }

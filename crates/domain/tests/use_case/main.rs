@@ -25,6 +25,7 @@ mod settle_bids;
 mod show_deliveries;
 mod show_feed;
 mod show_lead;
+mod show_overview;
 mod simulation;
 mod stepping;
 mod submit_bid;

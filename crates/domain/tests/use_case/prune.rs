@@ -52,6 +52,7 @@ async fn what_is_older_than_it_is_kept_goes_in_steps_until_none_is_left() {
     let mut early = prune.begin().await.unwrap();
     assert_eq!(early.step().await, Ok(Some((Prunable::Activity, 0))));
     assert_eq!(early.step().await, Ok(Some((Prunable::SignIns, 0))));
+    assert_eq!(early.step().await, Ok(Some((Prunable::Statistics, 0))));
     assert_eq!(early.step().await, Ok(None));
 
     service.clock.advance(DAY + Duration::from_secs(439));
@@ -60,7 +61,11 @@ async fn what_is_older_than_it_is_kept_goes_in_steps_until_none_is_left() {
         rows,
         is_least: false,
     };
-    let expected = vec![counted(Prunable::Activity, 440), counted(Prunable::SignIns, 0)];
+    let expected = vec![
+        counted(Prunable::Activity, 440),
+        counted(Prunable::SignIns, 0),
+        counted(Prunable::Statistics, 0),
+    ];
     assert_eq!(prune.count().await, Ok(expected));
     let mut run = prune.begin().await.unwrap();
     let mut steps = 0;

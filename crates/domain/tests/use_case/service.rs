@@ -320,6 +320,7 @@ impl Service {
             act_within: Some(ACT_WITHIN),
             threads: Arc::new(CallingThread),
             filters: CurrentFilters::default(),
+            noted: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! [`AutomaticBidStore`] in memory.
 
 use async_trait::async_trait;
-use bidloop_domain::model::{Activity, Timestamp};
+use bidloop_domain::model::{Activity, Tally, Timestamp};
 use bidloop_domain::port::{AutomaticBidIntent, AutomaticBidStore, LeaseOwner, StoreError};
 
 use super::{Lease, MemoryStore, count, length};
@@ -32,12 +32,18 @@ impl AutomaticBidStore for MemoryStore {
         &self,
         intent: &AutomaticBidIntent,
         activity: Option<&Activity>,
+        at: Timestamp,
     ) -> Result<(), StoreError> {
         let mut state = self.state()?;
         let before = state.intents.len();
         state.intents.retain(|waiting| &waiting.intent != intent);
-        if let Some(activity) = activity.filter(|_| state.intents.len() < before) {
-            state.record_activity(activity);
+        if state.intents.len() < before {
+            if let Some(activity) = activity {
+                state.record_activity(activity);
+            }
+            let mut tally = Tally::default();
+            tally.handed_over(&intent.organization_id, &intent.campaign_id);
+            state.count(at, &tally);
         }
         Ok(())
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, OrganizationId, Timestamp,
+    Activity, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, OrganizationId, Tally,
+    Timestamp,
 };
 use bidloop_domain::port::{
     ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery,
@@ -106,6 +107,7 @@ impl DeliveryStore for MemoryStore {
         delivery.sender = None;
         delivery.ended_at = Some(activity.at);
         state.record_activity(activity);
+        state.count_end(place, outcome, activity.at);
         Ok(true)
     }
 
@@ -204,5 +206,27 @@ impl State {
         };
         let activity = facts.activity(outcome, at);
         self.record_activity(&activity);
+        self.count_end(place, outcome, at);
+    }
+
+    /// Counts the end of a delivery. What people try from the console is not counted.
+    fn count_end(&mut self, place: usize, outcome: &DeliveryOutcome, at: Timestamp) {
+        let delivery = self.deliveries[place].clone();
+        if delivery.is_test {
+            return;
+        }
+        let (organization, campaign) = (&delivery.organization_id, &delivery.campaign_id);
+        let mut tally = Tally::default();
+        if delivery.payload.kind() == EventKind::JobNew {
+            if !outcome.is_delivered() {
+                tally.delivery_failed(organization, campaign);
+            } else if self.delivered_leads.insert(delivery.lead_id.clone()) {
+                tally.delivered(organization, campaign, at, self.posted_at(&delivery.lead_id));
+            }
+        }
+        if let Some(took) = outcome.was_sent() {
+            tally.endpoint_sent(organization, &delivery.endpoint_id, outcome.is_delivered(), took);
+        }
+        self.count(at, &tally);
     }
 }

@@ -80,6 +80,8 @@ impl State {
             removed += usize::from(goes);
             goes
         };
+        self.counted
+            .retain(|(_, _, counted), _| !counted.organization_id.as_ref().is_some_and(&mut goes));
         self.intents
             .retain(|waiting| !goes(&waiting.intent.organization_id));
         self.deliveries

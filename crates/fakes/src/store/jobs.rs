@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    CampaignAction, CampaignId, EventId, EventPayload, FilterId, JobId, LeadId, NewEvent, OrganizationId,
-    Timestamp, action_on_match,
+    CampaignAction, CampaignId, CampaignState, EventId, EventPayload, FilterId, JobId, LeadId, NewEvent,
+    OrganizationId, Tally, Timestamp, action_on_match,
 };
 use bidloop_domain::port::{
     AutomaticBidIntent, FeedCursor, FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage,
@@ -69,6 +69,12 @@ impl JobStore for MemoryStore {
         latest.map(|id| state.job_json(id)).collect()
     }
 
+    async fn note_feed_read(&self, at: Timestamp) -> Result<(), StoreError> {
+        let mut state = self.state()?;
+        state.feed_read_at = state.feed_read_at.max(Some(at));
+        Ok(())
+    }
+
     fn page_size(&self) -> u32 {
         500
     }
@@ -83,6 +89,7 @@ impl JobStore for MemoryStore {
         }
         let counts = state.record_jobs(page);
         state.feed_position.clone_from(&page.cursor);
+        state.feed_read_at = Some(page.at);
         Ok(RecordPage::Recorded(counts))
     }
 }
@@ -135,6 +142,9 @@ impl State {
         }
         new_jobs.sort_by_key(|(job, seq)| (job.posted_at, *seq));
         self.match_new_jobs(page, &new_jobs, &mut counts);
+        let mut tally = self.tally_of(&new_jobs);
+        tally.jobs_seen(counts.new_jobs);
+        self.count(page.at, &tally);
         counts
     }
 
@@ -175,6 +185,23 @@ impl State {
                 self.act(page, job, organization_id, campaign_id, created_at, counts);
             }
         }
+    }
+
+    /// The matches of new jobs, as far as their campaigns exist.
+    fn tally_of(&self, jobs: &[(&MatchedJob, i64)]) -> Tally {
+        let mut tally = Tally::default();
+        for (job, _) in jobs {
+            for (organization_id, campaign_id) in distinct(&job.campaigns) {
+                let organization = self.organizations.get(organization_id);
+                let campaign = organization.and_then(|one| Some((one, one.campaigns.get(campaign_id)?)));
+                if let Some((organization, campaign)) = campaign {
+                    let acts = campaign.record.state == CampaignState::Active
+                        && organization.record.subscription.is_active();
+                    tally.matched(organization_id, campaign_id, !acts);
+                }
+            }
+        }
+        tally
     }
 
     fn act(

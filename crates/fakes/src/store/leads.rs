@@ -6,7 +6,7 @@ use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{
     AccountSummary, Activity, Authorization, BidOutcome, BidRecord, BiddingConfig, Campaign, CampaignId,
     Connects, JobId, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, ProposalFile,
-    QueuedBid, Subscription, Timestamp,
+    QueuedBid, Subscription, Tally, Timestamp,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, DRY_RUN_BACKLOG, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment,
@@ -192,6 +192,10 @@ impl LeadStore for MemoryStore {
             entry.latest_bid = Some(bid.id);
         }
         state.record_activity(activity);
+        let posted_at = state.posted_at(&bid.lead_id);
+        let mut tally = Tally::default();
+        tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);
+        state.count(bid.queued_at, &tally);
         Ok(AcceptBid::Accepted)
     }
 
@@ -348,7 +352,7 @@ impl State {
 
     /// Real bids of the period that are queued or submitted (decision B3): counted anew each time, so a bid
     /// that ends without a proposal gives its unit back by itself.
-    fn used_in(&self, organization: &OrganizationId, period: BillingPeriod) -> u64 {
+    pub(super) fn used_in(&self, organization: &OrganizationId, period: BillingPeriod) -> u64 {
         let taken = self
             .bids
             .iter()

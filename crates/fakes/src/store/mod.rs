@@ -13,11 +13,13 @@ mod erasure;
 mod jobs;
 mod leads;
 mod matches;
+mod overview;
 mod people;
 mod provisioning;
 mod retention;
 mod sessions;
 mod sign_ins;
+mod statistics;
 mod submissions;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -26,10 +28,10 @@ use std::sync::{Mutex, MutexGuard};
 
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
-    AccountId, Activity, ActivityId, ApiKeyHash, BidId, BidOutcome, CampaignId, DeliveryId, DeliveryState,
-    EmailKey, EndpointId, EventPayload, FilterId, FirstRunCodeHash, JobId, Lead, LeadId, LeadStatus,
-    LeadWithJob, NewEvent, OrganizationId, QueuedBid, SessionHash, Timestamp, Tries, TrySubject,
-    WebhookEndpoint, receivers,
+    AccountId, Activity, ActivityId, ApiKeyHash, BidId, BidOutcome, CampaignId, Counted, DeliveryId,
+    DeliveryState, EmailKey, EndpointId, EventPayload, FilterId, FirstRunCodeHash, JobId, Lead, LeadId,
+    LeadStatus, LeadWithJob, NewEvent, OrganizationId, QueuedBid, SessionHash, StatisticsStep, Timestamp,
+    Tries, TrySubject, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
     AccountReading, AccountRecord, AutomaticBidIntent, CampaignRecord, CampaignRevision, FeedCursor,
@@ -127,6 +129,11 @@ struct State {
     tries: HashMap<TrySubject, Tries>,
     /// The newest last, each with when it was replaced.
     first_run_codes: Vec<(FirstRunCodeHash, Option<Timestamp>)>,
+    /// By the beginning of the step.
+    counted: BTreeMap<(Timestamp, StatisticsStep, Counted), u64>,
+    /// Leads whose `job.new` was delivered.
+    delivered_leads: HashSet<LeadId>,
+    feed_read_at: Option<Timestamp>,
     /// How many jobs were stored at which moments, in their order.
     job_ages: Vec<(Timestamp, i64)>,
     /// Jobs that were posted by then may be gone.
@@ -237,6 +244,8 @@ struct Delivery {
     ended_at: Option<Timestamp>,
     /// Who sends it, and until when; set while it is sending.
     sender: Option<Lease>,
+    /// Whether a person tries the endpoint with it.
+    is_test: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -363,6 +372,7 @@ impl State {
                 state: DeliveryState::Pending,
                 ended_at: None,
                 sender: None,
+                is_test: false,
             });
             queued += 1;
         }

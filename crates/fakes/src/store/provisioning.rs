@@ -287,7 +287,7 @@ impl State {
 }
 
 impl Organization {
-    fn whole(&self) -> OrganizationRecord {
+    pub(super) fn whole(&self) -> OrganizationRecord {
         OrganizationRecord {
             webhooks: self.webhooks.values().cloned().collect(),
             accounts: self

@@ -63,6 +63,7 @@ impl State {
             Prunable::Matches => self.prune_matches(before, limit),
             Prunable::Jobs => self.prune_jobs(before, limit),
             Prunable::SignIns => self.prune_sign_ins(before, limit),
+            Prunable::Statistics => self.prune_statistics(before, limit),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    AccountId, BidId, JobPost, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Timestamp,
+    AccountId, BidId, JobPost, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Tally, Timestamp,
 };
 use bidloop_domain::port::{
     AccountReading, AccountState, ClaimUnanswered, ClaimedBid, FinishBid, LeaseOwner, StoreError,
@@ -111,6 +111,7 @@ impl SubmissionStore for MemoryStore {
         held.queued.answer_outstanding = false;
         held.lease = None;
         let (lead, account) = (held.queued.lead_id.clone(), held.queued.account_id.clone());
+        let campaign = held.queued.campaign_id.clone();
         if let Some(entry) = state.leads.get_mut(&lead) {
             entry.lead.status = finish.outcome.status();
             entry.lead.reason = finish.outcome.reason().cloned();
@@ -123,6 +124,11 @@ impl SubmissionStore for MemoryStore {
         }
         state.record_activity(&finish.activity);
         state.queue_event(&finish.event, finish.at);
+        let posted_at = state.posted_at(&lead);
+        let mut tally = Tally::default();
+        let place = (&finish.organization_id, &campaign, account.as_str());
+        tally.bid_ended(place, &finish.outcome, finish.at, posted_at);
+        state.count(finish.at, &tally);
         Ok(true)
     }
 

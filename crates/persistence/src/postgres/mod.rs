@@ -34,6 +34,10 @@ pub(crate) type Conn = AsyncPgConnection;
 /// Jobs of a page: what the protocol gives at most.
 const PAGE_SIZE: u32 = 500;
 
+/// Into how many parts a count is spread that each end of a delivery adds to: a transaction holds its part until the disk
+/// has it.
+const COUNTED_IN_PARTS: i64 = 4;
+
 /// Locks the rows that a query finds until the transaction ends.
 macro_rules! for_update {
     ($query:expr) => {

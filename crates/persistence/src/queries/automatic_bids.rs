@@ -1,12 +1,13 @@
 //! Intents to bid by template: queued when a job comes in, completed once.
 
 use async_trait::async_trait;
-use bidloop_domain::model::{Activity, Timestamp};
+use bidloop_domain::model::{Activity, Tally, Timestamp};
 use bidloop_domain::port::{AutomaticBidIntent, AutomaticBidStore, LeaseOwner, StoreError};
 use diesel::dsl::auto_type;
 
 use super::activities::insert_activity;
 use super::prelude::*;
+use super::statistics::add_up;
 
 /// The table's name in the quarantine.
 const INTENTS: &str = "automatic_bids";
@@ -37,6 +38,7 @@ impl AutomaticBidStore for Store {
         &self,
         intent: &AutomaticBidIntent,
         activity: Option<&Activity>,
+        at: Timestamp,
     ) -> Result<(), StoreError> {
         let (intent, activity) = (intent.clone(), activity.cloned());
         self.write(async move |conn: &mut Conn| {
@@ -44,10 +46,15 @@ impl AutomaticBidStore for Store {
             let removed = diesel::delete(automatic_bids::table.find(key))
                 .execute(conn)
                 .await?;
-            match &activity {
-                Some(activity) if removed == 1 => insert_activity(conn, activity).await,
-                _ => Ok(()),
+            if removed != 1 {
+                return Ok(());
             }
+            if let Some(activity) = &activity {
+                insert_activity(conn, activity).await?;
+            }
+            let mut tally = Tally::default();
+            tally.handed_over(&intent.organization_id, &intent.campaign_id);
+            add_up(conn, &tally, at, None).await
         })
         .await
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::model::{
     Activity, CampaignId, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, EventPayload,
-    Lead, LeadId, LeadWithJob, OrganizationId, Timestamp, readable_job,
+    Lead, LeadId, LeadWithJob, OrganizationId, Tally, Timestamp, readable_job,
 };
 use bidloop_domain::port::{
     ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery,
@@ -19,6 +19,7 @@ use diesel::sql_types::Bool;
 
 use super::activities::insert_activity;
 use super::prelude::*;
+use super::statistics::{add_up, note_delivered, posted_at};
 use crate::records::{Delivery, Endpoint};
 use crate::sealing::Sealer;
 
@@ -68,16 +69,24 @@ impl DeliveryStore for Store {
         let (organization, delivery) = (organization.to_string(), delivery.to_string());
         let (outcome, owner, activity) = (outcome.clone(), owner.clone(), activity.clone());
         self.write(async move |conn: &mut Conn| {
-            let ended = diesel::update(deliveries::table.find((&organization, &delivery)))
+            let key = (organization.as_str(), delivery.as_str());
+            let ended: Option<Tried<Delivery>> = diesel::update(deliveries::table.find(key))
                 .filter(deliveries::state.eq(DeliveryState::Sending.as_str()))
                 .filter(deliveries::owner.eq(owner.as_str()))
                 .set(ended(&outcome, activity.at))
-                .execute(conn)
-                .await?;
-            if ended == 1 {
-                insert_activity(conn, &activity).await?;
+                .returning(Tried::<Delivery>::as_returning())
+                .get_result(conn)
+                .await
+                .optional()?;
+            let Some(Tried(delivery)) = ended else {
+                return Ok(false);
+            };
+            insert_activity(conn, &activity).await?;
+            // One that cannot be read has an end, too.
+            if let Ok(delivery) = delivery {
+                count_end(conn, &delivery, &outcome, activity.at).await?;
             }
-            Ok(ended == 1)
+            Ok(true)
         })
         .await
     }
@@ -449,7 +458,35 @@ async fn fail(
         .set(ended(outcome, now))
         .execute(conn)
         .await?;
-    insert_activity(conn, &facts.activity(outcome, now)).await
+    insert_activity(conn, &facts.activity(outcome, now)).await?;
+    count_end(conn, delivery, outcome, now).await
+}
+
+/// Counts the end of a delivery. What people try from the console is not counted.
+async fn count_end(
+    conn: &mut Conn,
+    delivery: &Delivery,
+    outcome: &DeliveryOutcome,
+    at: Timestamp,
+) -> Result<(), Failure> {
+    if delivery.is_test {
+        return Ok(());
+    }
+    let (organization, campaign) = (&delivery.organization_id, &delivery.campaign_id);
+    let mut tally = Tally::default();
+    if delivery.event == EventKind::JobNew {
+        if !outcome.is_delivered() {
+            tally.delivery_failed(organization, campaign);
+        } else if note_delivered(conn, organization, &delivery.lead_id, at).await? {
+            let posted_at = posted_at(conn, organization, &delivery.lead_id).await?;
+            tally.delivered(organization, campaign, at, posted_at);
+        }
+    }
+    if let Some(took) = outcome.was_sent() {
+        tally.endpoint_sent(organization, &delivery.endpoint_id, outcome.is_delivered(), took);
+    }
+    let (_, spread) = delivery.id.0.as_u64_pair();
+    add_up(conn, &tally, at, Some(spread)).await
 }
 
 /// Ends some of the overdue deliveries as interrupted.

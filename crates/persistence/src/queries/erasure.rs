@@ -170,4 +170,6 @@ tables_to_erase! {
     matches by "organization_id, campaign_id, generation, seq",
     quota_usage by "organization_id, period_start",
     activities by "organization_id, id",
+    statistics by "organization_id, step, measure, starts_at, campaign_id, subject, bucket, part",
+    endpoint_tries by "organization_id, endpoint_id, id",
 }

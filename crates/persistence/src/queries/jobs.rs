@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bidloop_domain::model::Timestamp;
 use bidloop_domain::port::{
     FeedCursor, FilterChanges, JobStore, MatchedPage, RecordPage, Revision, StoreError, StoredFilter,
 };
@@ -50,6 +51,21 @@ impl JobStore for Store {
         self.read(async move |conn: &mut Conn| {
             let latest = jobs::table.order(jobs::seq.desc()).limit(i64::from(limit));
             Ok(latest.select(jobs::json).load(conn).await?)
+        })
+        .await
+    }
+
+    async fn note_feed_read(&self, at: Timestamp) -> Result<(), StoreError> {
+        self.write(async move |conn: &mut Conn| {
+            let earlier = feed_position::read_at
+                .is_null()
+                .or(feed_position::read_at.lt(at.as_millis()));
+            diesel::update(feed_position::table.find(ONLY_ROW))
+                .filter(earlier)
+                .set(feed_position::read_at.eq(at.as_millis()))
+                .execute(conn)
+                .await?;
+            Ok(())
         })
         .await
     }

@@ -4,10 +4,10 @@
 //! (decision D2): it selects [`Tried`](crate::records::Tried) records. A command on one row fails with
 //! [`Corrupt`](bidloop_domain::port::StoreError::Corrupt) if that row cannot be read.
 //!
-//! The mounting module defines `Conn`, `Store`, `PAGE_SIZE` and the macros `for_update!`,
+//! The mounting module defines `Conn`, `Store`, `PAGE_SIZE`, `COUNTED_IN_PARTS` and the macros `for_update!`,
 //! `for_no_key_update!`, `for_share!`, `for_key_share!`, `execute_together!` and `dense_range!`, and runs a [`Batch`](crate::batch::Batch).
 
-use super::{Conn, PAGE_SIZE, Store};
+use super::{COUNTED_IN_PARTS, Conn, PAGE_SIZE, Store};
 
 /// What nearly every file of statements uses.
 mod prelude {
@@ -93,6 +93,7 @@ mod jobs;
 mod leads;
 mod lists;
 mod locks;
+mod overview;
 mod people;
 mod provisioning;
 mod quota;
@@ -100,4 +101,5 @@ mod retention;
 mod secrets;
 mod sessions;
 mod sign_ins;
+mod statistics;
 mod submissions;

@@ -54,6 +54,10 @@ impl RetentionStore for Store {
                 self.write(async move |conn: &mut Conn| ended_deliveries(conn, before, limit).await)
                     .await
             }
+            Prunable::Statistics => {
+                self.write(async move |conn: &mut Conn| statistics(conn, before, limit).await)
+                    .await
+            }
             Prunable::Letters => {
                 self.write(async move |conn: &mut Conn| letters(conn, before, limit).await)
                     .await
@@ -83,6 +87,7 @@ impl RetentionStore for Store {
             };
             let rows = match kind {
                 Prunable::Activity => "SELECT 1 FROM activities WHERE at <= ",
+                Prunable::Statistics => "SELECT 1 FROM statistics WHERE starts_at <= ",
                 Prunable::Deliveries => {
                     "SELECT 1 FROM deliveries WHERE ended_at IS NOT NULL AND ended_at <= "
                 }
@@ -177,6 +182,19 @@ async fn activity(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failu
 async fn ended_deliveries(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
     let oldest = oldest!("deliveries" by "ended_at" where "ended_at IS NOT NULL", before, limit);
     let removed = diesel::delete(deliveries::table.filter(oldest));
+    Ok(removed.execute(conn).await? as u64)
+}
+
+async fn statistics(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
+    const KEY: &str = "organization_id, step, measure, starts_at, campaign_id, subject, bucket, part";
+    let oldest = sql::<Bool>(&format!(
+        "({KEY}) IN (SELECT {KEY} FROM statistics WHERE starts_at <= "
+    ))
+    .bind::<BigInt, _>(before)
+    .sql(" ORDER BY starts_at LIMIT ")
+    .bind::<BigInt, _>(limit)
+    .sql(")");
+    let removed = diesel::delete(statistics::table.filter(oldest));
     Ok(removed.execute(conn).await? as u64)
 }
 

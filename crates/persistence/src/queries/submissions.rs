@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use bidloop_domain::model::{
     AccountId, BidId, JobPost, Lead, LeadId, LeadStatus, MarketplaceToken, OrganizationId, Proposal,
-    QueuedBid, Secret, Timestamp,
+    QueuedBid, Secret, Tally, Timestamp,
 };
 use bidloop_domain::port::{
     AccountReading, ClaimUnanswered, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore,
@@ -21,6 +21,7 @@ use super::leads::rows::locked_lead;
 use super::lists::lead_statuses::show_status;
 use super::prelude::*;
 use super::quota::return_unit;
+use super::statistics::{add_up, posted_at};
 use crate::records::unreadable_token;
 use crate::sealing::{Place, Sealer};
 
@@ -522,6 +523,15 @@ async fn end(
     show_status(conn, &lead, status).await?;
     insert_activity(conn, &finish.activity).await?;
     queue_events(conn, quarantine, std::slice::from_ref(&finish.event), finish.at).await?;
+    let posted_at = posted_at(conn, organization, &lead.id).await?;
+    let mut tally = Tally::default();
+    tally.bid_ended(
+        (organization, &lead.campaign_id, &account),
+        outcome,
+        finish.at,
+        posted_at,
+    );
+    add_up(conn, &tally, finish.at, None).await?;
     Ok(true)
 }
 

@@ -34,6 +34,9 @@ use writer::Writer;
 /// commands wait.
 const PAGE_SIZE: u32 = 32;
 
+/// Into how many parts a count is spread: there is one writer.
+const COUNTED_IN_PARTS: i64 = 1;
+
 /// Nothing to do: the one writer holds the lock of the whole database.
 macro_rules! for_update {
     ($query:expr) => {

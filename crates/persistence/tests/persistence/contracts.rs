@@ -39,6 +39,8 @@ pub(crate) fn stores(database: &Database) -> Stores {
         sessions: database.sessions(),
         sign_in_tries: database.sign_in_tries(),
         first_run: database.first_run(),
+        statistics: database.statistics(),
+        overview: database.overview(),
     }
 }
 

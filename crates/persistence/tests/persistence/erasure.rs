@@ -59,6 +59,10 @@ async fn busy(bed: &TestDatabase, id: &str) -> World {
         lead.id
     ))
     .await;
+    bed.run_sql(&format!(
+        "INSERT INTO endpoint_tries (organization_id, endpoint_id, id, at) VALUES ('{id}', 'wh_all', 'try', 1)"
+    ))
+    .await;
     world
 }
 

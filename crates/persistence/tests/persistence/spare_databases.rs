@@ -27,7 +27,8 @@ const EMPTY: &str = "
             EXECUTE format('DELETE FROM %I', emptied);
         END LOOP;
         UPDATE revision_counter SET value = 0, filters_logged_since = 0, filters_logged_to = 0;
-        UPDATE feed_position SET position = NULL, last_job_seq = 0, pruned_before = NULL, pruned_to = 0;
+        UPDATE feed_position SET position = NULL, last_job_seq = 0, pruned_before = NULL, pruned_to = 0,
+            read_at = NULL;
     END $$";
 
 /// A migrated, empty database that no other test has until `held` is dropped.

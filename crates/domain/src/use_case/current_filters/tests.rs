@@ -99,6 +99,10 @@ impl JobStore for ChangingStore {
         Ok(Vec::new())
     }
 
+    async fn note_feed_read(&self, _: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn page_size(&self) -> u32 {
         1
     }

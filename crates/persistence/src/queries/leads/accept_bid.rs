@@ -1,7 +1,7 @@
 //! Accepting a bid: the one transaction in which a lead is queued and a unit of quota used (decision B2).
 
 use bidloop_domain::model::{
-    AccountSummary, Activity, Authorization, LeadAttachment, LeadStatus, NewBid, ProposalFile,
+    AccountSummary, Activity, Authorization, LeadAttachment, LeadStatus, NewBid, ProposalFile, Tally,
 };
 use bidloop_domain::port::AcceptBid;
 
@@ -9,6 +9,7 @@ use super::super::authorization::authorized_subscription;
 use super::super::lists::lead_statuses::show_status;
 use super::super::prelude::*;
 use super::super::quota::locked_quota;
+use super::super::statistics::{add_up, posted_at};
 use super::rows::locked_lead;
 
 /// What a bid is accepted on, beside its lead, the subscription and the quota.
@@ -78,6 +79,10 @@ pub(super) async fn accept_bid(
             .on_conflict_do_nothing(),
     )?;
     show_status(conn, &lead, LeadStatus::Queued).await?;
+    let posted_at = posted_at(conn, &bid.organization_id, &bid.lead_id).await?;
+    let mut tally = Tally::default();
+    tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);
+    add_up(conn, &tally, bid.queued_at, None).await?;
     Ok(AcceptBid::Accepted)
 }
 

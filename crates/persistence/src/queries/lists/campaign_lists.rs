@@ -33,6 +33,14 @@ impl CampaignList {
         })
     }
 
+    /// Whether the campaign lists its matches only, whatever their age.
+    pub(super) fn is_at_rest(&self) -> bool {
+        let is_active = self
+            .stance
+            .is_some_and(|(_, state)| state == CampaignState::Active);
+        !is_active || !self.subscribed
+    }
+
     /// Makes a backfill of the campaign due, which covers the job of this number.
     pub(super) fn match_anew_since(&mut self, job_seq: i64) {
         self.anew_since = Some(job_seq);

@@ -1,7 +1,7 @@
 //! New jobs as matches, and what campaigns do with them: leads, deliveries of `job.new`, intents to bid by template
 //! (decisions D2 and D6).
 
-use bidloop_domain::model::{CampaignAction, EventId, EventPayload, Lead, NewEvent};
+use bidloop_domain::model::{CampaignAction, EventId, EventPayload, Lead, NewEvent, Tally};
 use bidloop_domain::port::{AutomaticBidIntent, MatchedJob, MatchedPage, PageCounts};
 
 use super::super::automatic_bids::queue_automatic_bids;
@@ -37,6 +37,7 @@ pub(super) async fn match_new_jobs(
     lists: &mut CampaignLists,
     new: &NewJobs<'_>,
     counts: &mut PageCounts,
+    tally: &mut Tally,
 ) -> Result<(), Failure> {
     let page = new.page;
     let mut in_order: Vec<&Arrival<'_>> = new.jobs.iter().collect();
@@ -49,6 +50,7 @@ pub(super) async fn match_new_jobs(
             let Some(campaign) = lists.change(key) else {
                 continue;
             };
+            tally.matched(&key.0, &key.1, campaign.is_at_rest());
             let action = campaign.action(fresh);
             let new_match = campaign.append(key, arrival.id(), page.at);
             let lead = || new_lead(key, &arrival.job.id, new_match.created_at);

@@ -3,10 +3,12 @@
 
 use std::collections::HashSet;
 
+use bidloop_domain::model::Tally;
 use bidloop_domain::port::{MatchedPage, PageCounts, RecordPage};
 
 use super::super::locks::{ONLY_ROW, locked_position, readable, shared_revision};
 use super::super::prelude::*;
+use super::super::statistics::add_up;
 use super::arrivals::Arrivals;
 use super::campaign_lists::CampaignLists;
 use super::changed_jobs::{known_matches, match_changed_jobs};
@@ -50,14 +52,18 @@ pub(crate) async fn record_page(
         page,
         pruned_before: position.pruned_before,
     };
-    match_new_jobs(conn, quarantine, &mut lists, &new, &mut counts).await?;
+    let mut tally = Tally::default();
+    tally.jobs_seen(counts.new_jobs);
+    match_new_jobs(conn, quarantine, &mut lists, &new, &mut counts, &mut tally).await?;
     lists.save(conn).await?;
     diesel::update(feed_position::table.find(ONLY_ROW))
         .set((
             feed_position::position.eq(page.cursor.clone().map(Col)),
             feed_position::last_job_seq.eq(arrivals.last_job_seq),
+            feed_position::read_at.eq(page.at.as_millis()),
         ))
         .execute(conn)
         .await?;
+    add_up(conn, &tally, page.at, None).await?;
     Ok(RecordPage::Recorded(counts))
 }
