@@ -21,14 +21,15 @@ fn what_is_young_is_kept_and_the_report_names_every_kind(kind: Kind) {
         counted.json(),
         json!({"dryRun": true, "prunable": {
             "activity": none, "deliveries": none, "jobs": none, "letters": none, "matches": none,
-            "statistics": none,
+            "sign_ins": none, "statistics": none,
         }, "removedOrganizations": []})
     );
     world.installation.set("retention.jobs_days", "0");
     let pruned = world.installation.run(&["prune", "--json"]).expect(0).json();
     assert_eq!(
         pruned,
-        json!({"dryRun": false, "removed": {"activity": 0, "deliveries": 0, "letters": 0, "statistics": 0},
+        json!({"dryRun": false,
+            "removed": {"activity": 0, "deliveries": 0, "letters": 0, "sign_ins": 0, "statistics": 0},
             "erased": {"organizations": 0, "rows": 0, "files": 0}, "removedOrganizations": []})
     );
     assert_eq!(all_leads(&service.api(), EXTERNAL).len(), 3);
