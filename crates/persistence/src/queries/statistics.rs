@@ -93,7 +93,7 @@ pub(super) async fn add_up(
     at: Timestamp,
     spread: Option<u64>,
 ) -> Result<(), Failure> {
-    let part = spread.map_or(0, |number| stored(number) % COUNTED_IN_PARTS);
+    let part = spread.map_or(0, |number| stored(number).rem_euclid(COUNTED_IN_PARTS));
     let mut rows: Vec<Added<'_>> = Vec::new();
     for (counted, count) in tally.counts() {
         for step in StatisticsStep::VARIANTS {
