@@ -217,7 +217,11 @@ impl Pages {
     }
 
     async fn lead(&self, report: &mut Report) -> Result<()> {
-        let newest = FeedRequest::default();
+        // The stored bids have no configuration that could be shown.
+        let newest = FeedRequest {
+            status: Some(LeadStatus::New),
+            ..FeedRequest::default()
+        };
         let shown = self
             .feed
             .execute(&self.organization, &self.campaign, &newest)
