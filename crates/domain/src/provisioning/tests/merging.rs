@@ -149,6 +149,51 @@ fn a_user_keeps_the_password_until_another_is_given_or_it_is_unset() {
 }
 
 #[test]
+fn a_person_is_merged_across_organizations() {
+    let mut world = World::with(&organization(
+        &json!({"users": [{"email": "a@b.test", "name": "Ann", "password": "the first one"}]}),
+    ));
+    let mut other = organization(&json!({"users": [{"email": "A@B.test", "role": "member"}]}));
+    other["organizations"][0]["id"] = json!("another");
+    let report = world.apply(&other).unwrap();
+    assert_eq!(report.created.len(), 2);
+    let users: Vec<_> = world.organizations.iter().map(|o| o.users[0].clone()).collect();
+    assert_eq!(
+        (users[1].name.as_str(), users[1].role.as_str()),
+        ("Ann", "member")
+    );
+    assert_eq!(
+        users[1].password_hash, users[0].password_hash,
+        "what a file does not mention stays"
+    );
+    assert_eq!(
+        world.apply(&other).unwrap().unchanged,
+        2,
+        "the role was left alone"
+    );
+}
+
+#[test]
+fn a_password_given_twice_for_one_address_must_be_the_same() {
+    let twice = |second: &str| {
+        let mut file = organization(&json!({"users": [{"email": "a@b.test", "password": "the first one"}]}));
+        let mut other = file["organizations"][0].clone();
+        other["id"] = json!("another");
+        other["users"] = json!([{"email": "A@b.test", "password": second}]);
+        file["organizations"].as_array_mut().unwrap().push(other);
+        World::default().apply(&file)
+    };
+    assert!(twice("the first one").is_ok());
+    assert_eq!(
+        twice("the second one").unwrap_err(),
+        [
+            "organizations[1].users[0].password: is not the password that another entry has for this address: a person \
+          has one"
+        ]
+    );
+}
+
+#[test]
 fn a_new_token_connects_an_account_that_was_refused() {
     let mut world = World::with(&organization(
         &json!({"bidderAccounts": [{"id": "a", "token": "t"}]}),
