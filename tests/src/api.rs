@@ -189,7 +189,10 @@ impl Api {
 
     fn head(&self, method: &str, path: &str, headers: &[(&str, &str)], length: usize) -> String {
         use std::fmt::Write as _;
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        let mut head = format!("{method} {path} HTTP/1.1\r\n");
+        if headers.iter().all(|(name, _)| *name != "Host") {
+            let _infallible = write!(head, "Host: {}\r\n", self.address);
+        }
         if let Some(key) = &self.key {
             let _infallible = write!(head, "Authorization: Bearer {key}\r\n");
         }

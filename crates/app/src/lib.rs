@@ -4,6 +4,7 @@
 
 mod cli;
 mod commands;
+mod console;
 mod descriptors;
 mod file_modes;
 mod measured_marketplace;

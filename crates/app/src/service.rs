@@ -74,9 +74,7 @@ impl Stores {
 /// The use cases of people: who they are, and who signs in. They share one limit of hashing.
 #[derive(Debug)]
 pub(crate) struct PeopleCases {
-    #[expect(dead_code, reason = "the console's pages call it")]
     pub(crate) sign_in: Arc<SignIn>,
-    #[expect(dead_code, reason = "the console's pages call it")]
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) first_run: Arc<FirstRun>,
 }
@@ -354,7 +352,7 @@ pub(crate) fn webhook_sender(settings: &Settings) -> HyperWebhookSender {
     )
 }
 
-async fn open_blobs(settings: &Settings) -> anyhow::Result<Arc<dyn BlobStore>> {
+pub(crate) async fn open_blobs(settings: &Settings) -> anyhow::Result<Arc<dyn BlobStore>> {
     settings
         .attachments
         .clone()

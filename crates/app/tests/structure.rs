@@ -12,10 +12,11 @@ use serde_json::Value;
 
 /// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
 /// whatever they measure.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("bidloop-matching", &[]),
     ("bidloop-domain", &["bidloop-matching"]),
     ("bidloop-attachments", &["bidloop-domain"]),
+    ("bidloop-console", &["bidloop-domain", "bidloop-http-server"]),
     ("bidloop-demo", &["bidloop-domain", "bidloop-simulator"]),
     ("bidloop-fakes", &["bidloop-domain"]),
     ("bidloop-http-api", &["bidloop-domain", "bidloop-http-server"]),
@@ -52,7 +53,10 @@ const IMPURE: [&str; 10] = [
 const HOMES: [(&str, &[&str]); 12] = [
     ("actix-http", &["bidloop-http-server"]),
     ("actix-server", &["bidloop-http-server"]),
-    ("actix-web", &["bidloop-http-api", "bidloop-http-server"]),
+    (
+        "actix-web",
+        &["bidloop-console", "bidloop-http-api", "bidloop-http-server"],
+    ),
     ("anyhow", &["bidloop"]),
     ("deadpool", &["bidloop-persistence"]),
     ("diesel", &["bidloop-persistence"]),

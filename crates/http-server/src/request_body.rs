@@ -62,12 +62,17 @@ impl std::fmt::Debug for RequestBody {
 }
 
 impl RequestBody {
-    /// The body of `request`.
+    /// The body of `request`, for a handler.
     pub fn new(payload: actix_web::web::Payload, request: &HttpRequest) -> Self {
+        Self::of(payload.into_inner(), request)
+    }
+
+    /// The body of `request`, for a middleware.
+    pub fn of(payload: Payload, request: &HttpRequest) -> Self {
         let exchange = request.conn_data::<Rc<Exchange>>().cloned();
         let declared = declared_length(request.headers());
         Self {
-            payload: Rc::new(RefCell::new(payload.into_inner())),
+            payload: Rc::new(RefCell::new(payload)),
             exchange: exchange.unwrap_or_else(|| Exchange::new(ConnectionLimits::DEFAULT)),
             declared: declared.and_then(|length| usize::try_from(length).ok()),
         }

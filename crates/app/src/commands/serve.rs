@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use bidloop_console::Console;
 use bidloop_domain::port::StoreError;
 use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};
 use bidloop_http_server::{ConnectionLimits, RunningServer, ServerSettings};
@@ -16,6 +17,7 @@ use clap::ValueEnum;
 use futures::future::join_all;
 
 use super::{Failure, Outcome, database, targets};
+use crate::console::console;
 use crate::descriptors;
 use crate::metrics::Metrics;
 use crate::service::{Service, Stores, webhook_sender};
@@ -114,11 +116,23 @@ impl Listening {
         let mut servers = Vec::new();
         if let Some((listener, address)) = operability {
             let limits = limits.at_most(OPERABILITY_CONNECTIONS);
-            servers.push(start_http(api.clone(), listener, Offer::OperabilityOnly, limits)?);
+            servers.push(start_http(
+                api.clone(),
+                None,
+                listener,
+                Offer::OperabilityOnly,
+                limits,
+            )?);
             tracing::info!(%address, "listening for operability");
         }
         if let Some(offer) = offer(roles, !servers.is_empty()) {
-            servers.push(start_http(api, listener, offer, limits)?);
+            let serves_console = settings.console_enabled && offer != Offer::OperabilityOnly;
+            let console = if serves_console {
+                Some(console(&service, settings, database, &base_url).await?)
+            } else {
+                None
+            };
+            servers.push(start_http(api, console, listener, offer, limits)?);
             tracing::info!(%address, %base_url, ?roles, "listening");
         }
         let servers = Servers(servers);
@@ -230,6 +244,7 @@ fn http_api(service: &Service, database: &Database) -> HttpApi {
 
 fn start_http(
     api: HttpApi,
+    console: Option<Console>,
     listener: TcpListener,
     offer: Offer,
     connections: ConnectionLimits,
@@ -239,7 +254,14 @@ fn start_http(
         connections,
     };
     let observer = Arc::new(api.clone());
-    let routes = application(api, offer, BodyLimits::DEFAULT);
+    let api = application(api, offer, BodyLimits::DEFAULT);
+    let console = console.map(bidloop_console::application);
+    let routes = move |config: &mut _| {
+        if let Some(console) = &console {
+            console(config);
+        }
+        api(config);
+    };
     bidloop_http_server::serve(observer, routes, listener, settings)
         .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))
 }

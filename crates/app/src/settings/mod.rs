@@ -81,6 +81,8 @@ pub(crate) enum LogFormat {
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) server: ServerSettings,
+    /// Whether the console is served beside the API.
+    pub(crate) console_enabled: bool,
     pub(crate) database: DatabaseSettings,
     /// Without it, nothing is watched or submitted.
     pub(crate) marketplace: Option<MarketplaceSettings>,
@@ -148,6 +150,7 @@ impl Settings {
             max_connections: read.count("server.max_connections"),
             max_connections_per_address: read.count("server.max_connections_per_address"),
         };
+        let console_enabled = read.boolean("console.enabled", true);
         let database = adapter_settings::database(&mut read);
         let poll_interval = read.milliseconds("marketplace.poll_interval_ms", 1_000, 1);
         let marketplace = adapter_settings::marketplace(&mut read).map(|client| MarketplaceSettings {
@@ -181,6 +184,7 @@ impl Settings {
         };
         Self {
             server,
+            console_enabled,
             database,
             marketplace,
             submission_deadline,

@@ -12,6 +12,7 @@ use crate::toml_text;
 /// The names of all settings.
 pub(super) const KEYS: &[&str] = &[
     "attachments.url",
+    "console.enabled",
     "database.allow_insecure",
     "database.auto_migrate",
     "database.url",

@@ -1,0 +1,86 @@
+//! Wires the console: its pages' use cases, on the stores and ports of the service.
+
+use std::sync::Arc;
+
+use bidloop_console::{Console, ConsoleAddress};
+use bidloop_domain::model::Links;
+use bidloop_domain::port::{Clock, Entropy, WorkSignal};
+use bidloop_domain::use_case::{
+    ApplyProvisioning, FindLead, ListCampaigns, ManageApiKeys, ManageOrganization, ShowFeed, ShowLead,
+    ShowShell,
+};
+use bidloop_persistence::Database;
+use bidloop_templates::JinjaProposalWriter;
+
+use crate::password_hasher::Argon2PasswordHasher;
+use crate::service::{Service, open_blobs, webhook_sender};
+use crate::settings::Settings;
+use crate::system::{SystemClock, SystemEntropy};
+
+/// The console of a service that is reached under `base_url`.
+pub(crate) async fn console(
+    service: &Service,
+    settings: &Settings,
+    database: &Database,
+    base_url: &str,
+) -> anyhow::Result<Console> {
+    let stores = &service.stores;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let links = Links::new(base_url, settings.marketplace_url());
+    let find_lead = || FindLead {
+        leads: Arc::clone(&stores.leads),
+        feed: database.campaign_feed(),
+    };
+    let provisioning = ApplyProvisioning {
+        store: Arc::clone(&stores.provisioning),
+        blobs: open_blobs(settings).await?,
+        templates: Arc::new(JinjaProposalWriter::new()),
+        passwords: Arc::new(Argon2PasswordHasher::new()),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+        signal: Arc::clone(&service.notifiers) as Arc<dyn WorkSignal>,
+    };
+    Ok(Console {
+        address: ConsoleAddress::of(base_url),
+        sign_in: Arc::clone(&service.people.sign_in),
+        sessions: Arc::clone(&service.people.sessions),
+        first_run: Arc::clone(&service.people.first_run),
+        show_shell: Arc::new(ShowShell {
+            store: database.overview(),
+            clock: Arc::clone(&clock),
+        }),
+        list_campaigns: Arc::new(ListCampaigns {
+            store: database.overview(),
+            statistics: database.statistics(),
+            clock: Arc::clone(&clock),
+        }),
+        manage_api_keys: Arc::new(ManageApiKeys {
+            keys: Arc::clone(&stores.api_keys),
+            organizations: Arc::clone(&stores.provisioning),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+        }),
+        manage_organization: Arc::new(ManageOrganization {
+            provisioning,
+            sender: Arc::new(webhook_sender(settings)),
+            matches: Arc::clone(&stores.matches),
+            pause: Arc::new(SystemClock),
+        }),
+        show_feed: Arc::new(ShowFeed {
+            feed: database.campaign_feed(),
+            links: links.clone(),
+            quarantine: service.quarantine.clone(),
+        }),
+        show_lead: Arc::new(ShowLead {
+            find: find_lead(),
+            activities: Arc::clone(&stores.activities),
+            links,
+        }),
+        find_lead: Arc::new(find_lead()),
+        reject_lead: Arc::clone(&service.reject_lead),
+        entropy,
+        clock,
+        runtime: tokio::runtime::Handle::current(),
+    })
+}

@@ -1,0 +1,123 @@
+//! Changes of settings: how pages ask for one, and what a form shows of a refused one.
+
+use async_trait::async_trait;
+use bidloop_domain::model::{FieldError, MissingPart};
+use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
+use bidloop_domain::use_case::{Changed, ManageOrganizationError, OrganizationChange};
+
+use crate::page::PageError;
+use crate::visit::Visit;
+
+/// What is wrong with a form's fields.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Faults(Vec<FieldError>);
+
+impl Faults {
+    /// The first fault of a field, or of something within it.
+    pub(crate) fn of(&self, field: &str) -> Option<&str> {
+        let of_field = |fault: &&FieldError| fault.path.first().is_some_and(|first| first == field);
+        self.0.iter().find(of_field).map(|fault| fault.message.as_str())
+    }
+
+    /// All of them, for the summary above a form: the first part of the path, and the sentence.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|fault| {
+            (
+                fault.path.first().map_or("", String::as_str),
+                fault.message.as_str(),
+            )
+        })
+    }
+}
+
+/// Why a change was not made.
+#[derive(Debug)]
+pub(crate) enum Unchanged {
+    /// The form is shown again with these.
+    Faulty(Faults),
+    /// A page says it.
+    Page(PageError),
+}
+
+impl From<PageError> for Unchanged {
+    fn from(error: PageError) -> Self {
+        Self::Page(error)
+    }
+}
+
+impl Unchanged {
+    /// For changes without a form.
+    pub(crate) fn into_page(self) -> PageError {
+        match self {
+            Self::Faulty(faults) => {
+                let messages: Vec<&str> = faults.all().map(|(_, message)| message).collect();
+                PageError::Refused(messages.join(" "))
+            }
+            Self::Page(error) => error,
+        }
+    }
+}
+
+impl From<ManageOrganizationError> for Unchanged {
+    fn from(error: ManageOrganizationError) -> Self {
+        Self::Page(match error {
+            ManageOrganizationError::Faulty(faults) => return Self::Faulty(Faults(faults)),
+            ManageOrganizationError::NotOwner => PageError::OwnersOnly,
+            ManageOrganizationError::Unknown => PageError::NotFound,
+            ManageOrganizationError::SubscriptionLapsed(_) => PageError::SubscriptionLapsed,
+            ManageOrganizationError::CannotStart(missing) => {
+                let missing: Vec<&str> = missing.into_iter().map(missing_part).collect();
+                PageError::Refused(format!(
+                    "The campaign cannot start. It needs {}.",
+                    missing.join(" and ")
+                ))
+            }
+            ManageOrganizationError::StillNeeded(needed) => {
+                let needed: Vec<String> = needed
+                    .into_iter()
+                    .map(|(campaign, part)| format!("{campaign} needs {}", missing_part(part)))
+                    .collect();
+                PageError::Refused(format!(
+                    "An active campaign needs it: {}. Pause it first.",
+                    needed.join(", ")
+                ))
+            }
+            ManageOrganizationError::Contended => {
+                PageError::Refused("Others are changing settings at this moment. Try again.".to_owned())
+            }
+            ManageOrganizationError::Blobs(error) => PageError::Unavailable(error.to_string()),
+            ManageOrganizationError::Store(error) => error.into(),
+        })
+    }
+}
+
+/// What a campaign lacks, as the end of "It needs …".
+pub(crate) const fn missing_part(part: MissingPart) -> &'static str {
+    match part {
+        MissingPart::Filter => "a saved filter",
+        MissingPart::JobNewEndpoint => "an active job.new endpoint",
+        MissingPart::Account => "a bidder account",
+        MissingPart::AccountToken => "a new token for its bidder account",
+        MissingPart::CoverLetter => "a template of the cover letter",
+    }
+}
+
+/// Makes a change that has no files.
+pub(crate) async fn change(visit: &Visit, change: OrganizationChange) -> Result<Changed, Unchanged> {
+    let (manage, member) = (visit.console.manage_organization.clone(), visit.member().clone());
+    let changed = visit
+        .console
+        .run(async move { manage.change(&member, &change, &NoFiles).await });
+    Ok(changed.await??)
+}
+
+/// A change without files opens none.
+#[derive(Debug)]
+struct NoFiles;
+
+#[async_trait]
+impl AttachmentSource for NoFiles {
+    async fn open(&self, _path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
+        Err(AttachmentSourceError::NotFound)
+    }
+}

@@ -1,0 +1,60 @@
+//! [`Console`]: the use cases behind the pages, and how pages call them.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use bidloop_domain::port::{Clock, Entropy};
+use bidloop_domain::use_case::{
+    FindLead, FirstRun, ListCampaigns, ManageApiKeys, ManageOrganization, RejectLead, Sessions, ShowFeed,
+    ShowLead, ShowShell, SignIn,
+};
+use tokio::runtime::Handle;
+use tracing::Instrument;
+
+use crate::guard::ConsoleAddress;
+use crate::page::PageError;
+
+/// The use cases of the pages. All workers share one value.
+#[derive(Debug, Clone)]
+pub struct Console {
+    /// Where the console is reached.
+    pub address: ConsoleAddress,
+    /// Signs people in.
+    pub sign_in: Arc<SignIn>,
+    /// Finds and ends sessions.
+    pub sessions: Arc<Sessions>,
+    /// Sets up an installation without people.
+    pub first_run: Arc<FirstRun>,
+    /// What stands on every page.
+    pub show_shell: Arc<ShowShell>,
+    /// The campaigns.
+    pub list_campaigns: Arc<ListCampaigns>,
+    /// API keys.
+    pub manage_api_keys: Arc<ManageApiKeys>,
+    /// Changes settings.
+    pub manage_organization: Arc<ManageOrganization>,
+    /// A campaign's Feed.
+    pub show_feed: Arc<ShowFeed>,
+    /// A lead's page.
+    pub show_lead: Arc<ShowLead>,
+    /// Finds matches, and makes leads of them.
+    pub find_lead: Arc<FindLead>,
+    /// Rejects leads.
+    pub reject_lead: Arc<RejectLead>,
+    /// Masks the tokens of forms.
+    pub entropy: Arc<dyn Entropy>,
+    /// The time that pages show ages at.
+    pub clock: Arc<dyn Clock>,
+    /// A multi-thread runtime, on which every use case runs to its end even if the browser goes away.
+    pub runtime: Handle,
+}
+
+impl Console {
+    /// Runs a use case on its runtime.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        use_case: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, PageError> {
+        Ok(self.runtime.spawn(use_case.in_current_span()).await?)
+    }
+}

@@ -1,0 +1,90 @@
+//! Forms as browsers send them: read within limits, before anything is looked at.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_web::dev::Payload;
+use actix_web::http::header;
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
+use bidloop_http_server::{BodyFault, RequestBody};
+
+use crate::page::PageError;
+
+/// The most bytes of a form before somebody has signed in.
+const MAX_PUBLIC_FORM_BYTES: u64 = 16 * 1024;
+/// The most bytes of a form: a cover letter, answers and a filter fit in.
+const MAX_FORM_BYTES: u64 = 1_048_576;
+/// The most fields of a form.
+const MAX_FIELDS: usize = 2_000;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The fields of a form, in their order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// Reads the form of a signed-in person.
+    pub(crate) async fn read(request: &HttpRequest) -> Result<Self, PageError> {
+        Self::read_within(request, MAX_FORM_BYTES).await
+    }
+
+    async fn read_within(request: &HttpRequest, limit_bytes: u64) -> Result<Self, PageError> {
+        let body = request.extensions().get::<RequestBody>().cloned();
+        let body = body.ok_or(PageError::FormUnreadable("It has no body."))?;
+        let media_type = request.headers().get(header::CONTENT_TYPE);
+        let essence = media_type.and_then(|value| value.to_str().ok()?.split(';').next());
+        if !essence.is_none_or(|given| given.trim().eq_ignore_ascii_case(FORM)) {
+            return Err(PageError::FormUnreadable("It was not sent as a form."));
+        }
+        let bytes = body.read::<PageError, _>(limit_bytes, |_| Ok(())).await?;
+        let fields = form_urlencoded::parse(&bytes)
+            .take(MAX_FIELDS)
+            // Browsers send line breaks as CR LF.
+            .map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")));
+        Ok(Self(fields.collect()))
+    }
+
+    /// The field's value; empty if it was not sent.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.given(name).unwrap_or_default()
+    }
+
+    /// The field's value, if it was sent.
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+        let field = self.0.iter().find(|(field, _)| field == name);
+        field.map(|(_, value)| value.as_str())
+    }
+
+    /// The value without spaces around it; `None` if nothing is left.
+    pub(crate) fn filled(&self, name: &str) -> Option<&str> {
+        Some(self.text(name).trim()).filter(|value| !value.is_empty())
+    }
+}
+
+impl From<BodyFault> for PageError {
+    fn from(fault: BodyFault) -> Self {
+        Self::FormUnreadable(match fault {
+            BodyFault::TooLarge { .. } => "It is too large.",
+            BodyFault::TooSlow => "It did not arrive in time.",
+            BodyFault::BrokenOff => "It broke off before its end.",
+        })
+    }
+}
+
+/// The form of somebody who is not signed in.
+#[derive(Debug)]
+pub(crate) struct PublicForm(pub(crate) Fields);
+
+impl FromRequest for PublicForm {
+    type Error = PageError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, PageError>>>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let fields = Fields::read_within(&request, MAX_PUBLIC_FORM_BYTES).await?;
+            Ok(Self(fields))
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! The web app: pages in plain HTML over the use cases of the domain, with htmx for the parts that change.
+//!
+//! A page reads its request, calls one use case, and fills a template. It has no SQL and no rule. Every page works without
+//! scripts; every change is a form.
+//!
+//! | item | content |
+//! |---|---|
+//! | [`Console`] | the use cases behind the pages |
+//! | [`application`] | the routes |
+//! | `pages` | the pages, a file each; their markup is in `templates/` |
+//! | `shell` | the frame of the pages |
+//! | `visit`, `form`, `csrf` | who asks, and with which form: sessions and the token of changes |
+//! | `guard` | what holds for every request: host, origin, headers |
+//! | `parts`, `words`, `job` | icons, statuses, times, amounts; a job post in short |
+//! | `assets` | the style sheet, the scripts and the icons |
+
+mod assets;
+mod campaign_head;
+mod change;
+mod console;
+mod csrf;
+mod form;
+mod guard;
+mod job;
+mod page;
+mod pages;
+mod parts;
+mod routes;
+mod shell;
+mod visit;
+mod words;
+
+pub use console::Console;
+pub use guard::ConsoleAddress;
+pub use routes::application;

@@ -1,0 +1,206 @@
+//! Answers: pages, redirections, and what is shown instead of a page that cannot be.
+
+use std::fmt;
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpResponse, ResponseError};
+use askama::Template;
+use bidloop_domain::port::StoreError;
+use bidloop_domain::use_case::LeadError;
+use tokio::task::JoinError;
+
+use crate::visit::Visit;
+
+/// Answers 200 with a page or a part of one.
+pub(crate) fn html(template: &impl Template) -> Result<HttpResponse, PageError> {
+    html_with(StatusCode::OK, template)
+}
+
+/// Answers with a page and another status.
+pub(crate) fn html_with(status: StatusCode, template: &impl Template) -> Result<HttpResponse, PageError> {
+    let page = template
+        .render()
+        .map_err(|error| PageError::Failed(error.to_string()))?;
+    Ok(HttpResponse::build(status)
+        .content_type("text/html; charset=utf-8")
+        .body(page))
+}
+
+/// Leads to another page with a GET.
+pub(crate) fn see_other(path: &str) -> HttpResponse {
+    HttpResponse::SeeOther()
+        .insert_header((header::LOCATION, path))
+        .finish()
+}
+
+/// Leads to another page after a change that a form or a script asked for.
+pub(crate) fn go_to(visit: &Visit, path: &str) -> HttpResponse {
+    if visit.wants_part {
+        return HttpResponse::Ok().insert_header(("hx-redirect", path)).finish();
+    }
+    see_other(path)
+}
+
+/// Why a page is not shown, or a change not made.
+#[derive(Debug)]
+pub(crate) enum PageError {
+    /// There is no such page, or it is another organization's.
+    NotFound,
+    /// Nobody is signed in. The path is shown after signing in.
+    SignedOut {
+        /// Path and query.
+        next: String,
+    },
+    /// What only an owner may do.
+    OwnersOnly,
+    /// The form is of another session, or too old.
+    FormExpired,
+    /// The form cannot be read.
+    FormUnreadable(&'static str),
+    /// The request names another host.
+    WrongHost,
+    /// The change does not come from a page of the console.
+    ForeignOrigin,
+    /// The organization's subscription is not active (decision E4).
+    SubscriptionLapsed,
+    /// The rules refuse it, as this sentence says.
+    Refused(String),
+    /// The database is away.
+    Unavailable(String),
+    /// Anything unforeseen.
+    Failed(String),
+}
+
+/// A page without the side bar that says what went wrong.
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct Problem<'a> {
+    title: &'a str,
+    text: &'a str,
+    /// Whether the same request may succeed later.
+    try_again: bool,
+}
+
+impl PageError {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::SignedOut { .. } => StatusCode::SEE_OTHER,
+            Self::OwnersOnly | Self::FormExpired | Self::ForeignOrigin => StatusCode::FORBIDDEN,
+            Self::FormUnreadable(_) => StatusCode::BAD_REQUEST,
+            Self::SubscriptionLapsed | Self::Refused(_) => StatusCode::CONFLICT,
+            Self::WrongHost => StatusCode::MISDIRECTED_REQUEST,
+            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn problem(&self) -> Problem<'_> {
+        let (title, text) = match self {
+            Self::NotFound => (
+                "Page not found",
+                "There is nothing here, or it belongs to another organization.",
+            ),
+            Self::SignedOut { .. } => ("Signed out", "Sign in to go on."),
+            Self::OwnersOnly => (
+                "For owners only",
+                "Only an owner of the organization may do this. Nothing was changed.",
+            ),
+            Self::FormExpired => (
+                "This form is too old",
+                "You signed in anew after the form was loaded. Nothing was changed: go back, load the page again, and repeat.",
+            ),
+            Self::FormUnreadable(why) => ("The form could not be read", *why),
+            Self::SubscriptionLapsed => (
+                "The subscription is not active",
+                "Nothing was changed. What acts resumes when the subscription is active again.",
+            ),
+            Self::Refused(why) => ("Not done", why.as_str()),
+            Self::WrongHost => (
+                "Wrong address",
+                "The console does not answer under this name: use the address of the setting server.base_url.",
+            ),
+            Self::ForeignOrigin => (
+                "Not from this console",
+                "The request came from another page. Nothing was changed.",
+            ),
+            Self::Unavailable(_) => (
+                "Could not load",
+                "The database did not answer. Nothing was lost; bids and deliveries wait for it.",
+            ),
+            Self::Failed(_) => ("Something went wrong", "The log of the service has the details."),
+        };
+        Problem {
+            title,
+            text,
+            try_again: matches!(self, Self::Unavailable(_)),
+        }
+    }
+
+    /// The answer. What operators must know is logged here, once.
+    pub(crate) fn answer(&self) -> HttpResponse {
+        match self {
+            Self::SignedOut { next } => {
+                let query: String = form_urlencoded::Serializer::new(String::new())
+                    .append_pair("next", next)
+                    .finish();
+                return see_other(&format!("/sign-in?{query}"));
+            }
+            Self::Unavailable(cause) => tracing::warn!(cause, "a page cannot be shown now"),
+            Self::Failed(cause) => tracing::error!(cause, "a page failed"),
+            _ => {}
+        }
+        match html_with(self.status(), &self.problem()) {
+            Ok(response) => response,
+            Err(_) => HttpResponse::InternalServerError().finish(),
+        }
+    }
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.problem().title)
+    }
+}
+
+impl ResponseError for PageError {
+    fn status_code(&self) -> StatusCode {
+        self.status()
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        self.answer()
+    }
+}
+
+impl From<LeadError> for PageError {
+    fn from(error: LeadError) -> Self {
+        match error {
+            LeadError::NotAuthorized => Self::SubscriptionLapsed,
+            LeadError::CampaignUnknown | LeadError::LeadUnknown => Self::NotFound,
+            LeadError::Overloaded => Self::Unavailable(error.to_string()),
+            LeadError::Blob(error) => Self::Unavailable(error.to_string()),
+            LeadError::Store(error) => error.into(),
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for PageError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => Self::Unavailable(error.to_string()),
+            StoreError::Corrupt(_) | StoreError::Backend(_) => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<JoinError> for PageError {
+    fn from(error: JoinError) -> Self {
+        if error.is_panic() {
+            Self::Failed(format!("a use case panicked: {error}"))
+        } else {
+            Self::Unavailable(format!("a use case was cancelled: {error}"))
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a person does with one lead: reject, reopen. Acting on a match makes it a lead (decision E5).
+
+use actix_web::{HttpResponse, web};
+use askama::Template;
+use bidloop_domain::model::{CampaignId, JobId, LeadId};
+use bidloop_domain::use_case::{LeadAddress, LeadError};
+use serde::Deserialize;
+
+use crate::page::{PageError, go_to, html};
+use crate::shell::Shell;
+use crate::visit::{Posted, Visit};
+
+/// The longest reason in Unicode characters (decision A2).
+const MAX_REASON: usize = 500;
+
+/// Where a lead is found: the path's ids, and the job of a match without a record.
+#[derive(Debug, Clone)]
+pub(crate) struct LeadPlace {
+    pub(crate) campaign: CampaignId,
+    pub(crate) address: LeadAddress,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct JobQuery {
+    job: String,
+}
+
+impl LeadPlace {
+    pub(crate) fn of(path: &(String, String), job: &str) -> Result<Self, PageError> {
+        let (campaign, lead) = path;
+        Ok(Self {
+            campaign: CampaignId::parse(campaign).map_err(|_| PageError::NotFound)?,
+            address: LeadAddress {
+                lead: LeadId::parse(lead).map_err(|_| PageError::NotFound)?,
+                job: JobId::parse(job).ok(),
+            },
+        })
+    }
+
+    pub(crate) fn of_query(path: &(String, String), query: &JobQuery) -> Result<Self, PageError> {
+        Self::of(path, &query.job)
+    }
+
+    /// The lead's page.
+    pub(crate) fn path(&self) -> String {
+        format!("/campaigns/{}/leads/{}", self.campaign, self.address.lead)
+    }
+
+    /// Makes the match a lead, if it is none.
+    async fn materialize(&self, visit: &Visit) -> Result<(), PageError> {
+        let (find, organization, place) = (
+            visit.console.find_lead.clone(),
+            visit.organization().clone(),
+            self.clone(),
+        );
+        let made = visit.console.run(async move {
+            find.materialize(&organization, &place.campaign, &place.address)
+                .await
+        });
+        made.await??.then_some(()).ok_or(PageError::NotFound)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "reject.html")]
+struct RejectPage {
+    shell: Shell,
+    form: RejectForm,
+}
+
+/// The form alone, for the dialog.
+#[derive(Template)]
+#[template(path = "reject_form.html")]
+struct RejectForm {
+    title: String,
+    path: String,
+    job: Option<String>,
+    csrf: String,
+    reason: String,
+    fault: Option<String>,
+}
+
+/// `GET …/leads/{l}/reject`.
+pub(crate) async fn ask_reject(
+    visit: Visit,
+    path: web::Path<(String, String)>,
+    query: web::Query<JobQuery>,
+) -> Result<HttpResponse, PageError> {
+    let place = LeadPlace::of_query(&path, &query)?;
+    reject_form(&visit, &place, "", None).await
+}
+
+async fn reject_form(
+    visit: &Visit,
+    place: &LeadPlace,
+    reason: &str,
+    fault: Option<String>,
+) -> Result<HttpResponse, PageError> {
+    let (show_lead, organization, wanted) = (
+        visit.console.show_lead.clone(),
+        visit.organization().clone(),
+        place.clone(),
+    );
+    let shown = visit.console.run(async move {
+        show_lead
+            .execute(&organization, &wanted.campaign, &wanted.address)
+            .await
+    });
+    let shown = shown.await??.ok_or(PageError::NotFound)?;
+    let form = RejectForm {
+        title: shown.post.title,
+        path: place.path(),
+        job: place.address.job.as_ref().map(ToString::to_string),
+        csrf: visit.csrf.clone(),
+        reason: reason.to_owned(),
+        fault,
+    };
+    if visit.wants_part {
+        return html(&form);
+    }
+    let (shell, _) = Shell::of_campaign(visit, &place.campaign, "feed").await?;
+    html(&RejectPage { shell, form })
+}
+
+/// `POST …/leads/{l}/reject`.
+pub(crate) async fn reject(
+    Posted { visit, fields }: Posted,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, PageError> {
+    let place = LeadPlace::of(&path, fields.text("job"))?;
+    let reason = fields.filled("reason").map(str::to_owned);
+    if reason
+        .as_ref()
+        .is_some_and(|reason| reason.chars().nth(MAX_REASON).is_some())
+    {
+        let fault = format!("Use at most {MAX_REASON} characters.");
+        return reject_form(&visit, &place, &reason.unwrap_or_default(), Some(fault)).await;
+    }
+    place.materialize(&visit).await?;
+    let (reject_lead, requester, wanted) = (
+        visit.console.reject_lead.clone(),
+        visit.signed_in.requester(),
+        place.clone(),
+    );
+    let rejected = visit.console.run(async move {
+        reject_lead
+            .execute(&requester, &wanted.campaign, &wanted.address.lead, Ok(reason))
+            .await
+    });
+    match rejected.await? {
+        Ok(()) => Ok(go_to(&visit, &format!("{}?done=rejected", place.path()))),
+        Err(error @ LeadError::RejectionTooLate(_)) => {
+            reject_form(&visit, &place, fields.text("reason"), Some(error.to_string())).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,255 @@
+//! The campaigns: what runs, what cannot start? Making, editing, starting, pausing and deleting one.
+
+use actix_web::{HttpResponse, web};
+use askama::Template;
+use bidloop_domain::model::{CampaignId, CampaignMode, CampaignState, MissingPart};
+use bidloop_domain::use_case::{ListedCampaign, OrganizationChange};
+
+use crate::change::{Faults, Unchanged, change, missing_part};
+use crate::form::Fields;
+use crate::page::{PageError, go_to, html};
+use crate::shell::{Place, Shell};
+use crate::visit::{Posted, Visit};
+use crate::words;
+
+#[derive(Template)]
+#[template(path = "campaigns.html")]
+struct CampaignsPage {
+    shell: Shell,
+    campaigns: Vec<Row>,
+}
+
+struct Row {
+    campaign: ListedCampaign,
+}
+
+impl Row {
+    fn id(&self) -> &CampaignId {
+        &self.campaign.sign.id
+    }
+
+    fn is_active(&self) -> bool {
+        self.campaign.sign.state == CampaignState::Active
+    }
+
+    fn mode(&self) -> &'static str {
+        mode_words(self.campaign.sign.mode)
+    }
+
+    fn filters(&self) -> String {
+        words::counted(self.campaign.filters, "filter", "filters")
+    }
+
+    fn connects(&self) -> String {
+        words::count(self.campaign.connects.get())
+    }
+
+    fn cost(&self) -> String {
+        words::dollars(self.campaign.connects.cost().cents())
+    }
+
+    /// What it lacks, with the place to mend it: the words and the path.
+    fn missing(&self) -> Vec<(&'static str, String)> {
+        let id = self.id();
+        let mended_at = |part| match part {
+            MissingPart::Filter => format!("/campaigns/{id}/filters"),
+            MissingPart::JobNewEndpoint => format!("/campaigns/{id}/integrations"),
+            MissingPart::Account | MissingPart::CoverLetter => format!("/campaigns/{id}/bidding"),
+            MissingPart::AccountToken => "/settings/accounts".to_owned(),
+        };
+        let missing = self.campaign.missing.iter().copied();
+        let missing = missing.filter(|part| !self.is_active() || !part.prevents_start());
+        missing
+            .map(|part| (missing_part(part), mended_at(part)))
+            .collect()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "campaign_form.html")]
+struct CampaignForm {
+    shell: Shell,
+    /// `None` for a new one.
+    campaign: Option<CampaignId>,
+    name: String,
+    mode: CampaignMode,
+    is_active: bool,
+    is_owner: bool,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "campaign_delete.html")]
+struct DeletePage {
+    shell: Shell,
+    form: DeleteForm,
+}
+
+/// The form alone, for the dialog.
+#[derive(Template)]
+#[template(path = "campaign_delete_form.html")]
+struct DeleteForm {
+    csrf: String,
+    campaign: CampaignId,
+    name: String,
+}
+
+const fn mode_words(mode: CampaignMode) -> &'static str {
+    match mode {
+        CampaignMode::External => "External",
+        CampaignMode::Automatic => "Automatic",
+    }
+}
+
+/// `GET /campaigns`.
+pub(crate) async fn list(visit: Visit) -> Result<HttpResponse, PageError> {
+    let shell = Shell::of(&visit, Place::Campaigns, "Campaigns").await?;
+    let (list, member) = (visit.console.list_campaigns.clone(), visit.member().clone());
+    let campaigns = visit.console.run(async move { list.execute(&member).await });
+    let campaigns = campaigns.await??.ok_or(PageError::NotFound)?;
+    html(&CampaignsPage {
+        shell,
+        campaigns: campaigns.into_iter().map(|campaign| Row { campaign }).collect(),
+    })
+}
+
+/// `GET /campaigns/new`.
+pub(crate) async fn ask_new(visit: Visit) -> Result<HttpResponse, PageError> {
+    form(&visit, None, "", CampaignMode::External, Faults::default()).await
+}
+
+/// `POST /campaigns/new`.
+pub(crate) async fn create(Posted { visit, fields }: Posted) -> Result<HttpResponse, PageError> {
+    let (name, mode) = (fields.text("name").to_owned(), mode_of(&fields));
+    let new = OrganizationChange::CreateCampaign {
+        name: name.clone(),
+        mode,
+        account: None,
+    };
+    match change(&visit, new).await {
+        Ok(changed) => {
+            let id = changed.made.unwrap_or_default();
+            Ok(go_to(&visit, &format!("/campaigns/{id}/filters")))
+        }
+        Err(Unchanged::Faulty(faults)) => form(&visit, None, &name, mode, faults).await,
+        Err(Unchanged::Page(error)) => Err(error),
+    }
+}
+
+/// `GET /campaigns/{c}/edit`.
+pub(crate) async fn ask_edit(visit: Visit, campaign: web::Path<String>) -> Result<HttpResponse, PageError> {
+    let campaign = id_of(&campaign)?;
+    let (_, head) = Shell::of_campaign(&visit, &campaign, "edit").await?;
+    form(&visit, Some(campaign), &head.name, head.mode, Faults::default()).await
+}
+
+/// `POST /campaigns/{c}/edit`.
+pub(crate) async fn edit(
+    Posted { visit, fields }: Posted,
+    campaign: web::Path<String>,
+) -> Result<HttpResponse, PageError> {
+    let campaign = id_of(&campaign)?;
+    let (name, mode) = (fields.text("name").to_owned(), mode_of(&fields));
+    let edited = OrganizationChange::EditCampaign {
+        campaign: campaign.clone(),
+        name: Some(name.clone()),
+        mode: Some(mode),
+        account: None,
+    };
+    match change(&visit, edited).await {
+        Ok(changed) => {
+            let done = if changed.paused { "paused_by_mode" } else { "saved" };
+            Ok(go_to(&visit, &format!("/campaigns/{campaign}/feed?done={done}")))
+        }
+        Err(Unchanged::Faulty(faults)) => form(&visit, Some(campaign), &name, mode, faults).await,
+        Err(Unchanged::Page(error)) => Err(error),
+    }
+}
+
+/// `POST /campaigns/{c}/start`.
+pub(crate) async fn start(
+    Posted { visit, .. }: Posted,
+    campaign: web::Path<String>,
+) -> Result<HttpResponse, PageError> {
+    let campaign = id_of(&campaign)?;
+    let started = OrganizationChange::StartCampaign {
+        campaign: campaign.clone(),
+    };
+    change(&visit, started).await.map_err(Unchanged::into_page)?;
+    Ok(go_to(&visit, &format!("/campaigns/{campaign}/feed?done=started")))
+}
+
+/// `POST /campaigns/{c}/pause`.
+pub(crate) async fn pause(
+    Posted { visit, .. }: Posted,
+    campaign: web::Path<String>,
+) -> Result<HttpResponse, PageError> {
+    let campaign = id_of(&campaign)?;
+    let paused = OrganizationChange::PauseCampaign {
+        campaign: campaign.clone(),
+    };
+    change(&visit, paused).await.map_err(Unchanged::into_page)?;
+    Ok(go_to(&visit, &format!("/campaigns/{campaign}/feed?done=paused")))
+}
+
+/// `GET /campaigns/{c}/delete`.
+pub(crate) async fn ask_delete(visit: Visit, campaign: web::Path<String>) -> Result<HttpResponse, PageError> {
+    visit.require_owner()?;
+    let campaign = id_of(&campaign)?;
+    let (shell, head) = Shell::of_campaign(&visit, &campaign, "edit").await?;
+    let form = DeleteForm {
+        csrf: visit.csrf.clone(),
+        campaign,
+        name: head.name,
+    };
+    if visit.wants_part {
+        return html(&form);
+    }
+    html(&DeletePage { shell, form })
+}
+
+/// `POST /campaigns/{c}/delete`.
+pub(crate) async fn delete(
+    Posted { visit, .. }: Posted,
+    campaign: web::Path<String>,
+) -> Result<HttpResponse, PageError> {
+    let deleted = OrganizationChange::DeleteCampaign {
+        campaign: id_of(&campaign)?,
+    };
+    change(&visit, deleted).await.map_err(Unchanged::into_page)?;
+    Ok(go_to(&visit, "/campaigns?done=deleted"))
+}
+
+fn id_of(path: &str) -> Result<CampaignId, PageError> {
+    CampaignId::parse(path).map_err(|_| PageError::NotFound)
+}
+
+fn mode_of(fields: &Fields) -> CampaignMode {
+    fields.text("mode").parse().unwrap_or(CampaignMode::External)
+}
+
+async fn form(
+    visit: &Visit,
+    campaign: Option<CampaignId>,
+    name: &str,
+    mode: CampaignMode,
+    faults: Faults,
+) -> Result<HttpResponse, PageError> {
+    let shell = match &campaign {
+        Some(campaign) => Shell::of_campaign(visit, campaign, "edit").await?.0,
+        None => Shell::of(visit, Place::Campaigns, "New campaign").await?,
+    };
+    let shown = shell
+        .campaigns
+        .iter()
+        .find(|known| Some(&known.sign.id) == campaign.as_ref());
+    html(&CampaignForm {
+        is_active: shown.is_some_and(|known| known.is_active),
+        is_owner: visit.member().is_owner(),
+        campaign,
+        name: name.to_owned(),
+        mode,
+        faults,
+        shell,
+    })
+}

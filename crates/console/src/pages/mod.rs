@@ -1,0 +1,8 @@
+//! The pages, a file for each: what a request asks for, the use case behind it, and the template's data.
+
+pub(crate) mod campaign;
+pub(crate) mod campaigns;
+pub(crate) mod first_run;
+pub(crate) mod overview;
+pub(crate) mod settings;
+pub(crate) mod sign_in;

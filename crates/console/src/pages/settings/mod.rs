@@ -1,0 +1,3 @@
+//! The pages of the settings.
+
+pub(crate) mod api_keys;

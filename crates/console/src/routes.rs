@@ -1,0 +1,83 @@
+//! The paths of the console (contract section 6).
+
+use actix_web::middleware::from_fn;
+use actix_web::web;
+
+use crate::pages::campaign::{feed, lead, lead_actions};
+use crate::pages::settings::api_keys;
+use crate::pages::{campaigns, first_run, overview, sign_in};
+use crate::{Console, assets, guard};
+
+/// Returns what adds the console to an application: its routes and the data that they need.
+pub fn application(console: Console) -> impl Fn(&mut web::ServiceConfig) + Clone + Send {
+    let console = web::Data::new(console);
+    move |config| {
+        config.app_data(console.clone());
+        for (path, routes) in pages() {
+            let mut resource = web::resource(path).wrap(from_fn(guard::guard));
+            for route in routes {
+                resource = resource.route(route);
+            }
+            config.service(resource);
+        }
+    }
+}
+
+/// Each path with its methods.
+fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
+    use web::{get, post};
+    vec![
+        ("/assets/{file}", vec![get().to(assets::serve)]),
+        (
+            "/sign-in",
+            vec![get().to(sign_in::show), post().to(sign_in::sign_in)],
+        ),
+        (
+            "/sign-out",
+            vec![get().to(sign_in::ask_sign_out), post().to(sign_in::sign_out)],
+        ),
+        ("/switch", vec![post().to(sign_in::switch)]),
+        (
+            "/first-run",
+            vec![get().to(first_run::show), post().to(first_run::set_up)],
+        ),
+        ("/", vec![get().to(overview::show)]),
+        ("/campaigns", vec![get().to(campaigns::list)]),
+        (
+            "/campaigns/new",
+            vec![get().to(campaigns::ask_new), post().to(campaigns::create)],
+        ),
+        (
+            "/campaigns/{campaign}/edit",
+            vec![get().to(campaigns::ask_edit), post().to(campaigns::edit)],
+        ),
+        ("/campaigns/{campaign}/start", vec![post().to(campaigns::start)]),
+        ("/campaigns/{campaign}/pause", vec![post().to(campaigns::pause)]),
+        (
+            "/campaigns/{campaign}/delete",
+            vec![get().to(campaigns::ask_delete), post().to(campaigns::delete)],
+        ),
+        (
+            "/settings/integrations/api-keys",
+            vec![get().to(api_keys::list), post().to(api_keys::create)],
+        ),
+        (
+            "/settings/integrations/api-keys/new",
+            vec![get().to(api_keys::ask_new)],
+        ),
+        (
+            "/settings/integrations/api-keys/{key}/revoke",
+            vec![get().to(api_keys::ask_revoke), post().to(api_keys::revoke)],
+        ),
+        ("/campaigns/{campaign}/feed", vec![get().to(feed::show)]),
+        ("/campaigns/{campaign}/feed/seen", vec![post().to(feed::seen)]),
+        ("/campaigns/{campaign}/leads/{lead}", vec![get().to(lead::show)]),
+        (
+            "/campaigns/{campaign}/leads/{lead}/reject",
+            vec![
+                get().to(lead_actions::ask_reject),
+                post().to(lead_actions::reject),
+            ],
+        ),
+    ]
+}

@@ -1,0 +1,160 @@
+//! Who is asking: the session of a request, and the form of a change that carries the session's token.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_web::cookie::time::Duration;
+use actix_web::cookie::{Cookie, SameSite};
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest, web};
+use bidloop_domain::model::{Member, OrganizationId, SESSION_LIFETIME, SessionToken, Timestamp};
+use bidloop_domain::use_case::SignedIn;
+
+use crate::Console;
+use crate::csrf;
+use crate::form::Fields;
+use crate::guard::ConsoleAddress;
+use crate::page::PageError;
+
+/// The field of a form, and the header of a request by script, with the session's token.
+pub(crate) const CSRF: &str = "csrf";
+const CSRF_HEADER: &str = "x-csrf-token";
+
+/// A request of a signed-in person.
+#[derive(Debug, Clone)]
+pub(crate) struct Visit {
+    pub(crate) console: web::Data<Console>,
+    pub(crate) signed_in: SignedIn,
+    /// The moment that the page shows.
+    pub(crate) now: Timestamp,
+    /// What forms of the page carry.
+    pub(crate) csrf: String,
+    /// What was done just before, by a word.
+    pub(crate) done: Option<String>,
+    /// Whether a script asks for the part that changed instead of a page.
+    pub(crate) wants_part: bool,
+}
+
+impl Visit {
+    async fn of(request: &HttpRequest) -> Result<Self, PageError> {
+        let console = request
+            .app_data::<web::Data<Console>>()
+            .cloned()
+            .ok_or_else(|| PageError::Failed("the console is not configured".to_owned()))?;
+        let next = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        let signed_in = find(request, &console).await?;
+        let signed_in = signed_in.ok_or_else(|| PageError::SignedOut {
+            next: next.to_owned(),
+        })?;
+        let mut pad = [0; 32];
+        console.entropy.fill_random(&mut pad);
+        Ok(Self {
+            csrf: csrf::masked(&signed_in.csrf, pad),
+            signed_in,
+            done: form_urlencoded::parse(request.query_string().as_bytes())
+                .find(|(name, _)| name == "done")
+                .map(|(_, word)| word.into_owned()),
+            now: console.clock.now(),
+            wants_part: request.headers().contains_key("hx-request"),
+            console,
+        })
+    }
+
+    pub(crate) const fn member(&self) -> &Member {
+        &self.signed_in.member
+    }
+
+    pub(crate) fn organization(&self) -> &OrganizationId {
+        self.member().organization_id()
+    }
+
+    /// Refuses what only owners may do, where the page itself is for them.
+    pub(crate) fn require_owner(&self) -> Result<(), PageError> {
+        self.member()
+            .is_owner()
+            .then_some(())
+            .ok_or(PageError::OwnersOnly)
+    }
+}
+
+/// Who is signed in, if anybody is.
+pub(crate) async fn find(request: &HttpRequest, console: &Console) -> Result<Option<SignedIn>, PageError> {
+    let Some(cookie) = request.cookie(cookie_name(&console.address)) else {
+        return Ok(None);
+    };
+    let sessions = console.sessions.clone();
+    let found = console.run(async move { sessions.current(cookie.value()).await });
+    Ok(found.await??)
+}
+
+/// Browsers accept the first name only over TLS and from this very host.
+const fn cookie_name(address: &ConsoleAddress) -> &'static str {
+    if address.is_https() {
+        "__Host-bidloop"
+    } else {
+        "bidloop"
+    }
+}
+
+/// The cookie of a session (decision E2).
+pub(crate) fn session_cookie(address: &ConsoleAddress, token: &SessionToken) -> Cookie<'static> {
+    let mut cookie = empty_cookie(address);
+    cookie.set_value(token.expose().to_owned());
+    cookie.set_max_age(Duration::try_from(SESSION_LIFETIME).unwrap_or(Duration::ZERO));
+    cookie
+}
+
+/// The cookie that removes the session's.
+pub(crate) fn no_session_cookie(address: &ConsoleAddress) -> Cookie<'static> {
+    let mut cookie = empty_cookie(address);
+    cookie.make_removal();
+    cookie
+}
+
+fn empty_cookie(address: &ConsoleAddress) -> Cookie<'static> {
+    Cookie::build(cookie_name(address), "")
+        .path("/")
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .secure(address.is_https())
+        .finish()
+}
+
+impl FromRequest for Visit {
+    type Error = PageError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, PageError>>>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move { Self::of(&request).await })
+    }
+}
+
+/// A change that a signed-in person asks for. Its form carries the session's token.
+#[derive(Debug)]
+pub(crate) struct Posted {
+    pub(crate) visit: Visit,
+    pub(crate) fields: Fields,
+}
+
+impl FromRequest for Posted {
+    type Error = PageError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, PageError>>>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let visit = Visit::of(&request).await?;
+            let fields = Fields::read(&request).await?;
+            let header = request.headers().get(CSRF_HEADER);
+            let presented = match fields.given(CSRF) {
+                Some(field) => field,
+                None => header.and_then(|value| value.to_str().ok()).unwrap_or_default(),
+            };
+            if !csrf::is_presented(&visit.signed_in.csrf, presented) {
+                return Err(PageError::FormExpired);
+            }
+            Ok(Self { visit, fields })
+        })
+    }
+}

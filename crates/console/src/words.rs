@@ -1,0 +1,292 @@
+//! How the console words times, durations, amounts and counts. With the templates, the place of all texts.
+
+use bidloop_domain::matching::Verdict;
+use bidloop_domain::model::{LeadStatus, Timestamp};
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime};
+
+/// A value as templates pass it: some by value, some by reference.
+pub(crate) trait Given<T> {
+    /// The value.
+    fn value(self) -> T;
+}
+
+macro_rules! given {
+    ($($type:ty),*) => {$(
+        impl Given<$type> for $type {
+            fn value(self) -> $type {
+                self
+            }
+        }
+
+        impl Given<$type> for &$type {
+            fn value(self) -> $type {
+                *self
+            }
+        }
+
+        impl Given<$type> for &&$type {
+            fn value(self) -> $type {
+                **self
+            }
+        }
+    )*};
+}
+
+given!(u64, Timestamp, LeadStatus, Verdict);
+
+const UTC: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC");
+const RFC3339: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
+const DAY: &[BorrowedFormatItem<'_>] = format_description!("[day padding:none] [month repr:short] [year]");
+const CLOCK: &[BorrowedFormatItem<'_>] = format_description!("[hour]:[minute]:[second]");
+
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY_MILLIS: i64 = 24 * HOUR;
+
+fn written(at: Timestamp, format: &[BorrowedFormatItem<'_>]) -> String {
+    OffsetDateTime::from_unix_timestamp(at.as_millis().div_euclid(SECOND))
+        .ok()
+        .and_then(|moment| moment.format(format).ok())
+        .unwrap_or_default()
+}
+
+/// "2026-11-22 06:32:32 UTC".
+pub(crate) fn utc(at: Timestamp) -> String {
+    written(at, UTC)
+}
+
+/// "2026-11-22T06:32:32Z".
+pub(crate) fn rfc3339(at: Timestamp) -> String {
+    written(at, RFC3339)
+}
+
+/// "22 Nov 2026".
+pub(crate) fn date(at: Timestamp) -> String {
+    written(at, DAY)
+}
+
+/// "06:32:32".
+pub(crate) fn clock(at: Timestamp) -> String {
+    written(at, CLOCK)
+}
+
+/// The start of a day that a form gives as "2026-11-22", in UTC.
+pub(crate) fn read_day(text: &str) -> Option<Timestamp> {
+    let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok()?;
+    Some(Timestamp::from_seconds(
+        day.midnight().assume_utc().unix_timestamp(),
+    ))
+}
+
+/// "12 s ago" within a week, "in 3 min" for the future, else the date.
+pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
+    let age = now.as_millis() - at.as_millis();
+    let length = age.abs();
+    if length >= 7 * DAY_MILLIS {
+        return date(at);
+    }
+    let amount = match length {
+        0..MINUTE => format!("{} s", length / SECOND),
+        MINUTE..HOUR => format!("{} min", length / MINUTE),
+        HOUR..DAY_MILLIS => format!("{} h", length / HOUR),
+        _ => match length / DAY_MILLIS {
+            1 => "1 day".to_owned(),
+            days => format!("{days} days"),
+        },
+    };
+    if age < 0 {
+        format!("in {amount}")
+    } else {
+        format!("{amount} ago")
+    }
+}
+
+/// "41 ms", "1.94 s", "12.3 s", "3 min", "5 h".
+pub(crate) fn duration(millis: i64) -> String {
+    match millis {
+        ..SECOND => format!("{millis} ms"),
+        SECOND..10_000 => format!("{}.{:02} s", millis / SECOND, millis % SECOND / 10),
+        10_000..MINUTE => format!("{}.{} s", millis / SECOND, millis % SECOND / 100),
+        MINUTE..HOUR => format!("{} min", millis / MINUTE),
+        HOUR..DAY_MILLIS => format!("{} h", millis / HOUR),
+        _ => format!("{} days", millis / DAY_MILLIS),
+    }
+}
+
+/// "1,234".
+pub(crate) fn count(number: impl Given<u64>) -> String {
+    let digits = number.value().to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// "$1,234.50" of an amount in cents.
+pub(crate) fn dollars(cents: i64) -> String {
+    let sign = if cents < 0 { "-" } else { "" };
+    let cents = cents.unsigned_abs();
+    format!("{sign}${}.{:02}", count(cents / 100), cents % 100)
+}
+
+/// "$30", "$1,500", "$41.76": an amount that the marketplace states. A negative one counts as zero.
+pub(crate) fn usd(dollars: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a saturated amount is shown as such"
+    )]
+    let cents = (dollars.max(0.0) * 100.0).round() as u64;
+    match cents % 100 {
+        0 => format!("${}", count(cents / 100)),
+        rest => format!("${}.{rest:02}", count(cents / 100)),
+    }
+}
+
+/// What a change did, by the word in the page's address. Unknown words say nothing.
+pub(crate) fn done(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "started" => "Campaign started. It acts on jobs that arrive from now on.",
+        "paused" => "Campaign paused. Jobs are still matched and listed.",
+        "paused_by_mode" => {
+            "Saved. Switching to External paused the campaign: check its endpoint, then start it."
+        }
+        "saved" => "Saved.",
+        "deleted" => "Deleted.",
+        "queued" => "Bid queued.",
+        "dry_run" => "Dry run done: a simulated bid_complete is on its way.",
+        "revoked" => "Key revoked.",
+        "reopened" => "Lead reopened.",
+        "rejected" => "Lead rejected.",
+        _ => return None,
+    })
+}
+
+/// "US only": who may apply. A word that the marketplace adds later is shown as it is.
+pub(crate) fn region(region: &str) -> &str {
+    match region {
+        "USOnly" => "US only",
+        "UKOnly" => "UK only",
+        other => other,
+    }
+}
+
+/// The name of a filter's condition, by its path in the filter.
+pub(crate) fn condition(path: &str) -> String {
+    let known = match path {
+        "hourlyRate" => "Hourly rate",
+        "fixedPrice" => "Fixed price",
+        "client.minRating" => "Client rating",
+        "client.minReviews" => "Client’s reviews",
+        "client.minTotalSpent" | "client.maxTotalSpent" => "Client’s spending",
+        "client.minHires" | "client.maxHires" => "Client’s hires",
+        "client.minHireRate" => "Hire rate",
+        "client.minJobsPosted" => "Jobs posted",
+        "client.minAvgHourlyRatePaid" | "client.maxAvgHourlyRatePaid" => "Average rate paid",
+        "client.minMemberDays" => "Days as a member",
+        "vendor.talentTypes" => "Talent",
+        "vendor.englishLevels" => "English",
+        "vendor.maxJobSuccessScore" => "Job success score",
+        "vendor.maxMinimumEarnings" => "Earnings asked for",
+        "maxQuestions" => "Questions",
+        "maxOpenJobs" => "Other open jobs",
+        _ => "",
+    };
+    if known.is_empty() {
+        spelled(path)
+    } else {
+        known.to_owned()
+    }
+}
+
+/// "Payment verified" of `client.paymentVerified`: the last names of a path as words.
+fn spelled(path: &str) -> String {
+    let path = path.trim_start_matches("client.").trim_start_matches("vendor.");
+    let mut words = String::with_capacity(path.len() + 4);
+    for letter in path.chars() {
+        match letter {
+            '.' => words.push_str(", "),
+            letter if words.is_empty() => words.extend(letter.to_uppercase()),
+            letter if letter.is_uppercase() => {
+                words.push(' ');
+                words.extend(letter.to_lowercase());
+            }
+            letter => words.push(letter),
+        }
+    }
+    words
+}
+
+/// "1 filter", "3 filters".
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits_or_a_larger_unit() {
+        let durations = [0, 41, 999, 1_000, 1_940, 9_999, 12_345, 180_000, 7_200_000];
+        let worded: Vec<String> = durations.into_iter().map(duration).collect();
+        assert_eq!(
+            worded,
+            [
+                "0 ms", "41 ms", "999 ms", "1.00 s", "1.94 s", "9.99 s", "12.3 s", "3 min", "2 h"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_age_turns_into_a_date_after_a_week() {
+        let at = |millis| Timestamp::from_millis(1_795_334_400_000 + millis);
+        let now = at(0);
+        let ages = [
+            0,
+            -59_999,
+            -60_000,
+            -DAY_MILLIS,
+            -2 * DAY_MILLIS,
+            -7 * DAY_MILLIS,
+            90_000,
+        ];
+        let worded: Vec<String> = ages.into_iter().map(|age| ago(at(age), now)).collect();
+        assert_eq!(
+            worded,
+            [
+                "0 s ago",
+                "59 s ago",
+                "1 min ago",
+                "1 day ago",
+                "2 days ago",
+                "15 Nov 2026",
+                "in 1 min"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_condition_of_a_filter_has_a_name() {
+        assert_eq!(condition("client.minTotalSpent"), "Client’s spending");
+        assert_eq!(condition("client.paymentVerified"), "Payment verified");
+        assert_eq!(condition("client.countries.exclude"), "Countries, exclude");
+        assert_eq!(condition("keywords"), "Keywords");
+    }
+
+    #[test]
+    fn amounts_are_grouped_by_thousands() {
+        assert_eq!(dollars(123_456_789), "$1,234,567.89");
+        assert_eq!(dollars(-5), "-$0.05");
+        assert_eq!([count(0), count(999), count(1_000)], ["0", "999", "1,000"]);
+    }
+}

@@ -1,0 +1,248 @@
+//! A real browser: Chromium, driven over WebDriver.
+//!
+//! Elements are found as people and screen readers find them: by role and name, by label, by text.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use fantoccini::elements::Element;
+use fantoccini::wd::Capabilities;
+use fantoccini::{Client, ClientBuilder, Locator};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// How long the browser may take to show what a test waits for.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A window of a browser with a profile of its own. Dropping it ends the browser.
+pub(crate) struct Browser {
+    client: Option<Client>,
+    runtime: Runtime,
+    driver: Child,
+    base: String,
+    _profile: TempDir,
+}
+
+/// The path of a program that the tests need, or a panic that says how to get it.
+fn program(name: &str, package: &str) -> String {
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {name}")])
+        .output();
+    let path = String::from_utf8(found.unwrap().stdout)
+        .unwrap()
+        .trim()
+        .to_owned();
+    assert!(
+        !path.is_empty(),
+        "{name} is missing: run tests/run, which installs the package {package}"
+    );
+    path
+}
+
+impl Browser {
+    /// Opens a window of 1280 by 900 pixels for pages under `base`.
+    pub(crate) fn open(base: &str) -> Self {
+        let chromium = program("chromium", "chromium");
+        let mut driver = Command::new(program("chromedriver", "chromium-driver"))
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = lines
+            .find_map(|line| {
+                let line = line.unwrap();
+                let port = line.split_once("started successfully on port ")?.1;
+                Some(port.trim_end_matches('.').to_owned())
+            })
+            .expect("ChromeDriver starts");
+        // Its later lines are read, so that it never waits for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        let profile = TempDir::new().unwrap();
+        let mut arguments = vec![
+            "--headless=new".to_owned(),
+            "--disable-gpu".to_owned(),
+            "--disable-dev-shm-usage".to_owned(),
+            "--disable-background-networking".to_owned(),
+            "--disable-component-update".to_owned(),
+            "--disable-sync".to_owned(),
+            "--disable-quic".to_owned(),
+            "--no-first-run".to_owned(),
+            "--window-size=1280,900".to_owned(),
+            format!("--user-data-dir={}", profile.path().display()),
+        ];
+        if rustix::process::geteuid().is_root() {
+            arguments.push("--no-sandbox".to_owned());
+        }
+        let mut capabilities = Capabilities::new();
+        let options = json!({"binary": chromium, "args": arguments});
+        capabilities.insert("goog:chromeOptions".to_owned(), options);
+        capabilities.insert("goog:loggingPrefs".to_owned(), json!({"browser": "ALL"}));
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let connector = hyper_util::client::legacy::connect::HttpConnector::new();
+        let client = runtime
+            .block_on(
+                ClientBuilder::new(connector)
+                    .capabilities(capabilities)
+                    .connect(&format!("http://127.0.0.1:{port}")),
+            )
+            .unwrap();
+        Self {
+            client: Some(client),
+            runtime,
+            driver,
+            base: base.to_owned(),
+            _profile: profile,
+        }
+    }
+
+    fn client(&self) -> &Client {
+        self.client.as_ref().unwrap()
+    }
+
+    /// Opens a path of the console.
+    pub(crate) fn go(&self, path: &str) {
+        let url = format!("{}{path}", self.base);
+        self.runtime.block_on(self.client().goto(&url)).unwrap();
+    }
+
+    /// The path of the page that is shown, with its query.
+    pub(crate) fn path(&self) -> String {
+        let url = self.runtime.block_on(self.client().current_url()).unwrap();
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        format!("{}{query}", url.path())
+    }
+
+    /// Waits until the page's path is this.
+    #[track_caller]
+    pub(crate) fn wait_for_path(&self, path: &str) {
+        self.until(&format!("the page {path}"), |browser| {
+            (browser.path() == path).then_some(())
+        });
+    }
+
+    /// Waits for something.
+    #[track_caller]
+    fn until<T>(&self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
+        let begun = std::time::Instant::now();
+        loop {
+            if let Some(seen) = look(self) {
+                return seen;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "waited for {what}, but {} shows:\n{}",
+                self.path(),
+                self.text()
+            );
+            // The browser tells nobody when a page has changed.
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// What the page shows.
+    pub(crate) fn text(&self) -> String {
+        let body = self.runtime.block_on(self.client().find(Locator::Css("body")));
+        body.and_then(|body| self.runtime.block_on(body.text()))
+            .unwrap_or_default()
+    }
+
+    /// Waits until the page shows a text.
+    #[track_caller]
+    pub(crate) fn see(&self, text: &str) {
+        self.until(&format!("the text {text:?}"), |browser| {
+            browser.text().contains(text).then_some(())
+        });
+    }
+
+    /// Waits for the first visible element of an XPath.
+    #[track_caller]
+    fn element(&self, what: &str, xpath: &str) -> Element {
+        self.until(what, |browser| {
+            let found = browser.client().find_all(Locator::XPath(xpath));
+            let found = browser.runtime.block_on(found).unwrap_or_default();
+            found.into_iter().find(|element| {
+                let shown = browser.runtime.block_on(element.is_displayed());
+                shown.unwrap_or(false)
+            })
+        })
+    }
+
+    /// Types into the field with this label, in place of what it holds.
+    #[track_caller]
+    pub(crate) fn fill(&self, label: &str, text: &str) {
+        let field = self.field(label);
+        self.runtime.block_on(field.clear()).unwrap();
+        self.runtime.block_on(field.send_keys(text)).unwrap();
+    }
+
+    #[track_caller]
+    fn field(&self, label: &str) -> Element {
+        let of_label = format!(
+            "//*[self::input or self::textarea or self::select][@id=//label[starts-with(normalize-space(.),{0})]/@for or @aria-label={0}]",
+            quoted(label)
+        );
+        self.element(&format!("the field {label:?}"), &of_label)
+    }
+
+    /// What the field with this label holds.
+    #[track_caller]
+    pub(crate) fn value(&self, label: &str) -> String {
+        let field = self.field(label);
+        let value = self.runtime.block_on(field.prop("value")).unwrap();
+        value.unwrap_or_default()
+    }
+
+    /// Clicks the button with this name.
+    #[track_caller]
+    pub(crate) fn press(&self, name: &str) {
+        let xpath = format!(
+            "//button[normalize-space(.)={0} or @aria-label={0}]",
+            quoted(name)
+        );
+        self.click(&format!("the button {name:?}"), &xpath);
+    }
+
+    /// Follows the link with this name.
+    #[track_caller]
+    pub(crate) fn follow(&self, name: &str) {
+        let xpath = format!("//a[normalize-space(.)={0} or @aria-label={0}]", quoted(name));
+        self.click(&format!("the link {name:?}"), &xpath);
+    }
+
+    #[track_caller]
+    fn click(&self, what: &str, xpath: &str) {
+        self.until(what, |browser| {
+            // The element may be replaced between the look and the click.
+            let element = browser.element(what, xpath);
+            browser.runtime.block_on(element.click()).ok()
+        });
+    }
+}
+
+/// A text as an XPath literal.
+fn quoted(text: &str) -> String {
+    let parts: Vec<String> = text.split('\'').map(|part| format!("'{part}'")).collect();
+    match parts.as_slice() {
+        [one] => one.clone(),
+        parts => format!("concat({})", parts.join(",\"'\",")),
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            let _closed = self.runtime.block_on(client.close());
+        }
+        let _ended = self.driver.kill();
+        let _ended = self.driver.wait();
+    }
+}

@@ -1,0 +1,19 @@
+//! The console in a real browser, served by the real program, on both databases.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+
+/// Stamps each rule for both databases.
+macro_rules! on_both_databases {
+    ($($rule:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $rule() { super::$rule(::acceptance::Kind::Sqlite); })*
+        }
+        mod postgres {
+            $(#[test] fn $rule() { super::$rule(::acceptance::Kind::Postgres); })*
+        }
+    };
+}
+
+mod browser;
+mod safety;
+mod signing_in;

@@ -1,0 +1,53 @@
+//! People: the first start, signing in and out (decisions E2 and E3).
+
+use std::time::Duration;
+
+use acceptance::{Installation, Kind};
+
+use crate::browser::Browser;
+
+on_both_databases!(the_first_start_makes_an_organization_and_its_owner);
+
+const PASSWORD: &str = "correct horse battery";
+
+fn the_first_start_makes_an_organization_and_its_owner(kind: Kind) {
+    let installation = Installation::new(kind);
+    let mut service = installation.start(&["serve"]);
+    service.wait_until_ready();
+    let browser = Browser::open(&format!("http://{}", service.address()));
+    browser.go("/campaigns");
+    browser.wait_for_path("/first-run");
+    let code = acceptance::eventually("the log has the code", Duration::from_secs(20), || {
+        let log = service.log();
+        let line = log.lines().find(|line| line.contains("first sign-in code"))?;
+        let code = line.split_once("code=\"")?.1.split('"').next()?;
+        Some(code.to_owned())
+    });
+    browser.fill("One-time code", "AAAA-AAAA");
+    browser.fill("Organization", "Acme");
+    browser.fill("Your e-mail", "ops@acme.test");
+    browser.fill("Password", PASSWORD);
+    browser.press("Create organization");
+    browser.see("That is not the code");
+    assert_eq!(browser.value("Organization"), "Acme");
+    browser.fill("One-time code", &code);
+    browser.fill("Password", PASSWORD);
+    browser.press("Create organization");
+    browser.wait_for_path("/");
+    browser.see("ops@acme.test");
+
+    browser.go("/first-run");
+    browser.see("Page not found");
+    browser.go("/");
+    browser.follow("Sign out");
+    browser.wait_for_path("/sign-in");
+    browser.go("/campaigns?from=test");
+    browser.wait_for_path("/sign-in?next=%2Fcampaigns%3Ffrom%3Dtest");
+    browser.fill("E-mail", "OPS@acme.test");
+    browser.fill("Password", "wrong horse battery");
+    browser.press("Sign in");
+    browser.see("That e-mail and password do not belong together.");
+    browser.fill("Password", PASSWORD);
+    browser.press("Sign in");
+    browser.wait_for_path("/campaigns?from=test");
+}
