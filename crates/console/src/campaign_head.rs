@@ -1,17 +1,8 @@
-//! What stands above every tab of a campaign: its name, its state, and its tabs.
+//! What stands above every tab of a campaign: its name and its state.
 
 use bidloop_domain::model::{CampaignId, CampaignMode};
 
 use crate::parts::{Pill, pill};
-
-/// The tabs: the last part of the path, and its words.
-pub(crate) const TABS: [(&str, &str); 5] = [
-    ("feed", "Feed"),
-    ("filters", "Filters"),
-    ("bidding", "Bidding"),
-    ("integrations", "Integrations"),
-    ("activity", "Activity"),
-];
 
 /// The head of a campaign's pages. Templates that extend `campaign.html` name it `head`.
 #[derive(Debug, Clone)]
@@ -20,10 +11,6 @@ pub(crate) struct CampaignHead {
     pub(crate) name: String,
     pub(crate) mode: CampaignMode,
     pub(crate) is_active: bool,
-    /// Matches since the person's last look at its Feed.
-    pub(crate) new: u64,
-    /// The tab that is shown, by its path.
-    pub(crate) tab: &'static str,
 }
 
 impl CampaignHead {
@@ -40,14 +27,5 @@ impl CampaignHead {
             CampaignMode::External => "External",
             CampaignMode::Automatic => "Automatic",
         }
-    }
-
-    /// Whether the tab is the Feed, which shows how many matches are new.
-    pub(crate) fn counts_new(&self, tab: &str) -> bool {
-        tab == "feed" && self.new > 0
-    }
-
-    pub(crate) fn is_at(&self, tab: &str) -> bool {
-        self.tab == tab
     }
 }

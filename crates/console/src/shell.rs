@@ -16,33 +16,7 @@ use crate::words;
 pub(crate) enum Place {
     Overview,
     Campaigns,
-    Activity,
-    Settings(Setting),
-}
-
-/// A page of the settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Setting {
-    Integrations,
-    Accounts,
-    Users,
-    Tokens,
-    Billing,
-}
-
-impl Setting {
-    /// The pages with their paths and words.
-    const ALL: [(Self, &'static str, &'static str); 5] = [
-        (
-            Self::Integrations,
-            "/settings/integrations/api-keys",
-            "Integrations",
-        ),
-        (Self::Accounts, "/settings/accounts", "Bidder accounts"),
-        (Self::Users, "/settings/users", "Users"),
-        (Self::Tokens, "/settings/tokens", "Personal tokens"),
-        (Self::Billing, "/settings/billing", "Billing"),
-    ];
+    Settings,
 }
 
 /// A campaign in the side bar.
@@ -78,8 +52,6 @@ pub(crate) struct Banner {
     /// `warn`, `bad`, `good`, or empty for information.
     pub(crate) class: &'static str,
     pub(crate) text: String,
-    /// Where to mend it: path and words.
-    pub(crate) link: Option<(String, String)>,
 }
 
 /// The frame of a page.
@@ -154,11 +126,10 @@ impl Shell {
         })
     }
 
-    /// The frame of a campaign's page, and the head of its tab.
+    /// The frame of a campaign's page, and its head.
     pub(crate) async fn of_campaign(
         visit: &Visit,
         campaign: &CampaignId,
-        tab: &'static str,
     ) -> Result<(Self, CampaignHead), PageError> {
         let mut shell = Self::of(visit, Place::Campaigns, "").await?;
         let known = shell.campaigns.iter().find(|known| known.sign.id == *campaign);
@@ -168,8 +139,6 @@ impl Shell {
             name: known.sign.name.clone(),
             mode: known.sign.mode,
             is_active: known.is_active,
-            new: known.new,
-            tab,
         };
         shell.campaign = Some(campaign.clone());
         shell.title.clone_from(&head.name);
@@ -178,14 +147,6 @@ impl Shell {
 
     pub(crate) fn is_at(&self, place: Place) -> bool {
         self.place == place && self.campaign.is_none()
-    }
-
-    /// The pages of the settings, while one of them is shown: path, words, whether it is this one.
-    pub(crate) fn settings(&self) -> Option<[(&'static str, &'static str, bool); 5]> {
-        let Place::Settings(shown) = self.place else {
-            return None;
-        };
-        Some(Setting::ALL.map(|(setting, path, words)| (path, words, setting == shown)))
     }
 
     pub(crate) fn shows(&self, campaign: &SideCampaign) -> bool {
@@ -214,6 +175,5 @@ fn lapsed(subscription: &Subscription) -> Option<Banner> {
              bids already queued are submitted.",
             subscription.status.as_str().replace('_', " ")
         ),
-        link: Some(("/settings/billing".to_owned(), "Billing".to_owned())),
     })
 }

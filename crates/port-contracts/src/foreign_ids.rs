@@ -3,12 +3,12 @@
 //! A test compares the methods of the ports with a list, so that none is forgotten.
 
 use bidloop_domain::model::{
-    AccountId, ActivityKind, ActivityQuery, Authorization, BiddingConfig, CampaignId, Connects, EventId,
-    Lead, LeadStatus, NewEvent, OrganizationId,
+    AccountId, ActivityKind, ActivityPlace, ActivityQuery, ActivitySearch, Authorization, BiddingConfig,
+    CampaignId, Connects, EmailKey, EventId, Lead, LeadStatus, NewEvent, OrganizationId,
 };
 use bidloop_domain::port::{
-    AcceptBid, AccountReading, AddAttachments, AutomaticBidIntent, DeliveryOutcome, LeadLookup, LeaseOwner,
-    PendingDelivery, RejectLead, RevokeApiKey,
+    AcceptBid, AccountReading, AddAttachments, AutomaticBidIntent, DeliveryOutcome, FeedQuery, LeadLookup,
+    LeaseOwner, PendingDelivery, RejectLead, RevokeApiKey,
 };
 use uuid::Uuid;
 
@@ -284,12 +284,67 @@ pub async fn an_organization_that_was_not_removed_is_not_erased(stores: Stores) 
     two.assert_untouched(LeadStatus::New).await;
 }
 
+pub async fn the_consoles_pages_show_nothing_of_another_organization(stores: Stores) {
+    let two = two(stores).await;
+    let (stores, lead, other) = (&two.world.stores, &two.lead, &two.other);
+    let (feed, camp, job) = (&stores.campaign_feed, &two.world.campaign, &two.lead.job_id);
+    let query = FeedQuery {
+        status: None,
+        offset: 0,
+        limit: 10,
+    };
+    assert_eq!(feed.feed_page(other, camp, &query).await, Ok(None));
+    let jobs = std::slice::from_ref(job);
+    assert_eq!(feed.feed_entries(other, camp, jobs).await, Ok(None));
+    assert_eq!(feed.signed_matches(other, camp, None, 10).await, Ok(None));
+    assert!(feed.find_match(other, camp, job).await.unwrap().is_none());
+    assert_eq!(feed.job_of_lead(other, camp, &lead.id, 10).await, Ok(None));
+    assert_eq!(feed.campaign_filters(other, camp).await, Ok(None));
+    assert_eq!(feed.latest_bid(other, &lead.id).await, Ok(None));
+    assert!(feed.bid_means(other, camp).await.unwrap().is_none());
+    let person = EmailKey::of("ops@other.test");
+    assert_eq!(feed.looked_at(other, camp, &person, at(1)).await, Ok(false));
+    let new = feed.new_matches(other, &person, 10).await.unwrap();
+    assert_eq!(new, [(campaign_id("camp_other"), 0)]);
+    assert_eq!(stores.leads.materialize(other, camp, job).await, Ok(false));
+
+    let entry = activity(&two.world.organization, ActivityKind::Change, "accepted", at(1));
+    stores.activities.record(&entry).await.unwrap();
+    assert_eq!(stores.activities.find(other, entry.id).await, Ok(None));
+    let search = ActivitySearch {
+        campaign_id: Some(camp.clone()),
+        ..ActivitySearch::of(other.clone())
+    };
+    let found = stores.activities.search(&search, None, 10).await.unwrap();
+    assert_eq!(found.entries, []);
+    let oldest = ActivityPlace {
+        at: at(0),
+        id: entry.id,
+    };
+    assert_eq!(stores.activities.newer(&search, oldest, 10).await, Ok(0));
+
+    let shell = stores.overview.shell(other, at(1)).await.unwrap().unwrap();
+    let shown: Vec<_> = shell.campaigns.iter().map(|sign| sign.id.clone()).collect();
+    assert_eq!(shown, [campaign_id("camp_other")]);
+    let facts = stores.overview.facts(other, at(1)).await.unwrap().unwrap();
+    let shown: Vec<_> = facts
+        .campaigns
+        .iter()
+        .map(|known| known.sign.id.clone())
+        .collect();
+    assert_eq!(shown, [campaign_id("camp_other")]);
+    assert_eq!(stores.provisioning.has_history(other, camp).await, Ok(false));
+    assert_eq!(stores.matches.is_backfill_due(other, camp).await, Ok(false));
+}
+
 /// How a method treats another organization's ids.
 #[cfg(test)]
 #[derive(Debug)]
 enum Judgement {
     /// A rule of this file calls it with foreign ids.
     Shown,
+    /// A rule of the port's own file does.
+    ShownElsewhere,
     /// It takes and finds no organization's ids, or those of all: a worker's or an operator's.
     OfTheInstallation,
     /// The domain makes what it writes, from what the caller may see.
@@ -300,11 +355,14 @@ enum Judgement {
 mod tests {
     use std::path::Path;
 
-    use super::Judgement::{self, OfTheInstallation, Shown, WritesWhatItIsGiven};
+    use super::Judgement::{self, OfTheInstallation, Shown, ShownElsewhere, WritesWhatItIsGiven};
 
     const JUDGED: &[(&str, &str, Judgement)] = &[
+        ("ActivityStore", "find", Shown),
         ("ActivityStore", "list", Shown),
+        ("ActivityStore", "newer", Shown),
         ("ActivityStore", "record", WritesWhatItIsGiven),
+        ("ActivityStore", "search", Shown),
         ("ApiKeyStore", "create", WritesWhatItIsGiven),
         ("ApiKeyStore", "find", Shown),
         ("ApiKeyStore", "list", Shown),
@@ -313,6 +371,17 @@ mod tests {
         ("AutomaticBidStore", "automatic_count", OfTheInstallation),
         ("AutomaticBidStore", "claim", OfTheInstallation),
         ("AutomaticBidStore", "complete", Shown),
+        ("CampaignFeedStore", "bid_means", Shown),
+        ("CampaignFeedStore", "campaign_filters", Shown),
+        ("CampaignFeedStore", "feed_entries", Shown),
+        ("CampaignFeedStore", "feed_page", Shown),
+        ("CampaignFeedStore", "find_match", Shown),
+        ("CampaignFeedStore", "job_of_lead", Shown),
+        ("CampaignFeedStore", "latest_bid", Shown),
+        ("CampaignFeedStore", "looked_at", Shown),
+        ("CampaignFeedStore", "new_matches", Shown),
+        ("CampaignFeedStore", "signed_matches", Shown),
+        ("CampaignFeedStore", "stored_job", OfTheInstallation),
         ("DeliveryStore", "claim", Shown),
         ("DeliveryStore", "finish", Shown),
         ("DeliveryStore", "interrupt_overdue", OfTheInstallation),
@@ -322,10 +391,15 @@ mod tests {
         ("ErasureStore", "erase", Shown),
         ("ErasureStore", "finish_erasure", Shown),
         ("ErasureStore", "removed", OfTheInstallation),
+        ("FirstRunStore", "create_first", OfTheInstallation),
+        ("FirstRunStore", "first_run_code", OfTheInstallation),
+        ("FirstRunStore", "has_no_people", OfTheInstallation),
+        ("FirstRunStore", "put_first_run_code", OfTheInstallation),
         ("JobStore", "feed_position", OfTheInstallation),
         ("JobStore", "filters", OfTheInstallation),
         ("JobStore", "filters_since", OfTheInstallation),
         ("JobStore", "latest_jobs", OfTheInstallation),
+        ("JobStore", "note_feed_read", OfTheInstallation),
         ("JobStore", "record_page", OfTheInstallation),
         ("JobStore", "revision", OfTheInstallation),
         ("LeadStore", "accept_bid", Shown),
@@ -334,24 +408,40 @@ mod tests {
         ("LeadStore", "configure", OfTheInstallation),
         ("LeadStore", "find", Shown),
         ("LeadStore", "find_anywhere", OfTheInstallation),
+        ("LeadStore", "materialize", Shown),
         ("LeadStore", "page", Shown),
         ("LeadStore", "record_dry_run", Shown),
         ("LeadStore", "reject", Shown),
         ("LeadStore", "reopen", OfTheInstallation),
         ("MatchStore", "due_backfills", OfTheInstallation),
         ("MatchStore", "due_count", OfTheInstallation),
+        ("MatchStore", "is_backfill_due", Shown),
         ("MatchStore", "job_seqs", OfTheInstallation),
         ("MatchStore", "jobs_at", OfTheInstallation),
         ("MatchStore", "signatures", OfTheInstallation),
         ("MatchStore", "store_signatures", OfTheInstallation),
         ("MatchStore", "stored_jobs", OfTheInstallation),
         ("MatchStore", "switch", OfTheInstallation),
+        ("OverviewStore", "facts", Shown),
+        ("OverviewStore", "shell", Shown),
+        ("PeopleStore", "person", OfTheInstallation),
         ("ProvisioningStore", "commit", WritesWhatItIsGiven),
+        ("ProvisioningStore", "commit_recorded", WritesWhatItIsGiven),
+        ("ProvisioningStore", "has_history", Shown),
+        ("ProvisioningStore", "people", OfTheInstallation),
         ("ProvisioningStore", "snapshot", Shown),
         ("ProvisioningStore", "webhook_urls", OfTheInstallation),
         ("RetentionStore", "count_prunable", OfTheInstallation),
         ("RetentionStore", "note_stored_jobs", OfTheInstallation),
         ("RetentionStore", "prune", OfTheInstallation),
+        ("SessionStore", "end_session", OfTheInstallation),
+        ("SessionStore", "open_session", OfTheInstallation),
+        ("SessionStore", "record_session_use", OfTheInstallation),
+        ("SessionStore", "session", OfTheInstallation),
+        ("SessionStore", "show_organization", ShownElsewhere),
+        ("SignInTryStore", "count_try", OfTheInstallation),
+        ("SignInTryStore", "end_try", OfTheInstallation),
+        ("StatisticsStore", "sums", ShownElsewhere),
         ("SubmissionStore", "begin_attempt", Shown),
         ("SubmissionStore", "claim", OfTheInstallation),
         ("SubmissionStore", "claim_unanswered", OfTheInstallation),

@@ -138,6 +138,7 @@ index! { $
             another_organizations_bid_cannot_be_changed_or_ended,
             another_organizations_intent_is_not_settled,
             another_organizations_activity_and_state_are_not_read,
+            the_consoles_pages_show_nothing_of_another_organization,
             an_organization_that_was_not_removed_is_not_erased,
         ],
         changed_jobs: [

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use askama::Template;
-use bidloop_domain::model::{CampaignId, CampaignMode, CampaignState, MissingPart};
+use bidloop_domain::model::{CampaignId, CampaignMode, CampaignState};
 use bidloop_domain::use_case::{ListedCampaign, OrganizationChange};
 
 use crate::change::{Faults, Unchanged, change, missing_part};
@@ -48,20 +48,11 @@ impl Row {
         words::dollars(self.campaign.connects.cost().cents())
     }
 
-    /// What it lacks, with the place to mend it: the words and the path.
-    fn missing(&self) -> Vec<(&'static str, String)> {
-        let id = self.id();
-        let mended_at = |part| match part {
-            MissingPart::Filter => format!("/campaigns/{id}/filters"),
-            MissingPart::JobNewEndpoint => format!("/campaigns/{id}/integrations"),
-            MissingPart::Account | MissingPart::CoverLetter => format!("/campaigns/{id}/bidding"),
-            MissingPart::AccountToken => "/settings/accounts".to_owned(),
-        };
+    /// What it lacks.
+    fn missing(&self) -> Vec<&'static str> {
         let missing = self.campaign.missing.iter().copied();
         let missing = missing.filter(|part| !self.is_active() || !part.prevents_start());
-        missing
-            .map(|part| (missing_part(part), mended_at(part)))
-            .collect()
+        missing.map(missing_part).collect()
     }
 }
 
@@ -129,7 +120,7 @@ pub(crate) async fn create(Posted { visit, fields }: Posted) -> Result<HttpRespo
     match change(&visit, new).await {
         Ok(changed) => {
             let id = changed.made.unwrap_or_default();
-            Ok(go_to(&visit, &format!("/campaigns/{id}/filters")))
+            Ok(go_to(&visit, &format!("/campaigns/{id}/feed")))
         }
         Err(Unchanged::Faulty(faults)) => form(&visit, None, &name, mode, faults).await,
         Err(Unchanged::Page(error)) => Err(error),
@@ -139,7 +130,7 @@ pub(crate) async fn create(Posted { visit, fields }: Posted) -> Result<HttpRespo
 /// `GET /campaigns/{c}/edit`.
 pub(crate) async fn ask_edit(visit: Visit, campaign: web::Path<String>) -> Result<HttpResponse, PageError> {
     let campaign = id_of(&campaign)?;
-    let (_, head) = Shell::of_campaign(&visit, &campaign, "edit").await?;
+    let (_, head) = Shell::of_campaign(&visit, &campaign).await?;
     form(&visit, Some(campaign), &head.name, head.mode, Faults::default()).await
 }
 
@@ -196,7 +187,7 @@ pub(crate) async fn pause(
 pub(crate) async fn ask_delete(visit: Visit, campaign: web::Path<String>) -> Result<HttpResponse, PageError> {
     visit.require_owner()?;
     let campaign = id_of(&campaign)?;
-    let (shell, head) = Shell::of_campaign(&visit, &campaign, "edit").await?;
+    let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
     let form = DeleteForm {
         csrf: visit.csrf.clone(),
         campaign,
@@ -236,7 +227,7 @@ async fn form(
     faults: Faults,
 ) -> Result<HttpResponse, PageError> {
     let shell = match &campaign {
-        Some(campaign) => Shell::of_campaign(visit, campaign, "edit").await?.0,
+        Some(campaign) => Shell::of_campaign(visit, campaign).await?.0,
         None => Shell::of(visit, Place::Campaigns, "New campaign").await?,
     };
     let shown = shell

@@ -78,7 +78,7 @@ pub(crate) async fn show(
     query: web::Query<FeedQuery>,
 ) -> Result<HttpResponse, PageError> {
     let campaign = CampaignId::parse(&campaign).map_err(|_| PageError::NotFound)?;
-    let (shell, head) = Shell::of_campaign(&visit, &campaign, "feed").await?;
+    let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
     let (show_feed, organization) = (visit.console.show_feed.clone(), visit.organization().clone());
     let request = query.request();
     let status = request.status;
@@ -258,10 +258,6 @@ impl Card {
         matches!(self.status(), LeadStatus::New | LeadStatus::Queued)
     }
 
-    fn is_reopenable(&self) -> bool {
-        self.status().is_reopenable()
-    }
-
     fn excerpt(&self) -> String {
         let words = self.match_.post.description.split_whitespace();
         let mut text = String::new();
@@ -294,10 +290,6 @@ impl Card {
 
     fn action(&self, action: &str) -> String {
         format!("{}/{action}", self.path)
-    }
-
-    fn bid_href(&self) -> String {
-        with_job(&self.action("bid"), self.job())
     }
 
     /// What became of the lead, in a sentence.
@@ -364,7 +356,7 @@ pub(crate) fn queued(attempts: u32, answer_outstanding: bool, next: Timestamp, n
 }
 
 /// A path that also names the job.
-pub(crate) fn with_job(path: &str, job: Option<&str>) -> String {
+fn with_job(path: &str, job: Option<&str>) -> String {
     match job {
         Some(job) => {
             let query = form_urlencoded::Serializer::new(String::new())

@@ -3,13 +3,13 @@
 use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{
-    ActivityOutcome, ClientInfo, JobId, JobPost, LeadStatus, Timestamp, VendorQualifications,
+    ActivityOutcome, ClientInfo, JobPost, LeadStatus, Timestamp, VendorQualifications,
 };
 use bidloop_domain::use_case::{LeadBid, LeadEvent, LeadPageView, TimelineEntry};
 
 use crate::campaign_head::CampaignHead;
 use crate::page::{PageError, html};
-use crate::pages::campaign::feed::{queued, with_job};
+use crate::pages::campaign::feed::queued;
 use crate::pages::campaign::lead_actions::{JobQuery, LeadPlace};
 use crate::shell::Shell;
 use crate::visit::Visit;
@@ -21,7 +21,6 @@ struct LeadPage {
     shell: Shell,
     head: CampaignHead,
     path: String,
-    bid_href: String,
     /// The job, for the address of a match without a record.
     job: Option<String>,
     view: LeadPageView,
@@ -69,7 +68,7 @@ pub(crate) async fn show(
     query: web::Query<JobQuery>,
 ) -> Result<HttpResponse, PageError> {
     let place = LeadPlace::of_query(&path, &query)?;
-    let (shell, head) = Shell::of_campaign(&visit, &place.campaign, "feed").await?;
+    let (shell, head) = Shell::of_campaign(&visit, &place.campaign).await?;
     let (show_lead, organization, wanted) = (
         visit.console.show_lead.clone(),
         visit.organization().clone(),
@@ -94,10 +93,6 @@ fn page(
     shell.title.clone_from(&view.post.title);
     LeadPage {
         path: place.path(),
-        bid_href: with_job(
-            &format!("{}/bid", place.path()),
-            place.address.job.as_ref().map(JobId::as_str),
-        ),
         job: place.address.job.as_ref().map(ToString::to_string),
         pay: job::pay(&view.post),
         facts: job::facts(&view.post),

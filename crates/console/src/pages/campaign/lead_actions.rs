@@ -119,7 +119,7 @@ async fn reject_form(
     if visit.wants_part {
         return html(&form);
     }
-    let (shell, _) = Shell::of_campaign(visit, &place.campaign, "feed").await?;
+    let (shell, _) = Shell::of_campaign(visit, &place.campaign).await?;
     html(&RejectPage { shell, form })
 }
 
