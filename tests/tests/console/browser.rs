@@ -1,4 +1,4 @@
-//! A real browser: Chromium, driven over WebDriver.
+//! A real browser: Chromium, driven over `WebDriver`.
 //!
 //! Elements are found as people and screen readers find them: by role and name, by label, by text.
 
@@ -163,7 +163,7 @@ impl Browser {
         });
     }
 
-    /// Waits for the first visible element of an XPath.
+    /// Waits for the first visible element of an `XPath`.
     #[track_caller]
     fn element(&self, what: &str, xpath: &str) -> Element {
         self.until(what, |browser| {
@@ -228,7 +228,7 @@ impl Browser {
     }
 }
 
-/// A text as an XPath literal.
+/// A text as an `XPath` literal.
 fn quoted(text: &str) -> String {
     let parts: Vec<String> = text.split('\'').map(|part| format!("'{part}'")).collect();
     match parts.as_slice() {
