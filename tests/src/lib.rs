@@ -28,6 +28,6 @@ pub mod world;
 pub use api::{Answer, Api};
 pub use database::Kind;
 pub use installation::{Finished, Installation};
-pub use patience::{eventually, until};
+pub use patience::{eventually, eventually_or, until};
 pub use service::Service;
 pub use world::World;

@@ -9,50 +9,43 @@ use bidloop_domain::use_case::{
     ApplyProvisioning, FindLead, ListCampaigns, ManageApiKeys, ManageOrganization, ShowFeed, ShowLead,
     ShowShell,
 };
-use bidloop_persistence::Database;
 use bidloop_templates::JinjaProposalWriter;
 
-use crate::password_hasher::Argon2PasswordHasher;
-use crate::service::{Service, open_blobs, webhook_sender};
+use crate::service::{Service, webhook_sender};
 use crate::settings::Settings;
 use crate::system::{SystemClock, SystemEntropy};
 
 /// The console of a service that is reached under `base_url`.
-pub(crate) async fn console(
-    service: &Service,
-    settings: &Settings,
-    database: &Database,
-    base_url: &str,
-) -> anyhow::Result<Console> {
+pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) -> Console {
     let stores = &service.stores;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let links = Links::new(base_url, settings.marketplace_url());
     let find_lead = || FindLead {
         leads: Arc::clone(&stores.leads),
-        feed: database.campaign_feed(),
+        feed: Arc::clone(&stores.campaign_feed),
     };
     let provisioning = ApplyProvisioning {
         store: Arc::clone(&stores.provisioning),
-        blobs: open_blobs(settings).await?,
+        blobs: Arc::clone(&service.blobs),
         templates: Arc::new(JinjaProposalWriter::new()),
-        passwords: Arc::new(Argon2PasswordHasher::new()),
+        passwords: Arc::clone(&service.people.sign_in.throttle.passwords),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         signal: Arc::clone(&service.notifiers) as Arc<dyn WorkSignal>,
     };
-    Ok(Console {
+    Console {
         address: ConsoleAddress::of(base_url),
         sign_in: Arc::clone(&service.people.sign_in),
         sessions: Arc::clone(&service.people.sessions),
         first_run: Arc::clone(&service.people.first_run),
         show_shell: Arc::new(ShowShell {
-            store: database.overview(),
+            store: Arc::clone(&stores.overview),
             clock: Arc::clone(&clock),
         }),
         list_campaigns: Arc::new(ListCampaigns {
-            store: database.overview(),
-            statistics: database.statistics(),
+            store: Arc::clone(&stores.overview),
+            statistics: Arc::clone(&stores.statistics),
             clock: Arc::clone(&clock),
         }),
         manage_api_keys: Arc::new(ManageApiKeys {
@@ -68,7 +61,7 @@ pub(crate) async fn console(
             pause: Arc::new(SystemClock),
         }),
         show_feed: Arc::new(ShowFeed {
-            feed: database.campaign_feed(),
+            feed: Arc::clone(&stores.campaign_feed),
             links: links.clone(),
             quarantine: service.quarantine.clone(),
         }),
@@ -82,5 +75,5 @@ pub(crate) async fn console(
         entropy,
         clock,
         runtime: tokio::runtime::Handle::current(),
-    })
+    }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use anyhow::Context;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, Clock, DeliveryStore, Entropy, ErasureStore,
-    FirstRunStore, JobStore, LeadStore, LeaseOwner, Marketplace, MatchStore, PeopleStore, ProposalWriter,
-    ProvisioningStore, Quarantine, RetentionStore, SessionStore, SignInTryStore, SubmissionStore, WorkSignal,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, Clock, DeliveryStore,
+    Entropy, ErasureStore, FirstRunStore, JobStore, LeadStore, LeaseOwner, Marketplace, MatchStore,
+    OverviewStore, PeopleStore, ProposalWriter, ProvisioningStore, Quarantine, RetentionStore, SessionStore,
+    SignInTryStore, StatisticsStore, SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, CurrentFilters, DeliverWebhooks, DeliveryLimits,
@@ -47,6 +48,9 @@ pub(crate) struct Stores {
     pub(crate) sessions: Arc<dyn SessionStore>,
     pub(crate) sign_in_tries: Arc<dyn SignInTryStore>,
     pub(crate) first_run: Arc<dyn FirstRunStore>,
+    pub(crate) campaign_feed: Arc<dyn CampaignFeedStore>,
+    pub(crate) overview: Arc<dyn OverviewStore>,
+    pub(crate) statistics: Arc<dyn StatisticsStore>,
 }
 
 impl Stores {
@@ -67,6 +71,9 @@ impl Stores {
             sessions: database.sessions(),
             sign_in_tries: database.sign_in_tries(),
             first_run: database.first_run(),
+            campaign_feed: database.campaign_feed(),
+            overview: database.overview(),
+            statistics: database.statistics(),
         }
     }
 }
@@ -118,6 +125,7 @@ pub(crate) struct Service {
     pub(crate) submit_bid: Arc<SubmitBid>,
     pub(crate) reject_lead: Arc<RejectLead>,
     pub(crate) upload_attachments: Arc<UploadAttachments>,
+    pub(crate) blobs: Arc<dyn BlobStore>,
     pub(crate) people: PeopleCases,
     pub(crate) backfill_matches: BackfillMatches,
     pub(crate) deliver_webhooks: DeliverWebhooks,
@@ -203,6 +211,7 @@ impl Service {
             locate_lead: Arc::new(LocateLead {
                 leads: Arc::clone(&stores.leads),
             }),
+            blobs: Arc::clone(&blobs),
             reject_lead: Arc::new(RejectLead {
                 requests: requests.clone(),
             }),
@@ -352,7 +361,7 @@ pub(crate) fn webhook_sender(settings: &Settings) -> HyperWebhookSender {
     )
 }
 
-pub(crate) async fn open_blobs(settings: &Settings) -> anyhow::Result<Arc<dyn BlobStore>> {
+async fn open_blobs(settings: &Settings) -> anyhow::Result<Arc<dyn BlobStore>> {
     settings
         .attachments
         .clone()

@@ -3,6 +3,7 @@
 use bidloop_domain::model::{CampaignId, CampaignMode};
 
 use crate::parts::{Pill, pill};
+use crate::words;
 
 /// The head of a campaign's pages. Templates that extend `campaign.html` name it `head`.
 #[derive(Debug, Clone)]
@@ -23,9 +24,6 @@ impl CampaignHead {
     }
 
     pub(crate) const fn mode(&self) -> &'static str {
-        match self.mode {
-            CampaignMode::External => "External",
-            CampaignMode::Automatic => "Automatic",
-        }
+        words::mode(self.mode)
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpResponse, ResponseError};
 use askama::Template;
+use bidloop_domain::model::CampaignId;
 use bidloop_domain::port::StoreError;
 use bidloop_domain::use_case::LeadError;
 use tokio::task::JoinError;
@@ -39,6 +40,11 @@ pub(crate) fn go_to(visit: &Visit, path: &str) -> HttpResponse {
         return HttpResponse::Ok().insert_header(("hx-redirect", path)).finish();
     }
     see_other(path)
+}
+
+/// The campaign that a path names. What is no id is nobody's.
+pub(crate) fn campaign_id(text: &str) -> Result<CampaignId, PageError> {
+    CampaignId::parse(text).map_err(|_| PageError::NotFound)
 }
 
 /// Why a page is not shown, or a change not made.

@@ -1,7 +1,7 @@
 //! How the console words times, durations, amounts and counts. With the templates, the place of all texts.
 
 use bidloop_domain::matching::Verdict;
-use bidloop_domain::model::{LeadStatus, Timestamp};
+use bidloop_domain::model::{CampaignMode, LeadStatus, Timestamp};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime};
@@ -169,6 +169,14 @@ pub(crate) fn done(word: &str) -> Option<&'static str> {
         "rejected" => "Lead rejected.",
         _ => return None,
     })
+}
+
+/// Who decides on a campaign's leads.
+pub(crate) const fn mode(mode: CampaignMode) -> &'static str {
+    match mode {
+        CampaignMode::External => "External",
+        CampaignMode::Automatic => "Automatic",
+    }
 }
 
 /// "US only": who may apply. A word that the marketplace adds later is shown as it is.

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use acceptance::eventually_or;
 use fantoccini::elements::Element;
 use fantoccini::wd::Capabilities;
 use fantoccini::{Client, ClientBuilder, Locator};
@@ -132,20 +133,8 @@ impl Browser {
     /// Waits for something.
     #[track_caller]
     fn until<T>(&self, what: &str, look: impl Fn(&Self) -> Option<T>) -> T {
-        let begun = std::time::Instant::now();
-        loop {
-            if let Some(seen) = look(self) {
-                return seen;
-            }
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "waited for {what}, but {} shows:\n{}",
-                self.path(),
-                self.text()
-            );
-            // The browser tells nobody when a page has changed.
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let instead = || format!(", but {} shows:\n{}", self.path(), self.text());
+        eventually_or(what, PATIENCE, || look(self), instead)
     }
 
     /// What the page shows.

@@ -127,11 +127,7 @@ impl Listening {
         }
         if let Some(offer) = offer(roles, !servers.is_empty()) {
             let serves_console = settings.console_enabled && offer != Offer::OperabilityOnly;
-            let console = if serves_console {
-                Some(console(&service, settings, database, &base_url).await?)
-            } else {
-                None
-            };
+            let console = serves_console.then(|| console(&service, settings, &base_url));
             servers.push(start_http(api, console, listener, offer, limits)?);
             tracing::info!(%address, %base_url, ?roles, "listening");
         }

@@ -7,7 +7,7 @@ use bidloop_domain::use_case::{ListedCampaign, OrganizationChange};
 
 use crate::change::{Faults, Unchanged, change, missing_part};
 use crate::form::Fields;
-use crate::page::{PageError, go_to, html};
+use crate::page::{PageError, campaign_id, go_to, html};
 use crate::shell::{Place, Shell};
 use crate::visit::{Posted, Visit};
 use crate::words;
@@ -33,7 +33,7 @@ impl Row {
     }
 
     fn mode(&self) -> &'static str {
-        mode_words(self.campaign.sign.mode)
+        words::mode(self.campaign.sign.mode)
     }
 
     fn filters(&self) -> String {
@@ -85,13 +85,6 @@ struct DeleteForm {
     name: String,
 }
 
-const fn mode_words(mode: CampaignMode) -> &'static str {
-    match mode {
-        CampaignMode::External => "External",
-        CampaignMode::Automatic => "Automatic",
-    }
-}
-
 /// `GET /campaigns`.
 pub(crate) async fn list(visit: Visit) -> Result<HttpResponse, PageError> {
     let shell = Shell::of(&visit, Place::Campaigns, "Campaigns").await?;
@@ -129,9 +122,16 @@ pub(crate) async fn create(Posted { visit, fields }: Posted) -> Result<HttpRespo
 
 /// `GET /campaigns/{c}/edit`.
 pub(crate) async fn ask_edit(visit: Visit, campaign: web::Path<String>) -> Result<HttpResponse, PageError> {
-    let campaign = id_of(&campaign)?;
-    let (_, head) = Shell::of_campaign(&visit, &campaign).await?;
-    form(&visit, Some(campaign), &head.name, head.mode, Faults::default()).await
+    let campaign = campaign_id(&campaign)?;
+    let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
+    show_form(
+        &visit,
+        shell,
+        Some(campaign),
+        &head.name,
+        head.mode,
+        Faults::default(),
+    )
 }
 
 /// `POST /campaigns/{c}/edit`.
@@ -139,7 +139,7 @@ pub(crate) async fn edit(
     Posted { visit, fields }: Posted,
     campaign: web::Path<String>,
 ) -> Result<HttpResponse, PageError> {
-    let campaign = id_of(&campaign)?;
+    let campaign = campaign_id(&campaign)?;
     let (name, mode) = (fields.text("name").to_owned(), mode_of(&fields));
     let edited = OrganizationChange::EditCampaign {
         campaign: campaign.clone(),
@@ -162,7 +162,7 @@ pub(crate) async fn start(
     Posted { visit, .. }: Posted,
     campaign: web::Path<String>,
 ) -> Result<HttpResponse, PageError> {
-    let campaign = id_of(&campaign)?;
+    let campaign = campaign_id(&campaign)?;
     let started = OrganizationChange::StartCampaign {
         campaign: campaign.clone(),
     };
@@ -175,7 +175,7 @@ pub(crate) async fn pause(
     Posted { visit, .. }: Posted,
     campaign: web::Path<String>,
 ) -> Result<HttpResponse, PageError> {
-    let campaign = id_of(&campaign)?;
+    let campaign = campaign_id(&campaign)?;
     let paused = OrganizationChange::PauseCampaign {
         campaign: campaign.clone(),
     };
@@ -186,7 +186,7 @@ pub(crate) async fn pause(
 /// `GET /campaigns/{c}/delete`.
 pub(crate) async fn ask_delete(visit: Visit, campaign: web::Path<String>) -> Result<HttpResponse, PageError> {
     visit.require_owner()?;
-    let campaign = id_of(&campaign)?;
+    let campaign = campaign_id(&campaign)?;
     let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
     let form = DeleteForm {
         csrf: visit.csrf.clone(),
@@ -205,14 +205,10 @@ pub(crate) async fn delete(
     campaign: web::Path<String>,
 ) -> Result<HttpResponse, PageError> {
     let deleted = OrganizationChange::DeleteCampaign {
-        campaign: id_of(&campaign)?,
+        campaign: campaign_id(&campaign)?,
     };
     change(&visit, deleted).await.map_err(Unchanged::into_page)?;
     Ok(go_to(&visit, "/campaigns?done=deleted"))
-}
-
-fn id_of(path: &str) -> Result<CampaignId, PageError> {
-    CampaignId::parse(path).map_err(|_| PageError::NotFound)
 }
 
 fn mode_of(fields: &Fields) -> CampaignMode {
@@ -230,6 +226,17 @@ async fn form(
         Some(campaign) => Shell::of_campaign(visit, campaign).await?.0,
         None => Shell::of(visit, Place::Campaigns, "New campaign").await?,
     };
+    show_form(visit, shell, campaign, name, mode, faults)
+}
+
+fn show_form(
+    visit: &Visit,
+    shell: Shell,
+    campaign: Option<CampaignId>,
+    name: &str,
+    mode: CampaignMode,
+    faults: Faults,
+) -> Result<HttpResponse, PageError> {
     let shown = shell
         .campaigns
         .iter()

@@ -7,7 +7,7 @@ use bidloop_domain::use_case::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, Match
 use serde::Deserialize;
 
 use crate::campaign_head::CampaignHead;
-use crate::page::{PageError, html};
+use crate::page::{PageError, campaign_id, html};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
 use crate::words::Given;
@@ -77,7 +77,7 @@ pub(crate) async fn show(
     campaign: web::Path<String>,
     query: web::Query<FeedQuery>,
 ) -> Result<HttpResponse, PageError> {
-    let campaign = CampaignId::parse(&campaign).map_err(|_| PageError::NotFound)?;
+    let campaign = campaign_id(&campaign)?;
     let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
     let (show_feed, organization) = (visit.console.show_feed.clone(), visit.organization().clone());
     let request = query.request();
@@ -95,7 +95,7 @@ pub(crate) async fn seen(
     Posted { visit, .. }: Posted,
     campaign: web::Path<String>,
 ) -> Result<HttpResponse, PageError> {
-    let campaign = CampaignId::parse(&campaign).map_err(|_| PageError::NotFound)?;
+    let campaign = campaign_id(&campaign)?;
     let (show_feed, member, now) = (visit.console.show_feed.clone(), visit.member().clone(), visit.now);
     let noted = visit.console.run(async move {
         let person = &member.person.key;

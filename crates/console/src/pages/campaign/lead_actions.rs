@@ -3,15 +3,12 @@
 use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{CampaignId, JobId, LeadId};
-use bidloop_domain::use_case::{LeadAddress, LeadError};
+use bidloop_domain::use_case::{LeadAddress, LeadError, MAX_REASON_CHARS};
 use serde::Deserialize;
 
-use crate::page::{PageError, go_to, html};
+use crate::page::{PageError, campaign_id, go_to, html};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
-
-/// The longest reason in Unicode characters (decision A2).
-const MAX_REASON: usize = 500;
 
 /// Where a lead is found: the path's ids, and the job of a match without a record.
 #[derive(Debug, Clone)]
@@ -30,7 +27,7 @@ impl LeadPlace {
     pub(crate) fn of(path: &(String, String), job: &str) -> Result<Self, PageError> {
         let (campaign, lead) = path;
         Ok(Self {
-            campaign: CampaignId::parse(campaign).map_err(|_| PageError::NotFound)?,
+            campaign: campaign_id(campaign)?,
             address: LeadAddress {
                 lead: LeadId::parse(lead).map_err(|_| PageError::NotFound)?,
                 job: JobId::parse(job).ok(),
@@ -132,9 +129,9 @@ pub(crate) async fn reject(
     let reason = fields.filled("reason").map(str::to_owned);
     if reason
         .as_ref()
-        .is_some_and(|reason| reason.chars().nth(MAX_REASON).is_some())
+        .is_some_and(|reason| reason.chars().nth(MAX_REASON_CHARS).is_some())
     {
-        let fault = format!("Use at most {MAX_REASON} characters.");
+        let fault = format!("Use at most {MAX_REASON_CHARS} characters.");
         return reject_form(&visit, &place, &reason.unwrap_or_default(), Some(fault)).await;
     }
     place.materialize(&visit).await?;
