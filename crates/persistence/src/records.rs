@@ -7,8 +7,9 @@
 
 use bidloop_domain::model::{
     AccountId, AccountSummary, Activity, Actor, ApiKeyRecord, BidRecord, Campaign, CampaignId, DeliveryId,
-    EndpointId, EventKind, Lead, LeadId, MemberRole, NewBid, OrganizationId, Person, QueuedBid, Secret,
-    SessionTimes, Subscription, Timestamp, WebhookEndpoint, WebhookSecret,
+    EmailKey, EndpointId, EventKind, Lead, LeadId, LinkId, LinkKind, MemberRole, NewBid, OneTimeLink,
+    OrganizationId, Person, PersonalTokenRecord, QueuedBid, Secret, SessionTimes, Subscription, Timestamp,
+    WebhookEndpoint, WebhookSecret,
 };
 use bidloop_domain::port::{
     AccountRecord, AutomaticBidIntent, Backfill, BidSummary, CampaignRecord, FilterRecord,
@@ -25,7 +26,7 @@ use crate::columns::{Attempt, ColumnType, InColumn};
 use crate::failure::Failure;
 use crate::schema::{
     activities, api_keys, automatic_bids, bidder_accounts, bids, campaigns, deliveries, filters, jobs, leads,
-    memberships, organizations, people, sessions, webhook_endpoints,
+    memberships, one_time_links, organizations, people, personal_tokens, sessions, webhook_endpoints,
 };
 use crate::sealing::{Place, Sealer};
 
@@ -98,6 +99,58 @@ pub(crate) struct Endpoint {
 pub(crate) struct StoredMembership {
     pub(crate) role: MemberRole,
     pub(crate) last_seen_at: Option<Timestamp>,
+}
+
+/// A one-time link as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredLink {
+    organization_id: OrganizationId,
+    id: LinkId,
+    kind: LinkKind,
+    email_key: EmailKey,
+    email: String,
+    name: String,
+    role: MemberRole,
+    made_by: EmailKey,
+    created_at: Timestamp,
+    expires_at: Timestamp,
+}
+
+impl From<StoredLink> for OneTimeLink {
+    fn from(link: StoredLink) -> Self {
+        Self {
+            id: link.id,
+            organization_id: link.organization_id,
+            kind: link.kind,
+            person: Person {
+                key: link.email_key,
+                email: link.email,
+                name: link.name,
+            },
+            role: link.role,
+            made_by: link.made_by,
+            created_at: link.created_at,
+            expires_at: link.expires_at,
+        }
+    }
+}
+
+impl From<&OneTimeLink> for StoredLink {
+    fn from(link: &OneTimeLink) -> Self {
+        let link = link.clone();
+        Self {
+            organization_id: link.organization_id,
+            id: link.id,
+            kind: link.kind,
+            email_key: link.person.key,
+            email: link.person.email,
+            name: link.person.name,
+            role: link.role,
+            made_by: link.made_by,
+            created_at: link.created_at,
+            expires_at: link.expires_at,
+        }
+    }
 }
 
 /// A bidder account, its token as it is stored.
@@ -431,6 +484,14 @@ columns! { Subscription in organizations by id {
 columns! { Person in people by email_key { key as email_key, email, name } }
 
 columns! { StoredMembership in memberships by organization_id/email_key { role, last_seen_at } }
+
+columns! { StoredLink in one_time_links by organization_id/id {
+    organization_id, id, kind, email_key, email, name, role, made_by, created_at, expires_at,
+} }
+
+columns! { PersonalTokenRecord in personal_tokens by organization_id/id {
+    organization_id, id, user as email_key, name, scope, created_at, last_used_at, expires_at, revoked_at,
+} }
 
 columns! { StoredPerson in people by email_key { password_hash } parts { person: Person } }
 

@@ -319,6 +319,18 @@ index! { $
             a_removed_organizations_people_go_unless_they_are_elsewhere,
             another_password_by_provisioning_ends_the_persons_sessions,
         ],
+        people_changes: [
+            an_organizations_people_are_read_with_their_links_and_wherever_they_are,
+            a_link_is_found_by_its_digest_until_it_is_removed,
+            a_new_person_joins_with_a_session_and_a_record_at_once,
+            nothing_of_people_changes_under_another_revision,
+            changes_of_people_that_fail_change_nothing,
+            another_password_ends_all_sessions_but_one_and_withdraws_resets,
+            a_role_that_changes_ends_the_sessions_that_show_the_organization,
+            a_removed_member_leaves_no_session_and_no_link,
+            of_many_uses_of_a_link_at_once_one_counts,
+            links_go_with_their_organization_and_some_time_after_their_end,
+        ],
         provisioning: [
             the_urls_of_active_endpoints_are_read_page_by_page,
             a_snapshot_holds_the_organizations_whole,

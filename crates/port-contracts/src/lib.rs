@@ -73,6 +73,7 @@ mod leads;
 mod matches;
 mod overview;
 mod people;
+mod people_changes;
 mod provisioning;
 mod provisioning_removal;
 mod quota;

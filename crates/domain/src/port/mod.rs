@@ -89,7 +89,9 @@ pub use overview::{
     AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OverviewStore, ShellFacts,
 };
 pub use password_hasher::{HasherBusy, PasswordHasher};
-pub use people::{PeopleStore, StoredPerson};
+pub use people::{
+    OrganizationMember, OrganizationPeople, PeopleChange, PeopleStore, PersonEverywhere, StoredPerson,
+};
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{
     CommitProvisioning, ProvisioningSnapshot, ProvisioningStore, UnreadableEntity, WebhookUrl,

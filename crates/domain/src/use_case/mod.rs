@@ -15,6 +15,8 @@
 //! | a person | [`SignIn`] | turns an address and a password into a session |
 //! | | [`Sessions`] | says who is signed in, signs out, shows another organization |
 //! | | [`FirstRun`] | creates the first organization and its owner |
+//! | | [`UseLink`] | joins an organization, or sets another password, with a link |
+//! | | [`ChangePassword`] | sets another password |
 //! | a person in the console | [`ShowFeed`] | shows a campaign's matches, by status or by words |
 //! | | [`ShowLead`] | shows one lead, with what happened to it |
 //! | | [`PreviewBid`] | computes a bid without sending it |
@@ -30,6 +32,8 @@
 //! | | [`Prune`] | removes what is older than the operator wants to keep |
 //! | | [`EraseOrganizations`] | removes what removed organizations had |
 //! | a person in the console | [`ManageOrganization`] | changes one thing of the settings, and records it |
+//! | | [`ManageMembers`] | lists members, changes their roles, removes them |
+//! | | [`Invitations`] | makes links by which people join or set another password |
 //! | | [`ConnectAccount`] | asks the marketplace about a bidder account's token |
 //! | | [`ShowShell`] | tells what stands on every page |
 //! | | [`ShowOverview`] | tells what a period brought in, and what is in trouble |
@@ -47,12 +51,14 @@ mod attachment_paths;
 mod authenticate;
 mod backfill_matches;
 mod campaign_filters;
+mod change_password;
 mod connect_account;
 mod current_filters;
 mod deliver_webhooks;
 mod erase_organizations;
 mod first_run;
 mod ingest_jobs;
+mod invitations;
 mod lead_address;
 mod lead_error;
 mod lead_request;
@@ -62,10 +68,12 @@ mod list_leads;
 mod load_filters;
 mod locate_lead;
 mod manage_api_keys;
+mod manage_members;
 mod manage_organization;
 mod matched_filters;
 mod new_ids;
 mod operate_leads;
+mod people_commits;
 mod preview_bid;
 mod prune;
 mod reject_lead;
@@ -84,11 +92,13 @@ mod submit_proposals;
 mod throttle;
 mod try_filter;
 mod upload_attachments;
+mod use_link;
 mod write_automatic_bids;
 
 pub use apply_provisioning::{ApplyProvisioning, ApplyProvisioningError};
 pub use authenticate::{Authenticate, AuthenticateError, Caller, KeyUses};
 pub use backfill_matches::{BackfillMatches, BackfillReport, BackfillRun};
+pub use change_password::ChangePassword;
 pub use connect_account::{ConnectAccount, ConnectAccountError};
 pub use current_filters::CurrentFilters;
 pub use deliver_webhooks::{DeliverWebhooks, DeliveryLimits, InFlight, SentDelivery};
@@ -97,6 +107,7 @@ pub use first_run::{
     FIRST_PERIOD, FIRST_PROPOSAL_LIMIT, FirstRun, FirstRunError, FirstRunField, FirstRunForm, MAX_NAME_CHARS,
 };
 pub use ingest_jobs::{IngestError, IngestJobs, IngestedPage};
+pub use invitations::{Invitations, MAX_MEMBERS, MAX_OPEN_LINKS, MadeLink, NewInvitation};
 pub use lead_address::{FindLead, LeadAddress};
 pub use lead_error::LeadError;
 pub use lead_request::{HttpStatusOf, LeadRequests, Requester};
@@ -105,11 +116,13 @@ pub use list_campaigns::{ListCampaigns, ListedCampaign};
 pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
 pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
+pub use manage_members::{ListedMembers, ManageMembers};
 pub use manage_organization::{
     CampaignFile, Changed, ManageOrganization, ManageOrganizationError, NoFiles, OrganizationChange,
 };
 pub use matched_filters::MatchedFilter;
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
+pub use people_commits::{PeopleCommits, PeopleError};
 pub use preview_bid::{
     AskMarketplace, BidPreview, LiveLooks, PreviewAccount, PreviewBasis, PreviewBid, PreviewedProposal,
 };
@@ -136,4 +149,5 @@ pub use try_filter::{
     check_expression,
 };
 pub use upload_attachments::{PartHead, UploadAttachments, UploadSession};
+pub use use_link::{LinkAsks, LinkForm, OpenedLink, UseLink};
 pub use write_automatic_bids::{AutomaticBidOutcome, WriteAutomaticBids};

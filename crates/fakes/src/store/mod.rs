@@ -30,8 +30,8 @@ use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, Activity, ActivityId, ApiKeyHash, BidId, BidOutcome, CampaignId, Counted, DeliveryId,
     DeliveryState, EmailKey, EndpointId, EventPayload, FilterId, FirstRunCodeHash, JobId, Lead, LeadId,
-    LeadStatus, LeadWithJob, NewEvent, OrganizationId, QueuedBid, SessionHash, StatisticsStep, Timestamp,
-    Tries, TrySubject, WebhookEndpoint, receivers,
+    LeadStatus, LeadWithJob, LinkHash, LinkId, NewEvent, OneTimeLink, OrganizationId, QueuedBid, SessionHash,
+    StatisticsStep, Timestamp, Tries, TrySubject, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
     AccountReading, AccountRecord, AutomaticBidIntent, CampaignRecord, CampaignRevision, FeedCursor,
@@ -125,6 +125,7 @@ struct State {
     /// People's last looks at campaigns' Feeds.
     looks: BTreeMap<(OrganizationId, EmailKey, CampaignId), Timestamp>,
     people: People,
+    links: BTreeMap<(OrganizationId, LinkId), (OneTimeLink, LinkHash)>,
     sessions: HashMap<SessionHash, Session>,
     tries: HashMap<TrySubject, Tries>,
     /// The newest last, each with when it was replaced.

@@ -3,8 +3,14 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{EmailKey, Member, MemberRole, Membership, OrganizationId, Person, Timestamp};
-use bidloop_domain::port::{PeopleStore, StoreError, StoredPerson, UserRecord};
+use bidloop_domain::model::{
+    Activity, EmailKey, LinkHash, LinkKind, Member, MemberRole, Membership, OneTimeLink, OrganizationId,
+    Person, Timestamp,
+};
+use bidloop_domain::port::{
+    OrganizationMember, OrganizationPeople, PeopleChange, PeopleStore, PersonEverywhere, Revision,
+    StoreError, StoredPerson, UserRecord,
+};
 
 use super::{MemoryStore, State};
 
@@ -26,6 +32,55 @@ impl PeopleStore for MemoryStore {
     async fn person(&self, key: &EmailKey) -> Result<Option<StoredPerson>, StoreError> {
         Ok(self.state()?.people.people.get(key).cloned())
     }
+
+    async fn organization_people(
+        &self,
+        organization: &OrganizationId,
+        asked: &[EmailKey],
+    ) -> Result<Option<OrganizationPeople>, StoreError> {
+        let state = self.state()?;
+        let Some(known) = state.organizations.get(organization) else {
+            return Ok(None);
+        };
+        let people = &state.people;
+        let links = state.links.iter().filter(|((of, _), _)| of == organization);
+        Ok(Some(OrganizationPeople {
+            revision: Revision(state.revision),
+            organization_id: organization.clone(),
+            name: known.record.name.clone(),
+            members: people.members_of(organization),
+            links: links.map(|(_, (link, _))| link.clone()).collect(),
+            asked: asked.iter().filter_map(|key| people.everywhere(key)).collect(),
+        }))
+    }
+
+    async fn link(&self, hash: &LinkHash) -> Result<Option<OneTimeLink>, StoreError> {
+        let state = self.state()?;
+        let link = state.links.values().find(|(_, known)| known == hash);
+        Ok(link.map(|(link, _)| link.clone()))
+    }
+
+    async fn commit_people(
+        &self,
+        expected: Revision,
+        changes: &[PeopleChange],
+        record: &[Activity],
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state()?;
+        if state.revision != expected.0 {
+            return Ok(false);
+        }
+        let mut next = state.clone();
+        next.revision += 1;
+        for change in changes {
+            next.change_people(change)?;
+        }
+        for entry in record {
+            next.record_activity(entry);
+        }
+        *state = next;
+        Ok(true)
+    }
 }
 
 impl People {
@@ -45,6 +100,31 @@ impl People {
             .collect()
     }
 
+    fn members_of(&self, organization: &OrganizationId) -> Vec<OrganizationMember> {
+        let of_organization = self.memberships.iter().filter(|((of, _), _)| of == organization);
+        of_organization
+            .filter_map(|((_, key), membership)| {
+                let stored = self.people.get(key)?;
+                Some(OrganizationMember {
+                    person: stored.person.clone(),
+                    role: membership.role,
+                    has_password: stored.password_hash.is_some(),
+                    last_seen_at: membership.last_seen_at,
+                })
+            })
+            .collect()
+    }
+
+    fn everywhere(&self, person: &EmailKey) -> Option<PersonEverywhere> {
+        let of_person = self.memberships.iter().filter(|((_, key), _)| key == person);
+        Some(PersonEverywhere {
+            stored: self.people.get(person)?.clone(),
+            memberships: of_person
+                .map(|((id, _), entry)| (id.clone(), entry.role))
+                .collect(),
+        })
+    }
+
     /// The organizations of a person.
     pub(super) fn organizations_of(&self, person: &EmailKey) -> Vec<OrganizationId> {
         let of_person = self.memberships.keys().filter(|(_, key)| key == person);
@@ -53,6 +133,42 @@ impl People {
 }
 
 impl State {
+    fn change_people(&mut self, change: &PeopleChange) -> Result<(), StoreError> {
+        match change {
+            PeopleChange::CreatePerson(new) => {
+                self.people.people.insert(new.person.key.clone(), new.clone());
+            }
+            PeopleChange::SetPassword { person, hash, kept } => {
+                if let Some(stored) = self.people.people.get_mut(person) {
+                    stored.password_hash = Some(hash.clone());
+                }
+                self.sessions
+                    .retain(|hash, session| session.person != *person || kept.as_ref() == Some(hash));
+                self.links
+                    .retain(|_, (link, _)| link.person.key != *person || link.kind != LinkKind::Reset);
+            }
+            PeopleChange::PutMembership(organization, person, role) => {
+                self.put_membership(organization, person, *role);
+            }
+            PeopleChange::RemoveMember(organization, person) => self.remove_member(organization, person),
+            PeopleChange::PutLink(link, hash) => {
+                let place = (link.organization_id.clone(), link.id.clone());
+                self.links.insert(place, (link.clone(), hash.clone()));
+            }
+            PeopleChange::RemoveLink(organization, link) => {
+                self.links.remove(&(organization.clone(), link.clone()));
+            }
+            PeopleChange::OpenSession(new, organization) => {
+                if !self.open_session_in(organization, new) {
+                    return Err(StoreError::Backend(
+                        "a session of somebody who is no member".to_owned(),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The person's memberships, by the organizations' names.
     pub(super) fn memberships_of(&self, person: &EmailKey) -> Vec<Membership> {
         let of_person = self
@@ -134,6 +250,8 @@ impl State {
         self.end_sessions_of(person, Some(organization));
         self.looks
             .retain(|(of, by, _), _| of != organization || by != person);
+        self.links
+            .retain(|(of, _), (link, _)| of != organization || link.person.key != *person);
         if self.people.organizations_of(person).is_empty() {
             self.people.people.remove(person);
         }
@@ -151,6 +269,7 @@ impl State {
         for key in keys {
             self.remove_member(organization, &key);
         }
+        self.links.retain(|(of, _), _| of != organization);
     }
 
     /// Ends the person's sessions, all of them or those that show this organization.

@@ -133,6 +133,7 @@ impl State {
         };
         self.sessions
             .retain(|_, session| !goes(session.times.last_used_at.plus(SESSION_IDLE) <= before));
+        self.links.retain(|_, (link, _)| !goes(link.expires_at <= before));
         self.tries
             .retain(|_, tries| !goes(tries.are_forgotten_at(before)));
         removed

@@ -85,10 +85,15 @@ impl State {
                 .get(&place)
                 .and_then(|entry| entry.last_seen_at)
         });
-        let Some(shown) = last_seen else {
+        last_seen.is_some_and(|shown| self.open_session_in(&shown.organization_id, new))
+    }
+
+    /// Opens a session in one of its person's organizations; false if it is none.
+    pub(super) fn open_session_in(&mut self, shown: &OrganizationId, new: &NewSession) -> bool {
+        let place = (shown.clone(), new.person.clone());
+        if !self.people.memberships.contains_key(&place) {
             return false;
-        };
-        let place = (shown.organization_id, new.person.clone());
+        }
         self.see(&place, new.at);
         let session = Session {
             organization: place.0,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bidloop_domain::model::{
     AccountSummary, Activity, ApiKeyRecord, BidRecord, CampaignId, EmailKey, FilterId, JobId, JobPost, Lead,
-    LeadAttachment, OrganizationId, QueuedBid, WebhookEndpoint,
+    LeadAttachment, OrganizationId, PersonalTokenRecord, QueuedBid, WebhookEndpoint,
 };
 use bidloop_domain::port::{
     AutomaticBidIntent, CampaignRecord, FeedCursor, FilterRecord, InspectedRows, InspectedUpTo,
@@ -16,7 +16,7 @@ use super::deliveries::payload;
 use super::locks::ONLY_ROW;
 use super::prelude::*;
 use crate::columns::Encoded;
-use crate::records::{Delivery, StoredAccount, StoredMembership, StoredSecrets};
+use crate::records::{Delivery, StoredAccount, StoredLink, StoredMembership, StoredSecrets};
 use crate::sealing::Sealer;
 
 #[async_trait]
@@ -32,7 +32,7 @@ impl RowInspector for Store {
 type Examined = (Vec<String>, Option<UnreadableRow>);
 
 /// The number of the last table. Signatures of jobs are not inspected: one that cannot be read counts as missing.
-const LAST_TABLE: usize = 19;
+const LAST_TABLE: usize = 21;
 
 async fn inspect(
     conn: &mut Conn,
@@ -61,7 +61,9 @@ async fn inspect(
         16 => activities(conn, after, limit).await?,
         17 => removed_organizations(conn, after, limit).await?,
         18 => memberships(conn, after, limit).await?,
-        _ => sessions(conn, after, limit).await?,
+        19 => sessions(conn, after, limit).await?,
+        20 => one_time_links(conn, after, limit).await?,
+        _ => personal_tokens(conn, after, limit).await?,
     };
     let examined = rows.len();
     let (mut keys, faults): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
@@ -513,4 +515,6 @@ inspect_records! {
     leads by id "organization_id, id": lead Lead;
     automatic_bids by lead_id "organization_id, lead_id": intent AutomaticBidIntent;
     activities by id "organization_id, id": activity Activity;
+    one_time_links by id "organization_id, id": link StoredLink;
+    personal_tokens by id "organization_id, id": token PersonalTokenRecord;
 }

@@ -4,16 +4,29 @@
 //! other, and a provisioning plan that was made before is made again. Opening a session does not. It shares a lock on the
 //! person, and locks the membership, for which the end of either waits.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
-use bidloop_domain::model::{EmailKey, MemberRole, Membership, OrganizationId, Secret, Timestamp};
-use bidloop_domain::port::{PeopleStore, StoreError, StoredPerson, UserRecord};
+use bidloop_domain::model::{
+    Activity, EmailKey, LinkHash, LinkKind, MemberRole, Membership, OneTimeLink, OrganizationId, Secret,
+    SessionHash, Timestamp,
+};
+use bidloop_domain::port::{
+    OrganizationPeople, PeopleChange, PeopleStore, Revision, StoreError, StoredPerson, UserRecord,
+};
 use diesel::dsl::{exists, not, sql};
 use diesel::sql_types::Bool;
 
+use super::activities::insert_activity;
+use super::filter_changes::move_revision;
 use super::prelude::*;
+use super::provisioning::lock_organizations;
+use super::sessions::open_in;
 use super::sign_ins::locked_revision;
 use crate::columns::Encoded;
-use crate::records::StoredMembership;
+use crate::records::{StoredLink, StoredMembership};
+
+mod everywhere;
 
 /// Whether a key holds other characters than those of ASCII.
 const BEYOND_ASCII: &str = "octet_length(email_key) <> length(email_key)";
@@ -31,6 +44,104 @@ impl PeopleStore for Store {
         })
         .await
     }
+
+    async fn organization_people(
+        &self,
+        organization: &OrganizationId,
+        asked: &[EmailKey],
+    ) -> Result<Option<OrganizationPeople>, StoreError> {
+        let (organization, asked) = (organization.clone(), asked.to_vec());
+        let quarantine = self.quarantine.clone();
+        self.snapshot(async move |conn: &mut Conn| {
+            everywhere::organization_people(conn, &quarantine, &organization, &asked).await
+        })
+        .await
+    }
+
+    async fn link(&self, hash: &LinkHash) -> Result<Option<OneTimeLink>, StoreError> {
+        let hash = hash.clone();
+        self.read(async move |conn: &mut Conn| {
+            let link = one_time_links::table
+                .filter(one_time_links::token_hash.eq(hash.as_str()))
+                .select(Row::<StoredLink>::as_select());
+            let found: Option<Row<StoredLink>> = link.first(conn).await.optional()?;
+            Ok(found.map(|found| found.0.into()))
+        })
+        .await
+    }
+
+    async fn commit_people(
+        &self,
+        expected: Revision,
+        changes: &[PeopleChange],
+        record: &[Activity],
+    ) -> Result<bool, StoreError> {
+        let (changes, record) = (changes.to_vec(), record.to_vec());
+        self.write(async move |conn: &mut Conn| {
+            let before = locked_revision(conn).await?;
+            if before.value != expected.0 {
+                return Ok(false);
+            }
+            let organizations = changes.iter().filter_map(|change| match change {
+                PeopleChange::PutMembership(id, ..) | PeopleChange::RemoveMember(id, _) => Some(id.as_str()),
+                _ => None,
+            });
+            lock_organizations(conn, organizations.collect()).await?;
+            for change in &changes {
+                carry_out(conn, change).await?;
+            }
+            for entry in &record {
+                insert_activity(conn, entry).await?;
+            }
+            move_revision(conn, before, before.value + 1, &BTreeSet::new()).await?;
+            Ok(true)
+        })
+        .await
+    }
+}
+
+async fn carry_out(conn: &mut Conn, change: &PeopleChange) -> Result<(), Failure> {
+    match change {
+        PeopleChange::CreatePerson(new) => {
+            diesel::insert_into(people::table)
+                .values(new.columns()?)
+                .execute(conn)
+                .await?;
+        }
+        PeopleChange::SetPassword { person, hash, kept } => {
+            diesel::update(people::table.find(Col(person.clone())))
+                .set(people::password_hash.eq(Some(Col(hash.clone()))))
+                .execute(conn)
+                .await?;
+            end_sessions_but(conn, person, kept.as_ref()).await?;
+            let resets = one_time_links::table
+                .filter(one_time_links::email_key.eq(Col(person.clone())))
+                .filter(one_time_links::kind.eq(LinkKind::Reset.as_str()));
+            diesel::delete(resets).execute(conn).await?;
+        }
+        PeopleChange::PutMembership(organization, person, role) => {
+            put_membership(conn, organization, person, *role).await?;
+        }
+        PeopleChange::RemoveMember(organization, person) => remove_member(conn, organization, person).await?,
+        PeopleChange::PutLink(link, hash) => {
+            let link = StoredLink::from(link);
+            diesel::insert_into(one_time_links::table)
+                .values((link.columns()?, one_time_links::token_hash.eq(hash.as_str())))
+                .execute(conn)
+                .await?;
+        }
+        PeopleChange::RemoveLink(organization, link) => {
+            diesel::delete(one_time_links::table.find((organization.as_str(), link.as_str())))
+                .execute(conn)
+                .await?;
+        }
+        PeopleChange::OpenSession(new, organization) => {
+            if !open_in(conn, organization, new).await? {
+                return Err(Failure::fault("a session of somebody who is no member"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The people with these keys that can be read.
@@ -159,6 +270,19 @@ pub(super) async fn end_sessions(
             diesel::delete(shown).execute(conn).await?
         }
     };
+    Ok(())
+}
+
+/// Ends the person's sessions but one.
+async fn end_sessions_but(
+    conn: &mut Conn,
+    person: &EmailKey,
+    kept: Option<&SessionHash>,
+) -> Result<(), Failure> {
+    let others = sessions::table
+        .filter(sessions::email_key.eq(Col(person.clone())))
+        .filter(sessions::token_hash.ne(kept.map_or("", SessionHash::as_str)));
+    diesel::delete(others).execute(conn).await?;
     Ok(())
 }
 

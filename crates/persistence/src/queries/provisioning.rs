@@ -146,7 +146,8 @@ async fn commit(
         return Ok(CommitProvisioning::RevisionMoved);
     }
     let revision = before.value + 1;
-    lock_organizations(conn, changes).await?;
+    let ids = changes.iter().map(|change| change.organization().as_str());
+    lock_organizations(conn, ids.collect()).await?;
     for change in changes {
         if let ProvisioningChange::RemoveOrganization(id) = change {
             let bids = removal::outstanding_bids(conn, id).await?;
@@ -165,13 +166,9 @@ async fn commit(
     Ok(CommitProvisioning::Committed)
 }
 
-/// Locks the organizations that the changes concern. Other transactions that lock several rows of an organization hold
+/// Locks the organizations that changes concern. Other transactions that lock several rows of an organization hold
 /// its row too, so there is no deadlock. A new organization has no row yet, and no other transaction knows it.
-async fn lock_organizations(conn: &mut Conn, changes: &[ProvisioningChange]) -> Result<(), Failure> {
-    let ids: BTreeSet<&str> = changes
-        .iter()
-        .map(|change| change.organization().as_str())
-        .collect();
+pub(super) async fn lock_organizations(conn: &mut Conn, ids: BTreeSet<&str>) -> Result<(), Failure> {
     let ids: Vec<&str> = ids.into_iter().collect();
     let _locked: Vec<String> = load_in_parts!(conn, ids, |some| {
         let rows = organizations::table

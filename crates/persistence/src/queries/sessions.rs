@@ -144,10 +144,18 @@ pub(super) async fn open(
     let memberships = memberships_of(conn, quarantine, &new.person).await?;
     // The first by name of those that were seen at the same time, or never.
     let last_seen = memberships.into_iter().rev().max_by_key(|(_, seen)| *seen);
-    let Some((shown, _)) = last_seen else {
-        return Ok(false);
-    };
-    let shown = shown.organization_id;
+    match last_seen {
+        Some((shown, _)) => open_in(conn, &shown.organization_id, new).await,
+        None => Ok(false),
+    }
+}
+
+/// Opens a session in one of its person's organizations; false if it is none.
+pub(super) async fn open_in(
+    conn: &mut Conn,
+    shown: &OrganizationId,
+    new: &NewSession,
+) -> Result<bool, Failure> {
     if !is_locked_member(conn, shown.as_str(), &new.person).await? {
         return Ok(false);
     }

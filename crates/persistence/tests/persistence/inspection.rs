@@ -93,6 +93,10 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
         "UPDATE people SET name = '\\x'; UPDATE memberships SET role = 'king'; \
          INSERT INTO sessions (organization_id, token_hash, email_key, created_at, last_used_at) \
          VALUES ('org_acme', 's', '\\x', 1, 1); \
+         INSERT INTO one_time_links (organization_id, id, token_hash, kind, email_key, email, name, role, made_by, \
+         created_at, expires_at) VALUES ('org_acme', 'link_1', 'l', 'visit', 'a@b', 'a@b', 'A', 'owner', 'c@d', 1, 1); \
+         INSERT INTO personal_tokens (organization_id, id, token_hash, email_key, name, scope, created_at) \
+         VALUES ('org_acme', 'token_1', 't', 'a@b', 'T', 'everything', 1); \
          UPDATE filter_changes SET filter_id = '' WHERE filter_id = 'f_camp'; \
          UPDATE feed_position SET position = '\\x'; \
          UPDATE matches SET job_id = '' WHERE campaign_id = 'camp' AND seq = 1; \
@@ -122,6 +126,8 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
         "removed_organizations",
         "memberships",
         "sessions",
+        "one_time_links",
+        "personal_tokens",
     ];
     let (found, examined) = inspect(&bed, 500).await;
     let by_table: Vec<&str> = found.iter().map(|(table, _)| *table).collect();
