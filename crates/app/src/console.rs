@@ -39,6 +39,10 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         sign_in: Arc::clone(&service.people.sign_in),
         sessions: Arc::clone(&service.people.sessions),
         first_run: Arc::clone(&service.people.first_run),
+        change_password: Arc::clone(&service.people.change_password),
+        manage_members: Arc::clone(&service.people.manage_members),
+        invitations: Arc::clone(&service.people.invitations),
+        use_link: Arc::clone(&service.people.use_link),
         show_shell: Arc::new(ShowShell {
             store: Arc::clone(&stores.overview),
             clock: Arc::clone(&clock),

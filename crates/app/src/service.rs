@@ -12,10 +12,11 @@ use bidloop_domain::port::{
     SignInTryStore, StatisticsStore, SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
-    ApplyProvisioning, Authenticate, BackfillMatches, CurrentFilters, DeliverWebhooks, DeliveryLimits,
-    EraseOrganizations, FirstRun, InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity, ListLeads,
-    LocateLead, ManageApiKeys, OperateLeads, Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid,
-    SubmitProposals, Throttle, UploadAttachments, WriteAutomaticBids,
+    ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
+    DeliveryLimits, EraseOrganizations, FirstRun, InFlight, IngestJobs, Invitations, KeyUses, LeadRequests,
+    ListActivity, ListLeads, LocateLead, ManageApiKeys, ManageMembers, OperateLeads, PeopleCommits, Prune,
+    RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals, Throttle, UploadAttachments,
+    UseLink, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -84,6 +85,10 @@ pub(crate) struct PeopleCases {
     pub(crate) sign_in: Arc<SignIn>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) first_run: Arc<FirstRun>,
+    pub(crate) change_password: Arc<ChangePassword>,
+    pub(crate) manage_members: Arc<ManageMembers>,
+    pub(crate) invitations: Arc<Invitations>,
+    pub(crate) use_link: Arc<UseLink>,
 }
 
 impl PeopleCases {
@@ -93,7 +98,26 @@ impl PeopleCases {
             passwords: Arc::new(Argon2PasswordHasher::new()),
             clock: Arc::clone(clock),
         };
+        let commits = PeopleCommits {
+            people: Arc::clone(&stores.people),
+            clock: Arc::clone(clock),
+            entropy: Arc::clone(entropy),
+        };
         Self {
+            change_password: Arc::new(ChangePassword {
+                commits: commits.clone(),
+                throttle: throttle.clone(),
+            }),
+            manage_members: Arc::new(ManageMembers {
+                commits: commits.clone(),
+            }),
+            invitations: Arc::new(Invitations {
+                commits: commits.clone(),
+            }),
+            use_link: Arc::new(UseLink {
+                commits,
+                throttle: throttle.clone(),
+            }),
             sign_in: Arc::new(SignIn {
                 people: Arc::clone(&stores.people),
                 sessions: Arc::clone(&stores.sessions),

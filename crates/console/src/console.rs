@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bidloop_domain::port::{Clock, Entropy};
 use bidloop_domain::use_case::{
-    FindLead, FirstRun, ListCampaigns, ManageApiKeys, ManageOrganization, RejectLead, Sessions, ShowFeed,
-    ShowLead, ShowShell, SignIn,
+    ChangePassword, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys, ManageMembers,
+    ManageOrganization, RejectLead, Sessions, ShowFeed, ShowLead, ShowShell, SignIn, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
@@ -25,6 +25,14 @@ pub struct Console {
     pub sessions: Arc<Sessions>,
     /// Sets up an installation without people.
     pub first_run: Arc<FirstRun>,
+    /// Changes passwords.
+    pub change_password: Arc<ChangePassword>,
+    /// The organization's people.
+    pub manage_members: Arc<ManageMembers>,
+    /// Links by which people join or set another password.
+    pub invitations: Arc<Invitations>,
+    /// Uses such links.
+    pub use_link: Arc<UseLink>,
     /// What stands on every page.
     pub show_shell: Arc<ShowShell>,
     /// The campaigns.

@@ -60,6 +60,12 @@ impl ConsoleAddress {
         self.is_https
     }
 
+    /// The whole address of a path, for somebody elsewhere.
+    pub(crate) fn url(&self, path: &str) -> String {
+        let scheme = if self.is_https { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.authority)
+    }
+
     /// Whether a request may name this host: the console's own, or one that no stranger's DNS can point here.
     fn takes_host(&self, authority: &str) -> bool {
         let authority = authority.to_ascii_lowercase();

@@ -7,10 +7,11 @@ use actix_web::{HttpResponse, ResponseError};
 use askama::Template;
 use bidloop_domain::model::CampaignId;
 use bidloop_domain::port::StoreError;
-use bidloop_domain::use_case::LeadError;
+use bidloop_domain::use_case::{LeadError, PeopleError, TryError};
 use tokio::task::JoinError;
 
 use crate::visit::Visit;
+use crate::words;
 
 /// Answers 200 with a page or a part of one.
 pub(crate) fn html(template: &impl Template) -> Result<HttpResponse, PageError> {
@@ -69,6 +70,8 @@ pub(crate) enum PageError {
     ForeignOrigin,
     /// The organization's subscription is not active (decision E4).
     SubscriptionLapsed,
+    /// The invitation or the reset was used or withdrawn, or has expired.
+    LinkOver,
     /// The rules refuse it, as this sentence says.
     Refused(String),
     /// The database is away.
@@ -95,6 +98,7 @@ impl PageError {
             Self::OwnersOnly | Self::FormExpired | Self::ForeignOrigin => StatusCode::FORBIDDEN,
             Self::FormUnreadable(_) => StatusCode::BAD_REQUEST,
             Self::SubscriptionLapsed | Self::Refused(_) => StatusCode::CONFLICT,
+            Self::LinkOver => StatusCode::GONE,
             Self::WrongHost => StatusCode::MISDIRECTED_REQUEST,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -120,6 +124,10 @@ impl PageError {
             Self::SubscriptionLapsed => (
                 "The subscription is not active",
                 "Nothing was changed. What acts resumes when the subscription is active again.",
+            ),
+            Self::LinkOver => (
+                "This link does not work any more",
+                "It was used or withdrawn, or it has expired. Ask an owner of your organization for a new one.",
             ),
             Self::Refused(why) => ("Not done", why.as_str()),
             Self::WrongHost => (
@@ -188,6 +196,18 @@ impl From<LeadError> for PageError {
             LeadError::Blob(error) => Self::Unavailable(error.to_string()),
             LeadError::Store(error) => error.into(),
             error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<PeopleError> for PageError {
+    fn from(error: PeopleError) -> Self {
+        match error {
+            PeopleError::NotOwner => Self::OwnersOnly,
+            PeopleError::Unknown => Self::NotFound,
+            PeopleError::LinkOver => Self::LinkOver,
+            PeopleError::Store(error) | PeopleError::Try(TryError::Store(error)) => error.into(),
+            error => Self::Refused(words::sentence(&error.to_string())),
         }
     }
 }

@@ -4,8 +4,8 @@ use actix_web::middleware::from_fn;
 use actix_web::web;
 
 use crate::pages::campaign::{feed, lead, lead_actions};
-use crate::pages::settings::api_keys;
-use crate::pages::{campaigns, first_run, overview, sign_in};
+use crate::pages::settings::{api_keys, password, users};
+use crate::pages::{campaigns, first_run, invite, overview, sign_in};
 use crate::{Console, assets, guard};
 
 /// Returns what adds the console to an application: its routes and the data that they need.
@@ -41,6 +41,10 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
             "/first-run",
             vec![get().to(first_run::show), post().to(first_run::set_up)],
         ),
+        (
+            "/invite/{token}",
+            vec![get().to(invite::show), post().to(invite::use_link)],
+        ),
         ("/", vec![get().to(overview::show)]),
         ("/campaigns", vec![get().to(campaigns::list)]),
         (
@@ -69,6 +73,26 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
             "/settings/integrations/api-keys/{key}/revoke",
             vec![get().to(api_keys::ask_revoke), post().to(api_keys::revoke)],
         ),
+        ("/settings/users", vec![get().to(users::list)]),
+        (
+            "/settings/users/invite",
+            vec![get().to(users::ask_invite), post().to(users::invite)],
+        ),
+        ("/settings/users/role", vec![post().to(users::set_role)]),
+        (
+            "/settings/users/remove",
+            vec![get().to(users::ask_remove), post().to(users::remove)],
+        ),
+        (
+            "/settings/users/leave",
+            vec![get().to(users::ask_leave), post().to(users::leave)],
+        ),
+        (
+            "/settings/users/reset",
+            vec![get().to(users::ask_reset), post().to(users::reset)],
+        ),
+        ("/settings/users/withdraw", vec![post().to(users::withdraw)]),
+        ("/settings/users/password", vec![post().to(password::change)]),
         ("/campaigns/{campaign}/feed", vec![get().to(feed::show)]),
         ("/campaigns/{campaign}/feed/seen", vec![post().to(feed::seen)]),
         ("/campaigns/{campaign}/leads/{lead}", vec![get().to(lead::show)]),

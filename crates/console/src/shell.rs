@@ -16,7 +16,26 @@ use crate::words;
 pub(crate) enum Place {
     Overview,
     Campaigns,
-    Settings,
+    Settings(Setting),
+}
+
+/// A page of the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Setting {
+    Integrations,
+    Users,
+}
+
+impl Setting {
+    /// The pages with their paths and words.
+    const ALL: &[(Self, &'static str, &'static str)] = &[
+        (
+            Self::Integrations,
+            "/settings/integrations/api-keys",
+            "Integrations",
+        ),
+        (Self::Users, "/settings/users", "Users"),
+    ];
 }
 
 /// A campaign in the side bar.
@@ -147,6 +166,18 @@ impl Shell {
 
     pub(crate) fn is_at(&self, place: Place) -> bool {
         self.place == place && self.campaign.is_none()
+    }
+
+    /// The pages of the settings, while one of them is shown: path, words, whether it is this one.
+    pub(crate) fn settings(&self) -> Option<Vec<(&'static str, &'static str, bool)>> {
+        let Place::Settings(shown) = self.place else {
+            return None;
+        };
+        let all = Setting::ALL.iter();
+        Some(
+            all.map(|(setting, path, words)| (*path, *words, *setting == shown))
+                .collect(),
+        )
     }
 
     pub(crate) fn shows(&self, campaign: &SideCampaign) -> bool {

@@ -1,7 +1,7 @@
 //! How the console words times, durations, amounts and counts. With the templates, the place of all texts.
 
 use bidloop_domain::matching::Verdict;
-use bidloop_domain::model::{CampaignMode, LeadStatus, Timestamp};
+use bidloop_domain::model::{CampaignMode, LeadStatus, MemberRole, Timestamp};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime};
@@ -167,8 +167,27 @@ pub(crate) fn done(word: &str) -> Option<&'static str> {
         "revoked" => "Key revoked.",
         "reopened" => "Lead reopened.",
         "rejected" => "Lead rejected.",
+        "role" => "Role changed. The user's sessions here have ended.",
+        "removed" => "User removed.",
+        "withdrawn" => "Link withdrawn.",
+        "password" => "Password changed. Other sessions are signed out.",
         _ => return None,
     })
+}
+
+/// An error's words as a sentence: a capital, and a full stop.
+pub(crate) fn sentence(words: &str) -> String {
+    let mut rest = words.chars();
+    let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", rest.as_str())
+}
+
+/// "Owner", "Member".
+pub(crate) const fn role(role: MemberRole) -> &'static str {
+    match role {
+        MemberRole::Owner => "Owner",
+        MemberRole::Member => "Member",
+    }
 }
 
 /// Who decides on a campaign's leads.

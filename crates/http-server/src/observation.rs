@@ -1,5 +1,6 @@
 //! The id, log span and metrics of every request.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,7 +61,7 @@ async fn measure<B: MessageBody + 'static>(
         "request",
         request_id = id.to_str().unwrap_or_default(),
         method = request.method().as_str(),
-        path = request.path(),
+        path = &*loggable(request.path()),
         organization = Empty,
         campaign = Empty,
         lead = Empty,
@@ -86,4 +87,34 @@ fn request_id(headers: &HeaderMap, observer: &dyn RequestObserver) -> HeaderValu
     }
     let fresh = observer.new_id();
     HeaderValue::from_str(&fresh).unwrap_or_else(|_| HeaderValue::from_static("-"))
+}
+
+/// The digits of a token in a path: whoever reads it in a log could use it.
+const TOKEN_DIGITS: usize = 64;
+
+/// The path without tokens.
+fn loggable(path: &str) -> Cow<'_, str> {
+    let is_token =
+        |part: &str| part.len() >= TOKEN_DIGITS && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !path.split('/').any(is_token) {
+        return Cow::Borrowed(path);
+    }
+    let parts: Vec<&str> = path
+        .split('/')
+        .map(|part| if is_token(part) { "…" } else { part })
+        .collect();
+    Cow::Owned(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_in_a_path_is_not_logged() {
+        let token = "0a".repeat(32);
+        assert_eq!(loggable(&format!("/invite/{token}")), "/invite/…");
+        assert_eq!(loggable(&format!("/invite/{token}/")), "/invite/…/");
+        assert_eq!(loggable("/campaigns/c/leads/ld_1"), "/campaigns/c/leads/ld_1");
+    }
 }

@@ -190,6 +190,17 @@ impl Browser {
         value.unwrap_or_default()
     }
 
+    /// Waits for the first visible element of a CSS selector; what it shows.
+    #[track_caller]
+    pub(crate) fn content(&self, selector: &str) -> String {
+        self.until(&format!("the element {selector}"), |browser| {
+            let found = browser.client().find(Locator::Css(selector));
+            let found = browser.runtime.block_on(found).ok()?;
+            let text = browser.runtime.block_on(found.text()).ok()?;
+            (!text.is_empty()).then_some(text)
+        })
+    }
+
     /// Clicks the button with this name.
     #[track_caller]
     pub(crate) fn press(&self, name: &str) {

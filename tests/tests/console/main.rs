@@ -15,5 +15,7 @@ macro_rules! on_both_databases {
 }
 
 mod browser;
+mod people;
 mod safety;
+mod session;
 mod signing_in;

@@ -6,10 +6,11 @@ use bidloop_domain::model::{ApiKeyId, ApiKeyRecord, Timestamp};
 use bidloop_domain::use_case::{CreatedApiKey, ManageApiKeysError};
 
 use crate::page::{PageError, go_to, html};
-use crate::shell::{Place, Shell};
+use crate::shell::{Place, Setting, Shell};
 use crate::visit::{Posted, Visit};
 use crate::words;
 
+const PLACE: Place = Place::Settings(Setting::Integrations);
 /// A key is new for so long.
 const NEW_MILLIS: i64 = 3_600_000;
 /// Expiries are days; a key works until the end of its day, in UTC.
@@ -67,7 +68,7 @@ pub(crate) async fn list(visit: Visit) -> Result<HttpResponse, PageError> {
 }
 
 async fn show(visit: &Visit, created: Option<CreatedApiKey>) -> Result<HttpResponse, PageError> {
-    let shell = Shell::of(visit, Place::Settings, "Integrations").await?;
+    let shell = Shell::of(visit, PLACE, "Integrations").await?;
     html(&KeysPage {
         keys: keys(visit).await?,
         is_owner: visit.member().is_owner(),
@@ -105,7 +106,7 @@ async fn form(
     expires_fault: Option<&'static str>,
 ) -> Result<HttpResponse, PageError> {
     html(&NewKeyPage {
-        shell: Shell::of(visit, Place::Settings, "Integrations").await?,
+        shell: Shell::of(visit, PLACE, "Integrations").await?,
         name,
         expires,
         name_fault,
@@ -168,7 +169,7 @@ pub(crate) async fn ask_revoke(visit: Visit, key: web::Path<String>) -> Result<H
         return html(&form);
     }
     html(&RevokePage {
-        shell: Shell::of(&visit, Place::Settings, "Integrations").await?,
+        shell: Shell::of(&visit, PLACE, "Integrations").await?,
         form,
     })
 }

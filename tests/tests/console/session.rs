@@ -1,0 +1,75 @@
+//! A session over plain HTTP, for what a browser does not let people do.
+
+use acceptance::{Answer, Service};
+
+const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
+
+/// Somebody who is signed in.
+pub(crate) struct Session<'s> {
+    service: &'s Service,
+    cookie: String,
+}
+
+/// A field as forms carry it: what is no letter or digit is encoded.
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+fn form(fields: &[(&str, &str)]) -> String {
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| format!("{name}={}", encoded(value)))
+        .collect();
+    fields.join("&")
+}
+
+impl<'s> Session<'s> {
+    /// Signs in.
+    pub(crate) fn open(service: &'s Service, email: &str, password: &str) -> Self {
+        let mut session = Self {
+            service,
+            cookie: String::new(),
+        };
+        let fields = form(&[("email", email), ("password", password)]);
+        let answer = session.call("POST", "/sign-in", &fields).expect(303);
+        let cookie = answer.header("set-cookie").expect("a session");
+        cookie.split(';').next().unwrap().clone_into(&mut session.cookie);
+        session
+    }
+
+    fn call(&self, method: &str, path: &str, body: &str) -> Answer {
+        let origin = format!("http://{}", self.service.address());
+        let headers = [FORM, ("Origin", &origin), ("Cookie", &self.cookie)];
+        let api = self.service.api_with(None);
+        api.try_call(method, path, &headers, body.as_bytes()).unwrap()
+    }
+
+    /// Asks for a page.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, "")
+    }
+
+    /// Sends a form with the session's token.
+    pub(crate) fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let page = self.get("/sign-out").expect(200).text();
+        let token = page.split("name=\"csrf\" value=\"").nth(1).unwrap();
+        let token = token.split('"').next().unwrap();
+        let mut all = vec![("csrf", token)];
+        all.extend(fields);
+        self.call("POST", path, &form(&all))
+    }
+
+    /// Whether the session lives.
+    pub(crate) fn lives(&self) -> bool {
+        match self.get("/").status {
+            200 => true,
+            303 => false,
+            status => panic!("{status}"),
+        }
+    }
+}
