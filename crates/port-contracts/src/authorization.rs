@@ -2,17 +2,18 @@
 //! request is accepted (decisions D5 and D6).
 
 use bidloop_domain::model::{
-    ActivityKind, Authorization, EventId, Lead, LeadStatus, MemberRole, NewEvent, OrganizationId,
-    SubscriptionStatus,
+    ActivityKind, Authorization, EventId, EventPayload, Lead, LeadStatus, MemberRole, NewEvent,
+    OrganizationId, SubscriptionStatus,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, ProvisioningChange, RecordDryRun, RejectLead, RevokeApiKey,
+    AcceptBid, AddAttachments, BeginTry, LeaseOwner, ProvisioningChange, RecordDryRun, RejectLead,
+    ReopenLead, RevokeApiKey, TriedReceivers,
 };
 
 use crate::Stores;
 use crate::fixture::{
-    OrganizationBuilder, World, activities, activity, at, bid, campaign, commit, ended, fresh_uuid, key,
-    organization, password_hash, session, user,
+    OrganizationBuilder, World, activities, activity, at, bid, campaign, clock_at, commit, ended, fresh_uuid,
+    key, organization, password_hash, seconds, session, user,
 };
 use crate::lead_attachments::file;
 
@@ -114,6 +115,29 @@ async fn assert_ended(
     assert_eq!(
         leads.record_dry_run(authorization, &entry, &event).await,
         Ok(RecordDryRun::NotAuthorized)
+    );
+    let triggered = NewEvent {
+        payload: EventPayload::JobNew,
+        ..event
+    };
+    let (owner, clock) = (LeaseOwner::new("console"), clock_at(at(2)));
+    let deliveries = &world.stores.deliveries;
+    let begun = deliveries
+        .begin_try(
+            authorization,
+            &triggered,
+            TriedReceivers::All,
+            &owner,
+            &clock,
+            seconds(14),
+        )
+        .await;
+    assert!(matches!(begun, Ok(BeginTry::NotAuthorized)), "{begun:?}");
+    assert_eq!(
+        leads
+            .reopen_as(authorization, organization, &lead.id, &entry)
+            .await,
+        Ok(ReopenLead::NotAuthorized)
     );
     let context = world.context(lead).await;
     assert_eq!(

@@ -93,6 +93,7 @@ async fn assert_failed(world: &World, delivery: DeliveryId, outcome: DeliveryOut
         dry_run: false,
         endpoint_id: &webhook("wh_all", None, World::URL, &BOTH).endpoint.id,
         url: World::URL,
+        is_test: false,
     };
     assert_eq!(entries[0], facts.activity(&outcome, entries[0].at));
 }

@@ -171,6 +171,18 @@ index! { $
             of_many_recoveries_at_once_each_delivery_is_interrupted_once,
             of_an_end_and_an_interruption_at_once_one_counts,
         ],
+        endpoint_tries: [
+            a_triggered_event_is_being_sent_to_every_receiver_and_is_never_pending,
+            a_test_goes_to_its_one_endpoint_be_it_active_or_not,
+            another_campaigns_or_an_unknown_endpoint_is_not_tested,
+            only_a_new_lead_is_triggered_and_any_is_tested_with,
+            an_endpoint_takes_ten_tries_a_minute,
+            of_many_tries_at_once_ten_are_begun,
+            an_endpoint_made_anew_has_no_tries,
+            an_event_with_too_many_receivers_is_not_triggered,
+            another_organizations_lead_and_endpoints_are_not_tried,
+            the_newest_lead_or_else_the_newest_match_is_found,
+        ],
         delivery_records: [
             the_last_deliveries_are_newest_first_with_their_leads,
             an_ended_delivery_has_its_entry_of_the_record,

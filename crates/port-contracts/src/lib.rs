@@ -60,6 +60,7 @@ mod campaign_feed_looks;
 mod changed_jobs;
 mod deliveries;
 mod delivery_records;
+mod endpoint_tries;
 mod erasure;
 mod filter_changes;
 mod first_run;

@@ -179,6 +179,15 @@ pub struct BidMeans {
     pub attachments: Vec<ProposalFile>,
 }
 
+/// The newest lead and the newest match of a campaign, or of all campaigns of an organization.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Newest {
+    /// The lead with a record that is the newest by `createdAt`.
+    pub lead: Option<(CampaignId, LeadId)>,
+    /// The match that is the newest, if there is no lead.
+    pub matched: Option<(CampaignId, JobId)>,
+}
+
 /// Reads for the console's Feed and lead pages. None of them makes a lead (decision E5).
 ///
 /// Every method takes the organization and finds nothing of another one.
@@ -252,6 +261,13 @@ pub trait CampaignFeedStore: Send + Sync + std::fmt::Debug {
         organization: &OrganizationId,
         campaign: &CampaignId,
     ) -> Result<Option<BidMeans>, StoreError>;
+
+    /// The newest lead, or else the newest match, of the campaign (`None`: of all campaigns that the organization has).
+    async fn newest(
+        &self,
+        organization: &OrganizationId,
+        campaign: Option<&CampaignId>,
+    ) -> Result<Newest, StoreError>;
 
     /// The stored job with this id.
     async fn stored_job(&self, id: &JobId) -> Result<Option<StoredJob>, StoreError>;

@@ -8,8 +8,9 @@ use serde_json::json;
 
 use super::{Clock, LeaseOwner, StoreError, WebhookAttempt};
 use crate::model::{
-    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, CampaignId, DeliveryId, DeliveryTarget,
-    EndpointId, EventKind, EventPayload, LeadId, LeadWithJob, OrganizationId, Timestamp, details,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, Authorization, CampaignId, DeliveryId,
+    DeliveryTarget, EndpointId, EventKind, EventPayload, LeadId, LeadStatus, LeadWithJob, NewEvent,
+    OrganizationId, Timestamp, details,
 };
 
 /// A delivery not yet tried.
@@ -44,6 +45,48 @@ pub struct ClaimedDelivery {
     pub created_at: Timestamp,
     /// The lead and its job as they are now, for a `job.new`.
     pub lead: Option<LeadWithJob>,
+    /// Whether a person tests the endpoint with it (decision E6).
+    pub is_test: bool,
+}
+
+/// The most tries of an endpoint, tests and triggered events, within [`TRIES_WITHIN`] (decision E6).
+pub const MAX_TRIES: u32 = 10;
+/// The time in which tries of an endpoint are counted (decision E6).
+pub const TRIES_WITHIN: Duration = Duration::from_secs(60);
+/// The most receivers of a triggered event: they are all sent to at once.
+pub const MAX_TRIGGERED: usize = 100;
+
+/// Whom a person sends an event to at once (decision E6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TriedReceivers<'a> {
+    /// All receivers of the event; the lead must be `new`.
+    All,
+    /// This endpoint, be it active or not, which receives the events of the lead's campaign; a test.
+    One(&'a EndpointId),
+}
+
+/// The outcome of [`DeliveryStore::begin_try`]. Only `Begun` changed anything.
+#[derive(Debug, Clone)]
+pub enum BeginTry {
+    /// Marked as sending. Each must now be sent. None, if the event has no receiver.
+    Begun(Vec<ClaimedDelivery>),
+    /// The authorization has ended.
+    NotAuthorized,
+    /// There is no such lead.
+    LeadUnknown,
+    /// The lead is not `new`.
+    LeadNotNew(LeadStatus),
+    /// The organization has no such endpoint, or it is another campaign's.
+    EndpointUnknown,
+    /// The event has more than [`MAX_TRIGGERED`] receivers.
+    TooManyReceivers,
+    /// One of the receivers had [`MAX_TRIES`] tries within [`TRIES_WITHIN`].
+    TooManyTries {
+        /// The receiver.
+        endpoint: EndpointId,
+        /// From when on it can be tried again.
+        again_at: Timestamp,
+    },
 }
 
 /// How a delivery ended.
@@ -124,6 +167,8 @@ pub struct DeliveryFacts<'a> {
     pub endpoint_id: &'a EndpointId,
     /// The receiver's address.
     pub url: &'a str,
+    /// Whether a person tests the endpoint with it.
+    pub is_test: bool,
 }
 
 impl DeliveryFacts<'_> {
@@ -137,6 +182,21 @@ impl DeliveryFacts<'_> {
         let duration = attempt.map(|attempt| attempt.duration.as_millis());
         let id = ActivityId::of_delivery(self.id);
         let lead = (self.organization_id, self.campaign_id, self.lead_id);
+        let mut facts = details(json!({
+            "deliveryId": self.id,
+            "event": self.event,
+            "endpointId": self.endpoint_id,
+            "url": self.url,
+            "responseStatus": attempt.and_then(|attempt| attempt.response_status),
+            "durationMs": duration.map(|millis| u64::try_from(millis).unwrap_or(u64::MAX)),
+            "responseBody": attempt.map_or("", |attempt| &attempt.response_body),
+            "reason": outcome.reason(),
+        }));
+        let mut message = outcome.message(self.event);
+        if self.is_test {
+            facts.insert("test".to_owned(), true.into());
+            message.insert_str(0, "Test: ");
+        }
         Activity {
             outcome: if outcome.is_delivered() {
                 ActivityOutcome::Delivered
@@ -144,17 +204,8 @@ impl DeliveryFacts<'_> {
                 ActivityOutcome::Failed
             },
             dry_run: self.dry_run,
-            message: outcome.message(self.event),
-            details: details(json!({
-                "deliveryId": self.id,
-                "event": self.event,
-                "endpointId": self.endpoint_id,
-                "url": self.url,
-                "responseStatus": attempt.and_then(|attempt| attempt.response_status),
-                "durationMs": duration.map(|millis| u64::try_from(millis).unwrap_or(u64::MAX)),
-                "responseBody": attempt.map_or("", |attempt| &attempt.response_body),
-                "reason": outcome.reason(),
-            })),
+            message,
+            details: facts,
             ..Activity::on_lead(id, at, lead, ActivityKind::Delivery, Actor::service())
         }
     }
@@ -187,6 +238,22 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
         clock: &Arc<dyn Clock>,
         lasts: Duration,
     ) -> Result<Vec<ClaimedDelivery>, StoreError>;
+
+    /// Stores deliveries of `event` that a person sends at once, already marked as sending by `owner` (decisions C5 and E6),
+    /// and counts them as tries of their endpoints. The marks last for `lasts` from the moment at which the store has the
+    /// lead and the endpoints to itself, which is also the event's. Checks in this order, in one transaction: the
+    /// authorization, the lead, the receivers, their tries. Of tries at the same moment no more than [`MAX_TRIES`] are begun.
+    ///
+    /// Tests are not counted in statistics, nor among an endpoint's last deliveries.
+    async fn begin_try(
+        &self,
+        authorization: &Authorization,
+        event: &NewEvent,
+        to: TriedReceivers<'_>,
+        owner: &LeaseOwner,
+        clock: &Arc<dyn Clock>,
+        lasts: Duration,
+    ) -> Result<BeginTry, StoreError>;
 
     /// Records the end of a delivery that `owner` claimed, with its Activity. Returns false, and records nothing, if
     /// the delivery is no longer `owner`'s.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::model::{
     Activity, CampaignId, DeliveryId, DeliveryState, EndpointId, EventPayload, LeadId, LeadWithJob,
-    OrganizationId, Timestamp,
+    OrganizationId, Timestamp, WebhookEndpoint,
 };
 
 /// A delivery, ended or not.
@@ -31,11 +31,20 @@ pub struct RecordedDelivery {
     pub ended_at: Option<Timestamp>,
     /// The end in the Activity record, as long as that keeps it.
     pub end: Option<Activity>,
+    /// Whether a person tests the endpoint with it.
+    pub is_test: bool,
 }
 
 /// Reads deliveries for people (decision C8).
 #[async_trait]
 pub trait DeliveryRecords: Send + Sync + std::fmt::Debug {
+    /// The organization's endpoint; `None` if it has no such endpoint, or it cannot be read.
+    async fn endpoint(
+        &self,
+        organization: &OrganizationId,
+        endpoint: &EndpointId,
+    ) -> Result<Option<WebhookEndpoint>, StoreError>;
+
     /// The last deliveries to the organization's endpoint, newest first. Those that cannot be read are left out.
     async fn of_endpoint(
         &self,

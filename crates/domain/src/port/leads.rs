@@ -125,6 +125,8 @@ pub struct NewAttachment {
 pub enum ReopenLead {
     /// The lead is `new` again.
     Reopened,
+    /// The authorization has ended; nothing changed.
+    NotAuthorized,
     /// There is no such lead.
     LeadUnknown,
     /// Only skipped and failed leads can be reopened.
@@ -225,4 +227,13 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
 
     /// Sets a skipped or failed lead back to `new` (decision B1), forgetting its reason; its uploads stay.
     async fn reopen(&self, lead: &LeadId, activity: &Activity) -> Result<ReopenLead, StoreError>;
+
+    /// As [`reopen`](Self::reopen), for a person of the organization.
+    async fn reopen_as(
+        &self,
+        authorization: &Authorization,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        activity: &Activity,
+    ) -> Result<ReopenLead, StoreError>;
 }

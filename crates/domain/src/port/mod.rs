@@ -61,10 +61,13 @@ pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSource
 pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
 pub use campaign_feed::{
     BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedQuery, ListedMatch,
-    ListedMatches, SignedMatch, SignedMatches,
+    ListedMatches, Newest, SignedMatch, SignedMatches,
 };
 pub use clock::{Clock, Entropy, Pause};
-pub use deliveries::{ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, PendingDelivery};
+pub use deliveries::{
+    BeginTry, ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, MAX_TRIES, MAX_TRIGGERED,
+    PendingDelivery, TRIES_WITHIN, TriedReceivers,
+};
 pub use delivery_records::{DeliveryRecords, RecordedDelivery};
 pub use erasure::ErasureStore;
 pub use error::StoreError;

@@ -43,8 +43,8 @@ impl Default for DeliveryLimits {
 #[derive(Debug, Clone)]
 pub struct SentDelivery {
     organization_id: OrganizationId,
-    id: DeliveryId,
-    activity: Activity,
+    pub(super) id: DeliveryId,
+    pub(super) activity: Activity,
     /// How it ended.
     pub outcome: DeliveryOutcome,
     /// The event's kind.
@@ -91,7 +91,10 @@ const SHARE_OF_ROOM: u32 = 16;
 
 /// How long a delivery may be marked as sending: the 10 seconds of decision C4 and time to record the outcome. After a
 /// crash, a delivery is reported as interrupted only when this time is over.
-const SENDING_LASTS: Duration = Duration::from_secs(14);
+pub(super) const SENDING_LASTS: Duration = Duration::from_secs(14);
+
+/// The header of a test, `true` (decision E6).
+pub(super) const TEST_HEADER: &str = "x-service-test";
 
 impl DeliverWebhooks {
     /// Marks pending deliveries as sending, up to the limits. Each must then be [sent](Self::send).
@@ -172,6 +175,7 @@ impl DeliverWebhooks {
             dry_run: delivery.payload.is_dry_run(),
             endpoint_id: &delivery.target.endpoint_id,
             url: &delivery.target.url,
+            is_test: delivery.is_test,
         };
         SentDelivery {
             organization_id: delivery.organization_id.clone(),
@@ -220,7 +224,7 @@ impl DeliverWebhooks {
             now.as_seconds(),
             &body,
         );
-        let headers = vec![
+        let mut headers = vec![
             ("content-type", "application/json".to_owned()),
             (
                 "user-agent",
@@ -231,6 +235,9 @@ impl DeliverWebhooks {
             ("webhook-timestamp", now.as_seconds().to_string()),
             ("webhook-signature", signature),
         ];
+        if delivery.is_test {
+            headers.push((TEST_HEADER, "true".to_owned()));
+        }
         Ok((
             OutgoingWebhook {
                 url: delivery.target.url.clone(),

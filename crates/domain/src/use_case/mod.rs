@@ -23,6 +23,8 @@
 //! | | [`TryFilter`] | tries a filter on stored jobs |
 //! | | [`ShowDeliveries`] | shows what an endpoint was sent, and its answers |
 //! | | [`SearchActivity`] | searches the Activity record, and writes it as CSV |
+//! | | [`TryEndpoints`] | triggers a lead's event anew, tests an endpoint |
+//! | | [`ManageLead`] | reopens a lead, settles its bid |
 //! | | [`FindLead`] | finds a lead or a match, and makes a match a lead |
 //! | the workers | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |
 //! | | [`BackfillMatches`] | matches stored jobs again after a filter changed |
@@ -37,6 +39,10 @@
 //! | | [`ConnectAccount`] | asks the marketplace about a bidder account's token |
 //! | | [`ShowShell`] | tells what stands on every page |
 //! | | [`ShowOverview`] | tells what a period brought in, and what is in trouble |
+//! | | [`ShowIntegrations`] | shows a campaign's or the organization's endpoints |
+//! | | [`ShowAccounts`] | shows bidder accounts |
+//! | | [`ShowBilling`] | shows the subscription and its use |
+//! | | [`ShowBidding`] | shows what a campaign's bids do, and what its template writes |
 //! | | [`ListCampaigns`] | lists campaigns with what they lack and brought in |
 //! | an operator | [`ApplyProvisioning`] | makes the store agree with a provisioning file |
 //! | | [`ManageApiKeys`] | creates, lists and revokes keys |
@@ -68,6 +74,7 @@ mod list_leads;
 mod load_filters;
 mod locate_lead;
 mod manage_api_keys;
+mod manage_lead;
 mod manage_members;
 mod manage_organization;
 mod matched_filters;
@@ -81,8 +88,12 @@ mod scan_stored_jobs;
 mod search_activity;
 mod sessions;
 mod settle_bids;
+mod show_accounts;
+mod show_bidding;
+mod show_billing;
 mod show_deliveries;
 mod show_feed;
+mod show_integrations;
 mod show_lead;
 mod show_overview;
 mod show_shell;
@@ -90,10 +101,12 @@ mod sign_in;
 mod submit_bid;
 mod submit_proposals;
 mod throttle;
+mod try_endpoints;
 mod try_filter;
 mod upload_attachments;
 mod use_link;
 mod write_automatic_bids;
+mod written_proposal;
 
 pub use apply_provisioning::{ApplyProvisioning, ApplyProvisioningError};
 pub use authenticate::{Authenticate, AuthenticateError, Caller, KeyUses};
@@ -116,6 +129,7 @@ pub use list_campaigns::{ListCampaigns, ListedCampaign};
 pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
 pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
+pub use manage_lead::{ManageLead, ManageLeadError};
 pub use manage_members::{ListedMembers, ManageMembers};
 pub use manage_organization::{
     CampaignFile, Changed, ManageOrganization, ManageOrganizationError, NoFiles, OrganizationChange,
@@ -132,8 +146,12 @@ pub use scan_stored_jobs::JobScan;
 pub use search_activity::{ACTIVITY_PAGE, CsvPart, MAX_NEW_ENTRIES, SearchActivity};
 pub use sessions::{Sessions, SignedIn};
 pub use settle_bids::{SettleBids, SettleBidsError, Settlement};
+pub use show_accounts::{ShowAccounts, ShownAccount};
+pub use show_bidding::{CampaignAccount, CampaignBidding, ShowBidding, TemplatePreview};
+pub use show_billing::{AccountConnects, Billing, ShowBilling};
 pub use show_deliveries::{SHOWN_DELIVERIES, ShowDeliveries, ShownDelivery};
 pub use show_feed::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MAX_NEW, ShowFeed, ShownFeed};
+pub use show_integrations::{Integrations, ShowIntegrations};
 pub use show_lead::{LeadBid, LeadEvent, LeadPageView, ShowLead, TIMELINE, TimelineEntry};
 pub use show_overview::{
     CampaignFigures, Ending, EndpointFigures, Funnel, Overview, OverviewPeriod, ShowOverview, Times, TimesAt,
@@ -144,6 +162,7 @@ pub use sign_in::SignIn;
 pub use submit_bid::{BidAccepted, SubmitBid};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
 pub use throttle::{Throttle, TryError};
+pub use try_endpoints::{TestWith, TriedDelivery, TryEndpoints, TryEndpointsError};
 pub use try_filter::{
     ExpressionFault, FilterPreview, NEAR_MISSES_AMONG, PREVIEWED, PreviewedJob, TriedJob, TryFilter,
     check_expression,

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::apply_provisioning::lines;
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, BidRecord, BiddingConfig, ConfigSource,
-    EffectiveConfig, FieldError, LeadForm, LeadId, LeadStatus, Links, details, effective, lead_document,
+    EffectiveConfig, FieldError, Lead, LeadForm, LeadId, LeadStatus, Links, Timestamp, details, effective,
+    lead_document,
 };
 use crate::port::{Clock, Entropy, LeadContext, LeadStore, ReopenLead, StoreError};
 
@@ -110,18 +111,14 @@ impl OperateLeads {
     pub async fn reopen(&self, lead: &LeadId, actor: Actor) -> Result<(), OperateLeadsError> {
         let context = self.find(lead).await?;
         let known = &context.lead.lead;
-        let was = known.status;
         let (id, at) = (ActivityId(self.entropy.uuid()), self.clock.now());
-        let place = (&known.organization_id, &known.campaign_id, lead);
-        let entry = Activity {
-            outcome: ActivityOutcome::New,
-            message: format!("Lead reopened; it was {was}."),
-            details: details(json!({ "reopenedFrom": was })),
-            ..Activity::on_lead(id, at, place, ActivityKind::Submission, actor)
-        };
+        let entry = reopened(known, id, at, actor);
         match self.leads.reopen(lead, &entry).await? {
             ReopenLead::Reopened => Ok(()),
-            ReopenLead::LeadUnknown => Err(OperateLeadsError::LeadUnknown(lead.clone())),
+            // A command needs no authorization.
+            ReopenLead::LeadUnknown | ReopenLead::NotAuthorized => {
+                Err(OperateLeadsError::LeadUnknown(lead.clone()))
+            }
             ReopenLead::NotReopenable(status) => Err(OperateLeadsError::NotReopenable {
                 lead: lead.clone(),
                 status,
@@ -132,6 +129,18 @@ impl OperateLeads {
     async fn find(&self, lead: &LeadId) -> Result<LeadContext, OperateLeadsError> {
         let found = self.leads.find_anywhere(lead).await?;
         found.ok_or_else(|| OperateLeadsError::LeadUnknown(lead.clone()))
+    }
+}
+
+/// The Activity entry of a reopened lead.
+pub(super) fn reopened(lead: &Lead, id: ActivityId, at: Timestamp, actor: Actor) -> Activity {
+    let was = lead.status;
+    let place = (&lead.organization_id, &lead.campaign_id, &lead.id);
+    Activity {
+        outcome: ActivityOutcome::New,
+        message: format!("Lead reopened; it was {was}."),
+        details: details(json!({ "reopenedFrom": was })),
+        ..Activity::on_lead(id, at, place, ActivityKind::Submission, actor)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::deliver_webhooks::job_new_data;
+use super::deliver_webhooks::{TEST_HEADER, job_new_data};
 use crate::model::{
     Activity, CampaignId, DeliveryId, DeliveryState, EndpointId, EventKind, EventPayload, JobPost, LeadId,
     Links, OrganizationId, Timestamp, envelope,
@@ -42,6 +42,8 @@ pub struct ShownDelivery {
     pub body: Option<String>,
     /// The end as the Activity record has it: status, duration, answer and reason are in its details.
     pub end: Option<Activity>,
+    /// Whether a person tested the endpoint with it (decision E6).
+    pub is_test: bool,
 }
 
 /// Shows an endpoint's last deliveries.
@@ -77,12 +79,17 @@ impl ShowDeliveries {
             .as_ref()
             .and_then(|lead| JobPost::parse(&lead.job_json).ok());
         let id = delivery.id.to_string();
+        let mut headers = vec![
+            ("content-type", "application/json".to_owned()),
+            ("x-service-delivery-id", id.clone()),
+            ("webhook-id", id),
+        ];
+        if delivery.is_test {
+            headers.push((TEST_HEADER, "true".to_owned()));
+        }
         ShownDelivery {
-            headers: vec![
-                ("content-type", "application/json".to_owned()),
-                ("x-service-delivery-id", id.clone()),
-                ("webhook-id", id),
-            ],
+            headers,
+            is_test: delivery.is_test,
             body: self.body(&delivery),
             title: post.map(|post| post.title),
             id: delivery.id,

@@ -7,10 +7,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{LeadError, LeadRequests, Requester};
-use crate::bidding::{JobTerms, check_bid, in_lead_order, simulate};
+use crate::bidding::{DryRun, JobTerms, check_bid, in_lead_order, simulate};
 use crate::model::{
     Activity, ActivityKind, BidCompleteData, BidId, BidRequest, Campaign, CampaignId, ConfigSource,
-    EffectiveConfig, EventId, JobPost, LeadId, Links, NewBid, NewEvent, details, effective,
+    EffectiveConfig, EventId, EventPayload, JobPost, Lead, LeadId, Links, NewBid, NewEvent, details,
+    effective,
 };
 use crate::port::{AcceptBid, LeadContext, RecordDryRun, StoreError, WorkKind, WorkSignal};
 
@@ -138,17 +139,7 @@ impl SubmitBid {
         config: &EffectiveConfig,
     ) -> Result<RecordDryRun, StoreError> {
         let lead = &found.lead.lead;
-        let account = campaign.account.as_ref();
-        let profile_rate = account.and_then(|account| account.profile_hourly_rate);
-        let simulated = simulate(config, &JobTerms::of(post), profile_rate);
-        let job_url = self.links.job_url(&post.url);
-        let data = BidCompleteData::simulated(
-            lead,
-            &job_url,
-            &post.title,
-            simulated.terms,
-            simulated.boost_connects,
-        );
+        let (simulated, payload) = simulated_bid(lead, campaign, post, config, &self.links);
         let mut entry = self.entry(requester, found);
         entry.dry_run = true;
         "Dry run: the bid would be queued.".clone_into(&mut entry.message);
@@ -158,7 +149,7 @@ impl SubmitBid {
             organization_id: lead.organization_id.clone(),
             campaign_id: lead.campaign_id.clone(),
             lead_id: lead.id.clone(),
-            payload: data.payload(),
+            payload,
         };
         let leads = &self.requests.leads;
         leads
@@ -171,4 +162,27 @@ impl SubmitBid {
         self.requests
             .accepted(requester, &found.lead.lead, ActivityKind::Bid, message)
     }
+}
+
+/// What a dry run on the lead computes, and its `bid_complete` (decision C1).
+pub(super) fn simulated_bid(
+    lead: &Lead,
+    campaign: &Campaign,
+    post: &JobPost,
+    config: &EffectiveConfig,
+    links: &Links,
+) -> (DryRun, EventPayload) {
+    let account = campaign.account.as_ref();
+    let profile_rate = account.and_then(|account| account.profile_hourly_rate);
+    let simulated = simulate(config, &JobTerms::of(post), profile_rate);
+    let job_url = links.job_url(&post.url);
+    let data = BidCompleteData::simulated(
+        lead,
+        &job_url,
+        &post.title,
+        simulated.terms,
+        simulated.boost_connects,
+    );
+    let payload = data.payload();
+    (simulated, payload)
 }

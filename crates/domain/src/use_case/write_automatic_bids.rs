@@ -4,13 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
+use super::written_proposal::WrittenProposal;
 use super::{LeadError, Requester, SubmitBid};
 use crate::bidding::QuestionAnswerPair;
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, BidRequest, BiddingConfig, CampaignMode,
-    CampaignState, CoverLetter, JobPost, LeadForm, Links, lead_document, readable_job,
+    CampaignState, JobPost, Links, readable_job,
 };
 use crate::port::{
     AutomaticBidIntent, AutomaticBidStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore, LeaseOwner,
@@ -128,34 +127,15 @@ impl WriteAutomaticBids {
         if !campaign.subscription.is_active() {
             return Err("the organization has no active subscription".to_owned());
         }
-        let template = campaign
-            .proposal
-            .cover_letter
-            .as_deref()
-            .ok_or("the campaign has no cover letter template")?;
-        let lead = lead_document(&found.lead, Some(&campaign.name), &self.links, LeadForm::Pushed)
-            .map_err(|error| error.to_string())?;
-        let fields: Value = serde_json::from_str(lead.get()).map_err(|error| error.to_string())?;
-        let letter = self.writer.render(template, &fields).map_err(|error| {
-            format!("the cover letter template cannot be rendered for this lead: {error}")
-        })?;
-        let cover_letter =
-            CoverLetter::parse(letter).ok_or("the cover letter template renders as an empty letter")?;
+        let written = WrittenProposal::of(&*self.writer, &found.lead, &campaign.name, &self.links)?;
+        let cover_letter = written.letter(campaign.proposal.cover_letter.as_deref())?;
         let questions = JobPost::parse(&found.lead.job_json)
             .map_err(|fault| fault.to_string())?
             .questions
             .unwrap_or_default();
         let mut question_answer_pairs = Vec::with_capacity(questions.len());
         for question in questions {
-            let answer = campaign
-                .proposal
-                .answers
-                .iter()
-                .find(|answer| answer.question == question)
-                .ok_or_else(|| format!("the campaign has no answer for the question “{question}”"))?;
-            let answer = self.writer.render(&answer.answer, &fields).map_err(|error| {
-                format!("the answer to “{question}” cannot be rendered for this lead: {error}")
-            })?;
+            let answer = written.answer(&campaign.proposal.answers, &question)?;
             question_answer_pairs.push(QuestionAnswerPair { question, answer });
         }
         Ok(BidRequest {

@@ -271,7 +271,7 @@ impl Service {
         }
     }
 
-    fn lead_requests(&self) -> LeadRequests {
+    pub(crate) fn lead_requests(&self) -> LeadRequests {
         LeadRequests {
             leads: self.store.clone(),
             activities: self.store.clone(),

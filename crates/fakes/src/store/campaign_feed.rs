@@ -10,7 +10,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedQuery, FilterRecord,
-    LeadContext, ListedMatch, ListedMatches, SignedMatch, SignedMatches, StoreError, StoredJob,
+    LeadContext, ListedMatch, ListedMatches, Newest, SignedMatch, SignedMatches, StoreError, StoredJob,
 };
 
 use super::{Bid, CampaignEntry, Match, MemoryStore, State, count, length};
@@ -201,6 +201,39 @@ impl CampaignFeedStore for MemoryStore {
             id: id.clone(),
             json: job.json.clone(),
         }))
+    }
+
+    async fn newest(
+        &self,
+        organization: &OrganizationId,
+        campaign: Option<&CampaignId>,
+    ) -> Result<Newest, StoreError> {
+        let state = self.state()?;
+        let organizations = state.organizations.get(organization).into_iter();
+        let campaigns = organizations.flat_map(|organization| &organization.campaigns);
+        let campaigns: Vec<_> = campaigns
+            .filter(|(id, _)| campaign.is_none_or(|campaign| campaign == *id))
+            .collect();
+        let of_these = |lead: &&Lead| {
+            let mut campaigns = campaigns.iter();
+            &lead.organization_id == organization && campaigns.any(|(id, _)| **id == lead.campaign_id)
+        };
+        let leads = state.leads.values().map(|entry| &entry.lead);
+        let lead = leads.filter(of_these).max_by_key(|lead| lead.created_at);
+        if let Some(lead) = lead {
+            return Ok(Newest {
+                lead: Some((lead.campaign_id.clone(), lead.id.clone())),
+                matched: None,
+            });
+        }
+        let matched = campaigns
+            .iter()
+            .filter_map(|(id, entry)| Some((*id, entry.matches.last()?)))
+            .max_by_key(|(_, known)| known.created_at);
+        Ok(Newest {
+            lead: None,
+            matched: matched.map(|(id, known)| (id.clone(), known.job_id.clone())),
+        })
     }
 
     async fn new_matches(

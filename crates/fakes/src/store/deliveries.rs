@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, OrganizationId, Tally,
-    Timestamp,
+    Activity, Authorization, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, NewEvent,
+    OrganizationId, Tally, Timestamp,
 };
 use bidloop_domain::port::{
-    ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery,
-    StoreError,
+    BeginTry, ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, MAX_TRIES,
+    MAX_TRIGGERED, PendingDelivery, StoreError, TRIES_WITHIN, TriedReceivers,
 };
 
 use super::{Delivery, Lease, MemoryStore, State, count, length};
@@ -80,6 +80,74 @@ impl DeliveryStore for MemoryStore {
             }
         }
         Ok(claimed)
+    }
+
+    async fn begin_try(
+        &self,
+        authorization: &Authorization,
+        event: &NewEvent,
+        to: TriedReceivers<'_>,
+        owner: &LeaseOwner,
+        clock: &Arc<dyn Clock>,
+        lasts: Duration,
+    ) -> Result<BeginTry, StoreError> {
+        let mut state = self.state()?;
+        let now = clock.now();
+        let organization = &event.organization_id;
+        if !state.is_authorized(authorization, organization, now) {
+            return Ok(BeginTry::NotAuthorized);
+        }
+        let lead = state.lead_of(organization, &event.lead_id);
+        let Some(lead) = lead.filter(|entry| entry.lead.campaign_id == event.campaign_id) else {
+            return Ok(BeginTry::LeadUnknown);
+        };
+        let status = lead.lead.status;
+        if to == TriedReceivers::All && !status.is_open() {
+            return Ok(BeginTry::LeadNotNew(status));
+        }
+        let endpoints = match to {
+            TriedReceivers::All => {
+                let mut all = state.receivers_of(event);
+                all.sort();
+                all
+            }
+            TriedReceivers::One(endpoint) if state.is_of_campaign(event, endpoint) => vec![endpoint.clone()],
+            TriedReceivers::One(_) => return Ok(BeginTry::EndpointUnknown),
+        };
+        if endpoints.len() > MAX_TRIGGERED {
+            return Ok(BeginTry::TooManyReceivers);
+        }
+        for endpoint in &endpoints {
+            if let Some(again_at) = state.wait(organization, endpoint, now) {
+                let endpoint = endpoint.clone();
+                return Ok(BeginTry::TooManyTries { endpoint, again_at });
+            }
+        }
+        let mut begun = Vec::with_capacity(endpoints.len());
+        for endpoint in endpoints {
+            let place = state.deliveries.len();
+            let delivery = Delivery {
+                organization_id: organization.clone(),
+                id: DeliveryId::derive(event.id, organization, &endpoint),
+                endpoint_id: endpoint.clone(),
+                campaign_id: event.campaign_id.clone(),
+                lead_id: event.lead_id.clone(),
+                payload: event.payload.clone(),
+                created_at: now,
+                state: DeliveryState::Sending,
+                ended_at: None,
+                sender: Some(Lease::new(owner, now.plus(lasts))),
+                is_test: to != TriedReceivers::All,
+            };
+            state.delivery_index.insert(delivery.id, place);
+            state.deliveries.push(delivery);
+            let tries = state.endpoint_tries.entry((organization.clone(), endpoint));
+            tries.or_default().push(now);
+            let target = state.secrets_of(place, now);
+            let target = target.ok_or_else(|| StoreError::Corrupt("no such endpoint".to_owned()))?;
+            begun.push(state.claimed_delivery(place, target)?);
+        }
+        Ok(BeginTry::Begun(begun))
     }
 
     async fn finish(
@@ -152,9 +220,14 @@ impl State {
             .get(&delivery.organization_id)?
             .webhooks
             .get(&delivery.endpoint_id)?;
-        if !webhook.endpoint.active {
-            return None;
-        }
+        webhook.endpoint.active.then(|| self.secrets_of(place, now))?
+    }
+
+    /// Where the delivery goes, be the endpoint active or not.
+    fn secrets_of(&self, place: usize, now: Timestamp) -> Option<DeliveryTarget> {
+        let delivery = &self.deliveries[place];
+        let organization = self.organizations.get(&delivery.organization_id)?;
+        let webhook = organization.webhooks.get(&delivery.endpoint_id)?;
         let previous = webhook.previous_secret.iter().filter(|(_, until)| now < *until);
         Some(DeliveryTarget {
             endpoint_id: delivery.endpoint_id.clone(),
@@ -164,6 +237,30 @@ impl State {
                 .cloned()
                 .collect(),
         })
+    }
+
+    /// Whether the endpoint receives what happens in the event's campaign.
+    fn is_of_campaign(&self, event: &NewEvent, endpoint: &EndpointId) -> bool {
+        let organization = self.organizations.get(&event.organization_id);
+        let webhook = organization.and_then(|organization| organization.webhooks.get(endpoint));
+        let scope = webhook.map(|webhook| webhook.endpoint.campaign_id.as_ref());
+        scope.is_some_and(|scope| scope.is_none_or(|scope| scope == &event.campaign_id))
+    }
+
+    /// From when on the endpoint can be tried, if it cannot be now.
+    fn wait(
+        &mut self,
+        organization: &OrganizationId,
+        endpoint: &EndpointId,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let tries = self
+            .endpoint_tries
+            .get_mut(&(organization.clone(), endpoint.clone()))?;
+        tries.retain(|at| now < at.plus(TRIES_WITHIN));
+        tries.sort();
+        let last = tries.len().checked_sub(length(MAX_TRIES))?;
+        Some(tries[last].plus(TRIES_WITHIN))
     }
 
     fn claimed_delivery(&self, place: usize, target: DeliveryTarget) -> Result<ClaimedDelivery, StoreError> {
@@ -183,6 +280,7 @@ impl State {
             payload: delivery.payload.clone(),
             created_at: delivery.created_at,
             lead: lead.map(|entry| self.lead_with_job(entry)).transpose()?,
+            is_test: delivery.is_test,
         })
     }
 
@@ -203,6 +301,7 @@ impl State {
             dry_run: delivery.payload.is_dry_run(),
             endpoint_id: &delivery.endpoint_id,
             url: webhook.map_or("", |webhook| &webhook.endpoint.url),
+            is_test: delivery.is_test,
         };
         let activity = facts.activity(outcome, at);
         self.record_activity(&activity);

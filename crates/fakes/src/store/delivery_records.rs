@@ -1,13 +1,24 @@
 //! [`DeliveryRecords`] in memory.
 
 use async_trait::async_trait;
-use bidloop_domain::model::{ActivityId, EndpointId, OrganizationId};
+use bidloop_domain::model::{ActivityId, EndpointId, OrganizationId, WebhookEndpoint};
 use bidloop_domain::port::{DeliveryRecords, RecordedDelivery, StoreError};
 
 use super::{Delivery, MemoryStore, length};
 
 #[async_trait]
 impl DeliveryRecords for MemoryStore {
+    async fn endpoint(
+        &self,
+        organization: &OrganizationId,
+        endpoint: &EndpointId,
+    ) -> Result<Option<WebhookEndpoint>, StoreError> {
+        let state = self.state()?;
+        let organization = state.organizations.get(organization);
+        let known = organization.and_then(|organization| organization.webhooks.get(endpoint));
+        Ok(known.map(|webhook| webhook.endpoint.clone()))
+    }
+
     async fn of_endpoint(
         &self,
         organization: &OrganizationId,
@@ -34,6 +45,7 @@ impl DeliveryRecords for MemoryStore {
                     lead_id: delivery.lead_id.clone(),
                     lead: lead.and_then(|entry| state.lead_with_job(entry).ok()),
                     payload: delivery.payload.clone(),
+                    is_test: delivery.is_test,
                     state: delivery.state,
                     created_at: delivery.created_at,
                     ended_at: delivery.ended_at,

@@ -292,21 +292,41 @@ impl LeadStore for MemoryStore {
     }
 
     async fn reopen(&self, lead: &LeadId, activity: &Activity) -> Result<ReopenLead, StoreError> {
+        Ok(self.state()?.reopen(lead, activity))
+    }
+
+    async fn reopen_as(
+        &self,
+        authorization: &Authorization,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        activity: &Activity,
+    ) -> Result<ReopenLead, StoreError> {
         let mut state = self.state()?;
-        let Some(entry) = state.leads.get_mut(lead) else {
-            return Ok(ReopenLead::LeadUnknown);
-        };
-        if !entry.lead.status.is_reopenable() {
-            return Ok(ReopenLead::NotReopenable(entry.lead.status));
+        if !state.is_authorized(authorization, organization, activity.at) {
+            return Ok(ReopenLead::NotAuthorized);
         }
-        entry.lead.status = LeadStatus::New;
-        entry.lead.reason = None;
-        state.record_activity(activity);
-        Ok(ReopenLead::Reopened)
+        if state.lead_of(organization, lead).is_none() {
+            return Ok(ReopenLead::LeadUnknown);
+        }
+        Ok(state.reopen(lead, activity))
     }
 }
 
 impl State {
+    fn reopen(&mut self, lead: &LeadId, activity: &Activity) -> ReopenLead {
+        let Some(entry) = self.leads.get_mut(lead) else {
+            return ReopenLead::LeadUnknown;
+        };
+        if !entry.lead.status.is_reopenable() {
+            return ReopenLead::NotReopenable(entry.lead.status);
+        }
+        entry.lead.status = LeadStatus::New;
+        entry.lead.reason = None;
+        self.record_activity(activity);
+        ReopenLead::Reopened
+    }
+
     pub(super) fn context(&self, entry: &LeadEntry) -> Result<LeadContext, StoreError> {
         Ok(LeadContext {
             lead: self.lead_with_job(entry)?,

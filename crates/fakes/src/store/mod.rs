@@ -118,6 +118,8 @@ struct State {
     /// In the order of queueing.
     deliveries: Vec<Delivery>,
     delivery_index: HashMap<DeliveryId, usize>,
+    /// When people tried endpoints.
+    endpoint_tries: BTreeMap<(OrganizationId, EndpointId), Vec<Timestamp>>,
     /// In the order of recording.
     intents: Vec<Intent>,
     activities: Vec<Activity>,

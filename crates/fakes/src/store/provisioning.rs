@@ -182,6 +182,7 @@ impl State {
             }
             ProvisioningChange::RemoveWebhook(id, endpoint) => {
                 self.organization(id)?.webhooks.remove(endpoint);
+                self.endpoint_tries.remove(&(id.clone(), endpoint.clone()));
             }
             ProvisioningChange::PutAccount(id, account) => self.organization(id)?.put_account(account),
             ProvisioningChange::RemoveAccount(id, account) => {

@@ -241,6 +241,7 @@ fn sent_webhook(payload: EventPayload) -> Value {
             lead,
             job_json: full_job(),
         }),
+        is_test: false,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

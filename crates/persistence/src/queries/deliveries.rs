@@ -6,18 +6,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, CampaignId, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, EventPayload,
-    Lead, LeadId, LeadWithJob, OrganizationId, Tally, Timestamp, readable_job,
+    Activity, Authorization, CampaignId, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind,
+    EventPayload, Lead, LeadId, LeadWithJob, NewEvent, OrganizationId, Tally, Timestamp, readable_job,
 };
 use bidloop_domain::port::{
-    ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, PendingDelivery,
-    StoreError,
+    BeginTry, ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner,
+    PendingDelivery, StoreError, TriedReceivers,
 };
 use diesel::dsl::{auto_type, not, sql};
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Bool;
 
 use super::activities::insert_activity;
+use super::delivery_tries::{Try, begin_try};
 use super::prelude::*;
 use super::statistics::{add_up, note_delivered, posted_at};
 use crate::records::{Delivery, Endpoint};
@@ -56,6 +57,31 @@ impl DeliveryStore for Store {
             claim(conn, &quarantine, &sealer, &deliveries, &owner, &*clock, lasts).await
         })
         .await
+    }
+
+    async fn begin_try(
+        &self,
+        authorization: &Authorization,
+        event: &NewEvent,
+        to: TriedReceivers<'_>,
+        owner: &LeaseOwner,
+        clock: &Arc<dyn Clock>,
+        lasts: Duration,
+    ) -> Result<BeginTry, StoreError> {
+        let wanted = Try {
+            authorization: authorization.clone(),
+            event: event.clone(),
+            only: match to {
+                TriedReceivers::All => None,
+                TriedReceivers::One(endpoint) => Some(endpoint.clone()),
+            },
+            owner: owner.clone(),
+            lasts,
+        };
+        let clock = clock.clone();
+        let (quarantine, sealer) = (self.quarantine.clone(), self.sealer.clone());
+        self.write(async move |conn: &mut Conn| begin_try(conn, &quarantine, &sealer, &wanted, &*clock).await)
+            .await
     }
 
     async fn finish(
@@ -295,9 +321,9 @@ async fn claim(
 type CampaignName = (Attempt<Col<CampaignId>>, Attempt<Col<String>>);
 
 /// What deliveries of one organization refer to.
-struct Context {
+pub(super) struct Context {
     /// Those that can be read.
-    endpoints: HashMap<EndpointId, Endpoint>,
+    pub(super) endpoints: HashMap<EndpointId, Endpoint>,
     campaign_names: HashMap<CampaignId, String>,
     /// Those that can be read.
     leads: HashMap<LeadId, LeadWithJob>,
@@ -305,7 +331,7 @@ struct Context {
 }
 
 impl Context {
-    async fn load(
+    pub(super) async fn load(
         conn: &mut Conn,
         quarantine: &Quarantine,
         organization: &OrganizationId,
@@ -357,7 +383,7 @@ impl Context {
     }
 
     /// The delivery with all that is written into it, or the row for which it cannot be written.
-    fn claimed(
+    pub(super) fn claimed(
         &self,
         delivery: &Delivery,
         endpoint: &Endpoint,
@@ -390,6 +416,7 @@ impl Context {
             payload,
             created_at: delivery.created_at,
             lead: self.leads.get(&delivery.lead_id).cloned(),
+            is_test: delivery.is_test,
         })
     }
 }
@@ -452,6 +479,7 @@ async fn fail(
         dry_run: payload(delivery).is_some_and(|payload| payload.is_dry_run()),
         endpoint_id: &delivery.endpoint_id,
         url,
+        is_test: delivery.is_test,
     };
     let key = (delivery.organization_id.as_str(), delivery.id.to_string());
     diesel::update(deliveries::table.find(key))

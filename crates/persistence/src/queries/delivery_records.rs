@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use bidloop_domain::model::{
     Activity, ActivityId, CampaignId, DeliveryState, EndpointId, Lead, LeadId, LeadWithJob, OrganizationId,
-    Timestamp,
+    Timestamp, WebhookEndpoint,
 };
 use bidloop_domain::port::{DeliveryRecords, RecordedDelivery, StoreError};
 
@@ -21,6 +21,20 @@ type CampaignName = (Attempt<Col<CampaignId>>, Attempt<Col<String>>);
 
 #[async_trait]
 impl DeliveryRecords for Store {
+    async fn endpoint(
+        &self,
+        organization: &OrganizationId,
+        endpoint: &EndpointId,
+    ) -> Result<Option<WebhookEndpoint>, StoreError> {
+        let (organization, endpoint) = (organization.clone(), endpoint.clone());
+        let quarantine = self.quarantine.clone();
+        self.read(async move |conn: &mut Conn| {
+            let known = webhook_endpoints::table.find((organization.as_str(), endpoint.as_str()));
+            Ok(load_records!(conn, &quarantine, WebhookEndpoint, known).pop())
+        })
+        .await
+    }
+
     async fn of_endpoint(
         &self,
         organization: &OrganizationId,
@@ -105,6 +119,7 @@ async fn of_endpoint(
         .filter_map(|(delivery, state, ended_at)| {
             Some(RecordedDelivery {
                 payload: payload(&delivery)?,
+                is_test: delivery.is_test,
                 id: delivery.id,
                 campaign_name: names.get(&delivery.campaign_id).cloned(),
                 campaign_id: delivery.campaign_id,

@@ -85,6 +85,7 @@ mod backfills;
 mod campaign_feed;
 mod deliveries;
 mod delivery_records;
+mod delivery_tries;
 mod erasure;
 mod events;
 mod filter_changes;

@@ -207,6 +207,10 @@ async fn carry_out(
         Change::RemoveApiKey(id, key) => organization::remove_api_key(conn, id, key).await?,
         Change::PutWebhook(id, webhook) => organization::put_webhook(conn, sealer, id, webhook).await?,
         Change::RemoveWebhook(id, endpoint) => {
+            let tries = endpoint_tries::table
+                .filter(endpoint_tries::organization_id.eq(id.as_str()))
+                .filter(endpoint_tries::endpoint_id.eq(endpoint.as_str()));
+            diesel::delete(tries).execute(conn).await?;
             let endpoint = webhook_endpoints::table.find((id.as_str(), endpoint.as_str()));
             diesel::delete(endpoint).execute(conn).await?;
         }

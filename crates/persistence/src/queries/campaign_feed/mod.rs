@@ -5,13 +5,14 @@
 //! | [`page`] | pages of a campaign's Feed, their counts and entries |
 //! | [`lone_match`] | one match, and a lead's latest bid |
 //! | [`means`] | what a campaign's bids are made with |
+//! | [`newest`] | the newest lead or match |
 //! | [`looks`] | what is new since a person's last look |
 
 use async_trait::async_trait;
 use bidloop_domain::model::{CampaignId, EmailKey, JobId, LeadId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
     BidLetter, BidMeans, BidSummary, CampaignFeedStore, FeedQuery, FilterRecord, LeadContext, ListedMatch,
-    ListedMatches, SignedMatches, StoreError, StoredJob,
+    ListedMatches, Newest, SignedMatches, StoreError, StoredJob,
 };
 
 use super::prelude::*;
@@ -19,6 +20,7 @@ use super::prelude::*;
 mod lone_match;
 mod looks;
 mod means;
+mod newest;
 mod page;
 
 #[async_trait]
@@ -128,6 +130,18 @@ impl CampaignFeedStore for Store {
         let (quarantine, sealer) = (self.quarantine.clone(), self.sealer.clone());
         self.read(async move |conn: &mut Conn| means::bid_means(conn, &quarantine, &sealer, &key).await)
             .await
+    }
+
+    async fn newest(
+        &self,
+        organization: &OrganizationId,
+        campaign: Option<&CampaignId>,
+    ) -> Result<Newest, StoreError> {
+        let (organization, campaign) = (organization.clone(), campaign.cloned());
+        self.snapshot(async move |conn: &mut Conn| {
+            newest::newest(conn, &organization, campaign.as_ref()).await
+        })
+        .await
     }
 
     async fn stored_job(&self, id: &JobId) -> Result<Option<StoredJob>, StoreError> {

@@ -220,25 +220,50 @@ impl LeadStore for Store {
             let Some(organization) = organization_of(conn, &lead).await? else {
                 return Ok(ReopenLead::LeadUnknown);
             };
-            let Some(found) = locked_lead(conn, &organization, &lead).await? else {
-                return Ok(ReopenLead::LeadUnknown);
-            };
-            if !found.status.is_reopenable() {
-                return Ok(ReopenLead::NotReopenable(found.status));
-            }
-            diesel::update(leads::table.find((organization.as_str(), lead.as_str())))
-                .set((
-                    leads::status.eq(LeadStatus::New.as_str()),
-                    leads::reason.eq(None::<Col<Reason>>),
-                ))
-                .execute(conn)
-                .await?;
-            insert_activity(conn, &activity).await?;
-            show_status(conn, &found, LeadStatus::New).await?;
-            Ok(ReopenLead::Reopened)
+            let found = locked_lead(conn, &organization, &lead).await?;
+            reopen(conn, found, &activity).await
         })
         .await
     }
+
+    async fn reopen_as(
+        &self,
+        authorization: &Authorization,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        activity: &Activity,
+    ) -> Result<ReopenLead, StoreError> {
+        let (organization, lead, activity) = (organization.clone(), lead.clone(), activity.clone());
+        let authorization = authorization.clone();
+        self.write(async move |conn: &mut Conn| {
+            let found = locked_lead(conn, &organization, &lead).await?;
+            if !is_authorized(conn, &authorization, &organization, activity.at).await? {
+                return Ok(ReopenLead::NotAuthorized);
+            }
+            reopen(conn, found, &activity).await
+        })
+        .await
+    }
+}
+
+/// The lead is locked.
+async fn reopen(conn: &mut Conn, lead: Option<Lead>, activity: &Activity) -> Result<ReopenLead, Failure> {
+    let Some(lead) = lead else {
+        return Ok(ReopenLead::LeadUnknown);
+    };
+    if !lead.status.is_reopenable() {
+        return Ok(ReopenLead::NotReopenable(lead.status));
+    }
+    diesel::update(leads::table.find((lead.organization_id.as_str(), lead.id.as_str())))
+        .set((
+            leads::status.eq(LeadStatus::New.as_str()),
+            leads::reason.eq(None::<Col<Reason>>),
+        ))
+        .execute(conn)
+        .await?;
+    insert_activity(conn, activity).await?;
+    show_status(conn, &lead, LeadStatus::New).await?;
+    Ok(ReopenLead::Reopened)
 }
 
 async fn is_authorized(

@@ -1,0 +1,106 @@
+//! Manage lead: what a person does to a lead beside bidding and rejecting: reopens it, and settles its bid (decisions B1, B4
+//! and E5). Tests: `tests/use_case/manage_lead.rs`.
+
+use std::sync::Arc;
+
+use super::operate_leads::reopened;
+use super::{LeadRequests, Requester, SettleBids, SettleBidsError, Settlement};
+use crate::model::{ActivityId, CampaignId, LeadId, LeadStatus};
+use crate::port::{LeadContext, LeadLookup, ReopenLead, StoreError};
+
+/// Why a lead stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ManageLeadError {
+    /// The session or the subscription has ended (decision E4).
+    #[error("the organization's subscription is not active")]
+    NotAuthorized,
+    /// The organization's campaign has no such lead.
+    #[error("the campaign has no such lead")]
+    LeadUnknown,
+    /// Only skipped and failed leads can be reopened (decision B1).
+    #[error("the lead is {0}: only a skipped or failed lead can be reopened")]
+    NotReopenable(LeadStatus),
+    /// The lead has no bid whose answer is outstanding.
+    #[error("no queued bid on this lead waits for an answer")]
+    NotUnanswered,
+    /// The bid was not settled.
+    #[error(transparent)]
+    Settle(SettleBidsError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Reopens leads and settles their bids, for people of their organization.
+#[derive(Debug)]
+pub struct ManageLead {
+    /// Leads.
+    pub requests: LeadRequests,
+    /// Settles bids.
+    pub settle_bids: Arc<SettleBids>,
+}
+
+impl ManageLead {
+    /// Sets a skipped or failed lead back to `new`, and records who did it.
+    pub async fn reopen(
+        &self,
+        requester: &Requester,
+        campaign: &CampaignId,
+        lead: &LeadId,
+    ) -> Result<(), ManageLeadError> {
+        let found = self.find(requester, campaign, lead).await?;
+        let (id, at) = (
+            ActivityId(self.requests.entropy.uuid()),
+            self.requests.clock.now(),
+        );
+        let entry = reopened(&found.lead.lead, id, at, requester.actor.clone());
+        let organization = &requester.organization_id;
+        let leads = &self.requests.leads;
+        match leads
+            .reopen_as(&requester.authorization, organization, lead, &entry)
+            .await?
+        {
+            ReopenLead::Reopened => Ok(()),
+            ReopenLead::NotAuthorized => Err(ManageLeadError::NotAuthorized),
+            ReopenLead::LeadUnknown => Err(ManageLeadError::LeadUnknown),
+            ReopenLead::NotReopenable(status) => Err(ManageLeadError::NotReopenable(status)),
+        }
+    }
+
+    /// Ends the lead's queued bid, whose answer is outstanding, as the person has found at the marketplace.
+    pub async fn settle(
+        &self,
+        requester: &Requester,
+        campaign: &CampaignId,
+        lead: &LeadId,
+        settlement: Settlement,
+    ) -> Result<LeadStatus, ManageLeadError> {
+        let found = self.find(requester, campaign, lead).await?;
+        let queued = found.lead.lead.status == LeadStatus::Queued;
+        let bid = found
+            .bid
+            .filter(|_| queued)
+            .ok_or(ManageLeadError::NotUnanswered)?;
+        let settled = self
+            .settle_bids
+            .settle(bid.id, settlement, requester.actor.clone());
+        settled.await.map_err(|error| match error {
+            SettleBidsError::NotUnanswered(_) => ManageLeadError::NotUnanswered,
+            SettleBidsError::Store(error) => ManageLeadError::Store(error),
+            error => ManageLeadError::Settle(error),
+        })
+    }
+
+    async fn find(
+        &self,
+        requester: &Requester,
+        campaign: &CampaignId,
+        lead: &LeadId,
+    ) -> Result<LeadContext, ManageLeadError> {
+        let leads = &self.requests.leads;
+        match leads.find(&requester.organization_id, campaign, lead).await? {
+            LeadLookup::Found(found) => Ok(*found),
+            LeadLookup::CampaignUnknown | LeadLookup::LeadUnknown => Err(ManageLeadError::LeadUnknown),
+        }
+    }
+}

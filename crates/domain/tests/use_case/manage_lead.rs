@@ -1,0 +1,117 @@
+//! What a person does to a lead: reopens it, settles its bid (decisions B1, B4 and E5).
+
+use std::sync::Arc;
+
+use bidloop_domain::model::{
+    ActivityKind, Actor, Authorization, EmailKey, LeadId, LeadStatus, Person, SubscriptionStatus,
+};
+use bidloop_domain::use_case::{ManageLead, ManageLeadError, Requester, SettleBids, Settlement};
+use bidloop_fakes::{Call, Fault};
+use bidloop_port_contracts::fixture::{job_id, organization_id};
+
+use crate::service::{Service, acme, links, request};
+
+fn manage_lead(service: &Service) -> ManageLead {
+    ManageLead {
+        requests: service.lead_requests(),
+        settle_bids: Arc::new(SettleBids {
+            store: service.store.clone(),
+            clock: service.clock.clone(),
+            entropy: service.entropy.clone(),
+            links: links(),
+        }),
+    }
+}
+
+fn ann() -> Requester {
+    let person = Person {
+        key: EmailKey::of("ann@acme.test"),
+        email: "ann@acme.test".to_owned(),
+        name: "Ann".to_owned(),
+    };
+    Requester {
+        organization_id: Service::organization(),
+        actor: Actor::user(&person),
+        authorization: Authorization::Subscription,
+        http_status: None,
+    }
+}
+
+fn stranger() -> Requester {
+    Requester {
+        organization_id: organization_id("org_other"),
+        ..ann()
+    }
+}
+
+async fn skipped() -> (Service, LeadId) {
+    let (service, lead) = Service::with_lead().await;
+    service
+        .marketplace
+        .edit_job(&job_id("1"), |job| job.state.already_hired = true);
+    service.bid(&lead, request()).await;
+    service.submit().await;
+    assert_eq!(service.status(&lead).await, LeadStatus::Skipped);
+    (service, lead)
+}
+
+#[tokio::test]
+async fn a_member_reopens_a_skipped_lead_and_is_named() {
+    let (service, lead) = skipped().await;
+    let manage = manage_lead(&service);
+    manage.reopen(&ann(), &Service::campaign(), &lead).await.unwrap();
+    assert_eq!(service.status(&lead).await, LeadStatus::New);
+    let entries = service.activities(ActivityKind::Submission).await;
+    let reopened = entries.iter().find(|entry| entry.actor == ann().actor).unwrap();
+    assert_eq!(reopened.details["reopenedFrom"], "skipped");
+    let again = manage.reopen(&ann(), &Service::campaign(), &lead).await;
+    assert_eq!(again, Err(ManageLeadError::NotReopenable(LeadStatus::New)));
+}
+
+#[tokio::test]
+async fn a_stranger_finds_no_lead_to_reopen_or_settle() {
+    let (service, lead) = skipped().await;
+    let manage = manage_lead(&service);
+    let reopened = manage.reopen(&stranger(), &Service::campaign(), &lead).await;
+    assert_eq!(reopened, Err(ManageLeadError::LeadUnknown));
+    let settled = manage
+        .settle(&stranger(), &Service::campaign(), &lead, Settlement::NotSubmitted)
+        .await;
+    assert_eq!(settled, Err(ManageLeadError::LeadUnknown));
+    assert_eq!(service.status(&lead).await, LeadStatus::Skipped);
+}
+
+#[tokio::test]
+async fn nothing_is_reopened_while_the_subscription_is_not_active() {
+    let (service, lead) = skipped().await;
+    service
+        .commit(acme().status(SubscriptionStatus::PastDue).put_organization())
+        .await;
+    let reopened = manage_lead(&service)
+        .reopen(&ann(), &Service::campaign(), &lead)
+        .await;
+    assert_eq!(reopened, Err(ManageLeadError::NotAuthorized));
+    assert_eq!(service.status(&lead).await, LeadStatus::Skipped);
+}
+
+#[tokio::test]
+async fn a_member_settles_a_bid_whose_answer_is_outstanding() {
+    let (service, lead) = Service::with_bid(request()).await;
+    let manage = manage_lead(&service);
+    let campaign = Service::campaign();
+    let early = manage
+        .settle(&ann(), &campaign, &lead, Settlement::NotSubmitted)
+        .await;
+    assert_eq!(early, Err(ManageLeadError::NotUnanswered));
+    service
+        .marketplace
+        .script(Call::Submit, Fault::gateway_after_commit());
+    service.submit().await;
+    let found = Settlement::Submitted {
+        proposal_id: "p_found".to_owned(),
+    };
+    let settled = manage.settle(&ann(), &campaign, &lead, found).await;
+    assert_eq!(settled, Ok(LeadStatus::Submitted));
+    let entries = service.activities(ActivityKind::Submission).await;
+    assert!(entries.iter().any(|entry| entry.actor == ann().actor));
+}

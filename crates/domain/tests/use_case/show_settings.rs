@@ -1,0 +1,127 @@
+//! What the pages of endpoints, accounts and billing show.
+
+use std::time::Duration;
+
+use bidloop_domain::model::{EventKind, MemberRole, Subscription, SubscriptionStatus};
+use bidloop_domain::port::WebhookFailureKind;
+use bidloop_domain::use_case::{Billing, ShowAccounts, ShowBilling, ShowIntegrations};
+use bidloop_port_contracts::fixture::{at, campaign, campaign_id, webhook};
+
+use crate::manage_organization::member;
+use crate::service::{HOOK, Service, acme, job, request};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn integrations(service: &Service) -> ShowIntegrations {
+    ShowIntegrations {
+        store: service.store.clone(),
+        clock: service.clock.clone(),
+    }
+}
+
+async fn billing(service: &Service) -> Billing {
+    let show = ShowBilling {
+        store: service.store.clone(),
+        statistics: service.store.clone(),
+        clock: service.clock.clone(),
+    };
+    let shown = show.execute(&member(MemberRole::Member)).await;
+    shown.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_campaigns_endpoints_come_before_the_organizations_and_others_are_left_out() {
+    let to =
+        |id: &str, scope: &str| webhook(id, Some(scope), "https://hooks.test/x", &[EventKind::BidComplete]);
+    let organization = acme()
+        .campaign(campaign("other").paused())
+        .webhook(to("wh_camp", "camp"))
+        .webhook(to("wh_other", "other"));
+    let service = Service::with(organization).await;
+    service.lead(&job("1")).await;
+    service.sender.fail(HOOK, WebhookFailureKind::ConnectFailed);
+    service.deliver().await;
+    let ids = async |scope: Option<&str>| -> Option<Vec<(String, Vec<bool>)>> {
+        let scope = scope.map(campaign_id);
+        let shown = integrations(&service);
+        let shown = shown.execute(&member(MemberRole::Member), scope.as_ref()).await;
+        let endpoints = shown.unwrap()?.endpoints.into_iter();
+        Some(
+            endpoints
+                .map(|known| (known.endpoint.id.to_string(), known.last))
+                .collect(),
+        )
+    };
+    let all = ("wh_all".to_owned(), vec![false]);
+    assert_eq!(ids(None).await.unwrap(), std::slice::from_ref(&all));
+    assert_eq!(
+        ids(Some("camp")).await.unwrap(),
+        [("wh_camp".to_owned(), Vec::new()), all]
+    );
+    assert_eq!(ids(Some("none")).await, None);
+}
+
+#[tokio::test]
+async fn campaigns_that_no_endpoint_hears_of_are_told() {
+    let service = Service::with(acme().campaign(campaign("auto").automatic())).await;
+    let bids_only = webhook("wh_all", None, HOOK, &[EventKind::BidComplete]);
+    let put = bidloop_domain::port::ProvisioningChange::PutWebhook(Service::organization(), bids_only);
+    service.commit(put).await;
+    let shown = integrations(&service)
+        .execute(&member(MemberRole::Owner), None)
+        .await;
+    let without = shown.unwrap().unwrap().without_job_new;
+    let without: Vec<&str> = without.iter().map(|sign| sign.id.as_str()).collect();
+    assert_eq!(without, ["camp"]);
+}
+
+#[tokio::test]
+async fn an_account_is_shown_with_the_campaigns_that_bid_with_it() {
+    let service = Service::new().await;
+    let show = ShowAccounts {
+        store: service.store.clone(),
+        clock: service.clock.clone(),
+    };
+    let (accounts, _) = show.execute(&member(MemberRole::Member)).await.unwrap().unwrap();
+    assert_eq!(accounts.len(), 1);
+    assert_eq!(accounts[0].facts.id.as_str(), "acct_1");
+    let campaigns: Vec<&str> = accounts[0]
+        .campaigns
+        .iter()
+        .map(|sign| sign.id.as_str())
+        .collect();
+    assert_eq!(campaigns, ["camp"]);
+}
+
+#[tokio::test]
+async fn billing_tells_the_periods_use_its_connects_and_when_the_limit_is_reached() {
+    let mut organization = acme();
+    organization.0.subscription = Subscription {
+        status: SubscriptionStatus::Active,
+        collection_paused: false,
+        period_start: at(0),
+        period_end: at(0).plus(10 * DAY),
+        proposal_limit: 4,
+    };
+    let service = Service::with(organization).await;
+    let lead = service.lead(&job("1")).await;
+    service.bid(&lead, request()).await;
+    service.submit_all().await;
+    let early = billing(&service).await;
+    assert_eq!(
+        (early.used, early.left(), early.a_day, early.reached_at),
+        (1, 3, None, None)
+    );
+    assert_eq!(early.connects.len(), 1);
+    assert_eq!(early.connects[0].id.as_str(), "acct_1");
+    assert!(early.connects[0].name.is_some());
+    assert!(early.connects_together().get() > 0);
+    service.clock.set(at(0).plus(2 * DAY));
+    let later = billing(&service).await;
+    assert_eq!(
+        (later.a_day, later.reached_at),
+        (Some(1), Some(at(0).plus(8 * DAY)))
+    );
+    service.clock.set(at(0).plus(4 * DAY));
+    assert_eq!(billing(&service).await.reached_at, None, "the period ends before");
+}
