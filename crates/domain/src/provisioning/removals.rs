@@ -16,7 +16,10 @@ use crate::model::{CampaignId, OrganizationId};
 impl Planner<'_> {
     /// Removes the organization with all its entities.
     pub(super) fn remove_organization(&mut self, id: &OrganizationId, state: &mut CurrentState) {
-        if state.name_and_subscription.is_none() {
+        let owner = Owner::of(id, None);
+        if state.name_and_subscription.is_none()
+            && !self.is_unreadable(owner, EntityKind::Organization, id.as_str())
+        {
             self.report.unchanged += 1;
             return;
         }

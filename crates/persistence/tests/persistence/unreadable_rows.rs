@@ -36,6 +36,7 @@ on_both_databases!(
     an_unreadable_lead_fails_its_own_requests_alone,
     provisioning_goes_on_beside_unreadable_rows_and_puts_them_anew,
     a_campaign_of_which_nothing_can_be_read_can_be_removed,
+    an_organization_that_cannot_be_read_is_named_as_such_and_can_be_removed,
     unreadable_entries_of_the_activity_record_are_left_out,
     what_was_set_aside_is_tried_again_after_a_restart,
 );
@@ -523,6 +524,27 @@ async fn a_campaign_of_which_nothing_can_be_read_can_be_removed(bed: TestDatabas
     for table in ["campaigns", "filters"] {
         assert_eq!(bed.number(&format!("SELECT COUNT(*) FROM {table}")).await, 0);
     }
+    bed
+}
+
+async fn an_organization_that_cannot_be_read_is_named_as_such_and_can_be_removed(
+    bed: TestDatabase,
+) -> TestDatabase {
+    let world = world(&bed).await;
+    bed.run_sql("UPDATE organizations SET subscription_status = 'odd'")
+        .await;
+    let asked = std::slice::from_ref(&world.organization);
+    let snapshot = world.stores.provisioning.snapshot(asked, &[]).await.unwrap();
+    assert_eq!(snapshot.organizations, []);
+    let named: Vec<_> = snapshot
+        .unreadable
+        .iter()
+        .map(|entity| (entity.kind, entity.id.as_str()))
+        .collect();
+    assert_eq!(named, [(EntityKind::Organization, "org_acme")]);
+    let removal = ProvisioningChange::RemoveOrganization(world.organization.clone());
+    commit(&world.stores, &[removal]).await;
+    assert_eq!(bed.number("SELECT COUNT(*) FROM organizations").await, 0);
     bed
 }
 

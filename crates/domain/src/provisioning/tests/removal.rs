@@ -85,6 +85,25 @@ fn absent_removes_what_cannot_be_read() {
 }
 
 #[test]
+fn absent_removes_an_organization_that_cannot_be_read() {
+    let mut world = World::with(&example());
+    let organization_id = world.organizations.remove(0).id;
+    let file = json!({"organizations": [{"id": "org_acme", "state": "absent"}]});
+    assert_eq!(world.apply(&file).unwrap().unchanged, 1, "there is none");
+    world.unreadable.push(UnreadableEntity {
+        organization_id: organization_id.clone(),
+        kind: EntityKind::Organization,
+        id: organization_id.to_string(),
+    });
+    let report = world.apply(&file).unwrap();
+    assert_eq!(ids(&report.removed), ["organization org_acme"]);
+    assert_eq!(
+        world.changes,
+        [ProvisioningChange::RemoveOrganization(organization_id)]
+    );
+}
+
+#[test]
 fn absent_removes_a_filter_and_an_endpoint_of_a_campaign_alone() {
     let mut world = World::with(&example());
     let report = world

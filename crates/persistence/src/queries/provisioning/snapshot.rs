@@ -110,8 +110,27 @@ async fn read_organizations(
     found: &mut Organizations,
 ) -> Result<(), Failure> {
     let of_ids = organizations::table.filter(organizations::id.eq_any(ids));
-    for organization in load_records!(conn, quarantine, OrganizationRecord, of_ids) {
-        found.readable.insert(organization.id.to_string(), organization);
+    let rows: Rows<Tried<OrganizationRecord>> = of_ids
+        .select((organizations::id, Tried::<OrganizationRecord>::as_select()))
+        .load(conn)
+        .await?;
+    for (id, row) in rows {
+        match row.or_aside(quarantine) {
+            Some(organization) => {
+                found.readable.insert(id, organization);
+            }
+            None => found
+                .unreadable
+                .extend(
+                    OrganizationId::parse(&id)
+                        .ok()
+                        .map(|organization_id| UnreadableEntity {
+                            organization_id,
+                            kind: EntityKind::Organization,
+                            id,
+                        }),
+                ),
+        }
     }
     read_users(conn, quarantine, ids, found).await?;
     let keys = (Tried::<ApiKeyRecord>::as_select(), api_keys::key_hash);
