@@ -6,8 +6,8 @@ use bidloop_console::{Console, ConsoleAddress};
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{Clock, Entropy, WorkSignal};
 use bidloop_domain::use_case::{
-    ApplyProvisioning, FindLead, ListCampaigns, ManageApiKeys, ManageOrganization, ShowFeed, ShowLead,
-    ShowShell,
+    ApplyProvisioning, FindLead, ListCampaigns, ManageApiKeys, ManageOrganization, SearchActivity, ShowFeed,
+    ShowLead, ShowOverview, ShowShell,
 };
 use bidloop_templates::JinjaProposalWriter;
 
@@ -47,10 +47,19 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
             store: Arc::clone(&stores.overview),
             clock: Arc::clone(&clock),
         }),
+        show_overview: Arc::new(ShowOverview {
+            store: Arc::clone(&stores.overview),
+            statistics: Arc::clone(&stores.statistics),
+            clock: Arc::clone(&clock),
+        }),
         list_campaigns: Arc::new(ListCampaigns {
             store: Arc::clone(&stores.overview),
             statistics: Arc::clone(&stores.statistics),
             clock: Arc::clone(&clock),
+        }),
+        search_activity: Arc::new(SearchActivity {
+            activities: Arc::clone(&stores.activities),
+            feed: Arc::clone(&stores.campaign_feed),
         }),
         manage_api_keys: Arc::new(ManageApiKeys {
             keys: Arc::clone(&stores.api_keys),

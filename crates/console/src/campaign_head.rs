@@ -15,7 +15,7 @@ pub(crate) struct CampaignHead {
 }
 
 impl CampaignHead {
-    pub(crate) const fn state(&self) -> Pill {
+    pub(crate) fn state(&self) -> Pill {
         if self.is_active {
             pill("ok", "check", "Active")
         } else {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bidloop_domain::port::{Clock, Entropy};
 use bidloop_domain::use_case::{
     ChangePassword, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys, ManageMembers,
-    ManageOrganization, RejectLead, Sessions, ShowFeed, ShowLead, ShowShell, SignIn, UseLink,
+    ManageOrganization, RejectLead, SearchActivity, Sessions, ShowFeed, ShowLead, ShowOverview, ShowShell, SignIn, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
@@ -35,8 +35,12 @@ pub struct Console {
     pub use_link: Arc<UseLink>,
     /// What stands on every page.
     pub show_shell: Arc<ShowShell>,
+    /// The overview.
+    pub show_overview: Arc<ShowOverview>,
     /// The campaigns.
     pub list_campaigns: Arc<ListCampaigns>,
+    /// The Activity record.
+    pub search_activity: Arc<SearchActivity>,
     /// API keys.
     pub manage_api_keys: Arc<ManageApiKeys>,
     /// Changes settings.

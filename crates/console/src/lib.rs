@@ -12,11 +12,13 @@
 //! | `visit`, `form`, `csrf` | who asks, and with which form: sessions and the token of changes |
 //! | `guard` | what holds for every request: host, origin, headers |
 //! | `parts`, `words`, `job` | icons, statuses, times, amounts; a job post in short |
+//! | `chart` | lines and bars in SVG |
 //! | `assets` | the style sheet, the scripts and the icons |
 
 mod assets;
 mod campaign_head;
 mod change;
+mod chart;
 mod console;
 mod csrf;
 mod form;

@@ -177,6 +177,8 @@ impl fmt::Display for PageError {
     }
 }
 
+impl std::error::Error for PageError {}
+
 impl ResponseError for PageError {
     fn status_code(&self) -> StatusCode {
         self.status()

@@ -1,6 +1,7 @@
 //! Small parts of pages that take data: icons, statuses, times and amounts. Their text is escaped or made of safe
 //! characters, so templates write them as they are.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use askama::filters::HtmlSafe;
@@ -48,15 +49,20 @@ impl fmt::Display for CsrfField<'_> {
 impl HtmlSafe for CsrfField<'_> {}
 
 /// A status: a word with its icon and colour.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Pill {
     class: &'static str,
     icon: &'static str,
-    word: &'static str,
+    word: Cow<'static, str>,
 }
 
-pub(crate) const fn pill(class: &'static str, icon: &'static str, word: &'static str) -> Pill {
-    Pill { class, icon, word }
+/// `word` has no character that HTML reads otherwise.
+pub(crate) fn pill(class: &'static str, icon: &'static str, word: impl Into<Cow<'static, str>>) -> Pill {
+    Pill {
+        class,
+        icon,
+        word: word.into(),
+    }
 }
 
 /// The pill of a lead's status.
@@ -73,7 +79,7 @@ pub(crate) fn status(status: impl Given<LeadStatus>) -> Pill {
 
 impl fmt::Display for Pill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (class, word) = (self.class, self.word);
+        let (class, word) = (self.class, &self.word);
         write!(
             f,
             r#"<span class="pill {class}">{}{word}</span>"#,

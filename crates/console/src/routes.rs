@@ -5,7 +5,7 @@ use actix_web::web;
 
 use crate::pages::campaign::{feed, lead, lead_actions};
 use crate::pages::settings::{api_keys, password, users};
-use crate::pages::{campaigns, first_run, invite, overview, sign_in};
+use crate::pages::{activity, campaigns, first_run, invite, overview, sign_in};
 use crate::{Console, assets, guard};
 
 /// Returns what adds the console to an application: its routes and the data that they need.
@@ -46,6 +46,9 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
             vec![get().to(invite::show), post().to(invite::use_link)],
         ),
         ("/", vec![get().to(overview::show)]),
+        ("/activity", vec![get().to(activity::show)]),
+        ("/activity/new", vec![get().to(activity::newer)]),
+        ("/activity.csv", vec![get().to(activity::csv)]),
         ("/campaigns", vec![get().to(campaigns::list)]),
         (
             "/campaigns/new",
@@ -93,6 +96,10 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
         ),
         ("/settings/users/withdraw", vec![post().to(users::withdraw)]),
         ("/settings/users/password", vec![post().to(password::change)]),
+        (
+            "/campaigns/{campaign}/activity",
+            vec![get().to(activity::show_of_campaign)],
+        ),
         ("/campaigns/{campaign}/feed", vec![get().to(feed::show)]),
         ("/campaigns/{campaign}/feed/seen", vec![post().to(feed::seen)]),
         ("/campaigns/{campaign}/leads/{lead}", vec![get().to(lead::show)]),

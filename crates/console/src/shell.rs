@@ -16,6 +16,7 @@ use crate::words;
 pub(crate) enum Place {
     Overview,
     Campaigns,
+    Activity,
     Settings(Setting),
 }
 

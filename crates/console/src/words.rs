@@ -1,7 +1,9 @@
 //! How the console words times, durations, amounts and counts. With the templates, the place of all texts.
 
 use bidloop_domain::matching::Verdict;
-use bidloop_domain::model::{CampaignMode, LeadStatus, MemberRole, Timestamp};
+use bidloop_domain::model::{
+    ActivityKind, ActivityOutcome, CampaignMode, LeadStatus, MemberRole, ReasonCode, Timestamp,
+};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime};
@@ -73,6 +75,21 @@ pub(crate) fn date(at: Timestamp) -> String {
 /// "06:32:32".
 pub(crate) fn clock(at: Timestamp) -> String {
     written(at, CLOCK)
+}
+
+/// "2026-11-22".
+pub(crate) fn iso_day(at: Timestamp) -> String {
+    written(at, format_description!("[year]-[month]-[day]"))
+}
+
+/// "06:00".
+pub(crate) fn hour(at: Timestamp) -> String {
+    written(at, format_description!("[hour]:[minute]"))
+}
+
+/// "22 Nov".
+pub(crate) fn day(at: Timestamp) -> String {
+    written(at, format_description!("[day padding:none] [month repr:short]"))
 }
 
 /// The start of a day that a form gives as "2026-11-22", in UTC.
@@ -190,6 +207,50 @@ pub(crate) const fn role(role: MemberRole) -> &'static str {
     }
 }
 
+/// Why a bid ended without a proposal.
+pub(crate) const fn ending(reason: ReasonCode) -> &'static str {
+    match reason {
+        ReasonCode::JobWarning => "Skipped: the marketplace warns",
+        ReasonCode::AlreadyHired => "Skipped: the client already hired someone",
+        ReasonCode::InsufficientConnects => "Skipped: not enough connects for the job",
+        ReasonCode::InsufficientBoostConnects => "Skipped: not enough connects for the boost",
+        ReasonCode::AmountUnknown => "Skipped: the amount is unknown",
+        ReasonCode::RateUnknown => "Skipped: the rate is unknown",
+        ReasonCode::JobClosed => "Failed: the job takes no proposals any more",
+        ReasonCode::JobNotFound => "Failed: the marketplace does not know the job",
+        ReasonCode::NotEligible => "Failed: the bidder does not meet the job’s requirements",
+        ReasonCode::AlreadyApplied => "Failed: the account already has a proposal on the job",
+        ReasonCode::InvalidToken => "Failed: the marketplace refuses the account’s token",
+        ReasonCode::Invalid => "Failed: the marketplace refuses the proposal as malformed",
+        ReasonCode::DeadlineExceeded => "Failed: the deadline passed",
+    }
+}
+
+/// The subject of a record.
+pub(crate) const fn kind(kind: ActivityKind) -> &'static str {
+    match kind {
+        ActivityKind::Bid => "Bid",
+        ActivityKind::Rejection => "Rejection",
+        ActivityKind::Upload => "Upload",
+        ActivityKind::Delivery => "Delivery",
+        ActivityKind::Submission => "Submission",
+        ActivityKind::Change => "Change",
+    }
+}
+
+/// How a record ended.
+pub(crate) const fn outcome(outcome: ActivityOutcome) -> &'static str {
+    match outcome {
+        ActivityOutcome::Accepted => "Accepted",
+        ActivityOutcome::Refused => "Refused",
+        ActivityOutcome::Delivered => "Delivered",
+        ActivityOutcome::New => "Reopened",
+        ActivityOutcome::Submitted => "Submitted",
+        ActivityOutcome::Skipped => "Skipped",
+        ActivityOutcome::Failed => "Failed",
+    }
+}
+
 /// Who decides on a campaign's leads.
 pub(crate) const fn mode(mode: CampaignMode) -> &'static str {
     match mode {
@@ -236,7 +297,7 @@ pub(crate) fn condition(path: &str) -> String {
 }
 
 /// "Payment verified" of `client.paymentVerified`: the last names of a path as words.
-fn spelled(path: &str) -> String {
+pub(crate) fn spelled(path: &str) -> String {
     let path = path.trim_start_matches("client.").trim_start_matches("vendor.");
     let mut words = String::with_capacity(path.len() + 4);
     for letter in path.chars() {
@@ -254,7 +315,8 @@ fn spelled(path: &str) -> String {
 }
 
 /// "1 filter", "3 filters".
-pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn counted(number: impl Given<u64>, one: &str, many: &str) -> String {
+    let number = number.value();
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 

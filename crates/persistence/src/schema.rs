@@ -437,6 +437,7 @@ diesel::table! {
 
 // The tables that a query joins.
 diesel::allow_tables_to_appear_in_same_query!(
+    activities,
     api_keys,
     bidder_accounts,
     bids,

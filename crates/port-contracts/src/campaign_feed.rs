@@ -463,6 +463,17 @@ pub async fn the_job_of_a_lead_is_found_among_the_newest_matches(stores: Stores)
     assert_eq!(find("unknown", 3).await, None);
 }
 
+pub async fn a_lead_is_named_by_the_title_of_its_job(stores: Stores) {
+    let world = World::new(stores).await;
+    let leads = world.new_leads(2, at(0)).await;
+    let post = bidloop_domain::model::JobPost::parse(&world.job("many-1", at(0)).json).unwrap();
+    let asked = [leads[1].id.clone(), lead_id("org_acme", "camp", "unknown")];
+    let feed = &world.stores.campaign_feed;
+    let titles = feed.lead_titles(&world.organization, &asked).await.unwrap();
+    assert_eq!(titles.len(), 1);
+    assert_eq!(titles[&leads[1].id], post.title);
+}
+
 pub async fn a_match_is_made_a_lead_once_as_the_list_makes_it(stores: Stores) {
     let world = World::with(
         stores,

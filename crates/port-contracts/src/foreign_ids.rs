@@ -301,6 +301,12 @@ pub async fn the_consoles_pages_show_nothing_of_another_organization(stores: Sto
     assert_eq!(feed.job_of_lead(other, camp, &lead.id, 10).await, Ok(None));
     assert_eq!(feed.campaign_filters(other, camp).await, Ok(None));
     assert_eq!(feed.latest_bid(other, &lead.id).await, Ok(None));
+    let titles = feed.lead_titles(other, std::slice::from_ref(&lead.id)).await;
+    assert!(titles.unwrap().is_empty());
+    let signs = stores.overview.signs(std::slice::from_ref(other)).await.unwrap();
+    assert_eq!(signs.len(), 1);
+    assert_eq!(signs[0].matches, [(campaign_id("camp_other"), 0)]);
+    assert_eq!(signs[0].newest_activity, None);
     assert!(feed.bid_means(other, camp).await.unwrap().is_none());
     let person = EmailKey::of("ops@other.test");
     assert_eq!(feed.looked_at(other, camp, &person, at(1)).await, Ok(false));
@@ -378,6 +384,7 @@ mod tests {
         ("CampaignFeedStore", "find_match", Shown),
         ("CampaignFeedStore", "job_of_lead", Shown),
         ("CampaignFeedStore", "latest_bid", Shown),
+        ("CampaignFeedStore", "lead_titles", Shown),
         ("CampaignFeedStore", "looked_at", Shown),
         ("CampaignFeedStore", "new_matches", Shown),
         ("CampaignFeedStore", "newest", ShownElsewhere),
@@ -430,6 +437,7 @@ mod tests {
         ("PeopleStore", "commit_people", ShownElsewhere),
         ("PeopleStore", "link", OfTheInstallation),
         ("PeopleStore", "organization_people", ShownElsewhere),
+        ("OverviewStore", "signs", Shown),
         ("PeopleStore", "person", OfTheInstallation),
         ("ProvisioningStore", "commit", WritesWhatItIsGiven),
         ("ProvisioningStore", "commit_recorded", WritesWhatItIsGiven),

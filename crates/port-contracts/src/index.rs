@@ -108,6 +108,7 @@ index! { $
             signed_matches_are_read_in_runs_from_the_newest,
             a_match_is_found_as_the_lead_it_would_become,
             the_job_of_a_lead_is_found_among_the_newest_matches,
+            a_lead_is_named_by_the_title_of_its_job,
             a_match_is_made_a_lead_once_as_the_list_makes_it,
             a_campaigns_filters_are_read_by_id,
             nothing_of_another_organization_is_shown,
@@ -435,6 +436,7 @@ index! { $
         overview: [
             an_unknown_organization_has_nothing_to_show,
             every_page_shows_the_campaigns_the_quota_and_when_the_feed_was_read,
+            an_organizations_signs_change_with_its_matches_and_its_record,
             a_period_that_nobody_has_bid_in_is_shown_with_nothing_used,
             a_campaign_is_shown_with_what_it_has,
             an_endpoint_is_shown_with_the_ends_of_its_last_deliveries,

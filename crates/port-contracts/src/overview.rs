@@ -166,3 +166,25 @@ pub async fn an_account_is_shown_with_its_reading_and_its_queued_bids(stores: St
     assert_eq!(found[1].reading, Some(reading));
     assert_eq!(found[1].first_deadline, Some(at(902)));
 }
+
+pub async fn an_organizations_signs_change_with_its_matches_and_its_record(stores: Stores) {
+    let world = World::new(stores).await;
+    let asked = [organization_id("org_none"), world.organization.clone()];
+    let signs = async || {
+        let found = world.stores.overview.signs(&asked).await.unwrap();
+        let [only] = <[_; 1]>::try_from(found).unwrap();
+        assert_eq!(only.organization_id, world.organization);
+        only
+    };
+    let before = signs().await;
+    assert_eq!(before.matches, [(world.campaign.clone(), 0)]);
+    assert_eq!(before.newest_activity, None);
+    let leads = world.new_leads(2, at(3)).await;
+    let matched = signs().await;
+    assert_eq!(matched.matches, [(world.campaign.clone(), 2)]);
+    assert_eq!(matched.newest_activity, None);
+    world
+        .bid_to_the_end(&leads[0], submitted("p1", at(9)), at(9))
+        .await;
+    assert_eq!(signs().await.newest_activity, Some(at(9)));
+}

@@ -155,6 +155,7 @@ impl Pages {
             },
             activity: SearchActivity {
                 activities: database.activities(),
+                feed: database.campaign_feed(),
             },
             filters: TryFilter {
                 matches: database.matches(),

@@ -1,5 +1,6 @@
 //! The pages, a file for each: what a request asks for, the use case behind it, and the template's data.
 
+pub(crate) mod activity;
 pub(crate) mod campaign;
 pub(crate) mod campaigns;
 pub(crate) mod first_run;

@@ -1,5 +1,7 @@
 //! What the console's Feed shows of a campaign's matches (decision E9).
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 use super::{AccountReading, AccountRecord, FilterRecord, LeadContext, StoreError, StoredJob};
@@ -268,6 +270,13 @@ pub trait CampaignFeedStore: Send + Sync + std::fmt::Debug {
         organization: &OrganizationId,
         campaign: Option<&CampaignId>,
     ) -> Result<Newest, StoreError>;
+
+    /// The titles of those of the leads' jobs that are stored and can be read.
+    async fn lead_titles(
+        &self,
+        organization: &OrganizationId,
+        leads: &[LeadId],
+    ) -> Result<HashMap<LeadId, String>, StoreError>;
 
     /// The stored job with this id.
     async fn stored_job(&self, id: &JobId) -> Result<Option<StoredJob>, StoreError>;

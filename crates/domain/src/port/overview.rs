@@ -93,6 +93,17 @@ pub struct OrganizationFacts {
     pub past_periods: Vec<(BillingPeriod, u64)>,
 }
 
+/// By what an open page notices that something happened in an organization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrganizationSigns {
+    /// The organization.
+    pub organization_id: OrganizationId,
+    /// For each campaign, by id, how many matches it has.
+    pub matches: Vec<(CampaignId, u64)>,
+    /// When the newest entry of the Activity record happened.
+    pub newest_activity: Option<Timestamp>,
+}
+
 /// Pages of an organization. What cannot be read of it is left out and set aside.
 #[async_trait]
 pub trait OverviewStore: Send + Sync + std::fmt::Debug {
@@ -109,4 +120,7 @@ pub trait OverviewStore: Send + Sync + std::fmt::Debug {
         organization: &OrganizationId,
         now: Timestamp,
     ) -> Result<Option<OrganizationFacts>, StoreError>;
+
+    /// The signs of those of the organizations that exist, by id: two queries for some hundreds of them.
+    async fn signs(&self, organizations: &[OrganizationId]) -> Result<Vec<OrganizationSigns>, StoreError>;
 }

@@ -25,6 +25,7 @@
 //! | | [`SearchActivity`] | searches the Activity record, and writes it as CSV |
 //! | | [`TryEndpoints`] | triggers a lead's event anew, tests an endpoint |
 //! | | [`ManageLead`] | reopens a lead, settles its bid |
+//! | | [`NoticeChanges`] | tells which open pages are out of date |
 //! | | [`FindLead`] | finds a lead or a match, and makes a match a lead |
 //! | the workers | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |
 //! | | [`BackfillMatches`] | matches stored jobs again after a filter changed |
@@ -79,6 +80,7 @@ mod manage_members;
 mod manage_organization;
 mod matched_filters;
 mod new_ids;
+mod notice_changes;
 mod operate_leads;
 mod people_commits;
 mod preview_bid;
@@ -135,6 +137,7 @@ pub use manage_organization::{
     CampaignFile, Changed, ManageOrganization, ManageOrganizationError, NoFiles, OrganizationChange,
 };
 pub use matched_filters::MatchedFilter;
+pub use notice_changes::{NoticeChanges, NoticedChange};
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
 pub use people_commits::{PeopleCommits, PeopleError};
 pub use preview_bid::{
@@ -143,7 +146,7 @@ pub use preview_bid::{
 pub use prune::{PrunableCount, Prune, PruneRun, Retention};
 pub use reject_lead::{MAX_REASON_CHARS, RejectLead};
 pub use scan_stored_jobs::JobScan;
-pub use search_activity::{ACTIVITY_PAGE, CsvPart, MAX_NEW_ENTRIES, SearchActivity};
+pub use search_activity::{ACTIVITY_PAGE, ActivityPage, CsvPart, MAX_NEW_ENTRIES, SearchActivity};
 pub use sessions::{Sessions, SignedIn};
 pub use settle_bids::{SettleBids, SettleBidsError, Settlement};
 pub use show_accounts::{ShowAccounts, ShownAccount};

@@ -1,6 +1,7 @@
 //! Search activity: the Activity record as the console shows it (decision C8). Tests:
 //! `tests/use_case/search_activity.rs`.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::model::{
     Activity, ActivityId, ActivityPlace, ActivitySearch, CampaignId, FoundActivities, LeadId, OrganizationId,
     Timestamp,
 };
-use crate::port::{ActivityStore, StoreError};
+use crate::port::{ActivityStore, CampaignFeedStore, StoreError};
 
 /// Entries of a page.
 pub const ACTIVITY_PAGE: u32 = 50;
@@ -35,6 +36,17 @@ pub struct CsvPart {
 pub struct SearchActivity {
     /// The Activity record.
     pub activities: Arc<dyn ActivityStore>,
+    /// Titles of leads.
+    pub feed: Arc<dyn CampaignFeedStore>,
+}
+
+/// A page of what a search finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActivityPage {
+    /// The entries.
+    pub found: FoundActivities,
+    /// The titles of their leads, as far as these are stored.
+    pub titles: HashMap<LeadId, String>,
 }
 
 impl SearchActivity {
@@ -43,8 +55,17 @@ impl SearchActivity {
         &self,
         search: &ActivitySearch,
         below: Option<ActivityPlace>,
-    ) -> Result<FoundActivities, StoreError> {
-        self.activities.search(search, below, ACTIVITY_PAGE).await
+    ) -> Result<ActivityPage, StoreError> {
+        let found = self.activities.search(search, below, ACTIVITY_PAGE).await?;
+        let mut leads: Vec<LeadId> = found
+            .entries
+            .iter()
+            .filter_map(|entry| entry.lead_id.clone())
+            .collect();
+        leads.sort_unstable();
+        leads.dedup();
+        let titles = self.feed.lead_titles(&search.organization_id, &leads).await?;
+        Ok(ActivityPage { found, titles })
     }
 
     /// How many entries that the search finds are newer than a place, up to [`MAX_NEW_ENTRIES`].

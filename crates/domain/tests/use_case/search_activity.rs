@@ -8,6 +8,7 @@ use crate::service::{Service, job, request};
 fn search_activity(service: &Service) -> SearchActivity {
     SearchActivity {
         activities: service.store.clone(),
+        feed: service.store.clone(),
     }
 }
 
@@ -21,7 +22,9 @@ async fn a_page_is_newest_first_and_tells_what_came_since() {
     let find = search_activity(&service);
     let lead = service.lead(&job("1")).await;
     service.reject(&lead).await;
-    let first = find.page(&everything(), None).await.unwrap();
+    let page = find.page(&everything(), None).await.unwrap();
+    assert_eq!(page.titles.get(&lead).map(String::as_str), Some("Rust service"));
+    let first = page.found;
     assert_eq!((first.entries.len(), first.below), (1, None));
     let seen = ActivityPlace::of(&first.entries[0]);
     let late = service
@@ -49,7 +52,7 @@ async fn the_csv_is_a_stream_of_bounded_parts_with_one_head() {
         service.reject(&lead).await;
     }
     let page = find.page(&everything(), None).await.unwrap();
-    assert_eq!(page.entries.len(), ACTIVITY_PAGE as usize);
+    assert_eq!(page.found.entries.len(), ACTIVITY_PAGE as usize);
     let (mut parts, mut below) = (Vec::new(), None);
     loop {
         let part = find.csv(&everything(), below).await.unwrap();

@@ -1,12 +1,12 @@
 //! [`CampaignFeedStore`] in memory: everything is counted anew from the leads.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
-    ActivityKind, ActivityOutcome, BidOutcome, BiddingConfig, CampaignId, Connects, EmailKey, JobId, Lead,
-    LeadId, LeadStatus, OrganizationId, Timestamp,
+    ActivityKind, ActivityOutcome, BidOutcome, BiddingConfig, CampaignId, Connects, EmailKey, JobId, JobPost,
+    Lead, LeadId, LeadStatus, OrganizationId, Timestamp,
 };
 use bidloop_domain::port::{
     BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedQuery, FilterRecord,
@@ -192,6 +192,21 @@ impl CampaignFeedStore for MemoryStore {
             }),
             attachments: entry.record.attachments.clone(),
         }))
+    }
+
+    async fn lead_titles(
+        &self,
+        organization: &OrganizationId,
+        leads: &[LeadId],
+    ) -> Result<HashMap<LeadId, String>, StoreError> {
+        let state = self.state()?;
+        let titles = leads.iter().filter_map(|id| {
+            let entry = state.leads.get(id)?;
+            let lead = Some(&entry.lead).filter(|lead| lead.organization_id == *organization)?;
+            let job = state.jobs.get(&lead.job_id)?;
+            Some((id.clone(), JobPost::parse(&job.json).ok()?.title))
+        });
+        Ok(titles.collect())
     }
 
     async fn stored_job(&self, id: &JobId) -> Result<Option<StoredJob>, StoreError> {

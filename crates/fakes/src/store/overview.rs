@@ -1,11 +1,13 @@
 //! [`OverviewStore`] in memory.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use bidloop_domain::bidding::{BillingPeriod, current_period};
 use bidloop_domain::model::{DeliveryState, LeadStatus, OrganizationId, Timestamp};
 use bidloop_domain::port::{
-    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OverviewStore, ShellFacts,
-    StoreError,
+    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OrganizationSigns,
+    OverviewStore, ShellFacts, StoreError,
 };
 
 use super::{Bid, MemoryStore, Organization, State, count};
@@ -30,6 +32,30 @@ impl OverviewStore for MemoryStore {
         let state = self.state()?;
         let known = state.organizations.get(organization);
         Ok(known.map(|known| state.facts_of(organization, known, now)))
+    }
+
+    async fn signs(&self, organizations: &[OrganizationId]) -> Result<Vec<OrganizationSigns>, StoreError> {
+        let state = self.state()?;
+        let asked: BTreeSet<&OrganizationId> = organizations.iter().collect();
+        let known = asked.into_iter().filter_map(|id| {
+            let organization = state.organizations.get(id)?;
+            let mut matches: Vec<_> = organization
+                .campaigns
+                .iter()
+                .map(|(id, entry)| (id.clone(), count(entry.matches.len())))
+                .collect();
+            matches.sort();
+            let its = state
+                .activities
+                .iter()
+                .filter(|entry| entry.organization_id == *id);
+            Some(OrganizationSigns {
+                organization_id: id.clone(),
+                matches,
+                newest_activity: its.map(|entry| entry.at).max(),
+            })
+        });
+        Ok(known.collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the console shows of an organization on its own pages: indexed reads, no secret, no lock.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use bidloop_domain::bidding::{BillingPeriod, current_period};
@@ -10,7 +10,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     AccountFacts, AccountReading, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts,
-    OverviewStore, ShellFacts, StoreError,
+    OrganizationSigns, OverviewStore, ShellFacts, StoreError,
 };
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
@@ -59,6 +59,46 @@ impl OverviewStore for Store {
         })
         .await
     }
+
+    async fn signs(&self, organizations: &[OrganizationId]) -> Result<Vec<OrganizationSigns>, StoreError> {
+        let organizations = organizations.to_vec();
+        self.read(async move |conn: &mut Conn| signs(conn, &organizations).await)
+            .await
+    }
+}
+
+async fn signs(conn: &mut Conn, organizations: &[OrganizationId]) -> Result<Vec<OrganizationSigns>, Failure> {
+    let newest = activities::table
+        .filter(activities::organization_id.eq(organizations::id))
+        .select(diesel::dsl::max(activities::at))
+        .single_value();
+    let known: Vec<(Attempt<Col<OrganizationId>>, Option<i64>)> =
+        load_in_parts!(conn, organizations, |some| organizations::table
+            .filter(organizations::id.eq_any(some.iter().map(OrganizationId::as_str)))
+            .select((organizations::id, newest)));
+    let totals: Vec<(String, Attempt<Col<CampaignId>>, i64)> =
+        load_in_parts!(conn, organizations, |some| campaigns::table
+            .filter(campaigns::organization_id.eq_any(some.iter().map(OrganizationId::as_str)))
+            .order((campaigns::organization_id, campaigns::id))
+            .select((campaigns::organization_id, campaigns::id, campaigns::match_total)));
+    let mut signs: BTreeMap<OrganizationId, OrganizationSigns> = BTreeMap::new();
+    for (id, newest) in known {
+        let Ok(Col(id)) = id.0 else { continue };
+        let found = OrganizationSigns {
+            organization_id: id.clone(),
+            matches: Vec::new(),
+            newest_activity: newest.map(Timestamp::from_millis),
+        };
+        signs.insert(id, found);
+    }
+    for (organization, campaign, total) in totals {
+        let organization = OrganizationId::parse(&organization).ok();
+        let of = organization.and_then(|organization| signs.get_mut(&organization));
+        if let (Some(of), Ok(Col(campaign))) = (of, campaign.0) {
+            of.matches.push((campaign, u64::try_from(total).unwrap_or(0)));
+        }
+    }
+    Ok(signs.into_values().collect())
 }
 
 /// A campaign's columns for its sign; one that cannot be read is set aside by those that act on it.

@@ -1,7 +1,10 @@
 //! One match of a campaign, whether or not its lead is stored.
 
+use std::collections::HashMap;
+
 use bidloop_domain::model::{
-    AccountSummary, Campaign, CoverLetter, JobId, LeadId, LeadWithJob, OrganizationId, QuestionAnswerPair,
+    AccountSummary, Campaign, CoverLetter, JobId, JobPost, LeadId, LeadWithJob, OrganizationId,
+    QuestionAnswerPair,
 };
 use bidloop_domain::port::{BidLetter, BidSummary, LeadContext};
 
@@ -109,6 +112,23 @@ pub(super) async fn job_of_lead(
         }
     }
     Ok(None)
+}
+
+pub(super) async fn lead_titles(
+    conn: &mut Conn,
+    organization: &OrganizationId,
+    leads: &[LeadId],
+) -> Result<HashMap<LeadId, String>, Failure> {
+    let rows: Vec<(Attempt<Col<LeadId>>, String)> = load_in_parts!(conn, leads, |some| leads::table
+        .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
+        .filter(leads::organization_id.eq(organization.as_str()))
+        .filter(leads::id.eq_any(some.iter().map(LeadId::as_str)))
+        .select((leads::id, jobs::json)));
+    let titles = rows.into_iter().filter_map(|(lead, json)| {
+        let post = JobPost::parse(&json).ok()?;
+        Some((lead.0.ok()?.0, post.title))
+    });
+    Ok(titles.collect())
 }
 
 pub(super) async fn latest_bid(

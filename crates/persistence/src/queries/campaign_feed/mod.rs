@@ -8,6 +8,8 @@
 //! | [`newest`] | the newest lead or match |
 //! | [`looks`] | what is new since a person's last look |
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use bidloop_domain::model::{CampaignId, EmailKey, JobId, LeadId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
@@ -142,6 +144,16 @@ impl CampaignFeedStore for Store {
             newest::newest(conn, &organization, campaign.as_ref()).await
         })
         .await
+    }
+
+    async fn lead_titles(
+        &self,
+        organization: &OrganizationId,
+        leads: &[LeadId],
+    ) -> Result<HashMap<LeadId, String>, StoreError> {
+        let (organization, leads) = (organization.clone(), leads.to_vec());
+        self.read(async move |conn: &mut Conn| lone_match::lead_titles(conn, &organization, &leads).await)
+            .await
     }
 
     async fn stored_job(&self, id: &JobId) -> Result<Option<StoredJob>, StoreError> {
