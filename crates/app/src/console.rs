@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bidloop_console::{Console, ConsoleAddress};
+use bidloop_console::{Console, ConsoleAddress, Streams};
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{Clock, Entropy, WorkSignal};
 use bidloop_domain::use_case::{
@@ -83,6 +83,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
             activities: Arc::clone(&stores.activities),
             links,
         }),
+        streams: Streams::new(Arc::clone(&stores.overview)),
         find_lead: Arc::new(find_lead()),
         reject_lead: Arc::clone(&service.reject_lead),
         entropy,

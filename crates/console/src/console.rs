@@ -6,13 +6,15 @@ use std::sync::Arc;
 use bidloop_domain::port::{Clock, Entropy};
 use bidloop_domain::use_case::{
     ChangePassword, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys, ManageMembers,
-    ManageOrganization, RejectLead, SearchActivity, Sessions, ShowFeed, ShowLead, ShowOverview, ShowShell, SignIn, UseLink,
+    ManageOrganization, RejectLead, SearchActivity, Sessions, ShowFeed, ShowLead, ShowOverview, ShowShell,
+    SignIn, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
 
 use crate::guard::ConsoleAddress;
 use crate::page::PageError;
+use crate::streams::Streams;
 
 /// The use cases of the pages. All workers share one value.
 #[derive(Debug, Clone)]
@@ -53,6 +55,8 @@ pub struct Console {
     pub find_lead: Arc<FindLead>,
     /// Rejects leads.
     pub reject_lead: Arc<RejectLead>,
+    /// Tells open pages of changes.
+    pub streams: Arc<Streams>,
     /// Masks the tokens of forms.
     pub entropy: Arc<dyn Entropy>,
     /// The time that pages show ages at.

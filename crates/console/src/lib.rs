@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`Console`] | the use cases behind the pages |
 //! | [`application`] | the routes |
+//! | [`Streams`] | what tells open pages that something changed |
 //! | `pages` | the pages, a file each; their markup is in `templates/` |
 //! | `shell` | the frame of the pages |
 //! | `visit`, `form`, `csrf` | who asks, and with which form: sessions and the token of changes |
@@ -29,9 +30,11 @@ mod pages;
 mod parts;
 mod routes;
 mod shell;
+mod streams;
 mod visit;
 mod words;
 
 pub use console::Console;
 pub use guard::ConsoleAddress;
 pub use routes::application;
+pub use streams::Streams;

@@ -1,11 +1,11 @@
 //! The paths of the console (contract section 6).
 
-use actix_web::middleware::from_fn;
+use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
 use crate::pages::campaign::{feed, lead, lead_actions};
 use crate::pages::settings::{api_keys, password, users};
-use crate::pages::{activity, campaigns, first_run, invite, overview, sign_in};
+use crate::pages::{activity, campaigns, events, first_run, invite, overview, sign_in};
 use crate::{Console, assets, guard};
 
 /// Returns what adds the console to an application: its routes and the data that they need.
@@ -14,12 +14,15 @@ pub fn application(console: Console) -> impl Fn(&mut web::ServiceConfig) + Clone
     move |config| {
         config.app_data(console.clone());
         for (path, routes) in pages() {
-            let mut resource = web::resource(path).wrap(from_fn(guard::guard));
+            let mut resource = web::resource(path);
             for route in routes {
                 resource = resource.route(route);
             }
-            config.service(resource);
+            config.service(resource.wrap(from_fn(guard::guard)).wrap(Compress::default()));
         }
+        // Compressing would hold events back.
+        let events = web::resource("/events").get(events::show);
+        config.service(events.wrap(from_fn(guard::guard)));
     }
 }
 
@@ -101,6 +104,7 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
             vec![get().to(activity::show_of_campaign)],
         ),
         ("/campaigns/{campaign}/feed", vec![get().to(feed::show)]),
+        ("/campaigns/{campaign}/feed/live", vec![get().to(feed::live)]),
         ("/campaigns/{campaign}/feed/seen", vec![post().to(feed::seen)]),
         ("/campaigns/{campaign}/leads/{lead}", vec![get().to(lead::show)]),
         (

@@ -73,8 +73,8 @@ pub(crate) fn date(at: Timestamp) -> String {
 }
 
 /// "06:32:32".
-pub(crate) fn clock(at: Timestamp) -> String {
-    written(at, CLOCK)
+pub(crate) fn clock(at: impl Given<Timestamp>) -> String {
+    written(at.value(), CLOCK)
 }
 
 /// "2026-11-22".

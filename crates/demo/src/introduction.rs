@@ -7,7 +7,7 @@ use bidloop_simulator::caller::bid_on;
 use serde_json::Value;
 
 use crate::screen::{Look, Style, one_line};
-use crate::setup::{AUTOMATIC_CAMPAIGN, EXTERNAL_CAMPAIGN, ORGANIZATION};
+use crate::setup::{AUTOMATIC_CAMPAIGN, EMAIL, EXTERNAL_CAMPAIGN, ORGANIZATION};
 
 /// The header that the demo prints first.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct Introduction<'a> {
     pub(crate) database_url: &'a str,
     pub(crate) api_key: &'a str,
     pub(crate) key_file: &'a Path,
+    pub(crate) password: &'a str,
+    pub(crate) password_file: &'a Path,
     pub(crate) market_url: &'a str,
     pub(crate) rate: f64,
     pub(crate) receiver: SocketAddr,
@@ -46,6 +48,13 @@ impl Introduction<'_> {
             String::new(),
             bold("Bidloop: a marketplace, the service and a caller's program in one process."),
             String::new(),
+            row("Console", base_url, "open it in a browser"),
+            row("Sign in", EMAIL, ""),
+            row(
+                "Password",
+                self.password,
+                &format!("(kept in {})", self.password_file.display()),
+            ),
             row("API", base_url, ""),
             row(
                 "API key",
@@ -242,6 +251,8 @@ mod tests {
             base_url: "http://127.0.0.1:8080",
             api_key: "lk_1",
             key_file: Path::new("bidloop-data/demo-key"),
+            password: "0123456789abcdef0123",
+            password_file: Path::new("bidloop-data/demo-password"),
             database_url: "sqlite://my data/bidloop.db",
             market_url: "http://127.0.0.1:4000",
             rate: 1.0,

@@ -52,7 +52,7 @@ pub enum DemoError {
 /// What the caller of `bidloop demo` chooses.
 #[derive(Debug, Clone)]
 pub struct DemoOptions {
-    /// An absolute path; the API key is kept here.
+    /// An absolute path; the API key and the password are kept here.
     pub data_dir: PathBuf,
     /// Jobs a second, above 0 and at most [`HIGHEST_RATE`].
     pub rate: f64,
@@ -85,6 +85,8 @@ pub struct Demo {
     seed: u64,
     key_file: PathBuf,
     api_key: ApiKey,
+    password_file: PathBuf,
+    password: String,
     secret: WebhookSecret,
     market: Market,
     receiver: Receiver,
@@ -94,8 +96,8 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Starts the marketplace, which publishes nothing yet, and the webhook receiver. Reads the API key of an earlier
-    /// run, or generates one.
+    /// Starts the marketplace, which publishes nothing yet, and the webhook receiver. Reads the API key and the
+    /// password of an earlier run, or generates them.
     pub async fn start(
         options: DemoOptions,
         clock: Arc<dyn Clock>,
@@ -103,6 +105,8 @@ impl Demo {
     ) -> Result<Self, DemoError> {
         let key_file = options.data_dir.join("demo-key");
         let api_key = setup::kept_key(&key_file, entropy)?;
+        let password_file = options.data_dir.join("demo-password");
+        let password = setup::kept_password(&password_file, entropy)?;
         let mut random = [0; 32];
         entropy.fill_random(&mut random);
         let secret = WebhookSecret::generate(random);
@@ -131,6 +135,8 @@ impl Demo {
             clock,
             key_file,
             api_key,
+            password_file,
+            password,
             secret,
             market,
             receiver,
@@ -148,6 +154,7 @@ impl Demo {
     pub fn provisioning(&self) -> Value {
         let setup = Setup {
             api_key: &self.api_key,
+            password: &self.password,
             secret: &self.secret,
             receiver_url: &self.receiver.url(""),
             now: self.clock.now(),
@@ -171,6 +178,8 @@ impl Demo {
             database_url: &service.database_url,
             api_key: self.api_key.expose(),
             key_file: &self.key_file,
+            password: &self.password,
+            password_file: &self.password_file,
             market_url: self.market.base_url(),
             rate: self.options.rate,
             receiver: self.receiver.address(),

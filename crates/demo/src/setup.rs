@@ -1,5 +1,5 @@
-//! The provisioning document of the demo, one organization with an external and an automatic campaign, and the API key
-//! that is kept between runs.
+//! The provisioning document of the demo, one organization with an external and an automatic campaign, and the API key and
+//! the password that are kept between runs.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -19,10 +19,14 @@ pub(crate) const AUTOMATIC_CAMPAIGN: &str = "design";
 pub(crate) const EXTERNAL_TOKEN: &str = "demo-token-software";
 pub(crate) const AUTOMATIC_TOKEN: &str = "demo-token-design";
 
+/// The address with which one signs in to the console.
+pub(crate) const EMAIL: &str = "you@demo.test";
+
 /// What the demo's document depends on.
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
     pub(crate) api_key: &'a ApiKey,
+    pub(crate) password: &'a str,
     pub(crate) secret: &'a WebhookSecret,
     /// The receiver's address, without a path.
     pub(crate) receiver_url: &'a str,
@@ -37,6 +41,7 @@ impl Setup<'_> {
         let (period_start, period_end) = month_of(self.now);
         organization["subscription"]["currentPeriodStart"] = period_start.into();
         organization["subscription"]["currentPeriodEnd"] = period_end.into();
+        organization["users"] = json!([{"email": EMAIL, "name": "You", "password": self.password}]);
         organization["apiKeys"][0]["key"] = self.api_key.expose().into();
         organization["bidderAccounts"][0]["token"] = EXTERNAL_TOKEN.into();
         organization["bidderAccounts"][1]["token"] = AUTOMATIC_TOKEN.into();
@@ -95,21 +100,37 @@ fn month_of(now: Timestamp) -> (i64, i64) {
 
 /// Reads the API key in `file`, or generates it, readable by its owner alone.
 pub(crate) fn kept_key(file: &Path, entropy: &dyn Entropy) -> Result<ApiKey, DemoError> {
+    let text = kept(file, || {
+        let mut random = [0; 32];
+        entropy.fill_random(&mut random);
+        ApiKey::from_random(random).expose().to_owned()
+    })?;
+    ApiKey::parse(&text).map_err(|error| {
+        DemoError::Failed(format!(
+            "{}: {error}; delete the file to generate a new key",
+            file.display()
+        ))
+    })
+}
+
+/// Reads the password in `file`, or generates it, readable by its owner alone.
+pub(crate) fn kept_password(file: &Path, entropy: &dyn Entropy) -> Result<String, DemoError> {
+    kept(file, || {
+        let mut random = [0; 10];
+        entropy.fill_random(&mut random);
+        hex::encode(random)
+    })
+}
+
+fn kept(file: &Path, make: impl FnOnce() -> String) -> Result<String, DemoError> {
     let failed =
         |what: &str, error: std::io::Error| DemoError::Failed(format!("{}: {what}: {error}", file.display()));
     match std::fs::read_to_string(file) {
-        Ok(text) => ApiKey::parse(text.trim()).map_err(|error| {
-            DemoError::Failed(format!(
-                "{}: {error}; delete the file to generate a new key",
-                file.display()
-            ))
-        }),
+        Ok(text) => Ok(text.trim().to_owned()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let mut random = [0; 32];
-            entropy.fill_random(&mut random);
-            let key = ApiKey::from_random(random);
-            write_private(file, key.expose()).map_err(|error| failed("cannot be written", error))?;
-            Ok(key)
+            let text = make();
+            write_private(file, &text).map_err(|error| failed("cannot be written", error))?;
+            Ok(text)
         }
         Err(error) => Err(failed("cannot be read", error)),
     }
@@ -147,19 +168,22 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_made_once_and_is_its_owners_alone() {
+    fn the_key_and_the_password_are_made_once_and_are_their_owners_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("demo-key");
+        let (key, password) = (
+            folder.path().join("demo-key"),
+            folder.path().join("demo-password"),
+        );
         let entropy = SequentialEntropy::default();
-        let made = kept_key(&file, &entropy).unwrap();
-        assert_eq!(kept_key(&file, &entropy).unwrap(), made);
+        let made = kept_key(&key, &entropy).unwrap();
+        assert_eq!(kept_key(&key, &entropy).unwrap(), made);
+        let made = kept_password(&password, &entropy).unwrap();
+        assert_eq!(kept_password(&password, &entropy).unwrap(), made);
         #[cfg(unix)]
-        {
+        for file in [key, password] {
             use std::os::unix::fs::PermissionsExt;
-            assert_eq!(
-                std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,
-                0o600
-            );
+            let permissions = std::fs::metadata(&file).unwrap().permissions();
+            assert_eq!(permissions.mode() & 0o777, 0o600);
         }
     }
 
@@ -199,6 +223,7 @@ mod tests {
     fn the_document_is_a_complete_provisioning_file() {
         let setup = Setup {
             api_key: &ApiKey::from_random([1; 32]),
+            password: "twelve bytes or more",
             secret: &WebhookSecret::generate([2; 32]),
             receiver_url: "http://127.0.0.1:4001",
             now: Timestamp::from_seconds(1_771_027_200),
@@ -206,6 +231,7 @@ mod tests {
         let document = setup.document();
         let organization = &document["organizations"][0];
         assert_eq!(organization["id"], ORGANIZATION);
+        assert_eq!(organization["users"][0]["password"], "twelve bytes or more");
         assert_eq!(organization["subscription"]["currentPeriodStart"], 1_769_904_000);
         assert_eq!(
             organization["webhooks"][0]["url"],

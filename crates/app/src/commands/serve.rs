@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use bidloop_console::Console;
+use bidloop_console::{Console, Streams};
 use bidloop_domain::port::StoreError;
 use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};
 use bidloop_http_server::{ConnectionLimits, RunningServer, ServerSettings};
@@ -76,11 +76,18 @@ pub(super) fn all_roles() -> BTreeSet<Role> {
 }
 
 /// The servers of a process: of the API and of operability, which are one unless the settings part them.
-struct Servers(Vec<RunningServer>);
+struct Servers {
+    running: Vec<RunningServer>,
+    /// Those of the console, if one is served: they would not end by themselves.
+    streams: Option<Arc<Streams>>,
+}
 
 impl Servers {
     async fn stop(self) -> Outcome {
-        let stopped = join_all(self.0.into_iter().map(RunningServer::stop)).await;
+        if let Some(streams) = self.streams {
+            streams.close();
+        }
+        let stopped = join_all(self.running.into_iter().map(RunningServer::stop)).await;
         stopped
             .into_iter()
             .collect::<Result<(), _>>()
@@ -113,7 +120,7 @@ impl Listening {
         let service = Arc::new(Service::new(settings, database, &base_url).await?);
         let api = http_api(&service, database);
         let limits = connection_limits(settings);
-        let mut servers = Vec::new();
+        let (mut servers, mut streams) = (Vec::new(), None);
         if let Some((listener, address)) = operability {
             let limits = limits.at_most(OPERABILITY_CONNECTIONS);
             servers.push(start_http(
@@ -128,10 +135,14 @@ impl Listening {
         if let Some(offer) = offer(roles, !servers.is_empty()) {
             let serves_console = settings.console_enabled && offer != Offer::OperabilityOnly;
             let console = serves_console.then(|| console(&service, settings, &base_url));
+            streams = console.as_ref().map(|console| Arc::clone(&console.streams));
             servers.push(start_http(api, console, listener, offer, limits)?);
             tracing::info!(%address, %base_url, ?roles, "listening");
         }
-        let servers = Servers(servers);
+        let servers = Servers {
+            running: servers,
+            streams,
+        };
         Ok(Self { service, servers })
     }
 

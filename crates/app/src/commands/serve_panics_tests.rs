@@ -85,7 +85,7 @@ async fn get(address: SocketAddr, path: &str) -> (u16, String) {
 /// Compares `/readyz` with what the supervisor knows, unless that changed meanwhile.
 async fn readyz_tells_the_truth(running: &Running) -> Option<Vec<&'static str>> {
     let before = running.service.worker_states.down();
-    let (status, body) = get(running.servers.0[0].address(), "/readyz").await;
+    let (status, body) = get(running.servers.running[0].address(), "/readyz").await;
     let down = running.service.worker_states.down();
     if down != before {
         return None;

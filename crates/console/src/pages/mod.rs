@@ -3,6 +3,7 @@
 pub(crate) mod activity;
 pub(crate) mod campaign;
 pub(crate) mod campaigns;
+pub(crate) mod events;
 pub(crate) mod first_run;
 pub(crate) mod invite;
 pub(crate) mod overview;

@@ -31,8 +31,8 @@ impl NoticeChanges {
         }
     }
 
-    /// What happened in each of the organizations since the look before. An organization that is looked at for the first
-    /// time has no changes; one that is not among them any more is forgotten.
+    /// What happened in each of the organizations since the look before. In one that is looked at for the first time,
+    /// everything may have; one that is not among them any more is forgotten.
     pub async fn look(
         &mut self,
         organizations: &[OrganizationId],
@@ -42,14 +42,13 @@ impl NoticeChanges {
         let mut seen = HashMap::with_capacity(signs.len());
         for now in signs {
             let id = now.organization_id.clone();
-            if let Some(before) = self.last.get(&id) {
-                let lists = now.matches.iter().filter(|list| !before.matches.contains(list));
-                changes.extend(
-                    lists.map(|(campaign, _)| (id.clone(), NoticedChange::Matches(campaign.clone()))),
-                );
-                if now.newest_activity != before.newest_activity {
-                    changes.push((id.clone(), NoticedChange::Activity));
-                }
+            let before = self.last.get(&id);
+            let is_new =
+                |list: &&(CampaignId, u64)| before.is_none_or(|before| !before.matches.contains(list));
+            let lists = now.matches.iter().filter(is_new);
+            changes.extend(lists.map(|(campaign, _)| (id.clone(), NoticedChange::Matches(campaign.clone()))));
+            if before.is_none_or(|before| before.newest_activity != now.newest_activity) {
+                changes.push((id.clone(), NoticedChange::Activity));
             }
             seen.insert(id, now);
         }

@@ -25,13 +25,21 @@ async fn an_open_page_is_told_of_matches_and_records_since_the_last_look() {
 }
 
 #[tokio::test]
-async fn an_organization_that_nobody_watched_meanwhile_begins_anew() {
+async fn anything_may_have_happened_before_the_first_look() {
     let service = Service::new().await;
     let mut notice = NoticeChanges::new(service.store.clone());
     let watched = [Service::organization()];
-    notice.look(&watched).await.unwrap();
+    let all = [
+        NoticedChange::Matches(Service::campaign()),
+        NoticedChange::Activity,
+    ];
+    let all = all.map(|change| (Service::organization(), change));
+    assert_eq!(notice.look(&watched).await.unwrap(), all);
     let other = OrganizationId::parse("org_other").unwrap();
     assert_eq!(notice.look(&[other]).await.unwrap(), []);
-    service.lead(&job("1")).await;
-    assert_eq!(notice.look(&watched).await.unwrap(), []);
+    assert_eq!(
+        notice.look(&watched).await.unwrap(),
+        all,
+        "nobody watched meanwhile"
+    );
 }

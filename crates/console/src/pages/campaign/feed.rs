@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use askama::Template;
-use bidloop_domain::model::{CampaignId, LeadStatus, Timestamp};
+use bidloop_domain::model::{CampaignId, LeadId, LeadStatus, Timestamp};
 use bidloop_domain::use_case::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MatchedFilter, ShownFeed};
 use serde::Deserialize;
 
@@ -35,6 +35,8 @@ struct FeedPage {
     shown: String,
     newer: Option<String>,
     older: Option<String>,
+    /// Where news are asked for.
+    live: String,
     now: Timestamp,
 }
 
@@ -87,6 +89,53 @@ pub(crate) async fn show(
         .run(async move { show_feed.execute(&organization, &campaign, &request).await });
     let feed = feed.await??.ok_or(PageError::NotFound)?;
     html(&page(shell, head, feed, &query, status, visit.now))
+}
+
+/// What an open Feed asks for when matches came or something happened.
+#[derive(Template)]
+#[template(path = "feed_live.html")]
+struct FeedLive {
+    /// Where it asks again.
+    path: String,
+    /// How many leads came since the page was loaded.
+    newer: Option<String>,
+    href: String,
+    /// Leads that are decided on, with their status.
+    decided: Vec<(String, LeadStatus)>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct LiveQuery {
+    total: u64,
+}
+
+/// `GET /campaigns/{c}/feed/live`: how many leads came since the page was loaded, and the status of the newest.
+pub(crate) async fn live(
+    visit: Visit,
+    campaign: web::Path<String>,
+    query: web::Query<LiveQuery>,
+) -> Result<HttpResponse, PageError> {
+    let campaign = campaign_id(&campaign)?;
+    let (show_feed, organization) = (visit.console.show_feed.clone(), visit.organization().clone());
+    let path = format!("/campaigns/{campaign}/feed");
+    let feed = visit.console.run(async move {
+        let newest = FeedRequest::default();
+        show_feed.execute(&organization, &campaign, &newest).await
+    });
+    let feed = feed.await??.ok_or(PageError::NotFound)?;
+    let newer = feed.counts.all.saturating_sub(query.total);
+    let leads = feed.cards.into_iter().map(|card| card.lead);
+    let decided = leads.filter(|lead| lead.status != LeadStatus::New);
+    html(&FeedLive {
+        path: live_path(&path, query.total),
+        newer: (newer > 0).then(|| words::counted(newer, "new lead", "new leads")),
+        href: path,
+        decided: decided.map(|lead| (lead.id.to_string(), lead.status)).collect(),
+    })
+}
+
+fn live_path(feed: &str, total: u64) -> String {
+    format!("{feed}/live?total={total}")
 }
 
 /// `POST /campaigns/{c}/feed/seen`: the person looked at the Feed. Pages ask for it by script, since a GET changes
@@ -192,6 +241,7 @@ fn page(
         shown: text,
         newer,
         older,
+        live: live_path(&path, feed.counts.all),
         now,
         view: View {
             cards: feed
@@ -233,8 +283,12 @@ impl Card {
         }
     }
 
+    fn id(&self) -> &LeadId {
+        &self.match_.lead.id
+    }
+
     fn anchor(&self) -> String {
-        format!("t-{}", self.match_.lead.id)
+        format!("t-{}", self.id())
     }
 
     fn title(&self) -> &str {

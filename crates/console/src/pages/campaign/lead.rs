@@ -21,6 +21,8 @@ struct LeadPage {
     shell: Shell,
     head: CampaignHead,
     path: String,
+    /// The address of this very page.
+    address: String,
     /// The job, for the address of a match without a record.
     job: Option<String>,
     view: LeadPageView,
@@ -93,6 +95,7 @@ fn page(
     shell.title.clone_from(&view.post.title);
     LeadPage {
         path: place.path(),
+        address: place.address_of(""),
         job: place.address.job.as_ref().map(ToString::to_string),
         pay: job::pay(&view.post),
         facts: job::facts(&view.post),

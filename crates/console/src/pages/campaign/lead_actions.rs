@@ -44,6 +44,20 @@ impl LeadPlace {
         format!("/campaigns/{}/leads/{}", self.campaign, self.address.lead)
     }
 
+    /// The address of the lead's page, or of something below it; it names the job of a match without a record.
+    pub(crate) fn address_of(&self, below: &str) -> String {
+        let path = format!("{}{below}", self.path());
+        match &self.address.job {
+            Some(job) => {
+                let query = form_urlencoded::Serializer::new(String::new())
+                    .append_pair("job", job.as_str())
+                    .finish();
+                format!("{path}?{query}")
+            }
+            None => path,
+        }
+    }
+
     /// Makes the match a lead, if it is none.
     async fn materialize(&self, visit: &Visit) -> Result<(), PageError> {
         let (find, organization, place) = (

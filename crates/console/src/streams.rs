@@ -1,0 +1,206 @@
+//! Open pages: one look at the organizations that somebody watches serves all streams (`GET /events`).
+//!
+//! A stream carries no data: it says that something changed, and the page asks for the part that shows it, with its
+//! session. So a stream that outlives its session by some minutes tells nothing that matters.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bidloop_domain::model::{CampaignId, OrganizationId, SessionHash};
+use bidloop_domain::port::OverviewStore;
+use bidloop_domain::use_case::{NoticeChanges, NoticedChange};
+use bytes::Bytes;
+use futures::stream::{self, Stream};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{self, Receiver, Sender};
+use tokio::time::{Instant, interval, timeout_at};
+
+/// How often the watched organizations are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The most streams of the process.
+const MAX_STREAMS: usize = 2_000;
+/// The most streams of a session. A browser opens six connections to a host, and pages need some of them.
+const MAX_STREAMS_OF_SESSION: usize = 4;
+/// How long a stream says nothing. Proxies end streams that are silent for a minute.
+const PING_EVERY: Duration = Duration::from_secs(15);
+/// How long a stream lasts. The browser opens another one at once.
+const LASTS: Duration = Duration::from_secs(600);
+/// Changes that a slow stream may be behind. One that is further behind is told that all changed.
+const BEHIND: usize = 256;
+
+type Change = (OrganizationId, NoticedChange);
+
+/// The open streams of the process.
+#[derive(Debug)]
+pub struct Streams {
+    store: Arc<dyn OverviewStore>,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    by_organization: HashMap<OrganizationId, usize>,
+    by_session: HashMap<SessionHash, usize>,
+    total: usize,
+    /// `None` once the process stops.
+    changes: Option<Sender<Change>>,
+    /// Whether a task looks.
+    is_watched: bool,
+}
+
+impl Streams {
+    /// No stream is open yet.
+    pub fn new(store: Arc<dyn OverviewStore>) -> Arc<Self> {
+        let (changes, _) = broadcast::channel(BEHIND);
+        Arc::new(Self {
+            store,
+            open: Mutex::new(Open {
+                by_organization: HashMap::new(),
+                by_session: HashMap::new(),
+                total: 0,
+                changes: Some(changes),
+                is_watched: false,
+            }),
+        })
+    }
+
+    /// Ends all streams, and opens no more.
+    pub fn close(&self) {
+        self.open().changes = None;
+    }
+
+    /// Opens a stream of an organization's changes; of its campaigns', only those of this one. `None` if there are too
+    /// many, or if the process stops.
+    pub(crate) fn watch(
+        self: &Arc<Self>,
+        organization: OrganizationId,
+        campaign: Option<CampaignId>,
+        session: SessionHash,
+    ) -> Option<impl Stream<Item = Result<Bytes, Infallible>> + use<>> {
+        let changes = {
+            let mut open = self.open();
+            let of_session = open.by_session.get(&session).copied().unwrap_or(0);
+            if open.total >= MAX_STREAMS || of_session >= MAX_STREAMS_OF_SESSION {
+                return None;
+            }
+            let changes = open.changes.as_ref()?.subscribe();
+            open.total += 1;
+            *open.by_organization.entry(organization.clone()).or_default() += 1;
+            *open.by_session.entry(session.clone()).or_default() += 1;
+            if !std::mem::replace(&mut open.is_watched, true) {
+                tokio::spawn(Self::look(Arc::clone(self)));
+            }
+            changes
+        };
+        let seat = Seat {
+            streams: Arc::clone(self),
+            organization,
+            session,
+        };
+        let watching = Watching {
+            seat,
+            campaign,
+            changes,
+            ends_at: Instant::now() + LASTS,
+            is_new: true,
+        };
+        Some(stream::unfold(watching, Watching::next))
+    }
+
+    /// Looks at what is watched until nobody watches.
+    async fn look(self: Arc<Self>) {
+        let mut notice = NoticeChanges::new(Arc::clone(&self.store));
+        let mut looks = interval(LOOK_EVERY);
+        loop {
+            looks.tick().await;
+            let Some((watched, changes)) = self.watched() else {
+                return;
+            };
+            match notice.look(&watched).await {
+                // Nobody receives what nobody watches any more.
+                Ok(noticed) => noticed.into_iter().for_each(|change| drop(changes.send(change))),
+                Err(error) => tracing::warn!(%error, "open pages are not told of changes now"),
+            }
+        }
+    }
+
+    fn watched(&self) -> Option<(Vec<OrganizationId>, Sender<Change>)> {
+        let mut open = self.open();
+        let changes = open.changes.clone().filter(|_| open.total > 0);
+        open.is_watched = changes.is_some();
+        Some((open.by_organization.keys().cloned().collect(), changes?))
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream's place among the open ones, until it is dropped.
+#[derive(Debug)]
+struct Seat {
+    streams: Arc<Streams>,
+    organization: OrganizationId,
+    session: SessionHash,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut open = self.streams.open();
+        open.total = open.total.saturating_sub(1);
+        leave(&mut open.by_organization, &self.organization);
+        leave(&mut open.by_session, &self.session);
+    }
+}
+
+fn leave<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
+        }
+    }
+}
+
+struct Watching {
+    seat: Seat,
+    campaign: Option<CampaignId>,
+    changes: Receiver<Change>,
+    ends_at: Instant,
+    /// Nothing was sent yet.
+    is_new: bool,
+}
+
+/// What was changed before the stream was open is told at its beginning.
+const ALL_CHANGED: &[u8] = b"event: matches\ndata:\n\nevent: activity\ndata:\n\n";
+const MATCHES: &[u8] = b"event: matches\ndata:\n\n";
+const ACTIVITY: &[u8] = b"event: activity\ndata:\n\n";
+const PING: &[u8] = b":\n\n";
+
+impl Watching {
+    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        if std::mem::replace(&mut self.is_new, false) {
+            return Some((Ok(Bytes::from_static(ALL_CHANGED)), self));
+        }
+        let pause = (Instant::now() + PING_EVERY).min(self.ends_at);
+        let told = loop {
+            match timeout_at(pause, self.changes.recv()).await {
+                Ok(Ok((organization, change))) if organization == self.seat.organization => match change {
+                    NoticedChange::Activity => break ACTIVITY,
+                    NoticedChange::Matches(of) if self.campaign.as_ref().is_none_or(|only| *only == of) => {
+                        break MATCHES;
+                    }
+                    NoticedChange::Matches(_) => {}
+                },
+                Ok(Ok(_)) => {}
+                Ok(Err(RecvError::Lagged(_))) => break ALL_CHANGED,
+                Ok(Err(RecvError::Closed)) => return None,
+                Err(_) if Instant::now() >= self.ends_at => return None,
+                Err(_) => break PING,
+            }
+        };
+        Some((Ok(Bytes::from_static(told)), self))
+    }
+}
