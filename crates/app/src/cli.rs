@@ -8,7 +8,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use bidloop_domain::model::{ApiKeyId, BidId, CampaignId, LeadId, OrganizationId, Timestamp};
+use bidloop_domain::model::{
+    ApiKeyId, BidId, CampaignId, LeadId, OrganizationId, PersonalTokenId, Timestamp, TokenScope,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -55,6 +57,9 @@ pub(crate) enum Command {
     /// API keys of an organization.
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Personal tokens, with which a person's tools act for the person.
+    #[command(subcommand)]
+    Tokens(TokensCommand),
     /// One lead.
     #[command(subcommand)]
     Leads(LeadsCommand),
@@ -205,6 +210,52 @@ pub(crate) enum KeysCommand {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum TokensCommand {
+    /// Creates a token and shows it once.
+    Create {
+        #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+        organization: OrganizationId,
+        /// The member whose tools use it.
+        #[arg(long, value_name = "EMAIL")]
+        user: String,
+        /// What the person calls it.
+        #[arg(long)]
+        name: String,
+        /// What it may be used for: read, bid, or manage (owners).
+        #[arg(long, value_parser = parse_scope)]
+        scope: TokenScope,
+        /// From when on the token is refused.
+        #[arg(long, value_name = "RFC3339", value_parser = parse_moment)]
+        expires_at: Option<Timestamp>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Lists a member's tokens.
+    List {
+        #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+        organization: OrganizationId,
+        #[arg(long, value_name = "EMAIL")]
+        user: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revokes a token immediately.
+    Revoke {
+        #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
+        organization: OrganizationId,
+        #[arg(long, value_name = "EMAIL")]
+        user: String,
+        #[arg(long, value_parser = PersonalTokenId::parse)]
+        id: PersonalTokenId,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum LeadsCommand {
     /// Shows a lead, its configuration and its bid.
     Show {
@@ -336,6 +387,10 @@ pub(crate) enum ConfigCommand {
 fn parse_bid(text: &str) -> Result<BidId, &'static str> {
     let id = Uuid::parse_str(text).map_err(|_| "not the id of a bid, which `bids list` shows")?;
     Ok(BidId(id))
+}
+
+fn parse_scope(text: &str) -> Result<TokenScope, &'static str> {
+    text.parse().map_err(|_| "neither read, bid nor manage")
 }
 
 fn parse_moment(text: &str) -> Result<Timestamp, &'static str> {

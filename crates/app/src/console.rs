@@ -43,6 +43,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         manage_members: Arc::clone(&service.people.manage_members),
         invitations: Arc::clone(&service.people.invitations),
         use_link: Arc::clone(&service.people.use_link),
+        manage_tokens: Arc::clone(&service.people.manage_tokens),
         show_shell: Arc::new(ShowShell {
             store: Arc::clone(&stores.overview),
             clock: Arc::clone(&clock),

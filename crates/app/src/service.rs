@@ -14,9 +14,9 @@ use bidloop_domain::port::{
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
     DeliveryLimits, EraseOrganizations, FirstRun, InFlight, IngestJobs, Invitations, KeyUses, LeadRequests,
-    ListActivity, ListLeads, LocateLead, ManageApiKeys, ManageMembers, OperateLeads, PeopleCommits, Prune,
-    RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals, Throttle, UploadAttachments,
-    UseLink, WriteAutomaticBids,
+    ListActivity, ListLeads, LocateLead, ManageApiKeys, ManageMembers, ManagePersonalTokens, OperateLeads,
+    PeopleCommits, Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals, Throttle,
+    UploadAttachments, UseLink, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -89,6 +89,7 @@ pub(crate) struct PeopleCases {
     pub(crate) manage_members: Arc<ManageMembers>,
     pub(crate) invitations: Arc<Invitations>,
     pub(crate) use_link: Arc<UseLink>,
+    pub(crate) manage_tokens: Arc<ManagePersonalTokens>,
 }
 
 impl PeopleCases {
@@ -112,6 +113,9 @@ impl PeopleCases {
                 commits: commits.clone(),
             }),
             invitations: Arc::new(Invitations {
+                commits: commits.clone(),
+            }),
+            manage_tokens: Arc::new(ManagePersonalTokens {
                 commits: commits.clone(),
             }),
             use_link: Arc::new(UseLink {

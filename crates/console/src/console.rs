@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bidloop_domain::port::{Clock, Entropy};
 use bidloop_domain::use_case::{
     ChangePassword, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys, ManageMembers,
-    ManageOrganization, RejectLead, SearchActivity, Sessions, ShowFeed, ShowLead, ShowOverview, ShowShell,
-    SignIn, UseLink,
+    ManageOrganization, ManagePersonalTokens, RejectLead, SearchActivity, Sessions, ShowFeed, ShowLead,
+    ShowOverview, ShowShell, SignIn, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
@@ -35,6 +35,8 @@ pub struct Console {
     pub invitations: Arc<Invitations>,
     /// Uses such links.
     pub use_link: Arc<UseLink>,
+    /// Personal tokens.
+    pub manage_tokens: Arc<ManagePersonalTokens>,
     /// What stands on every page.
     pub show_shell: Arc<ShowShell>,
     /// The overview.

@@ -205,8 +205,9 @@ impl From<LeadError> for PageError {
 impl From<PeopleError> for PageError {
     fn from(error: PeopleError) -> Self {
         match error {
-            PeopleError::NotOwner => Self::OwnersOnly,
-            PeopleError::Unknown => Self::NotFound,
+            PeopleError::NotOwner | PeopleError::ScopeNeedsOwner => Self::OwnersOnly,
+            PeopleError::Unknown | PeopleError::TokenUnknown => Self::NotFound,
+            PeopleError::SubscriptionInactive => Self::SubscriptionLapsed,
             PeopleError::LinkOver => Self::LinkOver,
             PeopleError::Store(error) | PeopleError::Try(TryError::Store(error)) => error.into(),
             error => Self::Refused(words::sentence(&error.to_string())),

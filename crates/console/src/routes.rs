@@ -4,7 +4,7 @@ use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
 use crate::pages::campaign::{feed, lead, lead_actions};
-use crate::pages::settings::{api_keys, password, users};
+use crate::pages::settings::{api_keys, password, tokens, users};
 use crate::pages::{activity, campaigns, events, first_run, invite, overview, sign_in};
 use crate::{Console, assets, guard};
 
@@ -78,6 +78,15 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
         (
             "/settings/integrations/api-keys/{key}/revoke",
             vec![get().to(api_keys::ask_revoke), post().to(api_keys::revoke)],
+        ),
+        (
+            "/settings/tokens",
+            vec![get().to(tokens::list), post().to(tokens::make)],
+        ),
+        ("/settings/tokens/new", vec![get().to(tokens::ask_new)]),
+        (
+            "/settings/tokens/{token}/revoke",
+            vec![get().to(tokens::ask_revoke), post().to(tokens::revoke)],
         ),
         ("/settings/users", vec![get().to(users::list)]),
         (

@@ -25,6 +25,7 @@ pub(crate) enum Place {
 pub(crate) enum Setting {
     Integrations,
     Users,
+    Tokens,
 }
 
 impl Setting {
@@ -36,6 +37,7 @@ impl Setting {
             "Integrations",
         ),
         (Self::Users, "/settings/users", "Users"),
+        (Self::Tokens, "/settings/tokens", "Personal tokens"),
     ];
 }
 

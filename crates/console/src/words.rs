@@ -2,7 +2,7 @@
 
 use bidloop_domain::matching::Verdict;
 use bidloop_domain::model::{
-    ActivityKind, ActivityOutcome, CampaignMode, LeadStatus, MemberRole, ReasonCode, Timestamp,
+    ActivityKind, ActivityOutcome, CampaignMode, LeadStatus, MemberRole, ReasonCode, Timestamp, TokenScope,
 };
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
@@ -187,6 +187,7 @@ pub(crate) fn done(word: &str) -> Option<&'static str> {
         "role" => "Role changed. The user's sessions here have ended.",
         "removed" => "User removed.",
         "withdrawn" => "Link withdrawn.",
+        "token_revoked" => "Token revoked.",
         "password" => "Password changed. Other sessions are signed out.",
         _ => return None,
     })
@@ -197,6 +198,15 @@ pub(crate) fn sentence(words: &str) -> String {
     let mut rest = words.chars();
     let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
     format!("{first}{}.", rest.as_str())
+}
+
+/// What a personal token of this scope may be used for.
+pub(crate) const fn scope(scope: TokenScope) -> &'static str {
+    match scope {
+        TokenScope::Read => "Read",
+        TokenScope::Bid => "Read and bid",
+        TokenScope::Manage => "Read, bid and manage keys",
+    }
 }
 
 /// "Owner", "Member".

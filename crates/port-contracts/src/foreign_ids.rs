@@ -439,6 +439,8 @@ mod tests {
         ("PeopleStore", "link", OfTheInstallation),
         ("PeopleStore", "organization_people", ShownElsewhere),
         ("PeopleStore", "person", OfTheInstallation),
+        ("PeopleStore", "record_token_use", ShownElsewhere),
+        ("PeopleStore", "token", OfTheInstallation),
         ("ProvisioningStore", "commit", WritesWhatItIsGiven),
         ("ProvisioningStore", "commit_recorded", WritesWhatItIsGiven),
         ("ProvisioningStore", "has_history", Shown),

@@ -343,6 +343,8 @@ index! { $
             a_removed_member_leaves_no_session_and_no_link,
             of_many_uses_of_a_link_at_once_one_counts,
             links_go_with_their_organization_and_some_time_after_their_end,
+            a_token_is_found_with_its_member_as_of_now_until_it_is_removed,
+            a_token_is_revoked_and_used_in_its_own_organization_and_no_time_moves_back,
         ],
         provisioning: [
             the_urls_of_active_endpoints_are_read_page_by_page,

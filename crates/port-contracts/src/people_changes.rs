@@ -2,7 +2,8 @@
 
 use bidloop_domain::model::{
     ActivityKind, EmailKey, LINK_LIFETIME, LinkHash, LinkId, LinkKind, LinkToken, MemberRole, OneTimeLink,
-    OrganizationId, Person,
+    OrganizationId, Person, PersonalToken, PersonalTokenHash, PersonalTokenId, PersonalTokenRecord,
+    TokenScope,
 };
 use bidloop_domain::port::{
     OrganizationPeople, PeopleChange, ProvisioningChange, Prunable, PruneCursor, StoredPerson,
@@ -307,4 +308,72 @@ pub async fn links_go_with_their_organization_and_some_time_after_their_end(stor
     assert_eq!(stores.people.link(&here.1).await, Ok(Some(here.0.clone())));
     assert_eq!(prune(here.0.expires_at).await, 1);
     assert_eq!(stores.people.link(&here.1).await, Ok(None));
+}
+
+/// A token of Bob's with this number, in `org_a`.
+fn token(number: u8) -> (PersonalTokenRecord, PersonalTokenHash) {
+    let record = PersonalTokenRecord {
+        id: PersonalTokenId::random([number; 6]),
+        organization_id: acme(),
+        user: EmailKey::of(BOB),
+        name: "Editor".to_owned(),
+        scope: TokenScope::Bid,
+        created_at: at(i64::from(number)),
+        last_used_at: None,
+        expires_at: Some(at(900)),
+        revoked_at: None,
+    };
+    (record, PersonalToken::from_random([number; 32]).hash())
+}
+
+async fn found(stores: &Stores, hash: &PersonalTokenHash) -> Option<PersonalTokenRecord> {
+    let found = stores.people.token(hash).await.unwrap();
+    found.map(|found| found.record)
+}
+
+pub async fn a_token_is_found_with_its_member_as_of_now_until_it_is_removed(stores: Stores) {
+    with_people(&stores).await;
+    let ((first, first_hash), (second, second_hash)) = (token(1), token(2));
+    let put = |(record, hash): (PersonalTokenRecord, PersonalTokenHash)| PeopleChange::PutToken(record, hash);
+    change(&stores, &[put(token(2)), put(token(1))]).await;
+    let people = read(&stores, &[EmailKey::of(BOB), EmailKey::of(ANN)]).await;
+    assert_eq!(people.asked[0].tokens, [first.clone(), second]);
+    assert_eq!(people.asked[1].tokens, []);
+    assert_eq!(people.subscription, organization("org_a").0.subscription);
+    let with_member = stores.people.token(&first_hash).await.unwrap().unwrap();
+    assert_eq!(with_member.record, first);
+    assert_eq!(with_member.member.person.email, BOB);
+    assert_eq!(
+        with_member.member.organization.organization_name,
+        "Organization org_a"
+    );
+    assert!(!with_member.member.is_owner());
+    let owner = PeopleChange::PutMembership(acme(), EmailKey::of(BOB), MemberRole::Owner);
+    change(&stores, &[owner]).await;
+    let with_member = stores.people.token(&first_hash).await.unwrap().unwrap();
+    assert!(with_member.member.is_owner());
+    assert_eq!(found(&stores, &token(3).1).await, None);
+    change(&stores, &[PeopleChange::RemoveToken(acme(), first.id)]).await;
+    assert_eq!(found(&stores, &first_hash).await, None);
+    let leaves = PeopleChange::RemoveMember(acme(), EmailKey::of(BOB));
+    change(&stores, &[leaves]).await;
+    assert_eq!(found(&stores, &second_hash).await, None);
+}
+
+pub async fn a_token_is_revoked_and_used_in_its_own_organization_and_no_time_moves_back(stores: Stores) {
+    with_people(&stores).await;
+    let (record, hash) = token(1);
+    change(&stores, &[PeopleChange::PutToken(record.clone(), hash.clone())]).await;
+    let id = &record.id;
+    let other = organization_id("org_b");
+    for (organization, second) in [(&other, 90), (&acme(), 70), (&acme(), 40)] {
+        let used = stores.people.record_token_use(organization, id, at(second));
+        assert_eq!(used.await, Ok(()));
+    }
+    assert_eq!(found(&stores, &hash).await.unwrap().last_used_at, Some(at(70)));
+    let revoke = |organization, second| PeopleChange::RevokeToken(organization, id.clone(), at(second));
+    change(&stores, &[revoke(other, 90)]).await;
+    assert_eq!(found(&stores, &hash).await.unwrap().revoked_at, None);
+    change(&stores, &[revoke(acme(), 80), revoke(acme(), 85)]).await;
+    assert_eq!(found(&stores, &hash).await.unwrap().revoked_at, Some(at(80)));
 }

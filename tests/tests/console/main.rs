@@ -19,3 +19,4 @@ mod people;
 mod safety;
 mod session;
 mod signing_in;
+mod tokens;

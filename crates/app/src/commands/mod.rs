@@ -21,6 +21,7 @@ mod prune;
 mod serve;
 mod simulate;
 mod targets;
+mod tokens;
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -135,6 +136,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Backup(args) => backup::run(&settings, &args).await,
         Command::FirstRun(args) => first_run::run(&settings, args.json).await,
         Command::Keys(command) => keys::run(&settings, command).await,
+        Command::Tokens(command) => tokens::run(&settings, command).await,
         Command::Bids(command) => bids::run(&settings, command).await,
         Command::Leads(command) => leads::run(&settings, command).await,
         Command::Activity(args) => activity::run(&settings, &args).await,

@@ -28,7 +28,9 @@ pub(crate) async fn show(
     token: web::Path<String>,
 ) -> Result<HttpResponse, PageError> {
     let link = look(&console, &token).await?;
-    let name = link.person.name.clone();
+    // Where the owner typed none, the address stands for it.
+    let typed = Some(link.person.name.clone()).filter(|name| *name != link.person.email);
+    let name = typed.unwrap_or_default();
     html(&InvitePage {
         token: &token,
         link,

@@ -97,7 +97,8 @@ pub use organization::{Subscription, SubscriptionStatus};
 pub use password::{InvalidPassword, MAX_PASSWORD_BYTES, MIN_PASSWORD_BYTES, Password};
 pub use person::{EmailAddress, EmailKey, InvalidEmail, Member, MemberRole, Membership, Person};
 pub use personal_token::{
-    InvalidPersonalToken, PersonalToken, PersonalTokenHash, PersonalTokenRecord, TokenScope,
+    InvalidPersonalToken, PersonalToken, PersonalTokenHash, PersonalTokenRecord, TOKEN_USE_WRITTEN,
+    TokenScope,
 };
 pub use readiness::{CampaignParts, MissingPart};
 pub use reason::{Reason, ReasonCode};

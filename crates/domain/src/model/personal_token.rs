@@ -1,5 +1,7 @@
 //! Personal tokens, with which a person's tools act for the person: `lt_` and 64 hexadecimal characters (decision E7).
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::digest::digests;
@@ -68,6 +70,9 @@ impl PersonalToken {
     }
 }
 
+/// How exactly the last use of a token is known: it is written at most once in this time.
+pub const TOKEN_USE_WRITTEN: Duration = Duration::from_secs(60);
+
 /// A token's record; the token itself is not stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,5 +102,11 @@ impl PersonalTokenRecord {
     /// Whether the token is accepted at `now`, if its person's membership is as it must be.
     pub fn works_at(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|expiry| now < expiry)
+    }
+
+    /// Whether a use at `now` is to be written.
+    pub fn is_use_due_at(&self, now: Timestamp) -> bool {
+        self.last_used_at
+            .is_none_or(|used| now >= used.plus(TOKEN_USE_WRITTEN))
     }
 }

@@ -94,7 +94,8 @@ pub use overview::{
 };
 pub use password_hasher::{HasherBusy, PasswordHasher};
 pub use people::{
-    OrganizationMember, OrganizationPeople, PeopleChange, PeopleStore, PersonEverywhere, StoredPerson,
+    FoundPersonalToken, OrganizationMember, OrganizationPeople, PeopleChange, PeopleStore, PersonEverywhere,
+    StoredPerson,
 };
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{

@@ -1,11 +1,11 @@
-//! People, their memberships, and the links by which they join.
+//! People, their memberships, the links by which they join, and their tokens.
 
 use async_trait::async_trait;
 
 use super::{NewSession, Revision, StoreError};
 use crate::model::{
-    Activity, EmailKey, LinkHash, LinkId, MemberRole, OneTimeLink, OrganizationId, Person, Secret,
-    SessionHash, Timestamp,
+    Activity, EmailKey, LinkHash, LinkId, Member, MemberRole, OneTimeLink, OrganizationId, Person,
+    PersonalTokenHash, PersonalTokenId, PersonalTokenRecord, Secret, SessionHash, Subscription, Timestamp,
 };
 
 /// A person with what a password is checked against.
@@ -37,6 +37,17 @@ pub struct PersonEverywhere {
     pub stored: StoredPerson,
     /// The role in each organization.
     pub memberships: Vec<(OrganizationId, MemberRole)>,
+    /// The tokens in the organization that was asked for, in any state, oldest first.
+    pub tokens: Vec<PersonalTokenRecord>,
+}
+
+/// A token with whose it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundPersonalToken {
+    /// The token, in any state.
+    pub record: PersonalTokenRecord,
+    /// The person in the token's organization, as of now.
+    pub member: Member,
 }
 
 /// What changes of people are decided on, as of one revision.
@@ -48,6 +59,8 @@ pub struct OrganizationPeople {
     pub organization_id: OrganizationId,
     /// Its name.
     pub name: String,
+    /// Its subscription.
+    pub subscription: Subscription,
     /// Its members, by address.
     pub members: Vec<OrganizationMember>,
     /// The links that were made in it and not used, expired ones too, by id.
@@ -96,6 +109,12 @@ pub enum PeopleChange {
     PutLink(OneTimeLink, LinkHash),
     /// Removes a link: it was used or withdrawn.
     RemoveLink(OrganizationId, LinkId),
+    /// Stores a token by its digest.
+    PutToken(PersonalTokenRecord, PersonalTokenHash),
+    /// Marks a token as revoked.
+    RevokeToken(OrganizationId, PersonalTokenId, Timestamp),
+    /// Forgets a token.
+    RemoveToken(OrganizationId, PersonalTokenId),
     /// Opens a session that shows this organization, of which the person is a member.
     OpenSession(NewSession, OrganizationId),
 }
@@ -126,4 +145,15 @@ pub trait PeopleStore: Send + Sync + std::fmt::Debug {
         changes: &[PeopleChange],
         record: &[Activity],
     ) -> Result<bool, StoreError>;
+
+    /// The token with this digest and its member; `None` if the person is no member of the token's organization.
+    async fn token(&self, hash: &PersonalTokenHash) -> Result<Option<FoundPersonalToken>, StoreError>;
+
+    /// Records a use of a token. Never moves the time back; skips an unknown token.
+    async fn record_token_use(
+        &self,
+        organization: &OrganizationId,
+        token: &PersonalTokenId,
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
 }

@@ -12,6 +12,7 @@
 //! | | [`RejectLead`] | rejects a lead for good |
 //! | | [`UploadAttachments`] | takes files for a lead's proposal |
 //! | | [`LocateLead`] | checks whether a campaign or lead exists |
+//! | a person's tool | [`AuthenticatePersonalToken`] | turns a personal token into a member with a scope |
 //! | a person | [`SignIn`] | turns an address and a password into a session |
 //! | | [`Sessions`] | says who is signed in, signs out, shows another organization |
 //! | | [`FirstRun`] | creates the first organization and its owner |
@@ -37,6 +38,7 @@
 //! | a person in the console | [`ManageOrganization`] | changes one thing of the settings, and records it |
 //! | | [`ManageMembers`] | lists members, changes their roles, removes them |
 //! | | [`Invitations`] | makes links by which people join or set another password |
+//! | | [`ManagePersonalTokens`] | makes, lists and revokes a person's tokens |
 //! | | [`ConnectAccount`] | asks the marketplace about a bidder account's token |
 //! | | [`ShowShell`] | tells what stands on every page |
 //! | | [`ShowOverview`] | tells what a period brought in, and what is in trouble |
@@ -56,6 +58,7 @@
 pub(crate) mod apply_provisioning;
 mod attachment_paths;
 mod authenticate;
+mod authenticate_token;
 mod backfill_matches;
 mod campaign_filters;
 mod change_password;
@@ -78,6 +81,7 @@ mod manage_api_keys;
 mod manage_lead;
 mod manage_members;
 mod manage_organization;
+mod manage_tokens;
 mod matched_filters;
 mod new_ids;
 mod notice_changes;
@@ -112,6 +116,7 @@ mod written_proposal;
 
 pub use apply_provisioning::{ApplyProvisioning, ApplyProvisioningError};
 pub use authenticate::{Authenticate, AuthenticateError, Caller, KeyUses};
+pub use authenticate_token::{AuthenticatePersonalToken, TokenCaller};
 pub use backfill_matches::{BackfillMatches, BackfillReport, BackfillRun};
 pub use change_password::ChangePassword;
 pub use connect_account::{ConnectAccount, ConnectAccountError};
@@ -136,6 +141,7 @@ pub use manage_members::{ListedMembers, ManageMembers};
 pub use manage_organization::{
     CampaignFile, Changed, ManageOrganization, ManageOrganizationError, NoFiles, OrganizationChange,
 };
+pub use manage_tokens::{MAX_TOKENS, MadeToken, ManagePersonalTokens, NewPersonalToken, TokenHolder};
 pub use matched_filters::MatchedFilter;
 pub use notice_changes::{NoticeChanges, NoticedChange};
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};

@@ -47,6 +47,18 @@ pub enum PeopleError {
         "this person needs a password first: an owner of all the person's organizations can send a reset link"
     )]
     NeedsReset,
+    /// Tokens are not made while the subscription is not active (decision E4).
+    #[error("the organization's subscription is not active, which making tokens needs")]
+    SubscriptionInactive,
+    /// The scope `manage` is for owners (decision E7).
+    #[error("only an owner of the organization can have a token with the scope manage")]
+    ScopeNeedsOwner,
+    /// The token would not work from the start.
+    #[error("the token would be expired from the start: choose a moment in the future")]
+    ExpiryPast,
+    /// The person has no such token in the organization.
+    #[error("the person has no such token in the organization")]
+    TokenUnknown,
     /// The address cannot be one.
     #[error(transparent)]
     Email(#[from] InvalidEmail),

@@ -19,6 +19,7 @@ mod list_leads;
 mod manage_lead;
 mod manage_members;
 mod manage_organization;
+mod manage_tokens;
 mod notice_changes;
 mod operate_leads;
 mod people;

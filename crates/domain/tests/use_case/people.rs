@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bidloop_domain::model::{ActivityKind, EmailKey, Member, MemberRole, NetworkOrigin, Secret};
 use bidloop_domain::port::{PasswordHasher as _, ProvisioningChange};
 use bidloop_domain::use_case::{
-    ChangePassword, FirstRun, Invitations, ManageMembers, PeopleCommits, Sessions, SignIn, SignedIn,
-    Throttle, UseLink,
+    AuthenticatePersonalToken, ChangePassword, FirstRun, Invitations, ManageMembers, ManagePersonalTokens,
+    PeopleCommits, Sessions, SignIn, SignedIn, Throttle, UseLink,
 };
 use bidloop_fakes::PlainPasswordHasher;
 use bidloop_port_contracts::fixture::{activities, commit, organization, organization_id, user};
@@ -107,6 +107,19 @@ impl Console {
     pub(crate) fn invitations(&self) -> Invitations {
         Invitations {
             commits: self.commits(),
+        }
+    }
+
+    pub(crate) fn tokens(&self) -> ManagePersonalTokens {
+        ManagePersonalTokens {
+            commits: self.commits(),
+        }
+    }
+
+    pub(crate) fn authenticate_token(&self) -> AuthenticatePersonalToken {
+        AuthenticatePersonalToken {
+            people: self.service.stores.people.clone(),
+            clock: self.service.clock.clone(),
         }
     }
 

@@ -30,8 +30,9 @@ use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, Activity, ActivityId, ApiKeyHash, BidId, BidOutcome, CampaignId, Counted, DeliveryId,
     DeliveryState, EmailKey, EndpointId, EventPayload, FilterId, FirstRunCodeHash, JobId, Lead, LeadId,
-    LeadStatus, LeadWithJob, LinkHash, LinkId, NewEvent, OneTimeLink, OrganizationId, QueuedBid, SessionHash,
-    StatisticsStep, Timestamp, Tries, TrySubject, WebhookEndpoint, receivers,
+    LeadStatus, LeadWithJob, LinkHash, LinkId, NewEvent, OneTimeLink, OrganizationId, PersonalTokenHash,
+    PersonalTokenId, PersonalTokenRecord, QueuedBid, SessionHash, StatisticsStep, Timestamp, Tries,
+    TrySubject, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
     AccountReading, AccountRecord, AutomaticBidIntent, CampaignRecord, CampaignRevision, FeedCursor,
@@ -128,6 +129,7 @@ struct State {
     looks: BTreeMap<(OrganizationId, EmailKey, CampaignId), Timestamp>,
     people: People,
     links: BTreeMap<(OrganizationId, LinkId), (OneTimeLink, LinkHash)>,
+    tokens: BTreeMap<(OrganizationId, PersonalTokenId), (PersonalTokenRecord, PersonalTokenHash)>,
     sessions: HashMap<SessionHash, Session>,
     tries: HashMap<TrySubject, Tries>,
     /// The newest last, each with when it was replaced.

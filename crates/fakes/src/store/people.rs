@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use bidloop_domain::model::{
     Activity, EmailKey, LinkHash, LinkKind, Member, MemberRole, Membership, OneTimeLink, OrganizationId,
-    Person, Timestamp,
+    Person, PersonalTokenHash, PersonalTokenId, Timestamp,
 };
 use bidloop_domain::port::{
-    OrganizationMember, OrganizationPeople, PeopleChange, PeopleStore, PersonEverywhere, Revision,
-    StoreError, StoredPerson, UserRecord,
+    FoundPersonalToken, OrganizationMember, OrganizationPeople, PeopleChange, PeopleStore, PersonEverywhere,
+    Revision, StoreError, StoredPerson, UserRecord,
 };
 
 use super::{MemoryStore, State};
@@ -48,9 +48,13 @@ impl PeopleStore for MemoryStore {
             revision: Revision(state.revision),
             organization_id: organization.clone(),
             name: known.record.name.clone(),
+            subscription: known.record.subscription.clone(),
             members: people.members_of(organization),
             links: links.map(|(_, (link, _))| link.clone()).collect(),
-            asked: asked.iter().filter_map(|key| people.everywhere(key)).collect(),
+            asked: asked
+                .iter()
+                .filter_map(|key| state.everywhere(organization, key))
+                .collect(),
         }))
     }
 
@@ -80,6 +84,30 @@ impl PeopleStore for MemoryStore {
         }
         *state = next;
         Ok(true)
+    }
+
+    async fn token(&self, hash: &PersonalTokenHash) -> Result<Option<FoundPersonalToken>, StoreError> {
+        let state = self.state()?;
+        let found = state.tokens.values().find(|(_, known)| known == hash);
+        Ok(found.and_then(|(record, _)| {
+            Some(FoundPersonalToken {
+                record: record.clone(),
+                member: state.member(&record.organization_id, &record.user)?,
+            })
+        }))
+    }
+
+    async fn record_token_use(
+        &self,
+        organization: &OrganizationId,
+        token: &PersonalTokenId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut state = self.state()?;
+        if let Some((token, _)) = state.tokens.get_mut(&(organization.clone(), token.clone())) {
+            token.last_used_at = token.last_used_at.max(Some(at));
+        }
+        Ok(())
     }
 }
 
@@ -115,16 +143,6 @@ impl People {
             .collect()
     }
 
-    fn everywhere(&self, person: &EmailKey) -> Option<PersonEverywhere> {
-        let of_person = self.memberships.iter().filter(|((_, key), _)| key == person);
-        Some(PersonEverywhere {
-            stored: self.people.get(person)?.clone(),
-            memberships: of_person
-                .map(|((id, _), entry)| (id.clone(), entry.role))
-                .collect(),
-        })
-    }
-
     /// The organizations of a person.
     pub(super) fn organizations_of(&self, person: &EmailKey) -> Vec<OrganizationId> {
         let of_person = self.memberships.keys().filter(|(_, key)| key == person);
@@ -133,6 +151,27 @@ impl People {
 }
 
 impl State {
+    fn everywhere(&self, organization: &OrganizationId, person: &EmailKey) -> Option<PersonEverywhere> {
+        let of_person = self
+            .people
+            .memberships
+            .iter()
+            .filter(|((_, key), _)| key == person);
+        let tokens = self.tokens.values().map(|(record, _)| record);
+        let mut tokens: Vec<_> = tokens
+            .filter(|record| record.organization_id == *organization && record.user == *person)
+            .cloned()
+            .collect();
+        tokens.sort_by_key(|record| (record.created_at, record.id.clone()));
+        Some(PersonEverywhere {
+            stored: self.people.people.get(person)?.clone(),
+            memberships: of_person
+                .map(|((id, _), entry)| (id.clone(), entry.role))
+                .collect(),
+            tokens,
+        })
+    }
+
     fn change_people(&mut self, change: &PeopleChange) -> Result<(), StoreError> {
         match change {
             PeopleChange::CreatePerson(new) => {
@@ -157,6 +196,18 @@ impl State {
             }
             PeopleChange::RemoveLink(organization, link) => {
                 self.links.remove(&(organization.clone(), link.clone()));
+            }
+            PeopleChange::PutToken(token, hash) => {
+                let place = (token.organization_id.clone(), token.id.clone());
+                self.tokens.insert(place, (token.clone(), hash.clone()));
+            }
+            PeopleChange::RevokeToken(organization, token, at) => {
+                if let Some((token, _)) = self.tokens.get_mut(&(organization.clone(), token.clone())) {
+                    token.revoked_at.get_or_insert(*at);
+                }
+            }
+            PeopleChange::RemoveToken(organization, token) => {
+                self.tokens.remove(&(organization.clone(), token.clone()));
             }
             PeopleChange::OpenSession(new, organization) => {
                 if !self.open_session_in(organization, new) {
@@ -252,6 +303,8 @@ impl State {
             .retain(|(of, by, _), _| of != organization || by != person);
         self.links
             .retain(|(of, _), (link, _)| of != organization || link.person.key != *person);
+        self.tokens
+            .retain(|(of, _), (token, _)| of != organization || token.user != *person);
         if self.people.organizations_of(person).is_empty() {
             self.people.people.remove(person);
         }
@@ -270,6 +323,7 @@ impl State {
             self.remove_member(organization, &key);
         }
         self.links.retain(|(of, _), _| of != organization);
+        self.tokens.retain(|(of, _), _| of != organization);
     }
 
     /// Ends the person's sessions, all of them or those that show this organization.

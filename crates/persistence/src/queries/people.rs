@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, EmailKey, LinkHash, LinkKind, MemberRole, Membership, OneTimeLink, OrganizationId, Secret,
-    SessionHash, Timestamp,
+    Activity, EmailKey, LinkHash, LinkKind, MemberRole, Membership, OneTimeLink, OrganizationId,
+    PersonalTokenHash, PersonalTokenId, Secret, SessionHash, Timestamp,
 };
 use bidloop_domain::port::{
-    OrganizationPeople, PeopleChange, PeopleStore, Revision, StoreError, StoredPerson, UserRecord,
+    FoundPersonalToken, OrganizationPeople, PeopleChange, PeopleStore, Revision, StoreError, StoredPerson,
+    UserRecord,
 };
 use diesel::dsl::{exists, not, sql};
 use diesel::sql_types::Bool;
@@ -98,6 +99,34 @@ impl PeopleStore for Store {
         })
         .await
     }
+
+    async fn token(&self, hash: &PersonalTokenHash) -> Result<Option<FoundPersonalToken>, StoreError> {
+        let hash = hash.clone();
+        self.read(async move |conn: &mut Conn| everywhere::token(conn, &hash).await)
+            .await
+    }
+
+    async fn record_token_use(
+        &self,
+        organization: &OrganizationId,
+        token: &PersonalTokenId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (organization, token) = (organization.clone(), token.clone());
+        self.write(async move |conn: &mut Conn| {
+            let at = at.as_millis();
+            let token = personal_tokens::table.find((organization.as_str(), token.as_str()));
+            let earlier = personal_tokens::last_used_at
+                .is_null()
+                .or(personal_tokens::last_used_at.lt(at));
+            diesel::update(token.filter(earlier))
+                .set(personal_tokens::last_used_at.eq(at))
+                .execute(conn)
+                .await?;
+            Ok(())
+        })
+        .await
+    }
 }
 
 async fn carry_out(conn: &mut Conn, change: &PeopleChange) -> Result<(), Failure> {
@@ -132,6 +161,24 @@ async fn carry_out(conn: &mut Conn, change: &PeopleChange) -> Result<(), Failure
         }
         PeopleChange::RemoveLink(organization, link) => {
             diesel::delete(one_time_links::table.find((organization.as_str(), link.as_str())))
+                .execute(conn)
+                .await?;
+        }
+        PeopleChange::PutToken(token, hash) => {
+            diesel::insert_into(personal_tokens::table)
+                .values((token.columns()?, personal_tokens::token_hash.eq(hash.as_str())))
+                .execute(conn)
+                .await?;
+        }
+        PeopleChange::RevokeToken(organization, token, at) => {
+            let token = personal_tokens::table.find((organization.as_str(), token.as_str()));
+            diesel::update(token.filter(personal_tokens::revoked_at.is_null()))
+                .set(personal_tokens::revoked_at.eq(at.as_millis()))
+                .execute(conn)
+                .await?;
+        }
+        PeopleChange::RemoveToken(organization, token) => {
+            diesel::delete(personal_tokens::table.find((organization.as_str(), token.as_str())))
                 .execute(conn)
                 .await?;
         }

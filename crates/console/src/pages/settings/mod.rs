@@ -2,4 +2,5 @@
 
 pub(crate) mod api_keys;
 pub(crate) mod password;
+pub(crate) mod tokens;
 pub(crate) mod users;

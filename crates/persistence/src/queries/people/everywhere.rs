@@ -1,8 +1,11 @@
 //! What changes of people are decided on, read as of one moment.
 
-use bidloop_domain::model::{EmailKey, OneTimeLink, OrganizationId, Person};
+use bidloop_domain::model::{
+    EmailKey, Member, Membership, OneTimeLink, OrganizationId, Person, PersonalTokenHash,
+    PersonalTokenRecord, Subscription,
+};
 use bidloop_domain::port::{
-    OrganizationMember, OrganizationPeople, PersonEverywhere, Revision, StoredPerson,
+    FoundPersonalToken, OrganizationMember, OrganizationPeople, PersonEverywhere, Revision, StoredPerson,
 };
 
 use super::super::locks::revision;
@@ -16,11 +19,11 @@ pub(super) async fn organization_people(
     asked: &[EmailKey],
 ) -> Result<Option<OrganizationPeople>, Failure> {
     let revision = Revision(revision(conn).await?);
-    let name = organizations::table
+    let known = organizations::table
         .find(organization.as_str())
-        .select(organizations::name);
-    let name: Option<Col<String>> = name.first(conn).await.optional()?;
-    let Some(Col(name)) = name else {
+        .select((organizations::name, Row::<Subscription>::as_select()));
+    let known: Option<(Col<String>, Row<Subscription>)> = known.first(conn).await.optional()?;
+    let Some((Col(name), Row(subscription))) = known else {
         return Ok(None);
     };
     let links = one_time_links::table
@@ -29,12 +32,13 @@ pub(super) async fn organization_people(
     let links = load_records!(conn, quarantine, StoredLink, links);
     let mut everywhere = Vec::with_capacity(asked.len());
     for key in asked {
-        everywhere.extend(person_everywhere(conn, key).await?);
+        everywhere.extend(person_everywhere(conn, quarantine, organization, key).await?);
     }
     Ok(Some(OrganizationPeople {
         revision,
         organization_id: organization.clone(),
         name,
+        subscription,
         members: members(conn, quarantine, organization).await?,
         links: links.into_iter().map(OneTimeLink::from).collect(),
         asked: everywhere,
@@ -75,7 +79,12 @@ async fn members(
 }
 
 /// The person with all memberships. It fails if one of them cannot be read: what is decided on it must know all.
-async fn person_everywhere(conn: &mut Conn, key: &EmailKey) -> Result<Option<PersonEverywhere>, Failure> {
+async fn person_everywhere(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    organization: &OrganizationId,
+    key: &EmailKey,
+) -> Result<Option<PersonEverywhere>, Failure> {
     let person = people::table
         .find(Col(key.clone()))
         .select(Row::<StoredPerson>::as_select());
@@ -92,8 +101,63 @@ async fn person_everywhere(conn: &mut Conn, key: &EmailKey) -> Result<Option<Per
     let memberships = of_person
         .into_iter()
         .map(|(id, membership)| (id.0, membership.0.role));
+    let memberships = memberships.collect();
+    let tokens = personal_tokens::table
+        .filter(personal_tokens::organization_id.eq(organization.as_str()))
+        .filter(personal_tokens::email_key.eq(Col(key.clone())))
+        .order((personal_tokens::created_at, personal_tokens::id));
     Ok(Some(PersonEverywhere {
         stored,
-        memberships: memberships.collect(),
+        memberships,
+        tokens: load_records!(conn, quarantine, PersonalTokenRecord, tokens),
     }))
+}
+
+/// A token with its person as a member of its organization.
+pub(super) async fn token(
+    conn: &mut Conn,
+    hash: &PersonalTokenHash,
+) -> Result<Option<FoundPersonalToken>, Failure> {
+    type Found = (
+        Row<PersonalTokenRecord>,
+        Row<Person>,
+        Row<StoredMembership>,
+        Col<String>,
+        Row<Subscription>,
+    );
+    let of_member = memberships::organization_id
+        .eq(personal_tokens::organization_id)
+        .and(memberships::email_key.eq(personal_tokens::email_key));
+    let found: Option<Found> = personal_tokens::table
+        .inner_join(organizations::table.on(organizations::id.eq(personal_tokens::organization_id)))
+        .inner_join(people::table.on(people::email_key.eq(personal_tokens::email_key)))
+        .inner_join(memberships::table.on(of_member))
+        .filter(personal_tokens::token_hash.eq(hash.as_str()))
+        .select((
+            Row::<PersonalTokenRecord>::as_select(),
+            Row::<Person>::as_select(),
+            Row::<StoredMembership>::as_select(),
+            organizations::name,
+            Row::<Subscription>::as_select(),
+        ))
+        .first(conn)
+        .await
+        .optional()?;
+    Ok(found.map(
+        |(Row(record), Row(person), Row(membership), Col(name), Row(subscription))| {
+            let organization = Membership {
+                organization_id: record.organization_id.clone(),
+                organization_name: name,
+                role: membership.role,
+            };
+            FoundPersonalToken {
+                record,
+                member: Member {
+                    person,
+                    organization,
+                    subscription,
+                },
+            }
+        },
+    ))
 }
