@@ -8,6 +8,7 @@ use crate::session::Session;
 
 on_both_databases!(
     an_owner_invites_a_member_changes_the_role_and_removes_the_member,
+    somebody_of_another_organization_joins_with_the_present_password_and_switches,
     a_password_link_sets_another_password_once,
     a_member_is_refused_what_only_owners_may,
     another_password_signs_out_everywhere_else,
@@ -75,7 +76,7 @@ fn an_owner_invites_a_member_changes_the_role_and_removes_the_member(kind: Kind)
 
     let newcomer = Browser::open(&format!("http://{}", service.address()));
     newcomer.go(&link);
-    newcomer.see("You are invited as member.");
+    newcomer.see("You are invited as a member.");
     assert_eq!(newcomer.value("E-mail"), NEW);
     assert_eq!(newcomer.value("Name"), "Newcomer");
     newcomer.fill("Password", CHOSEN);
@@ -106,6 +107,42 @@ fn an_owner_invites_a_member_changes_the_role_and_removes_the_member(kind: Kind)
     newcomer.fill("Password", CHOSEN);
     newcomer.press("Sign in");
     newcomer.see("That e-mail and password do not belong together.");
+}
+
+fn somebody_of_another_organization_joins_with_the_present_password_and_switches(kind: Kind) {
+    let (installation, service) = started(kind);
+    let eve = "eve@beta.test";
+    let beta = json!({
+        "id": "org_beta", "name": "Beta",
+        "subscription": acceptance::document::organization()["subscription"],
+        "users": [{"email": eve, "password": PASSWORD, "name": "Eve"}],
+    });
+    installation.apply(&acceptance::document::document(beta));
+    let owner = Session::open(&service, eve, PASSWORD);
+    owner
+        .get("/settings/users/remove?user=bob%40acme.test")
+        .expect(404);
+    owner.post("/settings/users/reset", &[("user", BOB)]).expect(404);
+    let made = owner.post("/settings/users/invite", &[("email", BOB), ("role", "owner")]);
+    let page = made.expect(200).text();
+    let token = page.split("/invite/").nth(1).unwrap().get(..64).unwrap();
+
+    let bob = Browser::open(&format!("http://{}", service.address()));
+    bob.go(&format!("/invite/{token}"));
+    bob.see("You have an account here: enter its password.");
+    bob.fill("Password", CHOSEN);
+    bob.press("Join organization");
+    bob.see("That is not your password.");
+    bob.fill("Password", PASSWORD);
+    bob.press("Join organization");
+    bob.wait_for_path("/");
+    bob.press("Switch to Acme");
+    bob.press("Switch to Beta");
+    bob.go("/settings/users");
+    bob.see("Eve");
+    bob.see("Invite user");
+    // Eve does not own Acme.
+    owner.post("/settings/users/reset", &[("user", BOB)]).expect(409);
 }
 
 fn a_password_link_sets_another_password_once(kind: Kind) {

@@ -69,7 +69,17 @@ fn a_page_without_a_session_leads_to_signing_in_and_back(kind: Kind) {
 fn every_page_forbids_what_it_does_not_need(kind: Kind) {
     let (_installation, service) = started(kind);
     let cookie = sign_in(&service);
-    for path in ["/", "/sign-in", "/first-run", "/sign-out"] {
+    for path in [
+        "/",
+        "/sign-in",
+        "/first-run",
+        "/sign-out",
+        "/settings/users",
+        "/settings/users/invite",
+        "/settings/tokens",
+        "/settings/tokens/new",
+        "/invite/0a",
+    ] {
         let answer = call(&service, "GET", path, &[("Cookie", &cookie)], "");
         let policy = answer.header("content-security-policy").unwrap();
         assert!(

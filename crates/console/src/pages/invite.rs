@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
-use bidloop_domain::model::LinkKind;
+use bidloop_domain::model::{LinkKind, MemberRole};
 use bidloop_domain::use_case::{LinkAsks, LinkForm, OpenedLink, PeopleError, TryError};
 
 use crate::Console;
