@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use bidloop_console::{Console, ConsoleAddress, Streams};
 use bidloop_domain::model::Links;
-use bidloop_domain::port::{Clock, Entropy, WorkSignal};
+use bidloop_domain::port::{Clock, Entropy, LeaseOwner, WorkSignal};
 use bidloop_domain::use_case::{
-    ApplyProvisioning, FindLead, ListCampaigns, ManageApiKeys, ManageOrganization, SearchActivity, ShowFeed,
-    ShowLead, ShowOverview, ShowShell,
+    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, ListCampaigns,
+    ManageApiKeys, ManageLead, ManageOrganization, SearchActivity, SettleBids, ShowAccounts, ShowBilling,
+    ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell, TryEndpoints,
 };
 use bidloop_templates::JinjaProposalWriter;
 
@@ -82,7 +83,51 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         show_lead: Arc::new(ShowLead {
             find: find_lead(),
             activities: Arc::clone(&stores.activities),
-            links,
+            links: links.clone(),
+        }),
+        manage_lead: Arc::new(ManageLead {
+            requests: service.reject_lead.requests.clone(),
+            settle_bids: Arc::new(SettleBids {
+                store: Arc::clone(&stores.submissions),
+                clock: Arc::clone(&clock),
+                entropy: Arc::clone(&entropy),
+                links: links.clone(),
+            }),
+        }),
+        connect_account: Arc::new(ConnectAccount {
+            marketplace: service.marketplace(),
+        }),
+        show_accounts: Arc::new(ShowAccounts {
+            store: Arc::clone(&stores.overview),
+            clock: Arc::clone(&clock),
+        }),
+        show_billing: Arc::new(ShowBilling {
+            store: Arc::clone(&stores.overview),
+            statistics: Arc::clone(&stores.statistics),
+            clock: Arc::clone(&clock),
+        }),
+        show_integrations: Arc::new(ShowIntegrations {
+            store: Arc::clone(&stores.overview),
+            clock: Arc::clone(&clock),
+        }),
+        show_deliveries: Arc::new(ShowDeliveries {
+            deliveries: Arc::clone(&stores.delivery_records),
+            links: links.clone(),
+        }),
+        try_endpoints: Arc::new(TryEndpoints {
+            deliver: DeliverWebhooks {
+                store: Arc::clone(&stores.deliveries),
+                sender: Arc::new(webhook_sender(settings)),
+                clock: Arc::clone(&clock),
+                links,
+                owner: LeaseOwner::new(format!("console/{}", entropy.uuid())),
+                limits: DeliveryLimits::default(),
+                in_flight: InFlight::default(),
+            },
+            find: find_lead(),
+            records: Arc::clone(&stores.delivery_records),
+            entropy: Arc::clone(&entropy),
+            pause: Arc::new(SystemClock),
         }),
         streams: Streams::new(Arc::clone(&stores.overview)),
         find_lead: Arc::new(find_lead()),

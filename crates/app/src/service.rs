@@ -6,10 +6,10 @@ use std::time::Duration;
 use anyhow::Context;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, Clock, DeliveryStore,
-    Entropy, ErasureStore, FirstRunStore, JobStore, LeadStore, LeaseOwner, Marketplace, MatchStore,
-    OverviewStore, PeopleStore, ProposalWriter, ProvisioningStore, Quarantine, RetentionStore, SessionStore,
-    SignInTryStore, StatisticsStore, SubmissionStore, WorkSignal,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, Clock, DeliveryRecords,
+    DeliveryStore, Entropy, ErasureStore, FirstRunStore, JobStore, LeadStore, LeaseOwner, Marketplace,
+    MatchStore, OverviewStore, PeopleStore, ProposalWriter, ProvisioningStore, Quarantine, RetentionStore,
+    SessionStore, SignInTryStore, StatisticsStore, SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
@@ -39,6 +39,7 @@ pub(crate) struct Stores {
     pub(crate) jobs: Arc<dyn JobStore>,
     pub(crate) matches: Arc<dyn MatchStore>,
     pub(crate) deliveries: Arc<dyn DeliveryStore>,
+    pub(crate) delivery_records: Arc<dyn DeliveryRecords>,
     pub(crate) submissions: Arc<dyn SubmissionStore>,
     pub(crate) automatic_bids: Arc<dyn AutomaticBidStore>,
     pub(crate) activities: Arc<dyn ActivityStore>,
@@ -62,6 +63,7 @@ impl Stores {
             jobs: database.jobs(),
             matches: database.matches(),
             deliveries: database.deliveries(),
+            delivery_records: database.delivery_records(),
             submissions: database.submissions(),
             automatic_bids: database.automatic_bids(),
             activities: database.activities(),
@@ -282,6 +284,13 @@ impl Service {
             stores,
             notifiers,
         })
+    }
+
+    /// The marketplace, unless the installation has none.
+    pub(crate) fn marketplace(&self) -> Option<Arc<dyn Marketplace>> {
+        self.marketplace
+            .as_ref()
+            .map(|(marketplace, _)| Arc::clone(marketplace))
     }
 
     /// The use case that reads the feed and the pause between its passes; `None` without a marketplace.

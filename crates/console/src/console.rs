@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use bidloop_domain::port::{Clock, Entropy};
 use bidloop_domain::use_case::{
-    ChangePassword, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys, ManageMembers,
-    ManageOrganization, ManagePersonalTokens, RejectLead, SearchActivity, Sessions, ShowFeed, ShowLead,
-    ShowOverview, ShowShell, SignIn, UseLink,
+    ChangePassword, ConnectAccount, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys,
+    ManageLead, ManageMembers, ManageOrganization, ManagePersonalTokens, RejectLead, SearchActivity,
+    Sessions, ShowAccounts, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview,
+    ShowShell, SignIn, TryEndpoints, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
@@ -59,6 +60,20 @@ pub struct Console {
     pub reject_lead: Arc<RejectLead>,
     /// Tells open pages of changes.
     pub streams: Arc<Streams>,
+    /// Reopens leads and settles their bids.
+    pub manage_lead: Arc<ManageLead>,
+    /// Triggers leads and tests endpoints.
+    pub try_endpoints: Arc<TryEndpoints>,
+    /// Asks the marketplace about tokens.
+    pub connect_account: Arc<ConnectAccount>,
+    /// Bidder accounts.
+    pub show_accounts: Arc<ShowAccounts>,
+    /// The subscription and its use.
+    pub show_billing: Arc<ShowBilling>,
+    /// Endpoints.
+    pub show_integrations: Arc<ShowIntegrations>,
+    /// What endpoints were sent.
+    pub show_deliveries: Arc<ShowDeliveries>,
     /// Masks the tokens of forms.
     pub entropy: Arc<dyn Entropy>,
     /// The time that pages show ages at.

@@ -14,6 +14,7 @@
 //! | `guard` | what holds for every request: host, origin, headers |
 //! | `parts`, `words`, `job` | icons, statuses, times, amounts; a job post in short |
 //! | `chart` | lines and bars in SVG |
+//! | `tries` | how deliveries that a person sent at once ended |
 //! | `assets` | the style sheet, the scripts and the icons |
 
 mod assets;
@@ -31,6 +32,7 @@ mod parts;
 mod routes;
 mod shell;
 mod streams;
+mod tries;
 mod visit;
 mod words;
 

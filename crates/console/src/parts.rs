@@ -90,6 +90,37 @@ impl fmt::Display for Pill {
 
 impl HtmlSafe for Pill {}
 
+/// Whether each of the last deliveries was taken, as bars; the newest is at the right.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spark<'l>(&'l [bool]);
+
+/// `newest_first` has at most 20.
+pub(crate) fn spark(newest_first: &[bool]) -> Spark<'_> {
+    Spark(newest_first)
+}
+
+impl fmt::Display for Spark<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failed = self.0.iter().filter(|good| !**good).count();
+        write!(
+            f,
+            r#"<svg class="spark" viewBox="0 0 84 22" preserveAspectRatio="none" role="img" aria-label="{failed} of the last {} failed">"#,
+            self.0.len()
+        )?;
+        for (place, good) in self.0.iter().take(20).enumerate() {
+            let x = 80 - 4 * place;
+            let (class, y, height) = if *good { ("bar", 8, 14) } else { ("bar bad", 2, 20) };
+            write!(
+                f,
+                r#"<rect class="{class}" x="{x}" y="{y}" width="3" height="{height}"/>"#
+            )?;
+        }
+        f.write_str("</svg>")
+    }
+}
+
+impl HtmlSafe for Spark<'_> {}
+
 /// A moment: "12 s ago" for a week, then the date. The exact time in UTC is its title.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {

@@ -4,7 +4,8 @@ use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
 use crate::pages::campaign::{feed, lead, lead_actions};
-use crate::pages::settings::{api_keys, password, tokens, users};
+use crate::pages::settings::{accounts, api_keys, billing, password, tokens, users};
+use crate::pages::webhooks::{forms as webhook_forms, list as webhooks, test as webhook_test};
 use crate::pages::{activity, campaigns, events, first_run, invite, overview, sign_in};
 use crate::{Console, assets, guard};
 
@@ -112,6 +113,20 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
             "/campaigns/{campaign}/activity",
             vec![get().to(activity::show_of_campaign)],
         ),
+        (
+            "/settings/accounts",
+            vec![get().to(accounts::list), post().to(accounts::connect)],
+        ),
+        ("/settings/accounts/new", vec![get().to(accounts::ask_new)]),
+        (
+            "/settings/accounts/{account}/edit",
+            vec![get().to(accounts::ask_edit), post().to(accounts::edit)],
+        ),
+        (
+            "/settings/accounts/{account}/remove",
+            vec![get().to(accounts::ask_remove), post().to(accounts::remove)],
+        ),
+        ("/settings/billing", vec![get().to(billing::show)]),
         ("/campaigns/{campaign}/feed", vec![get().to(feed::show)]),
         ("/campaigns/{campaign}/feed/live", vec![get().to(feed::live)]),
         ("/campaigns/{campaign}/feed/seen", vec![post().to(feed::seen)]),
@@ -123,5 +138,64 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
                 post().to(lead_actions::reject),
             ],
         ),
+        (
+            "/campaigns/{campaign}/leads/{lead}/trigger",
+            vec![post().to(lead_actions::trigger)],
+        ),
+        (
+            "/campaigns/{campaign}/leads/{lead}/reopen",
+            vec![post().to(lead_actions::reopen)],
+        ),
+        (
+            "/campaigns/{campaign}/leads/{lead}/settle",
+            vec![
+                get().to(lead_actions::ask_settle),
+                post().to(lead_actions::settle),
+            ],
+        ),
+    ]
+    .into_iter()
+    .chain(webhook_pages())
+    .collect()
+}
+
+/// The pages of endpoints, under a campaign and under the settings.
+fn webhook_pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
+    use web::{get, post};
+    let list = || vec![get().to(webhooks::show), post().to(webhook_forms::create)];
+    let new = || vec![get().to(webhook_forms::ask_new)];
+    let edit = || vec![get().to(webhook_forms::ask_edit), post().to(webhook_forms::edit)];
+    let rotate = || {
+        vec![
+            get().to(webhook_forms::ask_rotate),
+            post().to(webhook_forms::rotate),
+        ]
+    };
+    let remove = || {
+        vec![
+            get().to(webhook_forms::ask_remove),
+            post().to(webhook_forms::remove),
+        ]
+    };
+    let pause = || vec![post().to(webhook_forms::pause)];
+    let resume = || vec![post().to(webhook_forms::resume)];
+    let test = || vec![post().to(webhook_test::test)];
+    vec![
+        ("/campaigns/{campaign}/integrations", list()),
+        ("/campaigns/{campaign}/integrations/new", new()),
+        ("/campaigns/{campaign}/integrations/{endpoint}/edit", edit()),
+        ("/campaigns/{campaign}/integrations/{endpoint}/rotate", rotate()),
+        ("/campaigns/{campaign}/integrations/{endpoint}/remove", remove()),
+        ("/campaigns/{campaign}/integrations/{endpoint}/pause", pause()),
+        ("/campaigns/{campaign}/integrations/{endpoint}/resume", resume()),
+        ("/campaigns/{campaign}/integrations/{endpoint}/test", test()),
+        ("/settings/integrations/webhooks", list()),
+        ("/settings/integrations/webhooks/new", new()),
+        ("/settings/integrations/webhooks/{endpoint}/edit", edit()),
+        ("/settings/integrations/webhooks/{endpoint}/rotate", rotate()),
+        ("/settings/integrations/webhooks/{endpoint}/remove", remove()),
+        ("/settings/integrations/webhooks/{endpoint}/pause", pause()),
+        ("/settings/integrations/webhooks/{endpoint}/resume", resume()),
+        ("/settings/integrations/webhooks/{endpoint}/test", test()),
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bidloop_domain::model::{CampaignId, CampaignState, Subscription, Timestamp};
+use bidloop_domain::model::{CampaignId, CampaignState, Subscription, SubscriptionStatus, Timestamp};
 use bidloop_domain::port::{CampaignSign, StoreError};
 use bidloop_domain::use_case::MarketplaceReading;
 
@@ -24,8 +24,10 @@ pub(crate) enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setting {
     Integrations,
+    Accounts,
     Users,
     Tokens,
+    Billing,
 }
 
 impl Setting {
@@ -36,8 +38,10 @@ impl Setting {
             "/settings/integrations/api-keys",
             "Integrations",
         ),
+        (Self::Accounts, "/settings/accounts", "Bidder accounts"),
         (Self::Users, "/settings/users", "Users"),
         (Self::Tokens, "/settings/tokens", "Personal tokens"),
+        (Self::Billing, "/settings/billing", "Billing"),
     ];
 }
 
@@ -74,6 +78,8 @@ pub(crate) struct Banner {
     /// `warn`, `bad`, `good`, or empty for information.
     pub(crate) class: &'static str,
     pub(crate) text: String,
+    /// Where to read more: path and words.
+    pub(crate) link: Option<(&'static str, &'static str)>,
 }
 
 /// The frame of a page.
@@ -161,6 +167,8 @@ impl Shell {
             name: known.sign.name.clone(),
             mode: known.sign.mode,
             is_active: known.is_active,
+            new: known.new,
+            tab: None,
         };
         shell.campaign = Some(campaign.clone());
         shell.title.clone_from(&head.name);
@@ -200,6 +208,14 @@ impl Shell {
     }
 }
 
+/// "past due", as the end of "The subscription is …".
+pub(crate) fn subscription_words(subscription: &Subscription) -> String {
+    if subscription.status == SubscriptionStatus::Active && subscription.collection_paused {
+        return "not collected at the moment".to_owned();
+    }
+    subscription.status.as_str().replace('_', " ")
+}
+
 /// What every page says while the subscription is not active (decision E4).
 fn lapsed(subscription: &Subscription) -> Option<Banner> {
     (!subscription.is_active()).then(|| Banner {
@@ -207,7 +223,8 @@ fn lapsed(subscription: &Subscription) -> Option<Banner> {
         text: format!(
             "The subscription is {}. API keys get 401 and campaigns neither send nor bid. Jobs are still matched and listed; \
              bids already queued are submitted.",
-            subscription.status.as_str().replace('_', " ")
+            subscription_words(subscription)
         ),
+        link: Some(("/settings/billing", "Billing")),
     })
 }

@@ -15,7 +15,7 @@ use futures::stream;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::campaign_head::CampaignHead;
+use crate::campaign_head::{CampaignHead, Tab};
 use crate::page::{PageError, campaign_id, html};
 use crate::parts::{Pill, pill};
 use crate::shell::{Place, Shell};
@@ -225,7 +225,11 @@ pub(crate) async fn show_of_campaign(
     let campaign = campaign_id(&campaign)?;
     let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
     let record = record(&visit, &shell, &query, Some(&campaign)).await?;
-    html(&ActivityOfCampaign { shell, head, record })
+    html(&ActivityOfCampaign {
+        shell,
+        head: head.at(Tab::Activity),
+        record,
+    })
 }
 
 /// `GET /activity/new`: how many records came since the page was loaded.

@@ -9,3 +9,4 @@ pub(crate) mod invite;
 pub(crate) mod overview;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
+pub(crate) mod webhooks;

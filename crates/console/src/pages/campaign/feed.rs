@@ -6,7 +6,7 @@ use bidloop_domain::model::{CampaignId, LeadId, LeadStatus, Timestamp};
 use bidloop_domain::use_case::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MatchedFilter, ShownFeed};
 use serde::Deserialize;
 
-use crate::campaign_head::CampaignHead;
+use crate::campaign_head::{CampaignHead, Tab};
 use crate::page::{PageError, campaign_id, html};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
@@ -88,7 +88,7 @@ pub(crate) async fn show(
         .console
         .run(async move { show_feed.execute(&organization, &campaign, &request).await });
     let feed = feed.await??.ok_or(PageError::NotFound)?;
-    html(&page(shell, head, feed, &query, status, visit.now))
+    html(&page(shell, head.at(Tab::Feed), feed, &query, status, visit.now))
 }
 
 /// What an open Feed asks for when matches came or something happened.
@@ -310,6 +310,10 @@ impl Card {
     /// Whether the card shows the post; decided leads are short.
     fn is_full(&self) -> bool {
         matches!(self.status(), LeadStatus::New | LeadStatus::Queued)
+    }
+
+    fn is_reopenable(&self) -> bool {
+        self.status().is_reopenable()
     }
 
     fn excerpt(&self) -> String {

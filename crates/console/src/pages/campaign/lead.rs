@@ -1,9 +1,11 @@
 //! A lead's page: what happened here, and why?
 
-use actix_web::{HttpResponse, web};
+use std::time::Duration;
+
+use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{
-    ActivityOutcome, ClientInfo, JobPost, LeadStatus, Timestamp, VendorQualifications,
+    ActivityId, ActivityOutcome, ClientInfo, JobPost, LeadStatus, Timestamp, VendorQualifications,
 };
 use bidloop_domain::use_case::{LeadBid, LeadEvent, LeadPageView, TimelineEntry};
 
@@ -12,6 +14,7 @@ use crate::page::{PageError, html};
 use crate::pages::campaign::feed::queued;
 use crate::pages::campaign::lead_actions::{JobQuery, LeadPlace};
 use crate::shell::Shell;
+use crate::tries::{self, Told};
 use crate::visit::Visit;
 use crate::{job, words};
 
@@ -28,6 +31,8 @@ struct LeadPage {
     view: LeadPageView,
     pay: String,
     facts: Vec<String>,
+    /// How the events that were just triggered ended.
+    tried: Vec<Told>,
     outcome: Option<Outcome>,
     timeline: Vec<Line>,
     client: Vec<Fact>,
@@ -68,6 +73,7 @@ pub(crate) async fn show(
     visit: Visit,
     path: web::Path<(String, String)>,
     query: web::Query<JobQuery>,
+    request: HttpRequest,
 ) -> Result<HttpResponse, PageError> {
     let place = LeadPlace::of_query(&path, &query)?;
     let (shell, head) = Shell::of_campaign(&visit, &place.campaign).await?;
@@ -82,7 +88,50 @@ pub(crate) async fn show(
             .await
     });
     let view = view.await??.ok_or(PageError::NotFound)?;
-    html(&page(shell, head, &place, view, visit.now))
+    let tried = tried(&view, &tries::named_entries(request.query_string()));
+    html(&LeadPage {
+        tried,
+        ..page(shell, head, &place, view, visit.now)
+    })
+}
+
+/// How the deliveries ended whose entries the address names.
+fn tried(view: &LeadPageView, named: &[ActivityId]) -> Vec<Told> {
+    let entries = view.timeline.iter();
+    let entries = entries.filter(|entry| entry.activity.is_some_and(|id| named.contains(&id)));
+    entries
+        .filter_map(|entry| match &entry.event {
+            LeadEvent::Delivery {
+                host,
+                response_status,
+                duration_ms,
+                reason,
+                ..
+            } => Some(Told {
+                is_good: reason.is_none(),
+                what: if reason.is_none() {
+                    "Triggered."
+                } else {
+                    "Not delivered."
+                },
+                receiver: host.clone(),
+                said: tries::said(
+                    *response_status,
+                    duration_ms.map(Duration::from_millis),
+                    reason.as_deref(),
+                ),
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+impl LeadPage {
+    /// Whether the answer to the queued bid's proposal is outstanding.
+    fn is_unanswered(&self) -> bool {
+        let bid = self.view.bid.as_ref();
+        bid.is_some_and(|bid| bid.summary.status == LeadStatus::Queued && bid.summary.answer_outstanding)
+    }
 }
 
 fn page(
@@ -99,6 +148,7 @@ fn page(
         job: place.address.job.as_ref().map(ToString::to_string),
         pay: job::pay(&view.post),
         facts: job::facts(&view.post),
+        tried: Vec::new(),
         outcome: view.bid.as_ref().map(|bid| outcome(bid, &view, now)),
         timeline: view
             .timeline

@@ -1,13 +1,14 @@
-//! What a person does with one lead: reject, reopen. Acting on a match makes it a lead (decision E5).
+//! What a person does with one lead: reject, trigger, reopen, settle. Acting on a match makes it a lead (decision E5).
 
 use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{CampaignId, JobId, LeadId};
-use bidloop_domain::use_case::{LeadAddress, LeadError, MAX_REASON_CHARS};
+use bidloop_domain::use_case::{LeadAddress, LeadError, MAX_REASON_CHARS, ManageLeadError, Settlement};
 use serde::Deserialize;
 
 use crate::page::{PageError, campaign_id, go_to, html};
 use crate::shell::Shell;
+use crate::tries;
 use crate::visit::{Posted, Visit};
 
 /// Where a lead is found: the path's ids, and the job of a match without a record.
@@ -165,5 +166,128 @@ pub(crate) async fn reject(
             reject_form(&visit, &place, fields.text("reason"), Some(error.to_string())).await
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// `POST …/leads/{l}/trigger`: sends the lead's `job.new` anew (decision E6).
+pub(crate) async fn trigger(
+    Posted { visit, fields }: Posted,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, PageError> {
+    let place = LeadPlace::of(&path, fields.text("job"))?;
+    place.materialize(&visit).await?;
+    let (try_endpoints, requester, wanted) = (
+        visit.console.try_endpoints.clone(),
+        visit.signed_in.requester(),
+        place.clone(),
+    );
+    let tried = visit.console.run(async move {
+        try_endpoints
+            .trigger(&requester, &wanted.campaign, &wanted.address.lead)
+            .await
+    });
+    let tried = tried
+        .await?
+        .map_err(|error| tries::page_error(error, visit.now))?;
+    let tried = tries::query(tried.into_iter().map(|one| one.id));
+    Ok(go_to(&visit, &format!("{}?{tried}", place.path())))
+}
+
+/// `POST …/leads/{l}/reopen`.
+pub(crate) async fn reopen(
+    Posted { visit, .. }: Posted,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, PageError> {
+    let place = LeadPlace::of(&path, "")?;
+    let (manage, requester, wanted) = (
+        visit.console.manage_lead.clone(),
+        visit.signed_in.requester(),
+        place.clone(),
+    );
+    let reopened = visit.console.run(async move {
+        manage
+            .reopen(&requester, &wanted.campaign, &wanted.address.lead)
+            .await
+    });
+    reopened.await?.map_err(page_error)?;
+    Ok(go_to(&visit, &format!("{}?done=reopened", place.path())))
+}
+
+#[derive(Template)]
+#[template(path = "settle.html")]
+struct SettlePage {
+    shell: Shell,
+    form: SettleForm,
+}
+
+/// The form alone, for the dialog.
+#[derive(Template)]
+#[template(path = "settle_form.html")]
+struct SettleForm {
+    path: String,
+    csrf: String,
+}
+
+/// `GET …/leads/{l}/settle`.
+pub(crate) async fn ask_settle(
+    visit: Visit,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, PageError> {
+    let place = LeadPlace::of(&path, "")?;
+    let form = SettleForm {
+        path: place.path(),
+        csrf: visit.csrf.clone(),
+    };
+    if visit.wants_part {
+        return html(&form);
+    }
+    let (shell, _) = Shell::of_campaign(&visit, &place.campaign).await?;
+    html(&SettlePage { shell, form })
+}
+
+/// `POST …/leads/{l}/settle`: ends a bid whose answer can never be had (decision B4).
+pub(crate) async fn settle(
+    Posted { visit, fields }: Posted,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, PageError> {
+    let place = LeadPlace::of(&path, "")?;
+    let settlement = match fields.filled("proposal") {
+        Some(proposal) if fields.text("found") == "yes" => Settlement::Submitted {
+            proposal_id: proposal.to_owned(),
+        },
+        None if fields.text("found") == "no" => Settlement::NotSubmitted,
+        _ => {
+            return Err(PageError::Refused(
+                "Say whether the marketplace has the proposal; if it has, give its id, else leave the id empty."
+                    .to_owned(),
+            ));
+        }
+    };
+    let (manage, requester, wanted) = (
+        visit.console.manage_lead.clone(),
+        visit.signed_in.requester(),
+        place.clone(),
+    );
+    let settled = visit.console.run(async move {
+        manage
+            .settle(&requester, &wanted.campaign, &wanted.address.lead, settlement)
+            .await
+    });
+    settled.await?.map_err(page_error)?;
+    Ok(go_to(&visit, &format!("{}?done=settled", place.path())))
+}
+
+fn page_error(error: ManageLeadError) -> PageError {
+    match error {
+        ManageLeadError::NotAuthorized => PageError::SubscriptionLapsed,
+        ManageLeadError::LeadUnknown => PageError::NotFound,
+        ManageLeadError::Store(error) => error.into(),
+        ManageLeadError::NotReopenable(status) => PageError::Refused(format!(
+            "The lead is {status}. Only a skipped or failed lead can be reopened."
+        )),
+        ManageLeadError::NotUnanswered => {
+            PageError::Refused("No queued bid on this lead waits for an answer.".to_owned())
+        }
+        ManageLeadError::Settle(error) => PageError::Refused(error.to_string()),
     }
 }
