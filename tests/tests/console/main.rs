@@ -15,8 +15,11 @@ macro_rules! on_both_databases {
 }
 
 mod browser;
+mod integrations;
+mod lead_actions;
 mod people;
 mod safety;
 mod session;
+mod settings;
 mod signing_in;
 mod tokens;

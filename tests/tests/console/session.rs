@@ -2,6 +2,8 @@
 
 use acceptance::{Answer, Service};
 
+use crate::browser::Browser;
+
 const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
 
 /// Somebody who is signed in.
@@ -72,4 +74,15 @@ impl<'s> Session<'s> {
             status => panic!("{status}"),
         }
     }
+}
+
+/// A browser in which this person is signed in, on this page.
+pub(crate) fn browser_of(service: &Service, email: &str, password: &str, path: &str) -> Browser {
+    let browser = Browser::open(&format!("http://{}", service.address()));
+    browser.go(path);
+    browser.fill("E-mail", email);
+    browser.fill("Password", password);
+    browser.press("Sign in");
+    browser.wait_for_path(path);
+    browser
 }

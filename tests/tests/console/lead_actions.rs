@@ -1,0 +1,105 @@
+//! What people do with leads by clicking: Trigger and Reopen (decisions B1, E4 and E6).
+
+use acceptance::{Kind, Service, World, document, posts};
+use serde_json::json;
+
+use crate::session::{Session, browser_of};
+
+on_both_databases!(
+    a_lead_is_triggered_from_the_feed_and_its_page_says_how_it_ended,
+    a_skipped_lead_is_reopened_and_a_rejected_one_is_not,
+    a_lapsed_subscription_is_said_on_every_page_and_refuses_what_acts,
+);
+
+const PASSWORD: &str = "correct horse battery";
+const OPS: &str = "ops@acme.test";
+
+/// Acme with the owner Ops and the active campaign `camp_ext`, which has one lead of a job with this state.
+fn started(kind: Kind, job: &serde_json::Value) -> (World, Service, String) {
+    let world = World::new(kind);
+    world.installation.apply(&organization(&world, "active"));
+    let service = world.installation.serve();
+    let mut post = posts::hourly("A rust service");
+    post["id"] = "job-1".into();
+    let leads = world.publish(&service, document::EXTERNAL, vec![post], 1);
+    world.simulator.patch_job("job-1", job.clone()).unwrap();
+    world.deliveries("job.new", 1);
+    let lead = leads[0]["id"].as_str().unwrap().to_owned();
+    (world, service, lead)
+}
+
+fn organization(world: &World, status: &str) -> serde_json::Value {
+    let mut organization = world.organization();
+    organization["subscription"]["status"] = status.into();
+    organization["campaigns"] = json!([world.external(document::EXTERNAL, "rust")]);
+    organization["users"] = json!([{"email": OPS, "password": PASSWORD, "name": "Ops"}]);
+    document::document(organization)
+}
+
+fn a_lead_is_triggered_from_the_feed_and_its_page_says_how_it_ended(kind: Kind) {
+    let (world, service, lead) = started(kind, &json!({}));
+    let browser = browser_of(&service, OPS, PASSWORD, "/campaigns/camp_ext/feed");
+    browser.press("Trigger");
+    browser.see("Triggered.");
+    browser.see("answered 200 in");
+    assert!(
+        browser
+            .path()
+            .starts_with(&format!("/campaigns/camp_ext/leads/{lead}?tried="))
+    );
+    let deliveries = world.deliveries("job.new", 2);
+    assert_eq!(deliveries[0].data(), deliveries[1].data());
+    assert_ne!(deliveries[0].id(), deliveries[1].id());
+    assert_eq!(deliveries[1].header("x-service-test"), None);
+    let activity = world.installation.activity(&["--lead", &lead]);
+    let actors: Vec<_> = activity.iter().map(|entry| &entry["actor"]["name"]).collect();
+    assert!(actors.contains(&&json!(OPS)), "{actors:?}");
+}
+
+fn a_skipped_lead_is_reopened_and_a_rejected_one_is_not(kind: Kind) {
+    let (world, service, lead) = started(kind, &json!({"alreadyHired": true}));
+    let bid = format!("/v1/campaigns/camp_ext/leads/{lead}/bid");
+    let letter = json!({"coverLetter": "Hello", "questionAnswerPairs": []});
+    service.api().post_json(&bid, &letter).expect(200);
+    assert_eq!(world.bid_complete(&lead)["outcome"], "skipped");
+    let page = format!("/campaigns/camp_ext/leads/{lead}");
+    let browser = browser_of(&service, OPS, PASSWORD, &page);
+    browser.press("Reopen");
+    browser.see("Lead reopened.");
+    browser.press("Reject…");
+    browser.press("Reject lead");
+    browser.see("Lead rejected.");
+    let ops = Session::open(&service, OPS, PASSWORD);
+    let shown = ops.get(&page).expect(200).text();
+    assert!(!shown.contains(">Reopen<") && !shown.contains(">Trigger<"));
+    ops.post(&format!("{page}/reopen"), &[]).expect(409);
+    ops.post(&format!("{page}/trigger"), &[]).expect(409);
+    ops.post(&format!("{page}/settle"), &[("found", "no")])
+        .expect(409);
+    ops.post("/campaigns/camp_none/leads/ld_1/reopen", &[])
+        .expect(404);
+}
+
+fn a_lapsed_subscription_is_said_on_every_page_and_refuses_what_acts(kind: Kind) {
+    let (world, service, lead) = started(kind, &json!({}));
+    world.installation.apply(&organization(&world, "past_due"));
+    let ops = Session::open(&service, OPS, PASSWORD);
+    let page = format!("/campaigns/camp_ext/leads/{lead}");
+    for path in [
+        "/",
+        "/campaigns",
+        "/campaigns/camp_ext/feed",
+        "/campaigns/camp_ext/integrations",
+        "/settings/integrations/webhooks",
+        "/settings/accounts",
+        "/settings/billing",
+        &page,
+    ] {
+        let shown = ops.get(path).expect(200).text();
+        assert!(shown.contains("The subscription is past due."), "{path}");
+    }
+    ops.post(&format!("{page}/trigger"), &[]).expect(409);
+    ops.post("/settings/integrations/webhooks/wh_org/test", &[])
+        .expect(409);
+    assert_eq!(world.receiver.deliveries().len(), 1);
+}
