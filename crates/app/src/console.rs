@@ -6,9 +6,7 @@ use bidloop_console::{Console, ConsoleAddress, Streams};
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{Clock, Entropy, LeaseOwner, WorkSignal};
 use bidloop_domain::use_case::{
-    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, ListCampaigns,
-    ManageApiKeys, ManageLead, ManageOrganization, SearchActivity, SettleBids, ShowAccounts, ShowBilling,
-    ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell, TryEndpoints,
+    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, ListCampaigns, ManageApiKeys, ManageLead, ManageOrganization, SearchActivity, SettleBids, ShowAccounts, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell, TryEndpoints, TryFilter,
 };
 use bidloop_templates::JinjaProposalWriter;
 
@@ -76,6 +74,12 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
             pause: Arc::new(SystemClock),
         }),
         show_feed: Arc::new(ShowFeed {
+            feed: Arc::clone(&stores.campaign_feed),
+            links: links.clone(),
+            quarantine: service.quarantine.clone(),
+        }),
+        try_filter: Arc::new(TryFilter {
+            matches: Arc::clone(&stores.matches),
             feed: Arc::clone(&stores.campaign_feed),
             links: links.clone(),
             quarantine: service.quarantine.clone(),

@@ -13,10 +13,29 @@ use crate::visit::Visit;
 pub(crate) struct Faults(Vec<FieldError>);
 
 impl Faults {
+    pub(crate) const fn of_fields(faults: Vec<FieldError>) -> Self {
+        Self(faults)
+    }
+
     /// The first fault of a field, or of something within it.
     pub(crate) fn of(&self, field: &str) -> Option<&str> {
         let of_field = |fault: &&FieldError| fault.path.first().is_some_and(|first| first == field);
         self.0.iter().find(of_field).map(|fault| fault.message.as_str())
+    }
+
+    /// The first fault at a path, such as `client.minRating`, or below it.
+    pub(crate) fn at(&self, path: &str) -> Option<&str> {
+        let is_there = |fault: &&FieldError| {
+            let rest = fault.path.join(".");
+            let rest = rest.strip_prefix(path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.0.iter().find(is_there).map(|fault| fault.message.as_str())
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// All of them, for the summary above a form: the first part of the path, and the sentence.

@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use bidloop_domain::port::{Clock, Entropy};
 use bidloop_domain::use_case::{
-    ChangePassword, ConnectAccount, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys,
-    ManageLead, ManageMembers, ManageOrganization, ManagePersonalTokens, RejectLead, SearchActivity,
-    Sessions, ShowAccounts, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview,
-    ShowShell, SignIn, TryEndpoints, UseLink,
+    ChangePassword, ConnectAccount, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys, ManageLead, ManageMembers, ManageOrganization, ManagePersonalTokens, RejectLead, SearchActivity, Sessions, ShowAccounts, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell, SignIn, TryEndpoints, TryFilter, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
@@ -52,6 +49,8 @@ pub struct Console {
     pub manage_organization: Arc<ManageOrganization>,
     /// A campaign's Feed.
     pub show_feed: Arc<ShowFeed>,
+    /// Filters, and what they would match.
+    pub try_filter: Arc<TryFilter>,
     /// A lead's page.
     pub show_lead: Arc<ShowLead>,
     /// Finds matches, and makes leads of them.

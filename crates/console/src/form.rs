@@ -56,6 +56,18 @@ impl Fields {
         field.map(|(_, value)| value.as_str())
     }
 
+    /// The values of all fields of this name.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let fields = self.0.iter().filter(move |(field, _)| field == name);
+        fields.map(|(_, value)| value.as_str())
+    }
+
+    /// A form with these fields.
+    #[cfg(test)]
+    pub(crate) const fn of(fields: Vec<(String, String)>) -> Self {
+        Self(fields)
+    }
+
     /// The value without spaces around it; `None` if nothing is left.
     pub(crate) fn filled(&self, name: &str) -> Option<&str> {
         Some(self.text(name).trim()).filter(|value| !value.is_empty())

@@ -3,7 +3,7 @@
 use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
-use crate::pages::campaign::{feed, lead, lead_actions};
+use crate::pages::campaign::{feed, filters, lead, lead_actions};
 use crate::pages::settings::{accounts, api_keys, billing, password, tokens, users};
 use crate::pages::webhooks::{forms as webhook_forms, list as webhooks, test as webhook_test};
 use crate::pages::{activity, campaigns, events, first_run, invite, overview, sign_in};
@@ -130,6 +130,18 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
         ("/campaigns/{campaign}/feed", vec![get().to(feed::show)]),
         ("/campaigns/{campaign}/feed/live", vec![get().to(feed::live)]),
         ("/campaigns/{campaign}/feed/seen", vec![post().to(feed::seen)]),
+        (
+            "/campaigns/{campaign}/filters",
+            vec![get().to(filters::first), post().to(filters::create)],
+        ),
+        (
+            "/campaigns/{campaign}/filters/{filter}",
+            vec![get().to(filters::show_one), post().to(filters::edit)],
+        ),
+        (
+            "/campaigns/{campaign}/filters/{filter}/delete",
+            vec![get().to(filters::ask_delete), post().to(filters::delete)],
+        ),
         ("/campaigns/{campaign}/leads/{lead}", vec![get().to(lead::show)]),
         (
             "/campaigns/{campaign}/leads/{lead}/reject",

@@ -8,8 +8,10 @@ use serde_json::Value;
 use crate::matching::{
     ExplainedCondition, Explanation, Expression, PreparedJob, SavedFilter, SignatureQuery, Verdict, fold,
 };
-use crate::model::{FieldError, JobId, JobPost, Links};
-use crate::port::{CampaignFeedStore, MatchStore, Quarantine, StoreError, StoredJob, UnreadableRow};
+use crate::model::{CampaignId, FieldError, JobId, JobPost, Links, OrganizationId};
+use crate::port::{
+    CampaignFeedStore, FilterRecord, MatchStore, Quarantine, StoreError, StoredJob, UnreadableRow,
+};
 
 /// Jobs that are shown of each kind.
 pub const PREVIEWED: usize = 10;
@@ -133,6 +135,15 @@ pub struct TryFilter {
 }
 
 impl TryFilter {
+    /// The campaign's saved filters, by id; `None` if the organization has no such campaign.
+    pub async fn saved(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+    ) -> Result<Option<Vec<FilterRecord>>, StoreError> {
+        self.feed.campaign_filters(organization, campaign).await
+    }
+
     /// What the filter would match. The newest jobs are read; of the older ones, those whose signatures may match.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! The pages of one campaign.
 
 pub(crate) mod feed;
+mod filter_form;
+pub(crate) mod filters;
 pub(crate) mod lead;
 pub(crate) mod lead_actions;
