@@ -157,7 +157,7 @@ impl Drop for TestDatabase {
 }
 
 /// An environment variable that the tests cannot do without.
-pub(crate) fn variable(name: &str, what: &str) -> String {
+pub fn variable(name: &str, what: &str) -> String {
     #[expect(
         clippy::disallowed_methods,
         reason = "tests/run tells the tests where things are"

@@ -26,7 +26,7 @@ pub mod service;
 pub mod world;
 
 pub use api::{Answer, Api};
-pub use database::Kind;
+pub use database::{Kind, variable};
 pub use installation::{Finished, Installation};
 pub use patience::{eventually, eventually_or, until};
 pub use service::Service;

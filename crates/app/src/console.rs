@@ -6,7 +6,10 @@ use bidloop_console::{Console, ConsoleAddress, Streams};
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{Clock, Entropy, LeaseOwner, WorkSignal};
 use bidloop_domain::use_case::{
-    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, ListCampaigns, ManageApiKeys, ManageLead, ManageOrganization, SearchActivity, SettleBids, ShowAccounts, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell, TryEndpoints, TryFilter,
+    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, ListCampaigns,
+    ManageApiKeys, ManageLead, ManageOrganization, PreviewBid, SearchActivity, SettleBids, ShowAccounts,
+    ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell, TryEndpoints,
+    TryFilter,
 };
 use bidloop_templates::JinjaProposalWriter;
 
@@ -135,6 +138,14 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         }),
         streams: Streams::new(Arc::clone(&stores.overview)),
         find_lead: Arc::new(find_lead()),
+        preview_bid: Arc::new(PreviewBid {
+            find: find_lead(),
+            marketplace: service.marketplace(),
+            clock: Arc::clone(&clock),
+            pause: Arc::new(SystemClock),
+            looks: Arc::default(),
+        }),
+        submit_bid: Arc::clone(&service.submit_bid),
         reject_lead: Arc::clone(&service.reject_lead),
         entropy,
         clock,

@@ -9,13 +9,15 @@ use crate::words;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tab {
     Feed,
+    Filters,
     Integrations,
     Activity,
 }
 
 /// The tabs that there are: each with the last part of its path, and its words.
-const TABS: [(Tab, &str, &str); 3] = [
+const TABS: [(Tab, &str, &str); 4] = [
     (Tab::Feed, "feed", "Feed"),
+    (Tab::Filters, "filters", "Filters"),
     (Tab::Integrations, "integrations", "Integrations"),
     (Tab::Activity, "activity", "Activity"),
 ];

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use bidloop_domain::port::{Clock, Entropy};
 use bidloop_domain::use_case::{
-    ChangePassword, ConnectAccount, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys, ManageLead, ManageMembers, ManageOrganization, ManagePersonalTokens, RejectLead, SearchActivity, Sessions, ShowAccounts, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell, SignIn, TryEndpoints, TryFilter, UseLink,
+    ChangePassword, ConnectAccount, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys,
+    ManageLead, ManageMembers, ManageOrganization, ManagePersonalTokens, PreviewBid, RejectLead,
+    SearchActivity, Sessions, ShowAccounts, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations,
+    ShowLead, ShowOverview, ShowShell, SignIn, SubmitBid, TryEndpoints, TryFilter, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
@@ -55,6 +58,10 @@ pub struct Console {
     pub show_lead: Arc<ShowLead>,
     /// Finds matches, and makes leads of them.
     pub find_lead: Arc<FindLead>,
+    /// Computes bids.
+    pub preview_bid: Arc<PreviewBid>,
+    /// Takes bids.
+    pub submit_bid: Arc<SubmitBid>,
     /// Rejects leads.
     pub reject_lead: Arc<RejectLead>,
     /// Tells open pages of changes.

@@ -14,10 +14,12 @@
 //! | `guard` | what holds for every request: host, origin, headers |
 //! | `parts`, `words`, `job` | icons, statuses, times, amounts; a job post in short |
 //! | `chart` | lines and bars in SVG |
+//! | `bidding_fields` | the fields of a bidding configuration in forms |
 //! | `tries` | how deliveries that a person sent at once ended |
 //! | `assets` | the style sheet, the scripts and the icons |
 
 mod assets;
+mod bidding_fields;
 mod campaign_head;
 mod change;
 mod chart;

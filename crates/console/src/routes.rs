@@ -3,7 +3,7 @@
 use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
-use crate::pages::campaign::{feed, filters, lead, lead_actions};
+use crate::pages::campaign::{bid, feed, filters, lead, lead_actions};
 use crate::pages::settings::{accounts, api_keys, billing, password, tokens, users};
 use crate::pages::webhooks::{forms as webhook_forms, list as webhooks, test as webhook_test};
 use crate::pages::{activity, campaigns, events, first_run, invite, overview, sign_in};
@@ -143,6 +143,10 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
             vec![get().to(filters::ask_delete), post().to(filters::delete)],
         ),
         ("/campaigns/{campaign}/leads/{lead}", vec![get().to(lead::show)]),
+        (
+            "/campaigns/{campaign}/leads/{lead}/bid",
+            vec![get().to(bid::ask), post().to(bid::act)],
+        ),
         (
             "/campaigns/{campaign}/leads/{lead}/reject",
             vec![

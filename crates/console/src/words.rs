@@ -116,7 +116,7 @@ pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
             days => format!("{days} days"),
         },
     };
-    if age < 0 {
+    if age <= -SECOND {
         format!("in {amount}")
     } else {
         format!("{amount} ago")

@@ -152,10 +152,13 @@ impl Browser {
         });
     }
 
-    /// Waits for the first visible element of an `XPath`.
+    /// Waits for the first visible element of an `XPath`, on a page whose scripts have run.
     #[track_caller]
     fn element(&self, what: &str, xpath: &str) -> Element {
         self.until(what, |browser| {
+            if browser.script("return document.readyState") != "complete" {
+                return None;
+            }
             let found = browser.client().find_all(Locator::XPath(xpath));
             let found = browser.runtime.block_on(found).unwrap_or_default();
             found.into_iter().find(|element| {
@@ -209,6 +212,60 @@ impl Browser {
             quoted(name)
         );
         self.click(&format!("the button {name:?}"), &xpath);
+    }
+
+    /// Clicks the first button whose name begins so.
+    #[track_caller]
+    pub(crate) fn press_first(&self, name: &str) {
+        let xpath = format!("//button[starts-with(normalize-space(.),{})]", quoted(name));
+        self.click(&format!("the button {name:?}…"), &xpath);
+    }
+
+    /// Chooses what the field with this label offers under this text, with the events of a person's choice.
+    #[track_caller]
+    pub(crate) fn choose(&self, label: &str, option: &str) {
+        let choose = "const [field, text] = arguments;
+            const option = [...field.options].find((option) => option.text.trim() === text);
+            field.value = option.value;
+            for (const name of ['input', 'change']) field.dispatchEvent(new Event(name, { bubbles: true }));";
+        let field = serde_json::to_value(self.field(label)).unwrap();
+        let arguments = vec![field, json!(option)];
+        self.runtime
+            .block_on(self.client().execute(choose, arguments))
+            .unwrap();
+    }
+
+    /// Gives the page this width.
+    pub(crate) fn resize(&self, width: u32) {
+        self.runtime
+            .block_on(self.client().set_window_size(width, 900))
+            .unwrap();
+    }
+
+    /// What axe-core finds wrong with the page, a line for each rule with the first element.
+    pub(crate) fn violations(&self) -> Vec<String> {
+        let path = acceptance::variable("BIDLOOP_TEST_AXE", "axe-core");
+        let axe = std::fs::read_to_string(&path).unwrap();
+        let run = "const done = arguments[0];
+            axe.run(document, { resultTypes: ['violations'] }).then(
+                (found) => done(found.violations.map((rule) => `${rule.id}: ${rule.nodes.length} × ${rule.nodes[0].html}`)),
+                (error) => done([String(error)]),
+            );";
+        let found = self.runtime.block_on(async {
+            let client = self.client();
+            client.execute(&axe, Vec::new()).await?;
+            client.execute_async(run, Vec::new()).await
+        });
+        serde_json::from_value(found.unwrap()).unwrap()
+    }
+
+    /// What a script in the page answers.
+    pub(crate) fn script(&self, script: &str) -> String {
+        let answer = self.runtime.block_on(self.client().execute(script, Vec::new()));
+        let answer = answer.ok();
+        answer
+            .and_then(|answer| answer.as_str().map(str::to_owned))
+            .unwrap_or_default()
     }
 
     /// Follows the link with this name.

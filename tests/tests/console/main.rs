@@ -14,7 +14,9 @@ macro_rules! on_both_databases {
     };
 }
 
+mod accessibility;
 mod browser;
+mod campaign_pages;
 mod integrations;
 mod lead_actions;
 mod people;

@@ -56,6 +56,13 @@ impl<'s> Session<'s> {
         self.call("GET", path, "")
     }
 
+    /// Asks for a page as browsers do, who take it compressed.
+    pub(crate) fn get_compressed(&self, path: &str) -> Answer {
+        let headers = [("Cookie", self.cookie.as_str()), ("Accept-Encoding", "gzip")];
+        let api = self.service.api_with(None);
+        api.try_call("GET", path, &headers, b"").unwrap().expect(200)
+    }
+
     /// Sends a form with the session's token.
     pub(crate) fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let page = self.get("/sign-out").expect(200).text();

@@ -346,6 +346,10 @@ impl Card {
         (!self.match_.is_stored).then_some(self.match_.lead.job_id.as_str())
     }
 
+    fn bid_href(&self) -> String {
+        with_job(&self.action("bid"), self.job())
+    }
+
     fn action(&self, action: &str) -> String {
         format!("{}/{action}", self.path)
     }

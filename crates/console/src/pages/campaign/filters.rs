@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::filter_form::{self, GROUPS, Shown};
-use crate::campaign_head::CampaignHead;
+use crate::campaign_head::{CampaignHead, Tab};
 use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;
 use crate::job::{self, Conditions};
@@ -346,7 +346,7 @@ fn page(
         preview,
         tried,
         shell,
-        head,
+        head: head.at(Tab::Filters),
     }
 }
 

@@ -26,6 +26,8 @@ struct LeadPage {
     path: String,
     /// The address of this very page.
     address: String,
+    /// Where one bids.
+    bid: String,
     /// The job, for the address of a match without a record.
     job: Option<String>,
     view: LeadPageView,
@@ -145,6 +147,7 @@ fn page(
     LeadPage {
         path: place.path(),
         address: place.address_of(""),
+        bid: place.address_of("/bid"),
         job: place.address.job.as_ref().map(ToString::to_string),
         pay: job::pay(&view.post),
         facts: job::facts(&view.post),

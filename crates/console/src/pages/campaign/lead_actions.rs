@@ -60,7 +60,7 @@ impl LeadPlace {
     }
 
     /// Makes the match a lead, if it is none.
-    async fn materialize(&self, visit: &Visit) -> Result<(), PageError> {
+    pub(crate) async fn materialize(&self, visit: &Visit) -> Result<(), PageError> {
         let (find, organization, place) = (
             visit.console.find_lead.clone(),
             visit.organization().clone(),

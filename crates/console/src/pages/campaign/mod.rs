@@ -1,7 +1,8 @@
 //! The pages of one campaign.
 
+pub(crate) mod bid;
 pub(crate) mod feed;
-mod filter_form;
+pub(crate) mod filter_form;
 pub(crate) mod filters;
 pub(crate) mod lead;
 pub(crate) mod lead_actions;

@@ -1,0 +1,376 @@
+//! The bid: what exactly will be sent?
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, web};
+use askama::Template;
+use bidloop_domain::bidding::QuestionAnswerPair;
+use bidloop_domain::model::{
+    BidRequest, BiddingConfig, CoverLetter, ExplanationStep, FieldError, LeadStatus, PaymentKind,
+    ProposalFile, Timestamp,
+};
+use bidloop_domain::use_case::{AskMarketplace, BidPreview, LeadError, PreviewBasis, PreviewedProposal};
+
+use super::lead_actions::{JobQuery, LeadPlace};
+use crate::bidding_fields::{self, Override};
+use crate::campaign_head::CampaignHead;
+use crate::form::Fields;
+use crate::page::{PageError, go_to, html_with};
+use crate::shell::Shell;
+use crate::visit::{Posted, Visit};
+use crate::words;
+
+#[derive(Template)]
+#[template(path = "bid.html")]
+struct BidPage {
+    shell: Shell,
+    head: CampaignHead,
+    /// The lead's page.
+    lead: String,
+    /// The address of the form.
+    path: String,
+    job: Option<String>,
+    title: String,
+    status: LeadStatus,
+    letter: String,
+    letter_fault: Option<String>,
+    questions: Vec<Question>,
+    answered: usize,
+    attachments: Vec<ProposalFile>,
+    attachments_are_the_leads: bool,
+    overrides: Vec<Override>,
+    sent: Sent,
+    /// Faults by field.
+    faults: Vec<(String, String)>,
+    problem: Option<Problem>,
+}
+
+impl BidPage {
+    fn fault(&self, field: &str) -> Option<&str> {
+        let found = self.faults.iter().find(|(name, _)| name == field);
+        found.map(|(_, sentence)| sentence.as_str())
+    }
+}
+
+struct Question {
+    /// The name of its field.
+    field: String,
+    text: String,
+    answer: String,
+    fault: Option<String>,
+}
+
+/// What stands above a form that was not taken.
+struct Problem {
+    what: String,
+    /// Each fault, with the field that it is about.
+    faults: Vec<(String, String)>,
+    /// Whether the lead's page tells more.
+    is_decided: bool,
+}
+
+/// What would be sent.
+struct Sent {
+    basis: String,
+    rate: String,
+    rate_unit: &'static str,
+    connects: String,
+    cost: String,
+    /// Why nothing would be sent.
+    refusal: Option<String>,
+    steps: Vec<ExplanationStep>,
+    button: String,
+}
+
+/// `GET …/leads/{l}/bid`.
+pub(crate) async fn ask(
+    visit: Visit,
+    path: web::Path<(String, String)>,
+    query: web::Query<JobQuery>,
+) -> Result<HttpResponse, PageError> {
+    let place = LeadPlace::of_query(&path, &query)?;
+    show(&visit, &place, &Fields::default(), Vec::new(), None).await
+}
+
+/// `POST …/leads/{l}/bid`: submits, tries, or computes again.
+pub(crate) async fn act(
+    Posted { visit, fields }: Posted,
+    path: web::Path<(String, String)>,
+) -> Result<HttpResponse, PageError> {
+    let place = LeadPlace::of(&path, fields.text("job"))?;
+    let dry_run = match fields.text("action") {
+        "submit" => false,
+        "dry_run" => true,
+        _ => {
+            let faults = bidding_fields::overrides(&fields).err().unwrap_or_default();
+            let faults = faults.iter().map(field_fault).collect();
+            return show(&visit, &place, &fields, faults, None).await;
+        }
+    };
+    let questions = preview(&visit, &place, &BiddingConfig::default(), AskMarketplace::No).await?;
+    let questions = questions.post.questions.unwrap_or_default();
+    place.materialize(&visit).await?;
+    let request = request(&fields, &questions, dry_run);
+    let (submit, requester, wanted) = (
+        visit.console.submit_bid.clone(),
+        visit.signed_in.requester(),
+        place.clone(),
+    );
+    let submitted = visit.console.run(async move {
+        submit
+            .execute(&requester, &wanted.campaign, &wanted.address.lead, request)
+            .await
+    });
+    match submitted.await? {
+        Ok(accepted) => {
+            let done = if accepted.dry_run { "dry_run" } else { "queued" };
+            Ok(go_to(&visit, &format!("{}?done={done}", place.path())))
+        }
+        Err(error) => refused(&visit, &place, &fields, &questions, error).await,
+    }
+}
+
+/// The request of a form. An answer that is left empty is none.
+fn request(fields: &Fields, questions: &[String], dry_run: bool) -> Result<BidRequest, LeadError> {
+    let letter = CoverLetter::parse(fields.text("coverLetter").to_owned());
+    let config = bidding_fields::overrides(fields);
+    let mut faults = Vec::new();
+    if letter.is_none() {
+        faults.push(FieldError::new(&["coverLetter"], "must not be blank"));
+    }
+    faults.extend(config.as_ref().err().into_iter().flatten().cloned());
+    match (letter, config) {
+        (Some(cover_letter), Ok(bidding_config)) => {
+            let answers = questions.iter().enumerate().filter_map(|(number, question)| {
+                Some(QuestionAnswerPair {
+                    question: question.clone(),
+                    answer: fields.filled(&answer_field(number))?.to_owned(),
+                })
+            });
+            Ok(BidRequest {
+                cover_letter,
+                question_answer_pairs: answers.collect(),
+                dry_run,
+                bidding_config,
+            })
+        }
+        _ => Err(LeadError::Malformed(faults)),
+    }
+}
+
+fn answer_field(number: usize) -> String {
+    format!("answer-{number}")
+}
+
+async fn refused(
+    visit: &Visit,
+    place: &LeadPlace,
+    fields: &Fields,
+    questions: &[String],
+    error: LeadError,
+) -> Result<HttpResponse, PageError> {
+    let faults = match &error {
+        LeadError::Malformed(faults) => faults.iter().map(field_fault).collect(),
+        LeadError::Rules(_) => {
+            let unanswered =
+                (0..questions.len()).filter(|number| fields.filled(&answer_field(*number)).is_none());
+            let mut faults: Vec<(String, String)> = unanswered
+                .map(|number| {
+                    let sentence = "Answer this question: a bid answers every question once.";
+                    (answer_field(number), sentence.to_owned())
+                })
+                .collect();
+            if faults.is_empty() {
+                faults.extend(rule_faults(&error));
+            }
+            faults
+        }
+        LeadError::BidTooLate(_)
+        | LeadError::NoConnectedAccount
+        | LeadError::QuotaUsedUp(_)
+        | LeadError::ReceiverOverloaded => Vec::new(),
+        _ => return Err(error.into()),
+    };
+    let problem = Problem {
+        what: match &error {
+            LeadError::Malformed(_) | LeadError::Rules(_) => {
+                "Nothing was sent: the form has faults.".to_owned()
+            }
+            error => format!("Nothing was sent: {error}."),
+        },
+        is_decided: matches!(error, LeadError::BidTooLate(_)),
+        faults: Vec::new(),
+    };
+    show(visit, place, fields, faults, Some(problem)).await
+}
+
+fn rule_faults(error: &LeadError) -> Vec<(String, String)> {
+    let LeadError::Rules(faults) = error else {
+        return Vec::new();
+    };
+    let faults = faults.iter();
+    faults
+        .map(|fault| {
+            (
+                fault.path.last().cloned().unwrap_or_default(),
+                fault.message.clone(),
+            )
+        })
+        .collect()
+}
+
+/// The field that a fault is about, and what is wrong.
+fn field_fault(fault: &FieldError) -> (String, String) {
+    (
+        fault.path.last().cloned().unwrap_or_default(),
+        fault.message.clone(),
+    )
+}
+
+async fn preview(
+    visit: &Visit,
+    place: &LeadPlace,
+    overrides: &BiddingConfig,
+    ask: AskMarketplace,
+) -> Result<BidPreview, PageError> {
+    let (preview_bid, organization, wanted, overrides) = (
+        visit.console.preview_bid.clone(),
+        visit.organization().clone(),
+        place.clone(),
+        overrides.clone(),
+    );
+    let preview = visit.console.run(async move {
+        preview_bid
+            .execute(&organization, &wanted.campaign, &wanted.address, &overrides, ask)
+            .await
+    });
+    preview.await??.ok_or(PageError::NotFound)
+}
+
+async fn show(
+    visit: &Visit,
+    place: &LeadPlace,
+    fields: &Fields,
+    faults: Vec<(String, String)>,
+    problem: Option<Problem>,
+) -> Result<HttpResponse, PageError> {
+    let (shell, head) = Shell::of_campaign(visit, &place.campaign).await?;
+    let overrides = bidding_fields::overrides(fields).unwrap_or_default();
+    let preview = preview(visit, place, &overrides, AskMarketplace::Yes).await?;
+    let status = if problem.as_ref().is_some_and(|problem| problem.is_decided) {
+        StatusCode::CONFLICT
+    } else {
+        StatusCode::OK
+    };
+    html_with(
+        status,
+        &page(shell, head, place, fields, preview, faults, problem, visit.now),
+    )
+}
+
+#[expect(clippy::too_many_arguments, reason = "what a page is made of")]
+fn page(
+    shell: Shell,
+    head: CampaignHead,
+    place: &LeadPlace,
+    fields: &Fields,
+    preview: BidPreview,
+    faults: Vec<(String, String)>,
+    problem: Option<Problem>,
+    now: Timestamp,
+) -> BidPage {
+    let fault = |field: &str| {
+        let found = faults.iter().find(|(name, _)| name == field);
+        found.map(|(_, sentence)| sentence.clone())
+    };
+    let questions = preview.post.questions.iter().flatten().enumerate();
+    let questions: Vec<Question> = questions
+        .map(|(number, question)| Question {
+            field: answer_field(number),
+            text: question.clone(),
+            answer: fields.text(&answer_field(number)).to_owned(),
+            fault: fault(&answer_field(number)),
+        })
+        .collect();
+    BidPage {
+        lead: place.address_of(""),
+        path: format!("{}/bid", place.path()),
+        job: place.address.job.as_ref().map(ToString::to_string),
+        title: preview.post.title.clone(),
+        status: preview.lead.status,
+        letter: fields.text("coverLetter").to_owned(),
+        letter_fault: fault("coverLetter").map(|_| "Write a cover letter.".to_owned()),
+        answered: questions
+            .iter()
+            .filter(|question| !question.answer.trim().is_empty())
+            .count(),
+        questions,
+        overrides: Override::all(fields, &preview.config),
+        problem: problem.map(|problem| Problem {
+            faults: faults.clone(),
+            ..problem
+        }),
+        sent: sent(&preview, now),
+        faults,
+        attachments: preview.attachments,
+        attachments_are_the_leads: preview.attachments_are_the_leads,
+        shell,
+        head,
+    }
+}
+
+fn sent(preview: &BidPreview, now: Timestamp) -> Sent {
+    let basis = match &preview.basis {
+        PreviewBasis::Live(at) => format!("from the live state, {}", words::ago(*at, now)),
+        PreviewBasis::Known(why) => format!("from what is known: {why}"),
+    };
+    let refusal = match (&preview.shape_fault, &preview.rate_fault, &preview.proposal) {
+        (Some(fault), _, _) => Some(format!(
+            "{} {}",
+            fault.path.last().map_or("", String::as_str),
+            fault.message
+        )),
+        (_, Some(fault), _) => Some(fault.message.clone()),
+        (_, _, Some(Err(reason))) => Some(reason.message.clone()),
+        _ => None,
+    };
+    let unknown = || "not known".to_owned();
+    let (rate, rate_unit, connects, cost) = match &preview.proposal {
+        Some(Ok(proposal)) => {
+            let PreviewedProposal { terms, cost, .. } = proposal;
+            let unit = match terms.kind {
+                PaymentKind::Hourly => "/h",
+                PaymentKind::Fixed => "fixed",
+            };
+            (
+                terms
+                    .amount
+                    .map_or_else(unknown, |amount| words::dollars(amount.cents())),
+                unit,
+                cost.map_or_else(unknown, |(connects, _)| words::count(connects.get())),
+                cost.map(|(_, dollars)| words::dollars(dollars.cents()))
+                    .unwrap_or_default(),
+            )
+        }
+        _ => ("–".to_owned(), "", "–".to_owned(), String::new()),
+    };
+    let button = match &preview.proposal {
+        Some(Ok(PreviewedProposal {
+            cost: Some((connects, _)),
+            ..
+        })) => format!(
+            "Submit bid for {}",
+            words::counted(connects.get(), "connect", "connects")
+        ),
+        _ => "Submit bid".to_owned(),
+    };
+    Sent {
+        basis,
+        rate,
+        rate_unit,
+        connects,
+        cost,
+        refusal,
+        steps: preview.steps.clone(),
+        button,
+    }
+}
