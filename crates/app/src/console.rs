@@ -8,8 +8,8 @@ use bidloop_domain::port::{Clock, Entropy, LeaseOwner, WorkSignal};
 use bidloop_domain::use_case::{
     ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, ListCampaigns,
     ManageApiKeys, ManageLead, ManageOrganization, PreviewBid, SearchActivity, SettleBids, ShowAccounts,
-    ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell, TryEndpoints,
-    TryFilter,
+    ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell,
+    TryEndpoints, TryFilter,
 };
 use bidloop_templates::JinjaProposalWriter;
 
@@ -111,6 +111,13 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         show_billing: Arc::new(ShowBilling {
             store: Arc::clone(&stores.overview),
             statistics: Arc::clone(&stores.statistics),
+            clock: Arc::clone(&clock),
+        }),
+        show_bidding: Arc::new(ShowBidding {
+            provisioning: Arc::clone(&stores.provisioning),
+            find: find_lead(),
+            writer: Arc::new(JinjaProposalWriter::new()),
+            links: links.clone(),
             clock: Arc::clone(&clock),
         }),
         show_integrations: Arc::new(ShowIntegrations {

@@ -10,14 +10,16 @@ use crate::words;
 pub(crate) enum Tab {
     Feed,
     Filters,
+    Bidding,
     Integrations,
     Activity,
 }
 
 /// The tabs that there are: each with the last part of its path, and its words.
-const TABS: [(Tab, &str, &str); 4] = [
+const TABS: [(Tab, &str, &str); 5] = [
     (Tab::Feed, "feed", "Feed"),
     (Tab::Filters, "filters", "Filters"),
+    (Tab::Bidding, "bidding", "Bidding"),
     (Tab::Integrations, "integrations", "Integrations"),
     (Tab::Activity, "activity", "Activity"),
 ];

@@ -7,8 +7,8 @@ use bidloop_domain::port::{Clock, Entropy};
 use bidloop_domain::use_case::{
     ChangePassword, ConnectAccount, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys,
     ManageLead, ManageMembers, ManageOrganization, ManagePersonalTokens, PreviewBid, RejectLead,
-    SearchActivity, Sessions, ShowAccounts, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations,
-    ShowLead, ShowOverview, ShowShell, SignIn, SubmitBid, TryEndpoints, TryFilter, UseLink,
+    SearchActivity, Sessions, ShowAccounts, ShowBidding, ShowBilling, ShowDeliveries, ShowFeed,
+    ShowIntegrations, ShowLead, ShowOverview, ShowShell, SignIn, SubmitBid, TryEndpoints, TryFilter, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
@@ -76,6 +76,8 @@ pub struct Console {
     pub show_accounts: Arc<ShowAccounts>,
     /// The subscription and its use.
     pub show_billing: Arc<ShowBilling>,
+    /// What a campaign's bids do.
+    pub show_bidding: Arc<ShowBidding>,
     /// Endpoints.
     pub show_integrations: Arc<ShowIntegrations>,
     /// What endpoints were sent.

@@ -3,7 +3,7 @@
 use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
-use crate::pages::campaign::{bid, feed, filters, lead, lead_actions};
+use crate::pages::campaign::{bid, bidding, feed, filters, lead, lead_actions};
 use crate::pages::settings::{accounts, api_keys, billing, password, tokens, users};
 use crate::pages::webhooks::{forms as webhook_forms, list as webhooks, test as webhook_test};
 use crate::pages::{activity, campaigns, events, first_run, invite, overview, sign_in};
@@ -127,6 +127,19 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
             vec![get().to(accounts::ask_remove), post().to(accounts::remove)],
         ),
         ("/settings/billing", vec![get().to(billing::show)]),
+        ("/campaigns/{campaign}/bidding", vec![get().to(bidding::show)]),
+        (
+            "/campaigns/{campaign}/bidding/account",
+            vec![post().to(bidding::set_account)],
+        ),
+        (
+            "/campaigns/{campaign}/bidding/template",
+            vec![post().to(bidding::set_template)],
+        ),
+        (
+            "/campaigns/{campaign}/bidding/{setting}",
+            vec![get().to(bidding::ask_change), post().to(bidding::set)],
+        ),
         ("/campaigns/{campaign}/feed", vec![get().to(feed::show)]),
         ("/campaigns/{campaign}/feed/live", vec![get().to(feed::live)]),
         ("/campaigns/{campaign}/feed/seen", vec![post().to(feed::seen)]),

@@ -15,6 +15,7 @@ macro_rules! on_both_databases {
 }
 
 mod accessibility;
+mod bidding;
 mod browser;
 mod campaign_pages;
 mod integrations;

@@ -1,6 +1,8 @@
 //! The pages of one campaign.
 
 pub(crate) mod bid;
+pub(crate) mod bidding;
+mod bidding_settings;
 pub(crate) mod feed;
 pub(crate) mod filter_form;
 pub(crate) mod filters;

@@ -1,0 +1,380 @@
+//! A campaign's Bidding: what does a bid do, and who says so?
+
+use actix_web::{HttpResponse, web};
+use askama::Template;
+use bidloop_domain::model::{AnswerTemplate, CampaignId, ConfigSource, LeadId, ProposalTemplate};
+use bidloop_domain::use_case::{CampaignBidding, OrganizationChange, TemplatePreview};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::campaign_head::{CampaignHead, Tab};
+use crate::change::{Faults, Unchanged, change};
+use crate::form::Fields;
+use crate::page::{PageError, campaign_id, go_to, html};
+use crate::pages::campaign::bidding_settings::{Input, SETTINGS, Setting};
+use crate::shell::Shell;
+use crate::visit::{Posted, Visit};
+use crate::words;
+
+/// The most answers of a template's form.
+const MAX_ANSWERS: usize = 100;
+
+#[derive(Template)]
+#[template(path = "bidding.html")]
+struct BiddingPage {
+    shell: Shell,
+    head: CampaignHead,
+    bidding: CampaignBidding,
+    rows: Vec<Row>,
+    template: TemplateForm,
+}
+
+impl BiddingPage {
+    fn preview(&self) -> Option<&TemplatePreview> {
+        self.bidding.preview.as_ref()
+    }
+
+    fn balance(&self) -> String {
+        let account = self.bidding.account.as_ref();
+        let reading = account.and_then(|account| account.reading.as_ref());
+        reading.map_or_else(
+            || "not known".to_owned(),
+            |reading| words::counted(reading.connects_balance.get(), "connect", "connects"),
+        )
+    }
+
+    fn rate(&self) -> String {
+        let account = self.bidding.account.as_ref();
+        let reading = account.and_then(|account| account.reading.as_ref());
+        let rate = reading.and_then(|reading| reading.profile_hourly_rate);
+        rate.map_or_else(
+            || "not known".to_owned(),
+            |rate| format!("{}/h", words::usd(rate)),
+        )
+    }
+
+    /// Each account that the campaign can bid with: id, name, whether it does.
+    fn accounts(&self) -> Vec<(String, String, bool)> {
+        let own = self.bidding.account.as_ref().map(|account| &account.id);
+        let accounts = self.bidding.accounts.iter();
+        accounts
+            .map(|(id, name)| (id.to_string(), name.clone(), own == Some(id)))
+            .collect()
+    }
+}
+
+/// A setting with its value.
+struct Row {
+    key: &'static str,
+    name: &'static str,
+    note: &'static str,
+    value: String,
+    source: Source,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Campaign,
+    Default,
+    /// Nothing sets it, and it has no default.
+    None,
+}
+
+impl Row {
+    fn is_of_campaign(&self) -> bool {
+        self.source == Source::Campaign
+    }
+
+    fn is_default(&self) -> bool {
+        self.source == Source::Default
+    }
+}
+
+/// The templates as they are typed.
+struct TemplateForm {
+    letter: String,
+    answers: Vec<AnswerTemplate>,
+    faults: Faults,
+    /// Whether what is shown is not saved.
+    is_draft: bool,
+}
+
+impl TemplateForm {
+    fn of(template: &ProposalTemplate) -> Self {
+        Self {
+            letter: template.cover_letter.clone().unwrap_or_default(),
+            answers: template.answers.clone(),
+            faults: Faults::default(),
+            is_draft: false,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "bidding_form_page.html")]
+struct FormPage {
+    shell: Shell,
+    form: SettingForm,
+}
+
+/// The form alone, for the dialog.
+#[derive(Template)]
+#[template(path = "bidding_form.html")]
+struct SettingForm {
+    csrf: String,
+    back: String,
+    setting: &'static Setting,
+    inputs: Vec<ShownInput>,
+}
+
+struct ShownInput {
+    input: &'static Input,
+    value: String,
+    fault: Option<String>,
+}
+
+impl ShownInput {
+    fn is_chosen(&self, value: &str) -> bool {
+        self.value == value
+    }
+}
+
+/// What the query string asks for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct BiddingQuery {
+    lead: String,
+}
+
+fn path(campaign: &CampaignId) -> String {
+    format!("/campaigns/{campaign}/bidding")
+}
+
+async fn bidding(
+    visit: &Visit,
+    campaign: &CampaignId,
+    lead: Option<LeadId>,
+    draft: Option<ProposalTemplate>,
+) -> Result<CampaignBidding, PageError> {
+    let (show, member, campaign) = (
+        visit.console.show_bidding.clone(),
+        visit.member().clone(),
+        campaign.clone(),
+    );
+    let shown = visit.console.run(async move {
+        show.execute(&member, &campaign, lead.as_ref(), draft.as_ref())
+            .await
+    });
+    shown.await??.ok_or(PageError::NotFound)
+}
+
+/// `GET /campaigns/{c}/bidding`.
+pub(crate) async fn show(
+    visit: Visit,
+    campaign: web::Path<String>,
+    query: web::Query<BiddingQuery>,
+) -> Result<HttpResponse, PageError> {
+    let campaign = campaign_id(&campaign)?;
+    let lead = LeadId::parse(&query.lead).ok();
+    let bidding = bidding(&visit, &campaign, lead, None).await?;
+    let template = TemplateForm::of(&bidding.template);
+    page(&visit, &campaign, bidding, template).await
+}
+
+async fn page(
+    visit: &Visit,
+    campaign: &CampaignId,
+    bidding: CampaignBidding,
+    template: TemplateForm,
+) -> Result<HttpResponse, PageError> {
+    let (shell, head) = Shell::of_campaign(visit, campaign).await?;
+    html(&BiddingPage {
+        shell,
+        head: head.at(Tab::Bidding),
+        rows: rows(&bidding)?,
+        bidding,
+        template,
+    })
+}
+
+fn in_force(bidding: &CampaignBidding) -> Result<Value, PageError> {
+    serde_json::to_value(&bidding.config).map_err(|error| PageError::Failed(error.to_string()))
+}
+
+fn rows(bidding: &CampaignBidding) -> Result<Vec<Row>, PageError> {
+    let values = in_force(bidding)?;
+    let source = |setting: &Setting| {
+        let field = setting.inputs[0].field;
+        match (bidding.config.source_of(field), &values[field]) {
+            (ConfigSource::Default, Value::Null) => Source::None,
+            (ConfigSource::Default, _) => Source::Default,
+            _ => Source::Campaign,
+        }
+    };
+    let row = |setting: &'static Setting| Row {
+        key: setting.key,
+        name: setting.name,
+        note: setting.note,
+        value: setting.worded(&values),
+        source: source(setting),
+    };
+    Ok(SETTINGS.iter().map(row).collect())
+}
+
+fn setting(key: &str) -> Result<&'static Setting, PageError> {
+    let mut all = SETTINGS.iter();
+    all.find(|setting| setting.key == key).ok_or(PageError::NotFound)
+}
+
+/// `GET /campaigns/{c}/bidding/{setting}`.
+pub(crate) async fn ask_change(
+    visit: Visit,
+    names: web::Path<(String, String)>,
+) -> Result<HttpResponse, PageError> {
+    let (campaign, setting) = (campaign_id(&names.0)?, setting(&names.1)?);
+    let bidding = bidding(&visit, &campaign, None, None).await?;
+    let values = in_force(&bidding)?;
+    let shown = |input: &'static Input| {
+        let is_own = bidding.config.source_of(input.field) == ConfigSource::Campaign;
+        ShownInput {
+            value: match &values[input.field] {
+                value if !is_own || value.is_null() => String::new(),
+                Value::String(word) => word.clone(),
+                value => value.to_string(),
+            },
+            fault: None,
+            input,
+        }
+    };
+    let inputs = setting.inputs.iter().map(shown).collect();
+    form(&visit, &campaign, setting, inputs).await
+}
+
+async fn form(
+    visit: &Visit,
+    campaign: &CampaignId,
+    setting: &'static Setting,
+    inputs: Vec<ShownInput>,
+) -> Result<HttpResponse, PageError> {
+    let form = SettingForm {
+        csrf: visit.csrf.clone(),
+        back: path(campaign),
+        setting,
+        inputs,
+    };
+    if visit.wants_part {
+        return html(&form);
+    }
+    html(&FormPage {
+        shell: Shell::of_campaign(visit, campaign).await?.0,
+        form,
+    })
+}
+
+/// `POST /campaigns/{c}/bidding/{setting}`. What is left empty is not set here.
+pub(crate) async fn set(
+    Posted { visit, fields }: Posted,
+    names: web::Path<(String, String)>,
+) -> Result<HttpResponse, PageError> {
+    let (campaign, setting) = (campaign_id(&names.0)?, setting(&names.1)?);
+    let typed = |input: &Input| fields.text(input.field).trim().to_owned();
+    let values: Map<String, Value> = setting
+        .inputs
+        .iter()
+        .map(|input| (input.field.to_owned(), value(&typed(input))))
+        .collect();
+    let wanted = OrganizationChange::SetBidding {
+        campaign: campaign.clone(),
+        fields: values,
+    };
+    match change(&visit, wanted).await {
+        Ok(_) => Ok(go_to(&visit, &format!("{}?done=saved", path(&campaign)))),
+        Err(Unchanged::Faulty(faults)) => {
+            let shown = |input: &'static Input| ShownInput {
+                value: typed(input),
+                fault: faults.of(input.field).map(str::to_owned),
+                input,
+            };
+            let inputs: Vec<ShownInput> = setting.inputs.iter().map(shown).collect();
+            if inputs.iter().all(|input| input.fault.is_none()) {
+                return Err(Unchanged::Faulty(faults).into_page());
+            }
+            form(&visit, &campaign, setting, inputs).await
+        }
+        Err(Unchanged::Page(error)) => Err(error),
+    }
+}
+
+/// What was typed as JSON: a number or a flag if it reads as one. The rules judge the rest.
+fn value(typed: &str) -> Value {
+    match serde_json::from_str(typed) {
+        _ if typed.is_empty() => Value::Null,
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+        _ => Value::String(typed.to_owned()),
+    }
+}
+
+/// `POST /campaigns/{c}/bidding/account`: the account that bids.
+pub(crate) async fn set_account(
+    Posted { visit, fields }: Posted,
+    campaign: web::Path<String>,
+) -> Result<HttpResponse, PageError> {
+    let campaign = campaign_id(&campaign)?;
+    let account = match fields.filled("account") {
+        Some(id) => Some(bidloop_domain::model::AccountId::parse(id).map_err(|_| PageError::NotFound)?),
+        None => None,
+    };
+    let wanted = OrganizationChange::EditCampaign {
+        campaign: campaign.clone(),
+        name: None,
+        mode: None,
+        account: Some(account),
+    };
+    change(&visit, wanted).await.map_err(Unchanged::into_page)?;
+    Ok(go_to(&visit, &format!("{}?done=saved", path(&campaign))))
+}
+
+fn typed_template(fields: &Fields) -> ProposalTemplate {
+    let answers = (0..MAX_ANSWERS).map_while(|place| {
+        let question = fields.given(&format!("question{place}"))?.trim().to_owned();
+        let answer = fields.text(&format!("answer{place}")).to_owned();
+        Some(AnswerTemplate { question, answer })
+    });
+    ProposalTemplate {
+        cover_letter: fields.filled("letter").map(|_| fields.text("letter").to_owned()),
+        answers: answers
+            .filter(|answer| !answer.question.is_empty() && !answer.answer.trim().is_empty())
+            .collect(),
+    }
+}
+
+/// `POST /campaigns/{c}/bidding/template`: saves the templates, or shows what they would write.
+pub(crate) async fn set_template(
+    Posted { visit, fields }: Posted,
+    campaign: web::Path<String>,
+) -> Result<HttpResponse, PageError> {
+    let campaign = campaign_id(&campaign)?;
+    let typed = typed_template(&fields);
+    let mut faults = Faults::default();
+    if fields.text("then") != "preview" {
+        let wanted = OrganizationChange::SetTemplate {
+            campaign: campaign.clone(),
+            cover_letter: typed.cover_letter.clone(),
+            answers: typed.answers.clone(),
+        };
+        match change(&visit, wanted).await {
+            Ok(_) => return Ok(go_to(&visit, &format!("{}?done=saved", path(&campaign)))),
+            Err(Unchanged::Faulty(found)) => faults = found,
+            Err(Unchanged::Page(error)) => return Err(error),
+        }
+    }
+    let lead = LeadId::parse(fields.text("lead")).ok();
+    let bidding = bidding(&visit, &campaign, lead, Some(typed.clone())).await?;
+    let template = TemplateForm {
+        faults,
+        is_draft: true,
+        ..TemplateForm::of(&typed)
+    };
+    page(&visit, &campaign, bidding, template).await
+}
