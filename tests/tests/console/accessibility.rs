@@ -54,7 +54,7 @@ fn started() -> (World, Service, Vec<String>) {
     (world, service, paths)
 }
 
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 23] = [
     "/",
     "/?period=30d&until=delivery",
     "/campaigns",
@@ -71,6 +71,13 @@ const PAGES: [&str; 16] = [
     "/settings/integrations/api-keys",
     "/settings/integrations/api-keys/new",
     "/settings/users",
+    "/settings/users/invite",
+    "/settings/tokens",
+    "/settings/integrations/webhooks",
+    "/settings/accounts",
+    "/settings/billing",
+    "/campaigns/camp/integrations",
+    "/campaigns/camp/bidding",
 ];
 
 #[test]

@@ -72,6 +72,8 @@ impl Browser {
             "--disable-component-update".to_owned(),
             "--disable-sync".to_owned(),
             "--disable-quic".to_owned(),
+            // Colours that are changing are no colours to judge.
+            "--force-prefers-reduced-motion".to_owned(),
             "--no-first-run".to_owned(),
             "--window-size=1280,900".to_owned(),
             format!("--user-data-dir={}", profile.path().display()),
