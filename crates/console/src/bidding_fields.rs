@@ -31,7 +31,7 @@ pub(crate) struct BiddingField {
     pub(crate) hint: &'static str,
 }
 
-const fn field(name: &'static str, label: &'static str, input: Input, hint: &'static str) -> BiddingField {
+const fn new(name: &'static str, label: &'static str, input: Input, hint: &'static str) -> BiddingField {
     BiddingField {
         name,
         label,
@@ -43,8 +43,8 @@ const fn field(name: &'static str, label: &'static str, input: Input, hint: &'st
 const BID_OR_SKIP: Input = Input::Word(&[("skip", "Do not bid"), ("bid", "Bid all the same")]);
 
 /// The fields, those that a bid most often changes first.
-pub(crate) const FIELDS: [BiddingField; 12] = [
-    field(
+pub(crate) static FIELDS: [BiddingField; 12] = [
+    new(
         "biddingHourlyRateStrategy",
         "Rate",
         Input::Word(&[
@@ -55,50 +55,50 @@ pub(crate) const FIELDS: [BiddingField; 12] = [
         ]),
         "of hourly jobs",
     ),
-    field(
+    new(
         "biddingHourlyRatePercentage",
         "Percentage",
         Input::Number("%"),
         "for the two strategies that match",
     ),
-    field(
+    new(
         "biddingFixedHourlyRate",
         "Fixed rate",
         Input::Number("$/h"),
         "for the fixed rate",
     ),
-    field(
+    new(
         "biddingMinHourlyRate",
         "Lowest rate",
         Input::Number("$/h"),
         "for smart bidding",
     ),
-    field("boostingEnabled", "Boost", Input::Flag, ""),
-    field(
+    new("boostingEnabled", "Boost", Input::Flag, ""),
+    new(
         "boostDownToNthPlace",
         "Boost down to place",
         Input::Number("1 to 4"),
         "the lowest place worth boosting for",
     ),
-    field(
+    new(
         "maximumBoost",
         "Most connects of a boost",
         Input::Number("connects"),
         "",
     ),
-    field(
+    new(
         "minBoost",
         "Least connects of a boost",
         Input::Number("connects"),
         "",
     ),
-    field(
+    new(
         "connectsAbovePrevious",
         "Outbid a place by",
         Input::Number("connects"),
         "",
     ),
-    field(
+    new(
         "insufficientBoostConnectsAction",
         "If connects do not suffice for the boost",
         Input::Word(&[
@@ -107,8 +107,8 @@ pub(crate) const FIELDS: [BiddingField; 12] = [
         ]),
         "",
     ),
-    field("bidWithWarning", "If the marketplace warns", BID_OR_SKIP, ""),
-    field(
+    new("bidWithWarning", "If the marketplace warns", BID_OR_SKIP, ""),
+    new(
         "alreadyHiredAction",
         "If the client already hired",
         BID_OR_SKIP,
@@ -116,22 +116,52 @@ pub(crate) const FIELDS: [BiddingField; 12] = [
     ),
 ];
 
+/// The field with this name.
+pub(crate) fn field(name: &str) -> Option<&'static BiddingField> {
+    FIELDS.iter().find(|field| field.name == name)
+}
+
 impl BiddingField {
+    /// The words to choose from, with their labels; none for a number.
+    pub(crate) const fn words(&self) -> &'static [(&'static str, &'static str)] {
+        match self.input {
+            Input::Word(words) => words,
+            Input::Flag => &[("true", "Yes"), ("false", "No")],
+            Input::Number(_) => &[],
+        }
+    }
+
+    /// A number's unit; empty for others and for a number without one.
+    pub(crate) const fn unit(&self) -> &'static str {
+        match self.input {
+            Input::Number(unit) => unit,
+            Input::Word(_) | Input::Flag => "",
+        }
+    }
+
+    /// What was typed, for the domain to judge; null if nothing was.
+    pub(crate) fn typed(&self, text: &str) -> Value {
+        match (self.input, text.trim()) {
+            (_, "") => Value::Null,
+            (Input::Number(_), text) => number(text),
+            (Input::Flag, "true") => Value::Bool(true),
+            (Input::Flag, "false") => Value::Bool(false),
+            (Input::Flag | Input::Word(_), text) => text.into(),
+        }
+    }
+
     /// A value in words.
     pub(crate) fn worded(&self, value: &Value) -> String {
         let text = match value {
             Value::Null => return "not set".to_owned(),
-            Value::Bool(true) => return "Yes".to_owned(),
-            Value::Bool(false) => return "No".to_owned(),
             Value::String(word) => word.clone(),
             other => other.to_string(),
         };
         match self.input {
-            Input::Word(words) => words
-                .iter()
-                .find(|(word, _)| *word == text)
-                .map_or(text, |(_, label)| (*label).to_owned()),
-            Input::Flag => text,
+            Input::Word(_) | Input::Flag => {
+                let known = self.words().iter().find(|(word, _)| *word == text);
+                known.map_or(text, |(_, label)| (*label).to_owned())
+            }
             Input::Number(unit) => match unit {
                 "%" => format!("{text} %"),
                 "$/h" => format!("${text}/h"),
@@ -143,18 +173,11 @@ impl BiddingField {
 }
 
 /// The fields that a form sets: an empty one is left as it is. Names in the form are those of the configuration.
-pub(crate) fn read(fields: &Fields) -> Map<String, Value> {
-    let typed = FIELDS.iter().filter_map(|field| {
-        let text = fields.filled(field.name)?;
-        let value = match (field.input, text) {
-            (Input::Number(_), text) => number(text),
-            (Input::Flag, "true") => Value::Bool(true),
-            (Input::Flag, "false") => Value::Bool(false),
-            (Input::Flag | Input::Word(_), text) => text.into(),
-        };
-        Some((field.name.to_owned(), value))
-    });
-    typed.collect()
+fn read(fields: &Fields) -> Map<String, Value> {
+    let typed = FIELDS
+        .iter()
+        .map(|field| (field.name.to_owned(), field.typed(fields.text(field.name))));
+    typed.filter(|(_, value)| !value.is_null()).collect()
 }
 
 /// The overrides of a form.
@@ -168,7 +191,7 @@ pub(crate) fn overrides(fields: &Fields) -> Result<BiddingConfig, Vec<FieldError
 /// A field of a form that overrides.
 #[derive(Debug)]
 pub(crate) struct Override {
-    pub(crate) field: BiddingField,
+    pub(crate) field: &'static BiddingField,
     /// What was typed.
     pub(crate) typed: String,
     /// What holds without an override, and where it comes from.
@@ -182,7 +205,7 @@ impl Override {
         let all = FIELDS.iter().map(|field| {
             let value = field.worded(&values[field.name]);
             Self {
-                field: *field,
+                field,
                 typed: fields.text(field.name).trim().to_owned(),
                 otherwise: match config.source_of(field.name) {
                     ConfigSource::Request => "Not for this bid only".to_owned(),
@@ -195,24 +218,8 @@ impl Override {
         all.collect()
     }
 
-    /// The words to choose from, with their labels, and whether each is chosen.
-    pub(crate) fn words(&self) -> Vec<(&'static str, &'static str, bool)> {
-        let words: &[(&'static str, &'static str)] = match self.field.input {
-            Input::Word(words) => words,
-            Input::Flag => &[("true", "Yes"), ("false", "No")],
-            Input::Number(_) => &[],
-        };
-        let words = words.iter();
-        words
-            .map(|(word, label)| (*word, *label, *word == self.typed))
-            .collect()
-    }
-
-    pub(crate) const fn unit(&self) -> &'static str {
-        match self.field.input {
-            Input::Number(unit) => unit,
-            _ => "",
-        }
+    pub(crate) fn is_chosen(&self, word: &str) -> bool {
+        self.typed == word
     }
 }
 
@@ -234,13 +241,9 @@ mod tests {
 
     #[test]
     fn every_word_and_number_of_the_form_is_read() {
-        for field in FIELDS {
-            let values: Vec<&str> = match field.input {
-                Input::Word(words) => words.iter().map(|(word, _)| *word).collect(),
-                Input::Flag => vec!["true", "false"],
-                Input::Number(_) => vec!["2"],
-            };
-            for value in values {
+        for field in &FIELDS {
+            let words = field.words().iter().map(|(word, _)| *word);
+            for value in words.chain((field.words().is_empty()).then_some("2")) {
                 let fields = Fields::of(vec![(field.name.to_owned(), value.to_owned())]);
                 assert!(overrides(&fields).is_ok(), "{} = {value}", field.name);
             }

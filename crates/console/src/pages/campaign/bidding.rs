@@ -7,11 +7,12 @@ use bidloop_domain::use_case::{CampaignBidding, OrganizationChange, TemplatePrev
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::bidding_fields::BiddingField;
 use crate::campaign_head::{CampaignHead, Tab};
 use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;
 use crate::page::{PageError, campaign_id, go_to, html};
-use crate::pages::campaign::bidding_settings::{Input, SETTINGS, Setting};
+use crate::pages::campaign::bidding_settings::{SETTINGS, Setting};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
 use crate::words;
@@ -129,7 +130,7 @@ struct SettingForm {
 }
 
 struct ShownInput {
-    input: &'static Input,
+    input: &'static BiddingField,
     value: String,
     fault: Option<String>,
 }
@@ -205,7 +206,7 @@ fn in_force(bidding: &CampaignBidding) -> Result<Value, PageError> {
 fn rows(bidding: &CampaignBidding) -> Result<Vec<Row>, PageError> {
     let values = in_force(bidding)?;
     let source = |setting: &Setting| {
-        let field = setting.inputs[0].field;
+        let field = setting.first();
         match (bidding.config.source_of(field), &values[field]) {
             (ConfigSource::Default, Value::Null) => Source::None,
             (ConfigSource::Default, _) => Source::Default,
@@ -235,10 +236,10 @@ pub(crate) async fn ask_change(
     let (campaign, setting) = (campaign_id(&names.0)?, setting(&names.1)?);
     let bidding = bidding(&visit, &campaign, None, None).await?;
     let values = in_force(&bidding)?;
-    let shown = |input: &'static Input| {
-        let is_own = bidding.config.source_of(input.field) == ConfigSource::Campaign;
+    let shown = |input: &'static BiddingField| {
+        let is_own = bidding.config.source_of(input.name) == ConfigSource::Campaign;
         ShownInput {
-            value: match &values[input.field] {
+            value: match &values[input.name] {
                 value if !is_own || value.is_null() => String::new(),
                 Value::String(word) => word.clone(),
                 value => value.to_string(),
@@ -247,7 +248,7 @@ pub(crate) async fn ask_change(
             input,
         }
     };
-    let inputs = setting.inputs.iter().map(shown).collect();
+    let inputs = setting.fields().map(shown).collect();
     form(&visit, &campaign, setting, inputs).await
 }
 
@@ -278,11 +279,10 @@ pub(crate) async fn set(
     names: web::Path<(String, String)>,
 ) -> Result<HttpResponse, PageError> {
     let (campaign, setting) = (campaign_id(&names.0)?, setting(&names.1)?);
-    let typed = |input: &Input| fields.text(input.field).trim().to_owned();
+    let typed = |input: &BiddingField| fields.text(input.name).trim().to_owned();
     let values: Map<String, Value> = setting
-        .inputs
-        .iter()
-        .map(|input| (input.field.to_owned(), value(&typed(input))))
+        .fields()
+        .map(|input| (input.name.to_owned(), input.typed(&typed(input))))
         .collect();
     let wanted = OrganizationChange::SetBidding {
         campaign: campaign.clone(),
@@ -291,27 +291,18 @@ pub(crate) async fn set(
     match change(&visit, wanted).await {
         Ok(_) => Ok(go_to(&visit, &format!("{}?done=saved", path(&campaign)))),
         Err(Unchanged::Faulty(faults)) => {
-            let shown = |input: &'static Input| ShownInput {
+            let shown = |input: &'static BiddingField| ShownInput {
                 value: typed(input),
-                fault: faults.of(input.field).map(str::to_owned),
+                fault: faults.of(input.name).map(str::to_owned),
                 input,
             };
-            let inputs: Vec<ShownInput> = setting.inputs.iter().map(shown).collect();
+            let inputs: Vec<ShownInput> = setting.fields().map(shown).collect();
             if inputs.iter().all(|input| input.fault.is_none()) {
                 return Err(Unchanged::Faulty(faults).into_page());
             }
             form(&visit, &campaign, setting, inputs).await
         }
         Err(Unchanged::Page(error)) => Err(error),
-    }
-}
-
-/// What was typed as JSON: a number or a flag if it reads as one. The rules judge the rest.
-fn value(typed: &str) -> Value {
-    match serde_json::from_str(typed) {
-        _ if typed.is_empty() => Value::Null,
-        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
-        _ => Value::String(typed.to_owned()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::bidding_fields::{self, BiddingField};
 use crate::words;
 
 /// A setting: a row of the page, and its form.
@@ -11,138 +12,97 @@ pub(crate) struct Setting {
     pub(crate) key: &'static str,
     pub(crate) name: &'static str,
     pub(crate) note: &'static str,
-    /// The first decides where the value comes from.
-    pub(crate) inputs: &'static [Input],
+    /// The fields of the configuration; the first decides where the value comes from.
+    fields: &'static [&'static str],
 }
 
-/// A field of the bidding configuration in a form.
-#[derive(Debug)]
-pub(crate) struct Input {
-    /// Its name in the configuration.
-    pub(crate) field: &'static str,
-    pub(crate) label: &'static str,
-    pub(crate) hint: &'static str,
-    /// The values to choose among, with their words; none for a number.
-    pub(crate) choices: &'static [(&'static str, &'static str)],
-}
-
-const fn number(field: &'static str, label: &'static str, hint: &'static str) -> Input {
-    Input {
-        field,
-        label,
-        hint,
-        choices: &[],
+const fn setting(
+    key: &'static str,
+    name: &'static str,
+    note: &'static str,
+    fields: &'static [&'static str],
+) -> Setting {
+    Setting {
+        key,
+        name,
+        note,
+        fields,
     }
-}
-
-const fn choice(
-    field: &'static str,
-    label: &'static str,
-    choices: &'static [(&'static str, &'static str)],
-) -> Input {
-    Input {
-        field,
-        label,
-        hint: "",
-        choices,
-    }
-}
-
-const STRATEGIES: &[(&str, &str)] = &[
-    ("smart_bidding", "Smart bidding"),
-    ("match_job_budget", "A percentage of the job’s budget"),
-    ("match_profile_rate", "A percentage of the profile rate"),
-    ("fixed_rate", "A fixed rate"),
-];
-const SKIP_OR_BID: &[(&str, &str)] = &[("skip", "Skip"), ("bid", "Bid all the same")];
-const ON_OFF: &[(&str, &str)] = &[("true", "On"), ("false", "Off")];
-const TOO_FEW: &[(&str, &str)] = &[("bid_without_boost", "Bid without boost"), ("skip", "Skip")];
-
-macro_rules! setting {
-    ($key:literal, $name:literal, $note:literal, $($input:expr),+) => {
-        Setting { key: $key, name: $name, note: $note, inputs: &[$($input),+] }
-    };
 }
 
 /// In the order of the page.
 pub(crate) static SETTINGS: &[Setting] = &[
-    setting!(
+    setting(
         "rate",
         "Rate",
         "Of an hourly job; a fixed-price job takes its price, or the percentage of it",
-        choice("biddingHourlyRateStrategy", "How the rate is chosen", STRATEGIES),
-        number(
+        &[
+            "biddingHourlyRateStrategy",
             "biddingHourlyRatePercentage",
-            "Percentage",
-            "0 to 100, for the two that match a rate."
-        ),
-        number(
             "biddingFixedHourlyRate",
-            "Fixed rate, USD per hour",
-            "For a fixed rate."
-        )
+        ],
     ),
-    setting!(
+    setting(
         "lowest-rate",
         "Lowest rate",
         "Only smart bidding reads it",
-        number("biddingMinHourlyRate", "USD per hour", "")
+        &["biddingMinHourlyRate"],
     ),
-    setting!(
+    setting(
         "boost",
         "Boost",
         "Bid for one of the four boosted places",
-        choice("boostingEnabled", "Boost", ON_OFF)
+        &["boostingEnabled"],
     ),
-    setting!(
+    setting(
         "place",
         "Boost down to place",
         "Takes the best place within the maximum",
-        number("boostDownToNthPlace", "Place", "1 to 4.")
+        &["boostDownToNthPlace"],
     ),
-    setting!(
+    setting(
         "above",
         "Above the bid before",
         "Outbids the place’s present holder",
-        number("connectsAbovePrevious", "Connects", "")
+        &["connectsAbovePrevious"],
     ),
-    setting!(
+    setting(
         "most",
         "Most connects for a boost",
         "Without a maximum, the lowest place at any price",
-        number("maximumBoost", "Connects", "")
+        &["maximumBoost"],
     ),
-    setting!(
-        "least",
-        "Least connects for a boost",
-        "",
-        number("minBoost", "Connects", "")
-    ),
-    setting!(
+    setting("least", "Least connects for a boost", "", &["minBoost"]),
+    setting(
         "too-few",
         "Too few connects to boost",
         "",
-        choice("insufficientBoostConnectsAction", "What then", TOO_FEW)
+        &["insufficientBoostConnectsAction"],
     ),
-    setting!(
+    setting(
         "warning",
         "The marketplace warns",
         "For example that more than 50 proposals were sent",
-        choice("bidWithWarning", "What then", SKIP_OR_BID)
+        &["bidWithWarning"],
     ),
-    setting!(
-        "hired",
-        "Client already hired",
-        "",
-        choice("alreadyHiredAction", "What then", SKIP_OR_BID)
-    ),
+    setting("hired", "Client already hired", "", &["alreadyHiredAction"]),
 ];
 
 impl Setting {
+    /// The fields of its form.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &'static BiddingField> {
+        self.fields.iter().filter_map(|name| bidding_fields::field(name))
+    }
+
+    /// The field that decides where the value comes from.
+    pub(crate) const fn first(&self) -> &'static str {
+        self.fields[0]
+    }
+
     /// The value in force in words.
     pub(crate) fn worded(&self, values: &Value) -> String {
-        let input = &self.inputs[0];
-        let value = &values[input.field];
+        let name = self.first();
+        let value = &values[name];
         let amount = |field: &str| values[field].as_f64().map_or("?".to_owned(), words::usd);
         match (self.key, value) {
             (_, Value::Null) => "none".to_owned(),
@@ -155,15 +115,11 @@ impl Setting {
                     _ => "Smart bidding".to_owned(),
                 }
             }
-            ("lowest-rate", _) => format!("{}/h", amount(input.field)),
+            ("lowest-rate", _) => format!("{}/h", amount(name)),
             ("above" | "most" | "least", value) => {
                 words::counted(value.as_u64().unwrap_or_default(), "connect", "connects")
             }
-            (_, value) => {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let known = input.choices.iter().find(|(choice, _)| *choice == text);
-                known.map_or(text.clone(), |(_, words)| (*words).to_owned())
-            }
+            (_, value) => bidding_fields::field(name).map_or(String::new(), |field| field.worded(value)),
         }
     }
 }
