@@ -10,7 +10,8 @@ use bidloop_domain::use_case::{FilterPreview, OrganizationChange, TriedJob, chec
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::filter_form::{self, GROUPS, Shown};
+use super::filter_conditions::GROUPS;
+use super::filter_form::{self, Shown};
 use crate::campaign_head::{CampaignHead, Tab};
 use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;

@@ -4,6 +4,7 @@ pub(crate) mod bid;
 pub(crate) mod bidding;
 mod bidding_settings;
 pub(crate) mod feed;
+mod filter_conditions;
 pub(crate) mod filter_form;
 pub(crate) mod filters;
 pub(crate) mod lead;
