@@ -204,3 +204,107 @@ impl Watching {
         Some((Ok(Bytes::from_static(told)), self))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use async_trait::async_trait;
+    use bidloop_domain::model::{SessionToken, Timestamp};
+    use bidloop_domain::port::{OrganizationFacts, OrganizationSigns, ShellFacts, StoreError};
+    use futures::StreamExt as _;
+
+    use super::*;
+
+    /// Counts looks; every organization has one campaign.
+    #[derive(Debug, Default)]
+    struct Looks {
+        looks: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl OverviewStore for Looks {
+        async fn shell(&self, _: &OrganizationId, _: Timestamp) -> Result<Option<ShellFacts>, StoreError> {
+            Ok(None)
+        }
+
+        async fn facts(
+            &self,
+            _: &OrganizationId,
+            _: Timestamp,
+        ) -> Result<Option<OrganizationFacts>, StoreError> {
+            Ok(None)
+        }
+
+        async fn signs(
+            &self,
+            organizations: &[OrganizationId],
+        ) -> Result<Vec<OrganizationSigns>, StoreError> {
+            self.looks.fetch_add(1, Ordering::SeqCst);
+            let signs = organizations.iter().map(|id| OrganizationSigns {
+                organization_id: id.clone(),
+                matches: vec![(CampaignId::parse("camp").unwrap(), 7)],
+                newest_activity: None,
+            });
+            Ok(signs.collect())
+        }
+    }
+
+    fn session(number: u8) -> SessionHash {
+        SessionToken::from_random([number; 32]).hash()
+    }
+
+    type Open = Pin<Box<dyn Stream<Item = Result<Bytes, Infallible>> + Send>>;
+
+    fn open(streams: &Arc<Streams>, number: u8) -> Option<Open> {
+        let organization = OrganizationId::parse("org_acme").unwrap();
+        let stream = streams.watch(organization, None, session(number))?;
+        Some(Box::pin(stream))
+    }
+
+    async fn next(stream: &mut Open) -> Option<Bytes> {
+        let next = tokio::time::timeout(Duration::from_secs(20), stream.next()).await;
+        next.expect("an event or the end").map(Result::unwrap)
+    }
+
+    #[tokio::test]
+    async fn a_session_has_four_streams_and_a_closed_one_makes_room() {
+        let streams = Streams::new(Arc::new(Looks::default()));
+        let mut opened: Vec<Option<Open>> = (0..5).map(|_| open(&streams, 1)).collect();
+        let is_open: Vec<bool> = opened.iter().map(Option::is_some).collect();
+        assert_eq!(is_open, [true, true, true, true, false]);
+        assert!(open(&streams, 2).is_some(), "another session");
+        opened.remove(0);
+        assert!(open(&streams, 1).is_some());
+    }
+
+    #[tokio::test]
+    async fn one_look_serves_all_streams() {
+        let store = Arc::new(Looks::default());
+        let streams = Streams::new(store.clone());
+        let mut opened: Vec<Open> = (0..200)
+            .map(|number| open(&streams, number / 4).unwrap())
+            .collect();
+        for stream in &mut opened {
+            assert_eq!(next(stream).await.unwrap(), ALL_CHANGED);
+        }
+        for stream in &mut opened {
+            while next(stream).await.unwrap() != MATCHES {}
+        }
+        let looks = store.looks.load(Ordering::SeqCst);
+        assert!(looks <= 3, "{looks} looks");
+    }
+
+    #[tokio::test]
+    async fn streams_end_when_the_process_stops() {
+        let streams = Streams::new(Arc::new(Looks::default()));
+        let mut stream = open(&streams, 1).unwrap();
+        assert_eq!(next(&mut stream).await.unwrap(), ALL_CHANGED);
+        streams.close();
+        while let Some(told) = next(&mut stream).await {
+            assert_ne!(told, PING);
+        }
+        assert!(open(&streams, 1).is_none());
+    }
+}

@@ -133,7 +133,7 @@ fn a_page_with_its_style_sheet_is_small_and_asks_no_other_host() {
             .unwrap();
         let css = session.get_compressed(css.split('"').next().unwrap()).body.len();
         let sent = session.get_compressed(path).body.len();
-        println!(
+        eprintln!(
             "{path}: {sent} bytes with {css} of the style sheet ({} uncompressed)",
             text.len()
         );

@@ -1,6 +1,11 @@
 //! The console in a real browser, served by the real program, on both databases.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "test code"
+)]
 
 /// Stamps each rule for both databases.
 macro_rules! on_both_databases {
@@ -18,8 +23,10 @@ mod accessibility;
 mod bidding;
 mod browser;
 mod campaign_pages;
+mod demo;
 mod integrations;
 mod lead_actions;
+mod open_pages;
 mod people;
 mod safety;
 mod session;

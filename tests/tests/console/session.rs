@@ -51,6 +51,11 @@ impl<'s> Session<'s> {
         api.try_call(method, path, &headers, body.as_bytes()).unwrap()
     }
 
+    /// What the browser sends with every request.
+    pub(crate) fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
     /// Asks for a page.
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.call("GET", path, "")

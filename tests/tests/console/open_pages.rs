@@ -1,0 +1,92 @@
+//! Open pages: what their streams cost, and how they end (contract section 6, `/events`).
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use acceptance::{Kind, Service, World, posts};
+use serde_json::json;
+
+use crate::session::Session;
+
+on_both_databases!(
+    five_hundred_open_pages_cost_less_than_20_mb,
+    a_stream_tells_of_matches_and_ends_when_the_service_stops,
+);
+
+const PASSWORD: &str = "correct horse battery";
+/// A person may have so many sessions that these three have enough.
+const PEOPLE: [&str; 3] = ["ops@acme.test", "ann@acme.test", "bob@acme.test"];
+const STREAMS: usize = 500;
+/// The streams that one session may have.
+const OF_A_SESSION: usize = 4;
+
+fn started(kind: Kind) -> (World, Service) {
+    let world = World::new(kind);
+    let mut document = world.document(&[world.external("camp", "rust")]);
+    let people = PEOPLE.map(|email| json!({"email": email, "password": PASSWORD}));
+    document["organizations"][0]["users"] = json!(people);
+    world.installation.apply(&document);
+    let service = world.installation.serve();
+    (world, service)
+}
+
+/// Opens a stream and reads its first event.
+fn watch(service: &Service, session: &Session<'_>) -> TcpStream {
+    let mut stream = TcpStream::connect(service.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let request = format!(
+        "GET /events HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n",
+        service.address(),
+        session.cookie()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut told = String::new();
+    while !told.contains("event: activity") {
+        assert!(told.is_empty() || told.starts_with("HTTP/1.1 200"), "{told}");
+        let mut bytes = [0; 4096];
+        let read = stream.read(&mut bytes).unwrap();
+        assert!(read > 0, "{told}");
+        told.push_str(&String::from_utf8_lossy(&bytes[..read]));
+    }
+    stream
+}
+
+fn five_hundred_open_pages_cost_less_than_20_mb(kind: Kind) {
+    let (_world, service) = started(kind);
+    let sessions: Vec<Session<'_>> = (0..STREAMS / OF_A_SESSION)
+        .map(|number| Session::open(&service, PEOPLE[number % PEOPLE.len()], PASSWORD))
+        .collect();
+    let before = service.memory().resident_kib;
+    let streams: Vec<TcpStream> = sessions
+        .iter()
+        .flat_map(|session| (0..OF_A_SESSION).map(|_| watch(&service, session)))
+        .collect();
+    let grown = service.memory().resident_kib.saturating_sub(before);
+    eprintln!("{} streams: {grown} KiB more than {before} KiB", streams.len());
+    assert!(grown < 20 * 1024, "{grown} KiB");
+    assert_eq!(
+        sessions[0].get("/events").status,
+        503,
+        "a fifth stream of a session"
+    );
+}
+
+fn a_stream_tells_of_matches_and_ends_when_the_service_stops(kind: Kind) {
+    let (world, service) = started(kind);
+    let mut stream = {
+        let session = Session::open(&service, PEOPLE[0], PASSWORD);
+        watch(&service, &session)
+    };
+    world.publish(&service, "camp", vec![posts::hourly("Rust service")], 1);
+    let mut bytes = [0; 4096];
+    let mut told = String::new();
+    while !told.contains("event: matches") {
+        let read = stream.read(&mut bytes).unwrap();
+        assert!(read > 0, "{told}");
+        told.push_str(&String::from_utf8_lossy(&bytes[..read]));
+    }
+    let asked = Instant::now();
+    assert!(service.stop().success());
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+}
