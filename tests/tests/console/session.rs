@@ -44,6 +44,11 @@ impl<'s> Session<'s> {
         session
     }
 
+    /// A session that was opened before the service's restart.
+    pub(crate) const fn with_cookie(service: &'s Service, cookie: String) -> Self {
+        Self { service, cookie }
+    }
+
     fn call(&self, method: &str, path: &str, body: &str) -> Answer {
         let origin = format!("http://{}", self.service.address());
         let headers = [FORM, ("Origin", &origin), ("Cookie", &self.cookie)];
