@@ -6,8 +6,7 @@ use bidloop_domain::model::{
 };
 use serde_json::{Map, Value};
 
-use crate::form::Fields;
-use crate::pages::campaign::filter_form::number;
+use crate::form::{Fields, number};
 
 /// How a field is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

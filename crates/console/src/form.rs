@@ -7,6 +7,7 @@ use actix_web::dev::Payload;
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use bidloop_http_server::{BodyFault, RequestBody};
+use serde_json::{Number, Value};
 
 use crate::page::PageError;
 
@@ -71,6 +72,15 @@ impl Fields {
     /// The value without spaces around it; `None` if nothing is left.
     pub(crate) fn filled(&self, name: &str) -> Option<&str> {
         Some(self.text(name).trim()).filter(|value| !value.is_empty())
+    }
+}
+
+/// A number, or what was typed instead of one.
+pub(crate) fn number(text: &str) -> Value {
+    let text = text.trim();
+    match serde_json::from_str::<Number>(text) {
+        Ok(number) => Value::Number(number),
+        Err(_) => text.into(),
     }
 }
 

@@ -29,8 +29,9 @@ impl Told {
 
 /// "answered 200 in 41 ms.", "did not take it: …"
 pub(crate) fn said(status: Option<u16>, took: Option<Duration>, fault: Option<&str>) -> String {
-    let took = took.map(|took| words::duration(i64::try_from(took.as_millis()).unwrap_or(i64::MAX)));
-    let took = took.map(|took| format!(" in {took}")).unwrap_or_default();
+    let took = took
+        .map(|took| format!(" in {}", words::took(took)))
+        .unwrap_or_default();
     match (status, fault) {
         (Some(status), None) => format!("answered {status}{took}."),
         (Some(status), Some(_)) => {

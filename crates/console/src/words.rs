@@ -1,5 +1,7 @@
 //! How the console words times, durations, amounts and counts. With the templates, the place of all texts.
 
+use std::time::Duration;
+
 use bidloop_domain::matching::Verdict;
 use bidloop_domain::model::{
     ActivityKind, ActivityOutcome, CampaignMode, LeadStatus, MemberRole, ReasonCode, Timestamp, TokenScope,
@@ -133,6 +135,11 @@ pub(crate) fn duration(millis: i64) -> String {
         HOUR..DAY_MILLIS => format!("{} h", millis / HOUR),
         _ => format!("{} days", millis / DAY_MILLIS),
     }
+}
+
+/// The same of a length of time.
+pub(crate) fn took(time: Duration) -> String {
+    duration(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// "1,234".

@@ -106,6 +106,8 @@ index! { $
             an_entry_tells_its_bid_and_who_rejected_it,
             entries_of_jobs_are_in_the_lists_order,
             signed_matches_are_read_in_runs_from_the_newest,
+        ],
+        campaign_feed_leads: [
             a_match_is_found_as_the_lead_it_would_become,
             the_job_of_a_lead_is_found_among_the_newest_matches,
             a_lead_is_named_by_the_title_of_its_job,

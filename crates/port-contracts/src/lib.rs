@@ -56,6 +56,7 @@ mod authorization;
 mod automatic_bids;
 mod blobs;
 mod campaign_feed;
+mod campaign_feed_leads;
 mod campaign_feed_looks;
 mod changed_jobs;
 mod deliveries;

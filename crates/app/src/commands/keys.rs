@@ -4,7 +4,7 @@ use bidloop_domain::model::{ApiKeyId, ApiKeyRecord, OrganizationId};
 use bidloop_domain::use_case::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
 use serde_json::json;
 
-use super::moment::moment;
+use super::moment::{moment, use_and_end};
 use super::{Failure, Outcome, database, output};
 use crate::cli::KeysCommand;
 use crate::service::Operations;
@@ -89,16 +89,9 @@ pub(super) async fn withdrawn(keys: &ManageApiKeys, organization: &OrganizationI
 }
 
 fn print(record: &ApiKeyRecord) -> Outcome {
-    let state = match (record.revoked_at, record.expires_at) {
-        (Some(at), _) => format!("revoked {}", moment(at)),
-        (None, Some(at)) => format!("expires {}", moment(at)),
-        (None, None) => "no expiry".to_owned(),
-    };
-    let used = record
-        .last_used_at
-        .map_or_else(|| "never used".to_owned(), |at| format!("used {}", moment(at)));
+    let use_and_end = use_and_end(record.last_used_at, record.revoked_at, record.expires_at);
     output::line(&format!(
-        "{}  {}  created {}  {used}  {state}",
+        "{}  {}  created {}  {use_and_end}",
         record.id,
         record.name,
         moment(record.created_at)

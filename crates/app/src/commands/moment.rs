@@ -12,3 +12,18 @@ pub(super) fn moment(at: Timestamp) -> String {
         .and_then(|at| at.format(&Rfc3339).ok());
     formatted.unwrap_or_else(|| at.as_millis().to_string())
 }
+
+/// When a key or a token was last used, and when it ends or ended.
+pub(super) fn use_and_end(
+    used: Option<Timestamp>,
+    revoked: Option<Timestamp>,
+    expires: Option<Timestamp>,
+) -> String {
+    let used = used.map_or_else(|| "never used".to_owned(), |at| format!("used {}", moment(at)));
+    let end = match (revoked, expires) {
+        (Some(at), _) => format!("revoked {}", moment(at)),
+        (None, Some(at)) => format!("expires {}", moment(at)),
+        (None, None) => "no expiry".to_owned(),
+    };
+    format!("{used}  {end}")
+}

@@ -134,10 +134,7 @@ pub(crate) fn network_of(request: &HttpRequest) -> NetworkOrigin {
 
 /// What a person is told about a try that failed; `wrong` begins it if something was wrong.
 pub(crate) fn fault(error: TryError, wrong: &str) -> Result<String, PageError> {
-    let seconds = |time: Duration| {
-        let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-        words::duration(millis.max(1_000))
-    };
+    let seconds = |time: Duration| words::took(time.max(Duration::from_secs(1)));
     Ok(match error {
         TryError::Wrong { tries_left: None, .. } => wrong.to_owned(),
         TryError::Wrong {

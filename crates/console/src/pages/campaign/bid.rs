@@ -10,7 +10,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::use_case::{AskMarketplace, BidPreview, LeadError, PreviewBasis, PreviewedProposal};
 
-use super::lead_actions::{JobQuery, LeadPlace};
+use super::lead_place::{JobQuery, LeadPlace};
 use crate::bidding_fields::{self, Override};
 use crate::campaign_head::CampaignHead;
 use crate::form::Fields;
@@ -294,7 +294,7 @@ fn page(
     BidPage {
         lead: place.address_of(""),
         path: format!("{}/bid", place.path()),
-        job: place.address.job.as_ref().map(ToString::to_string),
+        job: place.job(),
         title: preview.post.title.clone(),
         status: preview.lead.status,
         letter: fields.text("coverLetter").to_owned(),

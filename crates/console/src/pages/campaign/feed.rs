@@ -3,9 +3,12 @@
 use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{CampaignId, LeadId, LeadStatus, Timestamp};
-use bidloop_domain::use_case::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MatchedFilter, ShownFeed};
+use bidloop_domain::use_case::{
+    FEED_PAGE, FeedCard, FeedPart, FeedRequest, LeadAddress, MatchedFilter, ShownFeed,
+};
 use serde::Deserialize;
 
+use super::lead_place::LeadPlace;
 use crate::campaign_head::{CampaignHead, Tab};
 use crate::page::{PageError, campaign_id, html};
 use crate::shell::Shell;
@@ -257,8 +260,8 @@ fn page(
 /// A match as its card shows it.
 struct Card {
     match_: FeedCard,
-    /// The path of the lead.
-    path: String,
+    /// Where its lead is.
+    place: LeadPlace,
     href: String,
     pay: String,
     facts: Vec<String>,
@@ -270,15 +273,21 @@ impl Card {
     fn of(match_: FeedCard, campaign: &CampaignId) -> Self {
         let post = &match_.post;
         let client = post.client_info.as_ref().map(job::client).unwrap_or_default();
-        let path = format!("/campaigns/{campaign}/leads/{}", match_.lead.id);
+        let place = LeadPlace {
+            campaign: campaign.clone(),
+            address: LeadAddress {
+                lead: match_.lead.id.clone(),
+                job: (!match_.is_stored).then(|| match_.lead.job_id.clone()),
+            },
+        };
         let skills = post.skills.iter().flatten().take(SKILLS);
         Self {
             pay: job::pay(post),
             facts: job::facts(post),
             client,
             skills: skills.map(|skill| skill.name.clone()).collect(),
-            href: with_job(&path, (!match_.is_stored).then_some(match_.lead.job_id.as_str())),
-            path,
+            href: place.address_of(""),
+            place,
             match_,
         }
     }
@@ -341,17 +350,16 @@ impl Card {
         self.match_.matched.as_ref()
     }
 
-    /// The job, for the address of a match without a record.
-    fn job(&self) -> Option<&str> {
-        (!self.match_.is_stored).then_some(self.match_.lead.job_id.as_str())
+    fn job(&self) -> Option<String> {
+        self.place.job()
     }
 
     fn bid_href(&self) -> String {
-        with_job(&self.action("bid"), self.job())
+        self.place.address_of("/bid")
     }
 
     fn action(&self, action: &str) -> String {
-        format!("{}/{action}", self.path)
+        format!("{}/{action}", self.place.path())
     }
 
     /// What became of the lead, in a sentence.
@@ -415,17 +423,4 @@ pub(crate) fn queued(attempts: u32, answer_outstanding: bool, next: Timestamp, n
         String::new()
     };
     format!("{unknown}Waiting for the marketplace: attempt {attempt} of this proposal{when}.")
-}
-
-/// A path that also names the job.
-fn with_job(path: &str, job: Option<&str>) -> String {
-    match job {
-        Some(job) => {
-            let query = form_urlencoded::Serializer::new(String::new())
-                .append_pair("job", job)
-                .finish();
-            format!("{path}?{query}")
-        }
-        None => path.to_owned(),
-    }
 }

@@ -3,10 +3,10 @@
 //! `filter_conditions` says only how a condition is typed. What it means, and what is wrong with a value, the domain says: a
 //! value that cannot be read is passed on as it was typed, and its fault comes back with its path.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::filter_conditions::{Condition, GROUPS, Input};
-use crate::form::Fields;
+use crate::form::{self, Fields};
 
 /// What a job does not say.
 const WHEN_UNKNOWN: &str = "whenUnknown";
@@ -37,7 +37,7 @@ fn typed(fields: &Fields, condition: &Condition) -> Option<Value> {
             .collect();
         (!values.is_empty()).then_some(Value::Array(values))
     };
-    let number = |name: &str| fields.filled(name).map(number);
+    let number = |name: &str| fields.filled(name).map(form::number);
     match condition.input {
         Input::Expression => fields.filled(path).map(Value::from),
         Input::Choices(_) | Input::Lines(_) => list(path),
@@ -55,15 +55,6 @@ fn typed(fields: &Fields, condition: &Condition) -> Option<Value> {
             ("count", number(&format!("{path}.count"))),
             ("of", list(&format!("{path}.of"))),
         ]),
-    }
-}
-
-/// A number, or what was typed instead of one.
-pub(crate) fn number(text: &str) -> Value {
-    let text = text.trim();
-    match serde_json::from_str::<Number>(text) {
-        Ok(number) => Value::Number(number),
-        Err(_) => text.into(),
     }
 }
 

@@ -276,12 +276,8 @@ async fn show(
     faults: Faults,
 ) -> Result<HttpResponse, PageError> {
     let (shell, head) = Shell::of_campaign(visit, campaign).await?;
-    // A change reports all faults; what is only tried is checked here.
-    let faults = match SavedFilter::from_value(&draft.body) {
-        Err(found) if faults.count() == 0 => Faults::of_fields(found),
-        _ => faults,
-    };
-    let is_valid = SavedFilter::from_value(&draft.body).is_ok();
+    let checked = SavedFilter::from_value(&draft.body);
+    let is_valid = checked.is_ok();
     let (preview, tried) = if is_valid {
         (
             Some(preview(visit, &draft.body).await?),
@@ -289,6 +285,11 @@ async fn show(
         )
     } else {
         (None, None)
+    };
+    // A change reports all faults; what is only tried is checked here.
+    let faults = match checked {
+        Err(found) if faults.count() == 0 => Faults::of_fields(found),
+        _ => faults,
     };
     let page = page(shell, head, saved, draft, &faults, preview, tried);
     let mut response = html(&page)?;
@@ -383,8 +384,7 @@ async fn preview(visit: &Visit, body: &Value) -> Result<Preview, PageError> {
     let begun = clock.now();
     let found = visit.console.run(async move { try_filter.preview(&body).await });
     let found = found.await??.map_err(|faults| odd(&faults))?;
-    let took = i64::try_from(clock.now().since(begun).as_millis()).unwrap_or(i64::MAX);
-    Ok(previewed(found, words::duration(took)))
+    Ok(previewed(found, words::took(clock.now().since(begun))))
 }
 
 /// A filter that was found valid a moment ago.

@@ -12,7 +12,7 @@ use bidloop_domain::use_case::{LeadBid, LeadEvent, LeadPageView, TimelineEntry};
 use crate::campaign_head::CampaignHead;
 use crate::page::{PageError, html};
 use crate::pages::campaign::feed::queued;
-use crate::pages::campaign::lead_actions::{JobQuery, LeadPlace};
+use crate::pages::campaign::lead_place::{JobQuery, LeadPlace};
 use crate::shell::Shell;
 use crate::tries::{self, Told};
 use crate::visit::Visit;
@@ -79,17 +79,7 @@ pub(crate) async fn show(
 ) -> Result<HttpResponse, PageError> {
     let place = LeadPlace::of_query(&path, &query)?;
     let (shell, head) = Shell::of_campaign(&visit, &place.campaign).await?;
-    let (show_lead, organization, wanted) = (
-        visit.console.show_lead.clone(),
-        visit.organization().clone(),
-        place.clone(),
-    );
-    let view = visit.console.run(async move {
-        show_lead
-            .execute(&organization, &wanted.campaign, &wanted.address)
-            .await
-    });
-    let view = view.await??.ok_or(PageError::NotFound)?;
+    let view = place.view(&visit).await?;
     let tried = tried(&view, &tries::named_entries(request.query_string()));
     html(&LeadPage {
         tried,
@@ -148,7 +138,7 @@ fn page(
         path: place.path(),
         address: place.address_of(""),
         bid: place.address_of("/bid"),
-        job: place.address.job.as_ref().map(ToString::to_string),
+        job: place.job(),
         pay: job::pay(&view.post),
         facts: job::facts(&view.post),
         tried: Vec::new(),
@@ -259,7 +249,7 @@ fn line(index: usize, entry: &TimelineEntry) -> Line {
             duration_ms,
             reason,
         } => {
-            let took = duration_ms.map(|millis| words::duration(i64::try_from(millis).unwrap_or(i64::MAX)));
+            let took = duration_ms.map(|millis| words::took(Duration::from_millis(millis)));
             let took = took.map(|took| format!(" in {took}")).unwrap_or_default();
             let answer = match (response_status, reason) {
                 (Some(status), _) => format!("{host} answered {status}{took}"),

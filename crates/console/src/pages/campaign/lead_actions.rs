@@ -2,77 +2,13 @@
 
 use actix_web::{HttpResponse, web};
 use askama::Template;
-use bidloop_domain::model::{CampaignId, JobId, LeadId};
-use bidloop_domain::use_case::{LeadAddress, LeadError, MAX_REASON_CHARS, ManageLeadError, Settlement};
-use serde::Deserialize;
+use bidloop_domain::use_case::{LeadError, MAX_REASON_CHARS, ManageLeadError, Settlement};
 
-use crate::page::{PageError, campaign_id, go_to, html};
+use super::lead_place::{JobQuery, LeadPlace};
+use crate::page::{PageError, go_to, html};
 use crate::shell::Shell;
 use crate::tries;
 use crate::visit::{Posted, Visit};
-
-/// Where a lead is found: the path's ids, and the job of a match without a record.
-#[derive(Debug, Clone)]
-pub(crate) struct LeadPlace {
-    pub(crate) campaign: CampaignId,
-    pub(crate) address: LeadAddress,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct JobQuery {
-    job: String,
-}
-
-impl LeadPlace {
-    pub(crate) fn of(path: &(String, String), job: &str) -> Result<Self, PageError> {
-        let (campaign, lead) = path;
-        Ok(Self {
-            campaign: campaign_id(campaign)?,
-            address: LeadAddress {
-                lead: LeadId::parse(lead).map_err(|_| PageError::NotFound)?,
-                job: JobId::parse(job).ok(),
-            },
-        })
-    }
-
-    pub(crate) fn of_query(path: &(String, String), query: &JobQuery) -> Result<Self, PageError> {
-        Self::of(path, &query.job)
-    }
-
-    /// The lead's page.
-    pub(crate) fn path(&self) -> String {
-        format!("/campaigns/{}/leads/{}", self.campaign, self.address.lead)
-    }
-
-    /// The address of the lead's page, or of something below it; it names the job of a match without a record.
-    pub(crate) fn address_of(&self, below: &str) -> String {
-        let path = format!("{}{below}", self.path());
-        match &self.address.job {
-            Some(job) => {
-                let query = form_urlencoded::Serializer::new(String::new())
-                    .append_pair("job", job.as_str())
-                    .finish();
-                format!("{path}?{query}")
-            }
-            None => path,
-        }
-    }
-
-    /// Makes the match a lead, if it is none.
-    pub(crate) async fn materialize(&self, visit: &Visit) -> Result<(), PageError> {
-        let (find, organization, place) = (
-            visit.console.find_lead.clone(),
-            visit.organization().clone(),
-            self.clone(),
-        );
-        let made = visit.console.run(async move {
-            find.materialize(&organization, &place.campaign, &place.address)
-                .await
-        });
-        made.await??.then_some(()).ok_or(PageError::NotFound)
-    }
-}
 
 #[derive(Template)]
 #[template(path = "reject.html")]
@@ -109,21 +45,11 @@ async fn reject_form(
     reason: &str,
     fault: Option<String>,
 ) -> Result<HttpResponse, PageError> {
-    let (show_lead, organization, wanted) = (
-        visit.console.show_lead.clone(),
-        visit.organization().clone(),
-        place.clone(),
-    );
-    let shown = visit.console.run(async move {
-        show_lead
-            .execute(&organization, &wanted.campaign, &wanted.address)
-            .await
-    });
-    let shown = shown.await??.ok_or(PageError::NotFound)?;
+    let shown = place.view(visit).await?;
     let form = RejectForm {
         title: shown.post.title,
         path: place.path(),
-        job: place.address.job.as_ref().map(ToString::to_string),
+        job: place.job(),
         csrf: visit.csrf.clone(),
         reason: reason.to_owned(),
         fault,

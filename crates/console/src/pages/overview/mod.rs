@@ -13,6 +13,7 @@ use serde::Deserialize;
 use self::plot::{Plot, Until, plot};
 use crate::chart;
 use crate::page::{PageError, html};
+use crate::pages::webhooks::place::Scope;
 use crate::shell::{Place, Shell};
 use crate::visit::Visit;
 use crate::words;
@@ -219,10 +220,7 @@ fn notice(trouble: &Trouble, now: Timestamp) -> Option<Notice> {
             what: "An endpoint is failing.".to_owned(),
             subject: url.clone(),
             rest: format!(" failed {failed} of its last {of} deliveries; none is repeated."),
-            href: campaign.as_ref().map_or_else(
-                || "/settings/integrations/webhooks".to_owned(),
-                |campaign| format!("/campaigns/{campaign}/integrations"),
-            ),
+            href: Scope::of_endpoint(campaign.as_ref()).path(),
             link: "See deliveries",
         },
         Trouble::AccountDisconnected { name, queued, .. } => Notice {
@@ -373,10 +371,7 @@ fn endpoint(figures: EndpointFigures) -> EndpointRow {
     EndpointRow {
         address: address.to_owned(),
         events: events.collect::<Vec<_>>().join(", "),
-        href: figures.endpoint.campaign_id.as_ref().map_or_else(
-            || "/settings/integrations/webhooks".to_owned(),
-            |campaign| format!("/campaigns/{campaign}/integrations"),
-        ),
+        href: Scope::of_endpoint(figures.endpoint.campaign_id.as_ref()).path(),
         p95: took(figures.p95),
         figures,
     }
@@ -394,8 +389,5 @@ impl CampaignRow {
 }
 
 fn took(time: Option<Duration>) -> String {
-    time.map_or_else(
-        || "–".to_owned(),
-        |time| words::duration(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)),
-    )
+    time.map_or_else(|| "–".to_owned(), words::took)
 }

@@ -160,9 +160,7 @@ fn row(delivery: ShownDelivery, open: Option<DeliveryId>, path: &str) -> Row {
             .unwrap_or_else(|| delivery.lead_id.to_string()),
         is_good,
         answer,
-        took: took
-            .map(|took| words::duration(i64::try_from(took.as_millis()).unwrap_or(i64::MAX)))
-            .unwrap_or_default(),
+        took: took.map(words::took).unwrap_or_default(),
         toggle: if is_open {
             path.to_owned()
         } else {

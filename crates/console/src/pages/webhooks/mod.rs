@@ -11,5 +11,5 @@
 mod deliveries;
 pub(crate) mod forms;
 pub(crate) mod list;
-mod place;
+pub(crate) mod place;
 pub(crate) mod test;

@@ -23,6 +23,13 @@ impl Scope {
         })
     }
 
+    /// Where an endpoint of this campaign is shown, or of the organization.
+    pub(crate) fn of_endpoint(campaign: Option<&CampaignId>) -> Self {
+        Self {
+            campaign: campaign.cloned(),
+        }
+    }
+
     /// The path of the list.
     pub(crate) fn path(&self) -> String {
         match &self.campaign {
