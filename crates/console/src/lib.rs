@@ -25,6 +25,7 @@ mod change;
 mod chart;
 mod console;
 mod csrf;
+mod display;
 mod form;
 mod guard;
 mod job;

@@ -4,7 +4,7 @@ use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
 use crate::pages::campaign::{bid, bidding, feed, filters, lead, lead_actions};
-use crate::pages::settings::{accounts, api_keys, billing, password, tokens, users};
+use crate::pages::settings::{accounts, api_keys, billing, display, password, tokens, users};
 use crate::pages::webhooks::{forms as webhook_forms, list as webhooks, test as webhook_test};
 use crate::pages::{activity, campaigns, events, first_run, invite, overview, sign_in};
 use crate::{Console, assets, guard};
@@ -127,6 +127,11 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
             vec![get().to(accounts::ask_remove), post().to(accounts::remove)],
         ),
         ("/settings/billing", vec![get().to(billing::show)]),
+        (
+            "/settings/display",
+            vec![get().to(display::show), post().to(display::set)],
+        ),
+        ("/settings/display/keys", vec![get().to(display::show_keys)]),
         ("/campaigns/{campaign}/bidding", vec![get().to(bidding::show)]),
         (
             "/campaigns/{campaign}/bidding/account",

@@ -7,6 +7,7 @@ use bidloop_domain::port::{CampaignSign, StoreError};
 use bidloop_domain::use_case::MarketplaceReading;
 
 use crate::campaign_head::CampaignHead;
+use crate::display::Display;
 use crate::page::PageError;
 use crate::visit::Visit;
 use crate::words;
@@ -28,6 +29,7 @@ pub(crate) enum Setting {
     Users,
     Tokens,
     Billing,
+    Display,
 }
 
 impl Setting {
@@ -42,6 +44,7 @@ impl Setting {
         (Self::Users, "/settings/users", "Users"),
         (Self::Tokens, "/settings/tokens", "Personal tokens"),
         (Self::Billing, "/settings/billing", "Billing"),
+        (Self::Display, "/settings/display", "Display"),
     ];
 }
 
@@ -94,6 +97,7 @@ pub(crate) struct Shell {
     pub(crate) others: Vec<(String, String)>,
     pub(crate) email: String,
     pub(crate) csrf: String,
+    pub(crate) display: Display,
     pub(crate) campaigns: Vec<SideCampaign>,
     pub(crate) quota: Quota,
     pub(crate) marketplace: MarketplaceReading,
@@ -134,6 +138,7 @@ impl Shell {
                 .collect(),
             email: member.person.email.clone(),
             csrf: visit.csrf.clone(),
+            display: visit.display,
             campaigns: shell
                 .campaigns
                 .into_iter()

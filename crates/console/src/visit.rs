@@ -12,6 +12,7 @@ use bidloop_domain::use_case::SignedIn;
 
 use crate::Console;
 use crate::csrf;
+use crate::display::Display;
 use crate::form::Fields;
 use crate::guard::ConsoleAddress;
 use crate::page::PageError;
@@ -29,6 +30,7 @@ pub(crate) struct Visit {
     pub(crate) now: Timestamp,
     /// What forms of the page carry.
     pub(crate) csrf: String,
+    pub(crate) display: Display,
     /// What was done just before, by a word.
     pub(crate) done: Option<String>,
     /// Whether a script asks for the part that changed instead of a page.
@@ -51,6 +53,7 @@ impl Visit {
         Ok(Self {
             csrf: csrf::masked(&signed_in.csrf, pad),
             signed_in,
+            display: Display::of(request),
             done: form_urlencoded::parse(request.query_string().as_bytes())
                 .find(|(name, _)| name == "done")
                 .map(|(_, word)| word.into_owned()),

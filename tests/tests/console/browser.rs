@@ -216,6 +216,13 @@ impl Browser {
         self.click(&format!("the button {name:?}"), &xpath);
     }
 
+    /// Clicks the label that begins so: of a box to check or a choice.
+    #[track_caller]
+    pub(crate) fn press_label(&self, text: &str) {
+        let xpath = format!("//label[starts-with(normalize-space(.),{})]", quoted(text));
+        self.click(&format!("the label {text:?}"), &xpath);
+    }
+
     /// Clicks the first button whose name begins so.
     #[track_caller]
     pub(crate) fn press_first(&self, name: &str) {

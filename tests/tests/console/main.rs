@@ -24,6 +24,7 @@ mod bidding;
 mod browser;
 mod campaign_pages;
 mod demo;
+mod display;
 mod integrations;
 mod lead_actions;
 mod open_pages;
