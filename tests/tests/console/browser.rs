@@ -10,12 +10,29 @@ use acceptance::eventually_or;
 use fantoccini::elements::Element;
 use fantoccini::wd::Capabilities;
 use fantoccini::{Client, ClientBuilder, Locator};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// How long the browser may take to show what a test waits for.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Marks the document, and says whether a click on the element leads to another one.
+const LEADS_ELSEWHERE: &str = "const [element] = arguments;
+    if (!window.former) addEventListener('htmx:afterRequest', ({ detail }) => {
+        if (detail.xhr.getResponseHeader('HX-Redirect')) window.former = 'left';
+    });
+    window.former = 'shown';
+    const form = element.matches('button') && element.type == 'submit' && element.form;
+    const asks = (one) => one.matches('[hx-get]:not([hx-trigger]), [hx-post]:not([hx-trigger])');
+    const byScript = window.htmx && (asks(element) || form && asks(form) || element.matches('dialog [data-close]'));
+    const leads = form ? form.noValidate || form.checkValidity() : element.matches('a[href]:not([download], [href^=\"#\"])');
+    return Boolean(leads && !byScript);";
+
+/// Whether what the click before asked for is there: another document, or the answer to htmx's request.
+const HAS_ANSWERED: &str = "return document.readyState == 'complete' && (
+    window.former ? window.former == 'shown' && !arguments[0] && !document.querySelector('.htmx-request') : true
+);";
 
 /// A window of a browser with a profile of its own. Dropping it ends the browser.
 pub(crate) struct Browser {
@@ -146,11 +163,13 @@ impl Browser {
             .unwrap_or_default()
     }
 
-    /// Waits until the page shows a text.
+    /// Waits until the page shows a text. Where lines end is the layout's affair.
     #[track_caller]
     pub(crate) fn see(&self, text: &str) {
+        let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let looked_for = in_one_line(text);
         self.until(&format!("the text {text:?}"), |browser| {
-            browser.text().contains(text).then_some(())
+            in_one_line(&browser.text()).contains(&looked_for).then_some(())
         });
     }
 
@@ -284,13 +303,28 @@ impl Browser {
         self.click(&format!("the link {name:?}"), &xpath);
     }
 
+    /// Clicks, and waits until the page has answered: what comes next looks at the page that the click led to, and a
+    /// click that leads elsewhere is not overtaken by another page.
     #[track_caller]
     fn click(&self, what: &str, xpath: &str) {
-        self.until(what, |browser| {
+        let leads = self.until(what, |browser| {
             // The element may be replaced between the look and the click.
             let element = browser.element(what, xpath);
-            browser.runtime.block_on(element.click()).ok()
+            let leads = browser.asked(LEADS_ELSEWHERE, serde_json::to_value(&element).unwrap())?;
+            browser.runtime.block_on(element.click()).ok()?;
+            Some(leads)
         });
+        self.until(&format!("the answer to a click on {what}"), |browser| {
+            browser
+                .asked(HAS_ANSWERED, json!(leads))
+                .filter(|answered| *answered)
+        });
+    }
+
+    /// What a script says of this; nothing while the page is leaving.
+    fn asked(&self, script: &str, of: Value) -> Option<bool> {
+        let answer = self.client().execute(script, vec![of]);
+        self.runtime.block_on(answer).ok()?.as_bool()
     }
 }
 
