@@ -5,23 +5,15 @@ use acceptance::world::id;
 use acceptance::{Kind, Service, World, posts};
 use serde_json::json;
 
-use crate::browser::Browser;
+use crate::acme::{OPS, PASSWORD, sign_in, stranger, with_active_campaign};
 use crate::session::Session;
-
-const PASSWORD: &str = "correct horse battery";
-const OPS: &str = "ops@acme.test";
 
 /// The most bytes of a page and its style sheet together, as they are sent.
 const MAX_SENT: usize = 60_000;
 
 /// An installation with something to see on every page, and the paths of all pages.
 fn started() -> (World, Service, Vec<String>) {
-    let world = World::new(Kind::Sqlite);
-    let mut document = world.document(&[world.external("camp", "rust")]);
-    document["organizations"][0]["users"] = json!([{"email": OPS, "password": PASSWORD, "name": "Ops"}]);
-    world.installation.apply(&document);
-    let mut service = world.installation.start(&["serve"]);
-    service.wait_until_ready();
+    let (world, service) = with_active_campaign(Kind::Sqlite);
     let mut jobs = posts::many("Rust service", 60);
     for job in &mut jobs {
         job["description"] = "Build it well, test it, and tell us plainly what you find. "
@@ -32,7 +24,7 @@ fn started() -> (World, Service, Vec<String>) {
             json!({"country": "Atlantis", "rating": 4.9, "totalSpent": 1234.5, "isPaymentVerified": true});
     }
     let leads = world.publish(&service, "camp", jobs, 60);
-    let session = Session::open(&service, OPS, PASSWORD);
+    let session = Session::of(&service, OPS);
     let bid = format!("/campaigns/camp/leads/{}/bid", id(&leads[0]));
     let form = [
         ("coverLetter", "I can."),
@@ -83,7 +75,7 @@ const PAGES: [&str; 23] = [
 #[test]
 fn no_page_has_a_violation_that_axe_finds() {
     let (_world, service, paths) = started();
-    let browser = Browser::open(&format!("http://{}", service.address()));
+    let browser = stranger(&service);
     let mut found = Vec::new();
     let mut check = |path: &str| {
         for width in [1280, 360] {
@@ -103,9 +95,7 @@ fn no_page_has_a_violation_that_axe_finds() {
     };
     browser.go("/sign-in");
     check("/sign-in");
-    browser.fill("E-mail", OPS);
-    browser.fill("Password", PASSWORD);
-    browser.press("Sign in");
+    sign_in(&browser, OPS, PASSWORD);
     browser.wait_for_path("/");
     for path in &paths {
         browser.go(path);
@@ -122,7 +112,7 @@ fn no_page_has_a_violation_that_axe_finds() {
 #[test]
 fn a_page_with_its_style_sheet_is_small_and_asks_no_other_host() {
     let (_world, service, paths) = started();
-    let session = Session::open(&service, OPS, PASSWORD);
+    let session = Session::of(&service, OPS);
     let mut large = Vec::new();
     for path in &paths {
         let page = session.get(path);

@@ -1,32 +1,21 @@
 //! A campaign's bidding by clicking (decisions A7, A8 and D3).
 
-use acceptance::{Kind, Service, World, document};
+use acceptance::{Kind, document};
 use serde_json::json;
 
-use crate::session::{Session, browser_of};
+use crate::acme::{BOB, browser_of, with_paused_campaign};
+use crate::session::Session;
 
 on_both_databases!(
     a_changed_value_tells_that_it_comes_from_the_campaign,
     a_template_is_previewed_and_saved,
 );
 
-const PASSWORD: &str = "correct horse battery";
-const BOB: &str = "bob@acme.test";
 const PATH: &str = "/campaigns/camp_ext/bidding";
 
-fn started(kind: Kind) -> (World, Service) {
-    let world = World::new(kind);
-    let mut organization = world.organization();
-    organization["campaigns"] = json!([document::campaign(document::EXTERNAL, "rust")]);
-    organization["users"] = json!([{"email": BOB, "password": PASSWORD, "name": "Bob", "role": "member"}]);
-    world.installation.apply(&document::document(organization));
-    let service = world.installation.serve();
-    (world, service)
-}
-
 fn a_changed_value_tells_that_it_comes_from_the_campaign(kind: Kind) {
-    let (_world, service) = started(kind);
-    let browser = browser_of(&service, BOB, PASSWORD, PATH);
+    let (_world, service) = with_paused_campaign(kind);
+    let browser = browser_of(&service, BOB, PATH);
     browser.see("$45/h");
     browser.follow("Change Most connects for a boost");
     browser.fill("Most connects of a boost", "many");
@@ -35,7 +24,7 @@ fn a_changed_value_tells_that_it_comes_from_the_campaign(kind: Kind) {
     browser.fill("Most connects of a boost", "25");
     browser.press("Save setting");
     browser.see("Saved.");
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let bob = Session::of(&service, BOB);
     let shown = bob.get(PATH).expect(200).text();
     let row = shown.split("Most connects for a boost").nth(1).unwrap();
     let row = row.split("</tr>").next().unwrap();
@@ -49,11 +38,11 @@ fn a_changed_value_tells_that_it_comes_from_the_campaign(kind: Kind) {
 }
 
 fn a_template_is_previewed_and_saved(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_paused_campaign(kind);
     let mut post = acceptance::posts::hourly("A rust service");
     post["questions"] = json!(["Why you?"]);
     world.publish(&service, document::EXTERNAL, vec![post], 1);
-    let browser = browser_of(&service, BOB, PASSWORD, PATH);
+    let browser = browser_of(&service, BOB, PATH);
     browser.fill("Template", "About {{ title }}");
     browser.press("Preview");
     browser.see("About A rust service");

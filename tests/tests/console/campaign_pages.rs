@@ -1,10 +1,10 @@
 //! A campaign's pages: its Feed, its filters, bids on its leads, and what the record says of them.
 
 use acceptance::world::id;
-use acceptance::{Kind, Service, World, posts};
+use acceptance::{Kind, posts};
 use serde_json::{Value, json};
 
-use crate::browser::Browser;
+use crate::acme::{OPS, PASSWORD, browser_of, with_active_campaign};
 use crate::session::Session;
 
 on_both_databases!(
@@ -16,31 +16,6 @@ on_both_databases!(
     what_others_wrote_never_runs,
 );
 
-const PASSWORD: &str = "correct horse battery";
-const OPS: &str = "ops@acme.test";
-
-/// Acme with the active campaign `camp` for Rust jobs, and its owner.
-fn started(kind: Kind) -> (World, Service) {
-    let world = World::new(kind);
-    let mut document = world.document(&[world.external("camp", "rust")]);
-    document["organizations"][0]["users"] = json!([{"email": OPS, "password": PASSWORD, "name": "Ops"}]);
-    world.installation.apply(&document);
-    let mut service = world.installation.start(&["serve"]);
-    service.wait_until_ready();
-    (world, service)
-}
-
-fn signed_in(service: &Service, path: &str) -> Browser {
-    let browser = Browser::open(&format!("http://{}", service.address()));
-    browser.go("/sign-in");
-    browser.fill("E-mail", OPS);
-    browser.fill("Password", PASSWORD);
-    browser.press("Sign in");
-    browser.wait_for_path("/");
-    browser.go(path);
-    browser
-}
-
 fn asking(title: &str, question: &str) -> Value {
     let mut post = posts::hourly(title);
     post["questions"] = json!([question]);
@@ -48,10 +23,10 @@ fn asking(title: &str, question: &str) -> Value {
 }
 
 fn a_filter_is_checked_and_tried_while_it_is_typed(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_active_campaign(kind);
     let jobs = ["Rust service", "Rust and Go", "Go service"].map(posts::hourly);
     world.publish(&service, "camp", jobs.to_vec(), 2);
-    let browser = signed_in(&service, "/campaigns/camp/filters?new=1");
+    let browser = browser_of(&service, OPS, "/campaigns/camp/filters?new=1");
     browser.see("3 of 3 stored jobs");
     browser.fill("Name", "Go only");
     browser.fill("Keywords", "go AND AND rust");
@@ -78,9 +53,9 @@ fn a_filter_is_checked_and_tried_while_it_is_typed(kind: Kind) {
 }
 
 fn a_bid_is_computed_before_it_is_sent_and_its_outcome_recorded(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_active_campaign(kind);
     world.publish(&service, "camp", vec![asking("Rust service", "Why you?")], 1);
-    let browser = signed_in(&service, "/campaigns/camp/feed");
+    let browser = browser_of(&service, OPS, "/campaigns/camp/feed");
     browser.follow("Bid…");
     browser.see("What will be sent");
     browser.see("from the live state");
@@ -112,9 +87,9 @@ fn a_bid_is_computed_before_it_is_sent_and_its_outcome_recorded(kind: Kind) {
 }
 
 fn an_open_feed_announces_new_leads(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_active_campaign(kind);
     world.publish(&service, "camp", vec![posts::hourly("Rust service")], 1);
-    let browser = signed_in(&service, "/campaigns/camp/feed");
+    let browser = browser_of(&service, OPS, "/campaigns/camp/feed");
     browser.see("1 to 1 of 1");
     world.publish(&service, "camp", vec![posts::hourly("Rust again")], 2);
     browser.follow("Show 1 new lead");
@@ -122,7 +97,7 @@ fn an_open_feed_announces_new_leads(kind: Kind) {
 }
 
 fn nothing_of_another_organization_is_found(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_active_campaign(kind);
     let leads = world.publish(&service, "camp", vec![posts::hourly("Rust service")], 1);
     let lead = id(&leads[0]);
     let mut other = acceptance::document::organization();
@@ -130,7 +105,7 @@ fn nothing_of_another_organization_is_found(kind: Kind) {
     other["users"] = json!([{"email": "eve@other.test", "password": PASSWORD}]);
     other["apiKeys"] = json!([]);
     world.installation.apply(&acceptance::document::document(other));
-    let session = Session::open(&service, "eve@other.test", PASSWORD);
+    let session = Session::of(&service, "eve@other.test");
     for path in [
         "/campaigns/camp/feed".to_owned(),
         "/campaigns/camp/feed/live?total=0".to_owned(),
@@ -156,10 +131,10 @@ fn nothing_of_another_organization_is_found(kind: Kind) {
 }
 
 fn the_record_is_exported_as_it_is_filtered(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_active_campaign(kind);
     let leads = world.publish(&service, "camp", vec![posts::hourly("Rust service")], 1);
     world.deliveries("job.new", 1);
-    let session = Session::open(&service, OPS, PASSWORD);
+    let session = Session::of(&service, OPS);
     let path = format!("/campaigns/camp/leads/{}/reject", id(&leads[0]));
     session
         .post(&path, &[("reason", "=cmd(), too small")])
@@ -181,7 +156,7 @@ const HOSTILE: &str =
     "<script>window.owned=1</script><img src=x onerror=\"window.owned=1\">\"'><svg onload=window.owned=1>";
 
 fn what_others_wrote_never_runs(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_active_campaign(kind);
     let mut post = asking(&format!("Rust {HOSTILE}"), HOSTILE);
     post["description"] = json!(HOSTILE);
     post["skills"] = json!([{"name": HOSTILE}]);
@@ -189,7 +164,7 @@ fn what_others_wrote_never_runs(kind: Kind) {
     post["attachments"] = json!([{"fileName": HOSTILE, "uri": "javascript:window.owned=1"}]);
     let leads = world.publish(&service, "camp", vec![post], 1);
     let lead = id(&leads[0]).to_owned();
-    let browser = signed_in(&service, "/campaigns/camp/feed");
+    let browser = browser_of(&service, OPS, "/campaigns/camp/feed");
     let paths = [
         "/campaigns/camp/feed".to_owned(),
         format!("/campaigns/camp/leads/{lead}"),
@@ -212,7 +187,7 @@ fn what_others_wrote_never_runs(kind: Kind) {
         );
         assert_eq!(links, "", "{path}");
     }
-    let session = Session::open(&service, OPS, PASSWORD);
+    let session = Session::of(&service, OPS);
     let reject = format!("/campaigns/camp/leads/{lead}/reject");
     session.post(&reject, &[("reason", HOSTILE)]).expect(303);
     for path in &paths {

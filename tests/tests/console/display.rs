@@ -2,13 +2,10 @@
 
 use acceptance::Kind;
 
+use crate::acme::{OPS, browser_of, with_paused_campaign};
 use crate::browser::Browser;
-use crate::session::browser_of;
 
 on_both_databases!(colours_and_keys_are_as_the_browser_has_chosen);
-
-const OPS: &str = "ops@acme.test";
-const PASSWORD: &str = "correct horse battery";
 
 fn theme(browser: &Browser) -> String {
     browser.script("return document.documentElement.dataset.theme ?? 'as the system'")
@@ -21,14 +18,8 @@ fn strike(browser: &Browser, key: &str) {
 }
 
 fn colours_and_keys_are_as_the_browser_has_chosen(kind: Kind) {
-    let installation = acceptance::Installation::new(kind);
-    let mut organization = acceptance::document::organization();
-    organization["users"] = serde_json::json!([{"email": OPS, "password": PASSWORD, "name": "Ops"}]);
-    installation.apply(&acceptance::document::document(organization));
-    let mut service = installation.start(&["serve"]);
-    service.wait_until_ready();
-
-    let browser = browser_of(&service, OPS, PASSWORD, "/settings/users");
+    let (_world, service) = with_paused_campaign(kind);
+    let browser = browser_of(&service, OPS, "/settings/users");
     assert_eq!(theme(&browser), "as the system");
     strike(&browser, "?");
     browser.see("Go to the overview");

@@ -1,11 +1,11 @@
 //! Endpoints: added, tested, rotated and removed by clicking (decisions C3, E1, E6 and E8).
 
-use acceptance::{Kind, Service, World, document, posts};
+use acceptance::{Kind, document, posts};
 use bidloop_simulator::caller::ReceiverOptions;
 use serde_json::json;
 
-use crate::browser::Browser;
-use crate::session::{Session, browser_of};
+use crate::acme::{BOB, OPS, browser_of, with_paused_campaign};
+use crate::session::Session;
 
 on_both_databases!(
     a_webhook_is_added_with_its_secret_shown_once_and_tested_and_rotated,
@@ -13,34 +13,12 @@ on_both_databases!(
     members_test_the_organizations_webhooks_and_change_none,
 );
 
-const PASSWORD: &str = "correct horse battery";
-const OPS: &str = "ops@acme.test";
-const BOB: &str = "bob@acme.test";
-
-/// Acme with the owner Ops, the member Bob and the paused campaign `camp_ext`, which lists one match.
-fn started(kind: Kind) -> (World, Service) {
-    let world = World::new(kind);
-    let mut organization = world.organization();
-    organization["campaigns"] = json!([document::campaign(document::EXTERNAL, "rust")]);
-    organization["users"] = json!([
-        {"email": OPS, "password": PASSWORD, "name": "Ops"},
-        {"email": BOB, "password": PASSWORD, "name": "Bob", "role": "member"},
-    ]);
-    world.installation.apply(&document::document(organization));
-    let service = world.installation.serve();
-    (world, service)
-}
-
-fn page(service: &Service, email: &str, path: &str) -> Browser {
-    browser_of(service, email, PASSWORD, path)
-}
-
 fn a_webhook_is_added_with_its_secret_shown_once_and_tested_and_rotated(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_paused_campaign(kind);
     let receiver = world.another_receiver(ReceiverOptions::default());
     let url = receiver.url("/jobs");
     let path = "/campaigns/camp_ext/integrations";
-    let browser = page(&service, BOB, path);
+    let browser = browser_of(&service, BOB, path);
     browser.press("Add webhook…");
     browser.fill("Address", "ftp://hooks.acme.test");
     browser.press("Add webhook");
@@ -61,7 +39,7 @@ fn a_webhook_is_added_with_its_secret_shown_once_and_tested_and_rotated(kind: Ki
         .publish(vec![posts::hourly("A rust service")])
         .unwrap();
     acceptance::eventually("the match", acceptance::world::STEP, || {
-        let feed = Session::open(&service, BOB, PASSWORD).get("/campaigns/camp_ext/feed");
+        let feed = Session::of(&service, BOB).get("/campaigns/camp_ext/feed");
         feed.text().contains("A rust service").then_some(())
     });
     browser.press(&format!("Test {url}"));
@@ -94,10 +72,10 @@ fn a_webhook_is_added_with_its_secret_shown_once_and_tested_and_rotated(kind: Ki
 }
 
 fn an_endpoint_is_paused_edited_and_removed(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_paused_campaign(kind);
     let url = world.receiver.url("/bids");
     let path = "/settings/integrations/webhooks";
-    let browser = page(&service, OPS, path);
+    let browser = browser_of(&service, OPS, path);
     browser.press(&format!("Pause {url}"));
     browser.see("Webhook paused.");
     browser.press(&format!("Resume {url}"));
@@ -114,8 +92,8 @@ fn an_endpoint_is_paused_edited_and_removed(kind: Kind) {
 }
 
 fn members_test_the_organizations_webhooks_and_change_none(kind: Kind) {
-    let (_world, service) = started(kind);
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let (_world, service) = with_paused_campaign(kind);
+    let bob = Session::of(&service, BOB);
     let path = "/settings/integrations/webhooks";
     let shown = bob.get(path).expect(200).text();
     for button in ["Add webhook", "Rotate secret", "Pause", "Edit…", "Remove"] {

@@ -3,7 +3,8 @@
 use acceptance::{Kind, Service, World, document, posts};
 use serde_json::json;
 
-use crate::session::{Session, browser_of};
+use crate::acme::{self, OPS, browser_of};
+use crate::session::Session;
 
 on_both_databases!(
     a_lead_is_triggered_from_the_feed_and_its_page_says_how_it_ended,
@@ -11,14 +12,9 @@ on_both_databases!(
     a_lapsed_subscription_is_said_on_every_page_and_refuses_what_acts,
 );
 
-const PASSWORD: &str = "correct horse battery";
-const OPS: &str = "ops@acme.test";
-
 /// Acme with the owner Ops and the active campaign `camp_ext`, which has one lead of a job with this state.
 fn started(kind: Kind, job: &serde_json::Value) -> (World, Service, String) {
-    let world = World::new(kind);
-    world.installation.apply(&organization(&world, "active"));
-    let service = world.installation.serve();
+    let (world, service) = acme::started(kind, |world| world.external(document::EXTERNAL, "rust"));
     let mut post = posts::hourly("A rust service");
     post["id"] = "job-1".into();
     let leads = world.publish(&service, document::EXTERNAL, vec![post], 1);
@@ -28,17 +24,9 @@ fn started(kind: Kind, job: &serde_json::Value) -> (World, Service, String) {
     (world, service, lead)
 }
 
-fn organization(world: &World, status: &str) -> serde_json::Value {
-    let mut organization = world.organization();
-    organization["subscription"]["status"] = status.into();
-    organization["campaigns"] = json!([world.external(document::EXTERNAL, "rust")]);
-    organization["users"] = json!([{"email": OPS, "password": PASSWORD, "name": "Ops"}]);
-    document::document(organization)
-}
-
 fn a_lead_is_triggered_from_the_feed_and_its_page_says_how_it_ended(kind: Kind) {
     let (world, service, lead) = started(kind, &json!({}));
-    let browser = browser_of(&service, OPS, PASSWORD, "/campaigns/camp_ext/feed");
+    let browser = browser_of(&service, OPS, "/campaigns/camp_ext/feed");
     browser.press("Trigger");
     browser.see("Triggered.");
     browser.see("answered 200 in");
@@ -63,13 +51,13 @@ fn a_skipped_lead_is_reopened_and_a_rejected_one_is_not(kind: Kind) {
     service.api().post_json(&bid, &letter).expect(200);
     assert_eq!(world.bid_complete(&lead)["outcome"], "skipped");
     let page = format!("/campaigns/camp_ext/leads/{lead}");
-    let browser = browser_of(&service, OPS, PASSWORD, &page);
+    let browser = browser_of(&service, OPS, &page);
     browser.press("Reopen");
     browser.see("Lead reopened.");
     browser.press("Reject…");
     browser.press("Reject lead");
     browser.see("Lead rejected.");
-    let ops = Session::open(&service, OPS, PASSWORD);
+    let ops = Session::of(&service, OPS);
     let shown = ops.get(&page).expect(200).text();
     assert!(!shown.contains(">Reopen<") && !shown.contains(">Trigger<"));
     ops.post(&format!("{page}/reopen"), &[]).expect(409);
@@ -82,8 +70,10 @@ fn a_skipped_lead_is_reopened_and_a_rejected_one_is_not(kind: Kind) {
 
 fn a_lapsed_subscription_is_said_on_every_page_and_refuses_what_acts(kind: Kind) {
     let (world, service, lead) = started(kind, &json!({}));
-    world.installation.apply(&organization(&world, "past_due"));
-    let ops = Session::open(&service, OPS, PASSWORD);
+    let mut organization = acme::organization(&world, &[world.external(document::EXTERNAL, "rust")]);
+    organization["subscription"]["status"] = "past_due".into();
+    world.installation.apply(&document::document(organization));
+    let ops = Session::of(&service, OPS);
     let page = format!("/campaigns/camp_ext/leads/{lead}");
     for path in [
         "/",

@@ -20,6 +20,7 @@ macro_rules! on_both_databases {
 }
 
 mod accessibility;
+mod acme;
 mod bidding;
 mod browser;
 mod campaign_pages;

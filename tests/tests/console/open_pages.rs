@@ -4,9 +4,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use acceptance::{Kind, Service, World, posts};
+use acceptance::{Kind, Service, World, document, posts};
 use serde_json::json;
 
+use crate::acme::{self, PASSWORD};
 use crate::session::Session;
 
 on_both_databases!(
@@ -14,7 +15,6 @@ on_both_databases!(
     a_stream_tells_of_matches_and_ends_when_the_service_stops,
 );
 
-const PASSWORD: &str = "correct horse battery";
 /// A person may have so many sessions that these three have enough.
 const PEOPLE: [&str; 3] = ["ops@acme.test", "ann@acme.test", "bob@acme.test"];
 const STREAMS: usize = 500;
@@ -23,10 +23,10 @@ const OF_A_SESSION: usize = 4;
 
 fn started(kind: Kind) -> (World, Service) {
     let world = World::new(kind);
-    let mut document = world.document(&[world.external("camp", "rust")]);
+    let mut organization = acme::organization(&world, &[world.external("camp", "rust")]);
     let people = PEOPLE.map(|email| json!({"email": email, "password": PASSWORD}));
-    document["organizations"][0]["users"] = json!(people);
-    world.installation.apply(&document);
+    organization["users"] = json!(people);
+    world.installation.apply(&document::document(organization));
     let service = world.installation.serve();
     (world, service)
 }
@@ -56,7 +56,7 @@ fn five_hundred_open_pages_cost_less_than_20_mb(kind: Kind) {
     let (world, hashing) = started(kind);
     let cookies: Vec<String> = (0..STREAMS / OF_A_SESSION)
         .map(|number| {
-            let session = Session::open(&hashing, PEOPLE[number % PEOPLE.len()], PASSWORD);
+            let session = Session::of(&hashing, PEOPLE[number % PEOPLE.len()]);
             session.cookie().to_owned()
         })
         .collect();
@@ -85,7 +85,7 @@ fn five_hundred_open_pages_cost_less_than_20_mb(kind: Kind) {
 fn a_stream_tells_of_matches_and_ends_when_the_service_stops(kind: Kind) {
     let (world, service) = started(kind);
     let mut stream = {
-        let session = Session::open(&service, PEOPLE[0], PASSWORD);
+        let session = Session::of(&service, PEOPLE[0]);
         watch(&service, &session)
     };
     world.publish(&service, "camp", vec![posts::hourly("Rust service")], 1);

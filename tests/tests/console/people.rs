@@ -1,8 +1,9 @@
 //! People: invitations, roles, password links and passwords (decisions E1 and E2).
 
-use acceptance::{Installation, Kind, Service};
+use acceptance::Kind;
 use serde_json::json;
 
+use crate::acme::{BOB, OPS, PASSWORD, browser_of, sign_in, stranger, with_paused_campaign};
 use crate::browser::Browser;
 use crate::session::Session;
 
@@ -15,41 +16,15 @@ on_both_databases!(
     no_link_is_in_the_log_or_the_record,
 );
 
-const PASSWORD: &str = "correct horse battery";
+const USERS: &str = "/settings/users";
 const CHOSEN: &str = "another battery staple";
-const OPS: &str = "ops@acme.test";
-const BOB: &str = "bob@acme.test";
 const NEW: &str = "new@acme.test";
 
-/// Acme with the owner Ops and the member Bob.
-fn started(kind: Kind) -> (Installation, Service) {
-    let mut installation = Installation::new(kind);
-    installation.set_variable("RUST_LOG", "info,bidloop_http_server=debug");
-    let mut organization = acceptance::document::organization();
-    organization["users"] = json!([
-        {"email": OPS, "password": PASSWORD, "name": "Ops"},
-        {"email": BOB, "password": PASSWORD, "name": "Bob", "role": "member"},
-    ]);
-    installation.apply(&acceptance::document::document(organization));
-    let mut service = installation.start(&["serve"]);
-    service.wait_until_ready();
-    (installation, service)
-}
-
-/// A browser in which this person is signed in, on the page of users.
-fn signed_in(service: &Service, email: &str, password: &str) -> Browser {
-    let browser = Browser::open(&format!("http://{}", service.address()));
-    browser.go("/settings/users");
-    sign_in(&browser, email, password);
-    browser
-}
-
-fn sign_in(browser: &Browser, email: &str, password: &str) {
+/// Signs in on the way to the page of users.
+fn signs_in(browser: &Browser, email: &str, password: &str) {
     browser.wait_for_path("/sign-in?next=%2Fsettings%2Fusers");
-    browser.fill("E-mail", email);
-    browser.fill("Password", password);
-    browser.press("Sign in");
-    browser.wait_for_path("/settings/users");
+    sign_in(browser, email, password);
+    browser.wait_for_path(USERS);
 }
 
 /// The path of the link that the page shows.
@@ -60,8 +35,8 @@ fn shown_link(browser: &Browser) -> String {
 }
 
 fn an_owner_invites_a_member_changes_the_role_and_removes_the_member(kind: Kind) {
-    let (_installation, service) = started(kind);
-    let owner = signed_in(&service, OPS, PASSWORD);
+    let (_world, service) = with_paused_campaign(kind);
+    let owner = browser_of(&service, OPS, USERS);
     owner.press("Invite user");
     owner.fill("E-mail", BOB);
     owner.press("Make invitation");
@@ -74,7 +49,7 @@ fn an_owner_invites_a_member_changes_the_role_and_removes_the_member(kind: Kind)
     owner.follow("I have copied it");
     owner.see("Invitation as member");
 
-    let newcomer = Browser::open(&format!("http://{}", service.address()));
+    let newcomer = stranger(&service);
     newcomer.go(&link);
     newcomer.see("You are invited as a member.");
     assert_eq!(newcomer.value("E-mail"), NEW);
@@ -94,7 +69,7 @@ fn an_owner_invites_a_member_changes_the_role_and_removes_the_member(kind: Kind)
     owner.press("Make owner new@acme.test");
     owner.see("Role changed.");
     newcomer.go("/settings/users");
-    sign_in(&newcomer, NEW, CHOSEN);
+    signs_in(&newcomer, NEW, CHOSEN);
     newcomer.see("Invite user");
 
     owner.press("Remove… new@acme.test");
@@ -103,22 +78,20 @@ fn an_owner_invites_a_member_changes_the_role_and_removes_the_member(kind: Kind)
     owner.see("User removed.");
     newcomer.go("/settings/users");
     newcomer.wait_for_path("/sign-in?next=%2Fsettings%2Fusers");
-    newcomer.fill("E-mail", NEW);
-    newcomer.fill("Password", CHOSEN);
-    newcomer.press("Sign in");
+    sign_in(&newcomer, NEW, CHOSEN);
     newcomer.see("That e-mail and password do not belong together.");
 }
 
 fn somebody_of_another_organization_joins_with_the_present_password_and_switches(kind: Kind) {
-    let (installation, service) = started(kind);
+    let (world, service) = with_paused_campaign(kind);
     let eve = "eve@beta.test";
     let beta = json!({
         "id": "org_beta", "name": "Beta",
         "subscription": acceptance::document::organization()["subscription"],
         "users": [{"email": eve, "password": PASSWORD, "name": "Eve"}],
     });
-    installation.apply(&acceptance::document::document(beta));
-    let owner = Session::open(&service, eve, PASSWORD);
+    world.installation.apply(&acceptance::document::document(beta));
+    let owner = Session::of(&service, eve);
     owner
         .get("/settings/users/remove?user=bob%40acme.test")
         .expect(404);
@@ -127,7 +100,7 @@ fn somebody_of_another_organization_joins_with_the_present_password_and_switches
     let page = made.expect(200).text();
     let token = page.split("/invite/").nth(1).unwrap().get(..64).unwrap();
 
-    let bob = Browser::open(&format!("http://{}", service.address()));
+    let bob = stranger(&service);
     bob.go(&format!("/invite/{token}"));
     bob.see("You have an account here: enter its password.");
     bob.fill("Password", CHOSEN);
@@ -146,15 +119,15 @@ fn somebody_of_another_organization_joins_with_the_present_password_and_switches
 }
 
 fn a_password_link_sets_another_password_once(kind: Kind) {
-    let (_installation, service) = started(kind);
-    let owner = signed_in(&service, OPS, PASSWORD);
-    let before = Session::open(&service, BOB, PASSWORD);
+    let (_world, service) = with_paused_campaign(kind);
+    let owner = browser_of(&service, OPS, USERS);
+    let before = Session::of(&service, BOB);
     owner.press("Password link… bob@acme.test");
     owner.press("Make password link");
     owner.see("Password link for bob@acme.test");
     let link = shown_link(&owner);
 
-    let bob = Browser::open(&format!("http://{}", service.address()));
+    let bob = stranger(&service);
     bob.go(&link);
     bob.fill("New password", CHOSEN);
     assert!(before.lives());
@@ -168,8 +141,8 @@ fn a_password_link_sets_another_password_once(kind: Kind) {
 }
 
 fn a_member_is_refused_what_only_owners_may(kind: Kind) {
-    let (_installation, service) = started(kind);
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let (_world, service) = with_paused_campaign(kind);
+    let bob = Session::of(&service, BOB);
     let page = bob.get("/settings/users").expect(200).text();
     for button in [
         "Invite user",
@@ -197,7 +170,7 @@ fn a_member_is_refused_what_only_owners_may(kind: Kind) {
     for (path, fields) in forms {
         bob.post(path, fields).expect(403);
     }
-    let ops = Session::open(&service, OPS, PASSWORD);
+    let ops = Session::of(&service, OPS);
     ops.get("/settings/users/remove?user=eve%40acme.test").expect(404);
     ops.post("/settings/users/remove", &[("user", "eve@acme.test")])
         .expect(404);
@@ -210,9 +183,9 @@ fn a_member_is_refused_what_only_owners_may(kind: Kind) {
 }
 
 fn another_password_signs_out_everywhere_else(kind: Kind) {
-    let (_installation, service) = started(kind);
-    let other = Session::open(&service, BOB, PASSWORD);
-    let bob = signed_in(&service, BOB, PASSWORD);
+    let (_world, service) = with_paused_campaign(kind);
+    let other = Session::of(&service, BOB);
+    let bob = browser_of(&service, BOB, USERS);
     bob.fill("Present password", "wrong horse battery");
     bob.fill("New password", CHOSEN);
     bob.press("Change password");
@@ -227,8 +200,8 @@ fn another_password_signs_out_everywhere_else(kind: Kind) {
 }
 
 fn no_link_is_in_the_log_or_the_record(kind: Kind) {
-    let (installation, service) = started(kind);
-    let ops = Session::open(&service, OPS, PASSWORD);
+    let (world, service) = with_paused_campaign(kind);
+    let ops = Session::of(&service, OPS);
     let made = ops.post("/settings/users/invite", &[("email", NEW), ("role", "member")]);
     let made = made.expect(200);
     assert_eq!(made.header("cache-control"), Some("no-store"));
@@ -244,7 +217,10 @@ fn no_link_is_in_the_log_or_the_record(kind: Kind) {
     let opened = ops.get(&link).expect(200);
     assert_eq!(opened.header("cache-control"), Some("no-store"));
     assert!(!ops.get("/settings/users").expect(200).text().contains(&token));
-    let record = format!("{:?}", installation.activity(&["--organization", "org_acme"]));
+    let record = format!(
+        "{:?}",
+        world.installation.activity(&["--organization", "org_acme"])
+    );
     assert!(
         record.contains("new@acme.test was invited as a member."),
         "{record}"

@@ -1,6 +1,8 @@
 //! What holds for every request to the console: headers, host, origin, session and token (decision E5).
 
-use acceptance::{Answer, Installation, Kind, Service};
+use acceptance::{Answer, Kind, Service};
+
+use crate::acme::{PASSWORD, with_paused_campaign};
 
 on_both_databases!(
     a_page_without_a_session_leads_to_signing_in_and_back,
@@ -12,20 +14,6 @@ on_both_databases!(
 );
 
 const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
-
-/// An installation with an owner, who can sign in.
-fn started(kind: Kind) -> (Installation, Service) {
-    let installation = Installation::new(kind);
-    let mut organization = acceptance::document::organization();
-    organization["users"] =
-        serde_json::json!([{"email": "ops@acme.test", "password": PASSWORD, "name": "Ops"}]);
-    installation.apply(&acceptance::document::document(organization));
-    let mut service = installation.start(&["serve"]);
-    service.wait_until_ready();
-    (installation, service)
-}
-
-const PASSWORD: &str = "correct horse battery";
 
 fn origin(service: &Service) -> String {
     format!("http://{}", service.address())
@@ -52,7 +40,7 @@ fn sign_in(service: &Service) -> String {
 }
 
 fn a_page_without_a_session_leads_to_signing_in_and_back(kind: Kind) {
-    let (_installation, service) = started(kind);
+    let (_world, service) = with_paused_campaign(kind);
     for path in ["/", "/sign-out"] {
         let answer = call(&service, "GET", path, &[], "").expect(303);
         assert!(
@@ -67,7 +55,7 @@ fn a_page_without_a_session_leads_to_signing_in_and_back(kind: Kind) {
 }
 
 fn every_page_forbids_what_it_does_not_need(kind: Kind) {
-    let (_installation, service) = started(kind);
+    let (_world, service) = with_paused_campaign(kind);
     let cookie = sign_in(&service);
     for path in [
         "/",
@@ -97,7 +85,7 @@ fn every_page_forbids_what_it_does_not_need(kind: Kind) {
 }
 
 fn a_host_that_a_stranger_may_have_chosen_is_refused(kind: Kind) {
-    let (_installation, service) = started(kind);
+    let (_world, service) = with_paused_campaign(kind);
     let port = service.address().port();
     for taken in [format!("127.0.0.1:{port}"), format!("localhost:{port}")] {
         call(&service, "GET", "/sign-in", &[("Host", &taken)], "").expect(200);
@@ -106,7 +94,7 @@ fn a_host_that_a_stranger_may_have_chosen_is_refused(kind: Kind) {
 }
 
 fn a_change_from_another_page_is_refused(kind: Kind) {
-    let (_installation, service) = started(kind);
+    let (_world, service) = with_paused_campaign(kind);
     let cookie = sign_in(&service);
     let own = origin(&service);
     let page = call(&service, "GET", "/sign-out", &[("Cookie", &cookie)], "").text();
@@ -133,7 +121,7 @@ fn a_change_from_another_page_is_refused(kind: Kind) {
 }
 
 fn a_form_without_the_sessions_token_is_refused(kind: Kind) {
-    let (_installation, service) = started(kind);
+    let (_world, service) = with_paused_campaign(kind);
     let (cookie, other) = (sign_in(&service), sign_in(&service));
     let own = origin(&service);
     let page = call(&service, "GET", "/sign-out", &[("Cookie", &other)], "").text();
@@ -152,7 +140,7 @@ fn a_form_without_the_sessions_token_is_refused(kind: Kind) {
 }
 
 fn a_form_that_is_too_large_is_refused(kind: Kind) {
-    let (_installation, service) = started(kind);
+    let (_world, service) = with_paused_campaign(kind);
     let own = origin(&service);
     let body = format!("email={}", "a".repeat(20_000));
     let answer = call(&service, "POST", "/sign-in", &[FORM, ("Origin", &own)], &body).expect(400);

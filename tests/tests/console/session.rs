@@ -2,7 +2,7 @@
 
 use acceptance::{Answer, Service};
 
-use crate::browser::Browser;
+use crate::acme::PASSWORD;
 
 const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
 
@@ -31,6 +31,11 @@ fn form(fields: &[(&str, &str)]) -> String {
 }
 
 impl<'s> Session<'s> {
+    /// Signs in with everybody's password.
+    pub(crate) fn of(service: &'s Service, email: &str) -> Self {
+        Self::open(service, email, PASSWORD)
+    }
+
     /// Signs in.
     pub(crate) fn open(service: &'s Service, email: &str, password: &str) -> Self {
         let mut session = Self {
@@ -91,15 +96,4 @@ impl<'s> Session<'s> {
             status => panic!("{status}"),
         }
     }
-}
-
-/// A browser in which this person is signed in, on this page.
-pub(crate) fn browser_of(service: &Service, email: &str, password: &str, path: &str) -> Browser {
-    let browser = Browser::open(&format!("http://{}", service.address()));
-    browser.go(path);
-    browser.fill("E-mail", email);
-    browser.fill("Password", password);
-    browser.press("Sign in");
-    browser.wait_for_path(path);
-    browser
 }

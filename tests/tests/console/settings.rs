@@ -1,37 +1,22 @@
 //! Bidder accounts and billing (decisions B3 and E1).
 
-use acceptance::{Kind, Service, World, document};
+use acceptance::{Kind, document};
 use serde_json::json;
 
-use crate::session::{Session, browser_of};
+use crate::acme::{BOB, OPS, browser_of, with_paused_campaign};
+use crate::session::Session;
 
 on_both_databases!(
     an_account_is_connected_once_the_marketplace_takes_its_token,
     members_read_accounts_and_billing_and_change_no_account,
 );
 
-const PASSWORD: &str = "correct horse battery";
-const OPS: &str = "ops@acme.test";
-const BOB: &str = "bob@acme.test";
-
-fn started(kind: Kind) -> (World, Service) {
-    let world = World::new(kind);
-    let mut organization = world.organization();
-    organization["users"] = json!([
-        {"email": OPS, "password": PASSWORD, "name": "Ops"},
-        {"email": BOB, "password": PASSWORD, "name": "Bob", "role": "member"},
-    ]);
-    world.installation.apply(&document::document(organization));
-    let service = world.installation.serve();
-    (world, service)
-}
-
 fn an_account_is_connected_once_the_marketplace_takes_its_token(kind: Kind) {
-    let (world, service) = started(kind);
+    let (world, service) = with_paused_campaign(kind);
     let token = "token-of-the-design-profile";
     let account = json!({"id": "market-2", "name": "Design", "connectsBalance": 80, "profileHourlyRate": 35});
     world.simulator.put_account(token, account).unwrap();
-    let browser = browser_of(&service, OPS, PASSWORD, "/settings/accounts");
+    let browser = browser_of(&service, OPS, "/settings/accounts");
     browser.press("Connect account…");
     browser.fill("Name", "Design profile");
     browser.fill("Token", "no-such-token");
@@ -61,8 +46,8 @@ fn an_account_is_connected_once_the_marketplace_takes_its_token(kind: Kind) {
 }
 
 fn members_read_accounts_and_billing_and_change_no_account(kind: Kind) {
-    let (_world, service) = started(kind);
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let (_world, service) = with_paused_campaign(kind);
+    let bob = Session::of(&service, BOB);
     let shown = bob.get("/settings/accounts").expect(200).text();
     assert!(shown.contains("Jane&#39;s profile"), "{shown}");
     for button in ["Connect account", "New token", "Remove…"] {

@@ -4,17 +4,15 @@ use std::time::Duration;
 
 use acceptance::{Installation, Kind};
 
-use crate::browser::Browser;
+use crate::acme::{OPS, PASSWORD, sign_in, stranger};
 
 on_both_databases!(the_first_start_makes_an_organization_and_its_owner);
-
-const PASSWORD: &str = "correct horse battery";
 
 fn the_first_start_makes_an_organization_and_its_owner(kind: Kind) {
     let installation = Installation::new(kind);
     let mut service = installation.start(&["serve"]);
     service.wait_until_ready();
-    let browser = Browser::open(&format!("http://{}", service.address()));
+    let browser = stranger(&service);
     browser.go("/campaigns");
     browser.wait_for_path("/first-run");
     let code = acceptance::eventually("the log has the code", Duration::from_secs(20), || {
@@ -25,7 +23,7 @@ fn the_first_start_makes_an_organization_and_its_owner(kind: Kind) {
     });
     browser.fill("One-time code", "AAAA-AAAA");
     browser.fill("Organization", "Acme");
-    browser.fill("Your e-mail", "ops@acme.test");
+    browser.fill("Your e-mail", OPS);
     browser.fill("Password", PASSWORD);
     browser.press("Create organization");
     browser.see("That is not the code");
@@ -34,7 +32,7 @@ fn the_first_start_makes_an_organization_and_its_owner(kind: Kind) {
     browser.fill("Password", PASSWORD);
     browser.press("Create organization");
     browser.wait_for_path("/");
-    browser.see("ops@acme.test");
+    browser.see(OPS);
 
     browser.go("/first-run");
     browser.see("Page not found");
@@ -43,9 +41,7 @@ fn the_first_start_makes_an_organization_and_its_owner(kind: Kind) {
     browser.wait_for_path("/sign-in");
     browser.go("/campaigns?from=test");
     browser.wait_for_path("/sign-in?next=%2Fcampaigns%3Ffrom%3Dtest");
-    browser.fill("E-mail", "OPS@acme.test");
-    browser.fill("Password", "wrong horse battery");
-    browser.press("Sign in");
+    sign_in(&browser, "OPS@acme.test", "wrong horse battery");
     browser.see("That e-mail and password do not belong together.");
     browser.fill("Password", PASSWORD);
     browser.press("Sign in");

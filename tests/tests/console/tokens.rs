@@ -1,10 +1,10 @@
 //! Personal tokens (decision E7): by page and by command, and refused by the HTTP API.
 
 use acceptance::document::EXTERNAL;
-use acceptance::{Installation, Kind, Service};
+use acceptance::{Installation, Kind};
 use serde_json::{Value, json};
 
-use crate::browser::Browser;
+use crate::acme::{BOB, OPS, browser_of, with_paused_campaign};
 use crate::session::Session;
 
 on_both_databases!(
@@ -12,24 +12,6 @@ on_both_databases!(
     a_token_is_made_listed_and_revoked_by_command,
     the_http_api_refuses_personal_tokens,
 );
-
-const PASSWORD: &str = "correct horse battery";
-const OPS: &str = "ops@acme.test";
-const BOB: &str = "bob@acme.test";
-
-fn started(kind: Kind) -> (Installation, Service) {
-    let installation = Installation::new(kind);
-    let mut organization = acceptance::document::organization();
-    organization["users"] = json!([
-        {"email": OPS, "password": PASSWORD, "name": "Ops"},
-        {"email": BOB, "password": PASSWORD, "name": "Bob", "role": "member"},
-    ]);
-    organization["campaigns"] = json!([acceptance::document::campaign(EXTERNAL, "rust")]);
-    installation.apply(&acceptance::document::document(organization));
-    let mut service = installation.start(&["serve"]);
-    service.wait_until_ready();
-    (installation, service)
-}
 
 fn tokens(installation: &Installation, command: &str, more: &[&str]) -> acceptance::Finished {
     let mut arguments = vec![
@@ -51,13 +33,8 @@ fn create(installation: &Installation, scope: &str) -> Value {
 }
 
 fn a_person_makes_a_token_sees_it_once_and_revokes_it(kind: Kind) {
-    let (installation, service) = started(kind);
-    let browser = Browser::open(&format!("http://{}", service.address()));
-    browser.go("/settings/tokens");
-    browser.fill("E-mail", BOB);
-    browser.fill("Password", PASSWORD);
-    browser.press("Sign in");
-    browser.wait_for_path("/settings/tokens");
+    let (world, service) = with_paused_campaign(kind);
+    let browser = browser_of(&service, BOB, "/settings/tokens");
     browser.see("No tokens yet");
     browser.press("Create token");
     browser.see("Which tool will use it.");
@@ -71,20 +48,20 @@ fn a_person_makes_a_token_sees_it_once_and_revokes_it(kind: Kind) {
     browser.wait_for_path("/settings/tokens");
     assert!(!browser.text().contains(&token));
 
-    let ops = Session::open(&service, OPS, PASSWORD);
+    let ops = Session::of(&service, OPS);
     assert!(!ops.get("/settings/tokens").expect(200).text().contains("Editor"));
-    let listed = tokens(&installation, "list", &[]).expect(0).json();
+    let listed = tokens(&world.installation, "list", &[]).expect(0).json();
     let path = format!("/settings/tokens/{}/revoke", listed[0]["id"].as_str().unwrap());
     ops.get(&path).expect(404);
     ops.post(&path, &[]).expect(404);
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let bob = Session::of(&service, BOB);
     bob.post("/settings/tokens", &[("name", "x"), ("scope", "manage")])
         .expect(403);
 
     browser.press("Revoke… Editor");
     browser.press("Revoke token");
     browser.see("Token revoked.");
-    let record = installation.activity(&["--organization", "org_acme"]);
+    let record = world.installation.activity(&["--organization", "org_acme"]);
     let messages: Vec<&str> = record
         .iter()
         .filter_map(|line| line["message"].as_str())
@@ -101,11 +78,11 @@ fn a_person_makes_a_token_sees_it_once_and_revokes_it(kind: Kind) {
 }
 
 fn a_token_is_made_listed_and_revoked_by_command(kind: Kind) {
-    let (installation, _service) = started(kind);
-    let made = create(&installation, "bid");
+    let (world, _service) = with_paused_campaign(kind);
+    let made = create(&world.installation, "bid");
     let fields: Vec<&String> = made.as_object().unwrap().keys().collect();
     assert_eq!(fields, ["id", "name", "scope", "token"]);
-    let listed = tokens(&installation, "list", &[]).expect(0);
+    let listed = tokens(&world.installation, "list", &[]).expect(0);
     assert!(!listed.out.contains(made["token"].as_str().unwrap()));
     let listed = listed.json();
     let fields: Vec<&String> = listed[0].as_object().unwrap().keys().collect();
@@ -125,18 +102,23 @@ fn a_token_is_made_listed_and_revoked_by_command(kind: Kind) {
         (&json!(BOB), &json!("bid"))
     );
     let id = made["id"].as_str().unwrap();
-    tokens(&installation, "revoke", &["--id", id]).expect(0);
-    let listed = tokens(&installation, "list", &[]).expect(0).json();
+    tokens(&world.installation, "revoke", &["--id", id]).expect(0);
+    let listed = tokens(&world.installation, "list", &[]).expect(0).json();
     assert!(listed[0]["revokedAt"].is_i64());
-    let refused = tokens(&installation, "create", &["--name", "x", "--scope", "manage"]).expect(1);
+    let refused = tokens(
+        &world.installation,
+        "create",
+        &["--name", "x", "--scope", "manage"],
+    )
+    .expect(1);
     assert!(refused.err.contains("only an owner"), "{}", refused.err);
-    tokens(&installation, "revoke", &["--id", "token_x"]).expect(1);
-    tokens(&installation, "create", &["--name", "x", "--scope", "all"]).expect(2);
+    tokens(&world.installation, "revoke", &["--id", "token_x"]).expect(1);
+    tokens(&world.installation, "create", &["--name", "x", "--scope", "all"]).expect(2);
 }
 
 fn the_http_api_refuses_personal_tokens(kind: Kind) {
-    let (installation, service) = started(kind);
-    let made = create(&installation, "bid");
+    let (world, service) = with_paused_campaign(kind);
+    let made = create(&world.installation, "bid");
     let token = made["token"].as_str().unwrap();
     let path = format!("/v1/campaigns/{EXTERNAL}/leads");
     service.api().get(&path).expect(200);
