@@ -1,45 +1,40 @@
-const doc = document, all = (selector) => [...doc.querySelectorAll(selector)];
-const on = (name, then, capture) => doc.addEventListener(name, then, capture);
-let opener, last = "";
+const doc = document, live = doc.body.classList, all = (css) => [...doc.querySelectorAll(css)];
+const on = (name, then) => doc.addEventListener(name, then, true);
+let last = "";
 // Dialogs: pages loaded into #dialog.
 on("htmx:afterSwap", ({ target }) => {
-  if (target.id != "dialog" || target.open) return;
-  opener = doc.activeElement;
-  target.showModal();
+  if (target.open === false) target.showModal();
 });
-on("close", () => opener?.focus(), true);
+// Errors say where they belong.
+on("htmx:beforeSwap", ({ detail }) => (detail.shouldSwap ||= detail.xhr.getResponseHeader("hx-retarget")));
+// A double click sends once.
+on("submit", ({ target }) => {
+  target.ariaBusy = true;
+  setTimeout(() => (target.ariaBusy = null), 1e3);
+});
 on("click", (event) => {
   const { copy } = event.target.closest("[data-copy]")?.dataset ?? {};
-  if (copy) navigator.clipboard?.writeText(doc.querySelector(copy).textContent);
+  if (copy) navigator.clipboard?.writeText(all(copy)[0].textContent);
   const dialog = event.target.closest("[data-close]")?.closest("dialog");
-  if (dialog) {
-    event.preventDefault();
-    dialog.close();
-  }
+  if (dialog) event.preventDefault(), dialog.close();
 });
-// Ages grow.
 setInterval(() => {
   for (const time of all("time")) {
-    const age = (Date.now() - Date.parse(time.dateTime)) / 1e3;
-    if (age < 3600 && /\d (s|min) ago$/.test(time.textContent))
-      time.textContent = (age < 60 ? Math.max(0, age | 0) + " s" : ((age / 60) | 0) + " min") + " ago";
+    const age = Math.max(0, (Date.now() - Date.parse(time.dateTime)) / 1e3 | 0);
+    if (age < 3600 && /\d (s|min) ago/.test(time.textContent))
+      time.textContent = (age < 60 ? age + " s" : (age / 60 | 0) + " min") + " ago";
   }
 }, 5e3);
-const live = doc.body.classList;
 on("htmx:sseOpen", () => live.remove("lost"));
 on("htmx:sseError", () => live.add("lost"));
-// Keys: data-key names the key of a link, a button or a field.
+// data-key names a key.
 on("keydown", (event) => {
-  const { target, key: pressed } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || doc.body.dataset.keys == "off") return;
-  if (target.closest("input,textarea,select,dialog")) return;
-  const key = last + pressed.toLowerCase(), card = target.closest("article");
+  const { target, ctrlKey, metaKey, altKey } = event, card = target.closest("article");
+  if (ctrlKey || metaKey || altKey || doc.body.dataset.keys || target.closest("input,textarea,select,dialog")) return;
+  const key = last + event.key.toLowerCase(), next = key == "j", cards = all("article");
   last = key == "g" ? key : "";
-  if (key == "j" || key == "k") {
-    const cards = all("article"), step = key == "j" ? 1 : -1;
-    cards[Math.max(0, cards.indexOf(card) + (card ? step : 1))]?.querySelector("h2 a").focus();
-    return;
-  }
-  const found = (card ?? doc).querySelector(`[data-key="${key}"]`) ?? doc.querySelector(`[data-key="${key}"]`);
+  if (next || key == "k")
+    return cards[Math.max(0, cards.indexOf(card) + (next || !card ? 1 : -1))]?.querySelector("h2 a").focus();
+  const of = (place) => place?.querySelector(`[data-key="${key}"]`), found = of(card) ?? of(doc);
   if (found) event.preventDefault(), found.matches("input") ? found.focus() : found.click();
 });

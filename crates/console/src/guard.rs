@@ -14,7 +14,7 @@ use actix_web::{Error, HttpMessage, web};
 use bidloop_http_server::{Holding, RequestBody};
 
 use crate::Console;
-use crate::page::PageError;
+use crate::page::{PageError, WantedPart};
 
 /// Pages load nothing from elsewhere, run no script of their own text, and are shown in no frame.
 const CONTENT_SECURITY_POLICY: &str =
@@ -105,14 +105,19 @@ pub(crate) async fn guard<B: MessageBody + 'static>(
     let payload = request.take_payload();
     let body = RequestBody::of(payload, request.request());
     request.extensions_mut().insert(body.clone());
+    let part = WantedPart::of(request.request());
     let refusal = refusal(&request);
     let mut response = match refusal {
-        Some(refusal) => {
-            let response = refusal.answer();
-            request.into_response(response)
-        }
+        Some(refusal) => request.into_response(refusal.answer()),
         None => next.call(request).await?.map_into_boxed_body(),
     };
+    if let Some(part) = part {
+        let error = response.response().error();
+        let error = error.and_then(|error| error.as_error::<PageError>());
+        if let Some(answer) = error.map(|error| error.answer_part(&part)) {
+            response = response.into_response(answer);
+        }
+    }
     let headers = response.headers_mut();
     for (name, value) in SECURITY_HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use actix_web::http::{StatusCode, header};
-use actix_web::{HttpResponse, ResponseError};
+use actix_web::http::{Method, StatusCode, Uri, header};
+use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use askama::Template;
 use bidloop_domain::model::CampaignId;
 use bidloop_domain::port::StoreError;
@@ -46,6 +46,46 @@ pub(crate) fn go_to(visit: &Visit, path: &str) -> HttpResponse {
 /// The campaign that a path names. What is no id is nobody's.
 pub(crate) fn campaign_id(text: &str) -> Result<CampaignId, PageError> {
     CampaignId::parse(text).map_err(|_| PageError::NotFound)
+}
+
+/// Where a script wanted its part.
+#[derive(Debug)]
+pub(crate) struct WantedPart {
+    /// Path and query of the page that is shown.
+    shown: String,
+    /// The id of the element that the part replaces, where it has one.
+    element: String,
+    /// Whether the part only follows what happens.
+    is_update: bool,
+}
+
+impl WantedPart {
+    /// What a request of a script wants.
+    pub(crate) fn of(request: &HttpRequest) -> Option<Self> {
+        let text = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+        text("hx-request")?;
+        let shown: Option<Uri> = text("hx-current-url").and_then(|url| url.parse().ok());
+        let shown = shown.and_then(|url| url.path_and_query().map(ToString::to_string));
+        let element = text("hx-target").filter(|id| id.bytes().all(|byte| byte.is_ascii_lowercase()));
+        let element = element.unwrap_or(DIALOG).to_owned();
+        Some(Self {
+            shown: shown.unwrap_or_else(|| "/".to_owned()),
+            is_update: request.method() == Method::GET && element != DIALOG,
+            element,
+        })
+    }
+}
+
+/// The dialog of every page. What went wrong is told in it where there is no better place.
+const DIALOG: &str = "dialog";
+
+/// What went wrong, in the place of a part.
+#[derive(Template)]
+#[template(path = "trouble.html")]
+struct Trouble<'a> {
+    title: &'a str,
+    text: &'a str,
+    in_dialog: bool,
 }
 
 /// Why a page is not shown, or a change not made.
@@ -154,12 +194,7 @@ impl PageError {
     /// The answer. What operators must know is logged here, once.
     pub(crate) fn answer(&self) -> HttpResponse {
         match self {
-            Self::SignedOut { next } => {
-                let query: String = form_urlencoded::Serializer::new(String::new())
-                    .append_pair("next", next)
-                    .finish();
-                return see_other(&format!("/sign-in?{query}"));
-            }
+            Self::SignedOut { next } => return see_other(&sign_in_for(next)),
             Self::Unavailable(cause) => tracing::warn!(cause, "a page cannot be shown now"),
             Self::Failed(cause) => tracing::error!(cause, "a page failed"),
             _ => {}
@@ -169,6 +204,42 @@ impl PageError {
             Err(_) => HttpResponse::InternalServerError().finish(),
         }
     }
+}
+
+impl PageError {
+    /// The answer to a script. The signed-out are led to the page to sign in on; an update that cannot be leaves the page
+    /// as it is; anything else is told where the part was wanted.
+    pub(crate) fn answer_part(&self, part: &WantedPart) -> HttpResponse {
+        if let Self::SignedOut { .. } = self {
+            return HttpResponse::Unauthorized()
+                .insert_header(("hx-redirect", sign_in_for(&part.shown)))
+                .finish();
+        }
+        let mut answer = HttpResponse::build(self.status());
+        if part.is_update {
+            return answer.finish();
+        }
+        let Problem { title, text, .. } = self.problem();
+        let trouble = Trouble {
+            title,
+            text,
+            in_dialog: part.element == DIALOG,
+        };
+        answer
+            .insert_header(("hx-retarget", format!("#{}", part.element)))
+            .insert_header(("hx-reswap", "innerHTML"))
+            .insert_header(("hx-reselect", "unset"))
+            .content_type("text/html; charset=utf-8")
+            .body(trouble.render().unwrap_or_default())
+    }
+}
+
+/// The page to sign in on before this path is shown.
+fn sign_in_for(path: &str) -> String {
+    let query: String = form_urlencoded::Serializer::new(String::new())
+        .append_pair("next", path)
+        .finish();
+    format!("/sign-in?{query}")
 }
 
 impl fmt::Display for PageError {

@@ -3,6 +3,7 @@
 use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
+use crate::page::PageError;
 use crate::pages::campaign::{bid, bidding, feed, filters, lead, lead_actions};
 use crate::pages::settings::{accounts, api_keys, billing, display, password, tokens, users};
 use crate::pages::webhooks::{forms as webhook_forms, list as webhooks, test as webhook_test};
@@ -15,7 +16,9 @@ pub fn application(console: Console) -> impl Fn(&mut web::ServiceConfig) + Clone
     move |config| {
         config.app_data(console.clone());
         for (path, routes) in pages() {
-            let mut resource = web::resource(path);
+            // No link of the console has such a query.
+            let query = web::QueryConfig::default().error_handler(|_, _| PageError::NotFound.into());
+            let mut resource = web::resource(path).app_data(query);
             for route in routes {
                 resource = resource.route(route);
             }

@@ -35,3 +35,4 @@ mod session;
 mod settings;
 mod signing_in;
 mod tokens;
+mod trouble;

@@ -71,6 +71,18 @@ impl<'s> Session<'s> {
         self.call("GET", path, "")
     }
 
+    /// Asks for a part of the page `shown`, to replace the element with this id.
+    pub(crate) fn get_part(&self, path: &str, shown: &str, element: &str) -> Answer {
+        let headers = [
+            ("Cookie", self.cookie.as_str()),
+            ("HX-Request", "true"),
+            ("HX-Current-URL", shown),
+            ("HX-Target", element),
+        ];
+        let api = self.service.api_with(None);
+        api.try_call("GET", path, &headers, b"").unwrap()
+    }
+
     /// Asks for a page as browsers do, who take it compressed.
     pub(crate) fn get_compressed(&self, path: &str) -> Answer {
         let headers = [("Cookie", self.cookie.as_str()), ("Accept-Encoding", "gzip")];

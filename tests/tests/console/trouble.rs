@@ -1,0 +1,58 @@
+//! What a page shows when a part of it cannot be had.
+
+use acceptance::Kind;
+
+use crate::acme::{BOB, OPS, browser_of, with_paused_campaign};
+use crate::session::Session;
+
+on_both_databases!(
+    a_script_of_a_signed_out_person_is_led_to_sign_in,
+    an_update_that_cannot_be_leaves_the_page_as_it_is,
+    a_query_that_no_link_has_is_no_page,
+    what_cannot_be_done_is_told_in_a_dialog,
+);
+
+fn a_script_of_a_signed_out_person_is_led_to_sign_in(kind: Kind) {
+    let (_world, service) = with_paused_campaign(kind);
+    let session = Session::of(&service, OPS);
+    session.post("/sign-out", &[]).expect(303);
+    let page = format!("http://{}/activity?kind=bid", service.address());
+    let answer = session.get_part("/activity/new", &page, "newer").expect(401);
+    assert_eq!(
+        answer.header("hx-redirect"),
+        Some("/sign-in?next=%2Factivity%3Fkind%3Dbid")
+    );
+}
+
+fn an_update_that_cannot_be_leaves_the_page_as_it_is(kind: Kind) {
+    let (_world, service) = with_paused_campaign(kind);
+    let session = Session::of(&service, OPS);
+    let answer = session
+        .get_part("/campaigns/gone/feed/live?total=0", "/", "cards")
+        .expect(404);
+    assert_eq!(
+        (answer.header("hx-retarget"), answer.text()),
+        (None, String::new())
+    );
+}
+
+fn a_query_that_no_link_has_is_no_page(kind: Kind) {
+    let (_world, service) = with_paused_campaign(kind);
+    let session = Session::of(&service, OPS);
+    let answer = session.get("/campaigns/gone/feed/live?total=x").expect(404);
+    assert!(answer.text().contains("Page not found"));
+}
+
+fn what_cannot_be_done_is_told_in_a_dialog(kind: Kind) {
+    let (_world, service) = with_paused_campaign(kind);
+    let browser = browser_of(&service, OPS, "/settings/users");
+    let removed = Session::of(&service, OPS).post("/settings/users/remove", &[("user", BOB)]);
+    removed.expect(303);
+    browser.press("Remove… bob@acme.test");
+    browser.see("There is nothing here, or it belongs to another organization.");
+    let heading = "return document.querySelector('dialog:modal h2').textContent";
+    assert_eq!(browser.script(heading), "Page not found");
+    browser.follow("Close");
+    let is_open = "return String(document.querySelector('dialog').open)";
+    assert_eq!(browser.script(is_open), "false");
+}
