@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,16 +13,19 @@ use bidloop_domain::model::{CampaignId, OrganizationId, SessionHash};
 use bidloop_domain::port::OverviewStore;
 use bidloop_domain::use_case::{NoticeChanges, NoticedChange};
 use bytes::Bytes;
+use futures::future::{Either, select};
 use futures::stream::{self, Stream};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{self, Receiver, Sender};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, interval, timeout_at};
 
 /// How often the watched organizations are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The most streams of the process.
 const MAX_STREAMS: usize = 2_000;
-/// The most streams of a session. A browser opens six connections to a host, and pages need some of them.
+/// The most streams of a session. A browser opens six connections to a host, and pages need some of them. Another stream
+/// takes the place of the oldest: that is mostly of a page that was left, which is noticed only at the next ping.
 const MAX_STREAMS_OF_SESSION: usize = 4;
 /// How long a stream says nothing. Proxies end streams that are silent for a minute.
 const PING_EVERY: Duration = Duration::from_secs(15);
@@ -42,8 +46,11 @@ pub struct Streams {
 #[derive(Debug)]
 struct Open {
     by_organization: HashMap<OrganizationId, usize>,
-    by_session: HashMap<SessionHash, usize>,
+    /// Of each session, the oldest first: its number, and what tells it that another one took its place.
+    by_session: HashMap<SessionHash, Vec<(u64, oneshot::Sender<()>)>>,
     total: usize,
+    /// How many have been opened.
+    opened: u64,
     /// `None` once the process stops.
     changes: Option<Sender<Change>>,
     /// Whether a task looks.
@@ -60,6 +67,7 @@ impl Streams {
                 by_organization: HashMap::new(),
                 by_session: HashMap::new(),
                 total: 0,
+                opened: 0,
                 changes: Some(changes),
                 is_watched: false,
             }),
@@ -79,32 +87,43 @@ impl Streams {
         campaign: Option<CampaignId>,
         session: SessionHash,
     ) -> Option<impl Stream<Item = Result<Bytes, Infallible>> + use<>> {
-        let changes = {
+        let (replace, replaced) = oneshot::channel();
+        let (changes, number) = {
             let mut open = self.open();
-            let of_session = open.by_session.get(&session).copied().unwrap_or(0);
-            if open.total >= MAX_STREAMS || of_session >= MAX_STREAMS_OF_SESSION {
+            if open.total >= MAX_STREAMS {
                 return None;
             }
             let changes = open.changes.as_ref()?.subscribe();
             open.total += 1;
+            open.opened += 1;
+            let number = open.opened;
             *open.by_organization.entry(organization.clone()).or_default() += 1;
-            *open.by_session.entry(session.clone()).or_default() += 1;
+            let of_session = open.by_session.entry(session.clone()).or_default();
+            if of_session.len() >= MAX_STREAMS_OF_SESSION {
+                let (_, oldest) = of_session.remove(0);
+                // It may be ending by itself.
+                let _told = oldest.send(());
+            }
+            of_session.push((number, replace));
             if !std::mem::replace(&mut open.is_watched, true) {
                 tokio::spawn(Self::look(Arc::clone(self)));
             }
-            changes
+            (changes, number)
         };
         let seat = Seat {
             streams: Arc::clone(self),
             organization,
             session,
+            number,
         };
         let watching = Watching {
             seat,
             campaign,
             changes,
+            replaced,
             ends_at: Instant::now() + LASTS,
             is_new: true,
+            is_over: false,
         };
         Some(stream::unfold(watching, Watching::next))
     }
@@ -144,22 +163,24 @@ struct Seat {
     streams: Arc<Streams>,
     organization: OrganizationId,
     session: SessionHash,
+    number: u64,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         let mut open = self.streams.open();
         open.total = open.total.saturating_sub(1);
-        leave(&mut open.by_organization, &self.organization);
-        leave(&mut open.by_session, &self.session);
-    }
-}
-
-fn leave<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K) {
-    if let Some(count) = counts.get_mut(key) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(key);
+        if let Some(count) = open.by_organization.get_mut(&self.organization) {
+            *count -= 1;
+            if *count == 0 {
+                open.by_organization.remove(&self.organization);
+            }
+        }
+        if let Some(of_session) = open.by_session.get_mut(&self.session) {
+            of_session.retain(|(number, _)| *number != self.number);
+            if of_session.is_empty() {
+                open.by_session.remove(&self.session);
+            }
         }
     }
 }
@@ -168,9 +189,12 @@ struct Watching {
     seat: Seat,
     campaign: Option<CampaignId>,
     changes: Receiver<Change>,
+    replaced: oneshot::Receiver<()>,
     ends_at: Instant,
     /// Nothing was sent yet.
     is_new: bool,
+    /// Its last words were sent.
+    is_over: bool,
 }
 
 /// What was changed before the stream was open is told at its beginning.
@@ -178,15 +202,28 @@ const ALL_CHANGED: &[u8] = b"event: matches\ndata:\n\nevent: activity\ndata:\n\n
 const MATCHES: &[u8] = b"event: matches\ndata:\n\n";
 const ACTIVITY: &[u8] = b"event: activity\ndata:\n\n";
 const PING: &[u8] = b":\n\n";
+/// The last words of a stream that another one replaced, if a page still reads it: it is to wait for a minute before it
+/// opens one again. So pages of one session that are too many do not replace each other all the time.
+const REPLACED: &[u8] = b"retry: 60000\n\n";
 
 impl Watching {
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if std::mem::replace(&mut self.is_new, false) {
             return Some((Ok(Bytes::from_static(ALL_CHANGED)), self));
         }
+        if self.is_over {
+            return None;
+        }
         let pause = (Instant::now() + PING_EVERY).min(self.ends_at);
         let told = loop {
-            match timeout_at(pause, self.changes.recv()).await {
+            let told = match select(&mut self.replaced, pin!(timeout_at(pause, self.changes.recv()))).await {
+                Either::Left(_) => {
+                    self.is_over = true;
+                    break REPLACED;
+                }
+                Either::Right((told, _)) => told,
+            };
+            match told {
                 Ok(Ok((organization, change))) if organization == self.seat.organization => match change {
                     NoticedChange::Activity => break ACTIVITY,
                     NoticedChange::Matches(of) if self.campaign.as_ref().is_none_or(|only| *only == of) => {
@@ -269,14 +306,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_has_four_streams_and_a_closed_one_makes_room() {
+    async fn a_fifth_stream_of_a_session_takes_the_place_of_its_oldest() {
         let streams = Streams::new(Arc::new(Looks::default()));
-        let mut opened: Vec<Option<Open>> = (0..5).map(|_| open(&streams, 1)).collect();
-        let is_open: Vec<bool> = opened.iter().map(Option::is_some).collect();
-        assert_eq!(is_open, [true, true, true, true, false]);
-        assert!(open(&streams, 2).is_some(), "another session");
-        opened.remove(0);
-        assert!(open(&streams, 1).is_some());
+        let mut other = open(&streams, 2).unwrap();
+        let mut opened: Vec<Open> = (0..5).map(|_| open(&streams, 1).unwrap()).collect();
+        for stream in opened.iter_mut().chain([&mut other]) {
+            assert_eq!(next(stream).await.unwrap(), ALL_CHANGED);
+        }
+        assert_eq!(next(&mut opened[0]).await.unwrap(), REPLACED);
+        assert_eq!(next(&mut opened[0]).await, None);
+        for stream in opened.iter_mut().skip(1).chain([&mut other]) {
+            assert_eq!(next(stream).await.unwrap(), MATCHES);
+        }
+        // One that is closed makes room.
+        drop(opened.remove(1));
+        let mut another = open(&streams, 1).unwrap();
+        assert_eq!(next(&mut another).await.unwrap(), ALL_CHANGED);
+        assert_eq!(streams.open().by_session[&session(1)].len(), 4);
+        assert_eq!(streams.open().total, 5);
+        drop((opened, other, another));
+        assert!(streams.open().by_session.is_empty());
+        assert_eq!(streams.open().total, 0);
     }
 
     #[tokio::test]

@@ -26,6 +26,7 @@ mod browser;
 mod campaign_pages;
 mod demo;
 mod display;
+mod from_nothing;
 mod integrations;
 mod lead_actions;
 mod open_pages;

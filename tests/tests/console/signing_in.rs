@@ -2,11 +2,21 @@
 
 use std::time::Duration;
 
-use acceptance::{Installation, Kind};
+use acceptance::{Installation, Kind, Service};
 
 use crate::acme::{OPS, PASSWORD, sign_in, stranger};
 
 on_both_databases!(the_first_start_makes_an_organization_and_its_owner);
+
+/// The code that the log of an empty installation shows.
+pub(crate) fn first_code(service: &Service) -> String {
+    acceptance::eventually("the log has the code", Duration::from_secs(20), || {
+        let log = service.log();
+        let line = log.lines().find(|line| line.contains("first sign-in code"))?;
+        let code = line.split_once("code=\"")?.1.split('"').next()?;
+        Some(code.to_owned())
+    })
+}
 
 fn the_first_start_makes_an_organization_and_its_owner(kind: Kind) {
     let installation = Installation::new(kind);
@@ -15,12 +25,7 @@ fn the_first_start_makes_an_organization_and_its_owner(kind: Kind) {
     let browser = stranger(&service);
     browser.go("/campaigns");
     browser.wait_for_path("/first-run");
-    let code = acceptance::eventually("the log has the code", Duration::from_secs(20), || {
-        let log = service.log();
-        let line = log.lines().find(|line| line.contains("first sign-in code"))?;
-        let code = line.split_once("code=\"")?.1.split('"').next()?;
-        Some(code.to_owned())
-    });
+    let code = first_code(&service);
     browser.fill("One-time code", "AAAA-AAAA");
     browser.fill("Organization", "Acme");
     browser.fill("Your e-mail", OPS);
