@@ -270,21 +270,33 @@ impl Browser {
             .unwrap();
     }
 
-    /// What axe-core finds wrong with the page, a line for each rule with the first element.
-    pub(crate) fn violations(&self) -> Vec<String> {
-        let path = acceptance::variable("BIDLOOP_TEST_AXE", "axe-core");
-        let axe = std::fs::read_to_string(&path).unwrap();
-        let run = "const done = arguments[0];
-            axe.run(document, { resultTypes: ['violations'] }).then(
+    /// What axe-core finds wrong with what the selector chooses, a line for each rule with the first element. It looks
+    /// at these rules only, or at all if there are none.
+    pub(crate) fn violations(&self, selector: &str, rules: &[&str]) -> Vec<String> {
+        if self.script("return typeof axe") != "object" {
+            let path = acceptance::variable("BIDLOOP_TEST_AXE", "axe-core");
+            let axe = std::fs::read_to_string(&path).unwrap();
+            self.runtime
+                .block_on(self.client().execute(&axe, Vec::new()))
+                .unwrap();
+        }
+        let run = "const [selector, rules, done] = arguments;
+            axe.run(selector, { resultTypes: ['violations'], ...(rules.length && { runOnly: rules }) }).then(
                 (found) => done(found.violations.map((rule) => `${rule.id}: ${rule.nodes.length} × ${rule.nodes[0].html}`)),
                 (error) => done([String(error)]),
             );";
-        let found = self.runtime.block_on(async {
-            let client = self.client();
-            client.execute(&axe, Vec::new()).await?;
-            client.execute_async(run, Vec::new()).await
-        });
+        let arguments = vec![json!(selector), json!(rules)];
+        let found = self.runtime.block_on(self.client().execute_async(run, arguments));
         serde_json::from_value(found.unwrap()).unwrap()
+    }
+
+    /// Waits until the selector chooses an element.
+    #[track_caller]
+    pub(crate) fn see_selector(&self, selector: &str) {
+        self.until(&format!("the element {selector}"), |browser| {
+            let found = browser.client().find(Locator::Css(selector));
+            browser.runtime.block_on(found).ok()
+        });
     }
 
     /// What a script in the page answers.
