@@ -92,6 +92,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
             activities: Arc::clone(&stores.activities),
             links: links.clone(),
         }),
+        upload_attachments: Arc::clone(&service.upload_attachments),
         manage_lead: Arc::new(ManageLead {
             requests: service.reject_lead.requests.clone(),
             settle_bids: Arc::new(SettleBids {

@@ -71,7 +71,7 @@ const HOMES: [(&str, &[&str]); 12] = [
         ],
     ),
     ("minijinja", &["bidloop-templates"]),
-    ("multer", &["bidloop-http-api", "bidloop-simulator"]),
+    ("multer", &["bidloop-http-server", "bidloop-simulator"]),
     ("object_store", &["bidloop-attachments"]),
     ("tokio-postgres", &["bidloop-persistence"]),
 ];

@@ -1,8 +1,6 @@
 //! Changes of settings: how pages ask for one, and what a form shows of a refused one.
 
-use async_trait::async_trait;
 use bidloop_domain::model::{FieldError, MissingPart};
-use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
 use bidloop_domain::use_case::{Changed, ManageOrganizationError, OrganizationChange};
 
 use crate::page::PageError;
@@ -121,22 +119,11 @@ pub(crate) const fn missing_part(part: MissingPart) -> &'static str {
     }
 }
 
-/// Makes a change that has no files.
+/// Makes a change.
 pub(crate) async fn change(visit: &Visit, change: OrganizationChange) -> Result<Changed, Unchanged> {
     let (manage, member) = (visit.console.manage_organization.clone(), visit.member().clone());
     let changed = visit
         .console
-        .run(async move { manage.change(&member, &change, &NoFiles).await });
+        .run(async move { manage.change(&member, &change).await });
     Ok(changed.await??)
-}
-
-/// A change without files opens none.
-#[derive(Debug)]
-struct NoFiles;
-
-#[async_trait]
-impl AttachmentSource for NoFiles {
-    async fn open(&self, _path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
-        Err(AttachmentSourceError::NotFound)
-    }
 }

@@ -8,7 +8,8 @@ use bidloop_domain::use_case::{
     ChangePassword, ConnectAccount, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys,
     ManageLead, ManageMembers, ManageOrganization, ManagePersonalTokens, PreviewBid, RejectLead,
     SearchActivity, Sessions, ShowAccounts, ShowBidding, ShowBilling, ShowDeliveries, ShowFeed,
-    ShowIntegrations, ShowLead, ShowOverview, ShowShell, SignIn, SubmitBid, TryEndpoints, TryFilter, UseLink,
+    ShowIntegrations, ShowLead, ShowOverview, ShowShell, SignIn, SubmitBid, TryEndpoints, TryFilter,
+    UploadAttachments, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
@@ -60,6 +61,8 @@ pub struct Console {
     pub find_lead: Arc<FindLead>,
     /// Computes bids.
     pub preview_bid: Arc<PreviewBid>,
+    /// Takes files for bids.
+    pub upload_attachments: Arc<UploadAttachments>,
     /// Takes bids.
     pub submit_bid: Arc<SubmitBid>,
     /// Rejects leads.

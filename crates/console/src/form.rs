@@ -14,9 +14,9 @@ use crate::page::PageError;
 /// The most bytes of a form before somebody has signed in.
 const MAX_PUBLIC_FORM_BYTES: u64 = 16 * 1024;
 /// The most bytes of a form: a cover letter, answers and a filter fit in.
-const MAX_FORM_BYTES: u64 = 1_048_576;
+pub(crate) const MAX_FORM_BYTES: u64 = 1_048_576;
 /// The most fields of a form.
-const MAX_FIELDS: usize = 2_000;
+pub(crate) const MAX_FIELDS: usize = 2_000;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -44,6 +44,16 @@ impl Fields {
             // Browsers send line breaks as CR LF.
             .map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")));
         Ok(Self(fields.collect()))
+    }
+
+    /// How many there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Adds a field.
+    pub(crate) fn push(&mut self, name: String, value: String) {
+        self.0.push((name, value));
     }
 
     /// The field's value; empty if it was not sent.

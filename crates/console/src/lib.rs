@@ -11,6 +11,7 @@
 //! | `pages` | the pages, a file each; their markup is in `templates/` |
 //! | `shell` | the frame of the pages |
 //! | `visit`, `form`, `csrf` | who asks, and with which form: sessions and the token of changes |
+//! | `upload` | forms with files |
 //! | `guard` | what holds for every request: host, origin, headers |
 //! | `parts`, `words`, `job` | icons, statuses, times, amounts; a job post in short |
 //! | `chart` | lines and bars in SVG |
@@ -36,6 +37,7 @@ mod routes;
 mod shell;
 mod streams;
 mod tries;
+mod upload;
 mod visit;
 mod words;
 

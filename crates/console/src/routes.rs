@@ -4,17 +4,19 @@ use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
 use crate::page::PageError;
-use crate::pages::campaign::{bid, bidding, feed, filters, lead, lead_actions};
+use crate::pages::campaign::{bid, bidding, bidding_files, feed, filters, lead, lead_actions};
 use crate::pages::settings::{accounts, api_keys, billing, display, password, tokens, users};
 use crate::pages::webhooks::{forms as webhook_forms, list as webhooks, test as webhook_test};
 use crate::pages::{activity, campaigns, events, first_run, invite, overview, sign_in};
+use crate::upload::Uploads;
 use crate::{Console, assets, guard};
 
 /// Returns what adds the console to an application: its routes and the data that they need.
 pub fn application(console: Console) -> impl Fn(&mut web::ServiceConfig) + Clone + Send {
     let console = web::Data::new(console);
+    let uploads = web::Data::new(Uploads::default());
     move |config| {
-        config.app_data(console.clone());
+        config.app_data(console.clone()).app_data(uploads.clone());
         for (path, routes) in pages() {
             // No link of the console has such a query.
             let query = web::QueryConfig::default().error_handler(|_, _| PageError::NotFound.into());
@@ -143,6 +145,14 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
         (
             "/campaigns/{campaign}/bidding/template",
             vec![post().to(bidding::set_template)],
+        ),
+        (
+            "/campaigns/{campaign}/bidding/files",
+            vec![post().to(bidding_files::add)],
+        ),
+        (
+            "/campaigns/{campaign}/bidding/files/remove",
+            vec![post().to(bidding_files::remove)],
         ),
         (
             "/campaigns/{campaign}/bidding/{setting}",

@@ -140,24 +140,29 @@ pub(crate) struct Posted {
     pub(crate) fields: Fields,
 }
 
+impl Posted {
+    /// Reads the form of a person's request.
+    pub(crate) async fn read(visit: Visit, request: &HttpRequest) -> Result<Self, PageError> {
+        let fields = Fields::read(request).await?;
+        let presented = fields.given(CSRF).or_else(|| header_token(request));
+        if !csrf::is_presented(&visit.signed_in.csrf, presented.unwrap_or_default()) {
+            return Err(PageError::FormExpired);
+        }
+        Ok(Self { visit, fields })
+    }
+}
+
+/// The token that a request by script presents in its head.
+pub(crate) fn header_token(request: &HttpRequest) -> Option<&str> {
+    request.headers().get(CSRF_HEADER)?.to_str().ok()
+}
+
 impl FromRequest for Posted {
     type Error = PageError;
     type Future = Pin<Box<dyn Future<Output = Result<Self, PageError>>>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let request = request.clone();
-        Box::pin(async move {
-            let visit = Visit::of(&request).await?;
-            let fields = Fields::read(&request).await?;
-            let header = request.headers().get(CSRF_HEADER);
-            let presented = match fields.given(CSRF) {
-                Some(field) => field,
-                None => header.and_then(|value| value.to_str().ok()).unwrap_or_default(),
-            };
-            if !csrf::is_presented(&visit.signed_in.csrf, presented) {
-                return Err(PageError::FormExpired);
-            }
-            Ok(Self { visit, fields })
-        })
+        Box::pin(async move { Self::read(Visit::of(&request).await?, &request).await })
     }
 }

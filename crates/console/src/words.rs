@@ -176,6 +176,19 @@ pub(crate) fn usd(dollars: f64) -> String {
     }
 }
 
+/// A file's size: `640 bytes`, `12 kB`, `1.8 MB`. A megabyte has 1,048,576 bytes, as in the limits (decision A9).
+pub(crate) fn size(bytes: impl Given<u64>) -> String {
+    let bytes = bytes.value();
+    match bytes {
+        0..1024 => counted(bytes, "byte", "bytes"),
+        1024..1_048_576 => format!("{} kB", bytes / 1024),
+        _ => {
+            let tenths = (bytes * 10 + 524_288) / 1_048_576;
+            format!("{}.{} MB", tenths / 10, tenths % 10)
+        }
+    }
+}
+
 /// What a change did, by the word in the page's address. Unknown words say nothing.
 pub(crate) fn done(word: &str) -> Option<&'static str> {
     Some(match word {
@@ -185,6 +198,8 @@ pub(crate) fn done(word: &str) -> Option<&'static str> {
             "Saved. Switching to External paused the campaign: check its endpoint, then start it."
         }
         "saved" => "Saved.",
+        "attached" => "Files attached.",
+        "file_removed" => "File removed. Queued bids send it all the same.",
         "deleted" => "Deleted.",
         "queued" => "Bid queued.",
         "dry_run" => "Dry run done: a simulated bid_complete is on its way.",
@@ -346,6 +361,15 @@ pub(crate) fn counted(number: impl Given<u64>, one: &str, many: &str) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_has_the_unit_that_suits_it() {
+        assert_eq!(size(1_u64), "1 byte");
+        assert_eq!(size(1_023_u64), "1,023 bytes");
+        assert_eq!(size(2_048_u64), "2 kB");
+        assert_eq!(size(1_887_437_u64), "1.8 MB");
+        assert_eq!(size(25 * 1_048_576_u64), "25.0 MB");
+    }
 
     #[test]
     fn durations_have_three_digits_or_a_larger_unit() {

@@ -19,7 +19,6 @@ mod bid_body;
 mod bodies_in_flight;
 mod errors;
 mod held_readiness;
-mod multipart;
 mod openapi;
 mod operability;
 mod operation;

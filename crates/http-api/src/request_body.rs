@@ -4,10 +4,10 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
 use bidloop_domain::model::FieldError;
 use bidloop_domain::use_case::LeadError;
-use bidloop_http_server::{BodyFault, RequestBody, declared_length};
+use bidloop_http_server::{BodyFault, ByteShare, NoRoom, RequestBody, declared_length};
 use bytes::Bytes;
 
-use crate::bodies_in_flight::Share;
+use crate::bodies_in_flight::overloaded;
 
 /// The largest JSON body: 3 MB of 1,048,576 bytes each (specification, Limits; decision A9).
 pub(crate) const MAX_JSON_BYTES: u64 = 3 * 1_048_576;
@@ -58,7 +58,7 @@ pub(crate) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> R
 pub(crate) async fn read_json(
     body: &RequestBody,
     request: &HttpRequest,
-    share: &mut Share,
+    share: &mut ByteShare,
 ) -> Result<Bytes, LeadError> {
     check_declared_length(request.headers(), MAX_JSON_BYTES)?;
     check_media_type(request.headers(), JSON)?;
@@ -79,6 +79,12 @@ impl From<LeadError> for ReadFault {
 impl From<ReadFault> for LeadError {
     fn from(fault: ReadFault) -> Self {
         fault.0
+    }
+}
+
+impl From<NoRoom> for ReadFault {
+    fn from(fault: NoRoom) -> Self {
+        Self(overloaded(fault))
     }
 }
 

@@ -6,16 +6,22 @@
 //! | [`serve`] | listening, stopping |
 //! | [`ConnectionLimits`] | how many connections there are, and how long each may take |
 //! | [`RequestBody`] | a body, read within limits of size and time |
+//! | [`Parts`] | the parts of a `multipart/form-data` body |
+//! | [`BytePool`] | how many bytes of bodies are held, shared fairly |
 //! | [`Holding`], [`answer_holding`] | an answer to a request whose body may not have been read |
 //! | [`RequestObserver`] | counts requests |
 
+mod byte_pool;
 mod connection;
+mod multipart;
 mod observation;
 mod request_body;
 mod server;
 mod unread_body;
 
+pub use byte_pool::{BytePool, ByteShare, NoRoom};
 pub use connection::{ConnectionLimits, SHORT_BODY_BYTES};
+pub use multipart::{FormDataFault, FormPartHead, Parts, Pieces, boundary_of, pieces, send_pieces};
 pub use observation::RequestObserver;
 pub use request_body::{BodyFault, RequestBody, declared_length, declares_no_body};
 pub use server::{RunningServer, ServerSettings, serve};

@@ -37,3 +37,4 @@ mod settings;
 mod signing_in;
 mod tokens;
 mod trouble;
+mod uploads;

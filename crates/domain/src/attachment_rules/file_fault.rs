@@ -12,7 +12,7 @@ pub enum FileFault {
     #[error("no file was sent: send 1 to {MAX_FILES} parts named \"files\"")]
     NoFile,
     /// More files than a request or a lead may have.
-    #[error("\"{}\" is one file too many: a lead holds at most {MAX_FILES}, and {held} are attached or come before it in the request", shown(.name))]
+    #[error("\"{}\" is one file too many: at most {MAX_FILES} are attached, and {held} are already or come before it in the request", shown(.name))]
     TooManyFiles {
         /// The first file beyond the limit.
         name: String,

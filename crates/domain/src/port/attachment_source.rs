@@ -4,6 +4,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 
+use crate::model::BlobRef;
+
 /// Why a file cannot be read. The message is for the author of the provisioning file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttachmentSourceError {
@@ -22,6 +24,12 @@ pub type AttachmentPieces = BoxStream<'static, Result<Bytes, AttachmentSourceErr
 /// working directory if it came from standard input.
 #[async_trait]
 pub trait AttachmentSource: Send + Sync + std::fmt::Debug {
+    /// The content at `path`, if it is in the blob store already. It was checked before it was stored, and is neither read
+    /// nor copied again.
+    fn stored(&self, _path: &str) -> Option<BlobRef> {
+        None
+    }
+
     /// Opens the file at `path`, as the provisioning file wrote it. Memory use does not grow with its size.
     async fn open(&self, path: &str) -> Result<AttachmentPieces, AttachmentSourceError>;
 }

@@ -8,24 +8,25 @@ mod change;
 mod described;
 mod document;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::StreamExt;
 
-pub use self::change::{CampaignFile, OrganizationChange};
+pub use self::change::OrganizationChange;
 use self::described::describe;
-use self::document::{Document, Drawn, KEPT, NEW};
+use self::document::{Document, Drawn};
 use super::apply_provisioning::{ATTEMPTS, ApplyProvisioning, ApplyProvisioningError};
 use super::new_ids;
 use crate::model::{
-    Activity, ActivityId, ActivityKind, ActivityOutcome, CampaignId, CampaignState, EventKind, FieldError,
-    Member, MissingPart, OrganizationId, Secret, SubscriptionStatus, Timestamp, WebhookSecret, details,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, BlobRef, CampaignId, CampaignState, EventKind,
+    FieldError, Member, MissingPart, OrganizationId, Secret, SubscriptionStatus, Timestamp, WebhookSecret,
+    details,
 };
 use crate::port::{
-    AttachmentPieces, AttachmentSource, AttachmentSourceError, BlobError, BlobPath, BlobStore,
-    CommitProvisioning, MatchStore, Pause, ProvisioningSnapshot, StoreError, WebhookSender, WorkKind,
+    AttachmentPieces, AttachmentSource, AttachmentSourceError, BlobError, CommitProvisioning, MatchStore,
+    Pause, ProvisioningSnapshot, StoreError, WebhookSender, WorkKind,
 };
 use crate::provisioning::{OrganizationRecord, Plan};
 
@@ -106,7 +107,7 @@ pub struct ManageOrganization {
 }
 
 impl ManageOrganization {
-    /// Makes one change. `files` reads the new files of [`OrganizationChange::SetAttachments`].
+    /// Makes one change.
     ///
     /// After a change of filters it waits up to three seconds until the campaign's list is matched anew.
     ///
@@ -116,7 +117,6 @@ impl ManageOrganization {
         &self,
         member: &Member,
         change: &OrganizationChange,
-        files: &dyn AttachmentSource,
     ) -> Result<Changed, ManageOrganizationError> {
         if let Some(url) = change.new_address() {
             self.sender
@@ -129,7 +129,7 @@ impl ManageOrganization {
             WebhookSecret::generate(random)
         });
         for _ in 0..ATTEMPTS {
-            if let Some(changed) = self.attempt(member, change, files, secret.as_ref()).await? {
+            if let Some(changed) = self.attempt(member, change, secret.as_ref()).await? {
                 return self.after_matching(member, change, changed).await;
             }
         }
@@ -141,7 +141,6 @@ impl ManageOrganization {
         &self,
         member: &Member,
         change: &OrganizationChange,
-        files: &dyn AttachmentSource,
         secret: Option<&WebhookSecret>,
     ) -> Result<Option<Changed>, ManageOrganizationError> {
         let organization = member.organization_id();
@@ -164,10 +163,7 @@ impl ManageOrganization {
             }
             other => other,
         };
-        let source = Files {
-            blobs: self.provisioning.blobs.as_ref(),
-            new: files,
-        };
+        let source = StoredFiles::of(change, before);
         let now = self.provisioning.clock.now();
         let prepared = self.provisioning.prepare(&document.json, &source).await;
         let prepared = prepared.map_err(|error| relative(error.into()))?;
@@ -190,8 +186,6 @@ impl ManageOrganization {
             .secret
             .or(secret.map(|secret| Secret::new(secret.expose())));
         changed.paused = matches!(change, OrganizationChange::EditCampaign { .. }) && pauses(before, &plan);
-        let copied = self.provisioning.copy(&prepared, &source).await;
-        copied.map_err(|error| relative(error.into()))?;
         let entry = self.entry(member, change, &id, before, &plan, now);
         let committed = self.commit(&snapshot, &plan, entry, now).await?;
         Ok(committed.then_some(changed))
@@ -418,32 +412,32 @@ fn fault(field: &str, message: String) -> ManageOrganizationError {
     ManageOrganizationError::Faulty(vec![FieldError::new(&[field], message)])
 }
 
-/// The files of a change: those that the campaign has, and new ones.
+/// The files of a change, which are all in the blob store.
 #[derive(Debug)]
-struct Files<'a> {
-    blobs: &'a dyn BlobStore,
-    new: &'a dyn AttachmentSource,
-}
+struct StoredFiles(HashMap<String, BlobRef>);
 
-#[async_trait]
-impl AttachmentSource for Files<'_> {
-    async fn open(&self, path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
-        let Some(kept) = path.strip_prefix(KEPT) else {
-            return self.new.open(path.strip_prefix(NEW).unwrap_or(path)).await;
+impl StoredFiles {
+    fn of(change: &OrganizationChange, before: &OrganizationRecord) -> Self {
+        let known = change.campaign().and_then(|campaign| before.campaign(campaign));
+        let known = known.map_or(&[][..], |campaign| &campaign.attachments);
+        let added = match change {
+            OrganizationChange::AddFiles { files, .. } => &files[..],
+            _ => &[],
         };
-        let unreadable = |error: BlobError| AttachmentSourceError::Unreadable(error.to_string());
-        let kept = BlobPath::parse(kept).ok_or(AttachmentSourceError::NotFound)?;
-        let pieces = self.blobs.read(&kept).await.map_err(unreadable)?;
-        Ok(pieces.map(move |piece| piece.map_err(unreadable)).boxed())
+        let all = known.iter().chain(added);
+        Self(
+            all.map(|file| (file.blob.storage_path.clone(), file.blob.clone()))
+                .collect(),
+        )
     }
 }
 
-/// The source of a change without new files.
-#[derive(Debug, Clone, Copy)]
-pub struct NoFiles;
-
 #[async_trait]
-impl AttachmentSource for NoFiles {
+impl AttachmentSource for StoredFiles {
+    fn stored(&self, path: &str) -> Option<BlobRef> {
+        self.0.get(path).cloned()
+    }
+
     async fn open(&self, _: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
         Err(AttachmentSourceError::NotFound)
     }

@@ -36,6 +36,7 @@
 //! | | [`Prune`] | removes what is older than the operator wants to keep |
 //! | | [`EraseOrganizations`] | removes what removed organizations had |
 //! | a person in the console | [`ManageOrganization`] | changes one thing of the settings, and records it |
+//! | | [`CampaignUpload`] | takes files for a campaign's proposals |
 //! | | [`ManageMembers`] | lists members, changes their roles, removes them |
 //! | | [`Invitations`] | makes links by which people join or set another password |
 //! | | [`ManagePersonalTokens`] | makes, lists and revokes a person's tokens |
@@ -104,12 +105,14 @@ mod show_lead;
 mod show_overview;
 mod show_shell;
 mod sign_in;
+mod staged_files;
 mod submit_bid;
 mod submit_proposals;
 mod throttle;
 mod try_endpoints;
 mod try_filter;
 mod upload_attachments;
+mod upload_campaign_files;
 mod use_link;
 mod write_automatic_bids;
 mod written_proposal;
@@ -138,9 +141,7 @@ pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
 pub use manage_lead::{ManageLead, ManageLeadError};
 pub use manage_members::{ListedMembers, ManageMembers};
-pub use manage_organization::{
-    CampaignFile, Changed, ManageOrganization, ManageOrganizationError, NoFiles, OrganizationChange,
-};
+pub use manage_organization::{Changed, ManageOrganization, ManageOrganizationError, OrganizationChange};
 pub use manage_tokens::{MAX_TOKENS, MadeToken, ManagePersonalTokens, NewPersonalToken, TokenHolder};
 pub use matched_filters::MatchedFilter;
 pub use notice_changes::{NoticeChanges, NoticedChange};
@@ -168,6 +169,7 @@ pub use show_overview::{
 };
 pub use show_shell::{MarketplaceReading, Shell, ShowShell};
 pub use sign_in::SignIn;
+pub use staged_files::PartHead;
 pub use submit_bid::{BidAccepted, SubmitBid};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
 pub use throttle::{Throttle, TryError};
@@ -176,6 +178,7 @@ pub use try_filter::{
     ExpressionFault, FilterPreview, NEAR_MISSES_AMONG, PREVIEWED, PreviewedJob, TriedJob, TryFilter,
     check_expression,
 };
-pub use upload_attachments::{PartHead, UploadAttachments, UploadSession};
+pub use upload_attachments::{UploadAttachments, UploadSession};
+pub use upload_campaign_files::CampaignUpload;
 pub use use_link::{LinkAsks, LinkForm, OpenedLink, UseLink};
 pub use write_automatic_bids::{AutomaticBidOutcome, WriteAutomaticBids};

@@ -8,7 +8,7 @@ mod session;
 
 use std::sync::Arc;
 
-pub use session::{PartHead, UploadSession};
+pub use session::UploadSession;
 
 use super::{LeadError, LeadRequests, Requester};
 use crate::model::{CampaignId, LeadId};

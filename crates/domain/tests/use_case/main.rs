@@ -45,5 +45,6 @@ mod submit_proposals;
 mod try_endpoints;
 mod try_filter;
 mod upload_attachments;
+mod upload_campaign_files;
 mod use_link;
 mod write_automatic_bids;

@@ -6,31 +6,16 @@ use bidloop_domain::model::{
     Activity, ActivityKind, CampaignMode, CampaignState, EmailKey, EndpointId, EventKind, FilterId, Member,
     MemberRole, Membership, MissingPart, Person, Subscription, SubscriptionStatus,
 };
-use bidloop_domain::port::{
-    AttachmentPieces, AttachmentSource, AttachmentSourceError, OrganizationRecord, ProvisioningStore,
-};
+use bidloop_domain::port::{OrganizationRecord, ProvisioningStore};
 use bidloop_domain::use_case::{
-    ApplyProvisioning, CampaignFile, Changed, ConnectAccount, ConnectAccountError, ManageApiKeys,
-    ManageApiKeysError, ManageOrganization, ManageOrganizationError, NoFiles, OrganizationChange,
+    ApplyProvisioning, Changed, ConnectAccount, ConnectAccountError, ManageApiKeys, ManageApiKeysError,
+    ManageOrganization, ManageOrganizationError, OrganizationChange,
 };
 use bidloop_fakes::{Call, Fault, PlaceholderProposalWriter, PlainPasswordHasher};
 use bidloop_port_contracts::fixture::{activities, at, campaign, campaign_id, webhook};
-use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::service::{Service, TOKEN, acme, bare_acme};
-
-#[derive(Debug)]
-struct OneFile;
-
-#[async_trait::async_trait]
-impl AttachmentSource for OneFile {
-    async fn open(&self, path: &str) -> Result<AttachmentPieces, AttachmentSourceError> {
-        assert_eq!(path, "upload/1");
-        let piece = Ok(Bytes::from_static(b"About me."));
-        Ok(Box::pin(futures::stream::iter([piece])))
-    }
-}
 
 pub(crate) fn member(role: MemberRole) -> Member {
     Member {
@@ -54,7 +39,7 @@ pub(crate) fn member(role: MemberRole) -> Member {
     }
 }
 
-fn manage(service: &Service) -> ManageOrganization {
+pub(crate) fn manage(service: &Service) -> ManageOrganization {
     ManageOrganization {
         provisioning: ApplyProvisioning {
             store: service.store.clone(),
@@ -76,19 +61,19 @@ async fn change_as(
     role: MemberRole,
     change: OrganizationChange,
 ) -> Result<Changed, ManageOrganizationError> {
-    manage(service).change(&member(role), &change, &NoFiles).await
+    manage(service).change(&member(role), &change).await
 }
 
 async fn change(service: &Service, change: OrganizationChange) -> Result<Changed, ManageOrganizationError> {
     change_as(service, MemberRole::Member, change).await
 }
 
-async fn record(service: &Service) -> OrganizationRecord {
+pub(crate) async fn record(service: &Service) -> OrganizationRecord {
     let snapshot = service.store.snapshot(&[Service::organization()], &[]).await;
     snapshot.unwrap().organizations.remove(0)
 }
 
-async fn recorded(service: &Service) -> Vec<Activity> {
+pub(crate) async fn recorded(service: &Service) -> Vec<Activity> {
     let mut all = activities(&service.stores, &Service::organization()).await;
     all.retain(|entry| entry.kind == ActivityKind::Change);
     all
@@ -452,37 +437,6 @@ async fn a_rotated_secret_is_shown_once_and_never_recorded() {
     ] {
         assert!(!text.contains(&secret));
     }
-}
-
-#[tokio::test]
-async fn files_are_kept_and_added() {
-    let service = Service::new().await;
-    let owner = member(MemberRole::Member);
-    let new = CampaignFile::New {
-        name: "about.txt".to_owned(),
-        content_type: "text/plain".to_owned(),
-        path: "upload/1".to_owned(),
-    };
-    let set = |files: Vec<CampaignFile>| OrganizationChange::SetAttachments {
-        campaign: Service::campaign(),
-        files,
-    };
-    let manage = manage(&service);
-    manage.change(&owner, &set(vec![new]), &OneFile).await.unwrap();
-    let kept = CampaignFile::Kept {
-        name: "about.txt".to_owned(),
-    };
-    let again = manage.change(&owner, &set(vec![kept]), &NoFiles).await.unwrap();
-    assert!(again.unchanged);
-    let unknown = CampaignFile::Kept {
-        name: "other.txt".to_owned(),
-    };
-    let refused = manage.change(&owner, &set(vec![unknown]), &NoFiles).await;
-    assert_eq!(refused, Err(ManageOrganizationError::Unknown));
-    assert_eq!(
-        record(&service).await.campaigns[0].attachments[0].name,
-        "about.txt"
-    );
 }
 
 fn keys(service: &Service) -> ManageApiKeys {

@@ -11,10 +11,10 @@ use futures::stream;
 use url::form_urlencoded;
 
 use super::path_ids;
-use bidloop_http_server::Holding;
+use bidloop_http_server::{BytePool, ByteShare, Holding};
 
 use crate::HttpApi;
-use crate::bodies_in_flight::{BodiesInFlight, Pool, Share};
+use crate::bodies_in_flight::{BodiesInFlight, overloaded, share_of};
 use crate::errors::Refusal;
 
 /// The largest offset, which is beyond any list.
@@ -40,10 +40,10 @@ pub(crate) async fn list_leads(
 async fn page(
     request: &HttpRequest,
     api: &HttpApi,
-    pages: &Arc<Pool>,
-) -> Result<(ListedLeads, Share), Refusal> {
+    pages: &Arc<BytePool>,
+) -> Result<(ListedLeads, ByteShare), Refusal> {
     let caller = api.authenticate(request).await?;
-    let mut share = pages.share_of(&caller);
+    let mut share = share_of(pages, &caller);
     let campaign = path_ids::campaign(request)?;
     let (offset, limit) = offset_and_limit(request.query_string());
     let list = api.list_leads.clone();
@@ -53,7 +53,8 @@ async fn page(
                 .await
         })
         .await??;
-    share.take(listed.data.iter().map(|lead| lead.get().len()).sum())?;
+    let bytes = listed.data.iter().map(|lead| lead.get().len()).sum();
+    share.take(bytes).map_err(overloaded)?;
     Ok((listed, share))
 }
 

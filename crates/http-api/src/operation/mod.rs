@@ -16,10 +16,11 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use bidloop_domain::model::{CampaignId, LeadId};
 use bidloop_domain::use_case::{LeadError, Requester};
+use bidloop_http_server::{BytePool, ByteShare};
 use serde::Serialize;
 
 use crate::HttpApi;
-use crate::bodies_in_flight::{Pool, Share};
+use crate::bodies_in_flight::share_of;
 use crate::errors::{Refusal, http_status};
 use crate::request_body::check_declared_length;
 
@@ -29,7 +30,7 @@ struct LeadRequest {
     campaign: CampaignId,
     lead: LeadId,
     /// What the request's body holds until the request is answered.
-    share: Share,
+    share: ByteShare,
 }
 
 impl LeadRequest {
@@ -39,7 +40,7 @@ impl LeadRequest {
         request: &HttpRequest,
         api: &HttpApi,
         limit_bytes: u64,
-        bodies: &Arc<Pool>,
+        bodies: &Arc<BytePool>,
     ) -> Result<Self, Refusal> {
         let caller = api.authenticate(request).await?;
         let ids = path_ids::campaign(request).and_then(|campaign| Ok((campaign, path_ids::lead(request)?)));
@@ -51,7 +52,7 @@ impl LeadRequest {
             }
         };
         Ok(Self {
-            share: bodies.share_of(&caller),
+            share: share_of(bodies, &caller),
             requester: Requester {
                 actor: caller.actor(),
                 authorization: caller.authorization(),

@@ -7,10 +7,10 @@ use bidloop_domain::use_case::LeadError;
 use bytes::Bytes;
 
 use super::{LeadRequest, unless_overloaded};
-use bidloop_http_server::{RequestBody, declares_no_body};
+use bidloop_http_server::{ByteShare, RequestBody, declares_no_body};
 
 use crate::HttpApi;
-use crate::bodies_in_flight::{BodiesInFlight, Share};
+use crate::bodies_in_flight::BodiesInFlight;
 use crate::errors::Refusal;
 use crate::reject_body;
 use crate::request_body::{MAX_JSON_BYTES, read_json};
@@ -51,7 +51,11 @@ async fn reject(
 }
 
 /// Reads the body. If there is none, its media type is not checked.
-async fn read_body(request: &HttpRequest, body: &RequestBody, share: &mut Share) -> Result<Bytes, LeadError> {
+async fn read_body(
+    request: &HttpRequest,
+    body: &RequestBody,
+    share: &mut ByteShare,
+) -> Result<Bytes, LeadError> {
     if declares_no_body(request.headers()) {
         return Ok(Bytes::new());
     }

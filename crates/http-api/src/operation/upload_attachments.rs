@@ -3,34 +3,28 @@
 //! The connection's thread sends the pieces of the body to the use case, which parses them on its own runtime. So memory
 //! use is constant: reading is as slow as the storage. If the connection breaks, a refusal is recorded.
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::attachment_rules::{MAX_FILE_BYTES, MAX_FILES};
 use bidloop_domain::model::LeadAttachment;
-use bidloop_domain::use_case::{LeadError, UploadSession};
-use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt};
-use tokio::sync::mpsc;
+use bidloop_domain::use_case::{LeadError, PartHead, UploadSession};
+use bidloop_http_server::{
+    BytePool, FormDataFault, Parts, Pieces, RequestBody, boundary_of, pieces, send_pieces,
+};
+use futures::TryStreamExt;
 
 use super::LeadRequest;
-use bidloop_http_server::RequestBody;
-
 use crate::HttpApi;
-use crate::bodies_in_flight::{BodiesInFlight, Pool, Share};
+use crate::bodies_in_flight::BodiesInFlight;
 use crate::errors::Refusal;
-use crate::multipart::{Parts, Pieces, boundary_of};
-use crate::request_body::{FORM_DATA, ReadFault, check_declared_length, check_media_type};
+use crate::request_body::{FORM_DATA, ReadFault, check_declared_length, check_media_type, malformed};
 
 /// The most bytes of all heads and boundaries of the parts.
 const FRAMING_BYTES: u64 = 1_048_576;
 
 /// The largest upload: five files of 25 MB with their heads and boundaries.
 const MAX_UPLOAD_BYTES: u64 = MAX_FILES as u64 * MAX_FILE_BYTES + FRAMING_BYTES;
-
-/// The most pieces between the connection and the use case.
-const PIECES_IN_FLIGHT: usize = 2;
 
 /// Adds files to a lead's proposal, in place of the campaign's files. One faulty file causes all to be refused.
 pub(crate) async fn upload_attachments(
@@ -48,7 +42,7 @@ async fn upload(
     request: &HttpRequest,
     body: &RequestBody,
     api: &HttpApi,
-    bodies: &Arc<Pool>,
+    bodies: &Arc<BytePool>,
 ) -> Result<Vec<LeadAttachment>, Refusal> {
     let LeadRequest {
         requester,
@@ -64,29 +58,19 @@ async fn upload(
         .await??;
 
     let boundary = boundary_of(request.headers());
-    let (sender, pieces) = mpsc::channel(PIECES_IN_FLIGHT);
+    let (sender, pieces) = pieces();
     let receiving = api.start(receive(session, boundary, pieces));
-    forward(body, sender, &mut share).await;
-    Ok(receiving.await??)
-}
-
-/// Sends the body's pieces to the use case until the body ends or breaks off, or the use case stops because of a fault.
-async fn forward(body: &RequestBody, pieces: mpsc::Sender<Result<Bytes, LeadError>>, share: &mut Share) {
     let pieces_of_body = body.stream(MAX_UPLOAD_BYTES, |bytes| {
         share.take(bytes).map_err(ReadFault::from)
     });
-    let mut stream = pin!(pieces_of_body.map_err(LeadError::from));
-    while let Some(piece) = stream.next().await {
-        if pieces.send(piece).await.is_err() {
-            return;
-        }
-    }
+    send_pieces(pieces_of_body.map_err(LeadError::from), sender).await;
+    Ok(receiving.await??)
 }
 
 async fn receive(
     mut session: UploadSession,
-    boundary: Result<String, LeadError>,
-    pieces: Pieces,
+    boundary: Result<String, FormDataFault>,
+    pieces: Pieces<LeadError>,
 ) -> Result<Vec<LeadAttachment>, LeadError> {
     match add_files(&mut session, boundary, pieces).await {
         Ok(()) => session.finish().await,
@@ -96,12 +80,21 @@ async fn receive(
 
 async fn add_files(
     session: &mut UploadSession,
-    boundary: Result<String, LeadError>,
-    pieces: Pieces,
+    boundary: Result<String, FormDataFault>,
+    pieces: Pieces<LeadError>,
 ) -> Result<(), LeadError> {
-    let mut parts = Parts::new(boundary?, pieces);
+    let mut parts = Parts::new(boundary.map_err(worded)?, pieces, worded);
     while let Some((head, content)) = parts.next().await? {
+        let head = PartHead {
+            name: head.name,
+            file_name: head.file_name,
+            content_type: head.content_type,
+        };
         session.add_file(head, content).await?;
     }
     Ok(())
+}
+
+fn worded(fault: FormDataFault) -> LeadError {
+    malformed(&fault.to_string())
 }

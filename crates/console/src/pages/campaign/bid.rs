@@ -1,7 +1,7 @@
 //! The bid: what exactly will be sent?
 
 use actix_web::http::StatusCode;
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use bidloop_domain::bidding::QuestionAnswerPair;
 use bidloop_domain::model::{
@@ -10,12 +10,14 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::use_case::{AskMarketplace, BidPreview, LeadError, PreviewBasis, PreviewedProposal};
 
+use super::bid_files::{self, Attached, LeadFiles};
 use super::lead_place::{JobQuery, LeadPlace};
 use crate::bidding_fields::{self, Override};
 use crate::campaign_head::CampaignHead;
 use crate::form::Fields;
 use crate::page::{PageError, go_to, html_with};
 use crate::shell::Shell;
+use crate::upload;
 use crate::visit::{Posted, Visit};
 use crate::words;
 
@@ -37,6 +39,8 @@ struct BidPage {
     answered: usize,
     attachments: Vec<ProposalFile>,
     attachments_are_the_leads: bool,
+    /// Whether there is room for another file.
+    takes_files: bool,
     overrides: Vec<Override>,
     sent: Sent,
     /// Faults by field.
@@ -91,13 +95,32 @@ pub(crate) async fn ask(
     show(&visit, &place, &Fields::default(), Vec::new(), None).await
 }
 
-/// `POST …/leads/{l}/bid`: submits, tries, or computes again.
+/// `POST …/leads/{l}/bid`: adds the files that come with the form, then submits, tries, or computes again.
 pub(crate) async fn act(
-    Posted { visit, fields }: Posted,
+    mut visit: Visit,
+    request: HttpRequest,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, PageError> {
+    let path = path.into_inner();
+    let (fields, attached) = if upload::is_form_data(&request) {
+        let files = LeadFiles::of(visit.clone(), path.clone());
+        let received = upload::read(&visit, &request, files).await?;
+        bid_files::attach(&visit, received).await?
+    } else {
+        let posted = Posted::read(visit.clone(), &request).await?;
+        (posted.fields, Attached::None)
+    };
     let place = LeadPlace::of(&path, fields.text("job"))?;
-    let dry_run = match fields.text("action") {
+    let action = fields.text("action");
+    match attached {
+        Attached::Refused(said) => return not_attached(&visit, &place, &fields, said).await,
+        Attached::None if action == "attach" => {
+            return not_attached(&visit, &place, &fields, upload::CHOOSE.to_owned()).await;
+        }
+        Attached::All => visit.done = Some("attached".to_owned()),
+        Attached::None => {}
+    }
+    let dry_run = match action {
         "submit" => false,
         "dry_run" => true,
         _ => {
@@ -109,7 +132,7 @@ pub(crate) async fn act(
     let questions = preview(&visit, &place, &BiddingConfig::default(), AskMarketplace::No).await?;
     let questions = questions.post.questions.unwrap_or_default();
     place.materialize(&visit).await?;
-    let request = request(&fields, &questions, dry_run);
+    let bid = bid_of(&fields, &questions, dry_run);
     let (submit, requester, wanted) = (
         visit.console.submit_bid.clone(),
         visit.signed_in.requester(),
@@ -117,7 +140,7 @@ pub(crate) async fn act(
     );
     let submitted = visit.console.run(async move {
         submit
-            .execute(&requester, &wanted.campaign, &wanted.address.lead, request)
+            .execute(&requester, &wanted.campaign, &wanted.address.lead, bid)
             .await
     });
     match submitted.await? {
@@ -129,8 +152,24 @@ pub(crate) async fn act(
     }
 }
 
-/// The request of a form. An answer that is left empty is none.
-fn request(fields: &Fields, questions: &[String], dry_run: bool) -> Result<BidRequest, LeadError> {
+/// The form again, after its files were refused.
+async fn not_attached(
+    visit: &Visit,
+    place: &LeadPlace,
+    fields: &Fields,
+    said: String,
+) -> Result<HttpResponse, PageError> {
+    let problem = Problem {
+        what: "No file was attached, and nothing was sent.".to_owned(),
+        is_decided: false,
+        faults: Vec::new(),
+    };
+    let faults = vec![(upload::FILES.to_owned(), said)];
+    show(visit, place, fields, faults, Some(problem)).await
+}
+
+/// The bid of a form. An answer that is left empty is none.
+fn bid_of(fields: &Fields, questions: &[String], dry_run: bool) -> Result<BidRequest, LeadError> {
     let letter = CoverLetter::parse(fields.text("coverLetter").to_owned());
     let config = bidding_fields::overrides(fields);
     let mut faults = Vec::new();
@@ -311,6 +350,8 @@ fn page(
         }),
         sent: sent(&preview, now),
         faults,
+        takes_files: preview.lead.status.is_open()
+            && (!preview.attachments_are_the_leads || preview.attachments.len() < upload::MAX_FILES),
         attachments: preview.attachments,
         attachments_are_the_leads: preview.attachments_are_the_leads,
         shell,

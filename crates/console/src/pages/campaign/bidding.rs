@@ -28,6 +28,8 @@ struct BiddingPage {
     bidding: CampaignBidding,
     rows: Vec<Row>,
     template: TemplateForm,
+    /// Why files were not added.
+    files_fault: Option<String>,
 }
 
 impl BiddingPage {
@@ -148,7 +150,7 @@ pub(crate) struct BiddingQuery {
     lead: String,
 }
 
-fn path(campaign: &CampaignId) -> String {
+pub(super) fn path(campaign: &CampaignId) -> String {
     format!("/campaigns/{campaign}/bidding")
 }
 
@@ -180,7 +182,18 @@ pub(crate) async fn show(
     let lead = LeadId::parse(&query.lead).ok();
     let bidding = bidding(&visit, &campaign, lead, None).await?;
     let template = TemplateForm::of(&bidding.template);
-    page(&visit, &campaign, bidding, template).await
+    page(&visit, &campaign, bidding, template, None).await
+}
+
+/// The page again after files were refused.
+pub(super) async fn show_refused_files(
+    visit: &Visit,
+    campaign: &CampaignId,
+    said: String,
+) -> Result<HttpResponse, PageError> {
+    let bidding = bidding(visit, campaign, None, None).await?;
+    let template = TemplateForm::of(&bidding.template);
+    page(visit, campaign, bidding, template, Some(said)).await
 }
 
 async fn page(
@@ -188,6 +201,7 @@ async fn page(
     campaign: &CampaignId,
     bidding: CampaignBidding,
     template: TemplateForm,
+    files_fault: Option<String>,
 ) -> Result<HttpResponse, PageError> {
     let (shell, head) = Shell::of_campaign(visit, campaign).await?;
     html(&BiddingPage {
@@ -196,6 +210,7 @@ async fn page(
         rows: rows(&bidding)?,
         bidding,
         template,
+        files_fault,
     })
 }
 
@@ -367,5 +382,5 @@ pub(crate) async fn set_template(
         is_draft: true,
         ..TemplateForm::of(&typed)
     };
-    page(&visit, &campaign, bidding, template).await
+    page(&visit, &campaign, bidding, template, None).await
 }

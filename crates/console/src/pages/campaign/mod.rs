@@ -1,7 +1,9 @@
 //! The pages of one campaign.
 
 pub(crate) mod bid;
+mod bid_files;
 pub(crate) mod bidding;
+pub(crate) mod bidding_files;
 mod bidding_settings;
 pub(crate) mod feed;
 mod filter_conditions;

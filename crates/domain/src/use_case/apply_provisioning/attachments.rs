@@ -24,6 +24,10 @@ pub(super) async fn inspect(
     // Many campaigns may use the same file.
     let mut inspected: HashMap<(&str, &str), InspectedFile> = HashMap::new();
     for (organization, attachment) in attachments {
+        if let Some(blob) = source.stored(&attachment.source) {
+            blobs.insert(attachment.path.clone(), blob);
+            continue;
+        }
         let key = (attachment.source.as_str(), attachment.content_type.as_str());
         let file = match inspected.get(&key) {
             Some(known) => Ok(known.clone()),
@@ -54,7 +58,7 @@ pub(super) async fn copy(
         let Some(blob) = blobs.get(&attachment.path) else {
             continue;
         };
-        if !copied.insert(&blob.storage_path) {
+        if source.stored(&attachment.source).is_some() || !copied.insert(&blob.storage_path) {
             continue;
         }
         let mut staged = store.stage().await?;

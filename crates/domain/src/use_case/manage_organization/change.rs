@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::model::{
     AccountId, AnswerTemplate, CampaignId, CampaignMode, EndpointId, EventKind, FilterId, MarketplaceToken,
+    ProposalFile,
 };
 use crate::provisioning::OrganizationRecord;
 
@@ -85,12 +86,19 @@ pub enum OrganizationChange {
         /// The answers'.
         answers: Vec<AnswerTemplate>,
     },
-    /// Replaces the files that are sent with each of the campaign's proposals.
-    SetAttachments {
+    /// Adds files to those that are sent with each of the campaign's proposals.
+    AddFiles {
         /// The campaign.
         campaign: CampaignId,
-        /// All of them, in their order.
-        files: Vec<CampaignFile>,
+        /// The files, checked and stored ([`CampaignUpload`](crate::use_case::CampaignUpload)).
+        files: Vec<ProposalFile>,
+    },
+    /// Sends a file with the campaign's proposals no more. Its content stays: queued bids send it all the same.
+    RemoveFile {
+        /// The campaign.
+        campaign: CampaignId,
+        /// The file's name.
+        name: String,
     },
     /// Makes an active endpoint. Its id is made from its host, its secret is generated and shown once.
     CreateWebhook {
@@ -145,25 +153,6 @@ pub enum OrganizationChange {
     },
 }
 
-/// A file of a campaign's proposals.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CampaignFile {
-    /// One that the campaign has.
-    Kept {
-        /// Its name.
-        name: String,
-    },
-    /// A new one.
-    New {
-        /// Its name.
-        name: String,
-        /// The declared content type.
-        content_type: String,
-        /// Where the change's source of files finds it.
-        path: String,
-    },
-}
-
 impl OrganizationChange {
     /// Whether only owners may make the change (decision E1).
     pub(super) fn needs_owner(&self, record: &OrganizationRecord) -> bool {
@@ -191,7 +180,8 @@ impl OrganizationChange {
             | Self::RemoveFilter { .. }
             | Self::SetBidding { .. }
             | Self::SetTemplate { .. }
-            | Self::SetAttachments { .. } => false,
+            | Self::AddFiles { .. }
+            | Self::RemoveFile { .. } => false,
         }
     }
 
@@ -206,7 +196,8 @@ impl OrganizationChange {
             | Self::RemoveFilter { campaign, .. }
             | Self::SetBidding { campaign, .. }
             | Self::SetTemplate { campaign, .. }
-            | Self::SetAttachments { campaign, .. } => Some(campaign),
+            | Self::AddFiles { campaign, .. }
+            | Self::RemoveFile { campaign, .. } => Some(campaign),
             Self::CreateWebhook { campaign, .. } => campaign.as_ref(),
             _ => None,
         }

@@ -109,7 +109,14 @@ fn message(change: &OrganizationChange, made_id: &str, before: &OrganizationReco
         Change::SetTemplate { campaign: id, .. } => {
             format!("Proposal template of {} changed.", campaign(id))
         }
-        Change::SetAttachments { campaign: id, .. } => format!("Files of {} changed.", campaign(id)),
+        Change::AddFiles { campaign: id, files } => {
+            let names: Vec<String> = files.iter().map(|file| format!("\"{}\"", file.name)).collect();
+            let word = if names.len() == 1 { "File" } else { "Files" };
+            format!("{word} {} of {} added.", names.join(", "), campaign(id))
+        }
+        Change::RemoveFile { campaign: id, name } => {
+            format!("File \"{name}\" of {} removed.", campaign(id))
+        }
         Change::CreateWebhook { campaign: scope, .. } => {
             format!("Webhook \"{made_id}\" of {} created.", owner(scope.as_ref()))
         }

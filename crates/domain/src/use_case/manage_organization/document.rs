@@ -3,8 +3,8 @@
 use bidloop_matching::json::FieldError;
 use serde_json::{Map, Value, json};
 
-use super::change::{CampaignFile, OrganizationChange};
-use crate::model::{CampaignId, MarketplaceToken, WebhookSecret};
+use super::change::OrganizationChange;
+use crate::model::{CampaignId, MarketplaceToken, ProposalFile, WebhookSecret};
 use crate::provisioning::OrganizationRecord;
 
 /// A document for one organization.
@@ -111,10 +111,19 @@ impl Document {
                 let proposal = json!({"proposal": {"coverLetter": cover_letter, "answers": answers}});
                 in_campaign(campaign, proposal, &["proposal"])
             }
-            Change::SetAttachments { campaign, files } => {
+            Change::AddFiles { campaign, files } => {
                 let known = record.campaign(campaign).ok_or(Unknown)?;
-                let files: Option<Vec<Value>> = files.iter().map(|file| entry_of(file, known)).collect();
-                let files = files.ok_or(Unknown)?;
+                let all = known.attachments.iter().chain(files);
+                let files: Vec<Value> = all.map(entry_of).collect();
+                in_campaign(campaign, json!({ "attachments": files }), &["attachments"])
+            }
+            Change::RemoveFile { campaign, name } => {
+                let known = &record.campaign(campaign).ok_or(Unknown)?.attachments;
+                if known.iter().all(|file| file.name != *name) {
+                    return Err(Unknown);
+                }
+                let kept = known.iter().filter(|file| file.name != *name);
+                let files: Vec<Value> = kept.map(entry_of).collect();
                 in_campaign(campaign, json!({ "attachments": files }), &["attachments"])
             }
             Change::CreateWebhook {
@@ -207,24 +216,9 @@ fn scope_of<'r>(record: &'r OrganizationRecord, endpoint: &str) -> Result<Option
     known.map(|known| known.campaign_id.as_ref()).ok_or(Unknown)
 }
 
-/// How a kept file's path begins; the rest is its place in the blob store.
-pub(super) const KEPT: &str = "kept:";
-/// How a new file's path begins.
-pub(super) const NEW: &str = "new:";
-
-fn entry_of(file: &CampaignFile, campaign: &crate::provisioning::CampaignRecord) -> Option<Value> {
-    Some(match file {
-        CampaignFile::Kept { name } => {
-            let known = campaign.attachments.iter().find(|known| known.name == *name)?;
-            let path = format!("{KEPT}{}", known.blob.storage_path);
-            json!({"name": name, "contentType": known.content_type, "path": path})
-        }
-        CampaignFile::New {
-            name,
-            content_type,
-            path,
-        } => json!({"name": name, "contentType": content_type, "path": format!("{NEW}{path}")}),
-    })
+/// A stored file; its path is its place in the blob store.
+fn entry_of(file: &ProposalFile) -> Value {
+    json!({"name": file.name, "contentType": file.content_type, "path": file.blob.storage_path})
 }
 
 fn insert<T: serde::Serialize>(fields: &mut Map<String, Value>, name: &str, value: Option<&T>) {

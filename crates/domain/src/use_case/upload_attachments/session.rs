@@ -1,35 +1,18 @@
 //! One upload: staged part by part, published as a whole or not at all, and recorded in both cases.
 
-use std::pin::pin;
-
 use bytes::Bytes;
-use futures::{Stream, StreamExt};
-use serde_json::{Value, json};
+use futures::Stream;
+use serde_json::json;
 
 use super::super::attachment_paths;
+use super::super::staged_files::{PartHead, StagedFile, StagedFiles};
 use super::{LeadError, Requester, UploadAttachments};
-use crate::attachment_rules::{
-    ContentInspector, ContentType, FileAdmission, FileFault, FileName, InspectedFile, MAX_FILES,
-};
+use crate::attachment_rules::{FileFault, FileName, MAX_FILES};
 use crate::model::{Activity, ActivityKind, AttachmentId, BlobRef, Lead, LeadAttachment, Timestamp, details};
 use crate::port::{AddAttachments, BlobError, BlobPath, BlobStore, NewAttachment, StagedBlob};
 
 /// The name of every part of an upload (specification, uploadLeadAttachments).
 const PART_NAME: &str = "files";
-
-/// The type of a part that declares none (RFC 7578, section 4.4).
-const DEFAULT_PART_TYPE: &str = "text/plain";
-
-/// The headers of a part of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartHead {
-    /// The part's own name.
-    pub name: String,
-    /// The file's name, as sent.
-    pub file_name: Option<String>,
-    /// The file's Content-Type, as sent.
-    pub content_type: Option<String>,
-}
 
 /// The files of one request while they arrive. Call [`add_file`](Self::add_file) for each part in order, then
 /// [`finish`](Self::finish). After the first error, or if the body ends too early, call [`refuse`](Self::refuse) instead.
@@ -39,18 +22,7 @@ pub struct UploadSession {
     upload: UploadAttachments,
     requester: Requester,
     lead: Lead,
-    admission: FileAdmission,
-    staged: Vec<StagedFile>,
-    /// The files for the Activity record.
-    described: Vec<Value>,
-}
-
-#[derive(Debug)]
-struct StagedFile {
-    name: FileName,
-    content_type: ContentType,
-    inspected: InspectedFile,
-    blob: Box<dyn StagedBlob>,
+    files: StagedFiles,
 }
 
 impl UploadSession {
@@ -60,18 +32,11 @@ impl UploadSession {
         lead: Lead,
         attached: &[LeadAttachment],
     ) -> Self {
-        // A stored name passed these rules when it was uploaded.
-        let names: Vec<FileName> = attached
-            .iter()
-            .filter_map(|file| FileName::parse(&file.original_name).ok())
-            .collect();
         Self {
             upload,
             requester,
             lead,
-            admission: FileAdmission::beside(&names),
-            staged: Vec::new(),
-            described: Vec::new(),
+            files: StagedFiles::beside(attached.iter().map(|file| file.original_name.as_str())),
         }
     }
 
@@ -87,31 +52,13 @@ impl UploadSession {
                 file_name: part.file_name,
             });
         }
-        let name = FileName::parse(&part.file_name.unwrap_or_default())?;
-        self.admission.admit(&name)?;
-        let declared = part.content_type.as_deref().unwrap_or(DEFAULT_PART_TYPE);
-        let content_type = ContentType::declared(&name, declared)?;
-
-        let mut received = 0;
-        let blobs = &*self.upload.blobs;
-        let staged = stage(blobs, name.clone(), content_type, pieces, &mut received).await;
-        let mut description = json!({"name": name.as_str(), "contentType": content_type.as_str()});
-        match &staged {
-            Ok(file) => {
-                description["sizeBytes"] = file.inspected.size_bytes.into();
-                description["sha256"] = file.inspected.sha256.as_str().into();
-            }
-            Err(_) => description["receivedBytes"] = received.into(),
-        }
-        self.described.push(description);
-        self.staged.push(staged?);
-        Ok(())
+        self.files.add(&*self.upload.blobs, part, pieces).await
     }
 
     /// Publishes the files and adds them to the lead, after the whole request has arrived. Returns all files of the lead,
     /// oldest first.
     pub async fn finish(self) -> Result<Vec<LeadAttachment>, LeadError> {
-        if self.staged.is_empty() {
+        if self.files.staged.is_empty() {
             return Err(self.refuse(FileFault::NoFile.into()).await);
         }
         let entry = self.entry();
@@ -127,9 +74,10 @@ impl UploadSession {
             upload,
             requester,
             lead,
-            staged,
+            files,
             ..
         } = self;
+        let staged = files.staged;
         let mut files = Vec::with_capacity(staged.len());
         let mut blobs = Vec::with_capacity(staged.len());
         for file in staged {
@@ -179,34 +127,9 @@ impl UploadSession {
         let requests = &self.upload.requests;
         let kind = ActivityKind::Upload;
         let mut entry = requests.accepted(&self.requester, &self.lead, kind, "Files uploaded.");
-        entry.details = details(json!({ "files": self.described }));
+        entry.details = details(json!({ "files": self.files.described }));
         entry
     }
-}
-
-/// Checks a file and stages it while its pieces arrive; `received` counts their bytes.
-async fn stage(
-    store: &dyn BlobStore,
-    name: FileName,
-    content_type: ContentType,
-    pieces: impl Stream<Item = Result<Bytes, LeadError>>,
-    received: &mut usize,
-) -> Result<StagedFile, LeadError> {
-    let mut blob = store.stage().await?;
-    let mut inspector = ContentInspector::new(content_type, name.clone());
-    let mut pieces = pin!(pieces);
-    while let Some(piece) = pieces.next().await {
-        let piece = piece?;
-        *received += piece.len();
-        inspector.push(&piece)?;
-        blob.write(piece).await?;
-    }
-    Ok(StagedFile {
-        inspected: inspector.finish()?,
-        name,
-        content_type,
-        blob,
-    })
 }
 
 fn blob_path(lead: &Lead, id: AttachmentId, name: &FileName) -> Result<BlobPath, BlobError> {

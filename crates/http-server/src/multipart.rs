@@ -1,17 +1,17 @@
-//! Reads a `multipart/form-data` body part by part, in bounded memory and linear time.
+//! Reads a `multipart/form-data` body part by part, in bounded memory and linear time. It knows no form and no file.
 
+use std::error::Error;
+use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_web::http::header::{self, ContentDisposition, HeaderMap, HeaderValue};
-use bidloop_domain::use_case::{LeadError, PartHead};
 use bytes::Bytes;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt, TryStreamExt};
 use multer::{Field, Multipart};
 use tokio::sync::mpsc;
-
-use crate::request_body::malformed;
 
 /// The most bytes before a part's content: its head, and for the first part the preamble.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -19,63 +19,136 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// The most bytes that the parser takes at a time.
 const SLICE_BYTES: usize = 16 * 1024;
 
-/// The pieces of a body, or the fault that ended it. A closed channel ends the body, too.
-pub(crate) type Pieces = mpsc::Receiver<Result<Bytes, LeadError>>;
+/// The most pieces between the connection and the parser.
+const PIECES_IN_FLIGHT: usize = 2;
 
-/// The parts of a body.
-pub(crate) struct Parts {
+/// What is wrong with a body, as the end of a sentence about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FormDataFault {
+    /// The Content-Type has no boundary.
+    NoBoundary,
+    /// A part's head does not end.
+    HeadTooLong,
+    /// A part has no readable name.
+    UnreadableHead,
+    /// The last boundary is missing.
+    BreaksOff,
+    /// Anything else.
+    Malformed,
+}
+
+impl fmt::Display for FormDataFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoBoundary => "has no usable boundary: send multipart/form-data with a boundary parameter",
+            Self::HeadTooLong => "has a part whose head is too long",
+            Self::UnreadableHead => {
+                "has a part whose Content-Disposition is not a readable form-data with a name"
+            }
+            Self::BreaksOff => "breaks off before its last boundary",
+            Self::Malformed => "is not well-formed multipart/form-data",
+        })
+    }
+}
+
+/// The headers of a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormPartHead {
+    /// The part's own name.
+    pub name: String,
+    /// The file's name, as sent; `None` for a field.
+    pub file_name: Option<String>,
+    /// The content's type, as sent.
+    pub content_type: Option<String>,
+}
+
+/// The pieces of a body, or the fault that ended it. A closed channel ends the body, too.
+pub type Pieces<E> = mpsc::Receiver<Result<Bytes, E>>;
+
+/// A channel between the thread of a connection and the use case that parses its request's body. So memory use is constant:
+/// reading is as slow as the use case.
+pub fn pieces<E>() -> (mpsc::Sender<Result<Bytes, E>>, Pieces<E>) {
+    mpsc::channel(PIECES_IN_FLIGHT)
+}
+
+/// Sends the pieces of a body until it ends or breaks off, or until nobody receives them.
+pub async fn send_pieces<E>(body: impl Stream<Item = Result<Bytes, E>>, to: mpsc::Sender<Result<Bytes, E>>) {
+    let mut body = pin!(body);
+    while let Some(piece) = body.next().await {
+        if to.send(piece).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The parts of a body. A fault of the body is reported as `E`.
+pub struct Parts<E> {
     parser: Multipart<'static>,
     /// Bytes that the parser has taken since it last returned something.
     unparsed: Arc<AtomicUsize>,
+    worded: fn(FormDataFault) -> E,
 }
 
-impl Parts {
-    pub(crate) fn new(boundary: String, pieces: Pieces) -> Self {
+impl<E> fmt::Debug for Parts<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+impl<E: Error + Send + Sync + 'static> Parts<E> {
+    /// The parts between the boundaries. `worded` makes an error of a fault.
+    pub fn new(boundary: String, pieces: Pieces<E>, worded: fn(FormDataFault) -> E) -> Self {
         let unparsed = Arc::new(AtomicUsize::new(0));
         Self {
-            parser: Multipart::new(sliced(pieces, unparsed.clone()), boundary),
+            parser: Multipart::new(sliced(pieces, unparsed.clone(), worded), boundary),
             unparsed,
+            worded,
         }
     }
 
     /// Returns the next part's head and content; `None` after the last part. The part must be dropped before the next
-    /// call.
-    pub(crate) async fn next(
-        &mut self,
-    ) -> Result<Option<(PartHead, BoxStream<'static, Result<Bytes, LeadError>>)>, LeadError> {
-        let Some(field) = self.parser.next_field().await.map_err(fault_of)? else {
+    /// call. One that was not read to its end counts to the head of the next.
+    pub async fn next(&mut self) -> Result<Option<(FormPartHead, BoxStream<'static, Result<Bytes, E>>)>, E> {
+        let worded = self.worded;
+        let field = self.parser.next_field().await;
+        let Some(field) = field.map_err(|error| fault_of(error, worded))? else {
             return Ok(None);
         };
         let unparsed = self.unparsed.clone();
         unparsed.store(0, Ordering::Relaxed);
-        let head = head_of(&field)?;
+        let head = head_of(&field).ok_or_else(|| worded(FormDataFault::UnreadableHead))?;
         let content = field
-            .map_err(fault_of)
+            .map_err(move |error| fault_of(error, worded))
             .inspect_ok(move |_| unparsed.store(0, Ordering::Relaxed));
         Ok(Some((head, content.boxed())))
     }
 }
 
 /// The boundary in the request's Content-Type.
-pub(crate) fn boundary_of(headers: &HeaderMap) -> Result<String, LeadError> {
+///
+/// # Errors
+/// [`FormDataFault::NoBoundary`].
+pub fn boundary_of(headers: &HeaderMap) -> Result<String, FormDataFault> {
     let content_type = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
     content_type
         .and_then(|value| multer::parse_boundary(value).ok())
         .filter(|boundary| !boundary.is_empty())
-        .ok_or_else(|| {
-            malformed("has no usable boundary: send multipart/form-data with a boundary parameter")
-        })
+        .ok_or(FormDataFault::NoBoundary)
 }
 
 /// Cuts the body into small slices for the parser. The parser takes all that is ready before it parses any of it, so
 /// there is a pause after each slice.
-fn sliced(pieces: Pieces, unparsed: Arc<AtomicUsize>) -> impl Stream<Item = Result<Bytes, LeadError>> {
+fn sliced<E>(
+    pieces: Pieces<E>,
+    unparsed: Arc<AtomicUsize>,
+    worded: fn(FormDataFault) -> E,
+) -> impl Stream<Item = Result<Bytes, E>> {
     let rest = Bytes::new();
     stream::unfold(
         (pieces, rest, unparsed),
-        async |(mut pieces, mut rest, unparsed)| {
+        move |(mut pieces, mut rest, unparsed)| async move {
             tokio::task::yield_now().await;
             while rest.is_empty() {
                 match pieces.recv().await? {
@@ -86,7 +159,7 @@ fn sliced(pieces: Pieces, unparsed: Arc<AtomicUsize>) -> impl Stream<Item = Resu
             let slice = rest.split_to(rest.len().min(SLICE_BYTES));
             let is_head_too_long = unparsed.fetch_add(slice.len(), Ordering::Relaxed) > MAX_HEAD_BYTES;
             let slice = if is_head_too_long {
-                Err(malformed("has a part whose head is too long"))
+                Err(worded(FormDataFault::HeadTooLong))
             } else {
                 Ok(slice)
             };
@@ -95,13 +168,11 @@ fn sliced(pieces: Pieces, unparsed: Arc<AtomicUsize>) -> impl Stream<Item = Resu
     )
 }
 
-fn head_of(part: &Field<'_>) -> Result<PartHead, LeadError> {
+/// `None` without a readable name.
+fn head_of(part: &Field<'_>) -> Option<FormPartHead> {
     let header = |name: &str| part.headers().get(name).map(|value| value.as_bytes().to_vec());
-    let names = header("content-disposition").and_then(|disposition| names_in(&disposition));
-    let (name, file_name) = names.ok_or_else(|| {
-        malformed("has a part whose Content-Disposition is not a readable form-data with a name")
-    })?;
-    Ok(PartHead {
+    let (name, file_name) = names_in(&header("content-disposition")?)?;
+    Some(FormPartHead {
         name,
         file_name,
         content_type: header("content-type").map(|value| String::from_utf8_lossy(&value).into_owned()),
@@ -125,16 +196,17 @@ fn names_in(disposition: &[u8]) -> Option<(String, Option<String>)> {
     Some((disposition.get_name()?.to_owned(), file_name))
 }
 
-fn fault_of(error: multer::Error) -> LeadError {
+fn fault_of<E: Error + 'static>(error: multer::Error, worded: fn(FormDataFault) -> E) -> E {
     match error {
+        // Only the stream's own errors come so.
         multer::Error::StreamReadFailed(fault) => match fault.downcast() {
             Ok(fault) => *fault,
-            Err(other) => malformed(&format!("cannot be read: {other}")),
+            Err(_) => worded(FormDataFault::Malformed),
         },
         multer::Error::IncompleteFieldData { .. }
         | multer::Error::IncompleteHeaders
-        | multer::Error::IncompleteStream => malformed("breaks off before its last boundary"),
-        _ => malformed("is not well-formed multipart/form-data"),
+        | multer::Error::IncompleteStream => worded(FormDataFault::BreaksOff),
+        _ => worded(FormDataFault::Malformed),
     }
 }
 
