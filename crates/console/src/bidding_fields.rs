@@ -187,6 +187,14 @@ pub(crate) fn overrides(fields: &Fields) -> Result<BiddingConfig, Vec<FieldError
     BiddingConfig::from_value(&Value::Object(read(fields)), &["biddingConfig"])
 }
 
+/// The fields that a configuration sets, with their values in words.
+pub(crate) fn set_in(config: &BiddingConfig) -> Vec<(&'static str, String)> {
+    let values = serde_json::to_value(config).unwrap_or_default();
+    let set = FIELDS.iter().filter(|field| !values[field.name].is_null());
+    set.map(|field| (field.label, field.worded(&values[field.name])))
+        .collect()
+}
+
 /// A field of a form that overrides.
 #[derive(Debug)]
 pub(crate) struct Override {

@@ -4,7 +4,7 @@ use actix_web::middleware::{Compress, from_fn};
 use actix_web::web;
 
 use crate::page::PageError;
-use crate::pages::campaign::{bid, bidding, bidding_files, feed, filters, lead, lead_actions};
+use crate::pages::campaign::{bid, bidding, bidding_files, feed, filters, lead, lead_actions, lead_config};
 use crate::pages::settings::{accounts, api_keys, billing, display, password, tokens, users};
 use crate::pages::webhooks::{forms as webhook_forms, list as webhooks, test as webhook_test};
 use crate::pages::{activity, campaigns, events, first_run, invite, overview, sign_in};
@@ -177,6 +177,10 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
         (
             "/campaigns/{campaign}/leads/{lead}/bid",
             vec![get().to(bid::ask), post().to(bid::act)],
+        ),
+        (
+            "/campaigns/{campaign}/leads/{lead}/configure",
+            vec![get().to(lead_config::ask), post().to(lead_config::set)],
         ),
         (
             "/campaigns/{campaign}/leads/{lead}/reject",

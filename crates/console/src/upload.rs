@@ -43,7 +43,7 @@ const FRAMING_BYTES: u64 = 1_048_576;
 /// The largest form with files: five of 25 MB, and what was typed.
 const MAX_UPLOAD_BYTES: u64 = MAX_FILES as u64 * MAX_FILE_BYTES + MAX_FORM_BYTES + FRAMING_BYTES;
 /// The longest token.
-const MAX_TOKEN_BYTES: usize = 256;
+const MAX_TOKEN_BYTES: u64 = 256;
 /// The most bytes of forms with files that are on their way at once.
 const BYTES_IN_FLIGHT: u64 = 1_073_741_824;
 
@@ -125,7 +125,7 @@ async fn receive<T: TakesFiles>(
     mut is_trusted: bool,
     mut files: T,
 ) -> Result<Received<T>, PageError> {
-    let (mut fields, mut room) = (Fields::default(), MAX_FORM_BYTES as usize);
+    let (mut fields, mut room) = (Fields::default(), MAX_FORM_BYTES);
     let mut fault = None;
     loop {
         let (head, mut content) = match parts.next().await {
@@ -145,7 +145,7 @@ async fn receive<T: TakesFiles>(
             let Some(text) = text(&mut content, room).await else {
                 return Err(PageError::FormUnreadable("It is too large."));
             };
-            room -= text.len();
+            room -= text.len() as u64;
             if fields.len() >= MAX_FIELDS {
                 return Err(PageError::FormUnreadable("It has too many fields."));
             }
@@ -191,10 +191,10 @@ async fn take<T: TakesFiles>(
 }
 
 /// The part's content; `None` if it has more bytes. What a broken body has of it counts.
-async fn text(content: &mut Content, limit_bytes: usize) -> Option<Vec<u8>> {
+async fn text(content: &mut Content, limit_bytes: u64) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     while let Some(Ok(piece)) = content.next().await {
-        if text.len() + piece.len() > limit_bytes {
+        if (text.len() + piece.len()) as u64 > limit_bytes {
             return None;
         }
         text.extend_from_slice(&piece);

@@ -23,7 +23,7 @@ const SLICE_BYTES: usize = 16 * 1024;
 const PIECES_IN_FLIGHT: usize = 2;
 
 /// What is wrong with a body, as the end of a sentence about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormDataFault {
     /// The Content-Type has no boundary.
     NoBoundary,

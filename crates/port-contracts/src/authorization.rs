@@ -2,12 +2,12 @@
 //! request is accepted (decisions D5 and D6).
 
 use bidloop_domain::model::{
-    ActivityKind, Authorization, EventId, EventPayload, Lead, LeadStatus, MemberRole, NewEvent,
-    OrganizationId, SubscriptionStatus,
+    ActivityKind, Authorization, BiddingConfig, EventId, EventPayload, Lead, LeadStatus, MemberRole,
+    NewEvent, OrganizationId, SubscriptionStatus,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, BeginTry, LeaseOwner, ProvisioningChange, RecordDryRun, RejectLead,
-    ReopenLead, RevokeApiKey, TriedReceivers,
+    AcceptBid, AddAttachments, BeginTry, ConfigureLead, LeaseOwner, ProvisioningChange, RecordDryRun,
+    RejectLead, ReopenLead, RevokeApiKey, TriedReceivers,
 };
 
 use crate::Stores;
@@ -139,11 +139,18 @@ async fn assert_ended(
             .await,
         Ok(ReopenLead::NotAuthorized)
     );
+    let config = BiddingConfig {
+        boosting_enabled: Some(true),
+        ..BiddingConfig::default()
+    };
+    let configured = leads.configure_as(authorization, organization, &lead.id, &config, &entry);
+    assert_eq!(configured.await, Ok(ConfigureLead::NotAuthorized));
     let context = world.context(lead).await;
     assert_eq!(
         (context.lead.lead.status, context.attachments),
         (LeadStatus::New, Vec::new())
     );
+    assert_eq!(context.lead.lead.bidding_config, BiddingConfig::default());
     assert_eq!(world.stores.submissions.queued_count().await, Ok(0));
     assert_eq!(world.pending().await.len(), pending);
     assert_eq!(activities(&world.stores, &world.organization).await.len(), before);

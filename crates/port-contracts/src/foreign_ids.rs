@@ -415,6 +415,7 @@ mod tests {
         ("LeadStore", "add_attachments", Shown),
         ("LeadStore", "campaign_exists", Shown),
         ("LeadStore", "configure", OfTheInstallation),
+        ("LeadStore", "configure_as", ShownElsewhere),
         ("LeadStore", "find", Shown),
         ("LeadStore", "find_anywhere", OfTheInstallation),
         ("LeadStore", "materialize", Shown),

@@ -294,6 +294,7 @@ index! { $
             of_many_rejections_one_counts,
             of_a_bid_and_a_rejection_at_once_one_counts,
             a_leads_configuration_is_replaced,
+            a_person_configures_a_lead_of_the_own_organization_and_it_is_recorded,
             a_dry_run_records_activity_and_bid_complete_and_nothing_else,
             a_dry_run_recorded_twice_is_delivered_once,
             a_dry_run_is_refused_while_a_receiver_has_a_thousand_pending_deliveries,

@@ -3,10 +3,11 @@
 
 use bidloop_domain::model::{
     ActivityKind, Authorization, BiddingConfig, CampaignMode, CampaignState, Connects, EventId, EventPayload,
-    Lead, LeadId, LeadStatus, NewEvent, ReasonCode,
+    Lead, LeadId, LeadStatus, NewEvent, OrganizationId, ReasonCode,
 };
 use bidloop_domain::port::{
-    AcceptBid, AccountReading, DRY_RUN_BACKLOG, LeadLookup, LeaseOwner, RecordDryRun, RejectLead,
+    AcceptBid, AccountReading, ConfigureLead, DRY_RUN_BACKLOG, LeadLookup, LeaseOwner, RecordDryRun,
+    RejectLead,
 };
 
 use crate::Stores;
@@ -397,6 +398,35 @@ pub async fn a_leads_configuration_is_replaced(stores: Stores) {
             .await,
         Ok(false)
     );
+}
+
+pub async fn a_person_configures_a_lead_of_the_own_organization_and_it_is_recorded(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    let other = organization("org_other").campaign(campaign("camp"));
+    let other = World::with(world.stores.clone(), other).await;
+    let config = BiddingConfig {
+        min_boost: Some(Connects::new(4)),
+        ..BiddingConfig::default()
+    };
+    let configure = async |organization: &OrganizationId, lead: &LeadId| {
+        let entry = activity(organization, ActivityKind::Change, "accepted", at(1));
+        let leads = &world.stores.leads;
+        leads
+            .configure_as(&Authorization::Subscription, organization, lead, &config, &entry)
+            .await
+    };
+    let foreign = configure(&other.organization, &lead.id).await;
+    assert_eq!(foreign, Ok(ConfigureLead::LeadUnknown));
+    let before = world.context(&lead).await.lead.lead.bidding_config;
+    assert_eq!(before, BiddingConfig::default());
+    assert_eq!(activities(&world.stores, &other.organization).await.len(), 0);
+
+    let own = configure(&world.organization, &lead.id).await;
+    assert_eq!(own, Ok(ConfigureLead::Configured));
+    assert_eq!(world.context(&lead).await.lead.lead.bidding_config, config);
+    let entries = activities(&world.stores, &world.organization).await;
+    let changes = entries.iter().filter(|entry| entry.kind == ActivityKind::Change);
+    assert_eq!(changes.count(), 1);
 }
 
 pub(crate) fn dry_run_of(lead: &Lead) -> NewEvent {

@@ -13,6 +13,7 @@ on_both_databases!(
     a_refused_file_is_told_beside_its_field_and_what_was_typed_stays,
     a_form_with_files_and_a_wrong_token_is_refused_before_its_files_arrive,
     a_campaigns_files_are_added_listed_and_removed,
+    a_leads_own_bidding_is_set_shown_and_cleared,
 );
 
 const PASSWORD: &str = "correct horse battery";
@@ -29,8 +30,9 @@ fn started(kind: Kind) -> (World, Service) {
     organization["campaigns"] = json!([campaign(EXTERNAL, "rust")]);
     organization["users"] = person(BOB, "member");
     world.installation.apply(&document(organization));
-    let other = json!({"id": "org_other", "name": "Other", "users": person(EVE, "owner")});
-    world.installation.apply(&json!({"organizations": [other]}));
+    let mut other = json!({"id": "org_other", "name": "Other", "users": person(EVE, "owner")});
+    other["subscription"] = world.organization()["subscription"].clone();
+    world.installation.apply(&document(other));
     let service = world.installation.serve();
     (world, service)
 }
@@ -288,5 +290,54 @@ fn a_campaigns_files_are_added_listed_and_removed(kind: Kind) {
     let foreign = vec![Part::File("eve.txt", b"Eve's.")];
     send(&service, &eve, &files, foreign).expect(404);
     eve.post(&format!("{files}/remove"), &[("name", "about.txt")])
+        .expect(404);
+}
+
+fn a_leads_own_bidding_is_set_shown_and_cleared(kind: Kind) {
+    let (world, service) = started(kind);
+    let (bid, lead) = bid_page(&world, &service);
+    let page = format!("/campaigns/{EXTERNAL}/leads/{lead}");
+    let configure = format!("{page}/configure");
+    let bob = Session::open(&service, BOB, PASSWORD);
+    assert!(bob.get(&bid).expect(200).text().contains(&configure));
+    let shown = bob.get(&configure).expect(200).text();
+    assert!(shown.contains("$45/h (campaign)"), "{shown}");
+    let wrong = [
+        ("minBoost", "9"),
+        ("maximumBoost", "3"),
+        ("biddingFixedHourlyRate", "51"),
+    ];
+    let shown = bob.post(&configure, &wrong).expect(200).text();
+    let fault = shown.split("id=\"own-minBoost-fault\"").nth(1).unwrap();
+    assert!(
+        fault
+            .split("</p>")
+            .next()
+            .unwrap()
+            .contains("must be at most maximumBoost")
+    );
+    assert!(shown.contains("value=\"51\""), "what was typed stays: {shown}");
+    bob.post(&configure, &[("biddingFixedHourlyRate", "51")])
+        .expect(303);
+    let shown = bob.get(&page).expect(200).text();
+    let own = shown.split("Own bidding</h2>").nth(1).unwrap();
+    assert!(own.split("</section>").next().unwrap().contains("$51/h"), "{own}");
+    assert!(shown.contains("Own bidding changed"), "{shown}");
+    assert!(bob.get(&configure).expect(200).text().contains("value=\"51\""));
+    assert!(bob.get(&bid).expect(200).text().contains("$51/h (lead)"));
+    bob.post(&configure, &[("biddingFixedHourlyRate", "")])
+        .expect(303);
+    assert_eq!(world.installation.show(&lead)["biddingConfig"], json!({}));
+    let mut entries = world.installation.activity(&["--lead", &lead]);
+    entries.retain(|entry| entry["kind"] == "change");
+    let changed: Vec<&Value> = entries
+        .iter()
+        .map(|entry| &entry["details"]["changes"][0]["new"])
+        .collect();
+    assert_eq!(changed, [&Value::Null, &json!(51)]);
+    assert!(entries.iter().all(|entry| entry["actor"]["name"] == BOB));
+    let eve = Session::open(&service, EVE, PASSWORD);
+    eve.get(&configure).expect(404);
+    eve.post(&configure, &[("biddingFixedHourlyRate", "1")])
         .expect(404);
 }

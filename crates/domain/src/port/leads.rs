@@ -133,6 +133,17 @@ pub enum ReopenLead {
     NotReopenable(LeadStatus),
 }
 
+/// The outcome of [`LeadStore::configure_as`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigureLead {
+    /// The configuration is the lead's.
+    Configured,
+    /// The authorization has ended; nothing changed.
+    NotAuthorized,
+    /// There is no such lead.
+    LeadUnknown,
+}
+
 /// Leads, their bids, rejections and uploads.
 ///
 /// Most methods take the organization with the id and never find another organization's lead. The methods without an
@@ -224,6 +235,16 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
 
     /// Replaces the lead's own bidding configuration; false if there is no such lead.
     async fn configure(&self, lead: &LeadId, config: &BiddingConfig) -> Result<bool, StoreError>;
+
+    /// As [`configure`](Self::configure), for a person of the organization. Stores `activity` with it.
+    async fn configure_as(
+        &self,
+        authorization: &Authorization,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        config: &BiddingConfig,
+        activity: &Activity,
+    ) -> Result<ConfigureLead, StoreError>;
 
     /// Sets a skipped or failed lead back to `new` (decision B1), forgetting its reason; its uploads stay.
     async fn reopen(&self, lead: &LeadId, activity: &Activity) -> Result<ReopenLead, StoreError>;

@@ -1,12 +1,17 @@
-//! Manage lead: what a person does to a lead beside bidding and rejecting: reopens it, and settles its bid (decisions B1, B4
-//! and E5). Tests: `tests/use_case/manage_lead.rs`.
+//! Manage lead: what a person does to a lead beside bidding and rejecting: configures it, reopens it, and settles its bid
+//! (decisions A7, B1, B4 and E5). Tests: `tests/use_case/manage_lead.rs`.
 
 use std::sync::Arc;
 
-use super::operate_leads::reopened;
+use serde_json::{Value, json};
+
+use super::operate_leads::{own_fault, reopened};
 use super::{LeadRequests, Requester, SettleBids, SettleBidsError, Settlement};
-use crate::model::{ActivityId, CampaignId, LeadId, LeadStatus};
-use crate::port::{LeadContext, LeadLookup, ReopenLead, StoreError};
+use crate::model::{
+    Activity, ActivityId, ActivityKind, BIDDING_CONFIG_FIELDS, BiddingConfig, CampaignId, FieldError, LeadId,
+    LeadStatus, details,
+};
+use crate::port::{ConfigureLead, LeadContext, LeadLookup, ReopenLead, StoreError};
 
 /// Why a lead stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,6 +22,9 @@ pub enum ManageLeadError {
     /// The organization's campaign has no such lead.
     #[error("the campaign has no such lead")]
     LeadUnknown,
+    /// What was typed is faulty. Paths start at the configuration: `["minBoost"]`.
+    #[error("{}", super::apply_provisioning::lines(.0))]
+    Faulty(Vec<FieldError>),
     /// Only skipped and failed leads can be reopened (decision B1).
     #[error("the lead is {0}: only a skipped or failed lead can be reopened")]
     NotReopenable(LeadStatus),
@@ -31,7 +39,7 @@ pub enum ManageLeadError {
     Store(#[from] StoreError),
 }
 
-/// Reopens leads and settles their bids, for people of their organization.
+/// Configures and reopens leads and settles their bids, for people of their organization.
 #[derive(Debug)]
 pub struct ManageLead {
     /// Leads.
@@ -41,6 +49,49 @@ pub struct ManageLead {
 }
 
 impl ManageLead {
+    /// Replaces the lead's own configuration, and records what changed and who did it. A queued bid keeps its frozen
+    /// configuration (decision B4). The configuration that the lead has is no change.
+    pub async fn configure(
+        &self,
+        requester: &Requester,
+        campaign: &CampaignId,
+        lead: &LeadId,
+        config: &BiddingConfig,
+    ) -> Result<(), ManageLeadError> {
+        let found = self.find(requester, campaign, lead).await?;
+        if let Some(fault) = own_fault(config, &found) {
+            return Err(ManageLeadError::Faulty(vec![fault]));
+        }
+        let changes = changed_fields(lead, &found.lead.lead.bidding_config, config);
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = changes
+            .iter()
+            .filter_map(|change| change["field"].as_str())
+            .collect();
+        let (id, at) = (
+            ActivityId(self.requests.entropy.uuid()),
+            self.requests.clock.now(),
+        );
+        let organization = &requester.organization_id;
+        let place = (organization, campaign, lead);
+        let entry = Activity {
+            message: format!("Own bidding of the lead changed: {}.", names.join(", ")),
+            details: details(json!({ "changes": changes })),
+            ..Activity::on_lead(id, at, place, ActivityKind::Change, requester.actor.clone())
+        };
+        let leads = &self.requests.leads;
+        match leads
+            .configure_as(&requester.authorization, organization, lead, config, &entry)
+            .await?
+        {
+            ConfigureLead::Configured => Ok(()),
+            ConfigureLead::NotAuthorized => Err(ManageLeadError::NotAuthorized),
+            ConfigureLead::LeadUnknown => Err(ManageLeadError::LeadUnknown),
+        }
+    }
+
     /// Sets a skipped or failed lead back to `new`, and records who did it.
     pub async fn reopen(
         &self,
@@ -103,4 +154,16 @@ impl ManageLead {
             LeadLookup::CampaignUnknown | LeadLookup::LeadUnknown => Err(ManageLeadError::LeadUnknown),
         }
     }
+}
+
+/// The fields that differ, as the record of a change of settings shows them.
+fn changed_fields(lead: &LeadId, old: &BiddingConfig, new: &BiddingConfig) -> Vec<Value> {
+    let values = |config| serde_json::to_value(config).unwrap_or_default();
+    let (old, new) = (values(old), values(new));
+    let differing = BIDDING_CONFIG_FIELDS
+        .iter()
+        .filter(|name| old[**name] != new[**name]);
+    differing
+        .map(|name| json!({"type": "lead", "id": lead, "field": name, "old": old[*name], "new": new[*name]}))
+        .collect()
 }

@@ -25,7 +25,7 @@
 //! | | [`ShowDeliveries`] | shows what an endpoint was sent, and its answers |
 //! | | [`SearchActivity`] | searches the Activity record, and writes it as CSV |
 //! | | [`TryEndpoints`] | triggers a lead's event anew, tests an endpoint |
-//! | | [`ManageLead`] | reopens a lead, settles its bid |
+//! | | [`ManageLead`] | configures or reopens a lead, settles its bid |
 //! | | [`NoticeChanges`] | tells which open pages are out of date |
 //! | | [`FindLead`] | finds a lead or a match, and makes a match a lead |
 //! | the workers | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |

@@ -92,11 +92,7 @@ impl OperateLeads {
     pub async fn configure(&self, lead: &LeadId, file: &Value) -> Result<BiddingConfig, OperateLeadsError> {
         let context = self.find(lead).await?;
         let config = BiddingConfig::from_value(file, &[""; 0]).map_err(OperateLeadsError::Faulty)?;
-        let amounts_to = effective_on(&config, &context);
-        let in_file = |field: &str| amounts_to.source_of(field) == ConfigSource::Lead;
-        if let Some(mut fault) = amounts_to.shape_fault(in_file) {
-            // The path begins at a request's `biddingConfig`; this file is the configuration itself.
-            fault.path.remove(0);
+        if let Some(fault) = own_fault(&config, &context) {
             return Err(OperateLeadsError::Faulty(vec![fault]));
         }
         if self.leads.configure(lead, &config).await? {
@@ -142,6 +138,16 @@ pub(super) fn reopened(lead: &Lead, id: ActivityId, at: Timestamp, actor: Actor)
         details: details(json!({ "reopenedFrom": was })),
         ..Activity::on_lead(id, at, place, ActivityKind::Submission, actor)
     }
+}
+
+/// The fault of `own` as a lead's configuration, with a path that starts at the configuration itself (decision A2).
+pub(super) fn own_fault(own: &BiddingConfig, context: &LeadContext) -> Option<FieldError> {
+    let amounts_to = effective_on(own, context);
+    let is_own = |field: &str| amounts_to.source_of(field) == ConfigSource::Lead;
+    let mut fault = amounts_to.shape_fault(is_own)?;
+    // The path begins at a request's `biddingConfig`.
+    fault.path.remove(0);
+    Some(fault)
 }
 
 /// The configuration of a bid without overrides on a lead with the configuration `own`.

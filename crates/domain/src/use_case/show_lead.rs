@@ -72,6 +72,8 @@ pub enum LeadEvent {
         /// Why, if the caller said so.
         reason: Option<String>,
     },
+    /// The lead was given a configuration of its own, or another one.
+    Configured,
     /// The lead was set back to `new`.
     Reopened,
 }
@@ -263,7 +265,8 @@ fn event(entry: &Activity) -> Option<LeadEvent> {
             attempts: number(details, "attempts"),
             proposal_id: text(details, "proposalId").map(str::to_owned),
         }),
-        ActivityKind::Bid | ActivityKind::Upload | ActivityKind::Rejection | ActivityKind::Change => None,
+        ActivityKind::Change => Some(LeadEvent::Configured),
+        ActivityKind::Bid | ActivityKind::Upload | ActivityKind::Rejection => None,
     }
 }
 

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use bidloop_domain::model::{
-    ActivityKind, Actor, Authorization, EmailKey, LeadId, LeadStatus, Person, SubscriptionStatus,
+    ActivityKind, Actor, Authorization, BiddingConfig, EmailKey, LeadId, LeadStatus, Person,
+    SubscriptionStatus,
 };
 use bidloop_domain::use_case::{ManageLead, ManageLeadError, Requester, SettleBids, Settlement};
 use bidloop_fakes::{Call, Fault};
 use bidloop_port_contracts::fixture::{job_id, organization_id};
+use serde_json::{Value, json};
 
 use crate::service::{Service, acme, links, request};
 
@@ -114,4 +116,64 @@ async fn a_member_settles_a_bid_whose_answer_is_outstanding() {
     assert_eq!(settled, Ok(LeadStatus::Submitted));
     let entries = service.activities(ActivityKind::Submission).await;
     assert!(entries.iter().any(|entry| entry.actor == ann().actor));
+}
+
+fn config(value: Value) -> BiddingConfig {
+    BiddingConfig::from_value(&value, &[""; 0]).unwrap()
+}
+
+#[tokio::test]
+async fn a_member_configures_a_lead_and_what_changed_is_recorded() {
+    let (service, lead) = Service::with_lead().await;
+    let manage = manage_lead(&service);
+    let first = config(json!({"biddingHourlyRateStrategy": "fixed_rate", "biddingFixedHourlyRate": 72.5}));
+    for _ in 0..2 {
+        manage
+            .configure(&ann(), &Service::campaign(), &lead, &first)
+            .await
+            .unwrap();
+        assert_eq!(service.context(&lead).await.lead.lead.bidding_config, first);
+    }
+    manage
+        .configure(&ann(), &Service::campaign(), &lead, &BiddingConfig::default())
+        .await
+        .unwrap();
+    let entries = service.activities(ActivityKind::Change).await;
+    assert_eq!(entries.len(), 2, "what changes nothing is not recorded");
+    let made = &entries[1];
+    assert_eq!((&made.actor, &made.lead_id), (&ann().actor, &Some(lead.clone())));
+    assert_eq!(
+        made.message,
+        "Own bidding of the lead changed: biddingHourlyRateStrategy, biddingFixedHourlyRate."
+    );
+    assert_eq!(
+        entries[0].details["changes"][1],
+        json!({"type": "lead", "id": lead, "field": "biddingFixedHourlyRate", "old": 72.5, "new": null})
+    );
+}
+
+#[tokio::test]
+async fn a_leads_configuration_that_contradicts_the_campaigns_is_refused_with_its_field() {
+    let (service, lead) = Service::with_lead().await;
+    let manage = manage_lead(&service);
+    let wrong = config(json!({"minBoost": 9, "maximumBoost": 3}));
+    let refused = manage
+        .configure(&ann(), &Service::campaign(), &lead, &wrong)
+        .await;
+    let Err(ManageLeadError::Faulty(faults)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(faults[0].path, ["minBoost"]);
+    let foreign = manage
+        .configure(
+            &stranger(),
+            &Service::campaign(),
+            &lead,
+            &config(json!({"minBoost": 1})),
+        )
+        .await;
+    assert_eq!(foreign, Err(ManageLeadError::LeadUnknown));
+    let context = service.context(&lead).await;
+    assert_eq!(context.lead.lead.bidding_config, BiddingConfig::default());
+    assert!(service.activities(ActivityKind::Change).await.is_empty());
 }

@@ -9,8 +9,8 @@ use bidloop_domain::model::{
     QueuedBid, Subscription, Tally, Timestamp,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, DRY_RUN_BACKLOG, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment,
-    RecordDryRun, RejectLead, ReopenLead, StoreError,
+    AcceptBid, AddAttachments, ConfigureLead, DRY_RUN_BACKLOG, LeadContext, LeadLookup, LeadPage, LeadStore,
+    NewAttachment, RecordDryRun, RejectLead, ReopenLead, StoreError,
 };
 
 use super::{Bid, LeadEntry, MemoryStore, State, count, length};
@@ -289,6 +289,28 @@ impl LeadStore for MemoryStore {
         Ok(entry
             .map(|entry| entry.lead.bidding_config = config.clone())
             .is_some())
+    }
+
+    async fn configure_as(
+        &self,
+        authorization: &Authorization,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        config: &BiddingConfig,
+        activity: &Activity,
+    ) -> Result<ConfigureLead, StoreError> {
+        let mut state = self.state()?;
+        if !state.is_authorized(authorization, organization, activity.at) {
+            return Ok(ConfigureLead::NotAuthorized);
+        }
+        if state.lead_of(organization, lead).is_none() {
+            return Ok(ConfigureLead::LeadUnknown);
+        }
+        if let Some(entry) = state.leads.get_mut(lead) {
+            entry.lead.bidding_config = config.clone();
+        }
+        state.record_activity(activity);
+        Ok(ConfigureLead::Configured)
     }
 
     async fn reopen(&self, lead: &LeadId, activity: &Activity) -> Result<ReopenLead, StoreError> {

@@ -30,6 +30,8 @@ struct BidPage {
     lead: String,
     /// The address of the form.
     path: String,
+    /// Where one changes the lead's own bidding.
+    configure: String,
     job: Option<String>,
     title: String,
     status: LeadStatus,
@@ -333,6 +335,7 @@ fn page(
     BidPage {
         lead: place.address_of(""),
         path: format!("{}/bid", place.path()),
+        configure: place.address_of("/configure"),
         job: place.job(),
         title: preview.post.title.clone(),
         status: preview.lead.status,

@@ -16,7 +16,7 @@ use crate::pages::campaign::lead_place::{JobQuery, LeadPlace};
 use crate::shell::Shell;
 use crate::tries::{self, Told};
 use crate::visit::Visit;
-use crate::{job, words};
+use crate::{bidding_fields, job, words};
 
 #[derive(Template)]
 #[template(path = "lead.html")]
@@ -28,6 +28,10 @@ struct LeadPage {
     address: String,
     /// Where one bids.
     bid: String,
+    /// Where one changes its own bidding.
+    configure: String,
+    /// The values that it has of its own: name and value.
+    own: Vec<(&'static str, String)>,
     /// The job, for the address of a match without a record.
     job: Option<String>,
     view: LeadPageView,
@@ -138,6 +142,8 @@ fn page(
         path: place.path(),
         address: place.address_of(""),
         bid: place.address_of("/bid"),
+        configure: place.address_of("/configure"),
+        own: bidding_fields::set_in(&view.lead.bidding_config),
         job: place.job(),
         pay: job::pay(&view.post),
         facts: job::facts(&view.post),
@@ -290,6 +296,7 @@ fn line(index: usize, entry: &TimelineEntry) -> Line {
                 .unwrap_or_default();
             ("Rejected".to_owned(), false, format!("{by}{why}"))
         }
+        LeadEvent::Configured => ("Own bidding changed".to_owned(), false, by.to_owned()),
         LeadEvent::Reopened => ("Reopened".to_owned(), false, by.to_owned()),
     };
     Line {

@@ -203,7 +203,7 @@ pub(crate) async fn settle(
     Ok(go_to(&visit, &format!("{}?done=settled", place.path())))
 }
 
-fn page_error(error: ManageLeadError) -> PageError {
+pub(super) fn page_error(error: ManageLeadError) -> PageError {
     match error {
         ManageLeadError::NotAuthorized => PageError::SubscriptionLapsed,
         ManageLeadError::LeadUnknown => PageError::NotFound,
@@ -214,6 +214,7 @@ fn page_error(error: ManageLeadError) -> PageError {
         ManageLeadError::NotUnanswered => {
             PageError::Refused("No queued bid on this lead waits for an answer.".to_owned())
         }
+        error @ ManageLeadError::Faulty(_) => PageError::Refused(error.to_string()),
         ManageLeadError::Settle(error) => PageError::Refused(error.to_string()),
     }
 }

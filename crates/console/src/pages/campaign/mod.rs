@@ -11,4 +11,5 @@ mod filter_form;
 pub(crate) mod filters;
 pub(crate) mod lead;
 pub(crate) mod lead_actions;
+pub(crate) mod lead_config;
 mod lead_place;

@@ -14,8 +14,8 @@ use bidloop_domain::model::{
     NewBid, NewEvent, OrganizationId, Reason, Timestamp,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment, RecordDryRun,
-    RejectLead, ReopenLead, StoreError,
+    AcceptBid, AddAttachments, ConfigureLead, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment,
+    RecordDryRun, RejectLead, ReopenLead, StoreError,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -210,6 +210,34 @@ impl LeadStore for Store {
                 .execute(conn)
                 .await?;
             Ok(configured == 1)
+        })
+        .await
+    }
+
+    async fn configure_as(
+        &self,
+        authorization: &Authorization,
+        organization: &OrganizationId,
+        lead: &LeadId,
+        config: &BiddingConfig,
+        activity: &Activity,
+    ) -> Result<ConfigureLead, StoreError> {
+        let (organization, lead, activity) = (organization.clone(), lead.clone(), activity.clone());
+        let (authorization, config) = (authorization.clone(), Col(config.clone()));
+        self.write(async move |conn: &mut Conn| {
+            let found = locked_lead(conn, &organization, &lead).await?;
+            if !is_authorized(conn, &authorization, &organization, activity.at).await? {
+                return Ok(ConfigureLead::NotAuthorized);
+            }
+            if found.is_none() {
+                return Ok(ConfigureLead::LeadUnknown);
+            }
+            diesel::update(leads::table.find((organization.as_str(), lead.as_str())))
+                .set(leads::bidding_config.eq(&config))
+                .execute(conn)
+                .await?;
+            insert_activity(conn, &activity).await?;
+            Ok(ConfigureLead::Configured)
         })
         .await
     }
