@@ -46,17 +46,25 @@ pub(crate) struct Connection {
     received: Vec<u8>,
 }
 
-/// An answer's status and body.
+/// An answer's status, head and body. The body of an answer in chunks is left in chunks.
 #[derive(Debug)]
 pub(crate) struct Answer<'c> {
     status: u16,
+    head: &'c [u8],
     body: &'c [u8],
 }
 
 impl<'c> Answer<'c> {
+    /// A field of the head.
+    pub(crate) fn field(&self, name: &str) -> Option<&'c str> {
+        field(std::str::from_utf8(self.head).ok()?, name)
+    }
+
     /// The body of an answer that must have this status.
     pub(crate) fn expect(self, status: u16) -> Result<&'c [u8]> {
-        let Self { status: got, body } = self;
+        let Self {
+            status: got, body, ..
+        } = self;
         ensure!(
             got == status,
             "answered {got} instead of {status}: {}",
@@ -84,14 +92,22 @@ impl Connection {
                 break head;
             }
         };
-        let end = head.length + head.content_length;
-        while self.received.len() < end {
+        let length = loop {
+            let body = &self.received[head.length..];
+            let length = match head.body {
+                Body::Bytes(length) => Some(length).filter(|length| *length <= body.len()),
+                Body::Chunks => length_of_chunks(body)?,
+            };
+            if let Some(length) = length {
+                break length;
+            }
             self.receive().await?;
-        }
-        let body = &self.received[head.length..end];
+        };
+        let (before, body) = self.received.split_at(head.length);
         Ok(Answer {
             status: head.status,
-            body,
+            head: before,
+            body: &body[..length],
         })
     }
 
@@ -108,7 +124,39 @@ struct Head {
     status: u16,
     /// Bytes of the head, including its empty line.
     length: usize,
-    content_length: usize,
+    body: Body,
+}
+
+/// How an answer's end is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Body {
+    Bytes(usize),
+    Chunks,
+}
+
+fn field<'h>(head: &'h str, name: &str) -> Option<&'h str> {
+    head.lines().find_map(|line| {
+        let (known, value) = line.split_once(':')?;
+        known.eq_ignore_ascii_case(name).then(|| value.trim())
+    })
+}
+
+/// The length of a body in chunks with their frames; `None` if part of it is still missing.
+fn length_of_chunks(body: &[u8]) -> Result<Option<usize>> {
+    let mut at = 0;
+    loop {
+        let Some(line) = body[at..].windows(2).position(|pair| pair == b"\r\n") else {
+            return Ok(None);
+        };
+        let size = usize::from_str_radix(std::str::from_utf8(&body[at..at + line])?, 16)?;
+        at += line + 2 + size + 2;
+        if at > body.len() {
+            return Ok(None);
+        }
+        if size == 0 {
+            return Ok(Some(at));
+        }
+    }
 }
 
 impl Head {
@@ -119,15 +167,15 @@ impl Head {
         };
         let head = std::str::from_utf8(&bytes[..end])?;
         let status = head.get(9..12).and_then(|digits| digits.parse().ok());
-        let content_length = head.lines().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("content-length")
-                .then(|| value.trim().parse().ok())?
-        });
+        let body = match field(head, "content-length") {
+            Some(length) => Body::Bytes(length.parse()?),
+            None if field(head, "transfer-encoding") == Some("chunked") => Body::Chunks,
+            None => anyhow::bail!("an answer without its length"),
+        };
         Ok(Some(Self {
             status: status.context("an answer without a status")?,
             length: end + 4,
-            content_length: content_length.context("an answer without its length")?,
+            body,
         }))
     }
 }
@@ -184,8 +232,18 @@ mod tests {
         let bytes = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\ndate: x\r\n\r\n{}";
         assert_eq!(Head::parse(&bytes[..40]).unwrap(), None);
         let head = Head::parse(bytes).unwrap().unwrap();
-        assert_eq!((head.status, head.content_length), (404, 2));
+        assert_eq!((head.status, head.body), (404, Body::Bytes(2)));
         assert_eq!(&bytes[head.length..], b"{}");
         assert!(Head::parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
+    }
+
+    #[test]
+    fn a_body_in_chunks_ends_with_an_empty_one() {
+        let body = b"3\r\n0\r\n\r\na\r\n0123456789\r\n0\r\n\r\nHTTP";
+        assert_eq!(length_of_chunks(body).unwrap(), Some(body.len() - 4));
+        for short in 0..body.len() - 4 {
+            assert_eq!(length_of_chunks(&body[..short]).unwrap(), None, "{short}");
+        }
+        assert!(length_of_chunks(b"x\r\n").is_err());
     }
 }

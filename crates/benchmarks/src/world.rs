@@ -14,7 +14,8 @@ use crate::report::{Report, Row};
 pub(crate) const ORGANIZATION: &str = "organization";
 /// Start of the billing period, in UNIX seconds. The period is longer than any run.
 pub(crate) const PERIOD_START: i64 = 1_704_067_200;
-const PERIOD_END: i64 = 4_102_444_800;
+/// Its end.
+pub(crate) const PERIOD_END: i64 = 4_102_444_800;
 
 /// The program with a database and a marketplace to watch.
 #[derive(Debug)]

@@ -1,28 +1,33 @@
-//! The console's pages over a large database: the time of each page's use case, in the process that owns the database's
-//! connections, beside its goal.
+//! The console over a large database: the time that the released program takes to answer a whole request, and what it needs
+//! to start, beside their goals.
 
 mod fill;
+mod pages;
+mod statistics;
+mod visitor;
 
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use bidloop_domain::model::{
-    ActivityKind, ActivityOutcome, ActivitySearch, ActorKind, CampaignId, EmailKey, LeadStatus, Links,
-    OrganizationId,
-};
-use bidloop_domain::use_case::{
-    FeedPart, FeedRequest, FindLead, LeadAddress, SearchActivity, ShowFeed, ShowLead, TryFilter,
-};
-use bidloop_persistence::{Database, DatabaseSettings};
-use serde_json::{Value, json};
 
-use self::fill::{CAMPAIGN, KEYS, Sizes};
+use self::fill::Sizes;
+use self::pages::Page;
+use self::visitor::Visitor;
+use crate::database::Database;
+use crate::marketplace::Marketplace;
 use crate::postgres::PostgresServer;
-use crate::report::{Report, Row, progress};
-use crate::world::{ORGANIZATION, on_both_databases};
+use crate::process;
+use crate::program::{Installation, Program};
+use crate::report::{Report, Row, median, progress};
+use crate::world::on_both_databases;
 
 /// How often each page is asked for.
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 100;
+const STARTS: usize = 10;
+const ALL_ROLES: &str = "api,watch,dispatch,submit";
+/// How long a service is left alone before it counts as idle.
+const SETTLED: Duration = Duration::from_secs(3);
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -36,22 +41,27 @@ pub(crate) struct Options {
     /// On PostgreSQL alone.
     #[arg(long)]
     postgres: bool,
-    /// Leads of the campaign.
+    /// Jobs, each of which is a lead of one campaign.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     leads: u32,
     /// Entries of the Activity record.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     activities: u32,
+    /// Pages whose names contain this, and nothing else.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Keep the SQLite file here, and use the one of a run before: filling takes the longest.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The program; by default the one beside this.
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
 }
 
 /// Runs the suite.
 pub(crate) fn measure(options: &Options) -> Result<Report> {
     let mut report = Report::default();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let sizes = Sizes {
-        leads: options.leads,
-        activities: options.activities,
-    };
+    let program = Program::find(options.program.as_deref())?;
     on_both_databases(&mut report, |server, report| {
         let unwanted = if server.is_some() {
             options.sqlite
@@ -61,276 +71,126 @@ pub(crate) fn measure(options: &Options) -> Result<Report> {
         if unwanted {
             return Ok(());
         }
-        runtime.block_on(measure_on(server, sizes, report))
+        measure_on(server, &program, options, report)
     });
     Ok(report)
 }
 
-async fn measure_on(server: Option<&PostgresServer>, sizes: Sizes, report: &mut Report) -> Result<()> {
+fn measure_on(
+    server: Option<&PostgresServer>,
+    program: &Program,
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let file = folder.path().join("console.db");
+    let file = options
+        .file
+        .clone()
+        .unwrap_or_else(|| folder.path().join("console.db"));
     let postgres = server.map(PostgresServer::create_database).transpose()?;
     let url = match &postgres {
         Some(database) => database.url.clone(),
-        None => format!("sqlite://{}", file.display()),
+        None => format!("sqlite://{}", std::path::absolute(&file)?.display()),
     };
     let raw = match postgres {
-        Some(database) => crate::database::Database::Postgres(database),
-        None => crate::database::Database::Sqlite(file),
+        Some(database) => Database::Postgres(database),
+        None => Database::Sqlite(file.clone()),
     };
-    let database = Database::open(&DatabaseSettings::new(url))?;
-    database.migrate().await?;
-    progress(&format!(
-        "storing {} leads and {} entries, {}",
-        sizes.leads,
-        sizes.activities,
-        raw.name()
-    ));
-    let started = Instant::now();
-    fill::fill(&database, &raw, sizes).await?;
-    progress(&format!("stored in {} s", started.elapsed().as_secs()));
-    let pages = Pages::new(&database, raw.name(), if server.is_some() { 2.0 } else { 1.0 })?;
-    pages.feed(report).await?;
-    pages.lead(report).await?;
-    pages.activity(report).await?;
-    pages.filters(report).await
+    let marketplace = Marketplace::open()?;
+    let mut installation = Installation::new(program, Some(&url))?;
+    installation.watch(marketplace.address());
+    if matches!(raw, Database::Postgres(_)) || !is_filled(&file) {
+        let sizes = Sizes {
+            leads: options.leads,
+            activities: options.activities,
+        };
+        progress(&format!("storing {sizes:?}, {}", raw.name()));
+        let started = Instant::now();
+        fill::fill(&installation, &url, &raw, sizes)?;
+        progress(&format!("stored in {} s", started.elapsed().as_secs()));
+    }
+    if options.only.is_none() {
+        start(&installation, &raw, report)?;
+    }
+    visit(&installation, &raw, options, report)?;
+    if options.only.is_none() {
+        statistics::measure(&url, &raw, report)?;
+    }
+    Ok(())
 }
 
-/// The use cases over one database.
-struct Pages {
-    database: &'static str,
-    /// What a goal on SQLite is multiplied by.
-    factor: f64,
-    organization: OrganizationId,
-    campaign: CampaignId,
-    feed: ShowFeed,
-    lead: ShowLead,
-    activity: SearchActivity,
-    filters: TryFilter,
+fn is_filled(file: &Path) -> bool {
+    file.metadata().is_ok_and(|data| data.len() > 0)
 }
 
-/// Measures an asynchronous expression, whose value is an `anyhow::Result`.
-macro_rules! timed {
-    ($pages:expr, $report:expr, $name:expr, $goal:expr, $work:expr) => {{
+/// From starting the process to its first 200 on `/readyz`, and its memory when it has nothing to do.
+fn start(installation: &Installation, raw: &Database<'_>, report: &mut Report) -> Result<()> {
+    let mut times = Vec::new();
+    for _ in 0..STARTS {
+        let service = installation.serve(ALL_ROLES)?;
+        times.push(service.ready_after.as_secs_f64() * 1000.0);
+        service.stop()?;
+    }
+    let longest = times.iter().copied().reduce(f64::max);
+    let row = Row::new(format!("Start to ready, {}", raw.name()), median(times), "ms");
+    report.add(row.below(50.0).with("longest ms", longest));
+    let service = installation.serve(ALL_ROLES)?;
+    std::thread::sleep(SETTLED);
+    let idle = process::resident_megabytes(service.pid()).context("this system tells no process's memory")?;
+    report.add(Row::new(format!("Idle memory, {}", raw.name()), idle, "MB").below(40.0));
+    service.stop()
+}
+
+/// Asks for each page many times, one after the other. The time is from the request's first byte to the answer's last, over
+/// a kept connection on the same machine; pages are compressed as for a browser.
+fn visit(
+    installation: &Installation,
+    raw: &Database<'_>,
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
+    let factor = match raw {
+        Database::Sqlite(_) => 1.0,
+        Database::Postgres(_) => 2.0,
+    };
+    let service = installation.serve(ALL_ROLES)?;
+    let mut visitor = Visitor::sign_in(&service)?;
+    let wanted = |page: &Page| {
+        options
+            .only
+            .as_ref()
+            .is_none_or(|text| page.name.contains(text.as_str()))
+    };
+    let pages = pages::all(&mut visitor, options.leads)?;
+    for page in pages.into_iter().filter(wanted) {
+        let shown = visitor.read(&page.request).with_context(|| page.name.clone())?;
+        let (text, least) = page.shows;
+        let found = shown.matches(text).count();
+        ensure!(
+            found >= least,
+            "{}: {text} stands {found} times on the page, not {least}",
+            page.name
+        );
         let mut times = Vec::with_capacity(ROUNDS);
+        let mut bytes = 0;
         for _ in 0..ROUNDS {
             let started = Instant::now();
-            let _shown = $work;
+            bytes = visitor.visit(&page.request)?;
             times.push(started.elapsed().as_secs_f64() * 1000.0);
         }
         times.sort_unstable_by(f64::total_cmp);
-        let row = Row::new(
-            format!("{}, {}", $name, $pages.database),
-            times[ROUNDS * 95 / 100],
-            "ms",
-        )
-        .at_most($goal * $pages.factor)
-        .with("p50 ms", times[ROUNDS / 2]);
-        $report.add(row);
-    }};
-}
-
-impl Pages {
-    fn new(database: &Database, name: &'static str, factor: f64) -> Result<Self> {
-        let links = Links::new("https://bids.test", Some("https://market.test"));
-        let quarantine = database.quarantine();
-        let find = FindLead {
-            leads: database.leads(),
-            feed: database.campaign_feed(),
+        let at = |percent: usize| times[(ROUNDS * percent / 100).min(ROUNDS - 1)];
+        let row = Row::new(format!("{}, {}", page.name, raw.name()), at(95), "ms");
+        let row = match page.goal {
+            Some(goal) => row.below(goal * factor),
+            None => row,
         };
-        Ok(Self {
-            database: name,
-            factor,
-            organization: OrganizationId::parse(ORGANIZATION)?,
-            campaign: CampaignId::parse(CAMPAIGN)?,
-            feed: ShowFeed {
-                feed: database.campaign_feed(),
-                links: links.clone(),
-                quarantine: quarantine.clone(),
-            },
-            lead: ShowLead {
-                find,
-                activities: database.activities(),
-                links: links.clone(),
-            },
-            activity: SearchActivity {
-                activities: database.activities(),
-                feed: database.campaign_feed(),
-            },
-            filters: TryFilter {
-                matches: database.matches(),
-                feed: database.campaign_feed(),
-                links,
-                quarantine,
-            },
-        })
+        #[expect(clippy::cast_precision_loss, reason = "a page has some kilobytes")]
+        let kilobytes = bytes as f64 / 1000.0;
+        report.add(row.with("p50 ms", at(50)).with("kB", kilobytes));
     }
-
-    async fn feed(&self, report: &mut Report) -> Result<()> {
-        let of = |status: Option<LeadStatus>, offset: u64| FeedRequest {
-            status,
-            offset,
-            ..FeedRequest::default()
-        };
-        let search = |words: &str| FeedRequest {
-            search: words.to_owned(),
-            ..FeedRequest::default()
-        };
-        for (name, request, goal) in [
-            ("Feed: newest 50", of(None, 0), 15.0),
-            ("Feed: 50 at 90,000", of(None, 90_000), 15.0),
-            ("Feed: new", of(Some(LeadStatus::New), 0), 15.0),
-            ("Feed: new at 40,000", of(Some(LeadStatus::New), 40_000), 15.0),
-            ("Feed: submitted", of(Some(LeadStatus::Submitted), 0), 15.0),
-            (
-                "Feed: rejected at 20,000",
-                of(Some(LeadStatus::Rejected), 20_000),
-                15.0,
-            ),
-            ("Feed: search for common words", search("service"), 50.0),
-            ("Feed: search for a rare word", search("xyzzy"), 50.0),
-            ("Feed: search for a rare prefix", search("xyzz*"), 150.0),
-        ] {
-            let shown = self
-                .feed
-                .execute(&self.organization, &self.campaign, &request)
-                .await?;
-            let shown = shown.context("no campaign")?;
-            if let FeedPart::Page { total, offset } = shown.part {
-                let expected = total.saturating_sub(offset).min(50);
-                ensure!(
-                    shown.cards.len() as u64 == expected,
-                    "{name}: {} cards",
-                    shown.cards.len()
-                );
-            }
-            timed!(self, report, name, goal, {
-                self.feed
-                    .execute(&self.organization, &self.campaign, &request)
-                    .await?
-            });
-        }
-        let person = EmailKey::of("ops@acme.test");
-        timed!(self, report, "Sidebar: new matches", 5.0, {
-            self.feed.new_matches(&self.organization, &person).await?
-        });
-        Ok(())
+    if let Some(peak) = process::peak_megabytes(service.pid()) {
+        report.add(Row::new(format!("Most memory, {}", raw.name()), peak, "MB"));
     }
-
-    async fn lead(&self, report: &mut Report) -> Result<()> {
-        // The stored bids have no configuration that could be shown.
-        let newest = FeedRequest {
-            status: Some(LeadStatus::New),
-            ..FeedRequest::default()
-        };
-        let shown = self
-            .feed
-            .execute(&self.organization, &self.campaign, &newest)
-            .await?;
-        let lead = shown.context("no campaign")?.cards[0].lead.clone();
-        let address = LeadAddress::of(lead.id);
-        timed!(self, report, "Lead's page", 15.0, {
-            self.lead
-                .execute(&self.organization, &self.campaign, &address)
-                .await?
-                .context("no lead")?
-        });
-        Ok(())
-    }
-
-    async fn activity(&self, report: &mut Report) -> Result<()> {
-        let all = ActivitySearch::of(self.organization.clone());
-        let key = |number: usize| Some((ActorKind::ApiKey, Some(KEYS[number].to_owned())));
-        let with = |edit: &dyn Fn(&mut ActivitySearch)| {
-            let mut search = all.clone();
-            edit(&mut search);
-            search
-        };
-        for (name, search) in [
-            ("Activity: all", all.clone()),
-            (
-                "Activity: kind",
-                with(&|search| search.kind = Some(ActivityKind::Upload)),
-            ),
-            (
-                "Activity: outcome",
-                with(&|search| search.outcome = Some(ActivityOutcome::Refused)),
-            ),
-            ("Activity: key", with(&|search| search.actor = key(0))),
-            (
-                "Activity: campaign",
-                with(&|search| search.campaign_id = Some(self.campaign.clone())),
-            ),
-            (
-                "Activity: failed deliveries",
-                with(&|search| {
-                    search.kind = Some(ActivityKind::Delivery);
-                    search.outcome = Some(ActivityOutcome::Failed);
-                }),
-            ),
-            (
-                "Activity: outcome of a campaign",
-                with(&|search| {
-                    search.campaign_id = Some(self.campaign.clone());
-                    search.outcome = Some(ActivityOutcome::Refused);
-                }),
-            ),
-            (
-                "Activity: kind and outcome of a key in a campaign",
-                with(&|search| {
-                    search.campaign_id = Some(self.campaign.clone());
-                    search.kind = Some(ActivityKind::Bid);
-                    search.outcome = Some(ActivityOutcome::Refused);
-                    search.actor = key(0);
-                }),
-            ),
-            (
-                // Both are frequent, and no entry has both: the most that a step looks at.
-                "Activity: a key and a kind that never meet",
-                with(&|search| {
-                    search.kind = Some(ActivityKind::Submission);
-                    search.actor = key(0);
-                }),
-            ),
-        ] {
-            timed!(self, report, name, 30.0, self.activity.page(&search, None).await?);
-        }
-        timed!(self, report, "Activity: a part of 500 lines of CSV", 60.0, {
-            self.activity.csv(&all, None).await?
-        });
-        Ok(())
-    }
-
-    async fn filters(&self, report: &mut Report) -> Result<()> {
-        for (name, body) in [
-            ("Filter preview: a rare word", json!({"keywords": "xyzzy"})),
-            (
-                "Filter preview: common words",
-                json!({"keywords": "service OR team"}),
-            ),
-            (
-                "Filter preview: nothing but a rate",
-                json!({"hourlyRate": {"min": 40}}),
-            ),
-        ] {
-            let shown = self.filters.preview(&body).await?;
-            let shown = shown.map_err(|faults| anyhow::anyhow!("{faults:?}"))?;
-            progress(&format!(
-                "{name}: {} of {} examined",
-                shown.matching, shown.examined
-            ));
-            timed!(
-                self,
-                report,
-                name,
-                300.0,
-                self.filters.preview(&body).await?.is_ok()
-            );
-        }
-        let body: Value = json!({"keywords": "xyzzy"});
-        timed!(self, report, "Why not this job?", 300.0, {
-            self.filters.explain(&body, "no title has this").await?.is_ok()
-        });
-        Ok(())
-    }
+    service.stop()
 }

@@ -2,6 +2,7 @@
 
 use bidloop_domain::model::{ActivityKind, ActivityPlace, ActivitySearch};
 use bidloop_domain::use_case::{ACTIVITY_PAGE, SearchActivity};
+use bidloop_port_contracts::fixture::{activity, at};
 
 use crate::service::{Service, job, request};
 
@@ -48,8 +49,13 @@ async fn the_csv_is_a_stream_of_bounded_parts_with_one_head() {
     let find = search_activity(&service);
     let count = 1_100;
     for number in 0..count {
-        let lead = service.lead(&job(&number.to_string())).await;
-        service.reject(&lead).await;
+        let entry = activity(
+            &Service::organization(),
+            ActivityKind::Upload,
+            "accepted",
+            at(number),
+        );
+        find.activities.record(&entry).await.unwrap();
     }
     let page = find.page(&everything(), None).await.unwrap();
     assert_eq!(page.found.entries.len(), ACTIVITY_PAGE as usize);

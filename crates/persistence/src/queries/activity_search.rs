@@ -1,9 +1,9 @@
 //! Searching the Activity record, with bounded work whatever is searched for.
 //!
-//! Each condition has an index that ends with the time. A search with one condition reads what it returns. With several,
-//! the condition that fewest entries meet chooses the index, and the others are compared on at most [`WINDOW`] narrow rows.
-//! So a condition that few entries meet is answered whole, and two that many meet each, but few both, are answered in
-//! steps.
+//! Each condition and each pair of conditions has an index that ends with the time: such a search reads what it returns.
+//! With three conditions, the pair that fewest entries meet chooses the index; with a lead, the lead does. What is left is
+//! compared on at most [`WINDOW`] narrow rows. So a pair that few entries meet is answered whole, and what few of many
+//! entries meet is answered in steps.
 
 use bidloop_domain::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, ActivityPlace, ActivitySearch, ActorKind,
@@ -14,21 +14,36 @@ use super::prelude::*;
 use crate::columns::{Encoded, InColumn};
 use crate::sql_types::EscapedText;
 
-/// The most entries that one step of a search looks at: some 10 ms.
-const WINDOW: i64 = 5_000;
+/// The most entries that one step of a search looks at: each may be on a page of its own, so these are some 10 ms.
+const WINDOW: i64 = 1_500;
 /// How many of those are read at first. Each further read takes more, so that what is common is found soon.
 const FIRST_READ: i64 = 200;
 /// How much more.
 const GROWTH: i64 = 5;
 
-/// The rows of an index that a search may read.
+/// The index that a search reads: that of a lead, or that with these conditions. An outcome is a pair of kind and outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     Lead,
-    Outcome,
-    Actor,
-    Campaign,
-    Organization,
+    Of {
+        outcome: bool,
+        actor: bool,
+        campaign: bool,
+    },
+}
+
+impl Access {
+    const fn has_outcome(self) -> bool {
+        matches!(self, Self::Of { outcome: true, .. })
+    }
+
+    const fn has_actor(self) -> bool {
+        matches!(self, Self::Of { actor: true, .. })
+    }
+
+    const fn has_campaign(self) -> bool {
+        matches!(self, Self::Of { campaign: true, .. })
+    }
 }
 
 /// What conditions compare.
@@ -50,31 +65,27 @@ macro_rules! entries_by {
         let mut found = activities::table
             .filter(activities::organization_id.eq(search.organization_id.as_str()))
             .into_boxed();
-        match $access {
-            Access::Organization => {}
-            Access::Lead => {
-                let lead = search.lead_id.as_ref().map(|lead| lead.as_str());
-                found = found.filter(activities::lead_id.eq(lead));
-            }
-            Access::Campaign => {
-                let campaign = search.campaign_id.as_ref().map(|campaign| campaign.as_str());
-                found = found.filter(activities::campaign_id.eq(campaign));
-            }
-            Access::Actor => {
-                if let Some((kind, id)) = &search.actor {
-                    found = found.filter(activities::actor_kind.eq(kind.as_str()));
-                    found = match id {
-                        Some(id) => found.filter(activities::actor_id.eq(Some(Col(id.clone())))),
-                        None => found.filter(activities::actor_id.is_null()),
-                    };
-                }
-            }
-            Access::Outcome => {
-                let (kind, outcome): (ActivityKind, ActivityOutcome) = $pair;
-                found = found
-                    .filter(activities::kind.eq(kind.as_str()))
-                    .filter(activities::outcome.eq(outcome.as_str()));
-            }
+        let access: Access = $access;
+        if access == Access::Lead {
+            let lead = search.lead_id.as_ref().map(|lead| lead.as_str());
+            found = found.filter(activities::lead_id.eq(lead));
+        }
+        if access.has_campaign() {
+            let campaign = search.campaign_id.as_ref().map(|campaign| campaign.as_str());
+            found = found.filter(activities::campaign_id.eq(campaign));
+        }
+        if let Some((kind, id)) = search.actor.as_ref().filter(|_| access.has_actor()) {
+            found = found.filter(activities::actor_kind.eq(kind.as_str()));
+            found = match id {
+                Some(id) => found.filter(activities::actor_id.eq(Some(Col(id.clone())))),
+                None => found.filter(activities::actor_id.is_null()),
+            };
+        }
+        if access.has_outcome() {
+            let (kind, outcome): (ActivityKind, ActivityOutcome) = $pair;
+            found = found
+                .filter(activities::kind.eq(kind.as_str()))
+                .filter(activities::outcome.eq(outcome.as_str()));
         }
         if let Some(from) = search.from {
             found = found.filter(activities::at.ge(from.as_millis()));
@@ -216,31 +227,37 @@ async fn access(
     search: &ActivitySearch,
     below: Option<ActivityPlace>,
 ) -> Result<(Access, bool), Failure> {
-    let conditions = [
-        (Access::Lead, search.lead_id.is_some()),
-        (Access::Outcome, search.kind.is_some() || search.outcome.is_some()),
-        (Access::Actor, search.actor.is_some()),
-        (Access::Campaign, search.campaign_id.is_some()),
-    ];
-    let given: Vec<Access> = conditions
-        .into_iter()
-        .filter_map(|(access, is_given)| is_given.then_some(access))
-        .collect();
-    match given[..] {
-        [] => Ok((Access::Organization, true)),
-        [only] => Ok((only, true)),
-        _ => {
-            let mut best = (i64::MAX, Access::Organization);
-            for access in given {
-                // Of equals the first is kept.
-                let count = count_up_to_window(conn, access, search, below).await?;
-                if count < best.0 {
-                    best = (count, access);
-                }
-            }
-            Ok((best.1, false))
+    let (outcome, actor, campaign) = (
+        search.kind.is_some() || search.outcome.is_some(),
+        search.actor.is_some(),
+        search.campaign_id.is_some(),
+    );
+    if search.lead_id.is_some() {
+        return Ok((Access::Lead, !(outcome || actor || campaign)));
+    }
+    let given = Access::Of {
+        outcome,
+        actor,
+        campaign,
+    };
+    if !(outcome && actor && campaign) {
+        return Ok((given, true));
+    }
+    let pairs = [(true, false, true), (true, true, false), (false, true, true)];
+    let mut best = (i64::MAX, given);
+    for (outcome, actor, campaign) in pairs {
+        let pair = Access::Of {
+            outcome,
+            actor,
+            campaign,
+        };
+        // Of equals the first is kept.
+        let count = count_up_to_window(conn, pair, search, below).await?;
+        if count < best.0 {
+            best = (count, pair);
         }
     }
+    Ok((best.1, false))
 }
 
 async fn count_up_to_window(
@@ -265,7 +282,7 @@ async fn count_up_to_window(
 
 /// One range of the index, or one for each pair. Other accesses ignore the pair.
 fn ranges(access: Access, search: &ActivitySearch) -> Vec<(ActivityKind, ActivityOutcome)> {
-    if access == Access::Outcome {
+    if access.has_outcome() {
         pairs(search).collect()
     } else {
         vec![(ActivityKind::Bid, ActivityOutcome::Accepted)]

@@ -281,7 +281,7 @@ async fn accounts(conn: &mut Conn, organization: &OrganizationId) -> Result<Vec<
         ))
         .load(conn)
         .await?;
-    // By the partial index on queued bids, which are few.
+    // By the index on those that wait, which are few.
     let queued: Vec<(String, i64, bool)> = bids::table
         .filter(sql::<Bool>("bids.status = 'queued'"))
         .filter(bids::organization_id.eq(organization.as_str()))

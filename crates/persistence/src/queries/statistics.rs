@@ -10,8 +10,8 @@ use diesel::sql_types::{BigInt, Text};
 
 use super::{COUNTED_IN_PARTS, prelude::*};
 
-/// A sum as the database returns it: time, campaign, measure, subject, bucket, count.
-type SumRow = (i64, String, String, String, i64, i64);
+/// A sum as the database returns it: time, campaign, subject, bucket, count.
+type SumRow = (i64, String, String, i64, i64);
 
 #[async_trait]
 impl StatisticsStore for Store {
@@ -27,19 +27,28 @@ async fn sums(conn: &mut Conn, query: &CountsQuery) -> Result<Vec<CountedSum>, F
     let mut found = Vec::new();
     // One measure at a time is one range of the key.
     for measure in &query.measures {
-        let at = match query.by_time {
-            Some(steps) => {
+        // Rows are grouped by what differs alone: by more, SQLite takes twice as long to sort them.
+        let mut keys = "subject, bucket".to_owned();
+        let at = query.by_time.map_or_else(
+            || "0".to_owned(),
+            |steps| {
                 let width = query.step.millis().saturating_mul(i64::from(steps.max(1)));
-                format!("starts_at - starts_at % {width}")
-            }
-            None => "0".to_owned(),
-        };
-        let campaign = if query.by_campaign { "campaign_id" } else { "''" };
-        let select = format!(
-            "SELECT CAST({at} AS BIGINT), {campaign}, measure, subject, bucket, CAST(SUM(count) AS BIGINT) FROM \
-             statistics WHERE organization_id = "
+                let at = format!("starts_at - starts_at % {width}");
+                keys = format!("{at}, {keys}");
+                at
+            },
         );
-        let rows = sql::<(BigInt, Text, Text, Text, BigInt, BigInt)>(&select)
+        let campaign = if query.by_campaign {
+            keys.push_str(", campaign_id");
+            "campaign_id"
+        } else {
+            "''"
+        };
+        let select = format!(
+            "SELECT CAST({at} AS BIGINT), {campaign}, subject, bucket, CAST(SUM(count) AS BIGINT) FROM statistics \
+             WHERE organization_id = "
+        );
+        let rows = sql::<(BigInt, Text, Text, BigInt, BigInt)>(&select)
             .bind::<Text, _>(organization)
             .sql(" AND step = ")
             .bind::<Text, _>(query.step.as_str())
@@ -49,7 +58,7 @@ async fn sums(conn: &mut Conn, query: &CountsQuery) -> Result<Vec<CountedSum>, F
             .bind::<BigInt, _>(query.from.as_millis())
             .sql(" AND starts_at < ")
             .bind::<BigInt, _>(query.until.as_millis())
-            .sql(" GROUP BY 1, 2, 3, 4, 5");
+            .sql(&format!(" GROUP BY {keys}"));
         let rows: Vec<SumRow> = rows.load(conn).await?;
         found.extend(rows.into_iter().filter_map(|row| sum(query, *measure, row)));
     }
@@ -58,7 +67,7 @@ async fn sums(conn: &mut Conn, query: &CountsQuery) -> Result<Vec<CountedSum>, F
 
 /// `None` if the row is damaged: it is one of thousands that are added up.
 fn sum(query: &CountsQuery, measure: Measure, row: SumRow) -> Option<CountedSum> {
-    let (at, campaign, _, subject, bucket, count) = row;
+    let (at, campaign, subject, bucket, count) = row;
     let campaign_id = match campaign.as_str() {
         "" => None,
         id => Some(CampaignId::parse(id).ok()?),

@@ -279,3 +279,41 @@ pub(crate) async fn csv(visit: Visit, query: web::Query<ActivityQuery>) -> Resul
         ))
         .streaming(Box::pin(parts)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Template)]
+    #[template(path = "activity_record.html")]
+    struct Alone {
+        record: Record,
+    }
+
+    fn nothing(older: Option<&str>) -> String {
+        let record = Record {
+            path: "/activity".to_owned(),
+            filters: Vec::new(),
+            lead: String::new(),
+            lead_fault: false,
+            is_filtered: true,
+            rows: Vec::new(),
+            csv: String::new(),
+            live: None,
+            newest: None,
+            older: older.map(str::to_owned),
+        };
+        Alone { record }.render().unwrap()
+    }
+
+    #[test]
+    fn a_search_that_is_not_at_its_end_says_so_and_goes_on() {
+        assert!(nothing(None).contains("No record has all of this."));
+        let unfinished = nothing(Some("/activity?below=1.x"));
+        assert!(
+            unfinished.contains("href=\"/activity?below=1.x\""),
+            "{unfinished}"
+        );
+        assert!(!unfinished.contains("No record has all of this."), "{unfinished}");
+    }
+}

@@ -84,7 +84,8 @@ pub(super) async fn page(
         }
         Some(status) if counts.of(status) <= query.offset => Vec::new(),
         Some(status) => {
-            let seqs = seqs_of_status(conn, key, &list, status, offset, limit).await?;
+            let count = stored(counts.of(status));
+            let seqs = seqs_of_status(conn, key, &list, (status, count), offset, limit).await?;
             rows_of(conn, key, &list, &seqs).await?
         }
     };
@@ -134,28 +135,33 @@ async fn counts(conn: &mut Conn, key: &CampaignKey, list: &ListHead) -> Result<F
     Ok(FeedCounts::from_decided(number(list.total), decided))
 }
 
-/// The numbers of some matches of a status, the newest first. New ones are read from the list's newest end, past those
-/// that are decided on.
+/// The numbers of some matches of a status, the newest first. New ones are read past those that are decided on, from the
+/// end of the list that is nearer.
 async fn seqs_of_status(
     conn: &mut Conn,
     key: &CampaignKey,
     list: &ListHead,
-    status: LeadStatus,
+    (status, count): (LeadStatus, i64),
     offset: i64,
     limit: i64,
 ) -> Result<Vec<i64>, Failure> {
-    let of_status = matches_of(key, list.generation)
-        .filter(matches::lead_status.eq(status.as_str()))
-        .order(matches::seq.desc())
-        .offset(offset)
-        .limit(limit)
-        .select(matches::seq);
-    let seqs = if status == LeadStatus::New {
-        of_status.load(conn).await?
-    } else {
+    let of_status = matches_of(key, list.generation).filter(matches::lead_status.eq(status.as_str()));
+    let newest_first = matches::seq.desc();
+    if status != LeadStatus::New {
         let decided = of_status.filter(sql::<Bool>("matches.lead_status <> 'new'"));
-        decided.load(conn).await?
-    };
+        let page = decided.order(newest_first).offset(offset).limit(limit);
+        return Ok(page.select(matches::seq).load(conn).await?);
+    }
+    let older = count - offset - limit;
+    if offset <= older {
+        let page = of_status.order(newest_first).offset(offset).limit(limit);
+        return Ok(page.select(matches::seq).load(conn).await?);
+    }
+    // The last page may be a short one.
+    let page = of_status.order(matches::seq.asc()).offset(older.max(0));
+    let page = page.limit(limit.min(count - offset)).select(matches::seq);
+    let mut seqs: Vec<i64> = page.load(conn).await?;
+    seqs.reverse();
     Ok(seqs)
 }
 
