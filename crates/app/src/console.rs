@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use bidloop_console::{Console, ConsoleAddress, Streams};
 use bidloop_domain::model::Links;
-use bidloop_domain::port::{Clock, Entropy, LeaseOwner, WorkSignal};
+use bidloop_domain::port::{Clock, Entropy, LeaseOwner, LinkMailer, WorkSignal};
 use bidloop_domain::use_case::{
-    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, ListCampaigns,
-    ManageApiKeys, ManageLead, ManageOrganization, PreviewBid, SearchActivity, SettleBids, ShowAccounts,
-    ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview, ShowShell,
-    TryEndpoints, TryFilter,
+    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, Invitations,
+    ListCampaigns, ManageApiKeys, ManageLead, ManageOrganization, PreviewBid, SearchActivity, SettleBids,
+    ShowAccounts, ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead,
+    ShowOverview, ShowShell, TryEndpoints, TryFilter,
 };
+use bidloop_mail::SmtpLinkMailer;
 use bidloop_templates::JinjaProposalWriter;
 
 use crate::service::{Service, webhook_sender};
@@ -43,7 +44,13 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         first_run: Arc::clone(&service.people.first_run),
         change_password: Arc::clone(&service.people.change_password),
         manage_members: Arc::clone(&service.people.manage_members),
-        invitations: Arc::clone(&service.people.invitations),
+        invitations: Arc::new(Invitations {
+            commits: service.people.manage_members.commits.clone(),
+            mailer: settings.mail.clone().map(|mail| {
+                let mailer: Arc<dyn LinkMailer> = Arc::new(SmtpLinkMailer::new(mail, base_url));
+                mailer
+            }),
+        }),
         use_link: Arc::clone(&service.people.use_link),
         manage_tokens: Arc::clone(&service.people.manage_tokens),
         show_shell: Arc::new(ShowShell {

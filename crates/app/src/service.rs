@@ -13,10 +13,10 @@ use bidloop_domain::port::{
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
-    DeliveryLimits, EraseOrganizations, FirstRun, InFlight, IngestJobs, Invitations, KeyUses, LeadRequests,
-    ListActivity, ListLeads, LocateLead, ManageApiKeys, ManageMembers, ManagePersonalTokens, OperateLeads,
-    PeopleCommits, Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals, Throttle,
-    UploadAttachments, UseLink, WriteAutomaticBids,
+    DeliveryLimits, EraseOrganizations, FirstRun, InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity,
+    ListLeads, LocateLead, ManageApiKeys, ManageMembers, ManagePersonalTokens, OperateLeads, PeopleCommits,
+    Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals, Throttle, UploadAttachments,
+    UseLink, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -89,7 +89,6 @@ pub(crate) struct PeopleCases {
     pub(crate) first_run: Arc<FirstRun>,
     pub(crate) change_password: Arc<ChangePassword>,
     pub(crate) manage_members: Arc<ManageMembers>,
-    pub(crate) invitations: Arc<Invitations>,
     pub(crate) use_link: Arc<UseLink>,
     pub(crate) manage_tokens: Arc<ManagePersonalTokens>,
 }
@@ -112,9 +111,6 @@ impl PeopleCases {
                 throttle: throttle.clone(),
             }),
             manage_members: Arc::new(ManageMembers {
-                commits: commits.clone(),
-            }),
-            invitations: Arc::new(Invitations {
                 commits: commits.clone(),
             }),
             manage_tokens: Arc::new(ManagePersonalTokens {

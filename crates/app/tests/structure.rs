@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
 /// whatever they measure.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("bidloop-matching", &[]),
     ("bidloop-domain", &["bidloop-matching"]),
     ("bidloop-attachments", &["bidloop-domain"]),
@@ -21,6 +21,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("bidloop-fakes", &["bidloop-domain"]),
     ("bidloop-http-api", &["bidloop-domain", "bidloop-http-server"]),
     ("bidloop-http-server", &[]),
+    ("bidloop-mail", &["bidloop-domain"]),
     ("bidloop-marketplace", &["bidloop-domain"]),
     ("bidloop-persistence", &["bidloop-domain"]),
     ("bidloop-port-contracts", &["bidloop-domain"]),
@@ -50,7 +51,7 @@ const IMPURE: [&str; 10] = [
 ];
 
 /// The only members that may name each technology.
-const HOMES: [(&str, &[&str]); 12] = [
+const HOMES: [(&str, &[&str]); 13] = [
     ("actix-http", &["bidloop-http-server"]),
     ("actix-server", &["bidloop-http-server"]),
     (
@@ -70,6 +71,7 @@ const HOMES: [(&str, &[&str]); 12] = [
             "bidloop-webhooks",
         ],
     ),
+    ("lettre", &["bidloop-mail"]),
     ("minijinja", &["bidloop-templates"]),
     ("multer", &["bidloop-http-server", "bidloop-simulator"]),
     ("object_store", &["bidloop-attachments"]),

@@ -14,6 +14,7 @@
 //! | `BlobStore` | [`MemoryBlobStore`] | look inside, take the storage away |
 //! | `ProposalWriter` | [`PlaceholderProposalWriter`] | write letters without a template engine |
 //! | `PasswordHasher` | [`PlainPasswordHasher`] | be too busy, see how often a password was checked |
+//! | `LinkMailer` | [`KeepingLinkMailer`] | read the mails, let sending fail |
 //! | `WorkSignal` | [`RecordingWorkSignal`] | see who was woken |
 //!
 //! A use case takes its ports as `Arc<dyn …>`, and a test keeps the fakes beside them:
@@ -49,6 +50,7 @@
 mod blob_store;
 mod clock;
 mod entropy;
+mod link_mailer;
 mod marketplace;
 mod password_hasher;
 mod proposal_writer;
@@ -59,6 +61,7 @@ mod work_signal;
 pub use blob_store::MemoryBlobStore;
 pub use clock::SimulatedClock;
 pub use entropy::SequentialEntropy;
+pub use link_mailer::KeepingLinkMailer;
 pub use marketplace::{Call, FakeAccount, FakeMarketplace, Fault, ReceivedFile, ReceivedProposal};
 pub use password_hasher::PlainPasswordHasher;
 pub use proposal_writer::PlaceholderProposalWriter;

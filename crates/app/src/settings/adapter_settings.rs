@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::{MarketplaceToken, Secret};
+use bidloop_mail::{MailSender, MailServer, MailSettings};
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use bidloop_persistence::DatabaseSettings;
 use bidloop_webhooks::{TargetPolicy, Targets};
@@ -159,6 +160,47 @@ pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> 
         "use an `https://` address, or set `marketplace.allow_insecure = true` if the network may be trusted",
     );
     Some(settings)
+}
+
+/// The settings of mails; `None` without a mail server.
+pub(super) fn mail(read: &mut Reader<'_>) -> Option<MailSettings> {
+    let sender = read.parsed("mail.from", MailSender::parse);
+    let allowed = read.boolean("mail.allow_insecure", false);
+    let is_set = ["mail.smtp_url", "mail.smtp_url_file"].map(|key| read.is_set(key));
+    match (is_set.contains(&true), read.is_set("mail.from")) {
+        (false, true) => read.fault(
+            "mail.from",
+            "is set without a mail server: set `mail.smtp_url` too",
+        ),
+        (true, false) => read.fault("mail.smtp_url", "is set without a sender: set `mail.from` too"),
+        _ => {}
+    }
+    let (server, plain_host) = read.secret("mail.smtp_url", |url| {
+        MailServer::parse(url).map(|server| (server, plain_smtp_host(url)))
+    })?;
+    tls::require(
+        read,
+        "mail.smtp_url",
+        plain_host.as_deref(),
+        allowed,
+        "use an `smtps://` address or add `?tls=required`, or set `mail.allow_insecure = true` if the network may be trusted",
+    );
+    Some(MailSettings {
+        server,
+        sender: sender?,
+    })
+}
+
+/// The host of a mail server that is reached without TLS.
+fn plain_smtp_host(url: &str) -> Option<String> {
+    let url = url::Url::parse(url).ok()?;
+    let is_required = url
+        .query_pairs()
+        .any(|pair| pair == ("tls".into(), "required".into()));
+    let host = url
+        .host_str()
+        .filter(|_| url.scheme() == "smtp" && !is_required)?;
+    Some(host.to_owned())
 }
 
 /// The host of an `http://` address.

@@ -17,6 +17,7 @@ use std::time::Duration;
 use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::Secret;
 use bidloop_domain::use_case::Retention;
+use bidloop_mail::MailSettings;
 use bidloop_webhooks::Targets;
 use rustls::ClientConfig;
 
@@ -96,6 +97,8 @@ pub(crate) struct Settings {
     /// A folder, or a bucket with the credentials and region of the usual `AWS_*` variables.
     pub(crate) attachments: StorageSettings,
     pub(crate) log_format: LogFormat,
+    /// Without it, owners pass invitations and password links on themselves.
+    pub(crate) mail: Option<MailSettings>,
     /// What is permitted, but an operator should know.
     pub(crate) warnings: Vec<SettingsFault>,
 }
@@ -171,6 +174,7 @@ impl Settings {
             tls: adapter_settings::webhook_tls(&mut read),
         };
         let attachments = adapter_settings::storage(&mut read, environment);
+        let mail = adapter_settings::mail(&mut read);
         let log_format = match read.text("log.format").as_deref() {
             None | Some("text") => LogFormat::Text,
             Some("json") => LogFormat::Json,
@@ -193,6 +197,7 @@ impl Settings {
             webhooks,
             attachments,
             log_format,
+            mail,
             warnings: read.warnings(),
         }
     }
@@ -444,6 +449,28 @@ mod tests {
                 faults.len() == 1
                     && faults[0].starts_with("database.url_file (from BIDLOOP_DATABASE__URL_FILE): ")
                     && !faults[0].contains("s3cret"),
+                "{faults:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_mail_server_is_named_with_a_sender_and_reached_with_tls() {
+        const URL: &str = "BIDLOOP_MAIL__SMTP_URL";
+        const FROM: (&str, &str) = ("BIDLOOP_MAIL__FROM", "Bidloop <bidloop@acme.test>");
+        assert!(load("", &[]).unwrap().mail.is_none());
+        let secure = (URL, "smtps://bidloop:s3cret@mail.test");
+        let settings = load("", &[secure, FROM]).unwrap();
+        assert!(settings.mail.is_some() && !format!("{settings:?}").contains("s3cret"));
+        let plain = (URL, "smtp://bidloop:s3cret@mail.test");
+        for (set, fault) in [
+            (vec![secure], "set `mail.from` too"),
+            (vec![FROM], "set `mail.smtp_url` too"),
+            (vec![plain, FROM], "mail.allow_insecure = true"),
+        ] {
+            let faults = load("", &set).unwrap_err();
+            assert!(
+                faults.len() == 1 && faults[0].contains(fault) && !faults[0].contains("s3cret"),
                 "{faults:?}"
             );
         }

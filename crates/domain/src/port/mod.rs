@@ -15,6 +15,7 @@
 //! | letters from templates | [`ProposalWriter`] |
 //! | files named in a provisioning file | [`AttachmentSource`] |
 //! | people's passwords | [`PasswordHasher`] |
+//! | one-time links by mail | [`LinkMailer`] |
 //! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`DeliveryRecords`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`], [`PeopleStore`], [`SessionStore`], [`SignInTryStore`], [`FirstRunStore`], [`StatisticsStore`], [`OverviewStore`] |
 //! | waking workers | [`WorkSignal`] |
 //! | passing over rows that cannot be understood, and finding them | [`Quarantine`], [`RowInspector`] |
@@ -34,6 +35,7 @@ mod inspection;
 mod jobs;
 mod leads;
 mod lease;
+mod link_mailer;
 mod marketplace;
 mod matches;
 mod overview;
@@ -81,6 +83,7 @@ pub use leads::{
     NewAttachment, RecordDryRun, RejectLead, ReopenLead,
 };
 pub use lease::LeaseOwner;
+pub use link_mailer::{LinkMail, LinkMailer, MailError};
 pub use marketplace::{
     FeedCursor, FeedEntry, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError,
     MarketplaceRefusal, SubmittedProposal,

@@ -1,5 +1,7 @@
 //! Invitations: links by which people join, or set another password (decision E2). Tests: `tests/use_case/invitations.rs`.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::first_run::checked_name;
@@ -9,7 +11,7 @@ use crate::model::{
     EmailAddress, EmailKey, LINK_LIFETIME, LinkId, LinkKind, LinkToken, Member, MemberRole, OneTimeLink,
     Person,
 };
-use crate::port::{OrganizationPeople, PeopleChange, PersonEverywhere};
+use crate::port::{LinkMail, LinkMailer, MailError, OrganizationPeople, PeopleChange, PersonEverywhere};
 
 /// The most links that an organization has open.
 pub const MAX_OPEN_LINKS: usize = 50;
@@ -35,6 +37,8 @@ pub struct MadeLink {
     pub link: OneTimeLink,
     /// The secret part.
     pub token: LinkToken,
+    /// Whether the link was mailed; `None` without a mailer.
+    pub mailed: Option<Result<(), MailError>>,
 }
 
 /// Makes and withdraws links.
@@ -42,6 +46,8 @@ pub struct MadeLink {
 pub struct Invitations {
     /// Finds and changes people.
     pub commits: PeopleCommits,
+    /// Mails each link that is made. Without one, owners pass links on themselves.
+    pub mailer: Option<Arc<dyn LinkMailer>>,
 }
 
 impl Invitations {
@@ -174,10 +180,26 @@ impl Invitations {
                 result: link,
             })
         });
-        Ok(MadeLink {
-            link: link.await?,
-            token,
-        })
+        let link = link.await?;
+        let mailed = self.mail(member, &link, &token).await;
+        Ok(MadeLink { link, token, mailed })
+    }
+
+    /// Mails a link that is stored: it works, whatever becomes of the mail.
+    async fn mail(
+        &self,
+        member: &Member,
+        link: &OneTimeLink,
+        token: &LinkToken,
+    ) -> Option<Result<(), MailError>> {
+        let mailer = self.mailer.as_ref()?;
+        let mail = LinkMail {
+            link: link.clone(),
+            token: token.clone(),
+            organization: member.organization.organization_name.clone(),
+            made_by: member.person.email.clone(),
+        };
+        Some(mailer.send(&mail).await)
     }
 }
 

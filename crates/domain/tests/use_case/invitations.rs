@@ -1,10 +1,13 @@
 //! Making and withdrawing links (decision E2).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::model::MemberRole::{Member, Owner};
 use bidloop_domain::model::{LinkKind, MemberRole};
-use bidloop_domain::use_case::{MAX_OPEN_LINKS, NewInvitation, PeopleError};
+use bidloop_domain::port::MailError;
+use bidloop_domain::use_case::{Invitations, MAX_OPEN_LINKS, NewInvitation, PeopleError};
+use bidloop_fakes::KeepingLinkMailer;
 
 use crate::people::{ANN, Console, key};
 
@@ -49,6 +52,35 @@ async fn an_owner_invites_somebody_for_72_hours_and_the_token_is_stored_nowhere(
     console.service.clock.advance(Duration::from_secs(72 * 60 * 60));
     let listed = console.members().list(ann.organization_id()).await.unwrap();
     assert_eq!(listed.links, []);
+}
+
+#[tokio::test]
+async fn a_link_is_mailed_where_a_mailer_is_configured_and_works_whether_or_not_the_mail_goes() {
+    let console = two().await;
+    let ann = console.member("org_one", ANN).await;
+    let unmailed = console.invitations().invite(&ann, to(NEW, Owner)).await.unwrap();
+    assert_eq!(unmailed.mailed, None);
+
+    let mailer = Arc::new(KeepingLinkMailer::default());
+    let invitations = Invitations {
+        mailer: Some(mailer.clone()),
+        ..console.invitations()
+    };
+    let made = invitations.invite(&ann, to(NEW, Owner)).await.unwrap();
+    assert_eq!(made.mailed, Some(Ok(())));
+    let [mail] = mailer.sent().try_into().unwrap();
+    assert_eq!((mail.link, mail.token), (made.link, made.token));
+    assert_eq!(
+        (mail.organization.as_str(), mail.made_by.as_str()),
+        ("org_one", ANN)
+    );
+
+    let failure = MailError("the mail server is away".to_owned());
+    mailer.fail_with(failure.clone());
+    let made = invitations.reset(&ann, &key(BOB)).await.unwrap();
+    assert_eq!(made.mailed, Some(Err(failure)));
+    let listed = console.members().list(ann.organization_id()).await.unwrap();
+    assert!(listed.links.contains(&made.link));
 }
 
 #[tokio::test]

@@ -107,6 +107,7 @@ impl Console {
     pub(crate) fn invitations(&self) -> Invitations {
         Invitations {
             commits: self.commits(),
+            mailer: None,
         }
     }
 
