@@ -124,6 +124,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         show_bidding: Arc::new(ShowBidding {
             provisioning: Arc::clone(&stores.provisioning),
             find: find_lead(),
+            statistics: Arc::clone(&stores.statistics),
             writer: Arc::new(JinjaProposalWriter::new()),
             links: links.clone(),
             clock: Arc::clone(&clock),

@@ -14,6 +14,7 @@ on_both_databases!(
     a_form_with_files_and_a_wrong_token_is_refused_before_its_files_arrive,
     a_campaigns_files_are_added_listed_and_removed,
     a_leads_own_bidding_is_set_shown_and_cleared,
+    the_template_is_previewed_on_another_lead,
 );
 
 const PASSWORD: &str = "correct horse battery";
@@ -143,6 +144,12 @@ fn a_bids_files_come_with_its_form_and_replace_the_campaigns(kind: Kind) {
     submitted.expect(303);
     assert_eq!(world.bid_complete(&lead)["outcome"], "submitted");
     assert_eq!(world.accepted()[0]["attachments"].as_array().unwrap().len(), 3);
+    let spent = bob.get(BIDDING).expect(200).text();
+    let spent = spent.split("<dt>Spent today</dt><dd>").nth(1).unwrap();
+    assert!(
+        !spent.starts_with("0 ") && spent.contains(" connects"),
+        "{spent:.100}"
+    );
     let entries = uploads(&world, &lead);
     let told: Vec<(&Value, &Value)> = entries
         .iter()
@@ -246,6 +253,12 @@ fn a_campaigns_files_are_added_listed_and_removed(kind: Kind) {
     let (world, service) = started(kind);
     let bob = Session::open(&service, BOB, PASSWORD);
     let files = format!("{BIDDING}/files");
+    assert!(
+        bob.get(BIDDING)
+            .expect(200)
+            .text()
+            .contains("<dt>Spent today</dt><dd>0 connects</dd>")
+    );
     let two = vec![
         Part::File("about.txt", b"About me."),
         Part::File("work.txt", b"My work."),
@@ -340,4 +353,34 @@ fn a_leads_own_bidding_is_set_shown_and_cleared(kind: Kind) {
     eve.get(&configure).expect(404);
     eve.post(&configure, &[("biddingFixedHourlyRate", "1")])
         .expect(404);
+}
+
+fn the_template_is_previewed_on_another_lead(kind: Kind) {
+    let (world, service) = started(kind);
+    let posts = ["Rust one", "Rust two"].map(posts::hourly);
+    world.publish(&service, EXTERNAL, posts.to_vec(), 2);
+    let bob = Session::open(&service, BOB, PASSWORD);
+    let title = |page: &str| {
+        let on = page.split("On “<span dir=\"auto\">").nth(1).unwrap();
+        on.split("</span>").next().unwrap().to_owned()
+    };
+    let first = bob.get(BIDDING).expect(200).text();
+    let link = first.split("\">Another lead</a>").next().unwrap();
+    let link = link.rsplit("href=\"").next().unwrap().to_owned();
+    let second = bob.get(&link).expect(200).text();
+    assert_ne!(title(&first), title(&second));
+    let draft = [("letter", "About {{ title }}"), ("then", "preview")];
+    let drafted = bob
+        .post(&format!("{BIDDING}/template"), &draft)
+        .expect(200)
+        .text();
+    let other = drafted.split("name=\"another\" value=\"").nth(1).unwrap();
+    let other = other.split('"').next().unwrap();
+    let draft = [("letter", "About {{ title }}"), ("another", other)];
+    let again = bob
+        .post(&format!("{BIDDING}/template"), &draft)
+        .expect(200)
+        .text();
+    assert_ne!(title(&drafted), title(&again));
+    assert!(again.contains(&format!("About {}", title(&again))), "{again}");
 }

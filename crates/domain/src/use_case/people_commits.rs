@@ -1,6 +1,7 @@
 //! What the use cases that change people share: they read, decide on what they read, and commit it with its Activity entry;
 //! again, if others changed people or settings meanwhile.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -123,6 +124,20 @@ pub(super) fn changed(kind: &str, id: &str, field: &str, old: Value, new: Value)
     json!({ "changes": [change] })
 }
 
+/// The organizations in whose records the changes stand: a password is the person's in every one (decision E1).
+fn concerned<'p>(
+    organization: &'p OrganizationId,
+    people: &'p OrganizationPeople,
+    changes: &[PeopleChange],
+) -> BTreeSet<&'p OrganizationId> {
+    let others = changes.iter().filter_map(|change| match change {
+        PeopleChange::SetPassword { person, .. } => Some(&people.asked(person)?.memberships),
+        _ => None,
+    });
+    let others = others.flatten().map(|(organization, _)| organization);
+    others.chain([organization]).collect()
+}
+
 impl PeopleCommits {
     /// The organization's people, and `asked` people wherever they are.
     pub(super) async fn read(
@@ -148,10 +163,14 @@ impl PeopleCommits {
             if decided.changes.is_empty() {
                 return Ok(decided.result);
             }
-            let id = ActivityId(self.entropy.uuid());
-            let (actor, message) = (decided.actor, decided.message);
-            let entry = Activity::change(id, now, organization, actor, message, decided.facts);
-            let (store, record) = (&self.people, [entry]);
+            let entry = |organization: &OrganizationId| {
+                let id = ActivityId(self.entropy.uuid());
+                let (actor, message) = (decided.actor.clone(), decided.message.clone());
+                Activity::change(id, now, organization, actor, message, decided.facts.clone())
+            };
+            let concerned = concerned(organization, &people, &decided.changes);
+            let record: Vec<Activity> = concerned.into_iter().map(entry).collect();
+            let store = &self.people;
             if store
                 .commit_people(people.revision, &decided.changes, &record)
                 .await?

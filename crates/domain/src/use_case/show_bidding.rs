@@ -6,12 +6,16 @@ use std::sync::Arc;
 use super::written_proposal::WrittenProposal;
 use super::{FindLead, LeadAddress};
 use crate::model::{
-    AccountId, BiddingConfig, CampaignId, EffectiveConfig, JobPost, LeadId, Links, Member, ProposalFile,
-    ProposalTemplate, Timestamp, effective,
+    AccountId, BiddingConfig, CampaignId, Connects, EffectiveConfig, JobPost, LeadId, Links, Measure, Member,
+    OrganizationId, ProposalFile, ProposalTemplate, StatisticsStep, Timestamp, effective,
 };
 use crate::port::{
-    AccountReading, BiddingAccount, Clock, LeadContext, ProposalWriter, ProvisioningStore, StoreError,
+    AccountReading, BiddingAccount, Clock, CountsQuery, FeedQuery, LeadContext, ProposalWriter,
+    ProvisioningStore, StatisticsStore, StoreError,
 };
+
+/// Among how many of the newest matches another lead is looked for.
+const EXAMPLES: u32 = 20;
 
 /// A campaign's part in its bids.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +48,8 @@ pub struct CampaignAccount {
     pub connected: bool,
     /// What was last read of it.
     pub reading: Option<AccountReading>,
+    /// What the organization's submitted bids took of it since midnight in UTC, boosts included.
+    pub spent_today: Connects,
 }
 
 /// What templates write for one lead.
@@ -51,6 +57,8 @@ pub struct CampaignAccount {
 pub struct TemplatePreview {
     /// The lead, or the one that the match would become.
     pub lead: LeadId,
+    /// The lead after it among the campaign's newest matches, the first after the last; `None` without another.
+    pub another: Option<LeadId>,
     /// The job's title.
     pub title: String,
     /// The letter, or why the lead would stay parked.
@@ -78,6 +86,8 @@ pub struct ShowBidding {
     pub provisioning: Arc<dyn ProvisioningStore>,
     /// Leads and matches.
     pub find: FindLead,
+    /// Connects spent.
+    pub statistics: Arc<dyn StatisticsStore>,
     /// Renders templates.
     pub writer: Arc<dyn ProposalWriter>,
     /// Addresses of operations and jobs.
@@ -116,16 +126,25 @@ impl ShowBidding {
             return Ok(None);
         };
         let none = BiddingConfig::default();
-        let found = self.example(member, campaign, lead).await?;
         let templates = draft.unwrap_or(&known.proposal);
+        let mut preview = None;
+        if let Some(found) = self.example(member, campaign, lead).await? {
+            let another = self.another(organization, campaign, &found.lead.lead.id).await?;
+            preview = self.preview(&found, another, &known.name, templates);
+        }
+        let now = self.clock.now();
+        let account = match means.account {
+            Some(account) => Some(self.account(organization, account, now).await?),
+            None => None,
+        };
         Ok(Some(CampaignBidding {
             config: effective(&none, &none, &known.bidding_config),
-            preview: found.and_then(|found| self.preview(&found, &known.name, templates)),
+            preview,
             template: known.proposal,
             attachments: means.attachments,
-            account: means.account.map(CampaignAccount::from),
+            account,
             accounts,
-            now: self.clock.now(),
+            now,
         }))
     }
 
@@ -156,10 +175,62 @@ impl ShowBidding {
         self.find.find(organization, campaign, &address).await
     }
 
+    /// The lead after this one among the newest matches.
+    async fn another(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        than: &LeadId,
+    ) -> Result<Option<LeadId>, StoreError> {
+        let query = FeedQuery {
+            status: None,
+            offset: 0,
+            limit: EXAMPLES,
+        };
+        let page = self.find.feed.feed_page(organization, campaign, &query).await?;
+        let entries = page.map(|page| page.entries).unwrap_or_default();
+        let ids: Vec<LeadId> = entries.into_iter().map(|entry| entry.lead.id).collect();
+        let next = ids.iter().position(|id| id == than).map_or(0, |place| place + 1);
+        let another = ids.get(next).or(ids.first());
+        Ok(another.filter(|id| *id != than).cloned())
+    }
+
+    /// The account with what it has spent today.
+    async fn account(
+        &self,
+        organization: &OrganizationId,
+        account: BiddingAccount,
+        now: Timestamp,
+    ) -> Result<CampaignAccount, StoreError> {
+        let step = StatisticsStep::Day;
+        let today = CountsQuery {
+            organization_id: Some(organization.clone()),
+            step,
+            from: step.start(now),
+            until: step.shifted(step.start(now), 1),
+            measures: vec![Measure::ConnectsSpent],
+            by_time: None,
+            by_campaign: false,
+        };
+        let sums = self.statistics.sums(&today).await?;
+        let of_account = sums
+            .iter()
+            .filter(|sum| sum.subject == account.record.id.as_str());
+        let spent = of_account.map(|sum| sum.count).fold(0, u64::saturating_add);
+        Ok(CampaignAccount {
+            id: account.record.id,
+            name: account.record.name,
+            connected: account.record.connected,
+            reading: account.reading,
+            spent_today: Connects::new(spent),
+        })
+    }
+
     /// `None` if the lead's job cannot be read.
     fn preview(
         &self,
         found: &LeadContext,
+        another: Option<LeadId>,
         campaign_name: &str,
         templates: &ProposalTemplate,
     ) -> Option<TemplatePreview> {
@@ -169,6 +240,7 @@ impl ShowBidding {
         let questions = post.questions.unwrap_or_default().into_iter();
         Some(TemplatePreview {
             lead: found.lead.lead.id.clone(),
+            another,
             title: post.title,
             letter: letter.map(|letter| letter.as_str().to_owned()),
             answers: questions
@@ -178,16 +250,5 @@ impl ShowBidding {
                 })
                 .collect(),
         })
-    }
-}
-
-impl From<BiddingAccount> for CampaignAccount {
-    fn from(account: BiddingAccount) -> Self {
-        Self {
-            id: account.record.id,
-            name: account.record.name,
-            connected: account.record.connected,
-            reading: account.reading,
-        }
     }
 }

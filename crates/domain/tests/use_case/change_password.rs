@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use bidloop_domain::model::InvalidPassword;
 use bidloop_domain::use_case::{PeopleError, TryError};
+use bidloop_port_contracts::fixture::activities;
 
 use crate::people::{ANN, Console, PASSWORD, network};
+use crate::service::Service;
 
 const NEW: &str = "battery staple";
 
@@ -82,4 +84,26 @@ async fn somebody_who_is_no_member_any_more_changes_nothing() {
         .execute(&this, PASSWORD, NEW, network(1))
         .await;
     assert_eq!(refused, Err(PeopleError::Unknown));
+}
+
+#[tokio::test]
+async fn every_organization_of_the_person_records_it_and_no_other() {
+    let console = Console::with_ann().await;
+    let this = console.signed_in(ANN).await;
+    let change = console.change_password();
+    change.execute(&this, PASSWORD, NEW, network(1)).await.unwrap();
+    for organization in ["org_one", "org_two"] {
+        let (actor, message, _) = console.recorded(organization).await;
+        assert_eq!(
+            (actor.as_str(), message.as_str()),
+            (ANN, "ann@acme.test changed the own password."),
+            "{organization}"
+        );
+    }
+    let entries = activities(&console.service.stores, &Service::organization()).await;
+    let told: Vec<String> = entries.into_iter().map(|entry| entry.message).collect();
+    assert!(
+        !told.iter().any(|message| message.contains("password")),
+        "{told:?}"
+    );
 }

@@ -1,15 +1,16 @@
 //! What a campaign's bids do, and what its template writes (decisions A7 and D3).
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use bidloop_domain::model::{AnswerTemplate, ConfigSource, MemberRole, ProposalTemplate};
+use bidloop_domain::model::{AnswerTemplate, ConfigSource, Connects, MemberRole, ProposalTemplate};
 use bidloop_domain::use_case::{CampaignBidding, ShowBidding};
 use bidloop_fakes::PlaceholderProposalWriter;
 use bidloop_port_contracts::fixture::{campaign, campaign_id};
 use serde_json::json;
 
 use crate::manage_organization::member;
-use crate::service::{Service, bare_acme, config, job, job_with, links};
+use crate::service::{Service, bare_acme, config, job, job_with, links, request};
 
 async fn service() -> Service {
     let mut own = campaign("camp").paused();
@@ -24,14 +25,19 @@ async fn service() -> Service {
     Service::with(bare_acme().campaign(own)).await
 }
 
-async fn shown(service: &Service, draft: Option<&ProposalTemplate>) -> CampaignBidding {
-    let show = ShowBidding {
+fn show(service: &Service) -> ShowBidding {
+    ShowBidding {
         provisioning: service.store.clone(),
         find: service.find_lead(),
+        statistics: service.store.clone(),
         writer: Arc::new(PlaceholderProposalWriter),
         links: links(),
         clock: service.clock.clone(),
-    };
+    }
+}
+
+async fn shown(service: &Service, draft: Option<&ProposalTemplate>) -> CampaignBidding {
+    let show = show(service);
     let none = show
         .execute(&member(MemberRole::Member), &campaign_id("none"), None, None)
         .await;
@@ -75,4 +81,51 @@ async fn a_preview_tells_what_would_park_the_lead() {
     let draft = ProposalTemplate::default();
     let preview = shown(&service, Some(&draft)).await.preview.unwrap();
     assert_eq!(preview.parked().count(), 3);
+}
+
+#[tokio::test]
+async fn another_lead_is_the_next_match_and_the_newest_comes_after_the_oldest() {
+    let service = service().await;
+    service.publish(&job("1"));
+    service.ingest().await;
+    let alone = shown(&service, None).await.preview.unwrap();
+    assert_eq!(alone.another, None);
+    for id in ["2", "3"] {
+        service.publish(&job(id));
+    }
+    service.ingest().await;
+    let (ann, camp) = (member(MemberRole::Member), Service::campaign());
+    let (mut seen, mut next) = (Vec::new(), None);
+    for _ in 0..4 {
+        let show = show(&service);
+        let bidding = show.execute(&ann, &camp, next.as_ref(), None).await.unwrap();
+        let preview = bidding.unwrap().preview.unwrap();
+        seen.push(preview.lead);
+        next = preview.another;
+    }
+    assert_eq!(seen[0], seen[3]);
+    assert!(
+        seen[0] != seen[1] && seen[1] != seen[2] && seen[0] != seen[2],
+        "{seen:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_the_account_spent_is_counted_from_midnight_on() {
+    let (service, lead) = Service::with_lead().await;
+    assert_eq!(
+        shown(&service, None).await.account.unwrap().spent_today,
+        Connects::new(0)
+    );
+    service.bid(&lead, request()).await;
+    service.submit().await;
+    let spent = service.context(&lead).await.bid.unwrap().connects_spent;
+    let today = shown(&service, None).await.account.unwrap().spent_today;
+    assert_eq!(today, spent);
+    assert!(today > Connects::new(0));
+    service.clock.advance(Duration::from_secs(24 * 60 * 60));
+    assert_eq!(
+        shown(&service, None).await.account.unwrap().spent_today,
+        Connects::new(0)
+    );
 }

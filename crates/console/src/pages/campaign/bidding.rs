@@ -363,7 +363,8 @@ pub(crate) async fn set_template(
     let campaign = campaign_id(&campaign)?;
     let typed = typed_template(&fields);
     let mut faults = Faults::default();
-    if fields.text("then") != "preview" {
+    let another = fields.given("another");
+    if another.is_none() && fields.text("then") != "preview" {
         let wanted = OrganizationChange::SetTemplate {
             campaign: campaign.clone(),
             cover_letter: typed.cover_letter.clone(),
@@ -375,7 +376,7 @@ pub(crate) async fn set_template(
             Err(Unchanged::Page(error)) => return Err(error),
         }
     }
-    let lead = LeadId::parse(fields.text("lead")).ok();
+    let lead = LeadId::parse(another.unwrap_or(fields.text("lead"))).ok();
     let bidding = bidding(&visit, &campaign, lead, Some(typed.clone())).await?;
     let template = TemplateForm {
         faults,
