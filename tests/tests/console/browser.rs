@@ -7,8 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use acceptance::eventually_or;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use fantoccini::elements::Element;
-use fantoccini::wd::Capabilities;
+use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder, Locator};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -62,6 +63,16 @@ fn program(name: &str, package: &str) -> String {
 impl Browser {
     /// Opens a window of 1280 by 900 pixels for pages under `base`.
     pub(crate) fn open(base: &str) -> Self {
+        Self::with(base, &json!({}))
+    }
+
+    /// Opens a window in which pages run no scripts.
+    pub(crate) fn open_without_scripts(base: &str) -> Self {
+        let switched_off = json!({"profile.managed_default_content_settings.javascript": 2});
+        Self::with(base, &switched_off)
+    }
+
+    fn with(base: &str, preferences: &Value) -> Self {
         let chromium = program("chromium", "chromium");
         let mut driver = Command::new(program("chromedriver", "chromium-driver"))
             .arg("--port=0")
@@ -99,7 +110,7 @@ impl Browser {
             arguments.push("--no-sandbox".to_owned());
         }
         let mut capabilities = Capabilities::new();
-        let options = json!({"binary": chromium, "args": arguments});
+        let options = json!({"binary": chromium, "args": arguments, "prefs": preferences});
         capabilities.insert("goog:chromeOptions".to_owned(), options);
         capabilities.insert("goog:loggingPrefs".to_owned(), json!({"browser": "ALL"}));
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -197,6 +208,13 @@ impl Browser {
         self.runtime.block_on(field.send_keys(text)).unwrap();
     }
 
+    /// Strikes the Enter key in the field with this label.
+    #[track_caller]
+    pub(crate) fn strike_enter(&self, label: &str) {
+        let field = self.field(label);
+        self.runtime.block_on(field.send_keys("\u{E007}")).unwrap();
+    }
+
     #[track_caller]
     fn field(&self, label: &str) -> Element {
         let of_label = format!(
@@ -270,6 +288,42 @@ impl Browser {
             .unwrap();
     }
 
+    /// Shows pages as they are printed, or on the screen again.
+    pub(crate) fn emulate_paper(&self, is_paper: bool) {
+        let media = if is_paper { "print" } else { "" };
+        self.devtools("Emulation.setEmulatedMedia", json!({"media": media}));
+    }
+
+    /// Gives pages the whole width, as phones do.
+    pub(crate) fn hide_scrollbars(&self) {
+        self.devtools("Emulation.setScrollbarsHidden", json!({"hidden": true}));
+    }
+
+    /// A WebP picture of the page from its top, as sharp as it can be under so many bytes.
+    pub(crate) fn picture(&self, max_height: u32, max_bytes: usize) -> Vec<u8> {
+        let metrics = self.devtools("Page.getLayoutMetrics", json!({}));
+        let size = &metrics["cssContentSize"];
+        let height = size["height"].as_f64().unwrap().min(f64::from(max_height));
+        let clip = json!({"x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1});
+        (1..=9)
+            .rev()
+            .map(|tenths| {
+                let arguments = json!({
+                    "format": "webp", "quality": tenths * 10, "clip": clip, "captureBeyondViewport": true,
+                });
+                let taken = self.devtools("Page.captureScreenshot", arguments);
+                BASE64_STANDARD.decode(taken["data"].as_str().unwrap()).unwrap()
+            })
+            .find(|picture| picture.len() <= max_bytes)
+            .expect("a picture that is small enough")
+    }
+
+    /// What a command of Chromium's `DevTools` answers.
+    fn devtools(&self, command: &'static str, arguments: Value) -> Value {
+        let command = DevTools { command, arguments };
+        self.runtime.block_on(self.client().issue_cmd(command)).unwrap()
+    }
+
     /// What axe-core finds wrong with what the selector chooses, a line for each rule with the first element. It looks
     /// at these rules only, or at all if there are none.
     pub(crate) fn violations(&self, selector: &str, rules: &[&str]) -> Vec<String> {
@@ -337,6 +391,27 @@ impl Browser {
     fn asked(&self, script: &str, of: Value) -> Option<bool> {
         let answer = self.client().execute(script, vec![of]);
         self.runtime.block_on(answer).ok()?.as_bool()
+    }
+}
+
+/// A command of Chromium's `DevTools`, which ChromeDriver passes on.
+#[derive(Debug)]
+struct DevTools {
+    command: &'static str,
+    arguments: Value,
+}
+
+impl WebDriverCompatibleCommand for DevTools {
+    fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {
+        base.join(&format!(
+            "session/{}/goog/cdp/execute",
+            session.unwrap_or_default()
+        ))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        let body = json!({"cmd": self.command, "params": self.arguments});
+        (http::Method::POST, Some(body.to_string()))
     }
 }
 

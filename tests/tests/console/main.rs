@@ -32,6 +32,7 @@ mod lead_actions;
 mod open_pages;
 mod people;
 mod safety;
+mod screenshots;
 mod session;
 mod settings;
 mod signing_in;
