@@ -299,7 +299,7 @@ impl Browser {
         self.devtools("Emulation.setScrollbarsHidden", json!({"hidden": true}));
     }
 
-    /// A WebP picture of the page from its top, as sharp as it can be under so many bytes.
+    /// A `WebP` picture of the page from its top, as sharp as it can be under so many bytes.
     pub(crate) fn picture(&self, max_height: u32, max_bytes: usize) -> Vec<u8> {
         let metrics = self.devtools("Page.getLayoutMetrics", json!({}));
         let size = &metrics["cssContentSize"];
@@ -394,7 +394,7 @@ impl Browser {
     }
 }
 
-/// A command of Chromium's `DevTools`, which ChromeDriver passes on.
+/// A command of Chromium's `DevTools`, which `ChromeDriver` passes on.
 #[derive(Debug)]
 struct DevTools {
     command: &'static str,

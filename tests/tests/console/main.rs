@@ -39,3 +39,4 @@ mod signing_in;
 mod tokens;
 mod trouble;
 mod uploads;
+mod without_scripts;

@@ -79,6 +79,15 @@ fn settle(world: &World, api: &Api, jobs: usize) {
     });
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "jobs are posted now, by the clock that the program reads"
+)]
+fn now_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    i64::try_from(now.as_millis()).unwrap()
+}
+
 /// The demo's campaigns with jobs, bids by a program, one rejection, and the first lead of the list that has a bid.
 fn started() -> (World, Service, Vec<Value>) {
     let world = World::new(Kind::Sqlite);
@@ -87,8 +96,7 @@ fn started() -> (World, Service, Vec<Value>) {
     let api = service.api();
     let mut generator = Generator::new(SEED);
     for number in 1..=JOBS {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-        let mut job = generator.next(i64::try_from(now).unwrap());
+        let mut job = generator.next(now_ms());
         let id = format!("{}", 4_000 + number);
         job["id"] = id.as_str().into();
         world.simulator.publish(vec![job]).unwrap();

@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use acceptance::{Installation, Kind, Service};
 
-use crate::acme::{OPS, PASSWORD, sign_in, stranger};
+use crate::acme::{OPS, PASSWORD, sign_in, stranger, with_paused_campaign};
 
-on_both_databases!(the_first_start_makes_an_organization_and_its_owner);
+on_both_databases!(
+    the_first_start_makes_an_organization_and_its_owner,
+    tries_after_too_many_failures_wait_and_are_told_so,
+);
 
 /// The code that the log of an empty installation shows.
 pub(crate) fn first_code(service: &Service) -> String {
@@ -51,4 +54,27 @@ fn the_first_start_makes_an_organization_and_its_owner(kind: Kind) {
     browser.fill("Password", PASSWORD);
     browser.press("Sign in");
     browser.wait_for_path("/campaigns?from=test");
+}
+
+fn tries_after_too_many_failures_wait_and_are_told_so(kind: Kind) {
+    let (_world, service) = with_paused_campaign(kind);
+    let browser = stranger(&service);
+    browser.go("/sign-in");
+    let wrong = "That e-mail and password do not belong together.";
+    for number in 1..=10 {
+        sign_in(&browser, OPS, "wrong horse battery");
+        browser.see(wrong);
+        let is_last = browser.text().contains("before the next try");
+        assert_eq!(is_last, number == 10, "{}", browser.text());
+    }
+    // The right password does not help meanwhile, and another browser does not either.
+    let other = stranger(&service);
+    other.go("/campaigns");
+    for waiting in [&browser, &other] {
+        sign_in(waiting, OPS, PASSWORD);
+        waiting.see("Too many tries. Wait ");
+        assert!(waiting.path().starts_with("/sign-in"), "{}", waiting.path());
+        assert_eq!(waiting.value("E-mail"), OPS);
+        assert_eq!(waiting.value("Password"), "");
+    }
 }
