@@ -30,11 +30,11 @@ on("htmx:sseError", () => live.add("lost"));
 // data-key names a key.
 on("keydown", (event) => {
   const { target, ctrlKey, metaKey, altKey } = event, card = target.closest("article");
-  if (ctrlKey || metaKey || altKey || doc.body.dataset.keys || target.closest("input,textarea,select,dialog")) return;
+  if (event.repeat || ctrlKey || metaKey || altKey || doc.body.dataset.keys || target.closest("input,textarea,select,dialog")) return;
   const key = last + event.key.toLowerCase(), next = key == "j", cards = all("article");
   last = key == "g" ? key : "";
   if (next || key == "k")
     return cards[Math.max(0, cards.indexOf(card) + (next || !card ? 1 : -1))]?.querySelector("h2 a").focus();
-  const of = (place) => place?.querySelector(`[data-key="${key}"]`), found = of(card) ?? of(doc);
+  const found = all(`[data-key="${key}"]`).find((link) => [card, null].includes(link.closest("article")));
   if (found) event.preventDefault(), found.matches("input") ? found.focus() : found.click();
 });

@@ -1,7 +1,7 @@
 //! Changes of settings: how pages ask for one, and what a form shows of a refused one.
 
-use bidloop_domain::model::{FieldError, MissingPart};
-use bidloop_domain::use_case::{Changed, ManageOrganizationError, OrganizationChange};
+use bidloop_domain::model::{CampaignId, CampaignState, FieldError, MissingPart};
+use bidloop_domain::use_case::{Changed, ListedCampaign, ManageOrganizationError, OrganizationChange};
 
 use crate::page::PageError;
 use crate::visit::Visit;
@@ -109,13 +109,44 @@ impl From<ManageOrganizationError> for Unchanged {
 }
 
 /// What a campaign lacks, as the end of "It needs …".
-pub(crate) const fn missing_part(part: MissingPart) -> &'static str {
+const fn missing_part(part: MissingPart) -> &'static str {
     match part {
         MissingPart::Filter => "a saved filter",
         MissingPart::JobNewEndpoint => "an active job.new endpoint",
         MissingPart::Account => "a bidder account",
         MissingPart::AccountToken => "a new token for its bidder account",
         MissingPart::CoverLetter => "a template of the cover letter",
+    }
+}
+
+/// A part that a campaign lacks.
+#[derive(Debug)]
+pub(crate) struct Missing {
+    /// What it is, as the end of "It needs …".
+    pub(crate) part: &'static str,
+    /// The page where it is had.
+    pub(crate) path: String,
+}
+
+/// What a campaign lacks. What an active one needs to start, it does not lack.
+pub(crate) fn missing(campaign: &ListedCampaign) -> Vec<Missing> {
+    let is_active = campaign.sign.state == CampaignState::Active;
+    let parts = campaign.missing.iter().copied();
+    parts
+        .filter(|part| !is_active || !part.prevents_start())
+        .map(|part| Missing {
+            part: missing_part(part),
+            path: mending_path(part, &campaign.sign.id),
+        })
+        .collect()
+}
+
+fn mending_path(part: MissingPart, campaign: &CampaignId) -> String {
+    match part {
+        MissingPart::Filter => format!("/campaigns/{campaign}/filters"),
+        MissingPart::JobNewEndpoint => format!("/campaigns/{campaign}/integrations"),
+        MissingPart::AccountToken => "/settings/accounts".to_owned(),
+        MissingPart::Account | MissingPart::CoverLetter => format!("/campaigns/{campaign}/bidding"),
     }
 }
 

@@ -26,13 +26,18 @@ pub(crate) fn is_presented(token: &CsrfToken, presented: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bidloop_domain::model::SessionToken;
+    use bidloop_domain::model::{OrganizationId, SessionToken};
 
     use super::*;
 
+    fn token_of(session: u8) -> CsrfToken {
+        let organization = OrganizationId::parse("acme").unwrap();
+        SessionToken::from_random([session; 32]).csrf(&organization)
+    }
+
     #[test]
     fn a_token_is_another_on_each_page_and_each_is_taken() {
-        let token = SessionToken::from_random([1; 32]).csrf();
+        let token = token_of(1);
         let (one, two) = (masked(&token, [7; 32]), masked(&token, [9; 32]));
         assert_ne!(one[64..], two[64..]);
         assert!(is_presented(&token, &one) && is_presented(&token, &two));
@@ -40,8 +45,8 @@ mod tests {
 
     #[test]
     fn another_sessions_token_and_other_texts_are_not_taken() {
-        let token = SessionToken::from_random([1; 32]).csrf();
-        let other = masked(&SessionToken::from_random([2; 32]).csrf(), [7; 32]);
+        let token = token_of(1);
+        let other = masked(&token_of(2), [7; 32]);
         let short = masked(&token, [7; 32])[..126].to_owned();
         for presented in ["", "zz", &other, &short, token.expose()] {
             assert!(!is_presented(&token, presented), "{presented}");

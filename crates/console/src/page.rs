@@ -48,15 +48,28 @@ pub(crate) fn campaign_id(text: &str) -> Result<CampaignId, PageError> {
     CampaignId::parse(text).map_err(|_| PageError::NotFound)
 }
 
+/// Path and query of the page that a person sees: the one that is asked for, or the one that a change or a script is of.
+pub(crate) fn shown_page(request: &HttpRequest) -> String {
+    let is_page = request.method() == Method::GET && !request.headers().contains_key("hx-request");
+    let of_header = |name| {
+        let url = request.headers().get(name)?.to_str().ok()?;
+        Some(url.parse::<Uri>().ok()?.path_and_query()?.to_string())
+    };
+    let shown = if is_page {
+        request.uri().path_and_query().map(ToString::to_string)
+    } else {
+        of_header("hx-current-url").or_else(|| of_header("referer"))
+    };
+    shown.unwrap_or_else(|| "/".to_owned())
+}
+
 /// Where a script wanted its part.
 #[derive(Debug)]
 pub(crate) struct WantedPart {
-    /// Path and query of the page that is shown.
-    shown: String,
     /// The id of the element that the part replaces, where it has one.
     element: String,
     /// Whether the part only follows what happens.
-    is_update: bool,
+    pub(crate) is_update: bool,
 }
 
 impl WantedPart {
@@ -64,12 +77,9 @@ impl WantedPart {
     pub(crate) fn of(request: &HttpRequest) -> Option<Self> {
         let text = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
         text("hx-request")?;
-        let shown: Option<Uri> = text("hx-current-url").and_then(|url| url.parse().ok());
-        let shown = shown.and_then(|url| url.path_and_query().map(ToString::to_string));
         let element = text("hx-target").filter(|id| id.bytes().all(|byte| byte.is_ascii_lowercase()));
         let element = element.unwrap_or(DIALOG).to_owned();
         Some(Self {
-            shown: shown.unwrap_or_else(|| "/".to_owned()),
             is_update: request.method() == Method::GET && element != DIALOG,
             element,
         })
@@ -158,7 +168,7 @@ impl PageError {
             ),
             Self::FormExpired => (
                 "This form is too old",
-                "You signed in anew after the form was loaded. Nothing was changed: go back, load the page again, and repeat.",
+                "You signed in anew or switched to another organization after the form was loaded. Nothing was changed: go back, load the page again, and repeat.",
             ),
             Self::FormUnreadable(why) => ("The form could not be read", *why),
             Self::SubscriptionLapsed => (
@@ -210,9 +220,9 @@ impl PageError {
     /// The answer to a script. The signed-out are led to the page to sign in on; an update that cannot be leaves the page
     /// as it is; anything else is told where the part was wanted.
     pub(crate) fn answer_part(&self, part: &WantedPart) -> HttpResponse {
-        if let Self::SignedOut { .. } = self {
+        if let Self::SignedOut { next } = self {
             return HttpResponse::Unauthorized()
-                .insert_header(("hx-redirect", sign_in_for(&part.shown)))
+                .insert_header(("hx-redirect", sign_in_for(next)))
                 .finish();
         }
         let mut answer = HttpResponse::build(self.status());

@@ -119,6 +119,10 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
             vec![get().to(activity::show_of_campaign)],
         ),
         (
+            "/campaigns/{campaign}/activity/new",
+            vec![get().to(activity::newer_of_campaign)],
+        ),
+        (
             "/settings/accounts",
             vec![get().to(accounts::list), post().to(accounts::connect)],
         ),

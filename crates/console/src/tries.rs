@@ -37,8 +37,24 @@ pub(crate) fn said(status: Option<u16>, took: Option<Duration>, fault: Option<&s
         (Some(status), Some(_)) => {
             format!("answered {status}{took}. Anything but 200 is a failure; it is not repeated.")
         }
-        (None, Some(fault)) => format!("did not answer: {fault}. It is not repeated."),
+        (None, Some(fault)) => format!("did not answer: {}. It is not repeated.", reason(fault)),
         (None, None) => format!("took it{took}."),
+    }
+}
+
+/// A code of a failure in words, as the end of "did not answer: …".
+pub(crate) fn reason(code: &str) -> &str {
+    match code {
+        "invalid_target" => "its address cannot be used",
+        "forbidden_target" => "its address is not public",
+        "connect_failed" => "no connection",
+        "tls_failed" => "TLS failed",
+        "timeout" => "no answer in 10 s",
+        "protocol_error" => "the connection broke",
+        "interrupted" => "the service stopped meanwhile",
+        "endpoint_removed" => "the endpoint was paused or removed",
+        "corrupt_payload" => "the event could not be written",
+        other => other,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::csrf;
 use crate::display::Display;
 use crate::form::Fields;
 use crate::guard::ConsoleAddress;
-use crate::page::PageError;
+use crate::page::{PageError, WantedPart, shown_page};
 
 /// The field of a form, and the header of a request by script, with the session's token.
 pub(crate) const CSRF: &str = "csrf";
@@ -43,10 +43,9 @@ impl Visit {
             .app_data::<web::Data<Console>>()
             .cloned()
             .ok_or_else(|| PageError::Failed("the console is not configured".to_owned()))?;
-        let next = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let signed_in = find(request, &console).await?;
         let signed_in = signed_in.ok_or_else(|| PageError::SignedOut {
-            next: next.to_owned(),
+            next: shown_page(request),
         })?;
         let mut pad = [0; 32];
         console.entropy.fill_random(&mut pad);
@@ -86,7 +85,15 @@ pub(crate) async fn find(request: &HttpRequest, console: &Console) -> Result<Opt
         return Ok(None);
     };
     let sessions = console.sessions.clone();
-    let found = console.run(async move { sessions.current(cookie.value()).await });
+    let is_of_open_page =
+        request.path() == "/events" || WantedPart::of(request).is_some_and(|part| part.is_update);
+    let found = console.run(async move {
+        if is_of_open_page {
+            sessions.current_of_open_page(cookie.value()).await
+        } else {
+            sessions.current(cookie.value()).await
+        }
+    });
     Ok(found.await??)
 }
 

@@ -32,7 +32,7 @@ fn a_filter_is_checked_and_tried_while_it_is_typed(kind: Kind) {
     browser.fill("Keywords", "go AND AND rust");
     browser.see("^ character 8");
     browser.see("to find the word itself, write `and`");
-    browser.see("1 field to correct");
+    browser.see("keywords: character 8");
     browser.see("3 of 3 stored jobs");
     browser.fill("Keywords", "go -rust");
     browser.see("1 of 3 stored jobs");

@@ -56,7 +56,13 @@ impl<'s> Session<'s> {
 
     fn call(&self, method: &str, path: &str, body: &str) -> Answer {
         let origin = format!("http://{}", self.service.address());
-        let headers = [FORM, ("Origin", &origin), ("Cookie", &self.cookie)];
+        let page = format!("{origin}/settings/users");
+        let headers = [
+            FORM,
+            ("Origin", &origin),
+            ("Referer", &page),
+            ("Cookie", &self.cookie),
+        ];
         let api = self.service.api_with(None);
         api.try_call(method, path, &headers, body.as_bytes()).unwrap()
     }
@@ -90,11 +96,20 @@ impl<'s> Session<'s> {
         api.try_call("GET", path, &headers, b"").unwrap().expect(200)
     }
 
-    /// Sends a form with the session's token.
-    pub(crate) fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    /// The token that forms of the session carry at this moment.
+    pub(crate) fn token(&self) -> String {
         let page = self.get("/sign-out").expect(200).text();
         let token = page.split("name=\"csrf\" value=\"").nth(1).unwrap();
-        let token = token.split('"').next().unwrap();
+        token.split('"').next().unwrap().to_owned()
+    }
+
+    /// Sends a form of the settings' page of users with the session's token.
+    pub(crate) fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.post_with(&self.token(), path, fields)
+    }
+
+    /// As [`post`](Self::post), with this token.
+    pub(crate) fn post_with(&self, token: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
         let mut all = vec![("csrf", token)];
         all.extend(fields);
         self.call("POST", path, &form(&all))

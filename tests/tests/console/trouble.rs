@@ -7,6 +7,7 @@ use crate::session::Session;
 
 on_both_databases!(
     a_script_of_a_signed_out_person_is_led_to_sign_in,
+    a_change_of_a_signed_out_person_leads_back_to_its_page,
     an_update_that_cannot_be_leaves_the_page_as_it_is,
     a_query_that_no_link_has_is_no_page,
     what_cannot_be_done_is_told_in_a_dialog,
@@ -21,6 +22,18 @@ fn a_script_of_a_signed_out_person_is_led_to_sign_in(kind: Kind) {
     assert_eq!(
         answer.header("hx-redirect"),
         Some("/sign-in?next=%2Factivity%3Fkind%3Dbid")
+    );
+}
+
+fn a_change_of_a_signed_out_person_leads_back_to_its_page(kind: Kind) {
+    let (_world, service) = with_paused_campaign(kind);
+    let session = Session::of(&service, OPS);
+    let token = session.token();
+    session.post("/sign-out", &[]).expect(303);
+    let answer = session.post_with(&token, "/settings/users/role", &[]).expect(303);
+    assert_eq!(
+        answer.header("location"),
+        Some("/sign-in?next=%2Fsettings%2Fusers")
     );
 }
 

@@ -5,7 +5,7 @@ use askama::Template;
 use bidloop_domain::model::{CampaignId, CampaignMode, CampaignState};
 use bidloop_domain::use_case::{ListedCampaign, OrganizationChange};
 
-use crate::change::{Faults, Unchanged, change, missing_part};
+use crate::change::{Faults, Missing, Unchanged, change, missing};
 use crate::form::Fields;
 use crate::page::{PageError, campaign_id, go_to, html};
 use crate::shell::{Place, Shell};
@@ -48,11 +48,8 @@ impl Row {
         words::dollars(self.campaign.connects.cost().cents())
     }
 
-    /// What it lacks.
-    fn missing(&self) -> Vec<&'static str> {
-        let missing = self.campaign.missing.iter().copied();
-        let missing = missing.filter(|part| !self.is_active() || !part.prevents_start());
-        missing.map(missing_part).collect()
+    fn missing(&self) -> Vec<Missing> {
+        missing(&self.campaign)
     }
 }
 

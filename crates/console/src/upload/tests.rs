@@ -1,15 +1,19 @@
 //! What is read of a form with files, and what is not.
 
 use bidloop_domain::attachment_rules::FileFault;
-use bidloop_domain::model::SessionToken;
+use bidloop_domain::model::{OrganizationId, SessionToken};
 use tokio::sync::mpsc;
 
 use super::*;
 
 const BOUNDARY: &str = "B";
 
+fn acme() -> OrganizationId {
+    OrganizationId::parse("org_acme").unwrap()
+}
+
 fn token() -> CsrfToken {
-    SessionToken::from_random([1; 32]).csrf()
+    SessionToken::from_random([1; 32]).csrf(&acme())
 }
 
 fn masked() -> String {
@@ -89,7 +93,7 @@ async fn fields_and_files_are_read_in_their_order() {
 
 #[tokio::test]
 async fn a_body_without_the_sessions_token_is_read_no_further_and_no_file_is_taken() {
-    let other = csrf::masked(&SessionToken::from_random([2; 32]).csrf(), [7; 32]);
+    let other = csrf::masked(&SessionToken::from_random([2; 32]).csrf(&acme()), [7; 32]);
     for first in [
         field("csrf", &other),
         field("csrf", ""),

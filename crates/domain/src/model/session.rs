@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::digest::digests;
-use super::{Secret, Timestamp};
+use super::{OrganizationId, Secret, Timestamp};
 
 /// How long a session lives without use.
 pub const SESSION_IDLE: Duration = Duration::from_secs(12 * 60 * 60);
@@ -69,11 +69,12 @@ impl SessionToken {
         SessionHash::of(self.expose())
     }
 
-    /// The token that the session's requests carry (decision E5).
-    pub fn csrf(&self) -> CsrfToken {
-        CsrfToken(Secret::new(hex::encode(
-            mac_of(self.expose(), CSRF_CONTEXT).finalize().into_bytes(),
-        )))
+    /// The token that the session's requests carry while it shows this organization (decision E5). A page that was
+    /// loaded before the person switched to another one changes nothing there.
+    pub fn csrf(&self, organization: &OrganizationId) -> CsrfToken {
+        let context = [CSRF_CONTEXT, organization.as_str().as_bytes()].concat();
+        let mac = mac_of(self.expose(), &context).finalize().into_bytes();
+        CsrfToken(Secret::new(hex::encode(mac)))
     }
 }
 
@@ -81,12 +82,14 @@ impl SessionToken {
 /// session's token, so nothing is stored, and it does not tell that token.
 ///
 /// ```
-/// use bidloop_domain::model::SessionToken;
+/// use bidloop_domain::model::{OrganizationId, SessionToken};
 ///
-/// let csrf = SessionToken::from_random([7; 32]).csrf();
+/// let (acme, beta) = (OrganizationId::parse("acme").unwrap(), OrganizationId::parse("beta").unwrap());
+/// let csrf = SessionToken::from_random([7; 32]).csrf(&acme);
 /// let shown = csrf.expose().to_owned();
 /// assert!(csrf.matches(&shown));
-/// assert!(!csrf.matches(SessionToken::from_random([8; 32]).csrf().expose()));
+/// assert!(!csrf.matches(SessionToken::from_random([7; 32]).csrf(&beta).expose()));
+/// assert!(!csrf.matches(SessionToken::from_random([8; 32]).csrf(&acme).expose()));
 /// ```
 #[derive(Debug, Clone)]
 pub struct CsrfToken(Secret<String>);

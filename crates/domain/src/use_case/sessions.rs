@@ -44,6 +44,16 @@ impl Sessions {
     /// Who presents this token; `None` if it is nobody's, or the session or the membership has ended. The use is written
     /// at most once a minute.
     pub async fn current(&self, presented: &str) -> Result<Option<SignedIn>, StoreError> {
+        self.find(presented, true).await
+    }
+
+    /// As [`current`](Self::current), for what an open page asks for by itself: the person may be away, so the session is
+    /// not used.
+    pub async fn current_of_open_page(&self, presented: &str) -> Result<Option<SignedIn>, StoreError> {
+        self.find(presented, false).await
+    }
+
+    async fn find(&self, presented: &str, is_use: bool) -> Result<Option<SignedIn>, StoreError> {
         let Ok(token) = SessionToken::parse(presented) else {
             return Ok(None);
         };
@@ -52,12 +62,12 @@ impl Sessions {
         let Some(found) = found.filter(|found| found.times.is_live_at(now)) else {
             return Ok(None);
         };
-        if found.times.is_use_due_at(now) {
+        if is_use && found.times.is_use_due_at(now) {
             self.sessions.record_session_use(&hash, now).await?;
         }
         Ok(Some(SignedIn {
+            csrf: token.csrf(found.member.organization_id()),
             member: found.member,
-            csrf: token.csrf(),
             memberships: found.memberships,
             session: hash,
         }))

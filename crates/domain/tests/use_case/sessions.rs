@@ -45,9 +45,13 @@ async fn a_session_is_its_persons_until_it_is_signed_out() {
 async fn a_session_in_use_ends_after_30_days_and_an_unused_one_after_12_hours() {
     let console = Console::with_ann().await;
     let (used, unused) = (sign_in(&console).await, sign_in(&console).await);
+    let open_page = console.sessions();
     let hours = |count: u64| Duration::from_secs(count * 60 * 60);
     console.service.clock.advance(hours(11));
     assert!(current(&console, &used).await.is_some());
+    // What an open page asks for by itself is no use.
+    let asked = open_page.current_of_open_page(&unused).await.unwrap();
+    assert!(asked.is_some());
     console.service.clock.advance(hours(1));
     assert!(current(&console, &unused).await.is_none());
     assert!(current(&console, &used).await.is_some());
@@ -71,7 +75,10 @@ async fn a_person_switches_between_own_organizations_alone() {
         console.sessions().switch(&signed_in, &to("org_two")).await,
         Ok(true)
     );
-    let shown = current(&console, &token).await.unwrap().member;
+    let current_now = current(&console, &token).await.unwrap();
+    // A page of the former organization changes nothing in the new one.
+    assert!(!current_now.csrf.matches(signed_in.csrf.expose()));
+    let shown = current_now.member;
     assert_eq!(
         (shown.organization_id().as_str(), shown.is_owner()),
         ("org_two", false)

@@ -97,7 +97,25 @@ pub(crate) async fn show_of_campaign(
 
 /// `GET /activity/new`: how many records came since the page was loaded.
 pub(crate) async fn newer(visit: Visit, query: web::Query<ActivityQuery>) -> Result<HttpResponse, PageError> {
-    let search = query.search(visit.organization(), None, visit.now);
+    newer_than(&visit, &query, None).await
+}
+
+/// `GET /campaigns/{c}/activity/new`.
+pub(crate) async fn newer_of_campaign(
+    visit: Visit,
+    campaign: web::Path<String>,
+    query: web::Query<ActivityQuery>,
+) -> Result<HttpResponse, PageError> {
+    let campaign = campaign_id(&campaign)?;
+    newer_than(&visit, &query, Some(&campaign)).await
+}
+
+async fn newer_than(
+    visit: &Visit,
+    query: &ActivityQuery,
+    campaign: Option<&CampaignId>,
+) -> Result<HttpResponse, PageError> {
+    let search = query.search(visit.organization(), campaign, visit.now);
     let than = place(&query.than).ok_or(PageError::NotFound)?;
     let find = visit.console.search_activity.clone();
     let count = visit
@@ -107,14 +125,23 @@ pub(crate) async fn newer(visit: Visit, query: web::Query<ActivityQuery>) -> Res
     let count = (count > 0).then(|| words::counted(count, "new record", "new records"));
     html(&Newer {
         count,
-        href: format!("/activity{}", query.with(&[])),
-        live: live(&query, than),
+        href: format!("{}{}", path_of(campaign), query.with(&[])),
+        live: live(campaign, query, than),
     })
 }
 
-/// Where a page asks for new records. One of a campaign does so with the campaign as a filter.
-fn live(query: &ActivityQuery, newest: ActivityPlace) -> String {
-    format!("/activity/new{}", query.with(&[("than", &written_place(newest))]))
+/// The page of all records, or of a campaign's.
+fn path_of(campaign: Option<&CampaignId>) -> String {
+    campaign.map_or_else(
+        || "/activity".to_owned(),
+        |campaign| format!("/campaigns/{campaign}/activity"),
+    )
+}
+
+/// Where a page asks for new records.
+fn live(campaign: Option<&CampaignId>, query: &ActivityQuery, newest: ActivityPlace) -> String {
+    let than = query.with(&[("than", &written_place(newest))]);
+    format!("{}/new{than}", path_of(campaign))
 }
 
 async fn record(
@@ -123,10 +150,7 @@ async fn record(
     query: &ActivityQuery,
     campaign: Option<&CampaignId>,
 ) -> Result<Record, PageError> {
-    let path = campaign.map_or_else(
-        || "/activity".to_owned(),
-        |campaign| format!("/campaigns/{campaign}/activity"),
-    );
+    let path = path_of(campaign);
     let page = if query.has_odd_lead() {
         None
     } else {
@@ -179,7 +203,7 @@ async fn record(
         csv: format!("/activity.csv{}", filter.with(&[])),
         live: newest
             .filter(|_| query.below.is_empty())
-            .map(|newest| live(filter, ActivityPlace::of(newest))),
+            .map(|newest| live(campaign, query, ActivityPlace::of(newest))),
         newest: (!query.below.is_empty()).then(|| format!("{path}{}", query.with(&[]))),
         older: page
             .as_ref()

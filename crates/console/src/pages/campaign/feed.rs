@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::lead_place::LeadPlace;
 use crate::campaign_head::{CampaignHead, Tab};
+use crate::change::{Missing, missing};
 use crate::page::{PageError, campaign_id, html};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
@@ -28,6 +29,8 @@ struct FeedPage {
     head: CampaignHead,
     view: View,
     facets: Vec<Facet>,
+    /// What the campaign lacks, told while its Feed is empty.
+    missing: Vec<Missing>,
     query: String,
     status: Option<LeadStatus>,
     /// Whether only some of the matches are shown.
@@ -43,12 +46,21 @@ struct FeedPage {
     now: Timestamp,
 }
 
+impl FeedPage {
+    /// Whether the campaign has no match yet.
+    fn is_empty(&self) -> bool {
+        self.view.cards.is_empty() && !self.is_filtered
+    }
+}
+
 struct View {
     cards: Vec<Card>,
 }
 
 /// A status to choose, with its count.
 struct Facet {
+    /// The status in a query; empty for all.
+    value: &'static str,
     words: &'static str,
     href: String,
     count: u64,
@@ -91,7 +103,20 @@ pub(crate) async fn show(
         .console
         .run(async move { show_feed.execute(&organization, &campaign, &request).await });
     let feed = feed.await??.ok_or(PageError::NotFound)?;
-    html(&page(shell, head.at(Tab::Feed), feed, &query, status, visit.now))
+    let mut page = page(shell, head.at(Tab::Feed), feed, &query, status, visit.now);
+    if page.is_empty() {
+        page.missing = missing_of(&visit, &page.head.id).await?;
+    }
+    html(&page)
+}
+
+/// What the campaign lacks, for a Feed that shows nothing yet.
+async fn missing_of(visit: &Visit, campaign: &CampaignId) -> Result<Vec<Missing>, PageError> {
+    let (list, member) = (visit.console.list_campaigns.clone(), visit.member().clone());
+    let listed = visit.console.run(async move { list.execute(&member).await });
+    let listed = listed.await??.unwrap_or_default();
+    let shown = listed.iter().find(|listed| listed.sign.id == *campaign);
+    Ok(shown.map(missing).unwrap_or_default())
 }
 
 /// What an open Feed asks for when matches came or something happened.
@@ -231,12 +256,14 @@ fn page(
         facets: facets
             .into_iter()
             .map(|(words, facet)| Facet {
+                value: facet.map_or("", LeadStatus::as_str),
                 words,
                 href: href(facet, &[]),
                 count: facet.map_or(feed.counts.all, |status| feed.counts.of(status)),
                 is_shown: facet == status,
             })
             .collect(),
+        missing: Vec::new(),
         query: query.q.clone(),
         status,
         is_filtered: status.is_some() || !query.q.is_empty() || query.offset > 0,

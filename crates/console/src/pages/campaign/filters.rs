@@ -41,7 +41,10 @@ struct FiltersPage {
     groups: Vec<Group>,
     expression: Option<MarkedExpression>,
     unknown_holds: bool,
-    faults: usize,
+    /// Whether a script asks, which asks again after the next change.
+    is_part: bool,
+    /// Every fault, as a sentence that names its field.
+    faults: Vec<String>,
     preview: Option<Preview>,
     /// The job that is asked about, and the answer.
     asked: String,
@@ -291,7 +294,8 @@ async fn show(
         Err(found) if faults.count() == 0 => Faults::of_fields(found),
         _ => faults,
     };
-    let page = page(shell, head, saved, draft, &faults, preview, tried);
+    let mut page = page(shell, head, saved, draft, &faults, preview, tried);
+    page.is_part = visit.wants_part;
     let mut response = html(&page)?;
     if visit.wants_part && !is_valid {
         response.headers_mut().insert(KEEP.0, KEEP.1);
@@ -329,7 +333,11 @@ fn page(
         expression: keywords.and_then(marked),
         unknown_holds: filter_form::unknown_holds(&draft.body),
         name_fault: faults.at("name").map(str::to_owned),
-        faults: faults.count(),
+        is_part: false,
+        faults: faults
+            .all()
+            .map(|(field, fault)| format!("{field}: {fault}"))
+            .collect(),
         is_new: draft.id.is_none(),
         others: saved
             .into_iter()

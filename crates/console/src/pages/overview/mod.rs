@@ -13,7 +13,7 @@ use serde::Deserialize;
 use self::plot::{Plot, Until, plot};
 use crate::chart;
 use crate::page::{PageError, html};
-use crate::pages::webhooks::place::Scope;
+use crate::pages::webhooks::place::deliveries_path;
 use crate::shell::{Place, Shell};
 use crate::visit::Visit;
 use crate::words;
@@ -210,17 +210,17 @@ fn page(shell: Shell, overview: Overview, until: Until) -> OverviewPage {
 fn notice(trouble: &Trouble, now: Timestamp) -> Option<Notice> {
     Some(match trouble {
         Trouble::EndpointFailing {
+            endpoint,
             campaign,
             url,
             failed,
             of,
-            ..
         } => Notice {
             class: "warn",
             what: "An endpoint is failing.".to_owned(),
             subject: url.clone(),
             rest: format!(" failed {failed} of its last {of} deliveries; none is repeated."),
-            href: Scope::of_endpoint(campaign.as_ref()).path(),
+            href: deliveries_path(campaign.as_ref(), endpoint),
             link: "See deliveries",
         },
         Trouble::AccountDisconnected { name, queued, .. } => Notice {
@@ -371,7 +371,7 @@ fn endpoint(figures: EndpointFigures) -> EndpointRow {
     EndpointRow {
         address: address.to_owned(),
         events: events.collect::<Vec<_>>().join(", "),
-        href: Scope::of_endpoint(figures.endpoint.campaign_id.as_ref()).path(),
+        href: deliveries_path(figures.endpoint.campaign_id.as_ref(), &figures.endpoint.id),
         p95: took(figures.p95),
         figures,
     }

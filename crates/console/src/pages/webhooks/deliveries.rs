@@ -66,23 +66,7 @@ impl End {
     }
 
     fn said(&self) -> String {
-        tries::said(self.status, self.took, self.reason.as_deref().map(reason))
-    }
-}
-
-/// A code of a failure in words, as the end of "did not answer: …".
-fn reason(code: &str) -> &str {
-    match code {
-        "invalid_target" => "its address cannot be used",
-        "forbidden_target" => "its address is not public",
-        "connect_failed" => "no connection",
-        "tls_failed" => "TLS failed",
-        "timeout" => "no answer in 10 s",
-        "protocol_error" => "the connection broke",
-        "interrupted" => "the service stopped meanwhile",
-        "endpoint_removed" => "the endpoint was paused or removed",
-        "corrupt_payload" => "the event could not be written",
-        other => other,
+        tries::said(self.status, self.took, self.reason.as_deref())
     }
 }
 
@@ -143,7 +127,7 @@ fn row(delivery: ShownDelivery, open: Option<DeliveryId>, path: &str) -> Row {
                 reason: Some(code), ..
             }),
             _,
-        ) => reason(code).to_owned(),
+        ) => tries::reason(code).to_owned(),
         // Its entry was pruned.
         (_, DeliveryState::Delivered) => "200".to_owned(),
         (_, DeliveryState::Failed) => "failed".to_owned(),

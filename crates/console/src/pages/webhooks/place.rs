@@ -23,13 +23,6 @@ impl Scope {
         })
     }
 
-    /// Where an endpoint of this campaign is shown, or of the organization.
-    pub(crate) fn of_endpoint(campaign: Option<&CampaignId>) -> Self {
-        Self {
-            campaign: campaign.cloned(),
-        }
-    }
-
     /// The path of the list.
     pub(crate) fn path(&self) -> String {
         match &self.campaign {
@@ -37,6 +30,14 @@ impl Scope {
             None => "/settings/integrations/webhooks".to_owned(),
         }
     }
+}
+
+/// Where the deliveries of an endpoint are shown; `campaign` is its own, `None` for the organization's.
+pub(crate) fn deliveries_path(campaign: Option<&CampaignId>, endpoint: &EndpointId) -> String {
+    let scope = Scope {
+        campaign: campaign.cloned(),
+    };
+    format!("{}?endpoint={endpoint}", scope.path())
 }
 
 impl FromRequest for Scope {
