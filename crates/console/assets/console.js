@@ -1,11 +1,11 @@
 const doc = document, live = doc.body.classList, all = (css) => [...doc.querySelectorAll(css)];
 const on = (name, then) => doc.addEventListener(name, then, true);
 let last = "";
-// Dialogs: pages loaded into #dialog.
+// Dialogs are pages in #dialog.
 on("htmx:afterSwap", ({ target }) => {
   if (target.open === false) target.showModal();
 });
-// Errors say where they belong.
+// Errors say where.
 on("htmx:beforeSwap", ({ detail }) => (detail.shouldSwap ||= detail.xhr.getResponseHeader("hx-retarget")));
 // A double click sends once.
 on("submit", ({ target }) => {

@@ -68,6 +68,8 @@ fn a_bid_is_computed_before_it_is_sent_and_its_outcome_recorded(kind: Kind) {
     browser.choose("Rate", "Percentage of the budget");
     browser.see("Nothing would be sent");
     browser.choose("Rate", "Fixed rate");
+    browser.fill("Fixed rate", "abc");
+    browser.see("biddingFixedHourlyRate must be");
     browser.fill("Fixed rate", "71.50");
     browser.see("$71.50");
     browser.fill("1. Why you?", "Ten years of it.");

@@ -63,7 +63,7 @@ fn every_page_works_without_scripts() {
     browser.go("/campaigns/camp/filters");
     browser.fill("Keywords", "rust AND AND go");
     browser.press("Preview");
-    browser.see("1 field to correct");
+    browser.see("keywords: character 10");
     browser.fill("Keywords", "rust");
     browser.press("Preview");
     browser.see("2 of 2 stored jobs");

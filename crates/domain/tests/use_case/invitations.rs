@@ -72,7 +72,7 @@ async fn a_link_is_mailed_where_a_mailer_is_configured_and_works_whether_or_not_
     assert_eq!((mail.link, mail.token), (made.link, made.token));
     assert_eq!(
         (mail.organization.as_str(), mail.made_by.as_str()),
-        ("org_one", ANN)
+        ("Organization org_one", ANN)
     );
 
     let failure = MailError("the mail server is away".to_owned());

@@ -87,6 +87,22 @@ struct Sent {
     button: String,
 }
 
+impl Sent {
+    /// Nothing can be computed of an override that cannot be read.
+    fn nothing(refusal: String) -> Self {
+        Self {
+            basis: String::new(),
+            rate: "–".to_owned(),
+            rate_unit: "",
+            connects: "–".to_owned(),
+            cost: String::new(),
+            refusal: Some(refusal),
+            steps: Vec::new(),
+            button: "Submit bid".to_owned(),
+        }
+    }
+}
+
 /// `GET …/leads/{l}/bid`.
 pub(crate) async fn ask(
     visit: Visit,
@@ -211,7 +227,7 @@ async fn refused(
 ) -> Result<HttpResponse, PageError> {
     let faults = match &error {
         LeadError::Malformed(faults) => faults.iter().map(field_fault).collect(),
-        LeadError::Rules(_) => {
+        LeadError::Rules(broken) => {
             let unanswered =
                 (0..questions.len()).filter(|number| fields.filled(&answer_field(*number)).is_none());
             let mut faults: Vec<(String, String)> = unanswered
@@ -221,7 +237,7 @@ async fn refused(
                 })
                 .collect();
             if faults.is_empty() {
-                faults.extend(rule_faults(&error));
+                faults.extend(broken.iter().map(|fault| named(&fault.path, &fault.message)));
             }
             faults
         }
@@ -244,27 +260,13 @@ async fn refused(
     show(visit, place, fields, faults, Some(problem)).await
 }
 
-fn rule_faults(error: &LeadError) -> Vec<(String, String)> {
-    let LeadError::Rules(faults) = error else {
-        return Vec::new();
-    };
-    let faults = faults.iter();
-    faults
-        .map(|fault| {
-            (
-                fault.path.last().cloned().unwrap_or_default(),
-                fault.message.clone(),
-            )
-        })
-        .collect()
-}
-
 /// The field that a fault is about, and what is wrong.
 fn field_fault(fault: &FieldError) -> (String, String) {
-    (
-        fault.path.last().cloned().unwrap_or_default(),
-        fault.message.clone(),
-    )
+    named(&fault.path, &fault.message)
+}
+
+fn named(path: &[String], message: &str) -> (String, String) {
+    (path.last().cloned().unwrap_or_default(), message.to_owned())
 }
 
 async fn preview(
@@ -295,17 +297,24 @@ async fn show(
     problem: Option<Problem>,
 ) -> Result<HttpResponse, PageError> {
     let (shell, head) = Shell::of_campaign(visit, &place.campaign).await?;
-    let overrides = bidding_fields::overrides(fields).unwrap_or_default();
+    let overrides = bidding_fields::overrides(fields);
+    let unreadable = overrides
+        .as_ref()
+        .err()
+        .and_then(|faults| faults.first())
+        .map(field_fault);
+    let overrides = overrides.unwrap_or_default();
     let preview = preview(visit, place, &overrides, AskMarketplace::Yes).await?;
     let status = if problem.as_ref().is_some_and(|problem| problem.is_decided) {
         StatusCode::CONFLICT
     } else {
         StatusCode::OK
     };
-    html_with(
-        status,
-        &page(shell, head, place, fields, preview, faults, problem, visit.now),
-    )
+    let mut page = page(shell, head, place, fields, preview, faults, problem, visit.now);
+    if let Some((field, fault)) = unreadable {
+        page.sent = Sent::nothing(format!("{field} {fault}"));
+    }
+    html_with(status, &page)
 }
 
 #[expect(clippy::too_many_arguments, reason = "what a page is made of")]
