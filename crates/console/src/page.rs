@@ -66,7 +66,7 @@ pub(crate) fn shown_page(request: &HttpRequest) -> String {
 /// Where a script wanted its part.
 #[derive(Debug)]
 pub(crate) struct WantedPart {
-    /// The id of the element that the part replaces, where it has one.
+    /// The id of the element that the part replaces; the dialog's where it has none.
     element: String,
     /// Whether the part only follows what happens.
     pub(crate) is_update: bool,
@@ -77,11 +77,11 @@ impl WantedPart {
     pub(crate) fn of(request: &HttpRequest) -> Option<Self> {
         let text = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
         text("hx-request")?;
-        let element = text("hx-target").filter(|id| id.bytes().all(|byte| byte.is_ascii_lowercase()));
-        let element = element.unwrap_or(DIALOG).to_owned();
+        let target = text("hx-target");
+        let is_id = |id: &&str| id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
         Some(Self {
-            is_update: request.method() == Method::GET && element != DIALOG,
-            element,
+            is_update: request.method() == Method::GET && target != Some(DIALOG),
+            element: target.filter(is_id).unwrap_or(DIALOG).to_owned(),
         })
     }
 }

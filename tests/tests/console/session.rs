@@ -77,14 +77,14 @@ impl<'s> Session<'s> {
         self.call("GET", path, "")
     }
 
-    /// Asks for a part of the page `shown`, to replace the element with this id.
-    pub(crate) fn get_part(&self, path: &str, shown: &str, element: &str) -> Answer {
-        let headers = [
+    /// Asks for a part of the page `shown`, to replace an element, perhaps with this id.
+    pub(crate) fn get_part(&self, path: &str, shown: &str, element: Option<&str>) -> Answer {
+        let mut headers = vec![
             ("Cookie", self.cookie.as_str()),
             ("HX-Request", "true"),
             ("HX-Current-URL", shown),
-            ("HX-Target", element),
         ];
+        headers.extend(element.map(|id| ("HX-Target", id)));
         let api = self.service.api_with(None);
         api.try_call("GET", path, &headers, b"").unwrap()
     }

@@ -12,6 +12,7 @@ use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use bidloop_persistence::DatabaseSettings;
 use bidloop_webhooks::{TargetPolicy, Targets};
 use rustls::ClientConfig;
+use url::Url;
 
 use super::reader::Reader;
 use super::{secret_file, tls};
@@ -155,7 +156,7 @@ pub(super) fn marketplace(read: &mut Reader<'_>) -> Option<MarketplaceSettings> 
     tls::require(
         read,
         "marketplace.base_url",
-        plain_http_host(&settings.base_url).as_deref(),
+        plain_host(&settings.base_url, |url| url.scheme() == "http").as_deref(),
         allowed,
         "use an `https://` address, or set `marketplace.allow_insecure = true` if the network may be trusted",
     );
@@ -176,7 +177,7 @@ pub(super) fn mail(read: &mut Reader<'_>) -> Option<MailSettings> {
         _ => {}
     }
     let (server, plain_host) = read.secret("mail.smtp_url", |url| {
-        MailServer::parse(url).map(|server| (server, plain_smtp_host(url)))
+        MailServer::parse(url).map(|server| (server, plain_host(url, is_plain_smtp)))
     })?;
     tls::require(
         read,
@@ -191,21 +192,17 @@ pub(super) fn mail(read: &mut Reader<'_>) -> Option<MailSettings> {
     })
 }
 
-/// The host of a mail server that is reached without TLS.
-fn plain_smtp_host(url: &str) -> Option<String> {
-    let url = url::Url::parse(url).ok()?;
-    let is_required = url
-        .query_pairs()
-        .any(|pair| pair == ("tls".into(), "required".into()));
-    let host = url
-        .host_str()
-        .filter(|_| url.scheme() == "smtp" && !is_required)?;
-    Some(host.to_owned())
+/// The host of a URL that is one without TLS.
+fn plain_host(url: &str, is_plain: impl Fn(&Url) -> bool) -> Option<String> {
+    let url = Url::parse(url).ok().filter(is_plain)?;
+    let host = url.host_str()?;
+    Some(host.trim_matches(['[', ']']).to_owned())
 }
 
-/// The host of an `http://` address.
-fn plain_http_host(base_url: &str) -> Option<String> {
-    let url = url::Url::parse(base_url).ok()?;
-    let host = url.host_str().filter(|_| url.scheme() == "http")?;
-    Some(host.trim_matches(['[', ']']).to_owned())
+/// Whether mail goes to the server without TLS.
+fn is_plain_smtp(url: &Url) -> bool {
+    url.scheme() == "smtp"
+        && !url
+            .query_pairs()
+            .any(|pair| pair == ("tls".into(), "required".into()))
 }

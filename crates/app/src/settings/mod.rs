@@ -462,6 +462,12 @@ mod tests {
         let secure = (URL, "smtps://bidloop:s3cret@mail.test");
         let settings = load("", &[secure, FROM]).unwrap();
         assert!(settings.mail.is_some() && !format!("{settings:?}").contains("s3cret"));
+        assert!(
+            load("", &[(URL, "smtp://[::1]:1025"), FROM])
+                .unwrap()
+                .mail
+                .is_some()
+        );
         let plain = (URL, "smtp://bidloop:s3cret@mail.test");
         for (set, fault) in [
             (vec![secure], "set `mail.from` too"),
