@@ -1,9 +1,14 @@
 //! How pages look and act in one browser: its colours and its keys. They are kept in a cookie, since they suit a device
 //! rather than a person.
 
+use std::fmt;
+
 use actix_web::HttpRequest;
+use actix_web::cookie::Cookie;
 use actix_web::cookie::time::Duration;
-use actix_web::cookie::{Cookie, SameSite};
+
+use crate::cookie;
+use crate::guard::ConsoleAddress;
 
 const COOKIE: &str = "bidloop-display";
 /// Browsers keep no cookie longer.
@@ -72,15 +77,17 @@ impl Display {
     }
 
     /// The cookie that keeps the choice.
-    pub(crate) fn cookie(self, is_https: bool) -> Cookie<'static> {
+    pub(crate) fn cookie(self, address: &ConsoleAddress) -> Cookie<'static> {
+        let mut cookie = cookie::of(address, COOKIE, self.to_string());
+        cookie.set_max_age(LIFETIME);
+        cookie
+    }
+}
+
+impl fmt::Display for Display {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = if self.has_keys { "keys" } else { NO_KEYS };
-        Cookie::build(COOKIE, format!("{}.{keys}", self.theme.as_str()))
-            .path("/")
-            .http_only(true)
-            .same_site(SameSite::Lax)
-            .secure(is_https)
-            .max_age(LIFETIME)
-            .finish()
+        write!(f, "{}.{keys}", self.theme.as_str())
     }
 }
 
@@ -93,7 +100,7 @@ mod tests {
         for (theme, _) in Theme::ALL {
             for has_keys in [true, false] {
                 let display = Display { theme, has_keys };
-                assert_eq!(Display::parse(display.cookie(true).value()), display);
+                assert_eq!(Display::parse(&display.to_string()), display);
             }
         }
     }

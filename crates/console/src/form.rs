@@ -6,7 +6,7 @@ use std::pin::Pin;
 use actix_web::dev::Payload;
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
-use bidloop_http_server::{BodyFault, RequestBody};
+use bidloop_http_server::{BodyFault, RequestBody, is_media_type};
 use serde_json::{Number, Value};
 
 use crate::page::PageError;
@@ -32,11 +32,10 @@ impl Fields {
 
     async fn read_within(request: &HttpRequest, limit_bytes: u64) -> Result<Self, PageError> {
         let body = request.extensions().get::<RequestBody>().cloned();
-        let body = body.ok_or(PageError::FormUnreadable("It has no body."))?;
+        let body = body.ok_or(PageError::FormUnreadable("It has no body.".into()))?;
         let media_type = request.headers().get(header::CONTENT_TYPE);
-        let essence = media_type.and_then(|value| value.to_str().ok()?.split(';').next());
-        if !essence.is_none_or(|given| given.trim().eq_ignore_ascii_case(FORM)) {
-            return Err(PageError::FormUnreadable("It was not sent as a form."));
+        if !media_type.is_none_or(|given| is_media_type(given, FORM)) {
+            return Err(PageError::FormUnreadable("It was not sent as a form.".into()));
         }
         let bytes = body.read::<PageError, _>(limit_bytes, |_| Ok(())).await?;
         let fields = form_urlencoded::parse(&bytes)
@@ -96,11 +95,7 @@ pub(crate) fn number(text: &str) -> Value {
 
 impl From<BodyFault> for PageError {
     fn from(fault: BodyFault) -> Self {
-        Self::FormUnreadable(match fault {
-            BodyFault::TooLarge { .. } => "It is too large.",
-            BodyFault::TooSlow => "It did not arrive in time.",
-            BodyFault::BrokenOff => "It broke off before its end.",
-        })
+        Self::FormUnreadable(format!("It {fault}.").into())
     }
 }
 

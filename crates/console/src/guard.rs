@@ -14,7 +14,8 @@ use actix_web::{Error, HttpMessage, web};
 use bidloop_http_server::{Holding, RequestBody};
 
 use crate::Console;
-use crate::page::{PageError, WantedPart};
+use crate::page::PageError;
+use crate::wanted_part::WantedPart;
 
 /// Pages load nothing from elsewhere, run no script of their own text, and are shown in no frame.
 const CONTENT_SECURITY_POLICY: &str =
@@ -114,7 +115,7 @@ pub(crate) async fn guard<B: MessageBody + 'static>(
     if let Some(part) = part {
         let error = response.response().error();
         let error = error.and_then(|error| error.as_error::<PageError>());
-        if let Some(answer) = error.map(|error| error.answer_part(&part)) {
+        if let Some(answer) = error.map(|error| part.refused(error)) {
             response = response.into_response(answer);
         }
     }

@@ -10,12 +10,13 @@
 //! | [`Streams`] | what tells open pages that something changed |
 //! | `pages` | the pages, a file each; their markup is in `templates/` |
 //! | `shell` | the frame of the pages |
-//! | `visit`, `form`, `csrf` | who asks, and with which form: sessions and the token of changes |
+//! | `visit`, `form`, `csrf`, `cookie` | who asks, and with which form: sessions and the token of changes |
 //! | `upload` | forms with files |
 //! | `guard` | what holds for every request: host, origin, headers |
 //! | `parts`, `words`, `job` | icons, statuses, times, amounts; a job post in short |
 //! | `chart` | lines and bars in SVG |
 //! | `bidding_fields` | the fields of a bidding configuration in forms |
+//! | `wanted_part` | what a script asks for, and what it gets where that cannot be had |
 //! | `tries` | how deliveries that a person sent at once ended |
 //! | `assets` | the style sheet, the scripts and the icons |
 
@@ -25,6 +26,7 @@ mod campaign_head;
 mod change;
 mod chart;
 mod console;
+mod cookie;
 mod csrf;
 mod display;
 mod form;
@@ -39,6 +41,7 @@ mod streams;
 mod tries;
 mod upload;
 mod visit;
+mod wanted_part;
 mod words;
 
 pub use console::Console;

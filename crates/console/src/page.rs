@@ -1,5 +1,6 @@
 //! Answers: pages, redirections, and what is shown instead of a page that cannot be.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use actix_web::http::{Method, StatusCode, Uri, header};
@@ -63,41 +64,6 @@ pub(crate) fn shown_page(request: &HttpRequest) -> String {
     shown.unwrap_or_else(|| "/".to_owned())
 }
 
-/// Where a script wanted its part.
-#[derive(Debug)]
-pub(crate) struct WantedPart {
-    /// The id of the element that the part replaces; the dialog's where it has none.
-    element: String,
-    /// Whether the part only follows what happens.
-    pub(crate) is_update: bool,
-}
-
-impl WantedPart {
-    /// What a request of a script wants.
-    pub(crate) fn of(request: &HttpRequest) -> Option<Self> {
-        let text = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
-        text("hx-request")?;
-        let target = text("hx-target");
-        let is_id = |id: &&str| id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-        Some(Self {
-            is_update: request.method() == Method::GET && target != Some(DIALOG),
-            element: target.filter(is_id).unwrap_or(DIALOG).to_owned(),
-        })
-    }
-}
-
-/// The dialog of every page. What went wrong is told in it where there is no better place.
-const DIALOG: &str = "dialog";
-
-/// What went wrong, in the place of a part.
-#[derive(Template)]
-#[template(path = "trouble.html")]
-struct Trouble<'a> {
-    title: &'a str,
-    text: &'a str,
-    in_dialog: bool,
-}
-
 /// Why a page is not shown, or a change not made.
 #[derive(Debug)]
 pub(crate) enum PageError {
@@ -113,7 +79,7 @@ pub(crate) enum PageError {
     /// The form is of another session, or too old.
     FormExpired,
     /// The form cannot be read.
-    FormUnreadable(&'static str),
+    FormUnreadable(Cow<'static, str>),
     /// The request names another host.
     WrongHost,
     /// The change does not come from a page of the console.
@@ -133,15 +99,15 @@ pub(crate) enum PageError {
 /// A page without the side bar that says what went wrong.
 #[derive(Template)]
 #[template(path = "problem.html")]
-struct Problem<'a> {
-    title: &'a str,
-    text: &'a str,
+pub(crate) struct Problem<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) text: &'a str,
     /// Whether the same request may succeed later.
     try_again: bool,
 }
 
 impl PageError {
-    fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::SignedOut { .. } => StatusCode::SEE_OTHER,
@@ -155,7 +121,8 @@ impl PageError {
         }
     }
 
-    fn problem(&self) -> Problem<'_> {
+    /// What is told about it.
+    pub(crate) fn problem(&self) -> Problem<'_> {
         let (title, text) = match self {
             Self::NotFound => (
                 "Page not found",
@@ -170,7 +137,7 @@ impl PageError {
                 "This form is too old",
                 "You signed in anew or switched to another organization after the form was loaded. Nothing was changed: go back, load the page again, and repeat.",
             ),
-            Self::FormUnreadable(why) => ("The form could not be read", *why),
+            Self::FormUnreadable(why) => ("The form could not be read", why.as_ref()),
             Self::SubscriptionLapsed => (
                 "The subscription is not active",
                 "Nothing was changed. What acts resumes when the subscription is active again.",
@@ -216,36 +183,8 @@ impl PageError {
     }
 }
 
-impl PageError {
-    /// The answer to a script. The signed-out are led to the page to sign in on; an update that cannot be leaves the page
-    /// as it is; anything else is told where the part was wanted.
-    pub(crate) fn answer_part(&self, part: &WantedPart) -> HttpResponse {
-        if let Self::SignedOut { next } = self {
-            return HttpResponse::Unauthorized()
-                .insert_header(("hx-redirect", sign_in_for(next)))
-                .finish();
-        }
-        let mut answer = HttpResponse::build(self.status());
-        if part.is_update {
-            return answer.finish();
-        }
-        let Problem { title, text, .. } = self.problem();
-        let trouble = Trouble {
-            title,
-            text,
-            in_dialog: part.element == DIALOG,
-        };
-        answer
-            .insert_header(("hx-retarget", format!("#{}", part.element)))
-            .insert_header(("hx-reswap", "innerHTML"))
-            .insert_header(("hx-reselect", "unset"))
-            .content_type("text/html; charset=utf-8")
-            .body(trouble.render().unwrap_or_default())
-    }
-}
-
 /// The page to sign in on before this path is shown.
-fn sign_in_for(path: &str) -> String {
+pub(crate) fn sign_in_for(path: &str) -> String {
     let query: String = form_urlencoded::Serializer::new(String::new())
         .append_pair("next", path)
         .finish();

@@ -13,8 +13,8 @@ pub(crate) use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::model::{CsrfToken, FieldError};
 use bidloop_domain::use_case::{LeadError, PartHead};
 use bidloop_http_server::{
-    BodyFault, BytePool, FormDataFault, FormPartHead, NoRoom, Parts, RequestBody, boundary_of, pieces,
-    send_pieces,
+    BodyFault, BytePool, FRAMING_BYTES, FormDataFault, FormPartHead, NoRoom, Parts, RequestBody, boundary_of,
+    is_media_type, pieces, send_pieces,
 };
 use bytes::Bytes;
 use futures::StreamExt;
@@ -38,8 +38,6 @@ pub(crate) const ACCEPTED: &str = ".pdf,.png,.jpg,.jpeg,.gif,.webp,.doc,.docx,.z
 /// What is said where no file was chosen.
 pub(crate) const CHOOSE: &str = "Choose a file first.";
 
-/// The most bytes of all heads and boundaries of the parts.
-const FRAMING_BYTES: u64 = 1_048_576;
 /// The largest form with files: five of 25 MB, and what was typed.
 const MAX_UPLOAD_BYTES: u64 = MAX_FILES as u64 * MAX_FILE_BYTES + MAX_FORM_BYTES + FRAMING_BYTES;
 /// The longest token.
@@ -83,8 +81,7 @@ pub(crate) struct Received<T> {
 /// Whether the request has a form with files.
 pub(crate) fn is_form_data(request: &HttpRequest) -> bool {
     let media_type = request.headers().get(header::CONTENT_TYPE);
-    let essence = media_type.and_then(|value| value.to_str().ok()?.split(';').next());
-    essence.is_some_and(|given| given.trim().eq_ignore_ascii_case(FORM_DATA))
+    media_type.is_some_and(|given| is_media_type(given, FORM_DATA))
 }
 
 /// Reads the form of a change that a signed-in person asks for.
@@ -94,9 +91,9 @@ pub(crate) async fn read<T: TakesFiles>(
     files: T,
 ) -> Result<Received<T>, PageError> {
     let body = request.extensions().get::<RequestBody>().cloned();
-    let body = body.ok_or(PageError::FormUnreadable("It has no body."))?;
+    let body = body.ok_or(PageError::FormUnreadable("It has no body.".into()))?;
     let boundary = boundary_of(request.headers())
-        .map_err(|_| PageError::FormUnreadable("It was not sent as a form with files."))?;
+        .map_err(|_| PageError::FormUnreadable("It was not sent as a form with files.".into()))?;
     let uploads = request.app_data::<web::Data<Uploads>>();
     let uploads = uploads.ok_or_else(|| PageError::Failed("the console is not configured".to_owned()))?;
     let member = visit.member();
@@ -143,11 +140,11 @@ async fn receive<T: TakesFiles>(
             }
         } else if head.file_name.is_none() {
             let Some(text) = text(&mut content, room).await else {
-                return Err(PageError::FormUnreadable("It is too large."));
+                return Err(PageError::FormUnreadable("It is too large.".into()));
             };
             room -= text.len() as u64;
             if fields.len() >= MAX_FIELDS {
-                return Err(PageError::FormUnreadable("It has too many fields."));
+                return Err(PageError::FormUnreadable("It has too many fields.".into()));
             }
             fields.push(head.name, String::from_utf8_lossy(&text).replace("\r\n", "\n"));
         } else if head.name == FILES && fault.is_none() {
@@ -242,8 +239,7 @@ impl From<BodyFault> for BodyError {
     fn from(fault: BodyFault) -> Self {
         Self(match fault {
             BodyFault::TooLarge { limit_bytes } => LeadError::TooLarge { limit_bytes },
-            BodyFault::TooSlow => malformed("did not arrive in time"),
-            BodyFault::BrokenOff => malformed("broke off before its end"),
+            fault => malformed(&fault.to_string()),
         })
     }
 }

@@ -4,18 +4,19 @@ use std::future::Future;
 use std::pin::Pin;
 
 use actix_web::cookie::time::Duration;
-use actix_web::cookie::{Cookie, SameSite};
 use actix_web::dev::Payload;
-use actix_web::{FromRequest, HttpRequest, web};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use bidloop_domain::model::{Member, OrganizationId, SESSION_LIFETIME, SessionToken, Timestamp};
 use bidloop_domain::use_case::SignedIn;
 
 use crate::Console;
+use crate::cookie;
 use crate::csrf;
 use crate::display::Display;
 use crate::form::Fields;
 use crate::guard::ConsoleAddress;
-use crate::page::{PageError, WantedPart, shown_page};
+use crate::page::{PageError, see_other, shown_page};
+use crate::wanted_part::WantedPart;
 
 /// The field of a form, and the header of a request by script, with the session's token.
 pub(crate) const CSRF: &str = "csrf";
@@ -106,28 +107,18 @@ const fn cookie_name(address: &ConsoleAddress) -> &'static str {
     }
 }
 
-/// The cookie of a session (decision E2).
-pub(crate) fn session_cookie(address: &ConsoleAddress, token: &SessionToken) -> Cookie<'static> {
-    let mut cookie = empty_cookie(address);
-    cookie.set_value(token.expose().to_owned());
+/// Leads to a page with a session (decision E2).
+pub(crate) fn signed_in(address: &ConsoleAddress, token: &SessionToken, path: &str) -> HttpResponse {
+    let mut cookie = cookie::of(address, cookie_name(address), token.expose().to_owned());
     cookie.set_max_age(Duration::try_from(SESSION_LIFETIME).unwrap_or(Duration::ZERO));
-    cookie
+    cookie::give(see_other(path), &cookie)
 }
 
-/// The cookie that removes the session's.
-pub(crate) fn no_session_cookie(address: &ConsoleAddress) -> Cookie<'static> {
-    let mut cookie = empty_cookie(address);
+/// Takes the session's cookie back with this answer.
+pub(crate) fn signed_out(address: &ConsoleAddress, answer: HttpResponse) -> HttpResponse {
+    let mut cookie = cookie::of(address, cookie_name(address), String::new());
     cookie.make_removal();
-    cookie
-}
-
-fn empty_cookie(address: &ConsoleAddress) -> Cookie<'static> {
-    Cookie::build(cookie_name(address), "")
-        .path("/")
-        .http_only(true)
-        .same_site(SameSite::Lax)
-        .secure(address.is_https())
-        .finish()
+    cookie::give(answer, &cookie)
 }
 
 impl FromRequest for Visit {

@@ -6,9 +6,12 @@ use bidloop_domain::matching::Verdict;
 use bidloop_domain::model::{
     ActivityKind, ActivityOutcome, CampaignMode, LeadStatus, MemberRole, ReasonCode, Timestamp, TokenScope,
 };
+use bidloop_domain::port::AccountReading;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime};
+
+const NOT_KNOWN: &str = "not known";
 
 /// A value as templates pass it: some by value, some by reference.
 pub(crate) trait Given<T> {
@@ -160,6 +163,20 @@ pub(crate) fn dollars(cents: i64) -> String {
     let sign = if cents < 0 { "-" } else { "" };
     let cents = cents.unsigned_abs();
     format!("{sign}${}.{:02}", count(cents / 100), cents % 100)
+}
+
+/// The connects of an account: "60 connects", or that they are not known.
+pub(crate) fn balance(reading: Option<&AccountReading>) -> String {
+    reading.map_or_else(
+        || NOT_KNOWN.to_owned(),
+        |reading| counted(reading.connects_balance.get(), "connect", "connects"),
+    )
+}
+
+/// The hourly rate of an account's profile: "$45/h", or that it is not known.
+pub(crate) fn profile_rate(reading: Option<&AccountReading>) -> String {
+    let rate = reading.and_then(|reading| reading.profile_hourly_rate);
+    rate.map_or_else(|| NOT_KNOWN.to_owned(), |rate| format!("{}/h", usd(rate)))
 }
 
 /// "$30", "$1,500", "$41.76": an amount that the marketplace states. A negative one counts as zero.

@@ -59,8 +59,8 @@ impl BodiesInFlight {
         }
     }
 
-    /// Parses a body. A short one takes less than a millisecond, where its request is served. Long ones take turns on a thread of their own, so that they delay each other and not the use cases,
-    /// which share a few threads.
+    /// Parses a body. A short one takes less than a millisecond, where its request is served. Long ones take turns on a
+    /// thread of their own, so that they delay each other and not the use cases, which share a few threads.
     pub(crate) async fn parse<T: Send + 'static>(
         &self,
         body: Bytes,

@@ -4,7 +4,7 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
 use bidloop_domain::model::FieldError;
 use bidloop_domain::use_case::LeadError;
-use bidloop_http_server::{BodyFault, ByteShare, NoRoom, RequestBody, declared_length};
+use bidloop_http_server::{BodyFault, ByteShare, NoRoom, RequestBody, declared_length, is_media_type};
 use bytes::Bytes;
 
 use crate::bodies_in_flight::overloaded;
@@ -42,12 +42,7 @@ pub(crate) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> R
         }
     }
     for value in headers.get_all(header::CONTENT_TYPE) {
-        let essence = value
-            .as_bytes()
-            .split(|byte| *byte == b';')
-            .next()
-            .unwrap_or_default();
-        if !essence.trim_ascii().eq_ignore_ascii_case(expected.as_bytes()) {
+        if !is_media_type(value, expected) {
             return refuse(shown(value));
         }
     }
@@ -92,8 +87,7 @@ impl From<BodyFault> for ReadFault {
     fn from(fault: BodyFault) -> Self {
         Self(match fault {
             BodyFault::TooLarge { limit_bytes } => LeadError::TooLarge { limit_bytes },
-            BodyFault::TooSlow => malformed("did not arrive in time"),
-            BodyFault::BrokenOff => malformed("broke off before its end"),
+            fault => malformed(&fault.to_string()),
         })
     }
 }

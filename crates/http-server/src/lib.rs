@@ -21,8 +21,10 @@ mod unread_body;
 
 pub use byte_pool::{BytePool, ByteShare, NoRoom};
 pub use connection::{ConnectionLimits, SHORT_BODY_BYTES};
-pub use multipart::{FormDataFault, FormPartHead, Parts, Pieces, boundary_of, pieces, send_pieces};
+pub use multipart::{
+    FRAMING_BYTES, FormDataFault, FormPartHead, Parts, Pieces, boundary_of, pieces, send_pieces,
+};
 pub use observation::RequestObserver;
-pub use request_body::{BodyFault, RequestBody, declared_length, declares_no_body};
+pub use request_body::{BodyFault, RequestBody, declared_length, declares_no_body, is_media_type};
 pub use server::{RunningServer, ServerSettings, serve};
 pub use unread_body::{Holding, answer_holding};

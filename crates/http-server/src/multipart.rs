@@ -13,6 +13,9 @@ use futures::{Stream, StreamExt, TryStreamExt};
 use multer::{Field, Multipart};
 use tokio::sync::mpsc;
 
+/// What a body may have beyond the contents of its parts: all their heads and boundaries, in bytes.
+pub const FRAMING_BYTES: u64 = 1_048_576;
+
 /// The most bytes before a part's content: its head, and for the first part the preamble.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 

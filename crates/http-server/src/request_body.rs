@@ -1,6 +1,7 @@
 //! Reads a request's body within limits of size and time.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -8,14 +9,14 @@ use std::time::Instant;
 
 use actix_web::HttpRequest;
 use actix_web::dev::Payload;
-use actix_web::http::header::{self, HeaderMap};
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use bytes::Bytes;
 use futures::{Stream, TryStreamExt, stream};
 use tokio::time::timeout;
 
 use crate::connection::{ConnectionLimits, Exchange, Patience, SHORT_BODY_BYTES};
 
-/// Why a body was not read to its end.
+/// Why a body was not read to its end, as the end of a sentence about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFault {
     /// It has more bytes than this.
@@ -27,6 +28,25 @@ pub enum BodyFault {
     TooSlow,
     /// The connection broke.
     BrokenOff,
+}
+
+impl fmt::Display for BodyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooLarge { .. } => "is too large",
+            Self::TooSlow => "did not arrive in time",
+            Self::BrokenOff => "broke off before its end",
+        })
+    }
+}
+
+impl std::error::Error for BodyFault {}
+
+/// Whether a header's media type is this one, whatever its parameters.
+pub fn is_media_type(given: &HeaderValue, expected: &str) -> bool {
+    let mut parts = given.as_bytes().split(|byte| *byte == b';');
+    let essence = parts.next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(expected.as_bytes())
 }
 
 /// The length that the headers declare; a number that is too large counts as the largest one.
@@ -55,8 +75,8 @@ pub struct RequestBody {
     declared: Option<usize>,
 }
 
-impl std::fmt::Debug for RequestBody {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for RequestBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RequestBody").finish_non_exhaustive()
     }
 }

@@ -1,11 +1,12 @@
 //! Forms with files: a bid's own files and a campaign's (decisions A9, A10 and E5).
 
-use acceptance::document::{EXTERNAL, campaign, document};
+use acceptance::document::{EXTERNAL, document};
 use acceptance::{Answer, Kind, Service, World, api, posts};
 use serde_json::{Value, json};
 use std::io::{BufReader, Write as _};
 use std::net::TcpStream;
 
+use crate::acme::{BOB, PASSWORD, with_paused_campaign};
 use crate::session::Session;
 
 on_both_databases!(
@@ -17,24 +18,17 @@ on_both_databases!(
     the_template_is_previewed_on_another_lead,
 );
 
-const PASSWORD: &str = "correct horse battery";
-const BOB: &str = "bob@acme.test";
 const EVE: &str = "eve@other.test";
 const BIDDING: &str = "/campaigns/camp_ext/bidding";
 const BOUNDARY: &str = "----boundary";
 
+/// Acme, and an organization of Eve's.
 fn started(kind: Kind) -> (World, Service) {
-    let world = World::new(kind);
-    let person =
-        |email: &str, role: &str| json!([{"email": email, "password": PASSWORD, "name": "P", "role": role}]);
-    let mut organization = world.organization();
-    organization["campaigns"] = json!([campaign(EXTERNAL, "rust")]);
-    organization["users"] = person(BOB, "member");
-    world.installation.apply(&document(organization));
-    let mut other = json!({"id": "org_other", "name": "Other", "users": person(EVE, "owner")});
+    let (world, service) = with_paused_campaign(kind);
+    let mut other = json!({"id": "org_other", "name": "Other"});
+    other["users"] = json!([{"email": EVE, "password": PASSWORD, "name": "Eve"}]);
     other["subscription"] = world.organization()["subscription"].clone();
     world.installation.apply(&document(other));
-    let service = world.installation.serve();
     (world, service)
 }
 
@@ -68,14 +62,8 @@ fn body(parts: &[Part<'_>]) -> Vec<u8> {
     body
 }
 
-fn token(session: &Session<'_>) -> String {
-    let page = session.get("/sign-out").expect(200).text();
-    let token = page.split("name=\"csrf\" value=\"").nth(1).unwrap();
-    token.split('"').next().unwrap().to_owned()
-}
-
 fn send(service: &Service, session: &Session<'_>, path: &str, parts: Vec<Part<'_>>) -> Answer {
-    let token = token(session);
+    let token = session.token();
     let mut all = vec![Part::Field("csrf", &token)];
     all.extend(parts);
     let origin = format!("http://{}", service.address());
@@ -98,7 +86,7 @@ fn uploads(world: &World, lead: &str) -> Vec<Value> {
 fn a_bids_files_come_with_its_form_and_replace_the_campaigns(kind: Kind) {
     let (world, service) = started(kind);
     let (path, lead) = bid_page(&world, &service);
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let bob = Session::of(&service, BOB);
     let default = vec![Part::File("default.txt", b"The campaign's.")];
     send(&service, &bob, &format!("{BIDDING}/files"), default).expect(303);
     let page = bob.get(&path).expect(200).text();
@@ -169,7 +157,7 @@ fn a_bids_files_come_with_its_form_and_replace_the_campaigns(kind: Kind) {
 fn a_refused_file_is_told_beside_its_field_and_what_was_typed_stays(kind: Kind) {
     let (world, service) = started(kind);
     let (path, lead) = bid_page(&world, &service);
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let bob = Session::of(&service, BOB);
     let large = vec![b'x'; 25 * 1_048_576 + 1];
     for (name, content, said) in [
         ("run.sh", &b"echo"[..], "has no accepted extension"),
@@ -222,8 +210,8 @@ fn a_refused_file_is_told_beside_its_field_and_what_was_typed_stays(kind: Kind) 
 fn a_form_with_files_and_a_wrong_token_is_refused_before_its_files_arrive(kind: Kind) {
     let (world, service) = started(kind);
     let (path, lead) = bid_page(&world, &service);
-    let bob = Session::open(&service, BOB, PASSWORD);
-    let eve = token(&Session::open(&service, EVE, PASSWORD));
+    let bob = Session::of(&service, BOB);
+    let eve = Session::of(&service, EVE).token();
     let origin = format!("http://{}", service.address());
     let begin = |token: &str, origin: &str| {
         let parts = [Part::Field("csrf", token), Part::File("a.txt", b"begun")];
@@ -241,7 +229,7 @@ fn a_form_with_files_and_a_wrong_token_is_refused_before_its_files_arrive(kind: 
     };
     begin(&eve, &origin).expect(403);
     begin("", &origin).expect(403);
-    begin(&token(&bob), "http://evil.test").expect(403);
+    begin(&bob.token(), "http://evil.test").expect(403);
     assert_eq!(uploads(&world, &lead), Vec::<Value>::new());
     let files = world.installation.folder().join("attachments");
     let left = std::fs::read_dir(files).into_iter().flatten().flatten();
@@ -251,7 +239,7 @@ fn a_form_with_files_and_a_wrong_token_is_refused_before_its_files_arrive(kind: 
 
 fn a_campaigns_files_are_added_listed_and_removed(kind: Kind) {
     let (world, service) = started(kind);
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let bob = Session::of(&service, BOB);
     let files = format!("{BIDDING}/files");
     assert!(
         bob.get(BIDDING)
@@ -299,7 +287,7 @@ fn a_campaigns_files_are_added_listed_and_removed(kind: Kind) {
     );
     assert!(entries.iter().all(|entry| entry["actor"]["name"] == BOB));
 
-    let eve = Session::open(&service, EVE, PASSWORD);
+    let eve = Session::of(&service, EVE);
     let foreign = vec![Part::File("eve.txt", b"Eve's.")];
     send(&service, &eve, &files, foreign).expect(404);
     eve.post(&format!("{files}/remove"), &[("name", "about.txt")])
@@ -311,7 +299,7 @@ fn a_leads_own_bidding_is_set_shown_and_cleared(kind: Kind) {
     let (bid, lead) = bid_page(&world, &service);
     let page = format!("/campaigns/{EXTERNAL}/leads/{lead}");
     let configure = format!("{page}/configure");
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let bob = Session::of(&service, BOB);
     assert!(bob.get(&bid).expect(200).text().contains(&configure));
     let shown = bob.get(&configure).expect(200).text();
     assert!(shown.contains("$45/h (campaign)"), "{shown}");
@@ -349,7 +337,7 @@ fn a_leads_own_bidding_is_set_shown_and_cleared(kind: Kind) {
         .collect();
     assert_eq!(changed, [&Value::Null, &json!(51)]);
     assert!(entries.iter().all(|entry| entry["actor"]["name"] == BOB));
-    let eve = Session::open(&service, EVE, PASSWORD);
+    let eve = Session::of(&service, EVE);
     eve.get(&configure).expect(404);
     eve.post(&configure, &[("biddingFixedHourlyRate", "1")])
         .expect(404);
@@ -359,7 +347,7 @@ fn the_template_is_previewed_on_another_lead(kind: Kind) {
     let (world, service) = started(kind);
     let posts = ["Rust one", "Rust two"].map(posts::hourly);
     world.publish(&service, EXTERNAL, posts.to_vec(), 2);
-    let bob = Session::open(&service, BOB, PASSWORD);
+    let bob = Session::of(&service, BOB);
     let title = |page: &str| {
         let on = page.split("On “<span dir=\"auto\">").nth(1).unwrap();
         on.split("</span>").next().unwrap().to_owned()

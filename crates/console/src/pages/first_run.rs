@@ -6,7 +6,7 @@ use bidloop_domain::use_case::{FirstRunError, FirstRunField, FirstRunForm};
 
 use crate::Console;
 use crate::form::{Fields, PublicForm};
-use crate::page::{PageError, html, see_other};
+use crate::page::{PageError, html};
 use crate::pages::sign_in;
 use crate::visit;
 use crate::words;
@@ -61,12 +61,7 @@ pub(crate) async fn set_up(
         })
         .await?;
     match tried {
-        Ok(token) => {
-            let mut response = see_other("/");
-            let cookie = visit::session_cookie(&console.address, &token);
-            let _written = response.add_cookie(&cookie);
-            Ok(response)
-        }
+        Ok(token) => Ok(visit::signed_in(&console.address, &token, "/")),
         Err(error) => html(&FirstRunPage {
             given: Given {
                 code: fields.text("code"),

@@ -7,7 +7,7 @@ use bidloop_domain::use_case::{LinkAsks, LinkForm, OpenedLink, PeopleError, TryE
 
 use crate::Console;
 use crate::form::PublicForm;
-use crate::page::{PageError, html, see_other};
+use crate::page::{PageError, html};
 use crate::pages::sign_in;
 use crate::visit;
 use crate::words;
@@ -67,12 +67,7 @@ pub(crate) async fn use_link(
         .await?;
     let (mut name_fault, mut password_fault) = (None, None);
     match used {
-        Ok(session) => {
-            let mut response = see_other("/");
-            let cookie = visit::session_cookie(&console.address, &session);
-            let _written = response.add_cookie(&cookie);
-            return Ok(response);
-        }
+        Ok(session) => return Ok(visit::signed_in(&console.address, &session, "/")),
         Err(PeopleError::Name) => {
             name_fault = Some("Use at most 200 characters, on one line.".to_owned());
         }

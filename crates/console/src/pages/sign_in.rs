@@ -76,13 +76,7 @@ pub(crate) async fn sign_in(
         .await?;
     let next = own_path(form.0.text("next"));
     match tried {
-        Ok(token) => {
-            let mut response = see_other(next);
-            let cookie = visit::session_cookie(&console.address, &token);
-            // The name, the value and the attributes are ASCII: the cookie is always written.
-            let _written = response.add_cookie(&cookie);
-            Ok(response)
-        }
+        Ok(token) => Ok(visit::signed_in(&console.address, &token, next)),
         Err(error) => html(&SignInPage {
             next,
             email: &email,
@@ -106,9 +100,10 @@ pub(crate) async fn sign_out(Posted { visit, .. }: Posted) -> Result<HttpRespons
         .console
         .run(async move { sessions.sign_out(&signed_in).await })
         .await??;
-    let mut response = go_to(&visit, "/sign-in");
-    let _written = response.add_cookie(&visit::no_session_cookie(&visit.console.address));
-    Ok(response)
+    Ok(visit::signed_out(
+        &visit.console.address,
+        go_to(&visit, "/sign-in"),
+    ))
 }
 
 /// `POST /switch`: shows another organization of the person.

@@ -59,13 +59,18 @@ impl CampaignUpload {
         self.files.add(blobs, part, pieces).await
     }
 
+    /// Whether no file has arrived.
+    pub const fn is_empty(&self) -> bool {
+        self.files.staged.is_empty()
+    }
+
     /// Publishes the files and adds them to the campaign's, after all have arrived.
     ///
     /// # Errors
     /// Nothing has changed then. Published content stays, as another campaign may have the same: it does no harm without
     /// a reference.
     pub async fn finish(self) -> Result<Changed, ManageOrganizationError> {
-        if self.files.staged.is_empty() {
+        if self.is_empty() {
             let fault = FieldError::new(&["attachments"], FileFault::NoFile.to_string());
             return Err(ManageOrganizationError::Faulty(vec![fault]));
         }

@@ -10,7 +10,7 @@ use bidloop_domain::attachment_rules::{MAX_FILE_BYTES, MAX_FILES};
 use bidloop_domain::model::LeadAttachment;
 use bidloop_domain::use_case::{LeadError, PartHead, UploadSession};
 use bidloop_http_server::{
-    BytePool, FormDataFault, Parts, Pieces, RequestBody, boundary_of, pieces, send_pieces,
+    BytePool, FRAMING_BYTES, FormDataFault, Parts, Pieces, RequestBody, boundary_of, pieces, send_pieces,
 };
 use futures::TryStreamExt;
 
@@ -19,9 +19,6 @@ use crate::HttpApi;
 use crate::bodies_in_flight::BodiesInFlight;
 use crate::errors::Refusal;
 use crate::request_body::{FORM_DATA, ReadFault, check_declared_length, check_media_type, malformed};
-
-/// The most bytes of all heads and boundaries of the parts.
-const FRAMING_BYTES: u64 = 1_048_576;
 
 /// The largest upload: five files of 25 MB with their heads and boundaries.
 const MAX_UPLOAD_BYTES: u64 = MAX_FILES as u64 * MAX_FILE_BYTES + FRAMING_BYTES;

@@ -6,7 +6,7 @@ use askama::Template;
 use bidloop_domain::bidding::QuestionAnswerPair;
 use bidloop_domain::model::{
     BidRequest, BiddingConfig, CoverLetter, ExplanationStep, FieldError, LeadStatus, PaymentKind,
-    ProposalFile, Timestamp,
+    ProposalFile, Timestamp, UsdCents,
 };
 use bidloop_domain::use_case::{AskMarketplace, BidPreview, LeadError, PreviewBasis, PreviewedProposal};
 
@@ -45,7 +45,7 @@ struct BidPage {
     takes_files: bool,
     overrides: Vec<Override>,
     sent: Sent,
-    /// Faults by field.
+    /// Each fault, with the field that it is about.
     faults: Vec<(String, String)>,
     problem: Option<Problem>,
 }
@@ -68,8 +68,6 @@ struct Question {
 /// What stands above a form that was not taken.
 struct Problem {
     what: String,
-    /// Each fault, with the field that it is about.
-    faults: Vec<(String, String)>,
     /// Whether the lead's page tells more.
     is_decided: bool,
 }
@@ -87,16 +85,16 @@ struct Sent {
     button: String,
 }
 
-impl Sent {
-    /// Nothing can be computed of an override that cannot be read.
-    fn nothing(refusal: String) -> Self {
+impl Default for Sent {
+    /// Nothing is known.
+    fn default() -> Self {
         Self {
             basis: String::new(),
             rate: "–".to_owned(),
             rate_unit: "",
             connects: "–".to_owned(),
             cost: String::new(),
-            refusal: Some(refusal),
+            refusal: None,
             steps: Vec::new(),
             button: "Submit bid".to_owned(),
         }
@@ -180,7 +178,6 @@ async fn not_attached(
     let problem = Problem {
         what: "No file was attached, and nothing was sent.".to_owned(),
         is_decided: false,
-        faults: Vec::new(),
     };
     let faults = vec![(upload::FILES.to_owned(), said)];
     show(visit, place, fields, faults, Some(problem)).await
@@ -255,7 +252,6 @@ async fn refused(
             error => format!("Nothing was sent: {error}."),
         },
         is_decided: matches!(error, LeadError::BidTooLate(_)),
-        faults: Vec::new(),
     };
     show(visit, place, fields, faults, Some(problem)).await
 }
@@ -297,14 +293,16 @@ async fn show(
     problem: Option<Problem>,
 ) -> Result<HttpResponse, PageError> {
     let (shell, head) = Shell::of_campaign(visit, &place.campaign).await?;
-    let overrides = bidding_fields::overrides(fields);
-    let unreadable = overrides
-        .as_ref()
-        .err()
-        .and_then(|faults| faults.first())
-        .map(field_fault);
-    let overrides = overrides.unwrap_or_default();
-    let preview = preview(visit, place, &overrides, AskMarketplace::Yes).await?;
+    // Nothing can be computed of an override that cannot be read.
+    let (overrides, ask, unreadable) = match bidding_fields::overrides(fields) {
+        Ok(overrides) => (overrides, AskMarketplace::Yes, None),
+        Err(faults) => (
+            BiddingConfig::default(),
+            AskMarketplace::No,
+            faults.first().map(field_fault),
+        ),
+    };
+    let preview = preview(visit, place, &overrides, ask).await?;
     let status = if problem.as_ref().is_some_and(|problem| problem.is_decided) {
         StatusCode::CONFLICT
     } else {
@@ -312,7 +310,10 @@ async fn show(
     };
     let mut page = page(shell, head, place, fields, preview, faults, problem, visit.now);
     if let Some((field, fault)) = unreadable {
-        page.sent = Sent::nothing(format!("{field} {fault}"));
+        page.sent = Sent {
+            refusal: Some(format!("{field} {fault}")),
+            ..Sent::default()
+        };
     }
     html_with(status, &page)
 }
@@ -356,10 +357,7 @@ fn page(
             .count(),
         questions,
         overrides: Override::all(fields, &preview.config),
-        problem: problem.map(|problem| Problem {
-            faults: faults.clone(),
-            ..problem
-        }),
+        problem,
         sent: sent(&preview, now),
         faults,
         takes_files: preview.lead.status.is_open()
@@ -386,44 +384,29 @@ fn sent(preview: &BidPreview, now: Timestamp) -> Sent {
         (_, _, Some(Err(reason))) => Some(reason.message.clone()),
         _ => None,
     };
-    let unknown = || "not known".to_owned();
-    let (rate, rate_unit, connects, cost) = match &preview.proposal {
-        Some(Ok(proposal)) => {
-            let PreviewedProposal { terms, cost, .. } = proposal;
-            let unit = match terms.kind {
-                PaymentKind::Hourly => "/h",
-                PaymentKind::Fixed => "fixed",
-            };
-            (
-                terms
-                    .amount
-                    .map_or_else(unknown, |amount| words::dollars(amount.cents())),
-                unit,
-                cost.map_or_else(unknown, |(connects, _)| words::count(connects.get())),
-                cost.map(|(_, dollars)| words::dollars(dollars.cents()))
-                    .unwrap_or_default(),
-            )
-        }
-        _ => ("–".to_owned(), "", "–".to_owned(), String::new()),
-    };
-    let button = match &preview.proposal {
-        Some(Ok(PreviewedProposal {
-            cost: Some((connects, _)),
-            ..
-        })) => format!(
-            "Submit bid for {}",
-            words::counted(connects.get(), "connect", "connects")
-        ),
-        _ => "Submit bid".to_owned(),
-    };
-    Sent {
+    let mut sent = Sent {
         basis,
-        rate,
-        rate_unit,
-        connects,
-        cost,
         refusal,
         steps: preview.steps.clone(),
-        button,
+        ..Sent::default()
+    };
+    if let Some(Ok(PreviewedProposal { terms, cost, .. })) = &preview.proposal {
+        let unknown = || "not known".to_owned();
+        let dollars = |amount: UsdCents| words::dollars(amount.cents());
+        sent.rate = terms.amount.map_or_else(unknown, dollars);
+        sent.rate_unit = match terms.kind {
+            PaymentKind::Hourly => "/h",
+            PaymentKind::Fixed => "fixed",
+        };
+        match cost {
+            None => sent.connects = unknown(),
+            Some((connects, cost)) => {
+                sent.connects = words::count(connects.get());
+                sent.cost = dollars(*cost);
+                let connects = words::counted(connects.get(), "connect", "connects");
+                sent.button = format!("Submit bid for {connects}");
+            }
+        }
     }
+    sent
 }

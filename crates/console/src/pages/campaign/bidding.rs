@@ -39,21 +39,12 @@ impl BiddingPage {
 
     fn balance(&self) -> String {
         let account = self.bidding.account.as_ref();
-        let reading = account.and_then(|account| account.reading.as_ref());
-        reading.map_or_else(
-            || "not known".to_owned(),
-            |reading| words::counted(reading.connects_balance.get(), "connect", "connects"),
-        )
+        words::balance(account.and_then(|account| account.reading.as_ref()))
     }
 
     fn rate(&self) -> String {
         let account = self.bidding.account.as_ref();
-        let reading = account.and_then(|account| account.reading.as_ref());
-        let rate = reading.and_then(|reading| reading.profile_hourly_rate);
-        rate.map_or_else(
-            || "not known".to_owned(),
-            |rate| format!("{}/h", words::usd(rate)),
-        )
+        words::profile_rate(account.and_then(|account| account.reading.as_ref()))
     }
 
     /// Each account that the campaign can bid with: id, name, whether it does.

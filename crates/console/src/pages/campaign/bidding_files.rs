@@ -11,16 +11,9 @@ use crate::upload::{self, Content, TakesFiles, said_of_files};
 use crate::visit::{Posted, Visit};
 use crate::words;
 
-struct CampaignFiles {
-    upload: CampaignUpload,
-    /// Whether there was a file.
-    has_some: bool,
-}
-
-impl TakesFiles for CampaignFiles {
+impl TakesFiles for CampaignUpload {
     async fn take(&mut self, _: &Fields, head: PartHead, content: &mut Content) -> Result<(), LeadError> {
-        self.has_some = true;
-        self.upload.add_file(head, content).await
+        self.add_file(head, content).await
     }
 }
 
@@ -37,16 +30,13 @@ pub(crate) async fn add(
         campaign.clone(),
     );
     let begun = visit.console.run(begun).await?;
-    let files = CampaignFiles {
-        upload: begun.map_err(|error| Unchanged::from(error).into_page())?,
-        has_some: false,
-    };
+    let files = begun.map_err(|error| Unchanged::from(error).into_page())?;
     let received = upload::read(&visit, &request, files).await?;
     let said = match received.fault {
         Some(fault) => said_of_files(fault)?,
-        None if !received.files.has_some => upload::CHOOSE.to_owned(),
+        None if received.files.is_empty() => upload::CHOOSE.to_owned(),
         None => {
-            let finished = visit.console.run(received.files.upload.finish());
+            let finished = visit.console.run(received.files.finish());
             match finished.await?.map_err(Unchanged::from) {
                 Ok(_) => return Ok(go_to(&visit, &format!("{}?done=saved", bidding::path(&campaign)))),
                 Err(Unchanged::Page(error)) => return Err(error),

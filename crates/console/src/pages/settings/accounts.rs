@@ -30,20 +30,11 @@ struct Row {
 
 impl Row {
     fn balance(&self) -> String {
-        let reading = self.shown.facts.reading.as_ref();
-        reading.map_or_else(
-            || "not known".to_owned(),
-            |reading| words::counted(reading.connects_balance.get(), "connect", "connects"),
-        )
+        words::balance(self.shown.facts.reading.as_ref())
     }
 
     fn rate(&self) -> String {
-        let reading = self.shown.facts.reading.as_ref();
-        let rate = reading.and_then(|reading| reading.profile_hourly_rate);
-        rate.map_or_else(
-            || "not known".to_owned(),
-            |rate| format!("{}/h", words::usd(rate)),
-        )
+        words::profile_rate(self.shown.facts.reading.as_ref())
     }
 
     fn waiting(&self) -> Option<String> {

@@ -3,6 +3,7 @@
 use actix_web::HttpResponse;
 use askama::Template;
 
+use crate::cookie;
 use crate::display::{Display, Theme};
 use crate::page::{PageError, go_to, html};
 use crate::shell::{Place, Setting, Shell};
@@ -60,8 +61,6 @@ pub(crate) async fn set(Posted { visit, fields }: Posted) -> Result<HttpResponse
         theme: Theme::named(fields.text("theme")),
         has_keys: fields.given("keys").is_some(),
     };
-    let mut response = go_to(&visit, "/settings/display?done=saved");
-    // The name, the value and the attributes are ASCII: the cookie is always written.
-    let _written = response.add_cookie(&chosen.cookie(visit.console.address.is_https()));
-    Ok(response)
+    let saved = go_to(&visit, "/settings/display?done=saved");
+    Ok(cookie::give(saved, &chosen.cookie(&visit.console.address)))
 }

@@ -115,7 +115,8 @@ async fn new_form(visit: &Visit, form: NewTokenForm) -> Result<HttpResponse, Pag
 /// `POST /settings/tokens`: the answer shows the token, this once.
 pub(crate) async fn make(Posted { visit, fields }: Posted) -> Result<HttpResponse, PageError> {
     let scope = fields.text("scope").parse();
-    let scope = scope.map_err(|_| PageError::FormUnreadable("The scope is none of read, bid, manage."))?;
+    let scope =
+        scope.map_err(|_| PageError::FormUnreadable("The scope is none of read, bid, manage.".into()))?;
     let mut form = NewTokenForm {
         name: fields.text("name").to_owned(),
         expires: fields.text("expires").to_owned(),

@@ -195,7 +195,7 @@ pub(crate) async fn set_role(Posted { visit, fields }: Posted) -> Result<HttpRes
 
 fn role_of(word: &str) -> Result<MemberRole, PageError> {
     word.parse()
-        .map_err(|_| PageError::FormUnreadable("The role is neither owner nor member."))
+        .map_err(|_| PageError::FormUnreadable("The role is neither owner nor member.".into()))
 }
 
 /// `GET …/users/remove?user=…`.
@@ -250,9 +250,10 @@ pub(crate) async fn leave(Posted { visit, .. }: Posted) -> Result<HttpResponse, 
     let (manage, member) = (visit.console.manage_members.clone(), visit.member().clone());
     let left = visit.console.run(async move { manage.leave(&member).await });
     left.await??;
-    let mut response = go_to(&visit, "/sign-in");
-    let _written = response.add_cookie(&visit::no_session_cookie(&visit.console.address));
-    Ok(response)
+    Ok(visit::signed_out(
+        &visit.console.address,
+        go_to(&visit, "/sign-in"),
+    ))
 }
 
 /// `POST …/users/reset`: the answer shows the link, this once.
