@@ -9,7 +9,7 @@ use bidloop_domain::use_case::{
     ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, Invitations,
     ListCampaigns, ManageApiKeys, ManageLead, ManageOrganization, PreviewBid, SearchActivity, SettleBids,
     ShowAccounts, ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead,
-    ShowOverview, ShowShell, TryEndpoints, TryFilter,
+    ShowOverview, ShowReadiness, ShowShell, TryEndpoints, TryFilter,
 };
 use bidloop_mail::SmtpLinkMailer;
 use bidloop_templates::JinjaProposalWriter;
@@ -65,6 +65,10 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         list_campaigns: Arc::new(ListCampaigns {
             store: Arc::clone(&stores.overview),
             statistics: Arc::clone(&stores.statistics),
+            clock: Arc::clone(&clock),
+        }),
+        show_readiness: Arc::new(ShowReadiness {
+            store: Arc::clone(&stores.overview),
             clock: Arc::clone(&clock),
         }),
         search_activity: Arc::new(SearchActivity {

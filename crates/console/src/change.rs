@@ -1,7 +1,8 @@
 //! Changes of settings: how pages ask for one, and what a form shows of a refused one.
 
 use bidloop_domain::model::{CampaignId, CampaignState, FieldError, MissingPart};
-use bidloop_domain::use_case::{Changed, ListedCampaign, ManageOrganizationError, OrganizationChange};
+use bidloop_domain::port::CampaignSign;
+use bidloop_domain::use_case::{Changed, ManageOrganizationError, OrganizationChange};
 
 use crate::page::PageError;
 use crate::visit::Visit;
@@ -129,14 +130,14 @@ pub(crate) struct Missing {
 }
 
 /// What a campaign lacks. What an active one needs to start, it does not lack.
-pub(crate) fn missing(campaign: &ListedCampaign) -> Vec<Missing> {
-    let is_active = campaign.sign.state == CampaignState::Active;
-    let parts = campaign.missing.iter().copied();
+pub(crate) fn missing(campaign: &CampaignSign, parts: &[MissingPart]) -> Vec<Missing> {
+    let is_active = campaign.state == CampaignState::Active;
+    let parts = parts.iter().copied();
     parts
         .filter(|part| !is_active || !part.prevents_start())
         .map(|part| Missing {
             part: missing_part(part),
-            path: mending_path(part, &campaign.sign.id),
+            path: mending_path(part, &campaign.id),
         })
         .collect()
 }

@@ -8,8 +8,8 @@ use bidloop_domain::use_case::{
     ChangePassword, ConnectAccount, FindLead, FirstRun, Invitations, ListCampaigns, ManageApiKeys,
     ManageLead, ManageMembers, ManageOrganization, ManagePersonalTokens, PreviewBid, RejectLead,
     SearchActivity, Sessions, ShowAccounts, ShowBidding, ShowBilling, ShowDeliveries, ShowFeed,
-    ShowIntegrations, ShowLead, ShowOverview, ShowShell, SignIn, SubmitBid, TryEndpoints, TryFilter,
-    UploadAttachments, UseLink,
+    ShowIntegrations, ShowLead, ShowOverview, ShowReadiness, ShowShell, SignIn, SubmitBid, TryEndpoints,
+    TryFilter, UploadAttachments, UseLink,
 };
 use tokio::runtime::Handle;
 use tracing::Instrument;
@@ -45,6 +45,8 @@ pub struct Console {
     pub show_overview: Arc<ShowOverview>,
     /// The campaigns.
     pub list_campaigns: Arc<ListCampaigns>,
+    /// What a campaign bids with.
+    pub show_readiness: Arc<ShowReadiness>,
     /// The Activity record.
     pub search_activity: Arc<SearchActivity>,
     /// API keys.

@@ -50,6 +50,14 @@ fn a_webhook_is_added_with_its_secret_shown_once_and_tested_and_rotated(kind: Ki
     assert_eq!(deliveries.len(), 1);
     assert_eq!(deliveries[0].header("x-service-test"), Some("true"));
     assert_eq!(deliveries[0].event(), "job.new");
+    let told = browser.path();
+    let (undisturbed, _) = told.split_once("&tried=").unwrap();
+    browser.follow("Dismiss");
+    browser.wait_for_path(undisturbed);
+    assert!(!browser.text().contains("Test delivered."));
+    browser.follow("All deliveries in Activity");
+    browser.wait_for_path("/campaigns/camp_ext/activity?kind=delivery");
+    browser.go(undisturbed);
     browser.follow("200 Open this delivery");
     browser.see("x-service-test: true");
     browser.see("A rust service");

@@ -3,7 +3,7 @@
 use acceptance::world::id;
 use acceptance::{Kind, World, posts};
 
-use crate::acme::{OPS, PASSWORD, browser_of, sign_in, with_active_campaign};
+use crate::acme::{BOB, OPS, PASSWORD, browser_of, sign_in, with_active_campaign};
 use crate::browser::Browser;
 
 /// Acme with a lead, and its path.
@@ -78,6 +78,23 @@ fn every_page_works_without_scripts() {
         "{}",
         browser.path()
     );
+
+    browser.follow("Settings");
+    browser.follow("Users");
+    browser.press("Invite user");
+    browser.wait_for_path("/settings/users/invite?");
+    browser.fill("E-mail", BOB);
+    browser.press("Make invitation");
+    browser.see("This person is a member already.");
+    browser.fill("E-mail", "new@acme.test");
+    browser.press("Make invitation");
+    browser.see("It is not stored and cannot be shown again.");
+
+    browser.resize(360);
+    browser.press("Menu");
+    browser.follow("Sign out");
+    browser.press("Sign out");
+    browser.wait_for_path("/sign-in");
 }
 
 /// What asks by script and leads elsewhere without; but for the keys, which need scripts.

@@ -49,7 +49,7 @@ impl Row {
     }
 
     fn missing(&self) -> Vec<Missing> {
-        missing(&self.campaign)
+        missing(&self.campaign.sign, &self.campaign.missing)
     }
 }
 

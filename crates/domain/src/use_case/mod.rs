@@ -48,6 +48,7 @@
 //! | | [`ShowBilling`] | shows the subscription and its use |
 //! | | [`ShowBidding`] | shows what a campaign's bids do, and what its template writes |
 //! | | [`ListCampaigns`] | lists campaigns with what they lack and brought in |
+//! | | [`ShowReadiness`] | shows what a campaign bids with |
 //! | an operator | [`ApplyProvisioning`] | makes the store agree with a provisioning file |
 //! | | [`ManageApiKeys`] | creates, lists and revokes keys |
 //! | | [`OperateLeads`] | shows, configures and reopens a lead |
@@ -103,6 +104,7 @@ mod show_feed;
 mod show_integrations;
 mod show_lead;
 mod show_overview;
+mod show_readiness;
 mod show_shell;
 mod sign_in;
 mod staged_files;
@@ -167,6 +169,7 @@ pub use show_overview::{
     CampaignFigures, Ending, EndpointFigures, Funnel, Overview, OverviewPeriod, ShowOverview, Times, TimesAt,
     Totals, Trouble,
 };
+pub use show_readiness::{Readiness, ShowReadiness};
 pub use show_shell::{MarketplaceReading, Shell, ShowShell};
 pub use sign_in::SignIn;
 pub use staged_files::PartHead;

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use bidloop_domain::model::{EventKind, MemberRole, Subscription, SubscriptionStatus};
+use bidloop_domain::model::{EventKind, MemberRole, MissingPart, Subscription, SubscriptionStatus};
 use bidloop_domain::port::WebhookFailureKind;
-use bidloop_domain::use_case::{Billing, ShowAccounts, ShowBilling, ShowIntegrations};
+use bidloop_domain::use_case::{
+    Billing, Readiness, ShowAccounts, ShowBilling, ShowIntegrations, ShowReadiness,
+};
 use bidloop_port_contracts::fixture::{at, campaign, campaign_id, webhook};
 
 use crate::manage_organization::member;
@@ -73,6 +75,46 @@ async fn campaigns_that_no_endpoint_hears_of_are_told() {
     let without = shown.unwrap().unwrap().without_job_new;
     let without: Vec<&str> = without.iter().map(|sign| sign.id.as_str()).collect();
     assert_eq!(without, ["camp"]);
+}
+
+#[tokio::test]
+async fn a_campaign_is_shown_with_what_it_bids_with_and_lacks() {
+    let to = |id: &str, scope: &str, event| webhook(id, Some(scope), "https://hooks.test/x", &[event]);
+    let organization = acme()
+        .campaign(campaign("auto").automatic())
+        .campaign(campaign("other").paused())
+        .webhook(to("wh_camp", "camp", EventKind::JobNew))
+        .webhook(to("wh_bids", "camp", EventKind::BidComplete))
+        .webhook(to("wh_other", "other", EventKind::JobNew));
+    let service = Service::with(organization).await;
+    let shown = async |campaign: &str| {
+        let show = ShowReadiness {
+            store: service.store.clone(),
+            clock: service.clock.clone(),
+        };
+        let member = member(MemberRole::Member);
+        show.execute(&member, &campaign_id(campaign)).await.unwrap()
+    };
+    let receivers = |shown: &Readiness| -> Vec<String> {
+        let endpoints = shown.endpoints.iter();
+        endpoints.map(|known| known.endpoint.id.to_string()).collect()
+    };
+    let camp = shown("camp").await.unwrap();
+    assert_eq!(receivers(&camp), ["wh_all", "wh_camp"]);
+    let billing = billing(&service).await;
+    assert_eq!(
+        (camp.proposals_left, camp.until),
+        (billing.left(), billing.period.end)
+    );
+    assert!(camp.account.is_some_and(|account| account.connected));
+    let automatic = shown("auto").await.unwrap();
+    assert_eq!(receivers(&automatic), Vec::<String>::new(), "it sends none");
+    assert!(
+        automatic.missing.contains(&MissingPart::CoverLetter),
+        "{:?}",
+        automatic.missing
+    );
+    assert_eq!(shown("none").await, None);
 }
 
 #[tokio::test]

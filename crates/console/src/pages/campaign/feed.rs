@@ -9,8 +9,9 @@ use bidloop_domain::use_case::{
 use serde::Deserialize;
 
 use super::lead_place::LeadPlace;
+use super::ready::Ready;
 use crate::campaign_head::{CampaignHead, Tab};
-use crate::change::{Missing, missing};
+use crate::change::Missing;
 use crate::page::{PageError, campaign_id, html};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
@@ -29,7 +30,8 @@ struct FeedPage {
     head: CampaignHead,
     view: View,
     facets: Vec<Facet>,
-    /// What the campaign lacks, told while its Feed is empty.
+    ready: Ready,
+    /// What the campaign lacks.
     missing: Vec<Missing>,
     query: String,
     status: Option<LeadStatus>,
@@ -98,25 +100,12 @@ pub(crate) async fn show(
     let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
     let (show_feed, organization) = (visit.console.show_feed.clone(), visit.organization().clone());
     let request = query.request();
-    let status = request.status;
     let feed = visit
         .console
         .run(async move { show_feed.execute(&organization, &campaign, &request).await });
-    let feed = feed.await??.ok_or(PageError::NotFound)?;
-    let mut page = page(shell, head.at(Tab::Feed), feed, &query, status, visit.now);
-    if page.is_empty() {
-        page.missing = missing_of(&visit, &page.head.id).await?;
-    }
-    html(&page)
-}
-
-/// What the campaign lacks, for a Feed that shows nothing yet.
-async fn missing_of(visit: &Visit, campaign: &CampaignId) -> Result<Vec<Missing>, PageError> {
-    let (list, member) = (visit.console.list_campaigns.clone(), visit.member().clone());
-    let listed = visit.console.run(async move { list.execute(&member).await });
-    let listed = listed.await??.unwrap_or_default();
-    let shown = listed.iter().find(|listed| listed.sign.id == *campaign);
-    Ok(shown.map(missing).unwrap_or_default())
+    let (feed, ready) = futures::join!(feed, Ready::of(&visit, &head.id));
+    let feed = feed??.ok_or(PageError::NotFound)?;
+    html(&page(shell, head.at(Tab::Feed), feed, ready?, &query, visit.now))
 }
 
 /// What an open Feed asks for when matches came or something happened.
@@ -191,10 +180,11 @@ fn page(
     shell: Shell,
     head: CampaignHead,
     feed: ShownFeed,
+    ready: Ready,
     query: &FeedQuery,
-    status: Option<LeadStatus>,
     now: Timestamp,
 ) -> FeedPage {
+    let status = query.request().status;
     let facets = [
         ("All", None),
         ("New", Some(LeadStatus::New)),
@@ -263,7 +253,8 @@ fn page(
                 is_shown: facet == status,
             })
             .collect(),
-        missing: Vec::new(),
+        missing: ready.missing(),
+        ready,
         query: query.q.clone(),
         status,
         is_filtered: status.is_some() || !query.q.is_empty() || query.offset > 0,

@@ -13,3 +13,4 @@ pub(crate) mod lead;
 pub(crate) mod lead_actions;
 pub(crate) mod lead_config;
 mod lead_place;
+mod ready;

@@ -65,7 +65,16 @@ struct View {
     offer: Option<Offer>,
     /// The endpoint whose deliveries are shown.
     shown: Option<Deliveries>,
+    /// The deliveries in Activity.
+    activity: String,
     now: Timestamp,
+}
+
+impl View {
+    /// The page without what was just told.
+    fn address(&self) -> &str {
+        self.shown.as_ref().map_or(&self.path, |shown| &shown.path)
+    }
 }
 
 /// A secret, this once.
@@ -244,6 +253,7 @@ pub(crate) async fn page(
         tried: tellings,
         offer: above.offer,
         shown: deliveries,
+        activity: scope.deliveries_in_activity(),
         now: found.now,
         path,
     };

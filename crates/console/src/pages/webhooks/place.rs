@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
-use bidloop_domain::model::{CampaignId, EndpointId};
+use bidloop_domain::model::{ActivityKind, CampaignId, EndpointId};
 
 use crate::page::{PageError, campaign_id};
 
@@ -21,6 +21,15 @@ impl Scope {
         Ok(Self {
             campaign: campaign.map(campaign_id).transpose()?,
         })
+    }
+
+    /// The deliveries in Activity: the campaign's, or all.
+    pub(crate) fn deliveries_in_activity(&self) -> String {
+        let record = match &self.campaign {
+            Some(campaign) => format!("/campaigns/{campaign}/activity"),
+            None => "/activity".to_owned(),
+        };
+        format!("{record}?kind={}", ActivityKind::Delivery.as_str())
     }
 
     /// The path of the list.
