@@ -80,7 +80,7 @@ impl From<ManageOrganizationError> for Unchanged {
     fn from(error: ManageOrganizationError) -> Self {
         Self::Page(match error {
             ManageOrganizationError::Faulty(faults) => return Self::Faulty(Faults(faults)),
-            ManageOrganizationError::NotOwner => PageError::OwnersOnly,
+            ManageOrganizationError::NotAuthorized(why) => why.into(),
             ManageOrganizationError::Unknown => PageError::NotFound,
             ManageOrganizationError::SubscriptionLapsed(_) => PageError::SubscriptionLapsed,
             ManageOrganizationError::CannotStart(missing) => {
@@ -153,9 +153,9 @@ fn mending_path(part: MissingPart, campaign: &CampaignId) -> String {
 
 /// Makes a change.
 pub(crate) async fn change(visit: &Visit, change: OrganizationChange) -> Result<Changed, Unchanged> {
-    let (manage, member) = (visit.console.manage_organization.clone(), visit.member().clone());
+    let (manage, person) = (visit.console.manage_organization.clone(), visit.signed_in.clone());
     let changed = visit
         .console
-        .run(async move { manage.change(&member, &change).await });
+        .run(async move { manage.change(&person, &change).await });
     Ok(changed.await??)
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use actix_web::http::{Method, StatusCode, Uri, header};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use askama::Template;
-use bidloop_domain::model::CampaignId;
+use bidloop_domain::model::{CampaignId, Unauthorized};
 use bidloop_domain::port::StoreError;
 use bidloop_domain::use_case::{LeadError, PeopleError, TryError};
 use tokio::task::JoinError;
@@ -209,10 +209,21 @@ impl ResponseError for PageError {
     }
 }
 
+impl From<Unauthorized> for PageError {
+    fn from(why: Unauthorized) -> Self {
+        match why {
+            // A change has no page of its own to go on with.
+            Unauthorized::Ended => Self::SignedOut { next: "/".to_owned() },
+            Unauthorized::NotOwner => Self::OwnersOnly,
+            Unauthorized::SubscriptionLapsed => Self::SubscriptionLapsed,
+        }
+    }
+}
+
 impl From<LeadError> for PageError {
     fn from(error: LeadError) -> Self {
         match error {
-            LeadError::NotAuthorized => Self::SubscriptionLapsed,
+            LeadError::NotAuthorized(why) => why.into(),
             LeadError::CampaignUnknown | LeadError::LeadUnknown => Self::NotFound,
             LeadError::Overloaded => Self::Unavailable(error.to_string()),
             LeadError::Blob(error) => Self::Unavailable(error.to_string()),

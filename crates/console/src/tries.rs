@@ -84,7 +84,7 @@ pub(crate) fn query(tried: impl IntoIterator<Item = DeliveryId>) -> String {
 /// Why nothing was sent.
 pub(crate) fn page_error(error: TryEndpointsError, now: Timestamp) -> PageError {
     PageError::Refused(match error {
-        TryEndpointsError::NotAuthorized => return PageError::SubscriptionLapsed,
+        TryEndpointsError::NotAuthorized(why) => return why.into(),
         TryEndpointsError::LeadUnknown | TryEndpointsError::EndpointUnknown => return PageError::NotFound,
         TryEndpointsError::Store(error) => return error.into(),
         TryEndpointsError::LeadNotNew(status) => {

@@ -184,7 +184,7 @@ impl From<LeadError> for Refusal {
         let mut message = error.to_string();
         let details = error.details();
         let status = match error {
-            LeadError::NotAuthorized => StatusCode::UNAUTHORIZED,
+            LeadError::NotAuthorized(_) => StatusCode::UNAUTHORIZED,
             LeadError::ReceiverOverloaded => StatusCode::SERVICE_UNAVAILABLE,
             LeadError::CampaignUnknown | LeadError::LeadUnknown => StatusCode::NOT_FOUND,
             LeadError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,

@@ -3,7 +3,7 @@
 
 use bidloop_domain::model::{
     ActivityKind, Authorization, BiddingConfig, EventId, EventPayload, Lead, LeadStatus, MemberRole,
-    NewEvent, OrganizationId, SubscriptionStatus,
+    NewEvent, SubscriptionStatus, Unauthorized,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, BeginTry, ConfigureLead, LeaseOwner, ProvisioningChange, RecordDryRun,
@@ -82,39 +82,34 @@ async fn try_bid(world: &World, authorization: &Authorization, lead: &Lead, seco
 }
 
 /// That nothing is accepted on the authorization, whatever is asked, and nothing changes.
-async fn assert_ended(
-    world: &World,
-    authorization: &Authorization,
-    organization: &OrganizationId,
-    lead: &Lead,
-) {
+async fn assert_refused(world: &World, authorization: &Authorization, lead: &Lead, why: Unauthorized) {
     let leads = &world.stores.leads;
     let before = activities(&world.stores, &world.organization).await.len();
     let pending = world.pending().await.len();
     let entry = activity(&world.organization, ActivityKind::Bid, "accepted", at(2));
     assert_eq!(
         leads.accept_bid(authorization, &bid(lead, at(2)), &entry).await,
-        Ok(AcceptBid::NotAuthorized)
+        Ok(AcceptBid::NotAuthorized(why))
     );
     assert_eq!(
         leads
-            .reject(authorization, organization, &lead.id, None, &entry)
+            .reject(authorization, &world.organization, &lead.id, None, &entry)
             .await,
-        Ok(RejectLead::NotAuthorized)
+        Ok(RejectLead::NotAuthorized(why))
     );
     let files = [file("a.txt", at(2))];
-    let added = leads.add_attachments(authorization, organization, &lead.id, &files, &entry);
-    assert_eq!(added.await, Ok(AddAttachments::NotAuthorized));
+    let added = leads.add_attachments(authorization, &world.organization, &lead.id, &files, &entry);
+    assert_eq!(added.await, Ok(AddAttachments::NotAuthorized(why)));
     let event = NewEvent {
         id: EventId(fresh_uuid()),
-        organization_id: organization.clone(),
+        organization_id: world.organization.clone(),
         campaign_id: lead.campaign_id.clone(),
         lead_id: lead.id.clone(),
         payload: ended(bid(lead, at(2)).id),
     };
     assert_eq!(
         leads.record_dry_run(authorization, &entry, &event).await,
-        Ok(RecordDryRun::NotAuthorized)
+        Ok(RecordDryRun::NotAuthorized(why))
     );
     let triggered = NewEvent {
         payload: EventPayload::JobNew,
@@ -132,19 +127,22 @@ async fn assert_ended(
             seconds(14),
         )
         .await;
-    assert!(matches!(begun, Ok(BeginTry::NotAuthorized)), "{begun:?}");
+    assert!(
+        matches!(begun, Ok(BeginTry::NotAuthorized(known)) if known == why),
+        "{begun:?}"
+    );
     assert_eq!(
         leads
-            .reopen_as(authorization, organization, &lead.id, &entry)
+            .reopen_as(authorization, &world.organization, &lead.id, &entry)
             .await,
-        Ok(ReopenLead::NotAuthorized)
+        Ok(ReopenLead::NotAuthorized(why))
     );
     let config = BiddingConfig {
         boosting_enabled: Some(true),
         ..BiddingConfig::default()
     };
-    let configured = leads.configure_as(authorization, organization, &lead.id, &config, &entry);
-    assert_eq!(configured.await, Ok(ConfigureLead::NotAuthorized));
+    let configured = leads.configure_as(authorization, &world.organization, &lead.id, &config, &entry);
+    assert_eq!(configured.await, Ok(ConfigureLead::NotAuthorized(why)));
     let context = world.context(lead).await;
     assert_eq!(
         (context.lead.lead.status, context.attachments),
@@ -176,7 +174,7 @@ pub async fn a_working_key_and_an_active_subscription_are_accepted_on(stores: St
 pub async fn nothing_is_accepted_on_a_key_that_was_revoked_since(stores: Stores) {
     let (world, leads) = world(stores, 1).await;
     revoke(&world).await;
-    assert_ended(&world, &by_key(KEY), &world.organization, &leads[0]).await;
+    assert_refused(&world, &by_key(KEY), &leads[0], Unauthorized::Ended).await;
 }
 
 pub async fn nothing_is_accepted_on_a_key_that_was_removed_or_replaced_since(stores: Stores) {
@@ -185,10 +183,10 @@ pub async fn nothing_is_accepted_on_a_key_that_was_removed_or_replaced_since(sto
     let (_, other) = key("org_acme", "key_1", 2, at(0));
     let put = ProvisioningChange::PutApiKey(world.organization.clone(), record.clone(), other);
     commit(&world.stores, &[put]).await;
-    assert_ended(&world, &by_key(KEY), &world.organization, &leads[0]).await;
+    assert_refused(&world, &by_key(KEY), &leads[0], Unauthorized::Ended).await;
     let remove = ProvisioningChange::RemoveApiKey(world.organization.clone(), record.id);
     commit(&world.stores, &[remove]).await;
-    assert_ended(&world, &by_key(2), &world.organization, &leads[0]).await;
+    assert_refused(&world, &by_key(2), &leads[0], Unauthorized::Ended).await;
 }
 
 pub async fn nothing_is_accepted_on_a_key_that_has_expired_since(stores: Stores) {
@@ -202,7 +200,7 @@ pub async fn nothing_is_accepted_on_a_key_that_has_expired_since(stores: Stores)
     );
     assert_eq!(
         try_bid(&world, &by_key(2), &leads[1], 2).await,
-        AcceptBid::NotAuthorized
+        AcceptBid::NotAuthorized(Unauthorized::Ended)
     );
 }
 
@@ -212,14 +210,20 @@ pub async fn nothing_is_accepted_on_another_organizations_key(stores: Stores) {
         .key("key_1", 9)
         .provision(&world.stores)
         .await;
-    assert_ended(&world, &by_key(9), &world.organization, &leads[0]).await;
+    assert_refused(&world, &by_key(9), &leads[0], Unauthorized::Ended).await;
 }
 
 pub async fn nothing_is_accepted_once_the_subscription_has_ended(stores: Stores) {
     let (world, leads) = world(stores, 1).await;
     end_subscription(&world).await;
     for authorization in [by_key(KEY), Authorization::Subscription] {
-        assert_ended(&world, &authorization, &world.organization, &leads[0]).await;
+        assert_refused(
+            &world,
+            &authorization,
+            &leads[0],
+            Unauthorized::SubscriptionLapsed,
+        )
+        .await;
     }
 }
 
@@ -232,15 +236,15 @@ pub async fn a_members_live_session_is_accepted_on(stores: Stores) {
 pub async fn nothing_is_accepted_on_a_session_that_ended_since(stores: Stores) {
     let (world, leads) = world(stores, 1).await;
     let unknown = Authorization::Session(session(ANN, 9, at(0)).hash);
-    assert_ended(&world, &unknown, &world.organization, &leads[0]).await;
+    assert_refused(&world, &unknown, &leads[0], Unauthorized::Ended).await;
     let session = sign_in(&world, 1).await;
     sign_out(&world, 1).await;
-    assert_ended(&world, &session, &world.organization, &leads[0]).await;
+    assert_refused(&world, &session, &leads[0], Unauthorized::Ended).await;
     let session = sign_in(&world, 2).await;
     let idle = 12 * 60 * 60;
     assert_eq!(
         try_bid(&world, &session, &leads[0], idle).await,
-        AcceptBid::NotAuthorized
+        AcceptBid::NotAuthorized(Unauthorized::Ended)
     );
     assert_eq!(
         try_bid(&world, &session, &leads[0], idle - 1).await,
@@ -252,7 +256,7 @@ pub async fn nothing_is_accepted_on_the_session_of_a_person_who_is_no_member_any
     let (world, leads) = world(stores, 1).await;
     let session = sign_in(&world, 1).await;
     commit(&world.stores, &[remove_ann()]).await;
-    assert_ended(&world, &session, &world.organization, &leads[0]).await;
+    assert_refused(&world, &session, &leads[0], Unauthorized::Ended).await;
 }
 
 pub async fn nothing_is_accepted_on_a_session_after_another_password_or_role(stores: Stores) {
@@ -263,7 +267,7 @@ pub async fn nothing_is_accepted_on_a_session_after_another_password_or_role(sto
         changed.password_hash = Some(password_hash(password));
         let put = ProvisioningChange::PutUser(world.organization.clone(), changed);
         commit(&world.stores, &[put]).await;
-        assert_ended(&world, &session, &world.organization, &leads[0]).await;
+        assert_refused(&world, &session, &leads[0], Unauthorized::Ended).await;
     }
 }
 
@@ -278,14 +282,14 @@ pub async fn nothing_is_accepted_on_a_session_that_shows_another_organization(st
         sessions.show_organization(&session_hash, &other, at(1)).await,
         Ok(true)
     );
-    assert_ended(&world, &session, &world.organization, &leads[0]).await;
+    assert_refused(&world, &session, &leads[0], Unauthorized::Ended).await;
 }
 
 pub async fn nothing_is_accepted_on_a_session_once_the_subscription_has_ended(stores: Stores) {
     let (world, leads) = world(stores, 1).await;
     let session = sign_in(&world, 1).await;
     end_subscription(&world).await;
-    assert_ended(&world, &session, &world.organization, &leads[0]).await;
+    assert_refused(&world, &session, &leads[0], Unauthorized::SubscriptionLapsed).await;
 }
 
 pub async fn nothing_is_accepted_after_a_sign_out_among_many_bids_was_reported(stores: Stores) {
@@ -311,7 +315,7 @@ pub async fn the_end_of_the_authorization_is_told_before_the_leads_status(stores
     revoke(&world).await;
     assert_eq!(
         try_bid(&world, &by_key(KEY), &leads[0], 2).await,
-        AcceptBid::NotAuthorized
+        AcceptBid::NotAuthorized(Unauthorized::Ended)
     );
 }
 
@@ -349,7 +353,8 @@ async fn nothing_changes_after(
     for bid in bids {
         match bid.await.unwrap() {
             AcceptBid::Accepted => accepted += 1,
-            answer => assert_eq!(answer, AcceptBid::NotAuthorized),
+            AcceptBid::NotAuthorized(_) => {}
+            answer => panic!("{answer:?}"),
         }
     }
     let queued = reported

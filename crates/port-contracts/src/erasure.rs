@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bidloop_domain::bidding::ReasonCode;
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, Authorization, Lead, LeadStatus, OrganizationId,
+    Activity, ActivityId, ActivityKind, Authorization, Lead, LeadStatus, OrganizationId, Unauthorized,
 };
 use bidloop_domain::port::{
     AcceptBid, CommitProvisioning, DeliveryOutcome, FilterChanges, LeadLookup, LeaseOwner,
@@ -148,7 +148,10 @@ async fn assert_unknown(world: &World, leads: &[Lead]) {
             .await;
         assert!(matches!(found.unwrap(), LeadLookup::CampaignUnknown));
         assert!(stores.leads.find_anywhere(&lead.id).await.unwrap().is_none());
-        assert_eq!(world.try_bid(lead, at(501)).await, AcceptBid::NotAuthorized);
+        assert_eq!(
+            world.try_bid(lead, at(501)).await,
+            AcceptBid::NotAuthorized(Unauthorized::Ended)
+        );
     }
     let filters = stores.jobs.filters(None, 100).await.unwrap();
     assert!(
@@ -411,7 +414,10 @@ pub async fn what_was_under_way_for_a_removed_organization_leaves_nothing(stores
     assert_eq!(recorded, Ok(RecordPage::RevisionMoved));
     let reopened = world.stores.leads.reopen(&leads[1].id, &parked).await;
     assert_eq!(reopened, Ok(ReopenLead::LeadUnknown));
-    assert_eq!(world.try_bid(&leads[3], at(700)).await, AcceptBid::NotAuthorized);
+    assert_eq!(
+        world.try_bid(&leads[3], at(700)).await,
+        AcceptBid::NotAuthorized(Unauthorized::Ended)
+    );
     assert_eq!(activities(&world.stores, &world.organization).await, []);
     assert_eq!(world.pending().await, []);
     let anew = World::bare(world.stores, organization("org_acme").campaign(campaign("camp"))).await;

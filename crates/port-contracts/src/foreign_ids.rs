@@ -4,7 +4,7 @@
 
 use bidloop_domain::model::{
     AccountId, ActivityKind, ActivityPlace, ActivityQuery, ActivitySearch, Authorization, BiddingConfig,
-    CampaignId, Connects, EmailKey, EventId, Lead, LeadStatus, NewEvent, OrganizationId,
+    CampaignId, Connects, EmailKey, EventId, Lead, LeadStatus, NewEvent, OrganizationId, Unauthorized,
 };
 use bidloop_domain::port::{
     AcceptBid, AccountReading, AddAttachments, AutomaticBidIntent, DeliveryOutcome, FeedQuery, LeadLookup,
@@ -92,7 +92,7 @@ pub async fn another_organizations_lead_is_not_found_bid_on_rejected_or_given_fi
         leads
             .reject(&foreign, &two.world.organization, &lead.id, None, &entry)
             .await,
-        Ok(RejectLead::NotAuthorized)
+        Ok(RejectLead::NotAuthorized(Unauthorized::Ended))
     );
     two.assert_untouched(LeadStatus::New).await;
 }
@@ -443,7 +443,7 @@ mod tests {
         ("PeopleStore", "record_token_use", ShownElsewhere),
         ("PeopleStore", "token", OfTheInstallation),
         ("ProvisioningStore", "commit", WritesWhatItIsGiven),
-        ("ProvisioningStore", "commit_recorded", WritesWhatItIsGiven),
+        ("ProvisioningStore", "commit_by", WritesWhatItIsGiven),
         ("ProvisioningStore", "has_history", Shown),
         ("ProvisioningStore", "people", OfTheInstallation),
         ("ProvisioningStore", "snapshot", Shown),
@@ -464,6 +464,7 @@ mod tests {
         ("SubmissionStore", "claim_unanswered", OfTheInstallation),
         ("SubmissionStore", "disconnect_account", Shown),
         ("SubmissionStore", "finish", Shown),
+        ("SubmissionStore", "finish_by", ShownElsewhere),
         ("SubmissionStore", "postpone", Shown),
         ("SubmissionStore", "queued_count", OfTheInstallation),
         ("SubmissionStore", "record_account", Shown),

@@ -59,6 +59,7 @@ mod campaign_feed;
 mod campaign_feed_leads;
 mod campaign_feed_looks;
 mod changed_jobs;
+mod changes_by_people;
 mod deliveries;
 mod delivery_records;
 mod endpoint_tries;

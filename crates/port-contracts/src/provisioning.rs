@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::Stores;
 use crate::fixture::{
-    OrganizationBuilder, World, account, activities, activity, all_filters, at, at_once, campaign,
-    campaign_id, commit, key, organization, organization_id, revision, token, webhook,
+    OrganizationBuilder, World, account, activity, all_filters, at, at_once, campaign, campaign_id, commit,
+    key, organization, organization_id, revision, token, webhook,
 };
 
 async fn snapshot(stores: &Stores, id: &str) -> Option<OrganizationRecord> {
@@ -204,24 +204,6 @@ pub async fn a_commit_that_fails_changes_nothing(stores: Stores) {
         before
     );
     assert_eq!(snapshot(&world.stores, "org_two").await, None);
-}
-
-pub async fn a_commit_is_recorded_with_its_changes_or_not_at_all(stores: Stores) {
-    let id = organization("org_acme").provision(&stores).await;
-    let before = revision(&stores).await;
-    let entry = |second| activity(&id, ActivityKind::Change, "accepted", at(second));
-    let (made, late) = (entry(1), entry(2));
-    let rename = [organization("org_acme").limit(7).put_organization()];
-    let provisioning = &stores.provisioning;
-    let committed = provisioning
-        .commit_recorded(before, &rename, std::slice::from_ref(&made), at(1))
-        .await;
-    assert_eq!(committed, Ok(CommitProvisioning::Committed));
-    let late = provisioning
-        .commit_recorded(before, &rename, &[late], at(2))
-        .await;
-    assert_eq!(late, Ok(CommitProvisioning::RevisionMoved));
-    assert_eq!(activities(&stores, &id).await, [made]);
 }
 
 pub async fn a_campaign_has_history_once_it_has_leads_or_entries(stores: Stores) {

@@ -90,6 +90,13 @@ pub struct ApiKeyRecord {
     pub revoked_at: Option<Timestamp>,
 }
 
+impl ApiKeyRecord {
+    /// Whether the key is neither revoked nor expired at `now` (decision D5).
+    pub fn works_at(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|expiry| now < expiry)
+    }
+}
+
 /// What a request on a lead is accepted on. The transaction that accepts it checks this again, so that a request whose
 /// body was on its way is refused once its key or the subscription has ended (decisions D5 and D6).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +107,21 @@ pub enum Authorization {
     Session(SessionHash),
     /// The organization's active subscription alone: the service bids for an automatic campaign.
     Subscription,
+}
+
+/// Why a request is not accepted on its authorization any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unauthorized {
+    /// The key was revoked, removed or has expired; the session or the membership has ended; or it is another
+    /// organization's.
+    #[error("the key, the session or the membership has ended")]
+    Ended,
+    /// Only owners may, and the person is none (decision E1).
+    #[error("only an owner of the organization may do this")]
+    NotOwner,
+    /// The organization's subscription is not active (decisions D6 and E4).
+    #[error("the organization's subscription is not active")]
+    SubscriptionLapsed,
 }
 
 /// A key found by its digest, with everything that decides whether it is accepted.
@@ -114,8 +136,6 @@ pub struct FoundApiKey {
 impl FoundApiKey {
     /// Whether the key is accepted at `now` (decisions D5 and D6).
     pub fn works_at(&self, now: Timestamp) -> bool {
-        self.record.revoked_at.is_none()
-            && self.record.expires_at.is_none_or(|expiry| now < expiry)
-            && self.subscription.is_active()
+        self.record.works_at(now) && self.subscription.is_active()
     }
 }

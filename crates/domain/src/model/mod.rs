@@ -55,7 +55,9 @@ mod words;
 pub(crate) use activity::details;
 pub use activity::{Activity, ActivityKind, ActivityOutcome, ActivityQuery, Actor, ActorKind};
 pub use activity_search::{ActivityPlace, ActivitySearch, FoundActivities};
-pub use api_key::{ApiKey, ApiKeyHash, ApiKeyRecord, Authorization, FoundApiKey, InvalidApiKey};
+pub use api_key::{
+    ApiKey, ApiKeyHash, ApiKeyRecord, Authorization, FoundApiKey, InvalidApiKey, Unauthorized,
+};
 pub use attachment::{BlobRef, LeadAttachment, ProposalFile};
 pub use bid::{
     BidOutcome, BidRecord, BidRequest, CoverLetter, NewBid, Proposal, QuestionAnswerPair, QueuedBid,

@@ -10,7 +10,7 @@ use super::{Clock, LeaseOwner, StoreError, WebhookAttempt};
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, Authorization, CampaignId, DeliveryId,
     DeliveryTarget, EndpointId, EventKind, EventPayload, LeadId, LeadStatus, LeadWithJob, NewEvent,
-    OrganizationId, Timestamp, details,
+    OrganizationId, Timestamp, Unauthorized, details,
 };
 
 /// A delivery not yet tried.
@@ -71,7 +71,7 @@ pub enum BeginTry {
     /// Marked as sending. Each must now be sent. None, if the event has no receiver.
     Begun(Vec<ClaimedDelivery>),
     /// The authorization has ended.
-    NotAuthorized,
+    NotAuthorized(Unauthorized),
     /// There is no such lead.
     LeadUnknown,
     /// The lead is not `new`.

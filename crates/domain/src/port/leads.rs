@@ -6,7 +6,7 @@ use super::StoreError;
 use crate::bidding::QuotaUsage;
 use crate::model::{
     Activity, Authorization, BidRecord, BiddingConfig, Campaign, CampaignId, JobId, LeadAttachment, LeadId,
-    LeadStatus, LeadWithJob, NewBid, NewEvent, OrganizationId,
+    LeadStatus, LeadWithJob, NewBid, NewEvent, OrganizationId, Unauthorized,
 };
 
 /// One page of a campaign's matches, newest first.
@@ -52,7 +52,7 @@ pub enum AcceptBid {
     /// Status, quota, queue entry, frozen attachments and Activity are stored, durably.
     Accepted,
     /// The authorization has ended.
-    NotAuthorized,
+    NotAuthorized(Unauthorized),
     /// The lead or its campaign no longer exists.
     LeadUnknown,
     /// The lead is not `new`.
@@ -69,7 +69,7 @@ pub enum RejectLead {
     /// The lead is rejected; the Activity is stored.
     Rejected,
     /// The authorization has ended; nothing changed.
-    NotAuthorized,
+    NotAuthorized(Unauthorized),
     /// There is no such lead.
     LeadUnknown,
     /// The lead is not `new`; nothing changed.
@@ -82,7 +82,7 @@ pub enum AddAttachments {
     /// Stored; the lead's whole list, oldest first.
     Added(Vec<LeadAttachment>),
     /// The authorization has ended.
-    NotAuthorized,
+    NotAuthorized(Unauthorized),
     /// There is no such lead.
     LeadUnknown,
     /// The lead is not `new` (decision A10).
@@ -106,7 +106,7 @@ pub enum RecordDryRun {
     /// Activity and deliveries are stored.
     Recorded,
     /// The authorization has ended; nothing changed.
-    NotAuthorized,
+    NotAuthorized(Unauthorized),
     /// One of the receivers has more than [`DRY_RUN_BACKLOG`] pending deliveries; nothing changed.
     TooManyPending,
 }
@@ -126,7 +126,7 @@ pub enum ReopenLead {
     /// The lead is `new` again.
     Reopened,
     /// The authorization has ended; nothing changed.
-    NotAuthorized,
+    NotAuthorized(Unauthorized),
     /// There is no such lead.
     LeadUnknown,
     /// Only skipped and failed leads can be reopened.
@@ -139,7 +139,7 @@ pub enum ConfigureLead {
     /// The configuration is the lead's.
     Configured,
     /// The authorization has ended; nothing changed.
-    NotAuthorized,
+    NotAuthorized(Unauthorized),
     /// There is no such lead.
     LeadUnknown,
 }

@@ -102,7 +102,7 @@ pub use people::{
 };
 pub use proposal_writer::{ProposalWriter, TemplateError};
 pub use provisioning::{
-    CommitProvisioning, ProvisioningSnapshot, ProvisioningStore, UnreadableEntity, WebhookUrl,
+    ByPerson, CommitProvisioning, ProvisioningSnapshot, ProvisioningStore, UnreadableEntity, WebhookUrl,
 };
 pub use quarantine::{Quarantine, UnreadableRow};
 pub use retention::{Prunable, PruneCursor, PruneStep, RetentionStore};
@@ -111,7 +111,7 @@ pub use sign_in_tries::SignInTryStore;
 pub use statistics::{CountedSum, CountsQuery, StatisticsStore};
 pub use submissions::{
     AccountReading, AccountState, AutomaticBidIntent, AutomaticBidStore, ClaimUnanswered, ClaimedBid,
-    FinishBid, SubmissionStore, WaitingBid, WaitingBidsQuery,
+    FinishBid, FinishBy, SubmissionStore, WaitingBid, WaitingBidsQuery,
 };
 pub use threads::{CallingThread, Threads};
 pub use webhook_sender::{

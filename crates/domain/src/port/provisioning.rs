@@ -3,7 +3,10 @@
 use async_trait::async_trait;
 
 use super::{Revision, StoreError, StoredPerson};
-use crate::model::{Activity, ApiKeyHash, CampaignId, EmailKey, EndpointId, OrganizationId, Timestamp};
+use crate::model::{
+    Activity, ApiKeyHash, Authorization, CampaignId, EmailKey, EndpointId, OrganizationId, Timestamp,
+    Unauthorized,
+};
 use crate::provisioning::{EntityKind, OrganizationRecord, ProvisioningChange};
 
 /// The stored state that a plan starts from.
@@ -34,6 +37,18 @@ pub struct UnreadableEntity {
     pub id: String,
 }
 
+/// The person behind changes of one organization: what they are accepted on, and how they are recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ByPerson {
+    /// Checked again in the transaction that makes the changes, so that those of a request that was on its way are refused
+    /// once the session, the membership or the role has ended (decisions D7 and E2).
+    pub authorization: Authorization,
+    /// Only owners may (decision E1).
+    pub needs_owner: bool,
+    /// Names the organization and the person (decision E5).
+    pub entry: Activity,
+}
+
 /// The outcome of [`ProvisioningStore::commit`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitProvisioning {
@@ -41,6 +56,8 @@ pub enum CommitProvisioning {
     Committed,
     /// The revision moved since the snapshot: read and plan again. Nothing changed.
     RevisionMoved,
+    /// The person may not, or not any more. Nothing changed.
+    NotAuthorized(Unauthorized),
     /// An organization that was to be removed has bids that are queued, being submitted or unsettled (decision B4).
     /// Nothing changed.
     BidsOutstanding {
@@ -83,27 +100,28 @@ pub trait ProvisioningStore: Send + Sync + std::fmt::Debug {
         limit: u32,
     ) -> Result<Vec<WebhookUrl>, StoreError>;
 
-    /// Makes all changes in their order, or none, and raises the revision. `record` is added to the Activity record in
-    /// the same transaction (decision E5).
+    /// Makes all changes in their order, or none, and raises the revision. The entry of the person who makes them is added
+    /// to the Activity record in the same transaction (decision E5). The subscription is not asked after: settings may be
+    /// changed without (decision E4).
     ///
     /// Once a removed organization's removal is committed, nothing is stored for it any more but what its own stored
     /// deliveries, intents and leads cause, and nothing is sent for it.
-    async fn commit_recorded(
+    async fn commit_by(
         &self,
         expected: Revision,
         changes: &[ProvisioningChange],
-        record: &[Activity],
+        person: Option<&ByPerson>,
         at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError>;
 
-    /// Makes all changes as [`commit_recorded`](Self::commit_recorded) does, and records nothing.
+    /// Makes all changes as [`commit_by`](Self::commit_by) does, for an operator, and records nothing.
     async fn commit(
         &self,
         expected: Revision,
         changes: &[ProvisioningChange],
         at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
-        self.commit_recorded(expected, changes, &[], at).await
+        self.commit_by(expected, changes, None, at).await
     }
 
     /// Whether leads or Activity entries of a campaign are stored, be it there or removed. A new campaign of this id

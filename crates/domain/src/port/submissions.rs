@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::{LeaseOwner, StoreError};
 use crate::model::{
-    AccountId, Activity, BidId, BidOutcome, CampaignId, Connects, JobPost, LeadId, MarketplaceToken,
-    NewEvent, OrganizationId, Proposal, QueuedBid, Timestamp,
+    AccountId, Activity, Authorization, BidId, BidOutcome, CampaignId, Connects, JobPost, LeadId,
+    MarketplaceToken, NewEvent, OrganizationId, Proposal, QueuedBid, Timestamp, Unauthorized,
 };
 
 /// A bid that this process may work on until its lease ends.
@@ -124,6 +124,17 @@ pub enum ClaimUnanswered {
     BeingSent,
 }
 
+/// The outcome of [`SubmissionStore::finish_by`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinishBy {
+    /// The bid has ended.
+    Ended,
+    /// `owner` no longer holds the lease; nothing changed.
+    NotHeld,
+    /// The authorization has ended; nothing changed.
+    NotAuthorized(Unauthorized),
+}
+
 /// The queue of accepted bids.
 ///
 /// The commands on a claimed bid ([`renew`](Self::renew) to [`finish`](Self::finish)) change nothing and return false
@@ -190,6 +201,15 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
     /// Ends the bid in one transaction: bid and lead status, the quota's unit given back unless submitted
     /// (decision B3), Activity, `bid_complete` deliveries, the account's state.
     async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError>;
+
+    /// As [`finish`](Self::finish), for a person, if the session still holds in the same transaction. The subscription is
+    /// not asked after: what was sent is settled without (decision E4).
+    async fn finish_by(
+        &self,
+        authorization: &Authorization,
+        finish: &FinishBid,
+        owner: &LeaseOwner,
+    ) -> Result<FinishBy, StoreError>;
 
     /// Stores a reading of the account, unless a later one is stored.
     async fn record_account(

@@ -103,7 +103,8 @@ impl ApplyProvisioning {
                     self.signal.wake(WorkKind::Backfills);
                     return Ok(plan.report);
                 }
-                CommitProvisioning::RevisionMoved => {}
+                // An operator needs no authorization.
+                CommitProvisioning::RevisionMoved | CommitProvisioning::NotAuthorized(_) => {}
                 CommitProvisioning::BidsOutstanding { organization, bids } => {
                     let fault = outstanding(file, &organization, bids);
                     return Err(ApplyProvisioningError::Faulty(vec![fault]));

@@ -4,15 +4,15 @@ use serde_json::{Map, Value, json};
 
 use crate::attachment_rules::{FileFault, shown};
 use crate::bidding::{QuotaUsage, ValidationFault};
-use crate::model::{FieldError, LeadStatus};
+use crate::model::{FieldError, LeadStatus, Unauthorized};
 use crate::port::{BlobError, StoreError};
 
 /// Why a request on a lead is refused, or fails. A refusal changes nothing but the Activity record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeadError {
-    /// The key or the subscription ended after the request had begun (decisions D5 and D6).
+    /// The key, the session or the subscription ended after the request had begun (decisions D5 and D6).
     #[error("missing or invalid API key, or no active paid subscription")]
-    NotAuthorized,
+    NotAuthorized(Unauthorized),
     /// The organization has no such campaign.
     #[error("campaign not found")]
     CampaignUnknown,

@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 
 use super::apply_provisioning::ATTEMPTS;
 use super::new_ids;
+use super::sessions::SignedIn;
 use crate::model::{
-    Activity, ActivityId, ActivityKind, ActivityOutcome, ApiKey, ApiKeyHash, ApiKeyId, ApiKeyRecord, Member,
-    OrganizationId, Timestamp, details,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, ApiKey, ApiKeyHash, ApiKeyId, ApiKeyRecord,
+    OrganizationId, Timestamp, Unauthorized, details,
 };
 use crate::port::{
-    ApiKeyStore, Clock, CommitProvisioning, CreateApiKey, Entropy, OrganizationRecord, ProvisioningChange,
-    ProvisioningStore, RevokeApiKey, StoreError,
+    ApiKeyStore, ByPerson, Clock, CommitProvisioning, CreateApiKey, Entropy, OrganizationRecord,
+    ProvisioningChange, ProvisioningStore, RevokeApiKey, StoreError,
 };
 
 /// How often an id is generated until it is not in use.
@@ -86,9 +87,9 @@ pub enum ManageApiKeysError {
         /// The unknown id.
         id: ApiKeyId,
     },
-    /// Only owners may (decision E1).
-    #[error("only an owner of the organization may create or revoke keys")]
-    NotOwner,
+    /// The person is no owner (decision E1), or the session or the membership ended meanwhile (decision E2).
+    #[error(transparent)]
+    NotAuthorized(#[from] Unauthorized),
     /// Others kept changing the store.
     #[error("others are changing settings at this moment: try again")]
     Contended,
@@ -176,7 +177,7 @@ impl ManageApiKeys {
     /// Creates a key for an owner, with an id made from its name, and records it in the same transaction.
     pub async fn create_as(
         &self,
-        member: &Member,
+        person: &SignedIn,
         name: &str,
         expires_at: Option<Timestamp>,
     ) -> Result<CreatedApiKey, ManageApiKeysError> {
@@ -186,7 +187,7 @@ impl ManageApiKeys {
         let key = ApiKey::from_random(bytes);
         let hash = key.hash();
         let id = self
-            .change_as(member, |organization, now| {
+            .change_as(person, |organization, now| {
                 if !organization.subscription.is_active() {
                     return Err(ManageApiKeysError::SubscriptionInactive(organization.id.clone()));
                 }
@@ -220,8 +221,8 @@ impl ManageApiKeys {
 
     /// Refuses the key from now on, for an owner, and records it in the same transaction. Returns when it was revoked,
     /// which may have been earlier: then nothing is recorded.
-    pub async fn revoke_as(&self, member: &Member, id: &ApiKeyId) -> Result<Timestamp, ManageApiKeysError> {
-        self.change_as(member, |organization, now| {
+    pub async fn revoke_as(&self, person: &SignedIn, id: &ApiKeyId) -> Result<Timestamp, ManageApiKeysError> {
+        self.change_as(person, |organization, now| {
             let known = organization.api_keys.iter().find(|(known, _)| known.id == *id);
             let (known, hash) = known.ok_or_else(|| ManageApiKeysError::KeyUnknown {
                 organization: organization.id.clone(),
@@ -245,11 +246,12 @@ impl ManageApiKeys {
     /// Commits what `change` makes of the organization as it is now.
     async fn change_as<T>(
         &self,
-        member: &Member,
+        person: &SignedIn,
         change: impl Fn(&OrganizationRecord, Timestamp) -> Result<KeyChange<T>, ManageApiKeysError>,
     ) -> Result<T, ManageApiKeysError> {
+        let member = &person.member;
         if !member.is_owner() {
-            return Err(ManageApiKeysError::NotOwner);
+            return Err(Unauthorized::NotOwner.into());
         }
         let id = member.organization_id();
         for _ in 0..ATTEMPTS {
@@ -280,12 +282,16 @@ impl ManageApiKeys {
                 details: details(json!({ "changes": [changed] })),
             };
             let put = [ProvisioningChange::PutApiKey(id.clone(), record, hash)];
-            let committed = self
-                .organizations
-                .commit_recorded(snapshot.revision, &put, &[entry], now)
-                .await?;
-            if committed == CommitProvisioning::Committed {
-                return Ok(change.result);
+            let by = ByPerson {
+                authorization: person.authorization(),
+                needs_owner: true,
+                entry,
+            };
+            let store = &self.organizations;
+            match store.commit_by(snapshot.revision, &put, Some(&by), now).await? {
+                CommitProvisioning::Committed => return Ok(change.result),
+                CommitProvisioning::NotAuthorized(why) => return Err(why.into()),
+                CommitProvisioning::RevisionMoved | CommitProvisioning::BidsOutstanding { .. } => {}
             }
         }
         Err(ManageApiKeysError::Contended)

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 
 use super::*;
-use crate::model::{Activity, ApiKeyHash, CampaignId, EmailKey, EndpointId, FoundApiKey};
+use crate::model::{ApiKeyHash, CampaignId, EmailKey, EndpointId, FoundApiKey};
 use crate::port::{
     CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, Revision, StoredPerson, WebhookUrl,
 };
@@ -89,11 +89,11 @@ impl ProvisioningStore for Store {
         Ok(Vec::new())
     }
 
-    async fn commit_recorded(
+    async fn commit_by(
         &self,
         _: Revision,
         _: &[ProvisioningChange],
-        _: &[Activity],
+        _: Option<&ByPerson>,
         _: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
         Ok(CommitProvisioning::RevisionMoved)

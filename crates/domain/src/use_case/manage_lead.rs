@@ -9,7 +9,7 @@ use super::operate_leads::{own_fault, reopened};
 use super::{LeadRequests, Requester, SettleBids, SettleBidsError, Settlement};
 use crate::model::{
     Activity, ActivityId, ActivityKind, BIDDING_CONFIG_FIELDS, BiddingConfig, CampaignId, FieldError, LeadId,
-    LeadStatus, details,
+    LeadStatus, Unauthorized, details,
 };
 use crate::port::{ConfigureLead, LeadContext, LeadLookup, ReopenLead, StoreError};
 
@@ -17,8 +17,8 @@ use crate::port::{ConfigureLead, LeadContext, LeadLookup, ReopenLead, StoreError
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManageLeadError {
     /// The session or the subscription has ended (decision E4).
-    #[error("the organization's subscription is not active")]
-    NotAuthorized,
+    #[error(transparent)]
+    NotAuthorized(#[from] Unauthorized),
     /// The organization's campaign has no such lead.
     #[error("the campaign has no such lead")]
     LeadUnknown,
@@ -87,7 +87,7 @@ impl ManageLead {
             .await?
         {
             ConfigureLead::Configured => Ok(()),
-            ConfigureLead::NotAuthorized => Err(ManageLeadError::NotAuthorized),
+            ConfigureLead::NotAuthorized(why) => Err(why.into()),
             ConfigureLead::LeadUnknown => Err(ManageLeadError::LeadUnknown),
         }
     }
@@ -112,7 +112,7 @@ impl ManageLead {
             .await?
         {
             ReopenLead::Reopened => Ok(()),
-            ReopenLead::NotAuthorized => Err(ManageLeadError::NotAuthorized),
+            ReopenLead::NotAuthorized(why) => Err(why.into()),
             ReopenLead::LeadUnknown => Err(ManageLeadError::LeadUnknown),
             ReopenLead::NotReopenable(status) => Err(ManageLeadError::NotReopenable(status)),
         }
@@ -132,10 +132,9 @@ impl ManageLead {
             .bid
             .filter(|_| queued)
             .ok_or(ManageLeadError::NotUnanswered)?;
-        let settled = self
-            .settle_bids
-            .settle(bid.id, settlement, requester.actor.clone());
+        let settled = self.settle_bids.settle_as(requester, bid.id, settlement);
         settled.await.map_err(|error| match error {
+            SettleBidsError::NotAuthorized(why) => why.into(),
             SettleBidsError::NotUnanswered(_) => ManageLeadError::NotUnanswered,
             SettleBidsError::Store(error) => ManageLeadError::Store(error),
             error => ManageLeadError::Settle(error),

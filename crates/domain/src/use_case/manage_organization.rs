@@ -19,14 +19,15 @@ use self::described::describe;
 use self::document::{Document, Drawn};
 use super::apply_provisioning::{ATTEMPTS, ApplyProvisioning, ApplyProvisioningError};
 use super::new_ids;
+use super::sessions::SignedIn;
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, BlobRef, CampaignId, CampaignState, EventKind,
-    FieldError, Member, MissingPart, OrganizationId, Secret, SubscriptionStatus, Timestamp, WebhookSecret,
-    details,
+    FieldError, Member, MissingPart, OrganizationId, Secret, SubscriptionStatus, Timestamp, Unauthorized,
+    WebhookSecret, details,
 };
 use crate::port::{
-    AttachmentPieces, AttachmentSource, AttachmentSourceError, BlobError, CommitProvisioning, MatchStore,
-    Pause, ProvisioningSnapshot, StoreError, WebhookSender, WorkKind,
+    AttachmentPieces, AttachmentSource, AttachmentSourceError, BlobError, ByPerson, CommitProvisioning,
+    MatchStore, Pause, ProvisioningSnapshot, StoreError, WebhookSender, WorkKind,
 };
 use crate::provisioning::{OrganizationRecord, Plan};
 
@@ -38,9 +39,9 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Why nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManageOrganizationError {
-    /// Only owners may (decision E1).
-    #[error("only an owner of the organization may do this")]
-    NotOwner,
+    /// The person is no owner (decision E1), or the session or the membership ended meanwhile (decision E2).
+    #[error(transparent)]
+    NotAuthorized(#[from] Unauthorized),
     /// The organization has no such thing, or does not exist any more.
     #[error("the organization has no such thing")]
     Unknown,
@@ -115,7 +116,7 @@ impl ManageOrganization {
     /// Nothing has changed then, and nothing is recorded.
     pub async fn change(
         &self,
-        member: &Member,
+        person: &SignedIn,
         change: &OrganizationChange,
     ) -> Result<Changed, ManageOrganizationError> {
         if let Some(url) = change.new_address() {
@@ -129,8 +130,8 @@ impl ManageOrganization {
             WebhookSecret::generate(random)
         });
         for _ in 0..ATTEMPTS {
-            if let Some(changed) = self.attempt(member, change, secret.as_ref()).await? {
-                return self.after_matching(member, change, changed).await;
+            if let Some(changed) = self.attempt(person, change, secret.as_ref()).await? {
+                return self.after_matching(&person.member, change, changed).await;
             }
         }
         Err(ManageOrganizationError::Contended)
@@ -139,10 +140,11 @@ impl ManageOrganization {
     /// `None` if the store changed meanwhile.
     async fn attempt(
         &self,
-        member: &Member,
+        person: &SignedIn,
         change: &OrganizationChange,
         secret: Option<&WebhookSecret>,
     ) -> Result<Option<Changed>, ManageOrganizationError> {
+        let member = &person.member;
         let organization = member.organization_id();
         let store = &self.provisioning.store;
         let snapshot = store.snapshot(std::slice::from_ref(organization), &[]).await?;
@@ -150,8 +152,9 @@ impl ManageOrganization {
             .organizations
             .first()
             .ok_or(ManageOrganizationError::Unknown)?;
-        if change.needs_owner(before) && !member.is_owner() {
-            return Err(ManageOrganizationError::NotOwner);
+        let needs_owner = change.needs_owner(before);
+        if needs_owner && !member.is_owner() {
+            return Err(Unauthorized::NotOwner.into());
         }
         refuse(change, before)?;
         let id = self.id_for(change, organization, before).await?;
@@ -186,8 +189,12 @@ impl ManageOrganization {
             .secret
             .or(secret.map(|secret| Secret::new(secret.expose())));
         changed.paused = matches!(change, OrganizationChange::EditCampaign { .. }) && pauses(before, &plan);
-        let entry = self.entry(member, change, &id, before, &plan, now);
-        let committed = self.commit(&snapshot, &plan, entry, now).await?;
+        let by = ByPerson {
+            authorization: person.authorization(),
+            needs_owner,
+            entry: self.entry(member, change, &id, before, &plan, now),
+        };
+        let committed = self.commit(&snapshot, &plan, &by, now).await?;
         Ok(committed.then_some(changed))
     }
 
@@ -195,21 +202,24 @@ impl ManageOrganization {
         &self,
         snapshot: &ProvisioningSnapshot,
         plan: &Plan,
-        entry: Activity,
+        by: &ByPerson,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, ManageOrganizationError> {
         let store = &self.provisioning.store;
-        let committed = store
-            .commit_recorded(snapshot.revision, &plan.changes, &[entry], now)
-            .await?;
-        if committed == CommitProvisioning::Committed {
-            self.provisioning.signal.wake(WorkKind::Backfills);
-            // A new token makes bids due that waited for it.
-            self.provisioning.signal.wake(WorkKind::Submissions);
-            return Ok(true);
+        match store
+            .commit_by(snapshot.revision, &plan.changes, Some(by), now)
+            .await?
+        {
+            CommitProvisioning::Committed => {
+                self.provisioning.signal.wake(WorkKind::Backfills);
+                // A new token makes bids due that waited for it.
+                self.provisioning.signal.wake(WorkKind::Submissions);
+                Ok(true)
+            }
+            CommitProvisioning::NotAuthorized(why) => Err(why.into()),
+            // No organization is removed here, so nothing waits for the end of its bids.
+            CommitProvisioning::RevisionMoved | CommitProvisioning::BidsOutstanding { .. } => Ok(false),
         }
-        // No organization is removed here, so nothing waits for the end of its bids.
-        Ok(false)
     }
 
     fn entry(

@@ -112,7 +112,7 @@ impl OperateLeads {
         match self.leads.reopen(lead, &entry).await? {
             ReopenLead::Reopened => Ok(()),
             // A command needs no authorization.
-            ReopenLead::LeadUnknown | ReopenLead::NotAuthorized => {
+            ReopenLead::LeadUnknown | ReopenLead::NotAuthorized(_) => {
                 Err(OperateLeadsError::LeadUnknown(lead.clone()))
             }
             ReopenLead::NotReopenable(status) => Err(OperateLeadsError::NotReopenable {

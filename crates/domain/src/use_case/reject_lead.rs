@@ -47,7 +47,7 @@ impl RejectLead {
                     .await?
                 {
                     Rejection::Rejected => return Ok(()),
-                    Rejection::NotAuthorized => LeadError::NotAuthorized,
+                    Rejection::NotAuthorized(why) => LeadError::NotAuthorized(why),
                     Rejection::LeadUnknown => LeadError::LeadUnknown,
                     Rejection::LeadNotNew(status) => LeadError::RejectionTooLate(status),
                 }

@@ -20,12 +20,17 @@ pub struct SignedIn {
 }
 
 impl SignedIn {
+    /// What the session's changes are accepted on.
+    pub(super) fn authorization(&self) -> Authorization {
+        Authorization::Session(self.session.clone())
+    }
+
     /// Who makes the session's requests on leads. They are checked again when they are accepted.
     pub fn requester(&self) -> Requester {
         Requester {
             organization_id: self.member.organization_id().clone(),
             actor: self.member.actor(),
-            authorization: Authorization::Session(self.session.clone()),
+            authorization: self.authorization(),
             http_status: None,
         }
     }

@@ -6,13 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::lead_request::Requester;
 use super::submit_proposals::ending::Ending;
 use crate::model::{
-    ActivityId, Actor, BidId, BidOutcome, ExplanationStep, LeadStatus, Links, Reason, ReasonCode,
+    ActivityId, Actor, Authorization, BidId, BidOutcome, ExplanationStep, LeadStatus, Links, Reason,
+    ReasonCode, Unauthorized,
 };
 use crate::port::{
-    ClaimUnanswered, ClaimedBid, Clock, Entropy, LeaseOwner, StoreError, SubmissionStore, WaitingBid,
-    WaitingBidsQuery,
+    ClaimUnanswered, ClaimedBid, Clock, Entropy, FinishBy, LeaseOwner, StoreError, SubmissionStore,
+    WaitingBid, WaitingBidsQuery,
 };
 
 /// How long the claim lasts: settling takes a moment.
@@ -45,6 +47,9 @@ pub enum SettleBidsError {
     /// The proposal's id cannot be one.
     #[error("the proposal's id must have 1 to {MAX_PROPOSAL_ID_CHARS} characters and no control characters")]
     ProposalIdInvalid,
+    /// The person's session has ended.
+    #[error(transparent)]
+    NotAuthorized(#[from] Unauthorized),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -77,6 +82,28 @@ impl SettleBids {
         settlement: Settlement,
         actor: Actor,
     ) -> Result<LeadStatus, SettleBidsError> {
+        self.end(bid, settlement, actor, None).await
+    }
+
+    /// As [`settle`](Self::settle), for somebody whose session is checked again when the bid is ended.
+    pub(super) async fn settle_as(
+        &self,
+        requester: &Requester,
+        bid: BidId,
+        settlement: Settlement,
+    ) -> Result<LeadStatus, SettleBidsError> {
+        let authorization = Some(&requester.authorization);
+        self.end(bid, settlement, requester.actor.clone(), authorization)
+            .await
+    }
+
+    async fn end(
+        &self,
+        bid: BidId,
+        settlement: Settlement,
+        actor: Actor,
+        authorization: Option<&Authorization>,
+    ) -> Result<LeadStatus, SettleBidsError> {
         if let Settlement::Submitted { proposal_id } = &settlement
             && (proposal_id.trim().is_empty()
                 || proposal_id.chars().count() > MAX_PROPOSAL_ID_CHARS
@@ -106,10 +133,15 @@ impl SettleBids {
             at: self.clock.now(),
         };
         let finish = ending.of(&claimed, ActivityId(self.entropy.uuid()), &self.links);
-        if self.store.finish(&finish, &owner).await? {
-            Ok(status)
-        } else {
-            Err(SettleBidsError::BeingSent(bid))
+        let ended = match authorization {
+            Some(authorization) => self.store.finish_by(authorization, &finish, &owner).await?,
+            None if self.store.finish(&finish, &owner).await? => FinishBy::Ended,
+            None => FinishBy::NotHeld,
+        };
+        match ended {
+            FinishBy::Ended => Ok(status),
+            FinishBy::NotHeld => Err(SettleBidsError::BeingSent(bid)),
+            FinishBy::NotAuthorized(why) => Err(why.into()),
         }
     }
 

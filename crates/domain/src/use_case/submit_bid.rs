@@ -95,7 +95,7 @@ impl SubmitBid {
         if request.dry_run {
             return match self.simulate(requester, found, campaign, &post, &config).await? {
                 RecordDryRun::Recorded => Ok(BidAccepted { dry_run: true }),
-                RecordDryRun::NotAuthorized => Err(LeadError::NotAuthorized),
+                RecordDryRun::NotAuthorized(why) => Err(LeadError::NotAuthorized(why)),
                 RecordDryRun::TooManyPending => Err(LeadError::ReceiverOverloaded),
             };
         }
@@ -120,7 +120,7 @@ impl SubmitBid {
         let leads = &self.requests.leads;
         match leads.accept_bid(&requester.authorization, &bid, &entry).await? {
             AcceptBid::Accepted => Ok(BidAccepted { dry_run: false }),
-            AcceptBid::NotAuthorized => Err(LeadError::NotAuthorized),
+            AcceptBid::NotAuthorized(why) => Err(LeadError::NotAuthorized(why)),
             AcceptBid::LeadUnknown => Err(LeadError::LeadUnknown),
             AcceptBid::LeadNotNew(status) => Err(LeadError::BidTooLate(status)),
             AcceptBid::NoConnectedAccount => Err(LeadError::NoConnectedAccount),

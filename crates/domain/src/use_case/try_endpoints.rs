@@ -14,7 +14,7 @@ use super::submit_bid::simulated_bid;
 use super::{DeliverWebhooks, FindLead, LeadAddress, Requester, SentDelivery};
 use crate::model::{
     Activity, BiddingConfig, CampaignId, DeliveryId, EndpointId, EventId, EventKind, EventPayload, JobPost,
-    LeadId, LeadStatus, NewEvent, Timestamp, WebhookEndpoint, effective,
+    LeadId, LeadStatus, NewEvent, Timestamp, Unauthorized, WebhookEndpoint, effective,
 };
 use crate::port::{
     BeginTry, ClaimedDelivery, DeliveryOutcome, DeliveryRecords, Entropy, LeadContext, LeadLookup,
@@ -30,8 +30,8 @@ const BETWEEN_RECORDS: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TryEndpointsError {
     /// The session or the subscription has ended (decision E4).
-    #[error("the organization's subscription is not active")]
-    NotAuthorized,
+    #[error(transparent)]
+    NotAuthorized(#[from] Unauthorized),
     /// The organization has no such lead.
     #[error("the campaign has no such lead")]
     LeadUnknown,
@@ -241,7 +241,7 @@ impl TryEndpoints {
             .await?;
         let begun = match begun {
             BeginTry::Begun(begun) => begun,
-            BeginTry::NotAuthorized => return Err(TryEndpointsError::NotAuthorized),
+            BeginTry::NotAuthorized(why) => return Err(why.into()),
             BeginTry::LeadUnknown => return Err(TryEndpointsError::LeadUnknown),
             BeginTry::LeadNotNew(status) => return Err(TryEndpointsError::LeadNotNew(status)),
             BeginTry::EndpointUnknown => return Err(TryEndpointsError::EndpointUnknown),

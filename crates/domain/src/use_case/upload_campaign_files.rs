@@ -8,10 +8,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::Stream;
 
+use super::sessions::SignedIn;
 use super::staged_files::{PartHead, StagedFile, StagedFiles};
 use super::{Changed, ManageOrganization, ManageOrganizationError, OrganizationChange, attachment_paths};
 use crate::attachment_rules::FileFault;
-use crate::model::{BlobRef, CampaignId, FieldError, Member, OrganizationId, ProposalFile};
+use crate::model::{BlobRef, CampaignId, FieldError, OrganizationId, ProposalFile};
 use crate::port::{BlobError, BlobPath};
 
 /// The files of one upload while they arrive. Call [`add_file`](Self::add_file) for each in order, then
@@ -19,7 +20,7 @@ use crate::port::{BlobError, BlobPath};
 #[derive(Debug)]
 pub struct CampaignUpload {
     manage: Arc<ManageOrganization>,
-    member: Member,
+    person: SignedIn,
     campaign: CampaignId,
     files: StagedFiles,
 }
@@ -28,10 +29,10 @@ impl CampaignUpload {
     /// Starts an upload beside the files that the campaign has.
     pub async fn begin(
         manage: Arc<ManageOrganization>,
-        member: Member,
+        person: SignedIn,
         campaign: CampaignId,
     ) -> Result<Self, ManageOrganizationError> {
-        let asked = std::slice::from_ref(member.organization_id());
+        let asked = std::slice::from_ref(person.member.organization_id());
         let snapshot = manage.provisioning.store.snapshot(asked, &[]).await?;
         let organization = snapshot.organizations.first();
         let known = organization
@@ -41,7 +42,7 @@ impl CampaignUpload {
         Ok(Self {
             files: StagedFiles::beside(names),
             manage,
-            member,
+            person,
             campaign,
         })
     }
@@ -76,13 +77,13 @@ impl CampaignUpload {
         }
         let mut files = Vec::with_capacity(self.files.staged.len());
         for file in self.files.staged {
-            files.push(publish(self.member.organization_id(), file).await?);
+            files.push(publish(self.person.member.organization_id(), file).await?);
         }
         let change = OrganizationChange::AddFiles {
             campaign: self.campaign,
             files,
         };
-        self.manage.change(&self.member, &change).await
+        self.manage.change(&self.person, &change).await
     }
 }
 

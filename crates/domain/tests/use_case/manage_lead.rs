@@ -1,10 +1,11 @@
 //! What a person does to a lead: reopens it, settles its bid (decisions B1, B4 and E5).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bidloop_domain::model::{
-    ActivityKind, Actor, Authorization, BiddingConfig, EmailKey, LeadId, LeadStatus, Person,
-    SubscriptionStatus,
+    ActivityKind, Actor, Authorization, BiddingConfig, EmailKey, LeadId, LeadStatus, Person, SessionToken,
+    SubscriptionStatus, Unauthorized,
 };
 use bidloop_domain::use_case::{ManageLead, ManageLeadError, Requester, SettleBids, Settlement};
 use bidloop_fakes::{Call, Fault};
@@ -92,7 +93,7 @@ async fn nothing_is_reopened_while_the_subscription_is_not_active() {
     let reopened = manage_lead(&service)
         .reopen(&ann(), &Service::campaign(), &lead)
         .await;
-    assert_eq!(reopened, Err(ManageLeadError::NotAuthorized));
+    assert_eq!(reopened, Err(Unauthorized::SubscriptionLapsed.into()));
     assert_eq!(service.status(&lead).await, LeadStatus::Skipped);
 }
 
@@ -109,6 +110,16 @@ async fn a_member_settles_a_bid_whose_answer_is_outstanding() {
         .marketplace
         .script(Call::Submit, Fault::gateway_after_commit());
     service.submit().await;
+    let signed_out = Requester {
+        authorization: Authorization::Session(SessionToken::from_random([1; 32]).hash()),
+        ..ann()
+    };
+    let refused = manage
+        .settle(&signed_out, &campaign, &lead, Settlement::NotSubmitted)
+        .await;
+    assert_eq!(refused, Err(Unauthorized::Ended.into()));
+    assert_eq!(service.status(&lead).await, LeadStatus::Queued);
+    service.clock.advance(Duration::from_secs(11));
     let found = Settlement::Submitted {
         proposal_id: "p_found".to_owned(),
     };

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use bidloop_domain::model::{
-    Activity, ActivityKind, CampaignMode, CampaignState, EmailKey, EndpointId, EventKind, FilterId, Member,
-    MemberRole, Membership, MissingPart, Person, Subscription, SubscriptionStatus,
+    Activity, ActivityKind, CampaignMode, CampaignState, EmailKey, EndpointId, EventKind, FilterId,
+    MarketplaceToken, Member, MemberRole, Membership, MissingPart, Person, Secret, SessionToken,
+    Subscription, SubscriptionStatus, Unauthorized,
 };
-use bidloop_domain::port::{OrganizationRecord, ProvisioningStore};
+use bidloop_domain::port::{
+    Clock, NewSession, OrganizationRecord, ProvisioningChange, ProvisioningStore, UserRecord,
+};
 use bidloop_domain::use_case::{
     ApplyProvisioning, Changed, ConnectAccount, ConnectAccountError, ManageApiKeys, ManageApiKeysError,
-    ManageOrganization, ManageOrganizationError, OrganizationChange,
+    ManageOrganization, ManageOrganizationError, OrganizationChange, SignedIn,
 };
 use bidloop_fakes::{Call, Fault, PlaceholderProposalWriter, PlainPasswordHasher};
 use bidloop_port_contracts::fixture::{activities, at, campaign, campaign_id, webhook};
@@ -39,6 +42,34 @@ pub(crate) fn member(role: MemberRole) -> Member {
     }
 }
 
+/// The person signed in anew, with this role.
+pub(crate) async fn signed_in(service: &Service, role: MemberRole) -> SignedIn {
+    let (member, token) = (member(role), SessionToken::from_random([role as u8; 32]));
+    let user = UserRecord {
+        email: member.person.email.clone(),
+        name: member.person.name.clone(),
+        password_hash: Some(Secret::new("hash".to_owned())),
+        role,
+    };
+    service
+        .commit(ProvisioningChange::PutUser(Service::organization(), user))
+        .await;
+    let new = NewSession {
+        hash: token.hash(),
+        person: member.person.key.clone(),
+        at: service.clock.now(),
+    };
+    let sessions = &service.stores.sessions;
+    let opened = sessions.open_session(&new, &Secret::new("hash".to_owned())).await;
+    assert_eq!(opened, Ok(true));
+    SignedIn {
+        member,
+        csrf: token.csrf(&Service::organization()),
+        memberships: Vec::new(),
+        session: token.hash(),
+    }
+}
+
 pub(crate) fn manage(service: &Service) -> ManageOrganization {
     ManageOrganization {
         provisioning: ApplyProvisioning {
@@ -61,7 +92,8 @@ async fn change_as(
     role: MemberRole,
     change: OrganizationChange,
 ) -> Result<Changed, ManageOrganizationError> {
-    manage(service).change(&member(role), &change).await
+    let person = signed_in(service, role).await;
+    manage(service).change(&person, &change).await
 }
 
 async fn change(service: &Service, change: OrganizationChange) -> Result<Changed, ManageOrganizationError> {
@@ -203,7 +235,7 @@ async fn members_are_refused_what_only_owners_may() {
     ];
     for wanted in for_owners {
         let refused = change(&service, wanted.clone()).await;
-        assert_eq!(refused, Err(ManageOrganizationError::NotOwner), "{wanted:?}");
+        assert_eq!(refused, Err(Unauthorized::NotOwner.into()), "{wanted:?}");
         assert!(change_as(&service, MemberRole::Owner, wanted).await.is_ok());
     }
     assert_eq!(recorded(&service).await.len(), 5);
@@ -368,7 +400,6 @@ async fn switching_to_external_pauses_and_says_so() {
 #[tokio::test]
 async fn with_a_lapsed_subscription_nothing_starts_and_no_key_is_made() {
     let service = Service::with(acme().status(SubscriptionStatus::PastDue)).await;
-    let owner = member(MemberRole::Owner);
     let pause = OrganizationChange::PauseCampaign {
         campaign: Service::campaign(),
     };
@@ -379,6 +410,7 @@ async fn with_a_lapsed_subscription_nothing_starts_and_no_key_is_made() {
             SubscriptionStatus::PastDue
         ))
     );
+    let owner = signed_in(&service, MemberRole::Owner).await;
     let refused = keys(&service).create_as(&owner, "CI", None).await;
     assert!(matches!(
         refused,
@@ -451,10 +483,11 @@ fn keys(service: &Service) -> ManageApiKeys {
 #[tokio::test]
 async fn an_owners_keys_are_recorded_without_the_key_and_members_have_none_to_make() {
     let service = Service::new().await;
-    let (owner, other) = (member(MemberRole::Owner), member(MemberRole::Member));
     let keys = keys(&service);
+    let other = signed_in(&service, MemberRole::Member).await;
     let refused = keys.create_as(&other, "CI", None).await;
-    assert_eq!(refused, Err(ManageApiKeysError::NotOwner));
+    assert_eq!(refused, Err(Unauthorized::NotOwner.into()));
+    let owner = signed_in(&service, MemberRole::Owner).await;
     let created = keys.create_as(&owner, "CI", Some(at(100))).await.unwrap();
     assert_eq!(created.id.as_str(), "key_ci_2", "key_ci is in use");
     let found = service
@@ -483,6 +516,35 @@ async fn an_owners_keys_are_recorded_without_the_key_and_members_have_none_to_ma
             .unwrap()
             .contains(created.key.expose())
     );
+}
+
+#[tokio::test]
+async fn what_an_owner_asked_for_before_a_demotion_or_sign_out_is_not_done_after_it() {
+    let service = Service::new().await;
+    let before = record(&service).await;
+    let add = OrganizationChange::AddAccount {
+        name: "Jane".to_owned(),
+        token: MarketplaceToken::parse(TOKEN).unwrap(),
+    };
+    let demoted = signed_in(&service, MemberRole::Owner).await;
+    signed_in(&service, MemberRole::Member).await;
+    let signed_out = signed_in(&service, MemberRole::Owner).await;
+    let sessions = &service.stores.sessions;
+    assert_eq!(sessions.end_session(&signed_out.session).await, Ok(()));
+    for person in [demoted, signed_out] {
+        let created = keys(&service).create_as(&person, "CI", None).await;
+        assert_eq!(created, Err(Unauthorized::Ended.into()));
+        let revoked = keys(&service).revoke_as(&person, &before.api_keys[0].0.id).await;
+        assert_eq!(revoked, Err(Unauthorized::Ended.into()));
+        let added = manage(&service).change(&person, &add).await;
+        assert_eq!(added, Err(Unauthorized::Ended.into()));
+    }
+    let after = record(&service).await;
+    assert_eq!(
+        (after.api_keys, after.accounts),
+        (before.api_keys, before.accounts)
+    );
+    assert_eq!(recorded(&service).await, []);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Requests whose key ends after they began (decision D5).
 
-use bidloop_domain::model::{ActivityKind, ActivityOutcome, LeadId, LeadStatus};
+use bidloop_domain::model::{ActivityKind, ActivityOutcome, LeadId, LeadStatus, Unauthorized};
 use bidloop_domain::use_case::{LeadError, PartHead};
 use bidloop_port_contracts::fixture::at;
 use bytes::Bytes;
@@ -27,14 +27,17 @@ async fn a_bid_a_dry_run_and_a_rejection_are_refused_as_a_wrong_key_is_and_recor
             .submit_bid()
             .execute(&Service::requester(), &Service::campaign(), &lead, Ok(asked))
             .await;
-        assert_eq!(bid, Err(LeadError::NotAuthorized));
+        assert_eq!(bid, Err(LeadError::NotAuthorized(Unauthorized::Ended)));
     }
     let rejected = service
         .reject_lead()
         .execute(&Service::requester(), &Service::campaign(), &lead, Ok(None))
         .await;
-    assert_eq!(rejected, Err(LeadError::NotAuthorized));
-    assert_eq!(LeadError::NotAuthorized.http_status(), Some(401));
+    assert_eq!(rejected, Err(LeadError::NotAuthorized(Unauthorized::Ended)));
+    assert_eq!(
+        LeadError::NotAuthorized(Unauthorized::Ended).http_status(),
+        Some(401)
+    );
     assert_eq!(service.status(&lead).await, LeadStatus::New);
     assert!(service.events("bid_complete").await.is_empty());
     for (kind, count) in [(ActivityKind::Bid, 2), (ActivityKind::Rejection, 1)] {
@@ -64,7 +67,10 @@ async fn an_upload_is_refused_and_leaves_no_file_behind() {
     };
     let piece = Ok(Bytes::from_static(b"A piece"));
     session.add_file(part, stream::iter([piece])).await.unwrap();
-    assert_eq!(session.finish().await, Err(LeadError::NotAuthorized));
+    assert_eq!(
+        session.finish().await,
+        Err(LeadError::NotAuthorized(Unauthorized::Ended))
+    );
     assert!(service.context(&lead).await.attachments.is_empty());
     assert!(service.blobs.paths().is_empty());
 }

@@ -52,7 +52,7 @@ pub(crate) trait Answered {
 impl Answered for LeadError {
     fn http_status(&self) -> Option<u16> {
         match self {
-            Self::NotAuthorized => Some(401),
+            Self::NotAuthorized(_) => Some(401),
             Self::CampaignUnknown | Self::LeadUnknown => Some(404),
             Self::TooLarge { .. } => Some(413),
             Self::UnsupportedMediaType { .. } => Some(415),

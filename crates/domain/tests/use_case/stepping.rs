@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use async_trait::async_trait;
-use bidloop_domain::model::{AccountId, BidId, JobId, MarketplaceToken, OrganizationId, Proposal, Timestamp};
+use bidloop_domain::model::{
+    AccountId, Authorization, BidId, JobId, MarketplaceToken, OrganizationId, Proposal, Timestamp,
+};
 use bidloop_domain::port::{
     AccountReading, BlobError, BlobPath, BlobStore, ClaimUnanswered, ClaimedBid, FeedCursor, FeedPage,
-    FileUpload, FinishBid, LeaseOwner, LiveAccount, LiveJob, Marketplace, MarketplaceError, StagedBlob,
-    StoreError, SubmissionStore, SubmittedProposal, WaitingBid, WaitingBidsQuery,
+    FileUpload, FinishBid, FinishBy, LeaseOwner, LiveAccount, LiveJob, Marketplace, MarketplaceError,
+    StagedBlob, StoreError, SubmissionStore, SubmittedProposal, WaitingBid, WaitingBidsQuery,
 };
 use bidloop_domain::use_case::{SubmissionOutcome, SubmitProposals};
 use bytes::Bytes;
@@ -101,6 +103,15 @@ impl<S: SubmissionStore> SubmissionStore for Stepping<S> {
 
     async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
         stepped(self.0.finish(finish, owner)).await
+    }
+
+    async fn finish_by(
+        &self,
+        authorization: &Authorization,
+        finish: &FinishBid,
+        owner: &LeaseOwner,
+    ) -> Result<FinishBy, StoreError> {
+        stepped(self.0.finish_by(authorization, finish, owner)).await
     }
 
     async fn record_account(

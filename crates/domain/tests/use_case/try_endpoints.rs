@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bidloop_domain::model::{
     ActivityKind, ActivityOutcome, Actor, Authorization, EmailKey, EndpointId, EventKind, LeadId, Person,
-    SubscriptionStatus,
+    SubscriptionStatus, Unauthorized,
 };
 use bidloop_domain::port::{MAX_TRIES, OutgoingWebhook, ProvisioningChange};
 use bidloop_domain::use_case::{DeliveryLimits, Requester, TestWith, TryEndpoints, TryEndpointsError};
@@ -177,9 +177,9 @@ async fn without_a_receiver_or_a_subscription_nothing_is_triggered() {
         .commit(acme().status(SubscriptionStatus::Canceled).put_organization())
         .await;
     let tried = endpoints.trigger(&ann(), &Service::campaign(), &lead).await;
-    assert_eq!(tried, Err(TryEndpointsError::NotAuthorized));
+    assert_eq!(tried, Err(Unauthorized::SubscriptionLapsed.into()));
     let tested = endpoints.test(&ann(), &endpoint(), TestWith::default()).await;
-    assert_eq!(tested, Err(TryEndpointsError::NotAuthorized));
+    assert_eq!(tested, Err(Unauthorized::SubscriptionLapsed.into()));
     assert_eq!(service.sender.sent().len(), 0);
 }
 

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures::stream;
 use serde_json::json;
 
-use crate::manage_organization::{manage, member, record, recorded};
+use crate::manage_organization::{manage, member, record, recorded, signed_in};
 use crate::service::{Service, request};
 
 /// Why a file was not taken.
@@ -36,8 +36,8 @@ impl From<BlobError> for Refused {
 }
 
 async fn begin(service: &Service) -> CampaignUpload {
-    let member = member(MemberRole::Member);
-    CampaignUpload::begin(Arc::new(manage(service)), member, Service::campaign())
+    let person = signed_in(service, MemberRole::Member).await;
+    CampaignUpload::begin(Arc::new(manage(service)), person, Service::campaign())
         .await
         .unwrap()
 }
@@ -65,7 +65,8 @@ async fn remove(service: &Service, name: &str) -> Result<Changed, ManageOrganiza
         campaign: Service::campaign(),
         name: name.to_owned(),
     };
-    manage(service).change(&member(MemberRole::Member), &change).await
+    let person = signed_in(service, MemberRole::Member).await;
+    manage(service).change(&person, &change).await
 }
 
 async fn names(service: &Service) -> Vec<String> {
@@ -200,6 +201,7 @@ async fn of_two_uploads_at_once_none_is_lost_and_a_name_is_taken_once() {
 async fn another_organizations_campaign_takes_no_files() {
     let service = Service::new().await;
     let unknown = bidloop_port_contracts::fixture::campaign_id("camp_other");
-    let begun = CampaignUpload::begin(Arc::new(manage(&service)), member(MemberRole::Owner), unknown).await;
+    let owner = signed_in(&service, MemberRole::Owner).await;
+    let begun = CampaignUpload::begin(Arc::new(manage(&service)), owner, unknown).await;
     assert!(matches!(begun, Err(ManageOrganizationError::Unknown)));
 }

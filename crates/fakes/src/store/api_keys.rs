@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    ApiKeyHash, ApiKeyId, ApiKeyRecord, Authorization, FoundApiKey, OrganizationId, Timestamp,
+    ApiKeyHash, ApiKeyId, ApiKeyRecord, Authorization, FoundApiKey, MemberRole, OrganizationId, Timestamp,
+    Unauthorized,
 };
 use bidloop_domain::port::{ApiKeyStore, CreateApiKey, RevokeApiKey, StoreError};
 
@@ -88,27 +89,37 @@ impl State {
         })
     }
 
-    /// Whether a request of the organization can be accepted at `at`.
-    pub(super) fn is_authorized(
+    /// Whether a request that acts can be accepted at `at`.
+    pub(super) fn active(
         &self,
         authorization: &Authorization,
         organization: &OrganizationId,
         at: Timestamp,
-    ) -> bool {
-        match authorization {
-            Authorization::ApiKey(hash) => self
-                .key(hash)
-                .is_some_and(|found| found.record.organization_id == *organization && found.works_at(at)),
-            Authorization::Session(hash) => {
-                self.is_session_of(hash, organization, at) && self.has_active_subscription(organization)
-            }
-            Authorization::Subscription => self.has_active_subscription(organization),
+    ) -> Result<(), Unauthorized> {
+        self.authorized(authorization, organization, at)?;
+        if self.organizations[organization].record.subscription.is_active() {
+            Ok(())
+        } else {
+            Err(Unauthorized::SubscriptionLapsed)
         }
     }
 
-    fn has_active_subscription(&self, organization: &OrganizationId) -> bool {
-        let organization = self.organizations.get(organization);
-        organization.is_some_and(|organization| organization.record.subscription.is_active())
+    /// Whether a request of the organization can be accepted at `at`, its subscription apart, and the person's role.
+    pub(super) fn authorized(
+        &self,
+        authorization: &Authorization,
+        organization: &OrganizationId,
+        at: Timestamp,
+    ) -> Result<Option<MemberRole>, Unauthorized> {
+        let found = match authorization {
+            Authorization::ApiKey(hash) => self
+                .key(hash)
+                .filter(|found| found.record.organization_id == *organization && found.record.works_at(at))
+                .map(|_| None),
+            Authorization::Session(hash) => self.role_of_session(hash, organization, at).map(Some),
+            Authorization::Subscription => self.organizations.contains_key(organization).then_some(None),
+        };
+        found.ok_or(Unauthorized::Ended)
     }
 }
 

@@ -94,8 +94,8 @@ impl DeliveryStore for MemoryStore {
         let mut state = self.state()?;
         let now = clock.now();
         let organization = &event.organization_id;
-        if !state.is_authorized(authorization, organization, now) {
-            return Ok(BeginTry::NotAuthorized);
+        if let Err(why) = state.active(authorization, organization, now) {
+            return Ok(BeginTry::NotAuthorized(why));
         }
         let lead = state.lead_of(organization, &event.lead_id);
         let Some(lead) = lead.filter(|entry| entry.lead.campaign_id == event.campaign_id) else {

@@ -117,8 +117,8 @@ impl LeadStore for MemoryStore {
         activity: &Activity,
     ) -> Result<AcceptBid, StoreError> {
         let mut state = self.state()?;
-        if !state.is_authorized(authorization, &bid.organization_id, activity.at) {
-            return Ok(AcceptBid::NotAuthorized);
+        if let Err(why) = state.active(authorization, &bid.organization_id, activity.at) {
+            return Ok(AcceptBid::NotAuthorized(why));
         }
         let Some(entry) = state.lead_of(&bid.organization_id, &bid.lead_id) else {
             return Ok(AcceptBid::LeadUnknown);
@@ -208,8 +208,8 @@ impl LeadStore for MemoryStore {
         activity: &Activity,
     ) -> Result<RejectLead, StoreError> {
         let mut state = self.state()?;
-        if !state.is_authorized(authorization, organization, activity.at) {
-            return Ok(RejectLead::NotAuthorized);
+        if let Err(why) = state.active(authorization, organization, activity.at) {
+            return Ok(RejectLead::NotAuthorized(why));
         }
         let Some(entry) = state.lead_of(organization, lead) else {
             return Ok(RejectLead::LeadUnknown);
@@ -232,8 +232,8 @@ impl LeadStore for MemoryStore {
         activity: &Activity,
     ) -> Result<AddAttachments, StoreError> {
         let mut state = self.state()?;
-        if !state.is_authorized(authorization, organization, activity.at) {
-            return Ok(AddAttachments::NotAuthorized);
+        if let Err(why) = state.active(authorization, organization, activity.at) {
+            return Ok(AddAttachments::NotAuthorized(why));
         }
         let Some(entry) = state.lead_of(organization, lead) else {
             return Ok(AddAttachments::LeadUnknown);
@@ -270,8 +270,8 @@ impl LeadStore for MemoryStore {
         event: &NewEvent,
     ) -> Result<RecordDryRun, StoreError> {
         let mut state = self.state()?;
-        if !state.is_authorized(authorization, &event.organization_id, activity.at) {
-            return Ok(RecordDryRun::NotAuthorized);
+        if let Err(why) = state.active(authorization, &event.organization_id, activity.at) {
+            return Ok(RecordDryRun::NotAuthorized(why));
         }
         let receivers = state.receivers_of(event);
         let is_full = |endpoint| state.pending_of(&event.organization_id, endpoint) > length(DRY_RUN_BACKLOG);
@@ -300,8 +300,8 @@ impl LeadStore for MemoryStore {
         activity: &Activity,
     ) -> Result<ConfigureLead, StoreError> {
         let mut state = self.state()?;
-        if !state.is_authorized(authorization, organization, activity.at) {
-            return Ok(ConfigureLead::NotAuthorized);
+        if let Err(why) = state.active(authorization, organization, activity.at) {
+            return Ok(ConfigureLead::NotAuthorized(why));
         }
         if state.lead_of(organization, lead).is_none() {
             return Ok(ConfigureLead::LeadUnknown);
@@ -325,8 +325,8 @@ impl LeadStore for MemoryStore {
         activity: &Activity,
     ) -> Result<ReopenLead, StoreError> {
         let mut state = self.state()?;
-        if !state.is_authorized(authorization, organization, activity.at) {
-            return Ok(ReopenLead::NotAuthorized);
+        if let Err(why) = state.active(authorization, organization, activity.at) {
+            return Ok(ReopenLead::NotAuthorized(why));
         }
         if state.lead_of(organization, lead).is_none() {
             return Ok(ReopenLead::LeadUnknown);

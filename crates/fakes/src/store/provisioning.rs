@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, ApiKeyHash, ApiKeyRecord, CampaignId, EmailKey, EndpointId, FilterId, LeadStatus,
-    OrganizationId, Subscription, Timestamp,
+    ApiKeyHash, ApiKeyRecord, CampaignId, EmailKey, EndpointId, FilterId, LeadStatus, MemberRole,
+    OrganizationId, Subscription, Timestamp, Unauthorized,
 };
 use bidloop_domain::port::{
-    AccountRecord, CampaignRecord, CampaignRevision, CommitProvisioning, FilterRecord, OrganizationRecord,
-    ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError, StoredPerson,
-    WebhookUrl,
+    AccountRecord, ByPerson, CampaignRecord, CampaignRevision, CommitProvisioning, FilterRecord,
+    OrganizationRecord, ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError,
+    StoredPerson, WebhookUrl,
 };
 
 use super::{Account, CampaignEntry, MemoryStore, Organization, State, count};
@@ -91,16 +91,25 @@ impl ProvisioningStore for MemoryStore {
         Ok(urls)
     }
 
-    async fn commit_recorded(
+    async fn commit_by(
         &self,
         expected: Revision,
         changes: &[ProvisioningChange],
-        record: &[Activity],
-        _at: Timestamp,
+        person: Option<&ByPerson>,
+        at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
         let mut state = self.state()?;
         if state.revision != expected.0 {
             return Ok(CommitProvisioning::RevisionMoved);
+        }
+        if let Some(person) = person {
+            match state.authorized(&person.authorization, &person.entry.organization_id, at) {
+                Err(why) => return Ok(CommitProvisioning::NotAuthorized(why)),
+                Ok(role) if person.needs_owner && role != Some(MemberRole::Owner) => {
+                    return Ok(CommitProvisioning::NotAuthorized(Unauthorized::NotOwner));
+                }
+                Ok(_) => {}
+            }
         }
         for change in changes {
             if let ProvisioningChange::RemoveOrganization(id) = change {
@@ -120,8 +129,8 @@ impl ProvisioningStore for MemoryStore {
         for change in changes {
             next.carry_out(change)?;
         }
-        for entry in record {
-            next.record_activity(entry);
+        if let Some(person) = person {
+            next.record_activity(&person.entry);
         }
         *state = next;
         Ok(CommitProvisioning::Committed)

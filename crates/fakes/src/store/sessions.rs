@@ -1,7 +1,9 @@
 //! [`SessionStore`] in memory.
 
 use async_trait::async_trait;
-use bidloop_domain::model::{EmailKey, OrganizationId, Secret, SessionHash, SessionTimes, Timestamp};
+use bidloop_domain::model::{
+    EmailKey, MemberRole, OrganizationId, Secret, SessionHash, SessionTimes, Timestamp,
+};
 use bidloop_domain::port::{FoundSession, NewSession, SESSIONS_OF_A_PERSON, SessionStore, StoreError};
 
 use super::{MemoryStore, State, length};
@@ -125,18 +127,21 @@ impl State {
         }
     }
 
-    /// Whether a request of the organization can be accepted on the session at `at`, its subscription apart.
-    pub(super) fn is_session_of(
+    /// The role of the session's person, if a request of the organization can be accepted on it at `at`.
+    pub(super) fn role_of_session(
         &self,
         hash: &SessionHash,
         organization: &OrganizationId,
         at: Timestamp,
-    ) -> bool {
-        self.sessions.get(hash).is_some_and(|session| {
-            let place = (session.organization.clone(), session.person.clone());
-            session.organization == *organization
-                && session.times.is_live_at(at)
-                && self.people.memberships.contains_key(&place)
-        })
+    ) -> Option<MemberRole> {
+        let session = self.sessions.get(hash)?;
+        if session.organization != *organization || !session.times.is_live_at(at) {
+            return None;
+        }
+        let place = (session.organization.clone(), session.person.clone());
+        self.people
+            .memberships
+            .get(&place)
+            .map(|membership| membership.role)
     }
 }

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    AccountId, BidId, JobPost, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Tally, Timestamp,
+    AccountId, Authorization, BidId, JobPost, LeadStatus, MarketplaceToken, OrganizationId, Proposal, Tally,
+    Timestamp,
 };
 use bidloop_domain::port::{
-    AccountReading, AccountState, ClaimUnanswered, ClaimedBid, FinishBid, LeaseOwner, StoreError,
+    AccountReading, AccountState, ClaimUnanswered, ClaimedBid, FinishBid, FinishBy, LeaseOwner, StoreError,
     SubmissionStore, WaitingBid, WaitingBidsQuery,
 };
 
@@ -102,34 +103,24 @@ impl SubmissionStore for MemoryStore {
 
     async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
         let mut state = self.state()?;
-        let Some(held) = state.held(&finish.organization_id, finish.bid_id, owner) else {
-            return Ok(false);
-        };
-        held.status = finish.outcome.status();
-        held.outcome = Some(finish.outcome.clone());
-        held.ended_at = Some(finish.at);
-        held.queued.answer_outstanding = false;
-        held.lease = None;
-        let (lead, account) = (held.queued.lead_id.clone(), held.queued.account_id.clone());
-        let campaign = held.queued.campaign_id.clone();
-        if let Some(entry) = state.leads.get_mut(&lead) {
-            entry.lead.status = finish.outcome.status();
-            entry.lead.reason = finish.outcome.reason().cloned();
-            if let Some(proposal_id) = finish.outcome.proposal_id() {
-                entry.lead.proposal_id = Some(proposal_id.to_owned());
-            }
+        Ok(end(&mut state, finish, owner))
+    }
+
+    async fn finish_by(
+        &self,
+        authorization: &Authorization,
+        finish: &FinishBid,
+        owner: &LeaseOwner,
+    ) -> Result<FinishBy, StoreError> {
+        let mut state = self.state()?;
+        if let Err(why) = state.authorized(authorization, &finish.organization_id, finish.at) {
+            return Ok(FinishBy::NotAuthorized(why));
         }
-        if let Some(refused_token) = &finish.refused_token {
-            state.disconnect(&finish.organization_id, &account, refused_token);
-        }
-        state.record_activity(&finish.activity);
-        state.queue_event(&finish.event, finish.at);
-        let posted_at = state.posted_at(&lead);
-        let mut tally = Tally::default();
-        let place = (&finish.organization_id, &campaign, account.as_str());
-        tally.bid_ended(place, &finish.outcome, finish.at, posted_at);
-        state.count(finish.at, &tally);
-        Ok(true)
+        Ok(if end(&mut state, finish, owner) {
+            FinishBy::Ended
+        } else {
+            FinishBy::NotHeld
+        })
     }
 
     async fn record_account(
@@ -310,4 +301,36 @@ impl State {
             account.record.connected = false;
         }
     }
+}
+
+/// Ends the bid, if `owner` holds it.
+fn end(state: &mut State, finish: &FinishBid, owner: &LeaseOwner) -> bool {
+    let Some(held) = state.held(&finish.organization_id, finish.bid_id, owner) else {
+        return false;
+    };
+    held.status = finish.outcome.status();
+    held.outcome = Some(finish.outcome.clone());
+    held.ended_at = Some(finish.at);
+    held.queued.answer_outstanding = false;
+    held.lease = None;
+    let (lead, account) = (held.queued.lead_id.clone(), held.queued.account_id.clone());
+    let campaign = held.queued.campaign_id.clone();
+    if let Some(entry) = state.leads.get_mut(&lead) {
+        entry.lead.status = finish.outcome.status();
+        entry.lead.reason = finish.outcome.reason().cloned();
+        if let Some(proposal_id) = finish.outcome.proposal_id() {
+            entry.lead.proposal_id = Some(proposal_id.to_owned());
+        }
+    }
+    if let Some(refused_token) = &finish.refused_token {
+        state.disconnect(&finish.organization_id, &account, refused_token);
+    }
+    state.record_activity(&finish.activity);
+    state.queue_event(&finish.event, finish.at);
+    let posted_at = state.posted_at(&lead);
+    let mut tally = Tally::default();
+    let place = (&finish.organization_id, &campaign, account.as_str());
+    tally.bid_ended(place, &finish.outcome, finish.at, posted_at);
+    state.count(finish.at, &tally);
+    true
 }

@@ -1,24 +1,50 @@
 //! Whether a request may be accepted: checked in the transaction that accepts it (decisions D5 and D6).
 
 use bidloop_domain::model::{
-    ApiKeyRecord, Authorization, FoundApiKey, OrganizationId, SessionTimes, Subscription, Timestamp,
+    ApiKeyRecord, Authorization, MemberRole, OrganizationId, SessionTimes, Subscription, Timestamp,
+    Unauthorized,
 };
 
 use super::prelude::*;
+use crate::records::StoredMembership;
 
-/// The organization's subscription, if a request can be accepted on `authorization` at `at`.
-///
-/// Until the transaction ends, the subscription cannot change and the key can be neither removed nor replaced: provisioning
-/// locks the organization exclusively. The key can be marked as revoked meanwhile, so that a stream of requests does not
-/// delay it; revoking then waits for this transaction before it is reported as done. A session or a membership ends by
-/// removing its row, which waits for this transaction, too. Several transactions can hold these locks at once. The
-/// organization is locked before the key or the session, as provisioning does.
-pub(super) async fn authorized_subscription(
+/// What a request is accepted on.
+pub(super) struct Authorized {
+    /// Active or not.
+    pub(super) subscription: Subscription,
+    /// The role of the session's person.
+    pub(super) role: Option<MemberRole>,
+}
+
+/// The organization's subscription, if a request that acts can be accepted on `authorization` at `at`. It locks as
+/// [`authorized`] does.
+pub(super) async fn active_subscription(
     conn: &mut Conn,
     authorization: &Authorization,
     organization: &OrganizationId,
     at: Timestamp,
-) -> Result<Option<Subscription>, Failure> {
+) -> Result<Result<Subscription, Unauthorized>, Failure> {
+    let authorized = authorized(conn, authorization, organization, at).await?;
+    Ok(authorized.and_then(|authorized| {
+        let active = Some(authorized.subscription).filter(Subscription::is_active);
+        active.ok_or(Unauthorized::SubscriptionLapsed)
+    }))
+}
+
+/// Whether a request can be accepted on `authorization` at `at`, the organization's subscription apart.
+///
+/// Until the transaction ends, the subscription cannot change and the key can be neither removed nor replaced: provisioning
+/// locks the organization exclusively. The key can be marked as revoked meanwhile, so that a stream of requests does not
+/// delay it; revoking then waits for this transaction before it is reported as done. A session or a membership ends by
+/// removing its row, which waits for this transaction, too. So does a change of a role, which locks the organization.
+/// Several transactions can hold these locks at once. The organization is locked before the key or the session, as
+/// provisioning does.
+pub(super) async fn authorized(
+    conn: &mut Conn,
+    authorization: &Authorization,
+    organization: &OrganizationId,
+    at: Timestamp,
+) -> Result<Result<Authorized, Unauthorized>, Failure> {
     let found = match authorization {
         Authorization::ApiKey(hash) => {
             let key = organizations::table
@@ -31,11 +57,11 @@ pub(super) async fn authorized_subscription(
             let found: Option<(Row<ApiKeyRecord>, Row<Subscription>)> =
                 for_key_share!(key).first(conn).await.optional()?;
             found
-                .map(|(Row(record), Row(subscription))| FoundApiKey { record, subscription })
-                .filter(|found| found.works_at(at))
-                .map(|found| found.subscription)
+                .filter(|(record, _)| record.0.works_at(at))
+                .map(|(_, Row(subscription))| (subscription, None))
         }
         Authorization::Session(hash) => {
+            type Found = (Row<SessionTimes>, Row<StoredMembership>, Row<Subscription>);
             let session = organizations::table
                 .inner_join(sessions::table.on(sessions::organization_id.eq(organizations::id)))
                 .inner_join(
@@ -45,12 +71,15 @@ pub(super) async fn authorized_subscription(
                 )
                 .filter(organizations::id.eq(organization.as_str()))
                 .filter(sessions::token_hash.eq(hash.as_str()))
-                .select((Row::<SessionTimes>::as_select(), Row::<Subscription>::as_select()));
-            let found: Option<(Row<SessionTimes>, Row<Subscription>)> =
-                for_key_share!(session).first(conn).await.optional()?;
+                .select((
+                    Row::<SessionTimes>::as_select(),
+                    Row::<StoredMembership>::as_select(),
+                    Row::<Subscription>::as_select(),
+                ));
+            let found: Option<Found> = for_key_share!(session).first(conn).await.optional()?;
             found
-                .filter(|(times, _)| times.0.is_live_at(at))
-                .map(|(_, subscription)| subscription.0)
+                .filter(|(times, ..)| times.0.is_live_at(at))
+                .map(|(_, Row(membership), Row(subscription))| (subscription, Some(membership.role)))
         }
         Authorization::Subscription => {
             let subscription = organizations::table
@@ -58,8 +87,9 @@ pub(super) async fn authorized_subscription(
                 .select(Row::<Subscription>::as_select());
             let found: Option<Row<Subscription>> =
                 for_key_share!(subscription).first(conn).await.optional()?;
-            found.map(|found| found.0)
+            found.map(|Row(subscription)| (subscription, None))
         }
     };
-    Ok(found.filter(Subscription::is_active))
+    let found = found.map(|(subscription, role)| Authorized { subscription, role });
+    Ok(found.ok_or(Unauthorized::Ended))
 }

@@ -8,7 +8,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{BeginTry, Clock, LeaseOwner, MAX_TRIES, MAX_TRIGGERED, TRIES_WITHIN};
 
-use super::authorization::authorized_subscription;
+use super::authorization::active_subscription;
 use super::deliveries::Context;
 use super::leads::rows::locked_lead;
 use super::prelude::*;
@@ -38,9 +38,9 @@ pub(super) async fn begin_try(
     let event = &wanted.event;
     let organization = &event.organization_id;
     let lead = locked_lead(conn, organization, &event.lead_id).await?;
-    let authorized = authorized_subscription(conn, &wanted.authorization, organization, clock.now()).await?;
-    if authorized.is_none() {
-        return Ok(BeginTry::NotAuthorized);
+    let authorized = active_subscription(conn, &wanted.authorization, organization, clock.now()).await?;
+    if let Err(why) = authorized {
+        return Ok(BeginTry::NotAuthorized(why));
     }
     let Some(lead) = lead.filter(|lead| lead.campaign_id == event.campaign_id) else {
         return Ok(BeginTry::LeadUnknown);

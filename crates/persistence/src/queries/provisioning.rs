@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, ApiKeyHash, CampaignId, EmailKey, EndpointId, OrganizationId, Timestamp,
+    ApiKeyHash, CampaignId, EmailKey, EndpointId, MemberRole, OrganizationId, Timestamp, Unauthorized,
 };
 use bidloop_domain::port::{
-    CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision, StoreError,
-    StoredPerson, WebhookUrl,
+    ByPerson, CommitProvisioning, ProvisioningChange, ProvisioningSnapshot, ProvisioningStore, Revision,
+    StoreError, StoredPerson, WebhookUrl,
 };
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
 
 use self::filter_puts::FilterPut;
 use super::activities::insert_activity;
+use super::authorization::authorized;
 use super::filter_changes::{FilterKey, LogState, move_revision};
 use super::lists::former_matches::remove_former_matches;
 use super::locks::ONLY_ROW;
@@ -81,25 +82,18 @@ impl ProvisioningStore for Store {
         .await
     }
 
-    async fn commit_recorded(
+    async fn commit_by(
         &self,
         expected: Revision,
         changes: &[ProvisioningChange],
-        record: &[Activity],
+        person: Option<&ByPerson>,
         at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
         let carried_out: Arc<[ProvisioningChange]> = changes.into();
-        let record: Arc<[Activity]> = record.into();
-        let sealer = self.sealer.clone();
+        let (person, sealer) = (person.cloned(), self.sealer.clone());
         let committed = self
             .write(async move |conn: &mut Conn| {
-                let committed = commit(conn, &sealer, expected, &carried_out, at).await?;
-                if committed == CommitProvisioning::Committed {
-                    for entry in &*record {
-                        insert_activity(conn, entry).await?;
-                    }
-                }
-                Ok(committed)
+                commit(conn, &sealer, expected, &carried_out, person.as_ref(), at).await
             })
             .await?;
         if committed == CommitProvisioning::Committed {
@@ -136,6 +130,7 @@ async fn commit(
     sealer: &Sealer,
     expected: Revision,
     changes: &[ProvisioningChange],
+    person: Option<&ByPerson>,
     at: Timestamp,
 ) -> Result<CommitProvisioning, Failure> {
     let counter = revision_counter::table.find(ONLY_ROW);
@@ -148,6 +143,9 @@ async fn commit(
     let revision = before.value + 1;
     let ids = changes.iter().map(|change| change.organization().as_str());
     lock_organizations(conn, ids.collect()).await?;
+    if let Err(why) = accepted(conn, person, at).await? {
+        return Ok(CommitProvisioning::NotAuthorized(why));
+    }
     for change in changes {
         if let ProvisioningChange::RemoveOrganization(id) = change {
             let bids = removal::outstanding_bids(conn, id).await?;
@@ -163,7 +161,30 @@ async fn commit(
         rest = &rest[carried_out..];
     }
     move_revision(conn, before, revision, &changed_filters).await?;
+    if let Some(person) = person {
+        insert_activity(conn, &person.entry).await?;
+    }
     Ok(CommitProvisioning::Committed)
+}
+
+/// Whether the person may make the changes, if it is a person. The revision counter is locked, so neither a membership nor
+/// a role changes until this transaction ends; the end of the session waits for it.
+async fn accepted(
+    conn: &mut Conn,
+    person: Option<&ByPerson>,
+    at: Timestamp,
+) -> Result<Result<(), Unauthorized>, Failure> {
+    let Some(person) = person else {
+        return Ok(Ok(()));
+    };
+    let organization = &person.entry.organization_id;
+    let authorized = authorized(conn, &person.authorization, organization, at).await?;
+    Ok(match authorized {
+        Ok(authorized) if person.needs_owner && authorized.role != Some(MemberRole::Owner) => {
+            Err(Unauthorized::NotOwner)
+        }
+        authorized => authorized.map(drop),
+    })
 }
 
 /// Locks the organizations that changes concern. Other transactions that lock several rows of an organization hold

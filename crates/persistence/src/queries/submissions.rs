@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    AccountId, BidId, JobPost, Lead, LeadId, LeadStatus, MarketplaceToken, OrganizationId, Proposal,
-    QueuedBid, Secret, Tally, Timestamp,
+    AccountId, Authorization, BidId, JobPost, Lead, LeadId, LeadStatus, MarketplaceToken, OrganizationId,
+    Proposal, QueuedBid, Secret, Tally, Timestamp,
 };
 use bidloop_domain::port::{
-    AccountReading, ClaimUnanswered, ClaimedBid, FinishBid, LeaseOwner, StoreError, SubmissionStore,
-    WaitingBid, WaitingBidsQuery,
+    AccountReading, ClaimUnanswered, ClaimedBid, FinishBid, FinishBy, LeaseOwner, StoreError,
+    SubmissionStore, WaitingBid, WaitingBidsQuery,
 };
 use diesel::dsl::{auto_type, not, sql};
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Bool;
 
 use super::activities::insert_activity;
+use super::authorization::authorized;
 use super::events::queue_events;
 use super::leads::rows::locked_lead;
 use super::lists::lead_statuses::show_status;
@@ -151,8 +152,26 @@ impl SubmissionStore for Store {
     async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
         let claim = Claim::new(&finish.organization_id, finish.bid_id, owner);
         let (finish, quarantine, sealer) = (finish.clone(), self.quarantine.clone(), self.sealer.clone());
-        self.write(async move |conn: &mut Conn| end(conn, &quarantine, &sealer, &finish, &claim).await)
-            .await
+        self.write(async move |conn: &mut Conn| {
+            let ended = end(conn, &quarantine, &sealer, None, &finish, &claim).await?;
+            Ok(ended == FinishBy::Ended)
+        })
+        .await
+    }
+
+    async fn finish_by(
+        &self,
+        authorization: &Authorization,
+        finish: &FinishBid,
+        owner: &LeaseOwner,
+    ) -> Result<FinishBy, StoreError> {
+        let claim = Claim::new(&finish.organization_id, finish.bid_id, owner);
+        let (finish, quarantine, sealer) = (finish.clone(), self.quarantine.clone(), self.sealer.clone());
+        let authorization = authorization.clone();
+        self.write(async move |conn: &mut Conn| {
+            end(conn, &quarantine, &sealer, Some(&authorization), &finish, &claim).await
+        })
+        .await
     }
 
     async fn record_account(
@@ -463,9 +482,10 @@ async fn end(
     conn: &mut Conn,
     quarantine: &Quarantine,
     sealer: &Sealer,
+    authorization: Option<&Authorization>,
     finish: &FinishBid,
     claim: &Claim,
-) -> Result<bool, Failure> {
+) -> Result<FinishBy, Failure> {
     type HeldBid = (Col<LeadId>, String, Col<Timestamp>, Col<Timestamp>);
     let held = claimed_bid(claim).select((
         bids::lead_id,
@@ -475,15 +495,20 @@ async fn end(
     ));
     let held: Option<HeldBid> = held.first(conn).await.optional()?;
     let Some((Col(lead), account, Col(queued_at), Col(period_start))) = held else {
-        return Ok(false);
+        return Ok(FinishBy::NotHeld);
     };
     let organization = &finish.organization_id;
     let Some(lead) = locked_lead(conn, organization, &lead).await? else {
         return Err(Failure::corrupt(format!("bid {} has no lead", claim.bid)));
     };
+    if let Some(authorization) = authorization
+        && let Err(why) = authorized(conn, authorization, organization, finish.at).await?
+    {
+        return Ok(FinishBy::NotAuthorized(why));
+    }
     // No other transaction ends a bid whose lead is locked. The lease may have gone before that.
     if claim.account(conn).await?.is_none() {
-        return Ok(false);
+        return Ok(FinishBy::NotHeld);
     }
     let outcome = &finish.outcome;
     let status = outcome.status();
@@ -532,7 +557,7 @@ async fn end(
         posted_at,
     );
     add_up(conn, &tally, finish.at, None).await?;
-    Ok(true)
+    Ok(FinishBy::Ended)
 }
 
 /// The account's token, or why it cannot be read, and whether it is connected, which no other transaction changes until

@@ -26,7 +26,7 @@ pub(crate) async fn add(
     let campaign = campaign_id(&campaign)?;
     let begun = CampaignUpload::begin(
         visit.console.manage_organization.clone(),
-        visit.member().clone(),
+        visit.signed_in.clone(),
         campaign.clone(),
     );
     let begun = visit.console.run(begun).await?;

@@ -205,7 +205,7 @@ pub(crate) async fn settle(
 
 pub(super) fn page_error(error: ManageLeadError) -> PageError {
     match error {
-        ManageLeadError::NotAuthorized => PageError::SubscriptionLapsed,
+        ManageLeadError::NotAuthorized(why) => why.into(),
         ManageLeadError::LeadUnknown => PageError::NotFound,
         ManageLeadError::Store(error) => error.into(),
         ManageLeadError::NotReopenable(status) => PageError::Refused(format!(

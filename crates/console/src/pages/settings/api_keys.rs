@@ -127,14 +127,14 @@ pub(crate) async fn create(Posted { visit, fields }: Posted) -> Result<HttpRespo
             None => return form(&visit, &name, &expires, None, Some("Choose a day.")).await,
         },
     };
-    let (manage, member, wanted) = (
+    let (manage, person, wanted) = (
         visit.console.manage_api_keys.clone(),
-        visit.member().clone(),
+        visit.signed_in.clone(),
         name.clone(),
     );
     let created = visit
         .console
-        .run(async move { manage.create_as(&member, &wanted, expiry).await });
+        .run(async move { manage.create_as(&person, &wanted, expiry).await });
     match created.await? {
         Ok(created) => show(&visit, Some(created)).await,
         Err(ManageApiKeysError::NameBlank | ManageApiKeysError::NameUnstorable) => {
@@ -180,17 +180,17 @@ pub(crate) async fn revoke(
     key: web::Path<String>,
 ) -> Result<HttpResponse, PageError> {
     let key = ApiKeyId::parse(&key).map_err(|_| PageError::NotFound)?;
-    let (manage, member) = (visit.console.manage_api_keys.clone(), visit.member().clone());
+    let (manage, person) = (visit.console.manage_api_keys.clone(), visit.signed_in.clone());
     let revoked = visit
         .console
-        .run(async move { manage.revoke_as(&member, &key).await });
+        .run(async move { manage.revoke_as(&person, &key).await });
     revoked.await?.map_err(page_error)?;
     Ok(go_to(&visit, "/settings/integrations/api-keys?done=revoked"))
 }
 
 fn page_error(error: ManageApiKeysError) -> PageError {
     match error {
-        ManageApiKeysError::NotOwner => PageError::OwnersOnly,
+        ManageApiKeysError::NotAuthorized(why) => why.into(),
         ManageApiKeysError::OrganizationUnknown(_) | ManageApiKeysError::KeyUnknown { .. } => {
             PageError::NotFound
         }

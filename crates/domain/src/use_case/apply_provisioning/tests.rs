@@ -11,10 +11,10 @@ use futures::stream::{self, BoxStream};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{Activity, ApiKeyHash, CampaignId, EndpointId, OrganizationId, Timestamp};
+use crate::model::{ApiKeyHash, CampaignId, EndpointId, OrganizationId, Timestamp};
 use crate::port::{
-    AttachmentPieces, AttachmentSourceError, BlobPath, ProvisioningChange, ProvisioningSnapshot, Revision,
-    StagedBlob, WebhookUrl,
+    AttachmentPieces, AttachmentSourceError, BlobPath, ByPerson, ProvisioningChange, ProvisioningSnapshot,
+    Revision, StagedBlob, WebhookUrl,
 };
 use crate::provisioning::tests::world::{BraceChecker, CountingIds, SaltingHasher, World};
 
@@ -51,11 +51,11 @@ impl ProvisioningStore for Store {
         Ok(Vec::new())
     }
 
-    async fn commit_recorded(
+    async fn commit_by(
         &self,
         expected: Revision,
         changes: &[ProvisioningChange],
-        _record: &[Activity],
+        _person: Option<&ByPerson>,
         _at: Timestamp,
     ) -> Result<CommitProvisioning, StoreError> {
         let mut revision = self.revision.lock().unwrap();

@@ -102,7 +102,7 @@ impl UploadSession {
             .await?;
         let refusal = match added {
             AddAttachments::Added(list) => return Ok(list),
-            AddAttachments::NotAuthorized => LeadError::NotAuthorized,
+            AddAttachments::NotAuthorized(why) => LeadError::NotAuthorized(why),
             AddAttachments::LeadUnknown => LeadError::LeadUnknown,
             AddAttachments::LeadNotNew(status) => LeadError::UploadTooLate(status),
             AddAttachments::TooMany { existing } => too_many(&files, existing).into(),

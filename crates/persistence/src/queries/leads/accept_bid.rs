@@ -5,7 +5,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::AcceptBid;
 
-use super::super::authorization::authorized_subscription;
+use super::super::authorization::active_subscription;
 use super::super::lists::lead_statuses::show_status;
 use super::super::prelude::*;
 use super::super::quota::locked_quota;
@@ -27,9 +27,10 @@ pub(super) async fn accept_bid(
     activity: &Activity,
 ) -> Result<AcceptBid, Failure> {
     let lead = locked_lead(conn, &bid.organization_id, &bid.lead_id).await?;
-    let authorized = authorized_subscription(conn, authorization, &bid.organization_id, activity.at).await?;
-    let Some(subscription) = authorized else {
-        return Ok(AcceptBid::NotAuthorized);
+    let authorized = active_subscription(conn, authorization, &bid.organization_id, activity.at).await?;
+    let subscription = match authorized {
+        Ok(subscription) => subscription,
+        Err(why) => return Ok(AcceptBid::NotAuthorized(why)),
     };
     let Some(lead) = lead.filter(|lead| lead.campaign_id == bid.campaign_id) else {
         return Ok(AcceptBid::LeadUnknown);

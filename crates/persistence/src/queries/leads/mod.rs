@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::model::{
     Activity, Authorization, BiddingConfig, CampaignId, JobId, Lead, LeadAttachment, LeadId, LeadStatus,
-    NewBid, NewEvent, OrganizationId, Reason, Timestamp,
+    NewBid, NewEvent, OrganizationId, Reason,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, ConfigureLead, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment,
@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use self::context::lead_context;
 use self::rows::{locked_lead, organization_of};
 use super::activities::insert_activity;
-use super::authorization::authorized_subscription;
+use super::authorization::active_subscription;
 use super::events::queue_dry_run;
 use super::lists::lead_statuses::show_status;
 use super::prelude::*;
@@ -135,8 +135,8 @@ impl LeadStore for Store {
         let authorization = authorization.clone();
         self.write(async move |conn: &mut Conn| {
             let found = locked_lead(conn, &organization, &lead).await?;
-            if !is_authorized(conn, &authorization, &organization, activity.at).await? {
-                return Ok(RejectLead::NotAuthorized);
+            if let Err(why) = active_subscription(conn, &authorization, &organization, activity.at).await? {
+                return Ok(RejectLead::NotAuthorized(why));
             }
             let Some(found) = found else {
                 return Ok(RejectLead::LeadUnknown);
@@ -170,8 +170,8 @@ impl LeadStore for Store {
         let (authorization, files) = (authorization.clone(), files.to_vec());
         self.write(async move |conn: &mut Conn| {
             let found = locked_lead(conn, &organization, &lead).await?;
-            if !is_authorized(conn, &authorization, &organization, activity.at).await? {
-                return Ok(AddAttachments::NotAuthorized);
+            if let Err(why) = active_subscription(conn, &authorization, &organization, activity.at).await? {
+                return Ok(AddAttachments::NotAuthorized(why));
             }
             match found {
                 Some(lead) => add_attachments(conn, &lead, &files, &activity).await,
@@ -190,8 +190,10 @@ impl LeadStore for Store {
         let (authorization, activity, event) = (authorization.clone(), activity.clone(), event.clone());
         let quarantine = self.quarantine.clone();
         self.write(async move |conn: &mut Conn| {
-            if !is_authorized(conn, &authorization, &event.organization_id, activity.at).await? {
-                return Ok(RecordDryRun::NotAuthorized);
+            if let Err(why) =
+                active_subscription(conn, &authorization, &event.organization_id, activity.at).await?
+            {
+                return Ok(RecordDryRun::NotAuthorized(why));
             }
             if !queue_dry_run(conn, &quarantine, &event, activity.at).await? {
                 return Ok(RecordDryRun::TooManyPending);
@@ -226,8 +228,8 @@ impl LeadStore for Store {
         let (authorization, config) = (authorization.clone(), Col(config.clone()));
         self.write(async move |conn: &mut Conn| {
             let found = locked_lead(conn, &organization, &lead).await?;
-            if !is_authorized(conn, &authorization, &organization, activity.at).await? {
-                return Ok(ConfigureLead::NotAuthorized);
+            if let Err(why) = active_subscription(conn, &authorization, &organization, activity.at).await? {
+                return Ok(ConfigureLead::NotAuthorized(why));
             }
             if found.is_none() {
                 return Ok(ConfigureLead::LeadUnknown);
@@ -265,8 +267,8 @@ impl LeadStore for Store {
         let authorization = authorization.clone();
         self.write(async move |conn: &mut Conn| {
             let found = locked_lead(conn, &organization, &lead).await?;
-            if !is_authorized(conn, &authorization, &organization, activity.at).await? {
-                return Ok(ReopenLead::NotAuthorized);
+            if let Err(why) = active_subscription(conn, &authorization, &organization, activity.at).await? {
+                return Ok(ReopenLead::NotAuthorized(why));
             }
             reopen(conn, found, &activity).await
         })
@@ -292,16 +294,6 @@ async fn reopen(conn: &mut Conn, lead: Option<Lead>, activity: &Activity) -> Res
     insert_activity(conn, activity).await?;
     show_status(conn, &lead, LeadStatus::New).await?;
     Ok(ReopenLead::Reopened)
-}
-
-async fn is_authorized(
-    conn: &mut Conn,
-    authorization: &Authorization,
-    organization: &OrganizationId,
-    at: Timestamp,
-) -> Result<bool, Failure> {
-    let subscription = authorized_subscription(conn, authorization, organization, at).await?;
-    Ok(subscription.is_some())
 }
 
 /// The lock on `lead` keeps others from adding files at the same time, so counting and comparing first is enough.
