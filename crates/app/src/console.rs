@@ -39,6 +39,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
     };
     Console {
         address: ConsoleAddress::of(base_url),
+        proxies: settings.server.trusted_proxies.clone(),
         sign_in: Arc::clone(&service.people.sign_in),
         sessions: Arc::clone(&service.people.sessions),
         first_run: Arc::clone(&service.people.first_run),

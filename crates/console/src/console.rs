@@ -11,6 +11,7 @@ use bidloop_domain::use_case::{
     ShowIntegrations, ShowLead, ShowOverview, ShowReadiness, ShowShell, SignIn, SubmitBid, TryEndpoints,
     TryFilter, UploadAttachments, UseLink,
 };
+use bidloop_http_server::TrustedProxies;
 use tokio::runtime::Handle;
 use tracing::Instrument;
 
@@ -23,6 +24,8 @@ use crate::streams::Streams;
 pub struct Console {
     /// Where the console is reached.
     pub address: ConsoleAddress,
+    /// The proxies in front of it, which say where requests come from.
+    pub proxies: TrustedProxies,
     /// Signs people in.
     pub sign_in: Arc<SignIn>,
     /// Finds and ends sessions.

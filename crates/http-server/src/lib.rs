@@ -9,9 +9,11 @@
 //! | [`Parts`] | the parts of a `multipart/form-data` body |
 //! | [`BytePool`] | how many bytes of bodies are held, shared fairly |
 //! | [`Holding`], [`answer_holding`] | an answer to a request whose body may not have been read |
+//! | [`TrustedProxies`] | which address a request comes from, behind a proxy |
 //! | [`RequestObserver`] | counts requests |
 
 mod byte_pool;
+mod client_address;
 mod connection;
 mod multipart;
 mod observation;
@@ -20,6 +22,7 @@ mod server;
 mod unread_body;
 
 pub use byte_pool::{BytePool, ByteShare, NoRoom};
+pub use client_address::TrustedProxies;
 pub use connection::{ConnectionLimits, SHORT_BODY_BYTES};
 pub use multipart::{
     FRAMING_BYTES, FormDataFault, FormPartHead, Parts, Pieces, boundary_of, pieces, send_pieces,

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use acceptance::{Installation, Kind, Service};
+use acceptance::{Installation, Kind, Service, World, document};
 
-use crate::acme::{OPS, PASSWORD, sign_in, stranger, with_paused_campaign};
+use crate::acme::{OPS, PASSWORD, organization, sign_in, stranger, with_paused_campaign};
 
 on_both_databases!(
     the_first_start_makes_an_organization_and_its_owner,
     tries_after_too_many_failures_wait_and_are_told_so,
+    a_stranger_behind_a_trusted_proxy_makes_the_own_network_wait_alone,
 );
 
 /// The code that the log of an empty installation shows.
@@ -77,4 +78,35 @@ fn tries_after_too_many_failures_wait_and_are_told_so(kind: Kind) {
         assert_eq!(waiting.value("E-mail"), OPS);
         assert_eq!(waiting.value("Password"), "");
     }
+}
+
+fn a_stranger_behind_a_trusted_proxy_makes_the_own_network_wait_alone(kind: Kind) {
+    let mut world = World::new(kind);
+    let proxies = "127.0.0.0/8";
+    world
+        .installation
+        .set_variable("BIDLOOP_SERVER__TRUSTED_PROXIES", proxies);
+    let acme = organization(&world, &[]);
+    world.installation.apply(&document::document(acme));
+    let service = world.installation.serve();
+    let origin = format!("http://{}", service.address());
+    let post = |client, email: &str, password: &str| {
+        let headers = [
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("Origin", origin.as_str()),
+            ("X-Forwarded-For", client),
+        ];
+        let form = format!("email={email}&password={password}").replace(' ', "+");
+        let api = service.api_with(None);
+        api.try_call("POST", "/sign-in", &headers, form.as_bytes())
+            .unwrap()
+    };
+    let (stranger, other) = ("192.0.2.1, 203.0.113.7", "198.51.100.1");
+    for number in 0..10 {
+        let nobody = format!("nobody{number}@acme.test");
+        post(stranger, &nobody, "wrong horse battery").expect(200);
+    }
+    let page = post(stranger, OPS, PASSWORD).expect(200).text();
+    assert!(page.contains("Too many tries. Wait "), "{page}");
+    post(other, OPS, PASSWORD).expect(303);
 }

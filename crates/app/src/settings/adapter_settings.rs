@@ -3,6 +3,7 @@
 //! Reading makes no connection and reads no file except certificates and files that hold one secret.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use bidloop_attachments::StorageSettings;
@@ -113,7 +114,15 @@ pub(super) fn targets(read: &mut Reader<'_>) -> Targets {
     } else {
         TargetPolicy::PublicHttps
     };
-    let denied = read.parsed("webhooks.denied_networks", |networks| {
+    Targets {
+        policy,
+        denied: networks(read, "webhooks.denied_networks"),
+    }
+}
+
+/// The networks of a setting; none if it is not set.
+pub(super) fn networks<N: FromStr>(read: &mut Reader<'_>, key: &str) -> Vec<N> {
+    let networks = read.parsed(key, |networks| {
         let networks = networks.split([',', ' ']).filter(|network| !network.is_empty());
         let network = |text: &str| {
             text.parse()
@@ -121,10 +130,7 @@ pub(super) fn targets(read: &mut Reader<'_>) -> Targets {
         };
         networks.map(network).collect()
     });
-    Targets {
-        policy,
-        denied: denied.unwrap_or_default(),
-    }
+    networks.unwrap_or_default()
 }
 
 /// The TLS settings of connections to webhook receivers.

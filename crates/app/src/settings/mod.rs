@@ -17,6 +17,7 @@ use std::time::Duration;
 use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::Secret;
 use bidloop_domain::use_case::Retention;
+use bidloop_http_server::TrustedProxies;
 use bidloop_mail::MailSettings;
 use bidloop_webhooks::Targets;
 use rustls::ClientConfig;
@@ -38,6 +39,8 @@ pub(crate) struct ServerSettings {
     pub(crate) max_connections: Option<NonZeroUsize>,
     /// The most connections from one address; `None`: any number.
     pub(crate) max_connections_per_address: Option<NonZeroUsize>,
+    /// Whose word is taken for where a request comes from.
+    pub(crate) trusted_proxies: TrustedProxies,
 }
 
 /// The database, and whether the program migrates it.
@@ -152,6 +155,10 @@ impl Settings {
             base_url: read.http_url("server.base_url"),
             max_connections: read.count("server.max_connections"),
             max_connections_per_address: read.count("server.max_connections_per_address"),
+            trusted_proxies: TrustedProxies::new(adapter_settings::networks(
+                &mut read,
+                "server.trusted_proxies",
+            )),
         };
         let console_enabled = read.boolean("console.enabled", true);
         let database = adapter_settings::database(&mut read);
@@ -250,6 +257,17 @@ mod tests {
             "Folder(\"bidloop-data/attachments\")"
         );
         assert_eq!(settings.log_format, LogFormat::Text);
+    }
+
+    #[test]
+    fn proxies_are_trusted_by_network() {
+        let settings = load("[server]\ntrusted_proxies = \"10.0.0.0/8, fd00::/8\"\n", &[]).unwrap();
+        let trusted = format!("{:?}", settings.server.trusted_proxies);
+        assert_eq!(trusted, "TrustedProxies([10.0.0.0/8, fd00::/8])");
+        let faults = load("[server]\ntrusted_proxies = \"10.0.0.1, proxy\"\n", &[]).unwrap_err();
+        assert!(faults[0].contains("`10.0.0.1` is not a network"), "{faults:?}");
+        let none = load("", &[]).unwrap().server.trusted_proxies;
+        assert_eq!(format!("{none:?}"), "TrustedProxies([])");
     }
 
     #[test]

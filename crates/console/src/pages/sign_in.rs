@@ -123,7 +123,8 @@ pub(crate) async fn switch(Posted { visit, fields }: Posted) -> Result<HttpRespo
 
 /// Where the request comes from, for the limit of tries.
 pub(crate) fn network_of(request: &HttpRequest) -> NetworkOrigin {
-    let address = request.peer_addr().map(|peer| peer.ip());
+    let console = request.app_data::<web::Data<Console>>();
+    let address = console.and_then(|console| console.proxies.client_of(request));
     NetworkOrigin::of(address.unwrap_or(IpAddr::from([0, 0, 0, 0])))
 }
 
