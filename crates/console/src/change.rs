@@ -6,6 +6,7 @@ use bidloop_domain::use_case::{Changed, ManageOrganizationError, OrganizationCha
 
 use crate::page::PageError;
 use crate::visit::Visit;
+use crate::words;
 
 /// What is wrong with a form's fields.
 #[derive(Debug, Clone, Default)]
@@ -99,6 +100,9 @@ impl From<ManageOrganizationError> for Unchanged {
                     "An active campaign needs it: {}. Pause it first.",
                     needed.join(", ")
                 ))
+            }
+            error @ ManageOrganizationError::TooMany(_) => {
+                PageError::Refused(words::sentence(&error.to_string()))
             }
             ManageOrganizationError::Contended => {
                 PageError::Refused("Others are changing settings at this moment. Try again.".to_owned())

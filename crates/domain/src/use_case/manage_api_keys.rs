@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::apply_provisioning::ATTEMPTS;
+use super::first_run::{MAX_NAME_CHARS, checked_name};
 use super::new_ids;
 use super::sessions::SignedIn;
 use crate::model::{
@@ -26,7 +27,7 @@ pub struct NewApiKey {
     pub organization_id: OrganizationId,
     /// The key's id; one is generated if there is none.
     pub id: Option<ApiKeyId>,
-    /// Shown as the actor in the Activity record; not blank.
+    /// Shown as the actor in the Activity record; 1 to 200 characters, no control characters.
     pub name: String,
     /// When the key stops working.
     pub expires_at: Option<Timestamp>,
@@ -62,12 +63,12 @@ pub enum ManageApiKeysError {
          status to \"active\" and collectionPaused to false first"
     )]
     SubscriptionInactive(OrganizationId),
-    /// The name is blank.
-    #[error("the key needs a name: give one that says who will use it")]
-    NameBlank,
-    /// The name cannot be stored.
-    #[error("the key's name must not hold a NUL character: remove it")]
-    NameUnstorable,
+    /// The name is blank, too long or has control characters.
+    #[error(
+        "the key needs a name of 1 to {MAX_NAME_CHARS} characters without control characters: give one that says who \
+         will use it"
+    )]
+    Name,
     /// The expiry is in the past.
     #[error("the key would be expired from the start: choose a moment in the future")]
     ExpiryPast,
@@ -115,7 +116,7 @@ impl ManageApiKeys {
     /// Creates a key.
     pub async fn create(&self, new: NewApiKey) -> Result<CreatedApiKey, ManageApiKeysError> {
         let now = self.clock.now();
-        check(&new.name, new.expires_at, now)?;
+        let name = check(&new.name, new.expires_at, now)?;
         self.refuse_without_subscription(&new.organization_id).await?;
         let mut bytes = [0; 32];
         self.entropy.fill_random(&mut bytes);
@@ -123,7 +124,7 @@ impl ManageApiKeys {
         let mut record = ApiKeyRecord {
             id: self.id_for(&new),
             organization_id: new.organization_id.clone(),
-            name: new.name.clone(),
+            name,
             created_at: now,
             last_used_at: None,
             expires_at: new.expires_at,
@@ -181,7 +182,7 @@ impl ManageApiKeys {
         name: &str,
         expires_at: Option<Timestamp>,
     ) -> Result<CreatedApiKey, ManageApiKeysError> {
-        check(name, expires_at, self.clock.now())?;
+        let name = check(name, expires_at, self.clock.now())?;
         let mut bytes = [0; 32];
         self.entropy.fill_random(&mut bytes);
         let key = ApiKey::from_random(bytes);
@@ -193,12 +194,12 @@ impl ManageApiKeys {
                 }
                 let keys = &organization.api_keys;
                 let is_free = |id: &ApiKeyId| keys.iter().all(|(known, _)| known.id != *id);
-                let mut ids = new_ids::candidates("key", name).map_while(|id| ApiKeyId::parse(&id).ok());
+                let mut ids = new_ids::candidates("key", &name).map_while(|id| ApiKeyId::parse(&id).ok());
                 let id = ids.find(is_free).unwrap_or_else(|| self.random_id());
                 let record = ApiKeyRecord {
                     id: id.clone(),
                     organization_id: organization.id.clone(),
-                    name: name.to_owned(),
+                    name: name.clone(),
                     created_at: now,
                     last_used_at: None,
                     expires_at,
@@ -212,11 +213,7 @@ impl ManageApiKeys {
                 })
             })
             .await?;
-        Ok(CreatedApiKey {
-            id,
-            name: name.to_owned(),
-            key,
-        })
+        Ok(CreatedApiKey { id, name, key })
     }
 
     /// Refuses the key from now on, for an owner, and records it in the same transaction. Returns when it was revoked,
@@ -329,17 +326,13 @@ struct KeyChange<T> {
     result: T,
 }
 
-fn check(name: &str, expires_at: Option<Timestamp>, now: Timestamp) -> Result<(), ManageApiKeysError> {
-    if name.trim().is_empty() {
-        return Err(ManageApiKeysError::NameBlank);
-    }
-    if name.contains('\0') {
-        return Err(ManageApiKeysError::NameUnstorable);
-    }
+/// The name as it is stored.
+fn check(name: &str, expires_at: Option<Timestamp>, now: Timestamp) -> Result<String, ManageApiKeysError> {
+    let name = checked_name(name).ok_or(ManageApiKeysError::Name)?;
     if expires_at.is_some_and(|expiry| expiry <= now) {
         return Err(ManageApiKeysError::ExpiryPast);
     }
-    Ok(())
+    Ok(name)
 }
 
 #[cfg(test)]

@@ -188,10 +188,18 @@ fn a_key_needs_a_name_a_free_id_an_organization_and_a_future() {
         refused(|_| {}),
         "organization \"o\" has a key \"k\" already: choose another id"
     );
-    assert_eq!(
-        refused(|new| " ".clone_into(&mut new.name)),
-        "the key needs a name: give one that says who will use it"
-    );
+    let spoiled: [fn(&mut NewApiKey); 4] = [
+        |new| " ".clone_into(&mut new.name),
+        |new| "two\nlines".clone_into(&mut new.name),
+        |new| "\0".clone_into(&mut new.name),
+        |new| new.name = "x".repeat(201),
+    ];
+    for name in spoiled {
+        assert_eq!(
+            refused(name),
+            "the key needs a name of 1 to 200 characters without control characters: give one that says who will use it"
+        );
+    }
     assert_eq!(
         refused(|new| new.expires_at = Some(NOW)),
         "the key would be expired from the start: choose a moment in the future"

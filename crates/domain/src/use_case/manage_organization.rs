@@ -31,6 +31,10 @@ use crate::port::{
 };
 use crate::provisioning::{OrganizationRecord, Plan};
 
+/// Up to how many campaigns, endpoints and accounts of an organization, and filters of a campaign, people add more. A
+/// provisioning file, which an operator writes, may have more.
+const MAX_OF_A_KIND: usize = 1_000;
+
 /// How long a change waits until its campaign's list is matched anew.
 const WAITS_FOR_MATCHES: Duration = Duration::from_secs(3);
 /// How long it waits between two looks.
@@ -57,6 +61,11 @@ pub enum ManageOrganizationError {
     /// What was typed is faulty. Paths are relative to the thing changed: `["keywords"]`, `["url"]`.
     #[error("{}", super::apply_provisioning::lines(.0))]
     Faulty(Vec<FieldError>),
+    /// The organization has the most that people can add of one kind.
+    #[error(
+        "no more than {MAX_OF_A_KIND} {0} can be added here: remove one first, or use a provisioning file"
+    )]
+    TooMany(&'static str),
     /// Others kept changing the store.
     #[error("others are changing settings at this moment: try again")]
     Contended,
@@ -349,11 +358,31 @@ fn refuse(change: &OrganizationChange, record: &OrganizationRecord) -> Result<()
             return Err(ManageOrganizationError::CannotStart(missing));
         }
     }
+    if let Some(kind) = too_many(change, record) {
+        return Err(ManageOrganizationError::TooMany(kind));
+    }
     let lost = losses(change, record);
     if !lost.is_empty() {
         return Err(ManageOrganizationError::StillNeeded(lost));
     }
     Ok(())
+}
+
+/// The kind that the change would add one too many of.
+fn too_many(change: &OrganizationChange, record: &OrganizationRecord) -> Option<&'static str> {
+    use OrganizationChange as Change;
+    let (count, kind) = match change {
+        Change::CreateCampaign { .. } => (record.campaigns.len(), "campaigns"),
+        Change::CreateWebhook { .. } => (record.webhooks.len(), "endpoints"),
+        Change::AddAccount { .. } => (record.accounts.len(), "bidder accounts"),
+        Change::PutFilter {
+            campaign,
+            filter: None,
+            ..
+        } => (record.campaign(campaign)?.filters.len(), "filters of a campaign"),
+        _ => return None,
+    };
+    (count >= MAX_OF_A_KIND).then_some(kind)
 }
 
 /// What the campaign lacks to be active.

@@ -548,6 +548,28 @@ async fn what_an_owner_asked_for_before_a_demotion_or_sign_out_is_not_done_after
 }
 
 #[tokio::test]
+async fn people_add_up_to_a_thousand_endpoints() {
+    let mut many = acme();
+    for number in 0..999 {
+        let (id, url) = (format!("wh_{number}"), format!("https://hooks.test/{number}"));
+        many = many.webhook(webhook(&id, Some("camp"), &url, &[EventKind::JobNew]));
+    }
+    let service = Service::with(many).await;
+    let before = record(&service).await.webhooks.len();
+    let add = OrganizationChange::CreateWebhook {
+        campaign: Some(Service::campaign()),
+        url: "https://hooks.test/more".to_owned(),
+        events: vec![EventKind::JobNew],
+    };
+    for _ in before..1_000 {
+        change(&service, add.clone()).await.unwrap();
+    }
+    let refused = change(&service, add).await;
+    assert_eq!(refused, Err(ManageOrganizationError::TooMany("endpoints")));
+    assert_eq!(record(&service).await.webhooks.len(), 1_000);
+}
+
+#[tokio::test]
 async fn a_token_is_checked_with_the_marketplace() {
     let service = Service::new().await;
     let owner = member(MemberRole::Owner);

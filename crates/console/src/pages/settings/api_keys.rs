@@ -137,8 +137,8 @@ pub(crate) async fn create(Posted { visit, fields }: Posted) -> Result<HttpRespo
         .run(async move { manage.create_as(&person, &wanted, expiry).await });
     match created.await? {
         Ok(created) => show(&visit, Some(created)).await,
-        Err(ManageApiKeysError::NameBlank | ManageApiKeysError::NameUnstorable) => {
-            let fault = Some("Give the key a name that says who will use it.");
+        Err(ManageApiKeysError::Name) => {
+            let fault = Some("Give the key a name of up to 200 characters that says who will use it.");
             form(&visit, &name, &expires, fault, None).await
         }
         Err(ManageApiKeysError::ExpiryPast) => {
