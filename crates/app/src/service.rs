@@ -193,6 +193,7 @@ impl Service {
         let marketplace = open_marketplace(settings, &clock, &entropy, &metrics)?;
         let requests = LeadRequests {
             leads: Arc::clone(&stores.leads),
+            feed: Arc::clone(&stores.campaign_feed),
             activities: Arc::clone(&stores.activities),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),

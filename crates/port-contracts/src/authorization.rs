@@ -6,7 +6,7 @@ use bidloop_domain::model::{
     NewEvent, SubscriptionStatus, Unauthorized,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, BeginTry, ConfigureLead, LeaseOwner, ProvisioningChange, RecordDryRun,
+    AcceptBid, AddAttachments, BeginTry, ConfigureLead, LeaseOwner, NewTry, ProvisioningChange, RecordDryRun,
     RejectLead, ReopenLead, RevokeApiKey, TriedReceivers,
 };
 
@@ -92,13 +92,11 @@ async fn assert_refused(world: &World, authorization: &Authorization, lead: &Lea
         Ok(AcceptBid::NotAuthorized(why))
     );
     assert_eq!(
-        leads
-            .reject(authorization, &world.organization, &lead.id, None, &entry)
-            .await,
+        leads.reject(authorization, lead, None, &entry).await,
         Ok(RejectLead::NotAuthorized(why))
     );
     let files = [file("a.txt", at(2))];
-    let added = leads.add_attachments(authorization, &world.organization, &lead.id, &files, &entry);
+    let added = leads.add_attachments(authorization, lead, &files, &entry);
     assert_eq!(added.await, Ok(AddAttachments::NotAuthorized(why)));
     let event = NewEvent {
         id: EventId(fresh_uuid()),
@@ -120,8 +118,11 @@ async fn assert_refused(world: &World, authorization: &Authorization, lead: &Lea
     let begun = deliveries
         .begin_try(
             authorization,
-            &triggered,
-            TriedReceivers::All,
+            NewTry {
+                event: &triggered,
+                job: &lead.job_id,
+                to: TriedReceivers::All,
+            },
             &owner,
             &clock,
             seconds(14),
@@ -141,7 +142,7 @@ async fn assert_refused(world: &World, authorization: &Authorization, lead: &Lea
         boosting_enabled: Some(true),
         ..BiddingConfig::default()
     };
-    let configured = leads.configure_as(authorization, &world.organization, &lead.id, &config, &entry);
+    let configured = leads.configure_as(authorization, lead, &config, &entry);
     assert_eq!(configured.await, Ok(ConfigureLead::NotAuthorized(why)));
     let context = world.context(lead).await;
     assert_eq!(
@@ -164,10 +165,7 @@ pub async fn a_working_key_and_an_active_subscription_are_accepted_on(stores: St
     assert_eq!(try_bid(&world, &service, &leads[1], 1).await, AcceptBid::Accepted);
     let entry = activity(&world.organization, ActivityKind::Rejection, "accepted", at(1));
     let authorization = by_key(KEY);
-    let rejected = world
-        .stores
-        .leads
-        .reject(&authorization, &world.organization, &leads[2].id, None, &entry);
+    let rejected = world.stores.leads.reject(&authorization, &leads[2], None, &entry);
     assert_eq!(rejected.await, Ok(RejectLead::Rejected));
 }
 

@@ -50,13 +50,7 @@ async fn reject(world: &World, lead: &Lead) {
     let rejected = world
         .stores
         .leads
-        .reject(
-            &Authorization::Subscription,
-            &world.organization,
-            &lead.id,
-            Some("Too far."),
-            &entry,
-        )
+        .reject(&Authorization::Subscription, lead, Some("Too far."), &entry)
         .await;
     assert_eq!(rejected, Ok(RejectLead::Rejected));
 }

@@ -77,44 +77,6 @@ pub async fn a_lead_is_named_by_the_title_of_its_job(stores: Stores) {
     assert_eq!(titles[&leads[1].id], post.title);
 }
 
-pub async fn a_match_is_made_a_lead_once_as_the_list_makes_it(stores: Stores) {
-    let world = World::with(
-        stores,
-        organization("org_acme").campaign(campaign("camp").paused()),
-    )
-    .await;
-    world
-        .ingest(at(7), vec![world.job("1", at(1)), elsewhere("2", "Go")])
-        .await;
-    let (leads, organization, campaign) = (&world.stores.leads, &world.organization, &world.campaign);
-    assert_eq!(
-        leads.materialize(organization, campaign, &job_id("2")).await,
-        Ok(false)
-    );
-    assert_eq!(
-        leads.materialize(organization, campaign, &job_id("1")).await,
-        Ok(true)
-    );
-    let lead = world
-        .find(&lead_id("org_acme", "camp", "1"))
-        .await
-        .unwrap()
-        .lead
-        .lead;
-    assert_eq!((lead.created_at, lead.status), (at(7), LeadStatus::New));
-    world.bid(&lead, at(8)).await;
-    assert_eq!(
-        leads.materialize(organization, campaign, &job_id("1")).await,
-        Ok(true)
-    );
-    assert_eq!(world.status(&lead).await, LeadStatus::Queued);
-    world.ingest(at(9), vec![elsewhere("1", "Elsewhere")]).await;
-    assert_eq!(
-        leads.materialize(organization, campaign, &job_id("1")).await,
-        Ok(true)
-    );
-}
-
 pub async fn a_campaigns_filters_are_read_by_id(stores: Stores) {
     let world = World::with(
         stores,
@@ -201,10 +163,6 @@ async fn assert_nothing(
     );
     assert_eq!(feed.job_of_lead(organization, campaign, lead, 10).await, Ok(None));
     assert_eq!(feed.campaign_filters(organization, campaign).await, Ok(None));
-    assert_eq!(
-        stores.leads.materialize(organization, campaign, &job).await,
-        Ok(false)
-    );
 }
 
 pub async fn a_campaigns_account_and_files_are_what_it_bids_with(stores: Stores) {

@@ -1,12 +1,12 @@
 //! The rules of `DeliveryStore` for what people send at once (decisions C5 and E6).
 
 use bidloop_domain::model::{
-    ActivityKind, Authorization, DeliveryState, EndpointId, EventId, EventKind, EventPayload, Lead,
+    ActivityKind, Authorization, DeliveryState, EndpointId, EventId, EventKind, EventPayload, JobId, Lead,
     LeadStatus, NewEvent, Timestamp,
 };
 use bidloop_domain::port::{
-    BeginTry, ClaimedDelivery, DeliveryOutcome, LeaseOwner, MAX_TRIES, MAX_TRIGGERED, ProvisioningChange,
-    TriedReceivers,
+    BeginTry, ClaimedDelivery, DeliveryOutcome, LeaseOwner, MAX_TRIES, MAX_TRIGGERED, NewTry,
+    ProvisioningChange, TriedReceivers,
 };
 
 use crate::Stores;
@@ -22,7 +22,7 @@ fn endpoint(id: &str) -> EndpointId {
     EndpointId::parse(id).unwrap()
 }
 
-fn job_new(lead: &Lead) -> NewEvent {
+pub(crate) fn job_new(lead: &Lead) -> NewEvent {
     NewEvent {
         id: EventId(fresh_uuid()),
         organization_id: lead.organization_id.clone(),
@@ -38,17 +38,34 @@ pub(crate) async fn begin_try(
     to: TriedReceivers<'_>,
     now: Timestamp,
 ) -> BeginTry {
+    let job = job_of(world, event).await;
+    try_match(world, event, &job, to, now).await
+}
+
+/// Begins a try of a match, which may be without a record.
+pub(crate) async fn try_match(
+    world: &World,
+    event: &NewEvent,
+    job: &JobId,
+    to: TriedReceivers<'_>,
+    now: Timestamp,
+) -> BeginTry {
     let deliveries = &world.stores.deliveries;
     let (owner, clock) = (LeaseOwner::new("console"), clock_at(now));
     let begun = deliveries.begin_try(
         &Authorization::Subscription,
-        event,
-        to,
+        NewTry { event, job, to },
         &owner,
         &clock,
         seconds(14),
     );
     begun.await.unwrap()
+}
+
+/// The job of the event's lead, which has a record.
+async fn job_of(world: &World, event: &NewEvent) -> JobId {
+    let found = world.stores.leads.find_anywhere(&event.lead_id).await.unwrap();
+    found.unwrap().lead.lead.job_id
 }
 
 async fn begun(

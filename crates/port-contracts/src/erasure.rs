@@ -112,11 +112,10 @@ async fn busy(world: &World) -> Vec<Lead> {
     let entry = activity(&world.organization, ActivityKind::Upload, "accepted", at(32));
     let files = [file("a.txt", at(32))];
     let service = Authorization::Subscription;
-    let added =
-        world
-            .stores
-            .leads
-            .add_attachments(&service, &world.organization, &leads[2].id, &files, &entry);
+    let added = world
+        .stores
+        .leads
+        .add_attachments(&service, &leads[2], &files, &entry);
     assert!(added.await.is_ok());
     assert!(world.pending().await.len() > 6);
     leads

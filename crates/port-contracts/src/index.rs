@@ -111,7 +111,6 @@ index! { $
             a_match_is_found_as_the_lead_it_would_become,
             the_job_of_a_lead_is_found_among_the_newest_matches,
             a_lead_is_named_by_the_title_of_its_job,
-            a_match_is_made_a_lead_once_as_the_list_makes_it,
             a_campaigns_filters_are_read_by_id,
             nothing_of_another_organization_is_shown,
             a_campaigns_account_and_files_are_what_it_bids_with,
@@ -183,6 +182,13 @@ index! { $
             what_is_sending_within_its_deadline_is_left_alone,
             of_many_recoveries_at_once_each_delivery_is_interrupted_once,
             of_an_end_and_an_interruption_at_once_one_counts,
+        ],
+        acted_on: [
+            an_accepted_command_makes_its_match_a_lead_as_the_list_makes_it,
+            a_refused_command_leaves_no_lead_behind,
+            nothing_is_made_of_a_job_that_the_campaign_does_not_list,
+            a_dry_run_makes_no_lead,
+            of_many_commands_on_one_match_one_counts,
         ],
         endpoint_tries: [
             a_triggered_event_is_being_sent_to_every_receiver_and_is_never_pending,

@@ -36,13 +36,7 @@ async fn add(world: &World, lead: &Lead, files: &[NewAttachment]) -> AddAttachme
     world
         .stores
         .leads
-        .add_attachments(
-            &Authorization::Subscription,
-            &lead.organization_id,
-            &lead.id,
-            files,
-            &entry,
-        )
+        .add_attachments(&Authorization::Subscription, lead, files, &entry)
         .await
         .unwrap()
 }
@@ -136,13 +130,7 @@ pub async fn a_lead_that_is_not_new_takes_no_files(stores: Stores) {
     world
         .stores
         .leads
-        .reject(
-            &Authorization::Subscription,
-            &world.organization,
-            &leads[1].id,
-            None,
-            &entry,
-        )
+        .reject(&Authorization::Subscription, &leads[1], None, &entry)
         .await
         .unwrap();
     for (lead, status) in leads.iter().zip([LeadStatus::Queued, LeadStatus::Rejected]) {

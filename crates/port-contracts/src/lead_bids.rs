@@ -112,13 +112,7 @@ pub async fn a_bid_on_a_lead_that_is_not_new_is_refused_and_changes_nothing(stor
     world
         .stores
         .leads
-        .reject(
-            &Authorization::Subscription,
-            &world.organization,
-            &leads[3].id,
-            None,
-            &entry,
-        )
+        .reject(&Authorization::Subscription, &leads[3], None, &entry)
         .await
         .unwrap();
     world.bid(&leads[4], at(4)).await;
@@ -330,13 +324,7 @@ pub async fn a_lead_in_any_other_status_cannot_be_reopened(stores: Stores) {
     world
         .stores
         .leads
-        .reject(
-            &Authorization::Subscription,
-            &world.organization,
-            &leads[2].id,
-            None,
-            &entry,
-        )
+        .reject(&Authorization::Subscription, &leads[2], None, &entry)
         .await
         .unwrap();
     let before = activities(&world.stores, &world.organization).await;

@@ -265,13 +265,7 @@ async fn reject(world: &World, lead: &Lead, reason: Option<&str>) -> RejectLead 
     world
         .stores
         .leads
-        .reject(
-            &Authorization::Subscription,
-            &world.organization,
-            &lead.id,
-            reason,
-            &entry,
-        )
+        .reject(&Authorization::Subscription, lead, reason, &entry)
         .await
         .unwrap()
 }
@@ -334,11 +328,13 @@ pub async fn an_unknown_lead_cannot_be_rejected(stores: Stores) {
         .provision(&world.stores)
         .await;
     let entry = activity(&two, ActivityKind::Rejection, "accepted", at(5));
+    let mut foreign = lead.clone();
+    foreign.organization_id = two.clone();
     assert_eq!(
         world
             .stores
             .leads
-            .reject(&Authorization::Subscription, &two, &lead.id, None, &entry)
+            .reject(&Authorization::Subscription, &foreign, None, &entry)
             .await,
         Ok(RejectLead::LeadUnknown)
     );
@@ -408,20 +404,21 @@ pub async fn a_person_configures_a_lead_of_the_own_organization_and_it_is_record
         min_boost: Some(Connects::new(4)),
         ..BiddingConfig::default()
     };
-    let configure = async |organization: &OrganizationId, lead: &LeadId| {
+    let configure = async |organization: &OrganizationId| {
         let entry = activity(organization, ActivityKind::Change, "accepted", at(1));
-        let leads = &world.stores.leads;
+        let (leads, mut lead) = (&world.stores.leads, lead.clone());
+        lead.organization_id = organization.clone();
         leads
-            .configure_as(&Authorization::Subscription, organization, lead, &config, &entry)
+            .configure_as(&Authorization::Subscription, &lead, &config, &entry)
             .await
     };
-    let foreign = configure(&other.organization, &lead.id).await;
+    let foreign = configure(&other.organization).await;
     assert_eq!(foreign, Ok(ConfigureLead::LeadUnknown));
     let before = world.context(&lead).await.lead.lead.bidding_config;
     assert_eq!(before, BiddingConfig::default());
     assert_eq!(activities(&world.stores, &other.organization).await.len(), 0);
 
-    let own = configure(&world.organization, &lead.id).await;
+    let own = configure(&world.organization).await;
     assert_eq!(own, Ok(ConfigureLead::Configured));
     assert_eq!(world.context(&lead).await.lead.lead.bidding_config, config);
     let entries = activities(&world.stores, &world.organization).await;

@@ -49,6 +49,7 @@
 
 pub mod fixture;
 
+mod acted_on;
 mod activities;
 mod activity_search;
 mod api_keys;

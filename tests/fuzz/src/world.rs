@@ -79,6 +79,7 @@ impl World {
         let links = Links::new("http://api.test", Some("http://market.test"));
         let requests = LeadRequests {
             leads: store.clone(),
+            feed: store.clone(),
             activities: store.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),

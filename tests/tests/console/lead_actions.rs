@@ -1,6 +1,7 @@
 //! What people do with leads by clicking: Trigger and Reopen (decisions B1, E4 and E6).
 
-use acceptance::{Kind, Service, World, document, posts};
+use acceptance::world::STEP;
+use acceptance::{Kind, Service, World, document, eventually, posts};
 use serde_json::json;
 
 use crate::acme::{self, OPS, browser_of};
@@ -10,6 +11,7 @@ on_both_databases!(
     a_lead_is_triggered_from_the_feed_and_its_page_says_how_it_ended,
     a_skipped_lead_is_reopened_and_a_rejected_one_is_not,
     a_lapsed_subscription_is_said_on_every_page_and_refuses_what_acts,
+    a_refused_action_makes_no_lead_and_an_accepted_one_does,
 );
 
 /// Acme with the owner Ops and the active campaign `camp_ext`, which has one lead of a job with this state.
@@ -92,4 +94,58 @@ fn a_lapsed_subscription_is_said_on_every_page_and_refuses_what_acts(kind: Kind)
     ops.post("/settings/integrations/webhooks/wh_org/test", &[])
         .expect(409);
     assert_eq!(world.receiver.deliveries().len(), 1);
+}
+
+/// The address of the one match in the Feed, which nothing has made a lead yet: its path, and its job.
+fn matched(world: &World, ops: &Session<'_>) -> (String, String) {
+    world
+        .simulator
+        .publish(vec![posts::hourly("A rust service")])
+        .unwrap();
+    let address = eventually("a card in the Feed", STEP, || {
+        let feed = ops.get("/campaigns/camp_ext/feed").expect(200).text();
+        let from = feed.find("/campaigns/camp_ext/leads/")?;
+        Some(feed[from..].split('"').next()?.to_owned())
+    });
+    let (path, query) = address.split_once("?job=").expect("a match without a record");
+    (path.to_owned(), query.to_owned())
+}
+
+fn a_refused_action_makes_no_lead_and_an_accepted_one_does(kind: Kind) {
+    let (world, service) = acme::with_paused_campaign(kind);
+    let ops = Session::of(&service, OPS);
+    let (path, job) = matched(&world, &ops);
+    let lead = path.rsplit('/').next().unwrap();
+    let is_a_lead = || {
+        world
+            .installation
+            .run(&["leads", "show", "--lead", lead, "--json"])
+            .status
+            == 0
+    };
+    let of_match = ("job", job.as_str());
+    // The campaign has no receiver, and the bid no letter.
+    ops.post(&format!("{path}/trigger"), &[of_match]).expect(409);
+    let bid = format!("{path}/bid");
+    ops.post(&bid, &[of_match, ("action", "submit")]);
+    let dry_run = [of_match, ("action", "dry_run"), ("coverLetter", "Hello")];
+    let page = ops.post(&bid, &dry_run).expect(303);
+    assert!(!is_a_lead());
+    ops.get(page.header("location").unwrap()).expect(200);
+
+    let campaign = document::campaign(document::EXTERNAL, "rust");
+    let active = acme::organization(&world, &[campaign]);
+    let mut lapsed = active.clone();
+    lapsed["subscription"]["status"] = "past_due".into();
+    world.installation.apply(&document::document(lapsed));
+    ops.post(&format!("{path}/reject"), &[of_match]);
+    ops.post(&bid, &[of_match, ("action", "submit"), ("coverLetter", "Hello")]);
+    ops.post(&format!("{path}/configure"), &[of_match, ("minBoost", "2")])
+        .expect(409);
+    assert!(!is_a_lead());
+
+    world.installation.apply(&document::document(active));
+    ops.post(&format!("{path}/reject"), &[of_match]).expect(303);
+    assert!(is_a_lead());
+    assert_eq!(ops.get(&path).expect(200).status, 200);
 }

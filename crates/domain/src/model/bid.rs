@@ -58,6 +58,8 @@ pub struct NewBid {
     pub campaign_id: CampaignId,
     /// The lead.
     pub lead_id: LeadId,
+    /// The lead's job.
+    pub job_id: JobId,
     /// The proposal's body.
     pub cover_letter: CoverLetter,
     /// In the order of the lead's questions.

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Clock, LeaseOwner, StoreError, WebhookAttempt};
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, Authorization, CampaignId, DeliveryId,
-    DeliveryTarget, EndpointId, EventKind, EventPayload, LeadId, LeadStatus, LeadWithJob, NewEvent,
+    DeliveryTarget, EndpointId, EventKind, EventPayload, JobId, LeadId, LeadStatus, LeadWithJob, NewEvent,
     OrganizationId, Timestamp, Unauthorized, details,
 };
 
@@ -63,6 +63,17 @@ pub enum TriedReceivers<'a> {
     All,
     /// This endpoint, be it active or not, which receives the events of the lead's campaign; a test.
     One(&'a EndpointId),
+}
+
+/// An event that a person sends at once (decision E6).
+#[derive(Debug, Clone, Copy)]
+pub struct NewTry<'a> {
+    /// The event.
+    pub event: &'a NewEvent,
+    /// The job of its lead.
+    pub job: &'a JobId,
+    /// Whom it is sent to.
+    pub to: TriedReceivers<'a>,
 }
 
 /// The outcome of [`DeliveryStore::begin_try`]. Only `Begun` changed anything.
@@ -239,17 +250,18 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
         lasts: Duration,
     ) -> Result<Vec<ClaimedDelivery>, StoreError>;
 
-    /// Stores deliveries of `event` that a person sends at once, already marked as sending by `owner` (decisions C5 and E6),
+    /// Stores deliveries of an event that a person sends at once, already marked as sending by `owner` (decisions C5 and E6),
     /// and counts them as tries of their endpoints. The marks last for `lasts` from the moment at which the store has the
     /// lead and the endpoints to itself, which is also the event's. Checks in this order, in one transaction: the
     /// authorization, the lead, the receivers, their tries. Of tries at the same moment no more than [`MAX_TRIES`] are begun.
+    ///
+    /// A match without a record becomes a lead (decision E5), unless nothing is begun.
     ///
     /// Tests are not counted in statistics, nor among an endpoint's last deliveries.
     async fn begin_try(
         &self,
         authorization: &Authorization,
-        event: &NewEvent,
-        to: TriedReceivers<'_>,
+        wanted: NewTry<'_>,
         owner: &LeaseOwner,
         clock: &Arc<dyn Clock>,
         lasts: Duration,

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::bidding::QuotaUsage;
 use crate::model::{
-    Activity, Authorization, BidRecord, BiddingConfig, Campaign, CampaignId, JobId, LeadAttachment, LeadId,
+    Activity, Authorization, BidRecord, BiddingConfig, Campaign, CampaignId, Lead, LeadAttachment, LeadId,
     LeadStatus, LeadWithJob, NewBid, NewEvent, OrganizationId, Unauthorized,
 };
 
@@ -152,6 +152,9 @@ pub enum ConfigureLead {
 /// The methods with an [`Authorization`] check it before everything else and in the transaction that makes the change, at
 /// the moment of the Activity entry. Once a key was reported as revoked or removed, or a subscription as ended, they
 /// change nothing on it, however long before they were called (decisions D5 and D6).
+///
+/// Those that change a lead take it as it was found. A match without a record becomes a lead in the same transaction, if
+/// the campaign still lists it (decision E5). A command that is refused leaves no record behind. A dry run makes no lead.
 #[async_trait]
 pub trait LeadStore: Send + Sync + std::fmt::Debug {
     /// The page of the campaign's matches that starts `offset` from the newest; `None` if the organization has
@@ -180,15 +183,6 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
         lead: &LeadId,
     ) -> Result<LeadLookup, StoreError>;
 
-    /// Makes the job a lead of the campaign if it is listed and none yet, as showing it in List leads does. Returns whether
-    /// it is a lead now.
-    async fn materialize(
-        &self,
-        organization: &OrganizationId,
-        campaign: &CampaignId,
-        job: &JobId,
-    ) -> Result<bool, StoreError>;
-
     /// The lead, of any organization.
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError>;
 
@@ -207,8 +201,7 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
     async fn reject(
         &self,
         authorization: &Authorization,
-        organization: &OrganizationId,
-        lead: &LeadId,
+        lead: &Lead,
         reason: Option<&str>,
         activity: &Activity,
     ) -> Result<RejectLead, StoreError>;
@@ -218,8 +211,7 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
     async fn add_attachments(
         &self,
         authorization: &Authorization,
-        organization: &OrganizationId,
-        lead: &LeadId,
+        lead: &Lead,
         files: &[NewAttachment],
         activity: &Activity,
     ) -> Result<AddAttachments, StoreError>;
@@ -240,8 +232,7 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
     async fn configure_as(
         &self,
         authorization: &Authorization,
-        organization: &OrganizationId,
-        lead: &LeadId,
+        lead: &Lead,
         config: &BiddingConfig,
         activity: &Activity,
     ) -> Result<ConfigureLead, StoreError>;

@@ -68,7 +68,7 @@ pub use campaign_feed::{
 pub use clock::{Clock, Entropy, Pause};
 pub use deliveries::{
     BeginTry, ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, MAX_TRIES, MAX_TRIGGERED,
-    PendingDelivery, TRIES_WITHIN, TriedReceivers,
+    NewTry, PendingDelivery, TRIES_WITHIN, TriedReceivers,
 };
 pub use delivery_records::{DeliveryRecords, RecordedDelivery};
 pub use erasure::ErasureStore;

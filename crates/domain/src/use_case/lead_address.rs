@@ -1,4 +1,4 @@
-//! Where the console finds a lead: by its id and, for a match without a record, its job.
+//! Where a lead is found: by its id and, for a match without a record, its job.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ const SEARCHED: u32 = 50_000;
 /// A lead, or the match that would become it.
 ///
 /// A lead's id is derived from organization, campaign and job, so it says nothing about the job. A page that links to a
-/// match without a record names the job beside the id. An id alone finds every lead with a record, and matches without one
-/// among the newest 50,000 of the campaign.
+/// match without a record names the job beside the id. An id alone finds every lead with a record. Pages, which change
+/// nothing, find with it also matches without a record among the newest 50,000 of the campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeadAddress {
     /// The lead's id.
@@ -28,13 +28,31 @@ impl LeadAddress {
     }
 
     /// The job that the address names, if it is the lead's.
-    fn fitting_job(&self, organization: &OrganizationId, campaign: &CampaignId) -> Option<&JobId> {
+    pub(super) fn fitting_job(&self, organization: &OrganizationId, campaign: &CampaignId) -> Option<&JobId> {
         let fits = |job: &&JobId| LeadId::derive(organization, campaign, job) == self.lead;
         self.job.as_ref().filter(fits)
     }
 }
 
-/// Finds leads and matches, and makes a match a lead.
+impl From<LeadId> for LeadAddress {
+    fn from(lead: LeadId) -> Self {
+        Self::of(lead)
+    }
+}
+
+impl From<&LeadId> for LeadAddress {
+    fn from(lead: &LeadId) -> Self {
+        Self::of(lead.clone())
+    }
+}
+
+impl From<&Self> for LeadAddress {
+    fn from(address: &Self) -> Self {
+        address.clone()
+    }
+}
+
+/// Finds leads and matches.
 #[derive(Debug)]
 pub struct FindLead {
     /// Leads.
@@ -71,19 +89,21 @@ impl FindLead {
         }
     }
 
-    /// Makes the match a lead, so that it can be acted on (decision E5). Returns whether there is such a lead now.
-    pub async fn materialize(
+    /// The address with its job, by which an action finds a match without a record; `None` if the campaign has neither lead
+    /// nor match. Changes nothing.
+    pub async fn locate(
         &self,
         organization: &OrganizationId,
         campaign: &CampaignId,
         address: &LeadAddress,
-    ) -> Result<bool, StoreError> {
-        match self.find(organization, campaign, address).await? {
-            Some(found) => {
-                let job = &found.lead.lead.job_id;
-                self.leads.materialize(organization, campaign, job).await
-            }
-            None => Ok(false),
+    ) -> Result<Option<LeadAddress>, StoreError> {
+        if address.fitting_job(organization, campaign).is_some() {
+            return Ok(Some(address.clone()));
         }
+        let found = self.find(organization, campaign, address).await?;
+        Ok(found.map(|found| LeadAddress {
+            lead: address.lead.clone(),
+            job: Some(found.lead.lead.job_id),
+        }))
     }
 }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::LeadError;
+use super::{LeadAddress, LeadError};
 use crate::model::{
-    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, Authorization, CampaignId, Lead, LeadId,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, Authorization, CampaignId, Lead,
     OrganizationId, details,
 };
-use crate::port::{ActivityStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore};
+use crate::port::{
+    ActivityStore, CampaignFeedStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore, StoreError,
+};
 
 /// The HTTP status of the answer to a request that succeeded or failed with an error.
 pub type HttpStatusOf = fn(Result<(), &LeadError>) -> u16;
@@ -48,6 +50,8 @@ impl Requester {
 pub struct LeadRequests {
     /// Leads.
     pub leads: Arc<dyn LeadStore>,
+    /// Matches.
+    pub feed: Arc<dyn CampaignFeedStore>,
     /// The Activity record.
     pub activities: Arc<dyn ActivityStore>,
     /// The time.
@@ -58,24 +62,37 @@ pub struct LeadRequests {
 
 impl LeadRequests {
     /// The request's lead. An unknown campaign or lead is reported before the faults of the request, except a body that is
-    /// too large (decision A1). Nothing is recorded then.
+    /// too large (decision A1). Nothing is recorded then. An address that names its job finds a match without a record, too,
+    /// which becomes a lead if the request is accepted (decision E5).
     pub(super) async fn find<T>(
         &self,
         requester: &Requester,
         campaign: &CampaignId,
-        lead: &LeadId,
+        lead: &LeadAddress,
         request: &Result<T, LeadError>,
     ) -> Result<LeadContext, LeadError> {
-        let lookup = self
-            .leads
-            .find(&requester.organization_id, campaign, lead)
-            .await?;
+        let lookup = self.look_up(&requester.organization_id, campaign, lead).await?;
         match (lookup, request) {
             (LeadLookup::Found(found), _) => Ok(*found),
             (_, Err(fault @ LeadError::TooLarge { .. })) => Err(fault.clone()),
             (LeadLookup::CampaignUnknown, _) => Err(LeadError::CampaignUnknown),
             (LeadLookup::LeadUnknown, _) => Err(LeadError::LeadUnknown),
         }
+    }
+
+    pub(super) async fn look_up(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        address: &LeadAddress,
+    ) -> Result<LeadLookup, StoreError> {
+        let Some(job) = address.fitting_job(organization, campaign) else {
+            return self.leads.find(organization, campaign, &address.lead).await;
+        };
+        let found = self.feed.find_match(organization, campaign, job).await?;
+        Ok(found.map_or(LeadLookup::LeadUnknown, |found| {
+            LeadLookup::Found(Box::new(found))
+        }))
     }
 
     /// The Activity entry of an accepted request.

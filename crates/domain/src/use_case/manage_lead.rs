@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::operate_leads::{own_fault, reopened};
-use super::{LeadRequests, Requester, SettleBids, SettleBidsError, Settlement};
+use super::{LeadAddress, LeadRequests, Requester, SettleBids, SettleBidsError, Settlement};
 use crate::model::{
     Activity, ActivityId, ActivityKind, BIDDING_CONFIG_FIELDS, BiddingConfig, CampaignId, FieldError, LeadId,
     LeadStatus, Unauthorized, details,
@@ -55,14 +55,15 @@ impl ManageLead {
         &self,
         requester: &Requester,
         campaign: &CampaignId,
-        lead: &LeadId,
+        lead: impl Into<LeadAddress> + Send,
         config: &BiddingConfig,
     ) -> Result<(), ManageLeadError> {
-        let found = self.find(requester, campaign, lead).await?;
+        let found = self.find(requester, campaign, &lead.into()).await?;
+        let lead = &found.lead.lead;
         if let Some(fault) = own_fault(config, &found) {
             return Err(ManageLeadError::Faulty(vec![fault]));
         }
-        let changes = changed_fields(lead, &found.lead.lead.bidding_config, config);
+        let changes = changed_fields(&lead.id, &lead.bidding_config, config);
         if changes.is_empty() {
             return Ok(());
         }
@@ -74,8 +75,7 @@ impl ManageLead {
             ActivityId(self.requests.entropy.uuid()),
             self.requests.clock.now(),
         );
-        let organization = &requester.organization_id;
-        let place = (organization, campaign, lead);
+        let place = (&lead.organization_id, &lead.campaign_id, &lead.id);
         let entry = Activity {
             message: format!("Own bidding of the lead changed: {}.", names.join(", ")),
             details: details(json!({ "changes": changes })),
@@ -83,7 +83,7 @@ impl ManageLead {
         };
         let leads = &self.requests.leads;
         match leads
-            .configure_as(&requester.authorization, organization, lead, config, &entry)
+            .configure_as(&requester.authorization, lead, config, &entry)
             .await?
         {
             ConfigureLead::Configured => Ok(()),
@@ -99,7 +99,7 @@ impl ManageLead {
         campaign: &CampaignId,
         lead: &LeadId,
     ) -> Result<(), ManageLeadError> {
-        let found = self.find(requester, campaign, lead).await?;
+        let found = self.find(requester, campaign, &lead.into()).await?;
         let (id, at) = (
             ActivityId(self.requests.entropy.uuid()),
             self.requests.clock.now(),
@@ -126,7 +126,7 @@ impl ManageLead {
         lead: &LeadId,
         settlement: Settlement,
     ) -> Result<LeadStatus, ManageLeadError> {
-        let found = self.find(requester, campaign, lead).await?;
+        let found = self.find(requester, campaign, &lead.into()).await?;
         let queued = found.lead.lead.status == LeadStatus::Queued;
         let bid = found
             .bid
@@ -145,10 +145,10 @@ impl ManageLead {
         &self,
         requester: &Requester,
         campaign: &CampaignId,
-        lead: &LeadId,
+        lead: &LeadAddress,
     ) -> Result<LeadContext, ManageLeadError> {
-        let leads = &self.requests.leads;
-        match leads.find(&requester.organization_id, campaign, lead).await? {
+        let organization = &requester.organization_id;
+        match self.requests.look_up(organization, campaign, lead).await? {
             LeadLookup::Found(found) => Ok(*found),
             LeadLookup::CampaignUnknown | LeadLookup::LeadUnknown => Err(ManageLeadError::LeadUnknown),
         }

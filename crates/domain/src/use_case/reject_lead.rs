@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{LeadError, LeadRequests, Requester};
-use crate::model::{ActivityKind, CampaignId, LeadId, details};
+use super::{LeadAddress, LeadError, LeadRequests, Requester};
+use crate::model::{ActivityKind, CampaignId, details};
 use crate::port::RejectLead as Rejection;
 
 /// The most characters of a reason (specification, Limits).
@@ -23,27 +23,21 @@ impl RejectLead {
         &self,
         requester: &Requester,
         campaign: &CampaignId,
-        lead: &LeadId,
+        lead: impl Into<LeadAddress> + Send,
         reason: Result<Option<String>, LeadError>,
     ) -> Result<(), LeadError> {
-        let found = self.requests.find(requester, campaign, lead, &reason).await?;
+        let lead = lead.into();
+        let found = self.requests.find(requester, campaign, &lead, &reason).await?;
+        let lead = &found.lead.lead;
         let kind = ActivityKind::Rejection;
-        let mut entry = self
-            .requests
-            .accepted(requester, &found.lead.lead, kind, "Lead rejected.");
+        let mut entry = self.requests.accepted(requester, lead, kind, "Lead rejected.");
         let error = match reason {
             Err(fault) => fault,
             Ok(reason) => {
                 entry.details = details(json!({ "reason": reason }));
                 let leads = &self.requests.leads;
                 match leads
-                    .reject(
-                        &requester.authorization,
-                        &requester.organization_id,
-                        lead,
-                        reason.as_deref(),
-                        &entry,
-                    )
+                    .reject(&requester.authorization, lead, reason.as_deref(), &entry)
                     .await?
                 {
                     Rejection::Rejected => return Ok(()),

@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{LeadError, LeadRequests, Requester};
+use super::{LeadAddress, LeadError, LeadRequests, Requester};
 use crate::bidding::{DryRun, JobTerms, check_bid, in_lead_order, simulate};
 use crate::model::{
     Activity, ActivityKind, BidCompleteData, BidId, BidRequest, Campaign, CampaignId, ConfigSource,
-    EffectiveConfig, EventId, EventPayload, JobPost, Lead, LeadId, Links, NewBid, NewEvent, details,
-    effective,
+    EffectiveConfig, EventId, EventPayload, JobPost, Lead, Links, NewBid, NewEvent, details, effective,
 };
 use crate::port::{AcceptBid, LeadContext, RecordDryRun, StoreError, WorkKind, WorkSignal};
 
@@ -42,10 +41,11 @@ impl SubmitBid {
         &self,
         requester: &Requester,
         campaign: &CampaignId,
-        lead: &LeadId,
+        lead: impl Into<LeadAddress> + Send,
         request: Result<BidRequest, LeadError>,
     ) -> Result<BidAccepted, LeadError> {
-        let found = self.requests.find(requester, campaign, lead, &request).await?;
+        let lead = lead.into();
+        let found = self.requests.find(requester, campaign, &lead, &request).await?;
         let dry_run = matches!(&request, Ok(request) if request.dry_run);
         let judged = match request {
             Ok(request) => self.judge(requester, &found, request).await,
@@ -109,6 +109,7 @@ impl SubmitBid {
             organization_id: lead.organization_id.clone(),
             campaign_id: lead.campaign_id.clone(),
             lead_id: lead.id.clone(),
+            job_id: lead.job_id.clone(),
             cover_letter: request.cover_letter,
             answers,
             config,

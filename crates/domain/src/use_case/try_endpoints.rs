@@ -17,8 +17,8 @@ use crate::model::{
     LeadId, LeadStatus, NewEvent, Timestamp, Unauthorized, WebhookEndpoint, effective,
 };
 use crate::port::{
-    BeginTry, ClaimedDelivery, DeliveryOutcome, DeliveryRecords, Entropy, LeadContext, LeadLookup,
-    MAX_TRIGGERED, Pause, StoreError, TriedReceivers,
+    BeginTry, ClaimedDelivery, DeliveryOutcome, DeliveryRecords, Entropy, LeadContext, MAX_TRIGGERED, NewTry,
+    Pause, StoreError, TriedReceivers,
 };
 
 /// How often the end of a delivery is recorded before it is left to be found as interrupted.
@@ -117,17 +117,17 @@ pub struct TryEndpoints {
 }
 
 impl TryEndpoints {
-    /// Sends a new `job.new` of a `new` lead to its receivers, whatever the campaign's mode and state. The lead must have a
-    /// record.
+    /// Sends a new `job.new` of a `new` lead to its receivers, whatever the campaign's mode and state. A match without a
+    /// record becomes a lead if something is sent.
     pub async fn trigger(
         &self,
         requester: &Requester,
         campaign: &CampaignId,
-        lead: &LeadId,
+        lead: impl Into<LeadAddress> + Send,
     ) -> Result<Vec<TriedDelivery>, TryEndpointsError> {
-        let found = self.lead(requester, campaign, lead).await?;
+        let found = self.lead(requester, campaign, &lead.into()).await?;
         let event = self.event(&found, EventPayload::JobNew);
-        let tried = self.send(requester, &event, TriedReceivers::All).await?;
+        let tried = self.send(requester, &found, &event, TriedReceivers::All).await?;
         if tried.is_empty() {
             return Err(TryEndpointsError::NoReceiver);
         }
@@ -146,6 +146,7 @@ impl TryEndpoints {
         let known = self.records.endpoint(organization, endpoint).await?;
         let known = known.ok_or(TryEndpointsError::EndpointUnknown)?;
         let kind = tested_event(&known, with.event)?;
+        // The match becomes a lead with the delivery, or not at all.
         let (campaign, lead) = self.newest_lead(requester, &known, with.make_lead).await?;
         let found = self.lead(requester, &campaign, &lead).await?;
         let payload = match kind {
@@ -154,7 +155,7 @@ impl TryEndpoints {
         };
         let event = self.event(&found, payload);
         let tried = self
-            .send(requester, &event, TriedReceivers::One(endpoint))
+            .send(requester, &found, &event, TriedReceivers::One(endpoint))
             .await?;
         tried.into_iter().next().ok_or(TryEndpointsError::EndpointUnknown)
     }
@@ -164,12 +165,13 @@ impl TryEndpoints {
         requester: &Requester,
         endpoint: &WebhookEndpoint,
         make_lead: bool,
-    ) -> Result<(CampaignId, LeadId), TryEndpointsError> {
+    ) -> Result<(CampaignId, LeadAddress), TryEndpointsError> {
         let organization = &requester.organization_id;
         let scope = endpoint.campaign_id.as_ref();
         let newest = self.find.feed.newest(organization, scope).await?;
         if let Some(lead) = newest.lead {
-            return Ok(lead);
+            let (campaign, lead) = lead;
+            return Ok((campaign, lead.into()));
         }
         let can_make = newest.matched.is_some();
         let Some((campaign, job)) = newest.matched.filter(|_| make_lead) else {
@@ -179,24 +181,18 @@ impl TryEndpoints {
             lead: LeadId::derive(organization, &campaign, &job),
             job: Some(job),
         };
-        if self.find.materialize(organization, &campaign, &address).await? {
-            Ok((campaign, address.lead))
-        } else {
-            Err(TryEndpointsError::NoLead { can_make: false })
-        }
+        Ok((campaign, address))
     }
 
     async fn lead(
         &self,
         requester: &Requester,
         campaign: &CampaignId,
-        lead: &LeadId,
+        lead: &LeadAddress,
     ) -> Result<LeadContext, TryEndpointsError> {
-        let leads = &self.find.leads;
-        match leads.find(&requester.organization_id, campaign, lead).await? {
-            LeadLookup::Found(found) => Ok(*found),
-            LeadLookup::CampaignUnknown | LeadLookup::LeadUnknown => Err(TryEndpointsError::LeadUnknown),
-        }
+        let organization = &requester.organization_id;
+        let found = self.find.find(organization, campaign, lead).await?;
+        found.ok_or(TryEndpointsError::LeadUnknown)
     }
 
     /// The `bid_complete` of a dry run on the lead without overrides.
@@ -224,6 +220,7 @@ impl TryEndpoints {
     async fn send(
         &self,
         requester: &Requester,
+        found: &LeadContext,
         event: &NewEvent,
         to: TriedReceivers<'_>,
     ) -> Result<Vec<TriedDelivery>, TryEndpointsError> {
@@ -232,8 +229,11 @@ impl TryEndpoints {
             .store
             .begin_try(
                 &requester.authorization,
-                event,
-                to,
+                NewTry {
+                    event,
+                    job: &found.lead.lead.job_id,
+                    to,
+                },
                 &deliver.owner,
                 &deliver.clock,
                 SENDING_LASTS,

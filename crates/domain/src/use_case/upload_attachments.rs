@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 pub use session::UploadSession;
 
-use super::{LeadError, LeadRequests, Requester};
-use crate::model::{CampaignId, LeadId};
+use super::{LeadAddress, LeadError, LeadRequests, Requester};
+use crate::model::CampaignId;
 use crate::port::BlobStore;
 
 /// Takes uploads (specification, POST …/attachments; decisions A9, A10 and C8).
@@ -30,10 +30,11 @@ impl UploadAttachments {
         &self,
         requester: &Requester,
         campaign: &CampaignId,
-        lead: &LeadId,
+        lead: impl Into<LeadAddress> + Send,
         envelope: Result<(), LeadError>,
     ) -> Result<UploadSession, LeadError> {
-        let found = self.requests.find(requester, campaign, lead, &envelope).await?;
+        let lead = lead.into();
+        let found = self.requests.find(requester, campaign, &lead, &envelope).await?;
         let lead = found.lead.lead;
         let status = lead.status;
         let session = UploadSession::new(self.clone(), requester.clone(), lead, &found.attachments);

@@ -274,6 +274,7 @@ impl Service {
     pub(crate) fn lead_requests(&self) -> LeadRequests {
         LeadRequests {
             leads: self.store.clone(),
+            feed: self.store.clone(),
             activities: self.store.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

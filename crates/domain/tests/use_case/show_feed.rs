@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use bidloop_domain::matching::Verdict;
 use bidloop_domain::model::{LeadId, LeadStatus};
-use bidloop_domain::use_case::{FEED_PAGE, FeedPart, FeedRequest, LeadAddress, ShownFeed};
+use bidloop_domain::use_case::{FEED_PAGE, FeedPart, FeedRequest, LeadAddress, LeadError, ShownFeed};
 use bidloop_port_contracts::fixture::{at, campaign, campaign_id, job_id, organization_id};
 use serde_json::json;
 
-use crate::service::{Service, bare_acme, job, job_with, request};
+use crate::service::{Service, bare_acme, dry_run, job, job_with, request, request_with};
 
 async fn feed(service: &Service, request: FeedRequest) -> ShownFeed {
     let shown = service
@@ -195,7 +195,7 @@ async fn a_search_that_finds_nothing_ends_after_a_bounded_number_of_matches() {
 }
 
 #[tokio::test]
-async fn acting_on_a_card_makes_its_match_a_lead() {
+async fn an_accepted_action_on_a_card_makes_its_match_a_lead_and_a_refused_one_does_not() {
     let service = paused().await;
     service.publish(&job("1"));
     service.ingest().await;
@@ -212,20 +212,28 @@ async fn acting_on_a_card_makes_its_match_a_lead() {
         assert!(!service.is_a_lead("1").await, "looking makes no lead");
     }
     let address = LeadAddress::of(lead.clone());
-    assert_eq!(
-        find.materialize(&organization, &campaign, &address).await,
-        Ok(true)
-    );
-    assert!(service.is_a_lead("1").await);
-    assert_eq!(
-        find.materialize(&organization, &campaign, &address).await,
-        Ok(true)
-    );
     let unknown = LeadAddress::of(LeadId::parse("ld_0").unwrap());
-    assert_eq!(
-        find.materialize(&organization, &campaign, &unknown).await,
-        Ok(false)
+    assert_eq!(find.locate(&organization, &campaign, &unknown).await, Ok(None));
+    let located = find.locate(&organization, &campaign, &address).await;
+    let located = located.unwrap().unwrap();
+    assert_eq!(located.job, Some(job_id("1")));
+
+    let requester = Service::requester();
+    let faulty = request_with(json!({"minBoost": 9, "maximumBoost": 2}));
+    let (submit, reject) = (service.submit_bid(), service.reject_lead());
+    let bid = async |request| submit.execute(&requester, &campaign, &located, Ok(request)).await;
+    assert!(matches!(bid(faulty).await, Err(LeadError::Malformed(_))));
+    assert!(bid(dry_run(request())).await.is_ok());
+    assert!(
+        !service.is_a_lead("1").await,
+        "neither a fault nor a dry run makes a lead"
     );
+    // The API acts on leads that have a record.
+    let unlisted = reject.execute(&requester, &campaign, &lead, Ok(None)).await;
+    assert_eq!(unlisted, Err(LeadError::LeadUnknown));
+    let rejected = reject.execute(&requester, &campaign, &located, Ok(None)).await;
+    assert_eq!(rejected, Ok(()));
+    assert!(service.is_a_lead("1").await);
     let elsewhere = organization_id("org_other");
     assert!(
         find.find(&elsewhere, &campaign, &address)

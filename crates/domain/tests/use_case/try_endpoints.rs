@@ -106,14 +106,7 @@ async fn a_lead_of_a_paused_or_automatic_campaign_is_triggered_too() {
         service.publish(&job("1"));
         service.ingest().await;
         let lead = Service::lead_of("1");
-        let endpoints = try_endpoints(&service);
-        let address = bidloop_domain::use_case::LeadAddress::of(lead.clone());
-        let made = endpoints
-            .find
-            .materialize(&Service::organization(), &Service::campaign(), &address)
-            .await;
-        assert!(made.unwrap());
-        let tried = endpoints
+        let tried = try_endpoints(&service)
             .trigger(&ann(), &Service::campaign(), &lead)
             .await
             .unwrap();
@@ -165,7 +158,8 @@ async fn only_a_new_lead_of_the_own_organization_is_triggered() {
 
 #[tokio::test]
 async fn without_a_receiver_or_a_subscription_nothing_is_triggered() {
-    let (service, lead) = Service::with_lead().await;
+    let service = listed_only().await;
+    let lead = Service::lead_of("1");
     let bids_only = webhook("wh_all", None, HOOK, &[EventKind::BidComplete]);
     service
         .commit(ProvisioningChange::PutWebhook(Service::organization(), bids_only))
@@ -179,8 +173,15 @@ async fn without_a_receiver_or_a_subscription_nothing_is_triggered() {
     let tried = endpoints.trigger(&ann(), &Service::campaign(), &lead).await;
     assert_eq!(tried, Err(Unauthorized::SubscriptionLapsed.into()));
     let tested = endpoints.test(&ann(), &endpoint(), TestWith::default()).await;
+    assert_eq!(tested, Err(TryEndpointsError::NoLead { can_make: true }));
+    let with = TestWith {
+        make_lead: true,
+        ..TestWith::default()
+    };
+    let tested = endpoints.test(&ann(), &endpoint(), with).await;
     assert_eq!(tested, Err(Unauthorized::SubscriptionLapsed.into()));
     assert_eq!(service.sender.sent().len(), 0);
+    assert!(!service.is_a_lead("1").await, "a refused action makes no lead");
 }
 
 #[tokio::test]

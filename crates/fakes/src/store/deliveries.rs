@@ -11,7 +11,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     BeginTry, ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, MAX_TRIES,
-    MAX_TRIGGERED, PendingDelivery, StoreError, TRIES_WITHIN, TriedReceivers,
+    MAX_TRIGGERED, NewTry, PendingDelivery, StoreError, TRIES_WITHIN, TriedReceivers,
 };
 
 use super::{Delivery, Lease, MemoryStore, State, count, length};
@@ -85,69 +85,23 @@ impl DeliveryStore for MemoryStore {
     async fn begin_try(
         &self,
         authorization: &Authorization,
-        event: &NewEvent,
-        to: TriedReceivers<'_>,
+        wanted: NewTry<'_>,
         owner: &LeaseOwner,
         clock: &Arc<dyn Clock>,
         lasts: Duration,
     ) -> Result<BeginTry, StoreError> {
         let mut state = self.state()?;
         let now = clock.now();
+        let NewTry { event, job, to } = wanted;
         let organization = &event.organization_id;
         if let Err(why) = state.active(authorization, organization, now) {
             return Ok(BeginTry::NotAuthorized(why));
         }
-        let lead = state.lead_of(organization, &event.lead_id);
-        let Some(lead) = lead.filter(|entry| entry.lead.campaign_id == event.campaign_id) else {
-            return Ok(BeginTry::LeadUnknown);
-        };
-        let status = lead.lead.status;
-        if to == TriedReceivers::All && !status.is_open() {
-            return Ok(BeginTry::LeadNotNew(status));
-        }
-        let endpoints = match to {
-            TriedReceivers::All => {
-                let mut all = state.receivers_of(event);
-                all.sort();
-                all
-            }
-            TriedReceivers::One(endpoint) if state.is_of_campaign(event, endpoint) => vec![endpoint.clone()],
-            TriedReceivers::One(_) => return Ok(BeginTry::EndpointUnknown),
-        };
-        if endpoints.len() > MAX_TRIGGERED {
-            return Ok(BeginTry::TooManyReceivers);
-        }
-        for endpoint in &endpoints {
-            if let Some(again_at) = state.wait(organization, endpoint, now) {
-                let endpoint = endpoint.clone();
-                return Ok(BeginTry::TooManyTries { endpoint, again_at });
-            }
-        }
-        let mut begun = Vec::with_capacity(endpoints.len());
-        for endpoint in endpoints {
-            let place = state.deliveries.len();
-            let delivery = Delivery {
-                organization_id: organization.clone(),
-                id: DeliveryId::derive(event.id, organization, &endpoint),
-                endpoint_id: endpoint.clone(),
-                campaign_id: event.campaign_id.clone(),
-                lead_id: event.lead_id.clone(),
-                payload: event.payload.clone(),
-                created_at: now,
-                state: DeliveryState::Sending,
-                ended_at: None,
-                sender: Some(Lease::new(owner, now.plus(lasts))),
-                is_test: to != TriedReceivers::All,
-            };
-            state.delivery_index.insert(delivery.id, place);
-            state.deliveries.push(delivery);
-            let tries = state.endpoint_tries.entry((organization.clone(), endpoint));
-            tries.or_default().push(now);
-            let target = state.secrets_of(place, now);
-            let target = target.ok_or_else(|| StoreError::Corrupt("no such endpoint".to_owned()))?;
-            begun.push(state.claimed_delivery(place, target)?);
-        }
-        Ok(BeginTry::Begun(begun))
+        let is_fresh = state.make_listed((organization, &event.campaign_id), &event.lead_id, job);
+        let begun = state.begin_try(event, to, owner, now, lasts);
+        let has_begun = matches!(&begun, Ok(BeginTry::Begun(deliveries)) if !deliveries.is_empty());
+        state.forget(&event.lead_id, is_fresh && !has_begun);
+        begun
     }
 
     async fn finish(
@@ -205,6 +159,68 @@ impl DeliveryStore for MemoryStore {
 }
 
 impl State {
+    fn begin_try(
+        &mut self,
+        event: &NewEvent,
+        to: TriedReceivers<'_>,
+        owner: &LeaseOwner,
+        now: Timestamp,
+        lasts: Duration,
+    ) -> Result<BeginTry, StoreError> {
+        let organization = &event.organization_id;
+        let lead = self.lead_of(organization, &event.lead_id);
+        let Some(lead) = lead.filter(|entry| entry.lead.campaign_id == event.campaign_id) else {
+            return Ok(BeginTry::LeadUnknown);
+        };
+        let status = lead.lead.status;
+        if to == TriedReceivers::All && !status.is_open() {
+            return Ok(BeginTry::LeadNotNew(status));
+        }
+        let endpoints = match to {
+            TriedReceivers::All => {
+                let mut all = self.receivers_of(event);
+                all.sort();
+                all
+            }
+            TriedReceivers::One(endpoint) if self.is_of_campaign(event, endpoint) => vec![endpoint.clone()],
+            TriedReceivers::One(_) => return Ok(BeginTry::EndpointUnknown),
+        };
+        if endpoints.len() > MAX_TRIGGERED {
+            return Ok(BeginTry::TooManyReceivers);
+        }
+        for endpoint in &endpoints {
+            if let Some(again_at) = self.wait(organization, endpoint, now) {
+                let endpoint = endpoint.clone();
+                return Ok(BeginTry::TooManyTries { endpoint, again_at });
+            }
+        }
+        let mut begun = Vec::with_capacity(endpoints.len());
+        for endpoint in endpoints {
+            let place = self.deliveries.len();
+            let delivery = Delivery {
+                organization_id: organization.clone(),
+                id: DeliveryId::derive(event.id, organization, &endpoint),
+                endpoint_id: endpoint.clone(),
+                campaign_id: event.campaign_id.clone(),
+                lead_id: event.lead_id.clone(),
+                payload: event.payload.clone(),
+                created_at: now,
+                state: DeliveryState::Sending,
+                ended_at: None,
+                sender: Some(Lease::new(owner, now.plus(lasts))),
+                is_test: to != TriedReceivers::All,
+            };
+            self.delivery_index.insert(delivery.id, place);
+            self.deliveries.push(delivery);
+            let tries = self.endpoint_tries.entry((organization.clone(), endpoint));
+            tries.or_default().push(now);
+            let target = self.secrets_of(place, now);
+            let target = target.ok_or_else(|| StoreError::Corrupt("no such endpoint".to_owned()))?;
+            begun.push(self.claimed_delivery(place, target)?);
+        }
+        Ok(BeginTry::Begun(begun))
+    }
+
     fn pending_place(&self, asked: &PendingDelivery) -> Option<usize> {
         let place = *self.delivery_index.get(&asked.id)?;
         let delivery = &self.deliveries[place];

@@ -5,8 +5,8 @@ use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{
     AccountSummary, Activity, Authorization, BidOutcome, BidRecord, BiddingConfig, Campaign, CampaignId,
-    Connects, JobId, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId, ProposalFile,
-    QueuedBid, Subscription, Tally, Timestamp,
+    Connects, JobId, Lead, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId,
+    ProposalFile, QueuedBid, Subscription, Tally, Timestamp,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, ConfigureLead, DRY_RUN_BACKLOG, LeadContext, LeadLookup, LeadPage, LeadStore,
@@ -81,25 +81,6 @@ impl LeadStore for MemoryStore {
         }
     }
 
-    async fn materialize(
-        &self,
-        organization: &OrganizationId,
-        campaign: &CampaignId,
-        job: &JobId,
-    ) -> Result<bool, StoreError> {
-        let mut state = self.state()?;
-        let Some(entry) = state.campaign(organization, campaign) else {
-            return Ok(false);
-        };
-        let known = entry.matches.iter().find(|known| &known.job_id == job);
-        let listed_since = known.map(|known| known.created_at);
-        if let Some(created_at) = listed_since {
-            state.materialize(organization, campaign, job, created_at);
-        }
-        let lead = LeadId::derive(organization, campaign, job);
-        Ok(state.leads.contains_key(&lead))
-    }
-
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError> {
         let state = self.state()?;
         state
@@ -120,98 +101,26 @@ impl LeadStore for MemoryStore {
         if let Err(why) = state.active(authorization, &bid.organization_id, activity.at) {
             return Ok(AcceptBid::NotAuthorized(why));
         }
-        let Some(entry) = state.lead_of(&bid.organization_id, &bid.lead_id) else {
-            return Ok(AcceptBid::LeadUnknown);
-        };
-        let (status, job_id) = (entry.lead.status, entry.lead.job_id.clone());
-        let uploads: Vec<ProposalFile> = uploads_of(entry).into_iter().map(ProposalFile::from).collect();
-        if entry.lead.campaign_id != bid.campaign_id {
-            return Ok(AcceptBid::LeadUnknown);
-        }
-        let Some(organization) = state.organizations.get(&bid.organization_id) else {
-            return Ok(AcceptBid::LeadUnknown);
-        };
-        let Some(campaign) = organization.campaigns.get(&bid.campaign_id) else {
-            return Ok(AcceptBid::LeadUnknown);
-        };
-        if !status.is_open() {
-            return Ok(AcceptBid::LeadNotNew(status));
-        }
-        let account = campaign
-            .record
-            .account_id
-            .as_ref()
-            .and_then(|id| organization.accounts.get(id));
-        let Some(account) = account.filter(|account| account.record.connected) else {
-            return Ok(AcceptBid::NoConnectedAccount);
-        };
-        let period = period_in_force(&organization.record.subscription, bid.queued_at);
-        let usage = QuotaUsage {
-            used: state.used_in(&bid.organization_id, period),
-            limit: u64::from(organization.record.subscription.proposal_limit),
-            period_end: period.end,
-        };
-        if usage.is_used_up() {
-            return Ok(AcceptBid::QuotaUsedUp(usage));
-        }
-        let accepted = Bid {
-            queued: QueuedBid {
-                id: bid.id,
-                organization_id: bid.organization_id.clone(),
-                campaign_id: bid.campaign_id.clone(),
-                lead_id: bid.lead_id.clone(),
-                job_id,
-                account_id: account.record.id.clone(),
-                cover_letter: bid.cover_letter.clone(),
-                answers: bid.answers.clone(),
-                config: bid.config.clone(),
-                attachments: if uploads.is_empty() {
-                    campaign.record.attachments.clone()
-                } else {
-                    uploads
-                },
-                queued_at: bid.queued_at,
-                deadline: bid.deadline,
-                attempts: 0,
-                proposal: None,
-                answer_outstanding: false,
-            },
-            status: LeadStatus::Queued,
-            period_start: period.start,
-            next_attempt: bid.queued_at,
-            lease: None,
-            outcome: None,
-            ended_at: None,
-            is_without_letter: false,
-        };
-        let place = state.bids.len();
-        state.bids.push(accepted);
-        state.bid_index.insert(bid.id, place);
-        if let Some(entry) = state.leads.get_mut(&bid.lead_id) {
-            entry.lead.status = LeadStatus::Queued;
-            entry.latest_bid = Some(bid.id);
-        }
-        state.record_activity(activity);
-        let posted_at = state.posted_at(&bid.lead_id);
-        let mut tally = Tally::default();
-        tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);
-        state.count(bid.queued_at, &tally);
-        Ok(AcceptBid::Accepted)
+        let key = (&bid.organization_id, &bid.campaign_id);
+        let is_fresh = state.make_listed(key, &bid.lead_id, &bid.job_id);
+        let accepted = state.accept_bid(bid, activity);
+        state.forget(&bid.lead_id, is_fresh && accepted != AcceptBid::Accepted);
+        Ok(accepted)
     }
 
     async fn reject(
         &self,
         authorization: &Authorization,
-        organization: &OrganizationId,
-        lead: &LeadId,
+        lead: &Lead,
         reason: Option<&str>,
         activity: &Activity,
     ) -> Result<RejectLead, StoreError> {
         let mut state = self.state()?;
-        if let Err(why) = state.active(authorization, organization, activity.at) {
+        if let Err(why) = state.active(authorization, &lead.organization_id, activity.at) {
             return Ok(RejectLead::NotAuthorized(why));
         }
-        let Some(entry) = state.lead_of(organization, lead) else {
+        state.make_lead(lead);
+        let Some(entry) = state.lead_of(&lead.organization_id, &lead.id) else {
             return Ok(RejectLead::LeadUnknown);
         };
         if !entry.lead.status.is_open() {
@@ -226,41 +135,18 @@ impl LeadStore for MemoryStore {
     async fn add_attachments(
         &self,
         authorization: &Authorization,
-        organization: &OrganizationId,
-        lead: &LeadId,
+        lead: &Lead,
         files: &[NewAttachment],
         activity: &Activity,
     ) -> Result<AddAttachments, StoreError> {
         let mut state = self.state()?;
-        if let Err(why) = state.active(authorization, organization, activity.at) {
+        if let Err(why) = state.active(authorization, &lead.organization_id, activity.at) {
             return Ok(AddAttachments::NotAuthorized(why));
         }
-        let Some(entry) = state.lead_of(organization, lead) else {
-            return Ok(AddAttachments::LeadUnknown);
-        };
-        if !entry.lead.status.is_open() {
-            return Ok(AddAttachments::LeadNotNew(entry.lead.status));
-        }
-        let existing = entry.attachments.len();
-        if existing + files.len() > MAX_FILES {
-            return Ok(AddAttachments::TooMany { existing });
-        }
-        let mut all = entry.attachments.clone();
-        for file in files {
-            if all
-                .iter()
-                .any(|known| known.comparison_key == file.comparison_key)
-            {
-                return Ok(AddAttachments::DuplicateName(
-                    file.attachment.original_name.clone(),
-                ));
-            }
-            all.push(file.clone());
-        }
-        entry.attachments = all;
-        let list = uploads_of(entry);
-        state.record_activity(activity);
-        Ok(AddAttachments::Added(list))
+        let is_fresh = state.make_lead(lead);
+        let added = state.add_attachments(lead, files, activity);
+        state.forget(&lead.id, is_fresh && !matches!(added, AddAttachments::Added(_)));
+        Ok(added)
     }
 
     async fn record_dry_run(
@@ -294,21 +180,19 @@ impl LeadStore for MemoryStore {
     async fn configure_as(
         &self,
         authorization: &Authorization,
-        organization: &OrganizationId,
-        lead: &LeadId,
+        lead: &Lead,
         config: &BiddingConfig,
         activity: &Activity,
     ) -> Result<ConfigureLead, StoreError> {
         let mut state = self.state()?;
-        if let Err(why) = state.active(authorization, organization, activity.at) {
+        if let Err(why) = state.active(authorization, &lead.organization_id, activity.at) {
             return Ok(ConfigureLead::NotAuthorized(why));
         }
-        if state.lead_of(organization, lead).is_none() {
+        state.make_lead(lead);
+        let Some(entry) = state.lead_of(&lead.organization_id, &lead.id) else {
             return Ok(ConfigureLead::LeadUnknown);
-        }
-        if let Some(entry) = state.leads.get_mut(lead) {
-            entry.lead.bidding_config = config.clone();
-        }
+        };
+        entry.lead.bidding_config = config.clone();
         state.record_activity(activity);
         Ok(ConfigureLead::Configured)
     }
@@ -336,6 +220,149 @@ impl LeadStore for MemoryStore {
 }
 
 impl State {
+    /// Makes the lead, if it is none and its campaign lists the job. Returns whether it was made.
+    pub(super) fn make_listed(
+        &mut self,
+        (organization, campaign): (&OrganizationId, &CampaignId),
+        lead: &LeadId,
+        job: &JobId,
+    ) -> bool {
+        if self.leads.contains_key(lead) || LeadId::derive(organization, campaign, job) != *lead {
+            return false;
+        }
+        let matches = self.campaign(organization, campaign).map(|entry| &entry.matches);
+        let known = matches.into_iter().flatten().find(|known| &known.job_id == job);
+        let Some(created_at) = known.map(|known| known.created_at) else {
+            return false;
+        };
+        self.materialize(organization, campaign, job, created_at);
+        true
+    }
+
+    /// Removes the lead that a command made and then refused.
+    pub(super) fn forget(&mut self, lead: &LeadId, is_refused: bool) {
+        if is_refused {
+            self.leads.remove(lead);
+        }
+    }
+
+    fn accept_bid(&mut self, bid: &NewBid, activity: &Activity) -> AcceptBid {
+        let Some(entry) = self.lead_of(&bid.organization_id, &bid.lead_id) else {
+            return AcceptBid::LeadUnknown;
+        };
+        let (status, job_id) = (entry.lead.status, entry.lead.job_id.clone());
+        let uploads: Vec<ProposalFile> = uploads_of(entry).into_iter().map(ProposalFile::from).collect();
+        if entry.lead.campaign_id != bid.campaign_id {
+            return AcceptBid::LeadUnknown;
+        }
+        let Some(organization) = self.organizations.get(&bid.organization_id) else {
+            return AcceptBid::LeadUnknown;
+        };
+        let Some(campaign) = organization.campaigns.get(&bid.campaign_id) else {
+            return AcceptBid::LeadUnknown;
+        };
+        if !status.is_open() {
+            return AcceptBid::LeadNotNew(status);
+        }
+        let account = campaign
+            .record
+            .account_id
+            .as_ref()
+            .and_then(|id| organization.accounts.get(id));
+        let Some(account) = account.filter(|account| account.record.connected) else {
+            return AcceptBid::NoConnectedAccount;
+        };
+        let period = period_in_force(&organization.record.subscription, bid.queued_at);
+        let usage = QuotaUsage {
+            used: self.used_in(&bid.organization_id, period),
+            limit: u64::from(organization.record.subscription.proposal_limit),
+            period_end: period.end,
+        };
+        if usage.is_used_up() {
+            return AcceptBid::QuotaUsedUp(usage);
+        }
+        let accepted = Bid {
+            queued: QueuedBid {
+                id: bid.id,
+                organization_id: bid.organization_id.clone(),
+                campaign_id: bid.campaign_id.clone(),
+                lead_id: bid.lead_id.clone(),
+                job_id,
+                account_id: account.record.id.clone(),
+                cover_letter: bid.cover_letter.clone(),
+                answers: bid.answers.clone(),
+                config: bid.config.clone(),
+                attachments: if uploads.is_empty() {
+                    campaign.record.attachments.clone()
+                } else {
+                    uploads
+                },
+                queued_at: bid.queued_at,
+                deadline: bid.deadline,
+                attempts: 0,
+                proposal: None,
+                answer_outstanding: false,
+            },
+            status: LeadStatus::Queued,
+            period_start: period.start,
+            next_attempt: bid.queued_at,
+            lease: None,
+            outcome: None,
+            ended_at: None,
+            is_without_letter: false,
+        };
+        let place = self.bids.len();
+        self.bids.push(accepted);
+        self.bid_index.insert(bid.id, place);
+        if let Some(entry) = self.leads.get_mut(&bid.lead_id) {
+            entry.lead.status = LeadStatus::Queued;
+            entry.latest_bid = Some(bid.id);
+        }
+        self.record_activity(activity);
+        let posted_at = self.posted_at(&bid.lead_id);
+        let mut tally = Tally::default();
+        tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);
+        self.count(bid.queued_at, &tally);
+        AcceptBid::Accepted
+    }
+
+    /// Makes the match a lead, if the command's lead has no record.
+    fn make_lead(&mut self, lead: &Lead) -> bool {
+        self.make_listed((&lead.organization_id, &lead.campaign_id), &lead.id, &lead.job_id)
+    }
+
+    fn add_attachments(
+        &mut self,
+        lead: &Lead,
+        files: &[NewAttachment],
+        activity: &Activity,
+    ) -> AddAttachments {
+        let Some(entry) = self.lead_of(&lead.organization_id, &lead.id) else {
+            return AddAttachments::LeadUnknown;
+        };
+        if !entry.lead.status.is_open() {
+            return AddAttachments::LeadNotNew(entry.lead.status);
+        }
+        let existing = entry.attachments.len();
+        if existing + files.len() > MAX_FILES {
+            return AddAttachments::TooMany { existing };
+        }
+        let mut all = entry.attachments.clone();
+        for file in files {
+            if all
+                .iter()
+                .any(|known| known.comparison_key == file.comparison_key)
+            {
+                return AddAttachments::DuplicateName(file.attachment.original_name.clone());
+            }
+            all.push(file.clone());
+        }
+        entry.attachments = all;
+        let list = uploads_of(entry);
+        self.record_activity(activity);
+        AddAttachments::Added(list)
+    }
+
     fn reopen(&mut self, lead: &LeadId, activity: &Activity) -> ReopenLead {
         let Some(entry) = self.leads.get_mut(lead) else {
             return ReopenLead::LeadUnknown;

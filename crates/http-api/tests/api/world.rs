@@ -231,6 +231,7 @@ fn api(
     let (store, clock) = (store.clone(), clock.clone());
     let requests = LeadRequests {
         leads: store.clone(),
+        feed: store.clone(),
         activities: store.clone(),
         clock: clock.clone(),
         entropy: entropy.clone(),

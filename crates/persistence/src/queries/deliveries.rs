@@ -7,10 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::model::{
     Activity, Authorization, CampaignId, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind,
-    EventPayload, Lead, LeadId, LeadWithJob, NewEvent, OrganizationId, Tally, Timestamp, readable_job,
+    EventPayload, Lead, LeadId, LeadWithJob, OrganizationId, Tally, Timestamp, readable_job,
 };
 use bidloop_domain::port::{
-    BeginTry, ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner,
+    BeginTry, ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, NewTry,
     PendingDelivery, StoreError, TriedReceivers,
 };
 use diesel::dsl::{auto_type, not, sql};
@@ -62,16 +62,16 @@ impl DeliveryStore for Store {
     async fn begin_try(
         &self,
         authorization: &Authorization,
-        event: &NewEvent,
-        to: TriedReceivers<'_>,
+        wanted: NewTry<'_>,
         owner: &LeaseOwner,
         clock: &Arc<dyn Clock>,
         lasts: Duration,
     ) -> Result<BeginTry, StoreError> {
-        let wanted = Try {
+        let begun = Try {
             authorization: authorization.clone(),
-            event: event.clone(),
-            only: match to {
+            event: wanted.event.clone(),
+            job: wanted.job.clone(),
+            only: match wanted.to {
                 TriedReceivers::All => None,
                 TriedReceivers::One(endpoint) => Some(endpoint.clone()),
             },
@@ -80,7 +80,7 @@ impl DeliveryStore for Store {
         };
         let clock = clock.clone();
         let (quarantine, sealer) = (self.quarantine.clone(), self.sealer.clone());
-        self.write(async move |conn: &mut Conn| begin_try(conn, &quarantine, &sealer, &wanted, &*clock).await)
+        self.write(async move |conn: &mut Conn| begin_try(conn, &quarantine, &sealer, &begun, &*clock).await)
             .await
     }
 

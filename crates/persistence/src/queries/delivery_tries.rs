@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use bidloop_domain::model::{
-    Authorization, DeliveryId, DeliveryState, EndpointId, EventPayload, NewEvent, Timestamp, WebhookEndpoint,
-    receivers,
+    Authorization, DeliveryId, DeliveryState, EndpointId, EventPayload, JobId, Lead, NewEvent, Timestamp,
+    WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{BeginTry, Clock, LeaseOwner, MAX_TRIES, MAX_TRIGGERED, TRIES_WITHIN};
 
 use super::authorization::active_subscription;
 use super::deliveries::Context;
+use super::leads::acted_on::ActedOn;
 use super::leads::rows::locked_lead;
 use super::prelude::*;
 use crate::records::Delivery;
@@ -20,6 +21,8 @@ use crate::sealing::Sealer;
 pub(super) struct Try {
     pub(super) authorization: Authorization,
     pub(super) event: NewEvent,
+    /// The job of the event's lead.
+    pub(super) job: JobId,
     /// The tested endpoint; `None` for all receivers.
     pub(super) only: Option<EndpointId>,
     pub(super) owner: LeaseOwner,
@@ -42,9 +45,27 @@ pub(super) async fn begin_try(
     if let Err(why) = authorized {
         return Ok(BeginTry::NotAuthorized(why));
     }
-    let Some(lead) = lead.filter(|lead| lead.campaign_id == event.campaign_id) else {
+    let key = (organization.clone(), event.campaign_id.clone());
+    let Some(acted_on) = ActedOn::of(conn, lead, &key, &event.lead_id, &wanted.job).await? else {
         return Ok(BeginTry::LeadUnknown);
     };
+    let begun = begin_on(conn, quarantine, sealer, wanted, &acted_on.lead, clock).await?;
+    if !matches!(&begun, BeginTry::Begun(deliveries) if !deliveries.is_empty()) {
+        acted_on.forget(conn).await?;
+    }
+    Ok(begun)
+}
+
+/// The lead and the organization are locked.
+async fn begin_on(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    sealer: &Sealer,
+    wanted: &Try,
+    lead: &Lead,
+    clock: &dyn Clock,
+) -> Result<BeginTry, Failure> {
+    let organization = &wanted.event.organization_id;
     if wanted.only.is_none() && !lead.status.is_open() {
         return Ok(BeginTry::LeadNotNew(lead.status));
     }

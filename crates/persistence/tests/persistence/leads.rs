@@ -94,6 +94,7 @@ fn bid(number: u128, lead: LeadId, queued_at: i64) -> NewBid {
         id: BidId(Uuid::from_u128(number)),
         organization_id: organization(),
         campaign_id: campaign(),
+        job_id: JobId::parse(lead.as_str()).unwrap(),
         lead_id: lead,
         cover_letter: CoverLetter::parse("Dear client \0 \\0".to_owned()).unwrap(),
         answers: Vec::new(),
@@ -379,14 +380,11 @@ async fn an_unknown_lead_is_neither_found_nor_changed(bed: TestDatabase) -> Test
         accept(&*leads, 1, unknown.clone(), NOW).await,
         Ok(AcceptBid::LeadUnknown)
     );
+    let _listed = list(&bed.database, 0, 1).await;
+    let mut no_lead = found(&bed.database, &lead(1)).await.lead.lead;
+    no_lead.id = unknown.clone();
     let rejection = leads
-        .reject(
-            &Authorization::Subscription,
-            &organization(),
-            &unknown,
-            Some("\0"),
-            &entry(2),
-        )
+        .reject(&Authorization::Subscription, &no_lead, Some("\0"), &entry(2))
         .await;
     assert_eq!(rejection, Ok(RejectLead::LeadUnknown));
     assert_eq!(

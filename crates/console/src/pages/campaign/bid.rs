@@ -126,7 +126,7 @@ pub(crate) async fn act(
         let posted = Posted::read(visit.clone(), &request).await?;
         (posted.fields, Attached::None)
     };
-    let place = LeadPlace::of(&path, fields.text("job"))?;
+    let mut place = LeadPlace::of(&path, fields.text("job"))?;
     let action = fields.text("action");
     match attached {
         Attached::Refused(said) => return not_attached(&visit, &place, &fields, said).await,
@@ -145,9 +145,9 @@ pub(crate) async fn act(
             return show(&visit, &place, &fields, faults, None).await;
         }
     };
-    let questions = preview(&visit, &place, &BiddingConfig::default(), AskMarketplace::No).await?;
-    let questions = questions.post.questions.unwrap_or_default();
-    place.materialize(&visit).await?;
+    let found = preview(&visit, &place, &BiddingConfig::default(), AskMarketplace::No).await?;
+    let questions = found.post.questions.unwrap_or_default();
+    place.address.job = Some(found.lead.job_id);
     let bid = bid_of(&fields, &questions, dry_run);
     let (submit, requester, wanted) = (
         visit.console.submit_bid.clone(),
@@ -156,13 +156,18 @@ pub(crate) async fn act(
     );
     let submitted = visit.console.run(async move {
         submit
-            .execute(&requester, &wanted.campaign, &wanted.address.lead, bid)
+            .execute(&requester, &wanted.campaign, &wanted.address, bid)
             .await
     });
     match submitted.await? {
         Ok(accepted) => {
-            let done = if accepted.dry_run { "dry_run" } else { "queued" };
-            Ok(go_to(&visit, &format!("{}?done={done}", place.path())))
+            // A dry run makes no lead, so the address names the job.
+            let path = if accepted.dry_run {
+                place.after("dry_run")
+            } else {
+                format!("{}?done=queued", place.path())
+            };
+            Ok(go_to(&visit, &path))
         }
         Err(error) => refused(&visit, &place, &fields, &questions, error).await,
     }

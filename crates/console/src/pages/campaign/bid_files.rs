@@ -8,7 +8,7 @@ use crate::page::PageError;
 use crate::upload::{Content, Received, TakesFiles, said_of_files};
 use crate::visit::Visit;
 
-/// Takes files for a lead. The first one makes the match a lead: without a file nothing changes.
+/// Takes files for a lead. A match becomes a lead when its files are added.
 pub(super) struct LeadFiles {
     visit: Visit,
     /// The ids in the path.
@@ -31,15 +31,12 @@ async fn begin(visit: &Visit, path: &(String, String), fields: &Fields) -> Resul
     let place = LeadPlace::of(path, fields.text("job")).map_err(|_| LeadError::LeadUnknown)?;
     let (console, requester) = (&visit.console, visit.signed_in.requester());
     let (campaign, address) = (&place.campaign, &place.address);
-    let made = console
+    let located = console
         .find_lead
-        .materialize(&requester.organization_id, campaign, address)
-        .await?;
-    if !made {
-        return Err(LeadError::LeadUnknown);
-    }
+        .locate(&requester.organization_id, campaign, address);
+    let address = located.await?.ok_or(LeadError::LeadUnknown)?;
     let upload = &console.upload_attachments;
-    upload.begin(&requester, campaign, &address.lead, Ok(())).await
+    upload.begin(&requester, campaign, address, Ok(())).await
 }
 
 impl TakesFiles for LeadFiles {

@@ -1,4 +1,5 @@
-//! What a person does with one lead: reject, trigger, reopen, settle. Acting on a match makes it a lead (decision E5).
+//! What a person does with one lead: reject, trigger, reopen, settle. An accepted action on a match makes it a lead
+//! (decision E5).
 
 use actix_web::{HttpResponse, web};
 use askama::Template;
@@ -75,7 +76,7 @@ pub(crate) async fn reject(
         let fault = format!("Use at most {MAX_REASON_CHARS} characters.");
         return reject_form(&visit, &place, &reason.unwrap_or_default(), Some(fault)).await;
     }
-    place.materialize(&visit).await?;
+    let place = place.located(&visit).await?;
     let (reject_lead, requester, wanted) = (
         visit.console.reject_lead.clone(),
         visit.signed_in.requester(),
@@ -83,7 +84,7 @@ pub(crate) async fn reject(
     );
     let rejected = visit.console.run(async move {
         reject_lead
-            .execute(&requester, &wanted.campaign, &wanted.address.lead, Ok(reason))
+            .execute(&requester, &wanted.campaign, &wanted.address, Ok(reason))
             .await
     });
     match rejected.await? {
@@ -101,7 +102,6 @@ pub(crate) async fn trigger(
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, PageError> {
     let place = LeadPlace::of(&path, fields.text("job"))?;
-    place.materialize(&visit).await?;
     let (try_endpoints, requester, wanted) = (
         visit.console.try_endpoints.clone(),
         visit.signed_in.requester(),
@@ -109,7 +109,7 @@ pub(crate) async fn trigger(
     );
     let tried = visit.console.run(async move {
         try_endpoints
-            .trigger(&requester, &wanted.campaign, &wanted.address.lead)
+            .trigger(&requester, &wanted.campaign, &wanted.address)
             .await
     });
     let tried = tried

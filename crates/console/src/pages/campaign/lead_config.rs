@@ -104,7 +104,7 @@ pub(crate) async fn set(
         Ok(config) => config,
         Err(faults) => return show(&visit, &place, Some(&fields), faults).await,
     };
-    place.materialize(&visit).await?;
+    let place = place.located(&visit).await?;
     let (manage, requester, wanted) = (
         visit.console.manage_lead.clone(),
         visit.signed_in.requester(),
@@ -112,7 +112,7 @@ pub(crate) async fn set(
     );
     let configured = visit.console.run(async move {
         manage
-            .configure(&requester, &wanted.campaign, &wanted.address.lead, &config)
+            .configure(&requester, &wanted.campaign, &wanted.address, &config)
             .await
     });
     match configured.await? {

@@ -1,6 +1,7 @@
 //! Where the pages of a lead are, and what they are about.
 
 use bidloop_domain::model::{CampaignId, JobId, LeadId};
+use bidloop_domain::port::StoreError;
 use bidloop_domain::use_case::{LeadAddress, LeadPageView};
 use serde::Deserialize;
 
@@ -55,6 +56,13 @@ impl LeadPlace {
         }
     }
 
+    /// The lead's page after something was done.
+    pub(crate) fn after(&self, done: &str) -> String {
+        let address = self.address_of("");
+        let joint = if address.contains('?') { '&' } else { '?' };
+        format!("{address}{joint}done={done}")
+    }
+
     /// The job of a match without a record, for a form.
     pub(crate) fn job(&self) -> Option<String> {
         self.address.job.as_ref().map(ToString::to_string)
@@ -75,17 +83,13 @@ impl LeadPlace {
         view.await??.ok_or(PageError::NotFound)
     }
 
-    /// Makes the match a lead, if it is none.
-    pub(crate) async fn materialize(&self, visit: &Visit) -> Result<(), PageError> {
-        let (find, organization, place) = (
-            visit.console.find_lead.clone(),
-            visit.organization().clone(),
-            self.clone(),
-        );
-        let made = visit.console.run(async move {
-            find.materialize(&organization, &place.campaign, &place.address)
-                .await
+    /// The place with its job, which an action needs to make a match a lead (decision E5).
+    pub(crate) async fn located(self, visit: &Visit) -> Result<Self, PageError> {
+        let (find, organization) = (visit.console.find_lead.clone(), visit.organization().clone());
+        let located = visit.console.run(async move {
+            let found = find.locate(&organization, &self.campaign, &self.address).await?;
+            Ok::<_, StoreError>(found.map(|address| Self { address, ..self }))
         });
-        made.await??.then_some(()).ok_or(PageError::NotFound)
+        located.await??.ok_or(PageError::NotFound)
     }
 }

@@ -92,13 +92,7 @@ impl UploadSession {
         let added = upload
             .requests
             .leads
-            .add_attachments(
-                &requester.authorization,
-                &lead.organization_id,
-                &lead.id,
-                &files,
-                entry,
-            )
+            .add_attachments(&requester.authorization, &lead, &files, entry)
             .await?;
         let refusal = match added {
             AddAttachments::Added(list) => return Ok(list),

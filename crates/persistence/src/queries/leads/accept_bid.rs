@@ -1,7 +1,8 @@
 //! Accepting a bid: the one transaction in which a lead is queued and a unit of quota used (decision B2).
 
 use bidloop_domain::model::{
-    AccountSummary, Activity, Authorization, LeadAttachment, LeadStatus, NewBid, ProposalFile, Tally,
+    AccountSummary, Activity, Authorization, Lead, LeadAttachment, LeadStatus, NewBid, ProposalFile,
+    Subscription, Tally,
 };
 use bidloop_domain::port::AcceptBid;
 
@@ -10,6 +11,7 @@ use super::super::lists::lead_statuses::show_status;
 use super::super::prelude::*;
 use super::super::quota::locked_quota;
 use super::super::statistics::{add_up, posted_at};
+use super::acted_on::ActedOn;
 use super::rows::locked_lead;
 
 /// What a bid is accepted on, beside its lead, the subscription and the quota.
@@ -19,7 +21,8 @@ struct Grounds {
 }
 
 /// Queues the bid if all conditions hold. The lead is locked, then the quota: of bids that arrive at the same time, each
-/// is judged on what those before it left. Nothing is written before the bid is known to be accepted.
+/// is judged on what those before it left. But for the record of a match, nothing is written before the bid is known to
+/// be accepted.
 pub(super) async fn accept_bid(
     conn: &mut Conn,
     authorization: &Authorization,
@@ -32,9 +35,25 @@ pub(super) async fn accept_bid(
         Ok(subscription) => subscription,
         Err(why) => return Ok(AcceptBid::NotAuthorized(why)),
     };
-    let Some(lead) = lead.filter(|lead| lead.campaign_id == bid.campaign_id) else {
+    let key = (bid.organization_id.clone(), bid.campaign_id.clone());
+    let Some(acted_on) = ActedOn::of(conn, lead, &key, &bid.lead_id, &bid.job_id).await? else {
         return Ok(AcceptBid::LeadUnknown);
     };
+    let accepted = accept_on(conn, &acted_on.lead, subscription, bid, activity).await?;
+    if accepted != AcceptBid::Accepted {
+        acted_on.forget(conn).await?;
+    }
+    Ok(accepted)
+}
+
+/// The lead is locked.
+async fn accept_on(
+    conn: &mut Conn,
+    lead: &Lead,
+    subscription: Subscription,
+    bid: &NewBid,
+    activity: &Activity,
+) -> Result<AcceptBid, Failure> {
     let Some(grounds) = grounds(conn, bid).await? else {
         return Ok(AcceptBid::LeadUnknown);
     };
@@ -53,7 +72,6 @@ pub(super) async fn accept_bid(
     let period_start = period.start.as_millis();
     let new = (
         bid.columns()?,
-        bids::job_id.eq(lead.job_id.as_str()),
         bids::account_id.eq(account.id.as_str()),
         bids::attachments.eq(Col(grounds.attachments)),
         bids::period_start.eq(period_start),
@@ -79,7 +97,7 @@ pub(super) async fn accept_bid(
             .values(entry)
             .on_conflict_do_nothing(),
     )?;
-    show_status(conn, &lead, LeadStatus::Queued).await?;
+    show_status(conn, lead, LeadStatus::Queued).await?;
     let posted_at = posted_at(conn, &bid.organization_id, &bid.lead_id).await?;
     let mut tally = Tally::default();
     tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);

@@ -5,13 +5,14 @@
 //! | [`pages`] | pages of a campaign's list |
 //! | [`context`] | a lead with everything that a decision on it needs |
 //! | [`accept_bid`] | accepting a bid |
+//! | [`acted_on`] | the lead of a command, made of its match if need be |
 //! | [`rows`] | making, finding and locking leads |
 
 use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::model::{
-    Activity, Authorization, BiddingConfig, CampaignId, JobId, Lead, LeadAttachment, LeadId, LeadStatus,
-    NewBid, NewEvent, OrganizationId, Reason,
+    Activity, Authorization, BiddingConfig, CampaignId, Lead, LeadAttachment, LeadId, LeadStatus, NewBid,
+    NewEvent, OrganizationId, Reason, Timestamp, Unauthorized,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, ConfigureLead, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment,
@@ -19,6 +20,7 @@ use bidloop_domain::port::{
 };
 use sha2::{Digest as _, Sha256};
 
+use self::acted_on::ActedOn;
 use self::context::lead_context;
 use self::rows::{locked_lead, organization_of};
 use super::activities::insert_activity;
@@ -29,6 +31,7 @@ use super::prelude::*;
 use crate::columns::{Encoded, InColumn as _};
 
 mod accept_bid;
+pub(super) mod acted_on;
 pub(super) mod context;
 mod pages;
 pub(super) mod rows;
@@ -87,17 +90,6 @@ impl LeadStore for Store {
         .await
     }
 
-    async fn materialize(
-        &self,
-        organization: &OrganizationId,
-        campaign: &CampaignId,
-        job: &JobId,
-    ) -> Result<bool, StoreError> {
-        let (key, job) = ((organization.clone(), campaign.clone()), job.clone());
-        self.write(async move |conn: &mut Conn| pages::materialize(conn, &key, &job).await)
-            .await
-    }
-
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError> {
         let (lead, quarantine) = (lead.clone(), self.quarantine.clone());
         self.read(
@@ -125,26 +117,23 @@ impl LeadStore for Store {
     async fn reject(
         &self,
         authorization: &Authorization,
-        organization: &OrganizationId,
-        lead: &LeadId,
+        lead: &Lead,
         reason: Option<&str>,
         activity: &Activity,
     ) -> Result<RejectLead, StoreError> {
-        let (organization, lead, activity) = (organization.clone(), lead.clone(), activity.clone());
+        let (lead, activity) = (lead.clone(), activity.clone());
         let reason = reason.map(|reason| Col(reason.to_owned()));
         let authorization = authorization.clone();
         self.write(async move |conn: &mut Conn| {
-            let found = locked_lead(conn, &organization, &lead).await?;
-            if let Err(why) = active_subscription(conn, &authorization, &organization, activity.at).await? {
-                return Ok(RejectLead::NotAuthorized(why));
-            }
-            let Some(found) = found else {
-                return Ok(RejectLead::LeadUnknown);
+            let lead = match acted_on(conn, &authorization, &lead, activity.at).await? {
+                Acts::NotAuthorized(why) => return Ok(RejectLead::NotAuthorized(why)),
+                Acts::LeadUnknown => return Ok(RejectLead::LeadUnknown),
+                Acts::On(acted_on) => acted_on.lead,
             };
-            if !found.status.is_open() {
-                return Ok(RejectLead::LeadNotNew(found.status));
+            if !lead.status.is_open() {
+                return Ok(RejectLead::LeadNotNew(lead.status));
             }
-            diesel::update(leads::table.find((organization.as_str(), lead.as_str())))
+            diesel::update(leads::table.find((lead.organization_id.as_str(), lead.id.as_str())))
                 .set((
                     leads::status.eq(LeadStatus::Rejected.as_str()),
                     leads::rejection_reason.eq(&reason),
@@ -152,7 +141,7 @@ impl LeadStore for Store {
                 .execute(conn)
                 .await?;
             insert_activity(conn, &activity).await?;
-            show_status(conn, &found, LeadStatus::Rejected).await?;
+            show_status(conn, &lead, LeadStatus::Rejected).await?;
             Ok(RejectLead::Rejected)
         })
         .await
@@ -161,22 +150,23 @@ impl LeadStore for Store {
     async fn add_attachments(
         &self,
         authorization: &Authorization,
-        organization: &OrganizationId,
-        lead: &LeadId,
+        lead: &Lead,
         files: &[NewAttachment],
         activity: &Activity,
     ) -> Result<AddAttachments, StoreError> {
-        let (organization, lead, activity) = (organization.clone(), lead.clone(), activity.clone());
+        let (lead, activity) = (lead.clone(), activity.clone());
         let (authorization, files) = (authorization.clone(), files.to_vec());
         self.write(async move |conn: &mut Conn| {
-            let found = locked_lead(conn, &organization, &lead).await?;
-            if let Err(why) = active_subscription(conn, &authorization, &organization, activity.at).await? {
-                return Ok(AddAttachments::NotAuthorized(why));
+            let acted_on = match acted_on(conn, &authorization, &lead, activity.at).await? {
+                Acts::NotAuthorized(why) => return Ok(AddAttachments::NotAuthorized(why)),
+                Acts::LeadUnknown => return Ok(AddAttachments::LeadUnknown),
+                Acts::On(acted_on) => acted_on,
+            };
+            let added = add_attachments(conn, &acted_on.lead, &files, &activity).await?;
+            if !matches!(added, AddAttachments::Added(_)) {
+                acted_on.forget(conn).await?;
             }
-            match found {
-                Some(lead) => add_attachments(conn, &lead, &files, &activity).await,
-                None => Ok(AddAttachments::LeadUnknown),
-            }
+            Ok(added)
         })
         .await
     }
@@ -219,22 +209,19 @@ impl LeadStore for Store {
     async fn configure_as(
         &self,
         authorization: &Authorization,
-        organization: &OrganizationId,
-        lead: &LeadId,
+        lead: &Lead,
         config: &BiddingConfig,
         activity: &Activity,
     ) -> Result<ConfigureLead, StoreError> {
-        let (organization, lead, activity) = (organization.clone(), lead.clone(), activity.clone());
+        let (lead, activity) = (lead.clone(), activity.clone());
         let (authorization, config) = (authorization.clone(), Col(config.clone()));
         self.write(async move |conn: &mut Conn| {
-            let found = locked_lead(conn, &organization, &lead).await?;
-            if let Err(why) = active_subscription(conn, &authorization, &organization, activity.at).await? {
-                return Ok(ConfigureLead::NotAuthorized(why));
-            }
-            if found.is_none() {
-                return Ok(ConfigureLead::LeadUnknown);
-            }
-            diesel::update(leads::table.find((organization.as_str(), lead.as_str())))
+            let lead = match acted_on(conn, &authorization, &lead, activity.at).await? {
+                Acts::NotAuthorized(why) => return Ok(ConfigureLead::NotAuthorized(why)),
+                Acts::LeadUnknown => return Ok(ConfigureLead::LeadUnknown),
+                Acts::On(acted_on) => acted_on.lead,
+            };
+            diesel::update(leads::table.find((lead.organization_id.as_str(), lead.id.as_str())))
                 .set(leads::bidding_config.eq(&config))
                 .execute(conn)
                 .await?;
@@ -294,6 +281,30 @@ async fn reopen(conn: &mut Conn, lead: Option<Lead>, activity: &Activity) -> Res
     insert_activity(conn, activity).await?;
     show_status(conn, &lead, LeadStatus::New).await?;
     Ok(ReopenLead::Reopened)
+}
+
+/// What a command on a lead finds.
+enum Acts {
+    NotAuthorized(Unauthorized),
+    LeadUnknown,
+    On(Box<ActedOn>),
+}
+
+/// Locks the lead, checks the authorization, and makes a match without a record a lead.
+async fn acted_on(
+    conn: &mut Conn,
+    authorization: &Authorization,
+    wanted: &Lead,
+    at: Timestamp,
+) -> Result<Acts, Failure> {
+    let organization = &wanted.organization_id;
+    let found = locked_lead(conn, organization, &wanted.id).await?;
+    if let Err(why) = active_subscription(conn, authorization, organization, at).await? {
+        return Ok(Acts::NotAuthorized(why));
+    }
+    let key = (organization.clone(), wanted.campaign_id.clone());
+    let acted_on = ActedOn::of(conn, found, &key, &wanted.id, &wanted.job_id).await?;
+    Ok(acted_on.map_or(Acts::LeadUnknown, |acted_on| Acts::On(Box::new(acted_on))))
 }
 
 /// The lock on `lead` keeps others from adding files at the same time, so counting and comparing first is enough.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bidloop_domain::model::{CampaignId, JobId, Lead, LeadId, LeadWithJob, OrganizationId};
+use bidloop_domain::model::{CampaignId, JobId, Lead, LeadWithJob, OrganizationId};
 use bidloop_domain::port::{LeadPage, StoreError};
 
 use super::super::lists::match_list::{CampaignKey, Gap, matches_of};
@@ -195,32 +195,4 @@ async fn materialized_page(
     // Another request may have been first, and a bid on one of its leads accepted already.
     found.look_up_leads(conn, quarantine).await?;
     Ok(Some(found.page))
-}
-
-/// Makes the job a lead if the campaign lists it. Returns whether it is one now.
-pub(super) async fn materialize(conn: &mut Conn, key: &CampaignKey, job: &JobId) -> Result<bool, Failure> {
-    let (organization, id) = key;
-    let campaign = campaigns::table
-        .find((organization.as_str(), id.as_str()))
-        .select(campaigns::generation);
-    // Under this lock no match comes or goes.
-    let generation: Option<i64> = for_share!(campaign).first(conn).await.optional()?;
-    let Some(generation) = generation else {
-        return Ok(false);
-    };
-    let lead = LeadId::derive(organization, id, job);
-    if exists!(conn, leads::table.find((organization.as_str(), lead.as_str()))) {
-        return Ok(true);
-    }
-    let created_at: Option<i64> = matches_of(key, generation)
-        .filter(matches::job_id.eq(job.as_str()))
-        .select(matches::created_at)
-        .first(conn)
-        .await
-        .optional()?;
-    let Some(created_at) = created_at else {
-        return Ok(false);
-    };
-    insert_new_leads(conn, &[new_lead(key, job, created_at)]).await?;
-    Ok(true)
 }

@@ -27,8 +27,8 @@ pub(crate) fn new_lead(
     }
 }
 
-/// Stores leads as [`new_lead`] makes them. Existing leads stay as they are.
-pub(crate) async fn insert_new_leads(conn: &mut Conn, new: &[Lead]) -> Result<(), Failure> {
+/// Stores leads as [`new_lead`] makes them. Existing leads stay as they are. Returns how many were stored.
+pub(crate) async fn insert_new_leads(conn: &mut Conn, new: &[Lead]) -> Result<usize, Failure> {
     let no_config = BiddingConfig::default().written()?;
     Batch::of("leads", new)
         .with(leads::organization_id, |lead| lead.organization_id.as_str())
@@ -39,8 +39,7 @@ pub(crate) async fn insert_new_leads(conn: &mut Conn, new: &[Lead]) -> Result<()
         .with(leads::status, |_| LeadStatus::New.as_str())
         .with(leads::bidding_config, |_| no_config.clone())
         .run(conn, Write::InsertNew)
-        .await?;
-    Ok(())
+        .await
 }
 
 /// The organization's lead, which no other transaction changes until this one ends. Of all locks that a command on a
