@@ -1,7 +1,7 @@
 //! The rules of `CampaignFeedStore` for what is new since a person's last look at a Feed (decision E9).
 
-use bidloop_domain::model::{EmailKey, OrganizationId};
-use bidloop_domain::port::ProvisioningChange;
+use bidloop_domain::model::{EmailKey, LeadId, LeadStatus, OrganizationId, Timestamp};
+use bidloop_domain::port::{FeedNews, ProvisioningChange};
 
 use crate::Stores;
 use crate::fixture::{World, at, campaign, campaign_id, commit, organization, organization_id};
@@ -141,4 +141,31 @@ pub async fn a_look_goes_with_the_campaign_the_person_and_the_organization(store
     .await;
     world.ingest(at(3), vec![world.job("again", at(3))]).await;
     assert_eq!(new(&world, "ann", 999).await, counts(1, 0));
+}
+
+pub async fn news_are_the_newer_matches_and_the_shown_leads_that_are_decided_on(stores: Stores) {
+    let world = World::new(stores).await;
+    let leads = world.new_leads(5, at(1)).await;
+    let feed = &world.stores.campaign_feed;
+    let news = async |since: Option<Timestamp>, shown: &[LeadId], at_most: u32| {
+        let news = feed.feed_news(&world.organization, &world.campaign, since, shown, at_most);
+        news.await.unwrap().unwrap()
+    };
+    let all: Vec<LeadId> = leads.iter().map(|lead| lead.id.clone()).collect();
+    let newest = leads.iter().map(|lead| lead.created_at).max();
+    assert_eq!(news(newest, &all, 100).await, FeedNews::default());
+    assert_eq!(news(None, &[], 100).await.newer, 5);
+    assert_eq!(news(None, &[], 3).await.newer, 3);
+    let middle = leads.iter().map(|lead| lead.created_at).nth(2);
+    assert_eq!(news(middle, &[], 100).await.newer, 2);
+
+    world.bid(&leads[0], at(20)).await;
+    world.bid(&leads[1], at(20)).await;
+    let decided = news(newest, &all[1..], 100).await.decided;
+    assert_eq!(decided, [(all[1].clone(), LeadStatus::Queued)]);
+    let unknown = campaign_id("nobody");
+    let nowhere = feed
+        .feed_news(&world.organization, &unknown, None, &all, 10)
+        .await;
+    assert_eq!(nowhere, Ok(None));
 }

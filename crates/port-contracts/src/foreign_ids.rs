@@ -294,6 +294,12 @@ pub async fn the_consoles_pages_show_nothing_of_another_organization(stores: Sto
         limit: 10,
     };
     assert_eq!(feed.feed_page(other, camp, &query).await, Ok(None));
+    let ours = std::slice::from_ref(&lead.id);
+    assert_eq!(feed.feed_news(other, camp, None, ours, 10).await, Ok(None));
+    let theirs = feed
+        .feed_news(other, &campaign_id("camp_other"), None, ours, 10)
+        .await;
+    assert_eq!(theirs.unwrap().unwrap().decided, []);
     let jobs = std::slice::from_ref(job);
     assert_eq!(feed.feed_entries(other, camp, jobs).await, Ok(None));
     assert_eq!(feed.signed_matches(other, camp, None, 10).await, Ok(None));
@@ -379,6 +385,7 @@ mod tests {
         ("CampaignFeedStore", "bid_means", Shown),
         ("CampaignFeedStore", "campaign_filters", Shown),
         ("CampaignFeedStore", "feed_entries", Shown),
+        ("CampaignFeedStore", "feed_news", Shown),
         ("CampaignFeedStore", "feed_page", Shown),
         ("CampaignFeedStore", "find_match", Shown),
         ("CampaignFeedStore", "job_of_lead", Shown),

@@ -119,6 +119,7 @@ index! { $
         campaign_feed_looks: [
             matches_since_the_last_look_are_new,
             new_matches_are_counted_up_to_a_bound,
+            news_are_the_newer_matches_and_the_shown_leads_that_are_decided_on,
             a_look_never_moves_back,
             a_look_at_an_unknown_campaign_is_not_noted,
             a_look_goes_with_the_campaign_the_person_and_the_organization,
@@ -424,6 +425,7 @@ index! { $
             the_list_is_dense_after_each_step,
             pages_are_exact_while_the_list_is_pruned_and_grows,
             a_pruned_list_takes_new_matches_and_changed_jobs,
+            matches_that_came_are_told_though_old_ones_were_pruned,
             a_list_that_a_backfill_is_due_for_stays_as_it_is,
             a_backfill_brings_no_pruned_match_back,
             a_job_is_removed_once_nothing_holds_it,

@@ -2,7 +2,7 @@
 
 use bidloop_domain::model::{FilterId, Lead, Timestamp};
 use bidloop_domain::port::{
-    FilterRecord, MatchedJob, MatchedPage, ProvisioningChange, Prunable, PruneCursor, RecordPage,
+    FeedQuery, FilterRecord, MatchedJob, MatchedPage, ProvisioningChange, Prunable, PruneCursor, RecordPage,
     SwitchMatches,
 };
 use serde_json::json;
@@ -211,6 +211,34 @@ pub async fn a_pruned_list_takes_new_matches_and_changed_jobs(stores: Stores) {
     // All are leads now.
     assert_eq!(prune(&world, Prunable::Matches, at(1000), 3).await, 0);
     assert_eq!(world.listed_ids().await, ids([31, 30, 8, 9, 7, 5, 2]));
+}
+
+pub async fn matches_that_came_are_told_though_old_ones_were_pruned(stores: Stores) {
+    let world = paused(stores).await;
+    ingest(&world, 0..10).await;
+    let feed = &world.stores.campaign_feed;
+    let (organization, campaign) = (&world.organization, &world.campaign);
+    let query = FeedQuery {
+        status: None,
+        offset: 0,
+        limit: 0,
+    };
+    let newest_at = async || {
+        let page = feed.feed_page(organization, campaign, &query).await;
+        page.unwrap().unwrap().newest_at
+    };
+    let newer_than = async |since| {
+        let news = feed.feed_news(organization, campaign, since, &[], 100).await;
+        news.unwrap().unwrap().newer
+    };
+    let seen = newest_at().await;
+    assert!(seen.is_some());
+    assert_eq!(prune(&world, Prunable::Matches, at(6), 100).await, 6);
+    ingest(&world, 30..32).await;
+    assert_eq!(newer_than(seen).await, 2);
+    assert_eq!(newer_than(newest_at().await).await, 0);
+    assert_eq!(prune(&world, Prunable::Matches, at(1000), 100).await, 6);
+    assert_eq!((newest_at().await, newer_than(seen).await), (None, 0));
 }
 
 pub async fn a_list_that_a_backfill_is_due_for_stays_as_it_is(stores: Stores) {

@@ -110,7 +110,7 @@ fn nothing_of_another_organization_is_found(kind: Kind) {
     let session = Session::of(&service, "eve@other.test");
     for path in [
         "/campaigns/camp/feed".to_owned(),
-        "/campaigns/camp/feed/live?total=0".to_owned(),
+        "/campaigns/camp/feed/live?since=0".to_owned(),
         "/campaigns/camp/activity".to_owned(),
         "/campaigns/camp/filters".to_owned(),
         "/campaigns/camp/filters/f_camp".to_owned(),

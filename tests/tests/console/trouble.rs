@@ -42,7 +42,7 @@ fn an_update_that_cannot_be_leaves_the_page_as_it_is(kind: Kind) {
     let session = Session::of(&service, OPS);
     // A line that follows what happens has no id of its own.
     for element in [None, Some("expression-fault")] {
-        let gone = session.get_part("/campaigns/gone/feed/live?total=0", "/", element);
+        let gone = session.get_part("/campaigns/gone/feed/live?since=0", "/", element);
         let answer = gone.expect(404);
         let told = (answer.header("hx-retarget"), answer.text());
         assert_eq!(told, (None, String::new()), "{element:?}");
@@ -54,7 +54,7 @@ fn an_update_that_cannot_be_leaves_the_page_as_it_is(kind: Kind) {
 fn a_query_that_no_link_has_is_no_page(kind: Kind) {
     let (_world, service) = with_paused_campaign(kind);
     let session = Session::of(&service, OPS);
-    let answer = session.get("/campaigns/gone/feed/live?total=x").expect(404);
+    let answer = session.get("/campaigns/gone/feed/live?since=x").expect(404);
     assert!(answer.text().contains("Page not found"));
 }
 

@@ -38,6 +38,7 @@ pub(super) fn all(visitor: &mut Visitor, leads: u32) -> Result<Vec<Page>> {
     let lead = newest_lead(visitor)?;
     let mut pages = overview();
     pages.extend(feed(leads));
+    pages.push(feed_news(visitor)?);
     pages.extend(activity(&lead));
     pages.extend(filters());
     pages.extend(others(&lead));
@@ -113,6 +114,25 @@ fn feed(leads: u32) -> Vec<Page> {
             ..of("search for a prefix that is nowhere", "q=xyzz%2A", 0)
         },
     ]
+}
+
+/// What an open Feed asks for whenever something happens.
+fn feed_news(visitor: &mut Visitor) -> Result<Page> {
+    let feed = visitor.read(&Request::Get(format!("/campaigns/{CAMPAIGN}/feed")))?;
+    let asked = feed
+        .split("hx-get=\"")
+        .skip(1)
+        .find(|rest| rest.contains("/feed/live?"));
+    let asked = asked.and_then(|rest| rest.split('"').next());
+    let path = asked
+        .context("a Feed that asks for no news")?
+        .replace("&#38;", "&");
+    Ok(page(
+        "Feed: news of an open page",
+        &path,
+        5.0,
+        ("role=\"status\"", 1),
+    ))
 }
 
 /// A place of the record, so many days ago.

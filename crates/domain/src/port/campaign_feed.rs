@@ -126,10 +126,21 @@ pub struct ListedMatches {
     pub campaign_name: String,
     /// Of the whole list, in the snapshot that the entries are of.
     pub counts: FeedCounts,
+    /// When the list's newest match was made, in the same snapshot; `None` if the list is empty.
+    pub newest_at: Option<Timestamp>,
     /// Newest first.
     pub entries: Vec<ListedMatch>,
     /// How many matches of the page were left out, because they or their leads cannot be read.
     pub unreadable: usize,
+}
+
+/// What changed in a campaign's Feed since a page of it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FeedNews {
+    /// How many matches are newer than the newest one then, counted up to a bound.
+    pub newer: u64,
+    /// Those of the leads that are decided on, in any order.
+    pub decided: Vec<(LeadId, LeadStatus)>,
 }
 
 /// A match with what tells whether its job may contain certain words.
@@ -280,6 +291,17 @@ pub trait CampaignFeedStore: Send + Sync + std::fmt::Debug {
 
     /// The stored job with this id.
     async fn stored_job(&self, id: &JobId) -> Result<Option<StoredJob>, StoreError>;
+
+    /// How many of the campaign's matches are newer than `since`, counted up to `at_most`, and which of the campaign's leads
+    /// `shown` are decided on; `None` if the organization has no such campaign. Reads neither jobs nor other leads.
+    async fn feed_news(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        since: Option<Timestamp>,
+        shown: &[LeadId],
+        at_most: u32,
+    ) -> Result<Option<FeedNews>, StoreError>;
 
     /// For each of the organization's campaigns, by id, how many matches are newer than the person's last look at its
     /// Feed, counted up to `at_most`. A campaign that the person never looked at counts all.

@@ -62,8 +62,8 @@ pub use api_keys::{ApiKeyStore, CreateApiKey, RevokeApiKey};
 pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
 pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
 pub use campaign_feed::{
-    BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedQuery, ListedMatch,
-    ListedMatches, Newest, SignedMatch, SignedMatches,
+    BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedNews, FeedQuery,
+    ListedMatch, ListedMatches, Newest, SignedMatch, SignedMatches,
 };
 pub use clock::{Clock, Entropy, Pause};
 pub use deliveries::{

@@ -162,7 +162,7 @@ pub use show_accounts::{ShowAccounts, ShownAccount};
 pub use show_bidding::{CampaignAccount, CampaignBidding, ShowBidding, TemplatePreview};
 pub use show_billing::{AccountConnects, Billing, ShowBilling};
 pub use show_deliveries::{SHOWN_DELIVERIES, ShowDeliveries, ShownDelivery};
-pub use show_feed::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MAX_NEW, ShowFeed, ShownFeed};
+pub use show_feed::{FEED_PAGE, FeedCard, FeedPart, FeedRequest, MAX_NEW, MAX_NEWER, ShowFeed, ShownFeed};
 pub use show_integrations::{Integrations, ShowIntegrations};
 pub use show_lead::{LeadBid, LeadEvent, LeadPageView, ShowLead, TIMELINE, TimelineEntry};
 pub use show_overview::{

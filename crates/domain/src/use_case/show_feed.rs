@@ -5,16 +5,20 @@ use std::sync::Arc;
 use super::matched_filters::{MatchedFilter, MatchedFilters};
 use crate::matching::{PreparedJob, SavedFilter, SignatureQuery, split_words};
 use crate::model::{
-    Actor, CampaignId, EmailKey, JobId, JobPost, Lead, LeadStatus, Links, OrganizationId, Timestamp, UsdCents,
+    Actor, CampaignId, EmailKey, JobId, JobPost, Lead, LeadId, LeadStatus, Links, OrganizationId, Timestamp,
+    UsdCents,
 };
 use crate::port::{
-    BidSummary, CampaignFeedStore, FeedCounts, FeedQuery, ListedMatch, Quarantine, StoreError, UnreadableRow,
+    BidSummary, CampaignFeedStore, FeedCounts, FeedNews, FeedQuery, ListedMatch, Quarantine, StoreError,
+    UnreadableRow,
 };
 
 /// Cards of a page.
 pub const FEED_PAGE: u32 = 50;
 /// The most new matches that are counted for a campaign.
 pub const MAX_NEW: u32 = 999;
+/// The most matches that are counted as newer than an open page.
+pub const MAX_NEWER: u32 = 100;
 /// Matches whose signatures are read in one query.
 const RUN: u32 = 1_000;
 /// Runs of one search, if signatures can rule posts out, and if they cannot.
@@ -86,6 +90,8 @@ pub struct ShownFeed {
     pub campaign_name: String,
     /// Of all matches, whatever is shown.
     pub counts: FeedCounts,
+    /// When the newest of all matches was made.
+    pub newest_at: Option<Timestamp>,
     /// Newest first.
     pub cards: Vec<FeedCard>,
     /// Which part.
@@ -157,10 +163,26 @@ impl ShowFeed {
         Ok(Some(ShownFeed {
             campaign_name: page.campaign_name,
             counts: page.counts,
+            newest_at: page.newest_at,
             cards: entries.into_iter().map(card).collect(),
             part,
             unreadable,
         }))
+    }
+
+    /// What changed since a page of the Feed was read whose newest match was made at `since` and that shows these leads, of
+    /// which it looks at [`FEED_PAGE`]. Counts up to [`MAX_NEWER`] matches. `None` if the organization has no such campaign.
+    pub async fn news(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        since: Option<Timestamp>,
+        shown: &[LeadId],
+    ) -> Result<Option<FeedNews>, StoreError> {
+        let shown = &shown[..shown.len().min(FEED_PAGE as usize)];
+        let feed = &self.feed;
+        feed.feed_news(organization, campaign, since, shown, MAX_NEWER)
+            .await
     }
 
     /// For each of the organization's campaigns, how many matches are newer than the person's last look, up to

@@ -9,8 +9,9 @@ use bidloop_domain::model::{
     Lead, LeadId, LeadStatus, OrganizationId, Timestamp,
 };
 use bidloop_domain::port::{
-    BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedQuery, FilterRecord,
-    LeadContext, ListedMatch, ListedMatches, Newest, SignedMatch, SignedMatches, StoreError, StoredJob,
+    BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedNews, FeedQuery,
+    FilterRecord, LeadContext, ListedMatch, ListedMatches, Newest, SignedMatch, SignedMatches, StoreError,
+    StoredJob,
 };
 
 use super::{Bid, CampaignEntry, Match, MemoryStore, State, count, length};
@@ -251,6 +252,31 @@ impl CampaignFeedStore for MemoryStore {
         })
     }
 
+    async fn feed_news(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        since: Option<Timestamp>,
+        shown: &[LeadId],
+        at_most: u32,
+    ) -> Result<Option<FeedNews>, StoreError> {
+        let state = self.state()?;
+        let Some(entry) = state.campaign(organization, campaign) else {
+            return Ok(None);
+        };
+        let newer = |known: &&Match| since.is_none_or(|since| known.created_at > since);
+        let newer = entry.matches.iter().rev().filter(newer).take(length(at_most));
+        let decided = shown.iter().filter_map(|id| {
+            let lead = &state.leads.get(id)?.lead;
+            let is_its = &lead.organization_id == organization && &lead.campaign_id == campaign;
+            (is_its && lead.status != LeadStatus::New).then(|| (id.clone(), lead.status))
+        });
+        Ok(Some(FeedNews {
+            newer: count(newer.count()),
+            decided: decided.collect(),
+        }))
+    }
+
     async fn new_matches(
         &self,
         organization: &OrganizationId,
@@ -341,6 +367,7 @@ impl State {
         Ok(ListedMatches {
             campaign_name: campaign.record.name.clone(),
             counts,
+            newest_at: campaign.matches.last().map(|known| known.created_at),
             entries: entries?,
             unreadable: 0,
         })

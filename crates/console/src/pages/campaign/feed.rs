@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{CampaignId, LeadId, LeadStatus, Timestamp};
 use bidloop_domain::use_case::{
-    FEED_PAGE, FeedCard, FeedPart, FeedRequest, LeadAddress, MatchedFilter, ShownFeed,
+    FEED_PAGE, FeedCard, FeedPart, FeedRequest, LeadAddress, MAX_NEWER, MatchedFilter, ShownFeed,
 };
 use serde::Deserialize;
 
@@ -121,12 +121,17 @@ struct FeedLive {
     decided: Vec<(String, LeadStatus)>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct LiveQuery {
-    total: u64,
+    /// The `createdAt` of the newest match, in UNIX milliseconds; empty if there was none.
+    since: String,
+    /// The leads that the page shows, with commas between them.
+    shown: String,
 }
 
-/// `GET /campaigns/{c}/feed/live`: how many leads came since the page was loaded, and the status of the newest.
+/// `GET /campaigns/{c}/feed/live`: how many leads came since the page was loaded, and the status of those it shows. It
+/// reads no job, since every open page asks for it whenever something happens.
 pub(crate) async fn live(
     visit: Visit,
     campaign: web::Path<String>,
@@ -135,24 +140,44 @@ pub(crate) async fn live(
     let campaign = campaign_id(&campaign)?;
     let (show_feed, organization) = (visit.console.show_feed.clone(), visit.organization().clone());
     let path = format!("/campaigns/{campaign}/feed");
-    let feed = visit.console.run(async move {
-        let newest = FeedRequest::default();
-        show_feed.execute(&organization, &campaign, &newest).await
-    });
-    let feed = feed.await??.ok_or(PageError::NotFound)?;
-    let newer = feed.counts.all.saturating_sub(query.total);
-    let leads = feed.cards.into_iter().map(|card| card.lead);
-    let decided = leads.filter(|lead| lead.status != LeadStatus::New);
+    let since = match query.since.as_str() {
+        "" => None,
+        since => Some(Timestamp::from_millis(
+            since.parse().map_err(|_| PageError::NotFound)?,
+        )),
+    };
+    let shown = query.shown.split(',').take(FEED_PAGE as usize);
+    let shown: Vec<LeadId> = shown.filter_map(|id| LeadId::parse(id).ok()).collect();
+    let live = live_path(&path, since, &shown);
+    let news = visit
+        .console
+        .run(async move { show_feed.news(&organization, &campaign, since, &shown).await });
+    let news = news.await??.ok_or(PageError::NotFound)?;
+    let newer = match news.newer {
+        0 => None,
+        newer if newer >= u64::from(MAX_NEWER) => Some(format!("{}+ new leads", MAX_NEWER - 1)),
+        newer => Some(words::counted(newer, "new lead", "new leads")),
+    };
+    let decided = news.decided.into_iter();
     html(&FeedLive {
-        path: live_path(&path, query.total),
-        newer: (newer > 0).then(|| words::counted(newer, "new lead", "new leads")),
+        path: live,
+        newer,
         href: path,
-        decided: decided.map(|lead| (lead.id.to_string(), lead.status)).collect(),
+        decided: decided.map(|(lead, status)| (lead.to_string(), status)).collect(),
     })
 }
 
-fn live_path(feed: &str, total: u64) -> String {
-    format!("{feed}/live?total={total}")
+/// Where a page asks for news.
+fn live_path<'l>(
+    feed: &str,
+    since: Option<Timestamp>,
+    shown: impl IntoIterator<Item = &'l LeadId>,
+) -> String {
+    let since = since
+        .map(|since| since.as_millis().to_string())
+        .unwrap_or_default();
+    let shown: Vec<&str> = shown.into_iter().map(LeadId::as_str).collect();
+    format!("{feed}/live?since={since}&shown={}", shown.join(","))
 }
 
 /// `POST /campaigns/{c}/feed/seen`: the person looked at the Feed. Pages ask for it by script, since a GET changes
@@ -262,7 +287,7 @@ fn page(
         shown: text,
         newer,
         older,
-        live: live_path(&path, feed.counts.all),
+        live: live_path(&path, feed.newest_at, feed.cards.iter().map(|card| &card.lead.id)),
         now,
         view: View {
             cards: feed

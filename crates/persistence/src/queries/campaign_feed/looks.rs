@@ -1,14 +1,18 @@
-//! What is new in campaigns' Feeds since a person's last look (decision E9).
+//! What is new in campaigns' Feeds since a person's last look, or since a page was read (decision E9).
 
 use std::collections::HashMap;
 
-use bidloop_domain::model::{CampaignId, EmailKey, OrganizationId, Timestamp};
+use bidloop_domain::model::{CampaignId, EmailKey, LeadId, LeadStatus, OrganizationId, Timestamp};
+use bidloop_domain::port::FeedNews;
 
 use super::super::lists::match_list::{CampaignKey, Gap, matches_of};
 use super::super::prelude::*;
 
 /// A campaign's list: id, generation, length, the last match's `createdAt` and gap.
 type ListEnd = (Attempt<Col<CampaignId>>, i64, i64, Option<i64>, Gap);
+
+/// A lead's id and status.
+type StatusRow = (Attempt<Col<LeadId>>, Attempt<Col<LeadStatus>>);
 
 /// A list is in the order of `createdAt`, so the newest places are all that is looked at.
 pub(super) async fn new_matches(
@@ -46,22 +50,78 @@ pub(super) async fn new_matches(
             (None, _) => total.min(at_most),
             (Some(looked_at), Some(last_at)) if looked_at < &last_at => {
                 let key = (organization.clone(), id.clone());
-                let oldest = (total - at_most + 1).max(1);
-                let mut new = 0;
-                for (first, last) in gap.ranges(oldest, total) {
-                    let newer = matches_of(&key, generation)
-                        .filter(dense_range!(matches::seq, first, last))
-                        .filter(matches::created_at.gt(*looked_at));
-                    let count: i64 = newer.count().get_result(conn).await?;
-                    new += count;
-                }
-                new
+                newer(conn, &key, (generation, total, gap), *looked_at, at_most).await?
             }
             _ => 0,
         };
         counts.push((id, u64::try_from(new).unwrap_or(0)));
     }
     Ok(counts)
+}
+
+/// How many of a list's newest `at_most` matches are newer than `since`.
+async fn newer(
+    conn: &mut Conn,
+    key: &CampaignKey,
+    (generation, total, gap): (i64, i64, Gap),
+    since: i64,
+    at_most: i64,
+) -> Result<i64, Failure> {
+    let oldest = (total - at_most + 1).max(1);
+    let mut new = 0;
+    for (first, last) in gap.ranges(oldest, total) {
+        let newer = matches_of(key, generation)
+            .filter(dense_range!(matches::seq, first, last))
+            .filter(matches::created_at.gt(since));
+        let count: i64 = newer.count().get_result(conn).await?;
+        new += count;
+    }
+    Ok(new)
+}
+
+pub(super) async fn feed_news(
+    conn: &mut Conn,
+    key: &CampaignKey,
+    since: Option<Timestamp>,
+    shown: &[LeadId],
+    at_most: i64,
+) -> Result<Option<FeedNews>, Failure> {
+    let (organization, campaign) = key;
+    let list: Option<(i64, i64, Option<i64>, Gap)> = campaigns::table
+        .find((organization.as_str(), campaign.as_str()))
+        .select((
+            campaigns::generation,
+            campaigns::match_total,
+            campaigns::last_match_at,
+            Gap::as_select(),
+        ))
+        .first(conn)
+        .await
+        .optional()?;
+    let Some((generation, total, last_at, gap)) = list else {
+        return Ok(None);
+    };
+    let new = match (since.map(Timestamp::as_millis), last_at) {
+        (None, _) => total.min(at_most),
+        (Some(since), Some(last_at)) if since < last_at => {
+            newer(conn, key, (generation, total, gap), since, at_most).await?
+        }
+        _ => 0,
+    };
+    let rows: Vec<StatusRow> = load_in_parts!(conn, shown, |some| leads::table
+        .filter(leads::organization_id.eq(organization.as_str()))
+        .filter(leads::id.eq_any(some.iter().map(LeadId::as_str)))
+        .filter(leads::campaign_id.eq(campaign.as_str()))
+        .filter(leads::status.ne(LeadStatus::New.as_str()))
+        .select((leads::id, leads::status)));
+    // The inspection of leads reports one that cannot be read.
+    let decided = rows
+        .into_iter()
+        .filter_map(|(lead, status)| Some((lead.0.ok()?.0, status.0.ok()?.0)));
+    Ok(Some(FeedNews {
+        newer: u64::try_from(new).unwrap_or(0),
+        decided: decided.collect(),
+    }))
 }
 
 /// The lock on the campaign keeps it from being removed, with all looks at it, until this transaction ends.

@@ -6,15 +6,15 @@
 //! | [`lone_match`] | one match, and a lead's latest bid |
 //! | [`means`] | what a campaign's bids are made with |
 //! | [`newest`] | the newest lead or match |
-//! | [`looks`] | what is new since a person's last look |
+//! | [`looks`] | what is new since a person's last look, or since a page was read |
 
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{CampaignId, EmailKey, JobId, LeadId, OrganizationId, Timestamp};
 use bidloop_domain::port::{
-    BidLetter, BidMeans, BidSummary, CampaignFeedStore, FeedQuery, FilterRecord, LeadContext, ListedMatch,
-    ListedMatches, Newest, SignedMatches, StoreError, StoredJob,
+    BidLetter, BidMeans, BidSummary, CampaignFeedStore, FeedNews, FeedQuery, FilterRecord, LeadContext,
+    ListedMatch, ListedMatches, Newest, SignedMatches, StoreError, StoredJob,
 };
 
 use super::prelude::*;
@@ -161,6 +161,21 @@ impl CampaignFeedStore for Store {
         self.read(async move |conn: &mut Conn| {
             let job = jobs::table.find(id.as_str());
             Ok(load_records!(conn, &quarantine, StoredJob, job).pop())
+        })
+        .await
+    }
+
+    async fn feed_news(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        since: Option<Timestamp>,
+        shown: &[LeadId],
+        at_most: u32,
+    ) -> Result<Option<FeedNews>, StoreError> {
+        let (key, shown) = ((organization.clone(), campaign.clone()), shown.to_vec());
+        self.snapshot(async move |conn: &mut Conn| {
+            looks::feed_news(conn, &key, since, &shown, i64::from(at_most)).await
         })
         .await
     }

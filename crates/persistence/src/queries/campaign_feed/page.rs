@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use bidloop_domain::matching::JobSignature;
-use bidloop_domain::model::{Actor, JobId, Lead, LeadId, LeadStatus};
+use bidloop_domain::model::{Actor, JobId, Lead, LeadId, LeadStatus, Timestamp};
 use bidloop_domain::port::{
     BidSummary, FeedCounts, FeedQuery, ListedMatch, ListedMatches, SignedMatch, SignedMatches,
 };
@@ -20,8 +20,12 @@ struct ListHead {
     name: String,
     generation: i64,
     total: i64,
+    last_at: Option<i64>,
     gap: Gap,
 }
+
+/// A campaign's name, served generation, length, last match's `createdAt`, and gap.
+type ListRow = (Attempt<Col<String>>, i64, i64, Option<i64>, Gap);
 
 /// A match with its job.
 type MatchRow = (i64, Attempt<Col<JobId>>, i64, Attempt<String>);
@@ -39,18 +43,19 @@ async fn list_head(
     quarantine: &Quarantine,
     (organization, id): &CampaignKey,
 ) -> Result<Option<ListHead>, Failure> {
-    let campaign: Option<(Attempt<Col<String>>, i64, i64, Gap)> = campaigns::table
+    let campaign: Option<ListRow> = campaigns::table
         .find((organization.as_str(), id.as_str()))
         .select((
             campaigns::name,
             campaigns::generation,
             campaigns::match_total,
+            campaigns::last_match_at,
             Gap::as_select(),
         ))
         .first(conn)
         .await
         .optional()?;
-    let Some((Attempt(name), generation, total, gap)) = campaign else {
+    let Some((Attempt(name), generation, total, last_at, gap)) = campaign else {
         return Ok(None);
     };
     let name = name.map(|name| name.0).map_err(|why| {
@@ -62,6 +67,7 @@ async fn list_head(
         name,
         generation,
         total,
+        last_at,
         gap,
     }))
 }
@@ -91,6 +97,10 @@ pub(super) async fn page(
     };
     let (entries, unreadable) = entries(conn, quarantine, key, rows).await?;
     Ok(Some(ListedMatches {
+        newest_at: list
+            .last_at
+            .filter(|_| list.total > 0)
+            .map(Timestamp::from_millis),
         campaign_name: list.name,
         counts,
         entries,
