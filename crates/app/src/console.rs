@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bidloop_console::{Console, ConsoleAddress, Streams};
+use bidloop_console::{Console, ConsoleAddress, Previews, Streams};
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{Clock, Entropy, LeaseOwner, LinkMailer, WorkSignal};
 use bidloop_domain::use_case::{
@@ -157,6 +157,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
             entropy: Arc::clone(&entropy),
             pause: Arc::new(SystemClock),
         }),
+        previews: Arc::new(Previews::default()),
         streams: Streams::new(Arc::clone(&stores.overview)),
         find_lead: Arc::new(find_lead()),
         preview_bid: Arc::new(PreviewBid {

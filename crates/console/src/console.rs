@@ -17,6 +17,7 @@ use tracing::Instrument;
 
 use crate::guard::ConsoleAddress;
 use crate::page::PageError;
+use crate::previews::Previews;
 use crate::streams::Streams;
 
 /// The use cases of the pages. All workers share one value.
@@ -60,6 +61,8 @@ pub struct Console {
     pub show_feed: Arc<ShowFeed>,
     /// Filters, and what they would match.
     pub try_filter: Arc<TryFilter>,
+    /// Places for previews of filters.
+    pub previews: Arc<Previews>,
     /// A lead's page.
     pub show_lead: Arc<ShowLead>,
     /// Finds matches, and makes leads of them.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`Console`] | the use cases behind the pages |
 //! | [`application`] | the routes |
+//! | [`Previews`] | how many previews of filters run at once |
 //! | [`Streams`] | what tells open pages that something changed |
 //! | `pages` | the pages, a file each; their markup is in `templates/` |
 //! | `shell` | the frame of the pages |
@@ -35,6 +36,7 @@ mod job;
 mod page;
 mod pages;
 mod parts;
+mod previews;
 mod routes;
 mod shell;
 mod streams;
@@ -46,5 +48,6 @@ mod words;
 
 pub use console::Console;
 pub use guard::ConsoleAddress;
+pub use previews::Previews;
 pub use routes::application;
 pub use streams::Streams;

@@ -46,6 +46,8 @@ struct FiltersPage {
     /// Every fault, as a sentence that names its field.
     faults: Vec<String>,
     preview: Option<Preview>,
+    /// Whether too many previews run already.
+    is_busy: bool,
     /// The job that is asked about, and the answer.
     asked: String,
     tried: Option<Tried>,
@@ -282,10 +284,7 @@ async fn show(
     let checked = SavedFilter::from_value(&draft.body);
     let is_valid = checked.is_ok();
     let (preview, tried) = if is_valid {
-        (
-            Some(preview(visit, &draft.body).await?),
-            tried(visit, &draft).await?,
-        )
+        (preview(visit, &draft.body).await?, tried(visit, &draft).await?)
     } else {
         (None, None)
     };
@@ -294,8 +293,10 @@ async fn show(
         Err(found) if faults.count() == 0 => Faults::of_fields(found),
         _ => faults,
     };
+    let is_busy = is_valid && preview.is_none();
     let mut page = page(shell, head, saved, draft, &faults, preview, tried);
     page.is_part = visit.wants_part;
+    page.is_busy = is_busy;
     let mut response = html(&page)?;
     if visit.wants_part && !is_valid {
         response.headers_mut().insert(KEEP.0, KEEP.1);
@@ -354,6 +355,7 @@ fn page(
         name: draft.name,
         asked: draft.asked,
         preview,
+        is_busy: false,
         tried,
         shell,
         head: head.at(Tab::Filters),
@@ -383,16 +385,25 @@ fn marked(text: &str) -> Option<MarkedExpression> {
     })
 }
 
-async fn preview(visit: &Visit, body: &Value) -> Result<Preview, PageError> {
+/// What the filter would match; `None` if too many previews run already.
+async fn preview(visit: &Visit, body: &Value) -> Result<Option<Preview>, PageError> {
+    let Some(place) = visit.console.previews.place(visit.organization()).await else {
+        return Ok(None);
+    };
     let (try_filter, body, clock) = (
         visit.console.try_filter.clone(),
         body.clone(),
         visit.console.clock.clone(),
     );
     let begun = clock.now();
-    let found = visit.console.run(async move { try_filter.preview(&body).await });
+    let found = visit.console.run(async move {
+        let found = try_filter.preview(&body).await;
+        // It runs to its end even if the browser goes away, and keeps its place until then.
+        drop(place);
+        found
+    });
     let found = found.await??.map_err(|faults| odd(&faults))?;
-    Ok(previewed(found, words::took(clock.now().since(begun))))
+    Ok(Some(previewed(found, words::took(clock.now().since(begun)))))
 }
 
 /// A filter that was found valid a moment ago.
