@@ -168,6 +168,24 @@ impl PageError {
         }
     }
 
+    /// For the form that was refused: the status, and what stands above what was typed. `None` if nothing that is typed into
+    /// the form helps, and a page says it.
+    pub(crate) fn above_form(&self) -> Option<(StatusCode, String)> {
+        let says = match self {
+            Self::Refused(why) => why.clone(),
+            Self::SubscriptionLapsed => {
+                let Problem { title, text, .. } = self.problem();
+                format!("{title}. {text}")
+            }
+            Self::Unavailable(cause) => {
+                tracing::warn!(cause, "a form cannot be taken now");
+                "The service cannot take this now. What you typed is kept: try again in a moment.".to_owned()
+            }
+            _ => return None,
+        };
+        Some((self.status(), says))
+    }
+
     /// The answer. What operators must know is logged here, once.
     pub(crate) fn answer(&self) -> HttpResponse {
         match self {

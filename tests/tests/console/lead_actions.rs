@@ -12,6 +12,7 @@ on_both_databases!(
     a_skipped_lead_is_reopened_and_a_rejected_one_is_not,
     a_lapsed_subscription_is_said_on_every_page_and_refuses_what_acts,
     a_refused_action_makes_no_lead_and_an_accepted_one_does,
+    a_form_that_a_lapsed_subscription_refuses_keeps_what_was_typed,
 );
 
 /// Acme with the owner Ops and the active campaign `camp_ext`, which has one lead of a job with this state.
@@ -148,4 +149,33 @@ fn a_refused_action_makes_no_lead_and_an_accepted_one_does(kind: Kind) {
     ops.post(&format!("{path}/reject"), &[of_match]).expect(303);
     assert!(is_a_lead());
     assert_eq!(ops.get(&path).expect(200).status, 200);
+}
+
+fn a_form_that_a_lapsed_subscription_refuses_keeps_what_was_typed(kind: Kind) {
+    let (world, service, lead) = started(kind, &json!({}));
+    let mut organization = acme::organization(&world, &[world.external(document::EXTERNAL, "rust")]);
+    organization["subscription"]["status"] = "past_due".into();
+    world.installation.apply(&document::document(organization));
+    let ops = Session::of(&service, OPS);
+    let page = format!("/campaigns/camp_ext/leads/{lead}");
+    let refused = |path: &str, fields: &[(&str, &str)]| {
+        let shown = ops.post(&format!("{page}{path}"), fields).expect(409).text();
+        assert!(shown.contains("The subscription is not active."), "{shown}");
+        assert!(shown.contains("<form"), "{shown}");
+        shown
+    };
+    let letter = [
+        ("action", "submit"),
+        ("coverLetter", "I can start on Monday."),
+        ("biddingMinHourlyRate", "41.5"),
+    ];
+    let bid = refused("/bid", &letter);
+    assert!(
+        bid.contains("I can start on Monday.") && bid.contains("value=\"41.5\""),
+        "{bid}"
+    );
+    let reject = refused("/reject", &[("reason", "Too far away.")]);
+    assert!(reject.contains("Too far away."), "{reject}");
+    let own = refused("/configure", &[("minBoost", "7")]);
+    assert!(own.contains("value=\"7\""), "{own}");
 }

@@ -67,9 +67,20 @@ struct Question {
 
 /// What stands above a form that was not taken.
 struct Problem {
+    status: StatusCode,
     what: String,
     /// Whether the lead's page tells more.
     is_decided: bool,
+}
+
+impl Problem {
+    const fn of(status: StatusCode, what: String) -> Self {
+        Self {
+            status,
+            what,
+            is_decided: false,
+        }
+    }
 }
 
 /// What would be sent.
@@ -130,6 +141,10 @@ pub(crate) async fn act(
     let action = fields.text("action");
     match attached {
         Attached::Refused(said) => return not_attached(&visit, &place, &fields, said).await,
+        Attached::NotNow(status, what) => {
+            let problem = Problem::of(status, what);
+            return show(&visit, &place, &fields, Vec::new(), Some(problem)).await;
+        }
         Attached::None if action == "attach" => {
             return not_attached(&visit, &place, &fields, upload::CHOOSE.to_owned()).await;
         }
@@ -180,10 +195,8 @@ async fn not_attached(
     fields: &Fields,
     said: String,
 ) -> Result<HttpResponse, PageError> {
-    let problem = Problem {
-        what: "No file was attached, and nothing was sent.".to_owned(),
-        is_decided: false,
-    };
+    let what = "No file was attached, and nothing was sent.".to_owned();
+    let problem = Problem::of(StatusCode::OK, what);
     let faults = vec![(upload::FILES.to_owned(), said)];
     show(visit, place, fields, faults, Some(problem)).await
 }
@@ -243,20 +256,29 @@ async fn refused(
             }
             faults
         }
-        LeadError::BidTooLate(_)
-        | LeadError::NoConnectedAccount
-        | LeadError::QuotaUsedUp(_)
-        | LeadError::ReceiverOverloaded => Vec::new(),
-        _ => return Err(error.into()),
+        _ => Vec::new(),
+    };
+    let is_decided = matches!(error, LeadError::BidTooLate(_));
+    let (status, what) = match error {
+        LeadError::Malformed(_) | LeadError::Rules(_) => (
+            StatusCode::OK,
+            "Nothing was sent: the form has faults.".to_owned(),
+        ),
+        LeadError::BidTooLate(_) | LeadError::NoConnectedAccount | LeadError::QuotaUsedUp(_) => {
+            (StatusCode::CONFLICT, format!("Nothing was sent: {error}."))
+        }
+        LeadError::ReceiverOverloaded => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("Nothing was sent: {error}."),
+        ),
+        error => {
+            let error = PageError::from(error);
+            error.above_form().ok_or(error)?
+        }
     };
     let problem = Problem {
-        what: match &error {
-            LeadError::Malformed(_) | LeadError::Rules(_) => {
-                "Nothing was sent: the form has faults.".to_owned()
-            }
-            error => format!("Nothing was sent: {error}."),
-        },
-        is_decided: matches!(error, LeadError::BidTooLate(_)),
+        is_decided,
+        ..Problem::of(status, what)
     };
     show(visit, place, fields, faults, Some(problem)).await
 }
@@ -308,11 +330,7 @@ async fn show(
         ),
     };
     let preview = preview(visit, place, &overrides, ask).await?;
-    let status = if problem.as_ref().is_some_and(|problem| problem.is_decided) {
-        StatusCode::CONFLICT
-    } else {
-        StatusCode::OK
-    };
+    let status = problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
     let mut page = page(shell, head, place, fields, preview, faults, problem, visit.now);
     if let Some((field, fault)) = unreadable {
         page.sent = Sent {

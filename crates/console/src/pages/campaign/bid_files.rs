@@ -1,5 +1,6 @@
 //! The files of a bid: taken with the form in which the bid is written.
 
+use actix_web::http::StatusCode;
 use bidloop_domain::use_case::{LeadError, PartHead, UploadSession};
 
 use super::lead_place::LeadPlace;
@@ -63,6 +64,8 @@ pub(super) enum Attached {
     All,
     /// One was refused, and so all were. What is said beside the field.
     Refused(String),
+    /// None could be taken, whatever they are: the status, and what is said above the form.
+    NotNow(StatusCode, String),
 }
 
 /// Adds the files of a form to the lead's, all or none. Returns what was typed beside them.
@@ -81,7 +84,13 @@ pub(super) async fn attach(
     });
     let attached = match ended.await? {
         Ok(attached) => attached,
-        Err(fault) => Attached::Refused(said_of_files(fault)?),
+        Err(fault) => match said_of_files(fault) {
+            Ok(said) => Attached::Refused(said),
+            Err(error) => {
+                let (status, what) = error.above_form().ok_or(error)?;
+                Attached::NotNow(status, what)
+            }
+        },
     };
     Ok((fields, attached))
 }

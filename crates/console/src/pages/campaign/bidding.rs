@@ -1,5 +1,6 @@
 //! A campaign's Bidding: what does a bid do, and who says so?
 
+use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{AnswerTemplate, CampaignId, ConfigSource, LeadId, ProposalTemplate};
@@ -11,7 +12,7 @@ use crate::bidding_fields::BiddingField;
 use crate::campaign_head::{CampaignHead, Tab};
 use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;
-use crate::page::{PageError, campaign_id, go_to, html};
+use crate::page::{PageError, campaign_id, go_to, html_with};
 use crate::pages::campaign::bidding_settings::{SETTINGS, Setting};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
@@ -28,6 +29,8 @@ struct BiddingPage {
     bidding: CampaignBidding,
     rows: Vec<Row>,
     template: TemplateForm,
+    /// Why the templates were not saved, whatever is typed.
+    refusal: Option<String>,
     /// Why files were not added.
     files_fault: Option<String>,
 }
@@ -120,6 +123,8 @@ struct SettingForm {
     back: String,
     setting: &'static Setting,
     inputs: Vec<ShownInput>,
+    /// Why it was not saved, whatever is typed.
+    refusal: Option<String>,
 }
 
 struct ShownInput {
@@ -173,7 +178,7 @@ pub(crate) async fn show(
     let lead = LeadId::parse(&query.lead).ok();
     let bidding = bidding(&visit, &campaign, lead, None).await?;
     let template = TemplateForm::of(&bidding.template);
-    page(&visit, &campaign, bidding, template, None).await
+    page(&visit, &campaign, bidding, template, None, None).await
 }
 
 /// The page again after files were refused.
@@ -184,7 +189,7 @@ pub(super) async fn show_refused_files(
 ) -> Result<HttpResponse, PageError> {
     let bidding = bidding(visit, campaign, None, None).await?;
     let template = TemplateForm::of(&bidding.template);
-    page(visit, campaign, bidding, template, Some(said)).await
+    page(visit, campaign, bidding, template, Some(said), None).await
 }
 
 async fn page(
@@ -193,16 +198,20 @@ async fn page(
     bidding: CampaignBidding,
     template: TemplateForm,
     files_fault: Option<String>,
+    refusal: Option<(StatusCode, String)>,
 ) -> Result<HttpResponse, PageError> {
+    let (status, refusal) = refusal.unzip();
     let (shell, head) = Shell::of_campaign(visit, campaign).await?;
-    html(&BiddingPage {
+    let page = BiddingPage {
         shell,
         head: head.at(Tab::Bidding),
         rows: rows(&bidding)?,
         bidding,
         template,
+        refusal,
         files_fault,
-    })
+    };
+    html_with(status.unwrap_or(StatusCode::OK), &page)
 }
 
 fn in_force(bidding: &CampaignBidding) -> Result<Value, PageError> {
@@ -255,7 +264,7 @@ pub(crate) async fn ask_change(
         }
     };
     let inputs = setting.fields().map(shown).collect();
-    form(&visit, &campaign, setting, inputs).await
+    form(&visit, &campaign, setting, inputs, None).await
 }
 
 async fn form(
@@ -263,20 +272,22 @@ async fn form(
     campaign: &CampaignId,
     setting: &'static Setting,
     inputs: Vec<ShownInput>,
+    refusal: Option<(StatusCode, String)>,
 ) -> Result<HttpResponse, PageError> {
+    let (status, refusal) = refusal.unzip();
+    let status = status.unwrap_or(StatusCode::OK);
     let form = SettingForm {
         csrf: visit.csrf.clone(),
         back: path(campaign),
         setting,
         inputs,
+        refusal,
     };
     if visit.wants_part {
-        return html(&form);
+        return html_with(status, &form);
     }
-    html(&FormPage {
-        shell: Shell::of_campaign(visit, campaign).await?.0,
-        form,
-    })
+    let shell = Shell::of_campaign(visit, campaign).await?.0;
+    html_with(status, &FormPage { shell, form })
 }
 
 /// `POST /campaigns/{c}/bidding/{setting}`. What is left empty is not set here.
@@ -294,22 +305,26 @@ pub(crate) async fn set(
         campaign: campaign.clone(),
         fields: values,
     };
-    match change(&visit, wanted).await {
-        Ok(_) => Ok(go_to(&visit, &format!("{}?done=saved", path(&campaign)))),
-        Err(Unchanged::Faulty(faults)) => {
-            let shown = |input: &'static BiddingField| ShownInput {
-                value: typed(input),
-                fault: faults.of(input.name).map(str::to_owned),
-                input,
-            };
-            let inputs: Vec<ShownInput> = setting.fields().map(shown).collect();
-            if inputs.iter().all(|input| input.fault.is_none()) {
-                return Err(Unchanged::Faulty(faults).into_page());
-            }
-            form(&visit, &campaign, setting, inputs).await
-        }
-        Err(Unchanged::Page(error)) => Err(error),
-    }
+    let Err(unchanged) = change(&visit, wanted).await else {
+        return Ok(go_to(&visit, &format!("{}?done=saved", path(&campaign))));
+    };
+    let faults = match &unchanged {
+        Unchanged::Faulty(faults) => faults.clone(),
+        Unchanged::Page(_) => Faults::default(),
+    };
+    let shown = |input: &'static BiddingField| ShownInput {
+        value: typed(input),
+        fault: faults.of(input.name).map(str::to_owned),
+        input,
+    };
+    let inputs: Vec<ShownInput> = setting.fields().map(shown).collect();
+    let refusal = if inputs.iter().all(|input| input.fault.is_none()) {
+        let error = unchanged.into_page();
+        Some(error.above_form().ok_or(error)?)
+    } else {
+        None
+    };
+    form(&visit, &campaign, setting, inputs, refusal).await
 }
 
 /// `POST /campaigns/{c}/bidding/account`: the account that bids.
@@ -353,7 +368,7 @@ pub(crate) async fn set_template(
 ) -> Result<HttpResponse, PageError> {
     let campaign = campaign_id(&campaign)?;
     let typed = typed_template(&fields);
-    let mut faults = Faults::default();
+    let (mut faults, mut refusal) = (Faults::default(), None);
     let another = fields.given("another");
     if another.is_none() && fields.text("then") != "preview" {
         let wanted = OrganizationChange::SetTemplate {
@@ -364,7 +379,7 @@ pub(crate) async fn set_template(
         match change(&visit, wanted).await {
             Ok(_) => return Ok(go_to(&visit, &format!("{}?done=saved", path(&campaign)))),
             Err(Unchanged::Faulty(found)) => faults = found,
-            Err(Unchanged::Page(error)) => return Err(error),
+            Err(Unchanged::Page(error)) => refusal = Some(error.above_form().ok_or(error)?),
         }
     }
     let lead = LeadId::parse(another.unwrap_or(fields.text("lead"))).ok();
@@ -374,5 +389,5 @@ pub(crate) async fn set_template(
         is_draft: true,
         ..TemplateForm::of(&typed)
     };
-    page(&visit, &campaign, bidding, template, None).await
+    page(&visit, &campaign, bidding, template, None, refusal).await
 }

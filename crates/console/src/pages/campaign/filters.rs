@@ -1,5 +1,6 @@
 //! A campaign's filters: which jobs would match, which just miss, and why not this one?
 
+use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{HttpResponse, web};
 use askama::Template;
@@ -16,7 +17,7 @@ use crate::campaign_head::{CampaignHead, Tab};
 use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;
 use crate::job::{self, Conditions};
-use crate::page::{PageError, campaign_id, go_to, html};
+use crate::page::{PageError, campaign_id, go_to, html, html_with};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
 use crate::words;
@@ -43,14 +44,21 @@ struct FiltersPage {
     unknown_holds: bool,
     /// Whether a script asks, which asks again after the next change.
     is_part: bool,
+    /// Why it was not saved, whatever is typed.
+    refusal: Option<String>,
     /// Every fault, as a sentence that names its field.
     faults: Vec<String>,
     preview: Option<Preview>,
-    /// Whether too many previews run already.
-    is_busy: bool,
     /// The job that is asked about, and the answer.
     asked: String,
     tried: Option<Tried>,
+}
+
+impl FiltersPage {
+    /// Whether too many previews run already.
+    fn is_busy(&self) -> bool {
+        self.preview.is_none() && self.faults.is_empty()
+    }
 }
 
 struct Other {
@@ -174,7 +182,7 @@ pub(crate) async fn first(
         },
         Draft::of,
     );
-    show(&visit, &campaign, saved, draft, Faults::default()).await
+    show(&visit, &campaign, saved, draft, Faults::default(), None).await
 }
 
 /// `GET /campaigns/{c}/filters/{f}`.
@@ -186,7 +194,7 @@ pub(crate) async fn show_one(
     let saved = saved(&visit, &campaign).await?;
     let draft = saved.iter().find(|known| known.id == filter).map(Draft::of);
     let draft = draft.ok_or(PageError::NotFound)?;
-    show(&visit, &campaign, saved, draft, Faults::default()).await
+    show(&visit, &campaign, saved, draft, Faults::default(), None).await
 }
 
 /// `POST /campaigns/{c}/filters`: a new filter.
@@ -228,7 +236,7 @@ async fn act(
     fields: &Fields,
 ) -> Result<HttpResponse, PageError> {
     if fields.text("action") != "save" {
-        return show(visit, campaign, saved, draft, Faults::default()).await;
+        return show(visit, campaign, saved, draft, Faults::default(), None).await;
     }
     let put = OrganizationChange::PutFilter {
         campaign: campaign.clone(),
@@ -244,8 +252,11 @@ async fn act(
             };
             Ok(go_to(visit, &format!("{path}?done=saved")))
         }
-        Err(Unchanged::Faulty(faults)) => show(visit, campaign, saved, draft, faults).await,
-        Err(Unchanged::Page(error)) => Err(error),
+        Err(Unchanged::Faulty(faults)) => show(visit, campaign, saved, draft, faults, None).await,
+        Err(Unchanged::Page(error)) => {
+            let refusal = error.above_form().ok_or(error)?;
+            show(visit, campaign, saved, draft, Faults::default(), Some(refusal)).await
+        }
     }
 }
 
@@ -279,7 +290,9 @@ async fn show(
     saved: Vec<FilterRecord>,
     draft: Draft,
     faults: Faults,
+    refusal: Option<(StatusCode, String)>,
 ) -> Result<HttpResponse, PageError> {
+    let (status, refusal) = refusal.unzip();
     let (shell, head) = Shell::of_campaign(visit, campaign).await?;
     let checked = SavedFilter::from_value(&draft.body);
     let is_valid = checked.is_ok();
@@ -293,11 +306,10 @@ async fn show(
         Err(found) if faults.count() == 0 => Faults::of_fields(found),
         _ => faults,
     };
-    let is_busy = is_valid && preview.is_none();
     let mut page = page(shell, head, saved, draft, &faults, preview, tried);
     page.is_part = visit.wants_part;
-    page.is_busy = is_busy;
-    let mut response = html(&page)?;
+    page.refusal = refusal;
+    let mut response = html_with(status.unwrap_or(StatusCode::OK), &page)?;
     if visit.wants_part && !is_valid {
         response.headers_mut().insert(KEEP.0, KEEP.1);
     }
@@ -335,6 +347,7 @@ fn page(
         unknown_holds: filter_form::unknown_holds(&draft.body),
         name_fault: faults.at("name").map(str::to_owned),
         is_part: false,
+        refusal: None,
         faults: faults
             .all()
             .map(|(field, fault)| format!("{field}: {fault}"))
@@ -355,7 +368,6 @@ fn page(
         name: draft.name,
         asked: draft.asked,
         preview,
-        is_busy: false,
         tried,
         shell,
         head: head.at(Tab::Filters),

@@ -1,15 +1,23 @@
 //! What a person does with one lead: reject, trigger, reopen, settle. An accepted action on a match makes it a lead
 //! (decision E5).
 
+use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{HttpResponse, web};
 use askama::Template;
-use bidloop_domain::use_case::{LeadError, MAX_REASON_CHARS, ManageLeadError, Settlement};
+use bidloop_domain::use_case::{MAX_REASON_CHARS, ManageLeadError, Settlement};
 
 use super::lead_place::{JobQuery, LeadPlace};
-use crate::page::{PageError, go_to, html};
+use crate::page::{PageError, go_to, html, html_with};
 use crate::shell::Shell;
 use crate::tries;
 use crate::visit::{Posted, Visit};
+
+/// Tells htmx to put an answer that is an error where the form was.
+const IN_PLACE: (HeaderName, HeaderValue) = (
+    HeaderName::from_static("hx-retarget"),
+    HeaderValue::from_static("this"),
+);
 
 #[derive(Template)]
 #[template(path = "reject.html")]
@@ -44,8 +52,10 @@ async fn reject_form(
     visit: &Visit,
     place: &LeadPlace,
     reason: &str,
-    fault: Option<String>,
+    fault: Option<(StatusCode, String)>,
 ) -> Result<HttpResponse, PageError> {
+    let (status, fault) = fault.unzip();
+    let status = status.unwrap_or(StatusCode::OK);
     let shown = place.view(visit).await?;
     let form = RejectForm {
         title: shown.post.title,
@@ -56,10 +66,14 @@ async fn reject_form(
         fault,
     };
     if visit.wants_part {
-        return html(&form);
+        let mut response = html_with(status, &form)?;
+        if !status.is_success() {
+            response.headers_mut().insert(IN_PLACE.0, IN_PLACE.1);
+        }
+        return Ok(response);
     }
     let (shell, _) = Shell::of_campaign(visit, &place.campaign).await?;
-    html(&RejectPage { shell, form })
+    html_with(status, &RejectPage { shell, form })
 }
 
 /// `POST …/leads/{l}/reject`.
@@ -74,6 +88,7 @@ pub(crate) async fn reject(
         .is_some_and(|reason| reason.chars().nth(MAX_REASON_CHARS).is_some())
     {
         let fault = format!("Use at most {MAX_REASON_CHARS} characters.");
+        let fault = (StatusCode::OK, fault);
         return reject_form(&visit, &place, &reason.unwrap_or_default(), Some(fault)).await;
     }
     let place = place.located(&visit).await?;
@@ -89,10 +104,11 @@ pub(crate) async fn reject(
     });
     match rejected.await? {
         Ok(()) => Ok(go_to(&visit, &format!("{}?done=rejected", place.path()))),
-        Err(error @ LeadError::RejectionTooLate(_)) => {
-            reject_form(&visit, &place, fields.text("reason"), Some(error.to_string())).await
+        Err(error) => {
+            let error = PageError::from(error);
+            let fault = error.above_form().ok_or(error)?;
+            reject_form(&visit, &place, fields.text("reason"), Some(fault)).await
         }
-        Err(error) => Err(error.into()),
     }
 }
 

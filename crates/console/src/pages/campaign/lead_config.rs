@@ -1,5 +1,6 @@
 //! A lead's own bidding: the values that bids on this lead have, whoever makes them (decision A7).
 
+use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{BiddingConfig, FieldError, effective};
@@ -10,7 +11,7 @@ use super::lead_actions::page_error;
 use super::lead_place::{JobQuery, LeadPlace};
 use crate::bidding_fields::{self, Override};
 use crate::form::Fields;
-use crate::page::{PageError, go_to, html};
+use crate::page::{PageError, go_to, html_with};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
 
@@ -32,6 +33,8 @@ struct ConfigForm {
     csrf: String,
     fields: Vec<Override>,
     faults: Vec<FieldError>,
+    /// Why it was not taken, whatever is typed.
+    refusal: Option<String>,
 }
 
 impl ConfigForm {
@@ -51,7 +54,7 @@ pub(crate) async fn ask(
     query: web::Query<JobQuery>,
 ) -> Result<HttpResponse, PageError> {
     let place = LeadPlace::of_query(&path, &query)?;
-    show(&visit, &place, None, Vec::new()).await
+    show(&visit, &place, None, Vec::new(), None).await
 }
 
 /// The form with what was typed or, without it, with what the lead has.
@@ -60,7 +63,10 @@ async fn show(
     place: &LeadPlace,
     typed: Option<&Fields>,
     faults: Vec<FieldError>,
+    refusal: Option<(StatusCode, String)>,
 ) -> Result<HttpResponse, PageError> {
+    let (status, refusal) = refusal.unzip();
+    let status = status.unwrap_or(StatusCode::OK);
     let view = place.view(visit).await?;
     let none = BiddingConfig::default();
     let otherwise = effective(&none, &none, &view.campaign.bidding_config);
@@ -72,12 +78,13 @@ async fn show(
         csrf: visit.csrf.clone(),
         fields: Override::all(typed.unwrap_or(&own), &otherwise),
         faults,
+        refusal,
     };
     if visit.wants_part {
-        return html(&form);
+        return html_with(status, &form);
     }
     let (shell, _) = Shell::of_campaign(visit, &place.campaign).await?;
-    html(&ConfigPage { shell, form })
+    html_with(status, &ConfigPage { shell, form })
 }
 
 /// The form of a configuration.
@@ -102,7 +109,7 @@ pub(crate) async fn set(
     let place = LeadPlace::of(&path, fields.text("job"))?;
     let config = match bidding_fields::overrides(&fields) {
         Ok(config) => config,
-        Err(faults) => return show(&visit, &place, Some(&fields), faults).await,
+        Err(faults) => return show(&visit, &place, Some(&fields), faults, None).await,
     };
     let place = place.located(&visit).await?;
     let (manage, requester, wanted) = (
@@ -117,8 +124,12 @@ pub(crate) async fn set(
     });
     match configured.await? {
         Ok(()) => Ok(go_to(&visit, &format!("{}?done=saved", place.path()))),
-        Err(ManageLeadError::Faulty(faults)) => show(&visit, &place, Some(&fields), faults).await,
-        Err(error) => Err(page_error(error)),
+        Err(ManageLeadError::Faulty(faults)) => show(&visit, &place, Some(&fields), faults, None).await,
+        Err(error) => {
+            let error = page_error(error);
+            let refusal = error.above_form().ok_or(error)?;
+            show(&visit, &place, Some(&fields), Vec::new(), Some(refusal)).await
+        }
     }
 }
 
