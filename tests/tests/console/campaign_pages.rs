@@ -11,6 +11,7 @@ on_both_databases!(
     a_filter_is_checked_and_tried_while_it_is_typed,
     a_bid_is_computed_before_it_is_sent_and_its_outcome_recorded,
     an_open_feed_announces_new_leads,
+    everybody_who_can_act_is_offered_and_an_empty_record_announces_news,
     nothing_of_another_organization_is_found,
     the_record_is_exported_as_it_is_filtered,
     what_others_wrote_never_runs,
@@ -200,4 +201,25 @@ fn what_others_wrote_never_runs(kind: Kind) {
             "{path}"
         );
     }
+}
+
+fn everybody_who_can_act_is_offered_and_an_empty_record_announces_news(kind: Kind) {
+    let (world, service) = with_active_campaign(kind);
+    let page = Session::of(&service, OPS)
+        .get("/activity?kind=rejection")
+        .expect(200)
+        .text();
+    for offered in ["user:ops@acme.test", "user:bob@acme.test", "api_key:"] {
+        assert!(
+            page.contains(&format!("<option value=\"{offered}")),
+            "{offered} in {page}"
+        );
+    }
+    let browser = browser_of(&service, OPS, "/activity?kind=rejection");
+    browser.see("No record fits");
+    let leads = world.publish(&service, "camp", vec![posts::hourly("Rust service")], 1);
+    let reject = format!("/v1/campaigns/camp/leads/{}/reject", id(&leads[0]));
+    service.api().post_json(&reject, &json!({})).expect(200);
+    browser.follow("Show 1 new record");
+    browser.see("Lead rejected.");
 }

@@ -12,13 +12,16 @@ use bidloop_domain::model::{
 use bytes::Bytes;
 use futures::stream;
 
-use self::query::{ActivityQuery, PERIODS, place, written_place};
+use self::query::{ActivityQuery, PERIODS, place, place_at, written_place};
 use self::rows::{Row, by, rows};
 use crate::campaign_head::{CampaignHead, Tab};
 use crate::page::{PageError, campaign_id, html};
 use crate::shell::{Place, Shell};
 use crate::visit::Visit;
 use crate::words;
+
+/// The most keys, and the most members, that are offered to choose from.
+const OFFERED: usize = 200;
 
 #[derive(Template)]
 #[template(path = "activity.html")]
@@ -166,16 +169,23 @@ async fn record(
         .run(async move { keys.list(&organization).await })
         .await?;
     let keys = keys.map_err(|error| PageError::Unavailable(error.to_string()))?;
-    let mut people: Vec<(String, String)> = keys
-        .into_iter()
-        .map(|key| {
-            (
-                format!("{}:{}", ActorKind::ApiKey.as_str(), key.id),
-                format!("Key “{}”", key.name),
-            )
-        })
-        .collect();
-    // Others are offered as the page shows them.
+    let keys = keys.into_iter().take(OFFERED).map(|key| {
+        (
+            format!("{}:{}", ActorKind::ApiKey.as_str(), key.id),
+            format!("Key “{}”", key.name),
+        )
+    });
+    let (manage, organization) = (visit.console.manage_members.clone(), visit.organization().clone());
+    let listed = visit.console.run(async move { manage.list(&organization).await });
+    let members = listed.await??.members.into_iter().take(OFFERED).map(|member| {
+        let id = member.person.key.as_str();
+        (
+            format!("{}:{id}", ActorKind::User.as_str()),
+            member.person.email.clone(),
+        )
+    });
+    let mut people: Vec<(String, String)> = keys.chain(members).collect();
+    // Others are offered as the page shows them: the service, commands, and who is gone.
     let shown = page
         .iter()
         .flat_map(|page| &page.found.entries)
@@ -195,15 +205,15 @@ async fn record(
     });
     let filter = of_campaign.as_ref().unwrap_or(query);
     let newest = page.as_ref().and_then(|page| page.found.entries.first());
+    // A page without records waits for what is newer than itself.
+    let newest = newest.map_or_else(|| place_at(visit.now), ActivityPlace::of);
     Ok(Record {
         filters: filters(query, shell, campaign, people),
         lead: query.lead.clone(),
         lead_fault: query.has_odd_lead(),
         is_filtered: query.is_filtered(),
         csv: format!("/activity.csv{}", filter.with(&[])),
-        live: newest
-            .filter(|_| query.below.is_empty())
-            .map(|newest| live(campaign, query, ActivityPlace::of(newest))),
+        live: (query.below.is_empty() && !query.has_odd_lead()).then(|| live(campaign, query, newest)),
         newest: (!query.below.is_empty()).then(|| format!("{path}{}", query.with(&[]))),
         older: page
             .as_ref()

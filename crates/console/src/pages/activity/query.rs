@@ -4,6 +4,7 @@ use bidloop_domain::model::{
     ActivityId, ActivityPlace, ActivitySearch, ActorKind, CampaignId, LeadId, OrganizationId, Timestamp,
 };
 use serde::Deserialize;
+use uuid::Uuid;
 
 const HOUR_MILLIS: i64 = 3_600_000;
 
@@ -110,6 +111,14 @@ pub(super) fn written_place(place: ActivityPlace) -> String {
     format!("{}.{}", place.at.as_millis(), place.id)
 }
 
+/// The place before everything that is recorded from a moment on.
+pub(super) const fn place_at(at: Timestamp) -> ActivityPlace {
+    ActivityPlace {
+        at,
+        id: ActivityId(Uuid::nil()),
+    }
+}
+
 pub(super) fn place(text: &str) -> Option<ActivityPlace> {
     let (millis, id) = text.split_once('.')?;
     Some(ActivityPlace {
@@ -129,6 +138,8 @@ mod tests {
             id: ActivityId("00000000-0000-7000-8000-000000000001".parse().unwrap()),
         };
         assert_eq!(place(&written_place(entry)), Some(entry));
+        let now = place_at(entry.at);
+        assert!(now < entry && place(&written_place(now)) == Some(now));
         for odd in ["", "1", "x.y", "1.", ".1"] {
             assert_eq!(place(odd), None, "{odd}");
         }
