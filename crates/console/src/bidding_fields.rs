@@ -76,20 +76,20 @@ pub(crate) static FIELDS: [BiddingField; 12] = [
     new(
         "boostDownToNthPlace",
         "Boost down to place",
-        Input::Number("1 to 4"),
-        "the lowest place worth boosting for",
+        Input::Number(""),
+        "1 to 4: the lowest place worth boosting for",
     ),
     new(
         "maximumBoost",
-        "Most connects of a boost",
+        "Most connects",
         Input::Number("connects"),
-        "",
+        "of a boost",
     ),
     new(
         "minBoost",
-        "Least connects of a boost",
+        "Least connects",
         Input::Number("connects"),
-        "",
+        "of a boost",
     ),
     new(
         "connectsAbovePrevious",
@@ -130,11 +130,11 @@ impl BiddingField {
         }
     }
 
-    /// A number's unit; empty for others and for a number without one.
-    pub(crate) const fn unit(&self) -> &'static str {
+    /// A number's unit; empty for others and where the label says it.
+    pub(crate) fn unit(&self) -> &'static str {
         match self.input {
-            Input::Number(unit) => unit,
-            Input::Word(_) | Input::Flag => "",
+            Input::Number(unit) if !self.label.contains(unit) => unit,
+            Input::Number(_) | Input::Word(_) | Input::Flag => "",
         }
     }
 

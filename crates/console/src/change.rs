@@ -114,7 +114,7 @@ impl From<ManageOrganizationError> for Unchanged {
 }
 
 /// What a campaign lacks, as the end of "It needs …".
-const fn missing_part(part: MissingPart) -> &'static str {
+pub(crate) const fn missing_part(part: MissingPart) -> &'static str {
     match part {
         MissingPart::Filter => "a saved filter",
         MissingPart::JobNewEndpoint => "an active job.new endpoint",
@@ -146,7 +146,8 @@ pub(crate) fn missing(campaign: &CampaignSign, parts: &[MissingPart]) -> Vec<Mis
         .collect()
 }
 
-fn mending_path(part: MissingPart, campaign: &CampaignId) -> String {
+/// The page where a part is had.
+pub(crate) fn mending_path(part: MissingPart, campaign: &CampaignId) -> String {
     match part {
         MissingPart::Filter => format!("/campaigns/{campaign}/filters"),
         MissingPart::JobNewEndpoint => format!("/campaigns/{campaign}/integrations"),

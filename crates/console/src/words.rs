@@ -240,9 +240,14 @@ pub(crate) fn done(word: &str) -> Option<&'static str> {
 
 /// An error's words as a sentence: a capital, and a full stop.
 pub(crate) fn sentence(words: &str) -> String {
+    format!("{}.", capital(words))
+}
+
+/// Words that begin with a capital.
+pub(crate) fn capital(words: &str) -> String {
     let mut rest = words.chars();
     let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
-    format!("{first}{}.", rest.as_str())
+    first + rest.as_str()
 }
 
 /// What a personal token of this scope may be used for.

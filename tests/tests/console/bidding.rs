@@ -18,10 +18,10 @@ fn a_changed_value_tells_that_it_comes_from_the_campaign(kind: Kind) {
     let browser = browser_of(&service, BOB, PATH);
     browser.see("$45/h");
     browser.follow("Change Most connects for a boost");
-    browser.fill("Most connects of a boost", "many");
+    browser.fill("Most connects", "many");
     browser.press("Save setting");
     browser.see("must be");
-    browser.fill("Most connects of a boost", "25");
+    browser.fill("Most connects", "25");
     browser.press("Save setting");
     browser.see("Saved.");
     let bob = Session::of(&service, BOB);

@@ -40,7 +40,8 @@ fn campaign(browser: &Browser, url: &str) {
     browser.fill("Name", "Rust work");
     browser.press_label("External");
     browser.press("Create campaign");
-    browser.follow("Filters");
+    browser.see("Before it can start");
+    browser.follow("A saved filter");
     browser.fill("Name", "Rust");
     browser.fill("Keywords", "rust");
     browser.press("Save filter");

@@ -27,6 +27,24 @@ impl MissingPart {
     }
 }
 
+impl CampaignMode {
+    /// What a campaign of this mode needs to do its work. An account needs a token, too.
+    pub const fn needs(self) -> [MissingPart; 3] {
+        match self {
+            Self::External => [
+                MissingPart::Filter,
+                MissingPart::JobNewEndpoint,
+                MissingPart::Account,
+            ],
+            Self::Automatic => [
+                MissingPart::Filter,
+                MissingPart::Account,
+                MissingPart::CoverLetter,
+            ],
+        }
+    }
+}
+
 /// What a campaign has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CampaignParts {
@@ -45,16 +63,17 @@ pub struct CampaignParts {
 impl CampaignParts {
     /// What the campaign lacks, what prevents a start first.
     pub fn missing(self) -> Vec<MissingPart> {
-        let sends = self.mode == CampaignMode::External;
-        let missing = [
-            (MissingPart::Filter, !self.has_filter),
-            (MissingPart::JobNewEndpoint, sends && !self.has_job_new_endpoint),
-            (MissingPart::Account, self.account_connected.is_none()),
-            (MissingPart::AccountToken, self.account_connected == Some(false)),
-            (MissingPart::CoverLetter, !sends && !self.has_cover_letter),
-        ];
-        let missing = missing.into_iter().filter(|(_, missing)| *missing);
-        missing.map(|(part, _)| part).collect()
+        let lacks = |part| match part {
+            MissingPart::Filter => (!self.has_filter).then_some(part),
+            MissingPart::JobNewEndpoint => (!self.has_job_new_endpoint).then_some(part),
+            MissingPart::Account | MissingPart::AccountToken => match self.account_connected {
+                None => Some(MissingPart::Account),
+                Some(false) => Some(MissingPart::AccountToken),
+                Some(true) => None,
+            },
+            MissingPart::CoverLetter => (!self.has_cover_letter).then_some(part),
+        };
+        self.mode.needs().into_iter().filter_map(lacks).collect()
     }
 }
 

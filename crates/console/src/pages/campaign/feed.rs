@@ -11,7 +11,6 @@ use serde::Deserialize;
 use super::lead_place::LeadPlace;
 use super::ready::Ready;
 use crate::campaign_head::{CampaignHead, Tab};
-use crate::change::Missing;
 use crate::page::{PageError, campaign_id, html};
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
@@ -31,8 +30,6 @@ struct FeedPage {
     view: View,
     facets: Vec<Facet>,
     ready: Ready,
-    /// What the campaign lacks.
-    missing: Vec<Missing>,
     query: String,
     status: Option<LeadStatus>,
     /// Whether only some of the matches are shown.
@@ -278,7 +275,6 @@ fn page(
                 is_shown: facet == status,
             })
             .collect(),
-        missing: ready.missing(),
         ready,
         query: query.q.clone(),
         status,

@@ -65,7 +65,7 @@ pub(crate) const GROUPS: [(&str, &[Condition]); 4] = [
             condition("client.minTotalSpent", "Spent, at least", Input::Number("$")),
             condition(
                 "client.minAvgHourlyRatePaid",
-                "Pays on average, at least",
+                "Pays on average",
                 Input::Number("$/h"),
             ),
             condition("client.paymentVerified", "Payment verified", Input::Flag),

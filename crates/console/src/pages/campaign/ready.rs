@@ -1,9 +1,9 @@
 //! The Feed's card of what a campaign bids with.
 
-use bidloop_domain::model::CampaignId;
+use bidloop_domain::model::{CampaignId, CampaignState, MissingPart};
 use bidloop_domain::use_case::Readiness;
 
-use crate::change::{Missing, missing};
+use crate::change::{Missing, mending_path, missing, missing_part};
 use crate::page::PageError;
 use crate::visit::Visit;
 use crate::words;
@@ -11,6 +11,15 @@ use crate::words;
 /// What a campaign bids with, in words.
 pub(super) struct Ready {
     readiness: Readiness,
+}
+
+/// A part that a campaign of this mode needs.
+pub(super) struct Need {
+    pub(super) has: bool,
+    pub(super) name: String,
+    pub(super) why: &'static str,
+    /// Where it is had.
+    pub(super) path: String,
 }
 
 impl Ready {
@@ -27,8 +36,32 @@ impl Ready {
         Ok(Self { readiness })
     }
 
+    /// What it lacks beside what prevents a start.
     pub(super) fn missing(&self) -> Vec<Missing> {
         missing(&self.readiness.sign, &self.readiness.missing)
+    }
+
+    /// Whether the campaign is paused and lacks what an active one needs (decision D1).
+    pub(super) fn cannot_start(&self) -> bool {
+        let mut missing = self.readiness.missing.iter();
+        self.readiness.sign.state != CampaignState::Active && missing.any(|part| part.prevents_start())
+    }
+
+    /// All that the campaign needs, in the order in which it is told.
+    pub(super) fn needs(&self) -> Vec<Need> {
+        let (sign, missing) = (&self.readiness.sign, &self.readiness.missing);
+        let needs = sign.mode.needs().into_iter();
+        let needs = needs.map(|part| {
+            let refused = part == MissingPart::Account && missing.contains(&MissingPart::AccountToken);
+            let part = if refused { MissingPart::AccountToken } else { part };
+            Need {
+                has: !missing.contains(&part),
+                name: words::capital(missing_part(part)),
+                why: why(part),
+                path: mending_path(part, &sign.id),
+            }
+        });
+        needs.collect()
     }
 
     pub(super) fn mode(&self) -> &'static str {
@@ -71,5 +104,16 @@ impl Ready {
     pub(super) fn proposals_left(&self) -> String {
         let left = words::count(self.readiness.proposals_left);
         format!("{left} until {}", words::day(self.readiness.until))
+    }
+}
+
+/// What a campaign without the part cannot do.
+const fn why(part: MissingPart) -> &'static str {
+    match part {
+        MissingPart::Filter => "Without one no job matches.",
+        MissingPart::JobNewEndpoint => "External campaigns need somewhere to send jobs.",
+        MissingPart::Account => "Not needed to start; without one, real bids are refused and dry runs work.",
+        MissingPart::AccountToken => "The marketplace refused the one it has; bids wait or are refused.",
+        MissingPart::CoverLetter => "Not needed to start; without one, its leads are left for you.",
     }
 }
