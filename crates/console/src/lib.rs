@@ -10,7 +10,7 @@
 //! | [`Previews`] | how many previews of filters run at once |
 //! | [`Streams`] | what tells open pages that something changed |
 //! | `pages` | the pages, a file each; their markup is in `templates/` |
-//! | `shell` | the frame of the pages |
+//! | `shell`, `sheet` | the frame of the pages; short forms and questions, in the dialog or as pages |
 //! | `visit`, `form`, `csrf`, `cookie` | who asks, and with which form: sessions and the token of changes |
 //! | `upload` | forms with files |
 //! | `guard` | what holds for every request: host, origin, headers |
@@ -38,6 +38,7 @@ mod pages;
 mod parts;
 mod previews;
 mod routes;
+mod sheet;
 mod shell;
 mod streams;
 mod tries;

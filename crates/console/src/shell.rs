@@ -180,6 +180,11 @@ impl Shell {
         Ok((shell, head))
     }
 
+    /// The frame of a campaign's page without its head.
+    pub(crate) async fn within(visit: &Visit, campaign: &CampaignId) -> Result<Self, PageError> {
+        Ok(Self::of_campaign(visit, campaign).await?.0)
+    }
+
     pub(crate) fn is_at(&self, place: Place) -> bool {
         self.place == place && self.campaign.is_none()
     }

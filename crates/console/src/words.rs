@@ -97,12 +97,24 @@ pub(crate) fn day(at: Timestamp) -> String {
     written(at, format_description!("[day padding:none] [month repr:short]"))
 }
 
-/// The start of a day that a form gives as "2026-11-22", in UTC.
-pub(crate) fn read_day(text: &str) -> Option<Timestamp> {
-    let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok()?;
-    Some(Timestamp::from_seconds(
-        day.midnight().assume_utc().unix_timestamp(),
-    ))
+/// The expiry that a form gives as "2026-11-22": the end of that day, in UTC; `None` where it is empty.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn read_expiry(text: &str) -> Result<Option<Timestamp>, &'static str> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let day = Date::parse(text, format_description!("[year]-[month]-[day]"));
+    let end = day.ok().and_then(Date::next_day).ok_or("Choose a day.")?;
+    let end = end.midnight().assume_utc().unix_timestamp();
+    Ok(Some(Timestamp::from_seconds(end)))
+}
+
+/// "It was used 3 min ago. ", or nothing.
+pub(crate) fn was_used(at: Option<Timestamp>, now: Timestamp) -> String {
+    at.map(|at| format!("It was used {}. ", ago(at, now)))
+        .unwrap_or_default()
 }
 
 /// "12 s ago" within a week, "in 3 min" for the future, else the date.
@@ -241,6 +253,11 @@ pub(crate) fn done(word: &str) -> Option<&'static str> {
 /// An error's words as a sentence: a capital, and a full stop.
 pub(crate) fn sentence(words: &str) -> String {
     format!("{}.", capital(words))
+}
+
+/// A name in quotes within a sentence, whatever the direction of its script.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("“\u{2068}{name}\u{2069}”")
 }
 
 /// Words that begin with a capital.

@@ -8,6 +8,7 @@ use bidloop_domain::use_case::{ListedCampaign, OrganizationChange};
 use crate::change::{Faults, Missing, Unchanged, change, missing};
 use crate::form::Fields;
 use crate::page::{PageError, campaign_id, go_to, html};
+use crate::sheet::Question;
 use crate::shell::{Place, Shell};
 use crate::visit::{Posted, Visit};
 use crate::words;
@@ -64,22 +65,6 @@ struct CampaignForm {
     is_active: bool,
     is_owner: bool,
     faults: Faults,
-}
-
-#[derive(Template)]
-#[template(path = "campaign_delete.html")]
-struct DeletePage {
-    shell: Shell,
-    form: DeleteForm,
-}
-
-/// The form alone, for the dialog.
-#[derive(Template)]
-#[template(path = "campaign_delete_form.html")]
-struct DeleteForm {
-    csrf: String,
-    campaign: CampaignId,
-    name: String,
 }
 
 /// `GET /campaigns`.
@@ -185,15 +170,18 @@ pub(crate) async fn ask_delete(visit: Visit, campaign: web::Path<String>) -> Res
     visit.require_owner()?;
     let campaign = campaign_id(&campaign)?;
     let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
-    let form = DeleteForm {
-        csrf: visit.csrf.clone(),
-        campaign,
-        name: head.name,
+    let question = Question {
+        title: "Delete campaign",
+        asks: "Delete",
+        name: Some(head.name),
+        text: "Its filters and endpoints go with it; its leads and Activity stay.".to_owned(),
+        button: "Delete campaign",
+        is_danger: true,
+        action: format!("/campaigns/{campaign}/delete"),
+        fields: Vec::new(),
+        back: format!("/campaigns/{campaign}/edit"),
     };
-    if visit.wants_part {
-        return html(&form);
-    }
-    html(&DeletePage { shell, form })
+    question.ask(&visit, std::future::ready(Ok(shell))).await
 }
 
 /// `POST /campaigns/{c}/delete`.

@@ -14,6 +14,7 @@ use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;
 use crate::page::{PageError, campaign_id, go_to, html_with};
 use crate::pages::campaign::bidding_settings::{SETTINGS, Setting};
+use crate::sheet;
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
 use crate::words;
@@ -108,14 +109,6 @@ impl TemplateForm {
     }
 }
 
-#[derive(Template)]
-#[template(path = "bidding_form_page.html")]
-struct FormPage {
-    shell: Shell,
-    form: SettingForm,
-}
-
-/// The form alone, for the dialog.
 #[derive(Template)]
 #[template(path = "bidding_form.html")]
 struct SettingForm {
@@ -283,11 +276,7 @@ async fn form(
         inputs,
         refusal,
     };
-    if visit.wants_part {
-        return html_with(status, &form);
-    }
-    let shell = Shell::of_campaign(visit, campaign).await?.0;
-    html_with(status, &FormPage { shell, form })
+    sheet::show_with(visit, status, setting.name, &form, Shell::within(visit, campaign)).await
 }
 
 /// `POST /campaigns/{c}/bidding/{setting}`. What is left empty is not set here.

@@ -17,7 +17,8 @@ use crate::campaign_head::{CampaignHead, Tab};
 use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;
 use crate::job::{self, Conditions};
-use crate::page::{PageError, campaign_id, go_to, html, html_with};
+use crate::page::{PageError, campaign_id, go_to, html_with};
+use crate::sheet::Question;
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
 use crate::words;
@@ -110,22 +111,6 @@ impl Tried {
     fn conditions(&self) -> Conditions<'_> {
         Conditions::new(&self.conditions, true)
     }
-}
-
-#[derive(Template)]
-#[template(path = "filter_delete.html")]
-struct DeletePage {
-    shell: Shell,
-    form: DeleteForm,
-}
-
-/// The form alone, for the dialog.
-#[derive(Template)]
-#[template(path = "filter_delete_form.html")]
-struct DeleteForm {
-    csrf: String,
-    path: String,
-    name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -474,29 +459,28 @@ async fn tried(visit: &Visit, draft: &Draft) -> Result<Option<Tried>, PageError>
     }))
 }
 
-async fn delete_form(visit: &Visit, path: &(String, String)) -> Result<(CampaignId, DeleteForm), PageError> {
-    let (campaign, filter) = (campaign_id(&path.0)?, filter_id(&path.1)?);
-    let saved = saved(visit, &campaign).await?;
-    let known = saved.into_iter().find(|known| known.id == filter);
-    let form = DeleteForm {
-        csrf: visit.csrf.clone(),
-        path: format!("{}/{filter}", list_path(&campaign)),
-        name: known.ok_or(PageError::NotFound)?.name,
-    };
-    Ok((campaign, form))
-}
-
 /// `GET /campaigns/{c}/filters/{f}/delete`.
 pub(crate) async fn ask_delete(
     visit: Visit,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, PageError> {
-    let (campaign, form) = delete_form(&visit, &path).await?;
-    if visit.wants_part {
-        return html(&form);
-    }
-    let (shell, _) = Shell::of_campaign(&visit, &campaign).await?;
-    html(&DeletePage { shell, form })
+    let (campaign, filter) = (campaign_id(&path.0)?, filter_id(&path.1)?);
+    let mut saved = saved(&visit, &campaign).await?.into_iter();
+    let known = saved.find(|known| known.id == filter);
+    let filter = format!("{}/{filter}", list_path(&campaign));
+    let question = Question {
+        title: "Delete filter",
+        asks: "Delete",
+        name: Some(known.ok_or(PageError::NotFound)?.name),
+        text: "Jobs that only this filter matches leave the campaign’s Feed. Leads that were bid on stay."
+            .to_owned(),
+        button: "Delete filter",
+        is_danger: true,
+        action: format!("{filter}/delete"),
+        fields: Vec::new(),
+        back: filter,
+    };
+    question.ask(&visit, Shell::within(&visit, &campaign)).await
 }
 
 /// `POST /campaigns/{c}/filters/{f}/delete`.

@@ -2,31 +2,17 @@
 //! (decision E5).
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::use_case::{MAX_REASON_CHARS, ManageLeadError, Settlement};
 
 use super::lead_place::{JobQuery, LeadPlace};
-use crate::page::{PageError, go_to, html, html_with};
+use crate::page::{PageError, go_to};
+use crate::sheet;
 use crate::shell::Shell;
 use crate::tries;
 use crate::visit::{Posted, Visit};
 
-/// Tells htmx to put an answer that is an error where the form was.
-const IN_PLACE: (HeaderName, HeaderValue) = (
-    HeaderName::from_static("hx-retarget"),
-    HeaderValue::from_static("this"),
-);
-
-#[derive(Template)]
-#[template(path = "reject.html")]
-struct RejectPage {
-    shell: Shell,
-    form: RejectForm,
-}
-
-/// The form alone, for the dialog.
 #[derive(Template)]
 #[template(path = "reject_form.html")]
 struct RejectForm {
@@ -65,15 +51,8 @@ async fn reject_form(
         reason: reason.to_owned(),
         fault,
     };
-    if visit.wants_part {
-        let mut response = html_with(status, &form)?;
-        if !status.is_success() {
-            response.headers_mut().insert(IN_PLACE.0, IN_PLACE.1);
-        }
-        return Ok(response);
-    }
-    let (shell, _) = Shell::of_campaign(visit, &place.campaign).await?;
-    html_with(status, &RejectPage { shell, form })
+    let shell = Shell::within(visit, &place.campaign);
+    sheet::show_with(visit, status, "Reject this lead", &form, shell).await
 }
 
 /// `POST …/leads/{l}/reject`.
@@ -156,14 +135,6 @@ pub(crate) async fn reopen(
 }
 
 #[derive(Template)]
-#[template(path = "settle.html")]
-struct SettlePage {
-    shell: Shell,
-    form: SettleForm,
-}
-
-/// The form alone, for the dialog.
-#[derive(Template)]
 #[template(path = "settle_form.html")]
 struct SettleForm {
     path: String,
@@ -180,11 +151,8 @@ pub(crate) async fn ask_settle(
         path: place.path(),
         csrf: visit.csrf.clone(),
     };
-    if visit.wants_part {
-        return html(&form);
-    }
-    let (shell, _) = Shell::of_campaign(&visit, &place.campaign).await?;
-    html(&SettlePage { shell, form })
+    let shell = Shell::within(&visit, &place.campaign);
+    sheet::show(&visit, "Settle this bid", &form, shell).await
 }
 
 /// `POST …/leads/{l}/settle`: ends a bid whose answer can never be had (decision B4).

@@ -11,18 +11,11 @@ use super::lead_actions::page_error;
 use super::lead_place::{JobQuery, LeadPlace};
 use crate::bidding_fields::{self, Override};
 use crate::form::Fields;
-use crate::page::{PageError, go_to, html_with};
+use crate::page::{PageError, go_to};
+use crate::sheet;
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
 
-#[derive(Template)]
-#[template(path = "lead_config.html")]
-struct ConfigPage {
-    shell: Shell,
-    form: ConfigForm,
-}
-
-/// The form alone, for the dialog.
 #[derive(Template)]
 #[template(path = "lead_config_form.html")]
 struct ConfigForm {
@@ -80,11 +73,8 @@ async fn show(
         faults,
         refusal,
     };
-    if visit.wants_part {
-        return html_with(status, &form);
-    }
-    let (shell, _) = Shell::of_campaign(visit, &place.campaign).await?;
-    html_with(status, &ConfigPage { shell, form })
+    let shell = Shell::within(visit, &place.campaign);
+    sheet::show_with(visit, status, "Own bidding of this lead", &form, shell).await
 }
 
 /// The form of a configuration.

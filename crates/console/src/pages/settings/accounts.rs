@@ -8,6 +8,7 @@ use bidloop_domain::use_case::{ConnectAccountError, OrganizationChange, ShownAcc
 
 use crate::change::{Faults, Unchanged, change};
 use crate::page::{PageError, go_to, html};
+use crate::sheet::{self, Question};
 use crate::shell::{Place, Setting, Shell};
 use crate::visit::{Posted, Visit};
 use crate::words;
@@ -63,14 +64,6 @@ impl Row {
     }
 }
 
-#[derive(Template)]
-#[template(path = "account_form_page.html")]
-struct FormPage {
-    shell: Shell,
-    form: AccountForm,
-}
-
-/// The form alone, for the dialog.
 #[derive(Template, Default)]
 #[template(path = "account_form.html")]
 struct AccountForm {
@@ -80,27 +73,6 @@ struct AccountForm {
     name: String,
     faults: Faults,
     token_fault: Option<String>,
-}
-
-#[derive(Template)]
-#[template(path = "account_remove_page.html")]
-struct RemovePage {
-    shell: Shell,
-    form: RemoveForm,
-}
-
-/// The form alone, for the dialog.
-#[derive(Template)]
-#[template(path = "account_remove_form.html")]
-struct RemoveForm {
-    csrf: String,
-    account: ShownAccount,
-}
-
-impl RemoveForm {
-    fn queued(&self) -> String {
-        words::counted(self.account.facts.queued, "queued bid", "queued bids")
-    }
 }
 
 async fn shell(visit: &Visit) -> Result<Shell, PageError> {
@@ -135,13 +107,11 @@ async fn form(visit: &Visit, form: AccountForm) -> Result<HttpResponse, PageErro
         csrf: visit.csrf.clone(),
         ..form
     };
-    if visit.wants_part {
-        return html(&form);
-    }
-    html(&FormPage {
-        shell: shell(visit).await?,
-        form,
-    })
+    let title = match form.account {
+        Some(_) => "Edit account",
+        None => "Connect account",
+    };
+    sheet::show(visit, title, &form, shell(visit)).await
 }
 
 /// `GET /settings/accounts/new`.
@@ -264,17 +234,40 @@ pub(crate) async fn edit(
 /// `GET /settings/accounts/{account}/remove`.
 pub(crate) async fn ask_remove(visit: Visit, id: web::Path<String>) -> Result<HttpResponse, PageError> {
     visit.require_owner()?;
-    let form = RemoveForm {
-        csrf: visit.csrf.clone(),
-        account: account(&visit, &id).await?,
+    let account = account(&visit, &id).await?;
+    let question = Question {
+        title: "Remove account",
+        asks: "Remove",
+        text: removal(&account),
+        button: "Remove account",
+        is_danger: true,
+        action: format!("{PATH}/{}/remove", account.facts.id),
+        fields: Vec::new(),
+        back: PATH.to_owned(),
+        name: Some(account.facts.name),
     };
-    if visit.wants_part {
-        return html(&form);
-    }
-    html(&RemovePage {
-        shell: shell(&visit).await?,
-        form,
-    })
+    question.ask(&visit, shell(&visit)).await
+}
+
+/// What follows from removing an account.
+fn removal(account: &ShownAccount) -> String {
+    let campaigns = account.campaigns.iter();
+    let campaigns: Vec<String> = campaigns.map(|campaign| words::quoted(&campaign.name)).collect();
+    let campaigns = match campaigns.as_slice() {
+        [] => "No campaign bids with it.".to_owned(),
+        names => format!(
+            "{} can bid no more until another account is chosen.",
+            names.join(", ")
+        ),
+    };
+    let queued = match account.facts.queued {
+        0 => String::new(),
+        queued => format!(
+            " {} cannot be submitted with it any more.",
+            words::counted(queued, "queued bid", "queued bids")
+        ),
+    };
+    format!("{campaigns}{queued} Its token is forgotten.")
 }
 
 /// `POST /settings/accounts/{account}/remove`.

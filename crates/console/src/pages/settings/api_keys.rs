@@ -6,15 +6,15 @@ use bidloop_domain::model::{ApiKeyId, ApiKeyRecord, Timestamp};
 use bidloop_domain::use_case::{CreatedApiKey, ManageApiKeysError};
 
 use crate::page::{PageError, go_to, html};
+use crate::sheet::Question;
 use crate::shell::{Place, Setting, Shell};
 use crate::visit::{Posted, Visit};
 use crate::words;
 
 const PLACE: Place = Place::Settings(Setting::Integrations);
+const PATH: &str = "/settings/integrations/api-keys";
 /// A key is new for so long.
 const NEW_MILLIS: i64 = 3_600_000;
-/// Expiries are days; a key works until the end of its day, in UTC.
-const DAY_MILLIS: i64 = 86_400_000;
 
 #[derive(Template)]
 #[template(path = "api_keys.html")]
@@ -44,22 +44,6 @@ struct NewKeyPage<'a> {
     expires: &'a str,
     name_fault: Option<&'static str>,
     expires_fault: Option<&'static str>,
-}
-
-#[derive(Template)]
-#[template(path = "api_key_revoke.html")]
-struct RevokePage {
-    shell: Shell,
-    form: RevokeForm,
-}
-
-/// The form alone, for the dialog.
-#[derive(Template)]
-#[template(path = "api_key_revoke_form.html")]
-struct RevokeForm {
-    csrf: String,
-    key: ApiKeyRecord,
-    now: Timestamp,
 }
 
 /// `GET /settings/integrations/api-keys`.
@@ -120,12 +104,9 @@ pub(crate) async fn create(Posted { visit, fields }: Posted) -> Result<HttpRespo
         fields.text("name").trim().to_owned(),
         fields.text("expires").to_owned(),
     );
-    let expiry = match expires.as_str() {
-        "" => None,
-        day => match words::read_day(day) {
-            Some(start) => Some(Timestamp::from_millis(start.as_millis() + DAY_MILLIS)),
-            None => return form(&visit, &name, &expires, None, Some("Choose a day.")).await,
-        },
+    let expiry = match words::read_expiry(&expires) {
+        Ok(expiry) => expiry,
+        Err(fault) => return form(&visit, &name, &expires, None, Some(fault)).await,
     };
     let (manage, person, wanted) = (
         visit.console.manage_api_keys.clone(),
@@ -160,18 +141,24 @@ pub(crate) async fn ask_revoke(visit: Visit, key: web::Path<String>) -> Result<H
     visit.require_owner()?;
     let known = keys(&visit).await?.into_iter();
     let key = known.into_iter().find(|known| known.id.as_str() == key.as_str());
-    let form = RevokeForm {
-        csrf: visit.csrf.clone(),
-        key: key.ok_or(PageError::NotFound)?,
-        now: visit.now,
+    let key = key.ok_or(PageError::NotFound)?;
+    let question = Question {
+        title: "Revoke key",
+        asks: "Revoke",
+        text: format!(
+            "{}Programs that use it get 401 at once; this cannot be undone.",
+            words::was_used(key.last_used_at, visit.now)
+        ),
+        button: "Revoke key",
+        is_danger: true,
+        action: format!("{PATH}/{}/revoke", key.id),
+        fields: Vec::new(),
+        back: PATH.to_owned(),
+        name: Some(key.name),
     };
-    if visit.wants_part {
-        return html(&form);
-    }
-    html(&RevokePage {
-        shell: Shell::of(&visit, PLACE, "Integrations").await?,
-        form,
-    })
+    question
+        .ask(&visit, Shell::of(&visit, PLACE, "Integrations"))
+        .await
 }
 
 /// `POST …/api-keys/{key}/revoke`.
@@ -185,7 +172,7 @@ pub(crate) async fn revoke(
         .console
         .run(async move { manage.revoke_as(&person, &key).await });
     revoked.await?.map_err(page_error)?;
-    Ok(go_to(&visit, "/settings/integrations/api-keys?done=revoked"))
+    Ok(go_to(&visit, &format!("{PATH}?done=revoked")))
 }
 
 fn page_error(error: ManageApiKeysError) -> PageError {

@@ -6,14 +6,14 @@ use bidloop_domain::model::{PersonalTokenId, PersonalTokenRecord, Timestamp, Tok
 use bidloop_domain::use_case::{MadeToken, NewPersonalToken, PeopleError, TokenHolder};
 
 use crate::page::{PageError, go_to, html};
+use crate::sheet::Question;
 use crate::shell::{Place, Setting, Shell};
 use crate::visit::{Posted, Visit};
 use crate::words;
 
 const PLACE: Place = Place::Settings(Setting::Tokens);
 const TITLE: &str = "Personal tokens";
-/// Expiries are days; a token works until the end of its day, in UTC.
-const DAY_MILLIS: i64 = 86_400_000;
+const PATH: &str = "/settings/tokens";
 
 #[derive(Template)]
 #[template(path = "tokens.html")]
@@ -45,22 +45,6 @@ struct NewTokenForm {
     scope: TokenScope,
     name_fault: Option<String>,
     expires_fault: Option<String>,
-}
-
-#[derive(Template)]
-#[template(path = "token_revoke.html")]
-struct RevokePage {
-    shell: Shell,
-    form: RevokeForm,
-}
-
-/// The form alone, for the dialog.
-#[derive(Template)]
-#[template(path = "token_revoke_form.html")]
-struct RevokeForm {
-    csrf: String,
-    token: PersonalTokenRecord,
-    now: Timestamp,
 }
 
 /// `GET /settings/tokens`.
@@ -124,12 +108,13 @@ pub(crate) async fn make(Posted { visit, fields }: Posted) -> Result<HttpRespons
         name_fault: None,
         expires_fault: None,
     };
-    let start = words::read_day(&form.expires);
-    if start.is_none() && !form.expires.is_empty() {
-        form.expires_fault = Some("Choose a day.".to_owned());
-        return new_form(&visit, form).await;
-    }
-    let expires_at = start.map(|start| Timestamp::from_millis(start.as_millis() + DAY_MILLIS));
+    let expires_at = match words::read_expiry(&form.expires) {
+        Ok(expiry) => expiry,
+        Err(fault) => {
+            form.expires_fault = Some(fault.to_owned());
+            return new_form(&visit, form).await;
+        }
+    };
     let (manage, holder) = (
         visit.console.manage_tokens.clone(),
         TokenHolder::of(visit.member()),
@@ -157,20 +142,23 @@ pub(crate) async fn make(Posted { visit, fields }: Posted) -> Result<HttpRespons
 /// `GET /settings/tokens/{token}/revoke`.
 pub(crate) async fn ask_revoke(visit: Visit, token: web::Path<String>) -> Result<HttpResponse, PageError> {
     let mut known = tokens(&visit).await?.into_iter();
-    let form = RevokeForm {
-        csrf: visit.csrf.clone(),
-        token: known
-            .find(|known| known.id.as_str() == token.as_str())
-            .ok_or(PageError::NotFound)?,
-        now: visit.now,
+    let token = known.find(|known| known.id.as_str() == token.as_str());
+    let token = token.ok_or(PageError::NotFound)?;
+    let question = Question {
+        title: "Revoke token",
+        asks: "Revoke",
+        text: format!(
+            "{}Tools that use it are refused at once; this cannot be undone.",
+            words::was_used(token.last_used_at, visit.now)
+        ),
+        button: "Revoke token",
+        is_danger: true,
+        action: format!("{PATH}/{}/revoke", token.id),
+        fields: Vec::new(),
+        back: PATH.to_owned(),
+        name: Some(token.name),
     };
-    if visit.wants_part {
-        return html(&form);
-    }
-    html(&RevokePage {
-        shell: Shell::of(&visit, PLACE, TITLE).await?,
-        form,
-    })
+    question.ask(&visit, Shell::of(&visit, PLACE, TITLE)).await
 }
 
 /// `POST /settings/tokens/{token}/revoke`.
@@ -187,5 +175,5 @@ pub(crate) async fn revoke(
         .console
         .run(async move { manage.revoke(&holder, &token).await });
     revoked.await??;
-    Ok(go_to(&visit, "/settings/tokens?done=token_revoked"))
+    Ok(go_to(&visit, &format!("{PATH}?done=token_revoked")))
 }

@@ -9,11 +9,13 @@ use serde::Deserialize;
 
 use super::password::PasswordFaults;
 use crate::page::{PageError, go_to, html};
+use crate::sheet::{self, Question};
 use crate::shell::{Place, Setting, Shell};
 use crate::visit::{self, Posted, Visit};
 
 const PLACE: Place = Place::Settings(Setting::Users);
 const TITLE: &str = "Users";
+const PATH: &str = "/settings/users";
 
 #[derive(Template)]
 #[template(path = "users.html")]
@@ -39,14 +41,6 @@ impl UsersPage {
     }
 }
 
-#[derive(Template)]
-#[template(path = "user_invite.html")]
-struct InvitePage {
-    shell: Shell,
-    form: InviteForm,
-}
-
-/// The form alone, for the dialog.
 #[derive(Template, Default)]
 #[template(path = "user_invite_form.html")]
 struct InviteForm {
@@ -56,29 +50,6 @@ struct InviteForm {
     is_owner: bool,
     email_fault: Option<String>,
     name_fault: Option<String>,
-}
-
-#[derive(Template)]
-#[template(path = "user_dialog.html")]
-struct DialogPage {
-    shell: Shell,
-    form: DialogForm,
-}
-
-/// A question about one person.
-#[derive(Template)]
-#[template(path = "user_dialog_form.html")]
-struct DialogForm {
-    csrf: String,
-    person: Person,
-    asks: Question,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Question {
-    Remove,
-    Leave,
-    Reset,
 }
 
 /// Whom a page is about.
@@ -132,13 +103,7 @@ pub(crate) async fn ask_invite(visit: Visit) -> Result<HttpResponse, PageError> 
 }
 
 async fn invite_form(visit: &Visit, form: InviteForm) -> Result<HttpResponse, PageError> {
-    if visit.wants_part {
-        return html(&form);
-    }
-    html(&InvitePage {
-        shell: Shell::of(visit, PLACE, TITLE).await?,
-        form,
-    })
+    sheet::show(visit, "Invite user", &form, Shell::of(visit, PLACE, TITLE)).await
 }
 
 /// `POST …/users/invite`: the answer shows the link, this once.
@@ -200,38 +165,69 @@ fn role_of(word: &str) -> Result<MemberRole, PageError> {
 
 /// `GET …/users/remove?user=…`.
 pub(crate) async fn ask_remove(visit: Visit, user: web::Query<User>) -> Result<HttpResponse, PageError> {
-    visit.require_owner()?;
-    ask(&visit, &EmailKey::of(&user.user), Question::Remove).await
+    let person = asked_about(&visit, &user).await?;
+    let question = Question {
+        title: "Remove user",
+        asks: "Remove",
+        text: format!(
+            "{} is signed out at once, and cannot enter this organization any more. What the person did stays in \
+             Activity.",
+            person.email
+        ),
+        button: "Remove user",
+        is_danger: true,
+        action: "/settings/users/remove".to_owned(),
+        fields: vec![("user", person.key.as_str().to_owned())],
+        back: PATH.to_owned(),
+        name: Some(person.name),
+    };
+    question.ask(&visit, Shell::of(&visit, PLACE, TITLE)).await
 }
 
 /// `GET …/users/reset?user=…`.
 pub(crate) async fn ask_reset(visit: Visit, user: web::Query<User>) -> Result<HttpResponse, PageError> {
+    let person = asked_about(&visit, &user).await?;
+    let question = Question {
+        title: "Make password link",
+        asks: "Make a password link for",
+        text: format!(
+            "It is a link that works once, for three days. Whoever opens it sets another password for {}, and is \
+             signed in.",
+            person.email
+        ),
+        button: "Make password link",
+        is_danger: false,
+        action: "/settings/users/reset".to_owned(),
+        fields: vec![("user", person.key.as_str().to_owned())],
+        back: PATH.to_owned(),
+        name: Some(person.name),
+    };
+    question.ask(&visit, Shell::of(&visit, PLACE, TITLE)).await
+}
+
+/// Whom an owner asks about.
+async fn asked_about(visit: &Visit, user: &User) -> Result<Person, PageError> {
     visit.require_owner()?;
-    ask(&visit, &EmailKey::of(&user.user), Question::Reset).await
+    let key = EmailKey::of(&user.user);
+    let listed = members(visit).await?;
+    let mut known = listed.members.into_iter().map(|member| member.person);
+    known.find(|known| known.key == key).ok_or(PageError::NotFound)
 }
 
 /// `GET …/users/leave`.
 pub(crate) async fn ask_leave(visit: Visit) -> Result<HttpResponse, PageError> {
-    ask(&visit, &visit.member().person.key, Question::Leave).await
-}
-
-async fn ask(visit: &Visit, person: &EmailKey, asks: Question) -> Result<HttpResponse, PageError> {
-    let listed = members(visit).await?;
-    let mut known = listed.members.into_iter().map(|member| member.person);
-    let form = DialogForm {
-        csrf: visit.csrf.clone(),
-        person: known
-            .find(|known| known.key == *person)
-            .ok_or(PageError::NotFound)?,
-        asks,
+    let question = Question {
+        title: "Leave organization",
+        asks: "Leave this organization",
+        name: None,
+        text: "You are signed out. Only an owner can invite you back.".to_owned(),
+        button: "Leave organization",
+        is_danger: true,
+        action: "/settings/users/leave".to_owned(),
+        fields: Vec::new(),
+        back: PATH.to_owned(),
     };
-    if visit.wants_part {
-        return html(&form);
-    }
-    html(&DialogPage {
-        shell: Shell::of(visit, PLACE, TITLE).await?,
-        form,
-    })
+    question.ask(&visit, Shell::of(&visit, PLACE, TITLE)).await
 }
 
 /// `POST …/users/remove`.

@@ -9,18 +9,11 @@ use super::list::{Above, ListQuery, ShownSecret, integrations, page};
 use super::place::{EndpointPlace, Scope};
 use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;
-use crate::page::{PageError, go_to, html};
+use crate::page::{PageError, go_to};
+use crate::sheet::{self, Question};
 use crate::shell::{Place, Setting, Shell};
 use crate::visit::{Posted, Visit};
 
-#[derive(Template)]
-#[template(path = "webhook_form_page.html")]
-struct FormPage {
-    shell: Shell,
-    form: WebhookForm,
-}
-
-/// The form alone, for the dialog.
 #[derive(Template)]
 #[template(path = "webhook_form.html")]
 struct WebhookForm {
@@ -39,26 +32,6 @@ impl WebhookForm {
     fn has(&self, event: EventKind) -> bool {
         self.events.contains(&event)
     }
-}
-
-#[derive(Template)]
-#[template(path = "webhook_sure_page.html")]
-struct SurePage {
-    shell: Shell,
-    form: Sure,
-}
-
-/// A question before something that cannot be undone.
-#[derive(Template)]
-#[template(path = "webhook_sure.html")]
-struct Sure {
-    csrf: String,
-    back: String,
-    action: String,
-    title: String,
-    text: &'static str,
-    button: &'static str,
-    is_danger: bool,
 }
 
 async fn shell_of(visit: &Visit, scope: &Scope) -> Result<Shell, PageError> {
@@ -87,13 +60,12 @@ async fn known(visit: &Visit, place: &EndpointPlace) -> Result<WebhookEndpoint, 
 }
 
 async fn show(visit: &Visit, scope: &Scope, form: WebhookForm) -> Result<HttpResponse, PageError> {
-    if visit.wants_part {
-        return html(&form);
-    }
-    html(&FormPage {
-        shell: shell_of(visit, scope).await?,
-        form,
-    })
+    let title = if form.is_new {
+        "Add webhook"
+    } else {
+        "Edit webhook"
+    };
+    sheet::show(visit, title, &form, shell_of(visit, scope)).await
 }
 
 fn new_form(visit: &Visit, scope: &Scope) -> WebhookForm {
@@ -245,16 +217,6 @@ async fn set_active(
     Ok(go_to(&visit, &format!("{}?done={done}", place.scope.path())))
 }
 
-async fn ask(visit: &Visit, scope: &Scope, sure: Sure) -> Result<HttpResponse, PageError> {
-    if visit.wants_part {
-        return html(&sure);
-    }
-    html(&SurePage {
-        shell: shell_of(visit, scope).await?,
-        form: sure,
-    })
-}
-
 fn action(scope: &Scope, endpoint: &EndpointId, action: &str) -> String {
     format!("{}/{endpoint}/{action}", scope.path())
 }
@@ -262,17 +224,20 @@ fn action(scope: &Scope, endpoint: &EndpointId, action: &str) -> String {
 /// `GET …/{endpoint}/rotate`.
 pub(crate) async fn ask_rotate(visit: Visit, place: EndpointPlace) -> Result<HttpResponse, PageError> {
     let endpoint = known(&visit, &place).await?;
-    let sure = Sure {
-        csrf: visit.csrf.clone(),
-        back: place.scope.path(),
-        action: action(&place.scope, &place.endpoint, "rotate"),
-        title: format!("Rotate the secret of {}?", endpoint.url),
+    let question = Question {
+        title: "Rotate secret",
+        asks: "Rotate the secret of",
+        name: Some(endpoint.url),
         text: "A new secret is shown once. Both sign for a day, so that your program can change over; a secret that \
-               still signs from an earlier rotation ends now.",
+               still signs from an earlier rotation ends now."
+            .to_owned(),
         button: "Rotate secret",
         is_danger: false,
+        action: action(&place.scope, &place.endpoint, "rotate"),
+        fields: Vec::new(),
+        back: place.scope.path(),
     };
-    ask(&visit, &place.scope, sure).await
+    question.ask(&visit, shell_of(&visit, &place.scope)).await
 }
 
 /// `POST …/{endpoint}/rotate`: the answer shows the secret, this once.
@@ -291,16 +256,18 @@ pub(crate) async fn rotate(
 /// `GET …/{endpoint}/remove`.
 pub(crate) async fn ask_remove(visit: Visit, place: EndpointPlace) -> Result<HttpResponse, PageError> {
     let endpoint = known(&visit, &place).await?;
-    let sure = Sure {
-        csrf: visit.csrf.clone(),
-        back: place.scope.path(),
-        action: action(&place.scope, &place.endpoint, "remove"),
-        title: format!("Remove {}?", endpoint.url),
-        text: "It gets nothing from now on. What it was sent stays in Activity.",
+    let question = Question {
+        title: "Remove webhook",
+        asks: "Remove",
+        name: Some(endpoint.url),
+        text: "It gets nothing from now on. What it was sent stays in Activity.".to_owned(),
         button: "Remove webhook",
         is_danger: true,
+        action: action(&place.scope, &place.endpoint, "remove"),
+        fields: Vec::new(),
+        back: place.scope.path(),
     };
-    ask(&visit, &place.scope, sure).await
+    question.ask(&visit, shell_of(&visit, &place.scope)).await
 }
 
 /// `POST …/{endpoint}/remove`.
