@@ -216,7 +216,7 @@ fn everybody_who_can_act_is_offered_and_an_empty_record_announces_news(kind: Kin
         );
     }
     let browser = browser_of(&service, OPS, "/activity?kind=rejection");
-    browser.see("No record fits");
+    browser.see("Nothing fits these filters");
     let leads = world.publish(&service, "camp", vec![posts::hourly("Rust service")], 1);
     let reject = format!("/v1/campaigns/camp/leads/{}/reject", id(&leads[0]));
     service.api().post_json(&reject, &json!({})).expect(200);
