@@ -156,8 +156,9 @@ pub async fn news_are_the_newer_matches_and_the_shown_leads_that_are_decided_on(
     assert_eq!(news(newest, &all, 100).await, FeedNews::default());
     assert_eq!(news(None, &[], 100).await.newer, 5);
     assert_eq!(news(None, &[], 3).await.newer, 3);
-    let middle = leads.iter().map(|lead| lead.created_at).nth(2);
-    assert_eq!(news(middle, &[], 100).await.newer, 2);
+    let later = ["6", "7"].map(|job| world.job(job, at(9)));
+    world.ingest(at(9), later.into()).await;
+    assert_eq!(news(newest, &all, 100).await.newer, 2);
 
     world.bid(&leads[0], at(20)).await;
     world.bid(&leads[1], at(20)).await;
