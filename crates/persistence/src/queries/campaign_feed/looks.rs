@@ -11,8 +11,8 @@ use super::super::prelude::*;
 /// A campaign's list: id, generation, length, the last match's `createdAt` and gap.
 type ListEnd = (Attempt<Col<CampaignId>>, i64, i64, Option<i64>, Gap);
 
-/// A lead's id and status.
-type StatusRow = (Attempt<Col<LeadId>>, Attempt<Col<LeadStatus>>);
+/// A lead's organization, campaign, id and status.
+type StatusRow = (String, String, Attempt<Col<LeadId>>, Attempt<Col<LeadStatus>>);
 
 /// A list is in the order of `createdAt`, so the newest places are all that is looked at.
 pub(super) async fn new_matches(
@@ -108,16 +108,21 @@ pub(super) async fn feed_news(
         }
         _ => 0,
     };
+    // By their ids alone: with a condition on the campaign, SQLite reads all leads of it.
     let rows: Vec<StatusRow> = load_in_parts!(conn, shown, |some| leads::table
-        .filter(leads::organization_id.eq(organization.as_str()))
         .filter(leads::id.eq_any(some.iter().map(LeadId::as_str)))
-        .filter(leads::campaign_id.eq(campaign.as_str()))
-        .filter(leads::status.ne(LeadStatus::New.as_str()))
-        .select((leads::id, leads::status)));
+        .select((
+            leads::organization_id,
+            leads::campaign_id,
+            leads::id,
+            leads::status
+        )));
     // The inspection of leads reports one that cannot be read.
     let decided = rows
         .into_iter()
-        .filter_map(|(lead, status)| Some((lead.0.ok()?.0, status.0.ok()?.0)));
+        .filter(|(of, within, ..)| of == organization.as_str() && within == campaign.as_str())
+        .filter_map(|(_, _, lead, status)| Some((lead.0.ok()?.0, status.0.ok()?.0)))
+        .filter(|(_, status)| *status != LeadStatus::New);
     Ok(Some(FeedNews {
         newer: u64::try_from(new).unwrap_or(0),
         decided: decided.collect(),
