@@ -54,7 +54,8 @@ pub const MAX_DEPTH: usize = 64;
 
 /// A parsed keyword expression.
 ///
-/// [`fmt::Display`] writes it in a canonical form, which parses to the same expression.
+/// [`fmt::Display`] writes it in a canonical form, which parses to the same expression. This form groups what binds tighter
+/// and writes out every operator. So the form of an expression at a limit may be too deep or too long to be parsed.
 ///
 /// ```
 /// use bidloop_matching::Expression;

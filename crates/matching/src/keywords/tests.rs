@@ -345,6 +345,19 @@ fn hostile_expressions_are_refused_before_they_cost_much() {
     );
 }
 
+#[test]
+fn the_printed_form_of_an_expression_at_a_limit_may_exceed_the_limit() {
+    let deepest = format!("{}a b OR c", "-".repeat(MAX_DEPTH));
+    let longest = "nine-char ".repeat(MAX_EXPRESSION_CHARS / 10);
+    for (text, limit) in [
+        (deepest, "parentheses and negations nest at most 64 deep"),
+        (longest, "an expression has at most 10000 characters"),
+    ] {
+        let fault = Expression::parse(&canonical(&text)).unwrap_err();
+        assert_eq!(fault.message, limit);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
