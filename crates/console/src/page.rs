@@ -168,10 +168,9 @@ impl PageError {
         }
     }
 
-    /// For the form that was refused: the status, and what stands above what was typed. `None` if nothing that is typed into
-    /// the form helps, and a page says it.
-    pub(crate) fn above_form(&self) -> Option<(StatusCode, String)> {
-        let says = match self {
+    /// What stands above the form that was refused. The error itself if a page says it.
+    pub(crate) fn above_form(self) -> Result<Refusal, Self> {
+        let what = match &self {
             Self::Refused(why) => why.clone(),
             Self::SubscriptionLapsed => {
                 let Problem { title, text, .. } = self.problem();
@@ -181,9 +180,9 @@ impl PageError {
                 tracing::warn!(cause, "a form cannot be taken now");
                 "The service cannot take this now. What you typed is kept: try again in a moment.".to_owned()
             }
-            _ => return None,
+            _ => return Err(self),
         };
-        Some((self.status(), says))
+        Ok(Refusal::new(self.status(), what))
     }
 
     /// The answer. What operators must know is logged here, once.
@@ -198,6 +197,30 @@ impl PageError {
             Ok(response) => response,
             Err(_) => HttpResponse::InternalServerError().finish(),
         }
+    }
+}
+
+/// Why a form was not taken. It stands above what was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    what: String,
+}
+
+impl Refusal {
+    pub(crate) const fn new(status: StatusCode, what: String) -> Self {
+        Self { status, what }
+    }
+
+    /// The status of a form's page: 200 without a refusal.
+    pub(crate) fn status(refusal: Option<&Self>) -> StatusCode {
+        refusal.map_or(StatusCode::OK, |refusal| refusal.status)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
     }
 }
 

@@ -63,14 +63,13 @@ pub(crate) async fn show_with(
 /// A question before something that cannot be taken back.
 #[derive(Debug)]
 pub(crate) struct Question {
-    /// What is asked, as a page's title.
-    pub(crate) title: &'static str,
-    /// The same before the name.
+    /// What is asked, before the name.
     pub(crate) asks: &'static str,
     /// What it is about, if that has a name.
     pub(crate) name: Option<String>,
     /// What follows from it.
     pub(crate) text: String,
+    /// The words of the button, and of the page's title.
     pub(crate) button: &'static str,
     pub(crate) is_danger: bool,
     /// Where the form goes, and its fields.
@@ -98,6 +97,6 @@ impl Question {
             csrf: &visit.csrf,
             question: self,
         };
-        show(visit, self.title, &form, shell).await
+        show(visit, self.button, &form, shell).await
     }
 }

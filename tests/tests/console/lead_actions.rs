@@ -27,6 +27,13 @@ fn started(kind: Kind, job: &serde_json::Value) -> (World, Service, String) {
     (world, service, lead)
 }
 
+/// Ends the subscription of Acme, which has this campaign.
+fn lapse(world: &World, campaign: &serde_json::Value) {
+    let mut organization = acme::organization(world, std::slice::from_ref(campaign));
+    organization["subscription"]["status"] = "past_due".into();
+    world.installation.apply(&document::document(organization));
+}
+
 fn a_lead_is_triggered_from_the_feed_and_its_page_says_how_it_ended(kind: Kind) {
     let (world, service, lead) = started(kind, &json!({}));
     let browser = browser_of(&service, OPS, "/campaigns/camp_ext/feed");
@@ -73,9 +80,7 @@ fn a_skipped_lead_is_reopened_and_a_rejected_one_is_not(kind: Kind) {
 
 fn a_lapsed_subscription_is_said_on_every_page_and_refuses_what_acts(kind: Kind) {
     let (world, service, lead) = started(kind, &json!({}));
-    let mut organization = acme::organization(&world, &[world.external(document::EXTERNAL, "rust")]);
-    organization["subscription"]["status"] = "past_due".into();
-    world.installation.apply(&document::document(organization));
+    lapse(&world, &world.external(document::EXTERNAL, "rust"));
     let ops = Session::of(&service, OPS);
     let page = format!("/campaigns/camp_ext/leads/{lead}");
     for path in [
@@ -128,23 +133,22 @@ fn a_refused_action_makes_no_lead_and_an_accepted_one_does(kind: Kind) {
     // The campaign has no receiver, and the bid no letter.
     ops.post(&format!("{path}/trigger"), &[of_match]).expect(409);
     let bid = format!("{path}/bid");
-    ops.post(&bid, &[of_match, ("action", "submit")]);
+    ops.post(&bid, &[of_match, ("action", "submit")]).expect(200);
     let dry_run = [of_match, ("action", "dry_run"), ("coverLetter", "Hello")];
     let page = ops.post(&bid, &dry_run).expect(303);
     assert!(!is_a_lead());
     ops.get(page.header("location").unwrap()).expect(200);
 
     let campaign = document::campaign(document::EXTERNAL, "rust");
-    let active = acme::organization(&world, &[campaign]);
-    let mut lapsed = active.clone();
-    lapsed["subscription"]["status"] = "past_due".into();
-    world.installation.apply(&document::document(lapsed));
-    ops.post(&format!("{path}/reject"), &[of_match]);
-    ops.post(&bid, &[of_match, ("action", "submit"), ("coverLetter", "Hello")]);
+    lapse(&world, &campaign);
+    ops.post(&format!("{path}/reject"), &[of_match]).expect(409);
+    let letter = [of_match, ("action", "submit"), ("coverLetter", "Hello")];
+    ops.post(&bid, &letter).expect(409);
     ops.post(&format!("{path}/configure"), &[of_match, ("minBoost", "2")])
         .expect(409);
     assert!(!is_a_lead());
 
+    let active = acme::organization(&world, &[campaign]);
     world.installation.apply(&document::document(active));
     ops.post(&format!("{path}/reject"), &[of_match]).expect(303);
     assert!(is_a_lead());
@@ -153,9 +157,7 @@ fn a_refused_action_makes_no_lead_and_an_accepted_one_does(kind: Kind) {
 
 fn a_form_that_a_lapsed_subscription_refuses_keeps_what_was_typed(kind: Kind) {
     let (world, service, lead) = started(kind, &json!({}));
-    let mut organization = acme::organization(&world, &[world.external(document::EXTERNAL, "rust")]);
-    organization["subscription"]["status"] = "past_due".into();
-    world.installation.apply(&document::document(organization));
+    lapse(&world, &world.external(document::EXTERNAL, "rust"));
     let ops = Session::of(&service, OPS);
     let page = format!("/campaigns/camp_ext/leads/{lead}");
     let refused = |path: &str, fields: &[(&str, &str)]| {

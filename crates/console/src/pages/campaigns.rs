@@ -171,7 +171,6 @@ pub(crate) async fn ask_delete(visit: Visit, campaign: web::Path<String>) -> Res
     let campaign = campaign_id(&campaign)?;
     let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
     let question = Question {
-        title: "Delete campaign",
         asks: "Delete",
         name: Some(head.name),
         text: "Its filters and endpoints go with it; its leads and Activity stay.".to_owned(),

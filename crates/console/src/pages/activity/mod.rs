@@ -10,12 +10,14 @@ use bidloop_domain::model::{
     ActivityKind, ActivityOutcome, ActivityPlace, ActorKind, CampaignId, VariantArray as _,
 };
 use bytes::Bytes;
+use futures::future::try_join;
 use futures::stream;
 
 use self::query::{ActivityQuery, PERIODS, place, place_at, written_place};
 use self::rows::{Row, by, rows};
 use crate::campaign_head::{CampaignHead, Tab};
 use crate::page::{PageError, campaign_id, html};
+use crate::pages::settings::{api_keys, users};
 use crate::shell::{Place, Shell};
 use crate::visit::Visit;
 use crate::words;
@@ -147,6 +149,25 @@ fn live(campaign: Option<&CampaignId>, query: &ActivityQuery, newest: ActivityPl
     format!("{}/new{than}", path_of(campaign))
 }
 
+/// The keys and members that are offered to choose from: each as the filter's value, and as it is shown.
+async fn people(visit: &Visit) -> Result<Vec<(String, String)>, PageError> {
+    let (keys, listed) = try_join(api_keys::keys(visit), users::members(visit)).await?;
+    let keys = keys.into_iter().take(OFFERED).map(|key| {
+        (
+            format!("{}:{}", ActorKind::ApiKey.as_str(), key.id),
+            format!("Key “{}”", key.name),
+        )
+    });
+    let members = listed.members.into_iter().take(OFFERED).map(|member| {
+        let id = member.person.key.as_str();
+        (
+            format!("{}:{id}", ActorKind::User.as_str()),
+            member.person.email.clone(),
+        )
+    });
+    Ok(keys.chain(members).collect())
+}
+
 async fn record(
     visit: &Visit,
     shell: &Shell,
@@ -162,29 +183,7 @@ async fn record(
         let page = visit.console.run(async move { find.page(&search, below).await });
         Some(page.await??)
     };
-    let keys = visit.console.manage_api_keys.clone();
-    let organization = visit.organization().clone();
-    let keys = visit
-        .console
-        .run(async move { keys.list(&organization).await })
-        .await?;
-    let keys = keys.map_err(|error| PageError::Unavailable(error.to_string()))?;
-    let keys = keys.into_iter().take(OFFERED).map(|key| {
-        (
-            format!("{}:{}", ActorKind::ApiKey.as_str(), key.id),
-            format!("Key “{}”", key.name),
-        )
-    });
-    let (manage, organization) = (visit.console.manage_members.clone(), visit.organization().clone());
-    let listed = visit.console.run(async move { manage.list(&organization).await });
-    let members = listed.await??.members.into_iter().take(OFFERED).map(|member| {
-        let id = member.person.key.as_str();
-        (
-            format!("{}:{id}", ActorKind::User.as_str()),
-            member.person.email.clone(),
-        )
-    });
-    let mut people: Vec<(String, String)> = keys.chain(members).collect();
+    let mut people = people(visit).await?;
     // Others are offered as the page shows them: the service, commands, and who is gone.
     let shown = page
         .iter()

@@ -15,7 +15,7 @@ use super::lead_place::{JobQuery, LeadPlace};
 use crate::bidding_fields::{self, Override};
 use crate::campaign_head::CampaignHead;
 use crate::form::Fields;
-use crate::page::{PageError, go_to, html_with};
+use crate::page::{PageError, Refusal, go_to, html_with};
 use crate::shell::Shell;
 use crate::upload;
 use crate::visit::{Posted, Visit};
@@ -47,7 +47,7 @@ struct BidPage {
     sent: Sent,
     /// Each fault, with the field that it is about.
     faults: Vec<(String, String)>,
-    problem: Option<Problem>,
+    refusal: Option<Refusal>,
 }
 
 impl BidPage {
@@ -63,24 +63,6 @@ struct Question {
     text: String,
     answer: String,
     fault: Option<String>,
-}
-
-/// What stands above a form that was not taken.
-struct Problem {
-    status: StatusCode,
-    what: String,
-    /// Whether the lead's page tells more.
-    is_decided: bool,
-}
-
-impl Problem {
-    const fn of(status: StatusCode, what: String) -> Self {
-        Self {
-            status,
-            what,
-            is_decided: false,
-        }
-    }
 }
 
 /// What would be sent.
@@ -141,9 +123,8 @@ pub(crate) async fn act(
     let action = fields.text("action");
     match attached {
         Attached::Refused(said) => return not_attached(&visit, &place, &fields, said).await,
-        Attached::NotNow(status, what) => {
-            let problem = Problem::of(status, what);
-            return show(&visit, &place, &fields, Vec::new(), Some(problem)).await;
+        Attached::NotNow(refusal) => {
+            return show(&visit, &place, &fields, Vec::new(), Some(refusal)).await;
         }
         Attached::None if action == "attach" => {
             return not_attached(&visit, &place, &fields, upload::CHOOSE.to_owned()).await;
@@ -196,9 +177,9 @@ async fn not_attached(
     said: String,
 ) -> Result<HttpResponse, PageError> {
     let what = "No file was attached, and nothing was sent.".to_owned();
-    let problem = Problem::of(StatusCode::OK, what);
+    let refusal = Refusal::new(StatusCode::OK, what);
     let faults = vec![(upload::FILES.to_owned(), said)];
-    show(visit, place, fields, faults, Some(problem)).await
+    show(visit, place, fields, faults, Some(refusal)).await
 }
 
 /// The bid of a form. An answer that is left empty is none.
@@ -258,29 +239,21 @@ async fn refused(
         }
         _ => Vec::new(),
     };
-    let is_decided = matches!(error, LeadError::BidTooLate(_));
-    let (status, what) = match error {
-        LeadError::Malformed(_) | LeadError::Rules(_) => (
-            StatusCode::OK,
-            "Nothing was sent: the form has faults.".to_owned(),
-        ),
+    let refusal = match error {
+        LeadError::Malformed(_) | LeadError::Rules(_) => {
+            let what = "Nothing was sent: the form has faults.";
+            Refusal::new(StatusCode::OK, what.to_owned())
+        }
         LeadError::BidTooLate(_) | LeadError::NoConnectedAccount | LeadError::QuotaUsedUp(_) => {
-            (StatusCode::CONFLICT, format!("Nothing was sent: {error}."))
+            Refusal::new(StatusCode::CONFLICT, format!("Nothing was sent: {error}."))
         }
-        LeadError::ReceiverOverloaded => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            format!("Nothing was sent: {error}."),
-        ),
-        error => {
-            let error = PageError::from(error);
-            error.above_form().ok_or(error)?
+        LeadError::ReceiverOverloaded => {
+            let what = format!("Nothing was sent: {error}.");
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, what)
         }
+        error => PageError::from(error).above_form()?,
     };
-    let problem = Problem {
-        is_decided,
-        ..Problem::of(status, what)
-    };
-    show(visit, place, fields, faults, Some(problem)).await
+    show(visit, place, fields, faults, Some(refusal)).await
 }
 
 /// The field that a fault is about, and what is wrong.
@@ -317,7 +290,7 @@ async fn show(
     place: &LeadPlace,
     fields: &Fields,
     faults: Vec<(String, String)>,
-    problem: Option<Problem>,
+    refusal: Option<Refusal>,
 ) -> Result<HttpResponse, PageError> {
     let (shell, head) = Shell::of_campaign(visit, &place.campaign).await?;
     // Nothing can be computed of an override that cannot be read.
@@ -330,15 +303,14 @@ async fn show(
         ),
     };
     let preview = preview(visit, place, &overrides, ask).await?;
-    let status = problem.as_ref().map_or(StatusCode::OK, |problem| problem.status);
-    let mut page = page(shell, head, place, fields, preview, faults, problem, visit.now);
+    let mut page = page(shell, head, place, fields, preview, faults, refusal, visit.now);
     if let Some((field, fault)) = unreadable {
         page.sent = Sent {
             refusal: Some(format!("{field} {fault}")),
             ..Sent::default()
         };
     }
-    html_with(status, &page)
+    html_with(Refusal::status(page.refusal.as_ref()), &page)
 }
 
 #[expect(clippy::too_many_arguments, reason = "what a page is made of")]
@@ -349,7 +321,7 @@ fn page(
     fields: &Fields,
     preview: BidPreview,
     faults: Vec<(String, String)>,
-    problem: Option<Problem>,
+    refusal: Option<Refusal>,
     now: Timestamp,
 ) -> BidPage {
     let fault = |field: &str| {
@@ -380,7 +352,7 @@ fn page(
             .count(),
         questions,
         overrides: Override::all(fields, &preview.config),
-        problem,
+        refusal,
         sent: sent(&preview, now),
         faults,
         takes_files: preview.lead.status.is_open()

@@ -1,11 +1,10 @@
 //! The files of a bid: taken with the form in which the bid is written.
 
-use actix_web::http::StatusCode;
 use bidloop_domain::use_case::{LeadError, PartHead, UploadSession};
 
 use super::lead_place::LeadPlace;
 use crate::form::Fields;
-use crate::page::PageError;
+use crate::page::{PageError, Refusal};
 use crate::upload::{Content, Received, TakesFiles, said_of_files};
 use crate::visit::Visit;
 
@@ -64,8 +63,8 @@ pub(super) enum Attached {
     All,
     /// One was refused, and so all were. What is said beside the field.
     Refused(String),
-    /// None could be taken, whatever they are: the status, and what is said above the form.
-    NotNow(StatusCode, String),
+    /// None could be taken, whatever they are.
+    NotNow(Refusal),
 }
 
 /// Adds the files of a form to the lead's, all or none. Returns what was typed beside them.
@@ -86,10 +85,7 @@ pub(super) async fn attach(
         Ok(attached) => attached,
         Err(fault) => match said_of_files(fault) {
             Ok(said) => Attached::Refused(said),
-            Err(error) => {
-                let (status, what) = error.above_form().ok_or(error)?;
-                Attached::NotNow(status, what)
-            }
+            Err(error) => Attached::NotNow(error.above_form()?),
         },
     };
     Ok((fields, attached))

@@ -1,6 +1,5 @@
 //! A campaign's Bidding: what does a bid do, and who says so?
 
-use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{AnswerTemplate, CampaignId, ConfigSource, LeadId, ProposalTemplate};
@@ -12,7 +11,7 @@ use crate::bidding_fields::BiddingField;
 use crate::campaign_head::{CampaignHead, Tab};
 use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;
-use crate::page::{PageError, campaign_id, go_to, html_with};
+use crate::page::{PageError, Refusal, campaign_id, go_to, html_with};
 use crate::pages::campaign::bidding_settings::{SETTINGS, Setting};
 use crate::sheet;
 use crate::shell::Shell;
@@ -31,7 +30,7 @@ struct BiddingPage {
     rows: Vec<Row>,
     template: TemplateForm,
     /// Why the templates were not saved, whatever is typed.
-    refusal: Option<String>,
+    refusal: Option<Refusal>,
     /// Why files were not added.
     files_fault: Option<String>,
 }
@@ -117,7 +116,7 @@ struct SettingForm {
     setting: &'static Setting,
     inputs: Vec<ShownInput>,
     /// Why it was not saved, whatever is typed.
-    refusal: Option<String>,
+    refusal: Option<Refusal>,
 }
 
 struct ShownInput {
@@ -191,9 +190,8 @@ async fn page(
     bidding: CampaignBidding,
     template: TemplateForm,
     files_fault: Option<String>,
-    refusal: Option<(StatusCode, String)>,
+    refusal: Option<Refusal>,
 ) -> Result<HttpResponse, PageError> {
-    let (status, refusal) = refusal.unzip();
     let (shell, head) = Shell::of_campaign(visit, campaign).await?;
     let page = BiddingPage {
         shell,
@@ -204,7 +202,7 @@ async fn page(
         refusal,
         files_fault,
     };
-    html_with(status.unwrap_or(StatusCode::OK), &page)
+    html_with(Refusal::status(page.refusal.as_ref()), &page)
 }
 
 fn in_force(bidding: &CampaignBidding) -> Result<Value, PageError> {
@@ -265,10 +263,9 @@ async fn form(
     campaign: &CampaignId,
     setting: &'static Setting,
     inputs: Vec<ShownInput>,
-    refusal: Option<(StatusCode, String)>,
+    refusal: Option<Refusal>,
 ) -> Result<HttpResponse, PageError> {
-    let (status, refusal) = refusal.unzip();
-    let status = status.unwrap_or(StatusCode::OK);
+    let status = Refusal::status(refusal.as_ref());
     let form = SettingForm {
         csrf: visit.csrf.clone(),
         back: path(campaign),
@@ -308,8 +305,7 @@ pub(crate) async fn set(
     };
     let inputs: Vec<ShownInput> = setting.fields().map(shown).collect();
     let refusal = if inputs.iter().all(|input| input.fault.is_none()) {
-        let error = unchanged.into_page();
-        Some(error.above_form().ok_or(error)?)
+        Some(unchanged.into_page().above_form()?)
     } else {
         None
     };
@@ -368,7 +364,7 @@ pub(crate) async fn set_template(
         match change(&visit, wanted).await {
             Ok(_) => return Ok(go_to(&visit, &format!("{}?done=saved", path(&campaign)))),
             Err(Unchanged::Faulty(found)) => faults = found,
-            Err(Unchanged::Page(error)) => refusal = Some(error.above_form().ok_or(error)?),
+            Err(Unchanged::Page(error)) => refusal = Some(error.above_form()?),
         }
     }
     let lead = LeadId::parse(another.unwrap_or(fields.text("lead"))).ok();

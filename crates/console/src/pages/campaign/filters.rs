@@ -1,6 +1,5 @@
 //! A campaign's filters: which jobs would match, which just miss, and why not this one?
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{HttpResponse, web};
 use askama::Template;
@@ -17,7 +16,7 @@ use crate::campaign_head::{CampaignHead, Tab};
 use crate::change::{Faults, Unchanged, change};
 use crate::form::Fields;
 use crate::job::{self, Conditions};
-use crate::page::{PageError, campaign_id, go_to, html_with};
+use crate::page::{PageError, Refusal, campaign_id, go_to, html_with};
 use crate::sheet::Question;
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
@@ -46,7 +45,7 @@ struct FiltersPage {
     /// Whether a script asks, which asks again after the next change.
     is_part: bool,
     /// Why it was not saved, whatever is typed.
-    refusal: Option<String>,
+    refusal: Option<Refusal>,
     /// Every fault, as a sentence that names its field.
     faults: Vec<String>,
     preview: Option<Preview>,
@@ -239,7 +238,7 @@ async fn act(
         }
         Err(Unchanged::Faulty(faults)) => show(visit, campaign, saved, draft, faults, None).await,
         Err(Unchanged::Page(error)) => {
-            let refusal = error.above_form().ok_or(error)?;
+            let refusal = error.above_form()?;
             show(visit, campaign, saved, draft, Faults::default(), Some(refusal)).await
         }
     }
@@ -275,9 +274,8 @@ async fn show(
     saved: Vec<FilterRecord>,
     draft: Draft,
     faults: Faults,
-    refusal: Option<(StatusCode, String)>,
+    refusal: Option<Refusal>,
 ) -> Result<HttpResponse, PageError> {
-    let (status, refusal) = refusal.unzip();
     let (shell, head) = Shell::of_campaign(visit, campaign).await?;
     let checked = SavedFilter::from_value(&draft.body);
     let is_valid = checked.is_ok();
@@ -294,7 +292,7 @@ async fn show(
     let mut page = page(shell, head, saved, draft, &faults, preview, tried);
     page.is_part = visit.wants_part;
     page.refusal = refusal;
-    let mut response = html_with(status.unwrap_or(StatusCode::OK), &page)?;
+    let mut response = html_with(Refusal::status(page.refusal.as_ref()), &page)?;
     if visit.wants_part && !is_valid {
         response.headers_mut().insert(KEEP.0, KEEP.1);
     }
@@ -469,7 +467,6 @@ pub(crate) async fn ask_delete(
     let known = saved.find(|known| known.id == filter);
     let filter = format!("{}/{filter}", list_path(&campaign));
     let question = Question {
-        title: "Delete filter",
         asks: "Delete",
         name: Some(known.ok_or(PageError::NotFound)?.name),
         text: "Jobs that only this filter matches leave the campaign’s Feed. Leads that were bid on stay."

@@ -7,7 +7,7 @@ use askama::Template;
 use bidloop_domain::use_case::{MAX_REASON_CHARS, ManageLeadError, Settlement};
 
 use super::lead_place::{JobQuery, LeadPlace};
-use crate::page::{PageError, go_to};
+use crate::page::{PageError, Refusal, go_to};
 use crate::sheet;
 use crate::shell::Shell;
 use crate::tries;
@@ -21,7 +21,7 @@ struct RejectForm {
     job: Option<String>,
     csrf: String,
     reason: String,
-    fault: Option<String>,
+    fault: Option<Refusal>,
 }
 
 /// `GET …/leads/{l}/reject`.
@@ -38,10 +38,9 @@ async fn reject_form(
     visit: &Visit,
     place: &LeadPlace,
     reason: &str,
-    fault: Option<(StatusCode, String)>,
+    fault: Option<Refusal>,
 ) -> Result<HttpResponse, PageError> {
-    let (status, fault) = fault.unzip();
-    let status = status.unwrap_or(StatusCode::OK);
+    let status = Refusal::status(fault.as_ref());
     let shown = place.view(visit).await?;
     let form = RejectForm {
         title: shown.post.title,
@@ -67,7 +66,7 @@ pub(crate) async fn reject(
         .is_some_and(|reason| reason.chars().nth(MAX_REASON_CHARS).is_some())
     {
         let fault = format!("Use at most {MAX_REASON_CHARS} characters.");
-        let fault = (StatusCode::OK, fault);
+        let fault = Refusal::new(StatusCode::OK, fault);
         return reject_form(&visit, &place, &reason.unwrap_or_default(), Some(fault)).await;
     }
     let place = place.located(&visit).await?;
@@ -84,8 +83,7 @@ pub(crate) async fn reject(
     match rejected.await? {
         Ok(()) => Ok(go_to(&visit, &format!("{}?done=rejected", place.path()))),
         Err(error) => {
-            let error = PageError::from(error);
-            let fault = error.above_form().ok_or(error)?;
+            let fault = PageError::from(error).above_form()?;
             reject_form(&visit, &place, fields.text("reason"), Some(fault)).await
         }
     }

@@ -1,6 +1,5 @@
 //! A lead's own bidding: the values that bids on this lead have, whoever makes them (decision A7).
 
-use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use askama::Template;
 use bidloop_domain::model::{BiddingConfig, FieldError, effective};
@@ -11,7 +10,7 @@ use super::lead_actions::page_error;
 use super::lead_place::{JobQuery, LeadPlace};
 use crate::bidding_fields::{self, Override};
 use crate::form::Fields;
-use crate::page::{PageError, go_to};
+use crate::page::{PageError, Refusal, go_to};
 use crate::sheet;
 use crate::shell::Shell;
 use crate::visit::{Posted, Visit};
@@ -27,7 +26,7 @@ struct ConfigForm {
     fields: Vec<Override>,
     faults: Vec<FieldError>,
     /// Why it was not taken, whatever is typed.
-    refusal: Option<String>,
+    refusal: Option<Refusal>,
 }
 
 impl ConfigForm {
@@ -56,10 +55,9 @@ async fn show(
     place: &LeadPlace,
     typed: Option<&Fields>,
     faults: Vec<FieldError>,
-    refusal: Option<(StatusCode, String)>,
+    refusal: Option<Refusal>,
 ) -> Result<HttpResponse, PageError> {
-    let (status, refusal) = refusal.unzip();
-    let status = status.unwrap_or(StatusCode::OK);
+    let status = Refusal::status(refusal.as_ref());
     let view = place.view(visit).await?;
     let none = BiddingConfig::default();
     let otherwise = effective(&none, &none, &view.campaign.bidding_config);
@@ -116,8 +114,7 @@ pub(crate) async fn set(
         Ok(()) => Ok(go_to(&visit, &format!("{}?done=saved", place.path()))),
         Err(ManageLeadError::Faulty(faults)) => show(&visit, &place, Some(&fields), faults, None).await,
         Err(error) => {
-            let error = page_error(error);
-            let refusal = error.above_form().ok_or(error)?;
+            let refusal = page_error(error).above_form()?;
             show(&visit, &place, Some(&fields), Vec::new(), Some(refusal)).await
         }
     }

@@ -236,7 +236,6 @@ pub(crate) async fn ask_remove(visit: Visit, id: web::Path<String>) -> Result<Ht
     visit.require_owner()?;
     let account = account(&visit, &id).await?;
     let question = Question {
-        title: "Remove account",
         asks: "Remove",
         text: removal(&account),
         button: "Remove account",

@@ -30,10 +30,6 @@ impl KeysPage {
     fn is_new(&self, key: &ApiKeyRecord) -> bool {
         self.now.as_millis() - key.created_at.as_millis() < NEW_MILLIS && key.last_used_at.is_none()
     }
-
-    fn works(&self, key: &ApiKeyRecord) -> bool {
-        key.revoked_at.is_none() && key.expires_at.is_none_or(|expiry| expiry > self.now)
-    }
 }
 
 #[derive(Template)]
@@ -62,7 +58,8 @@ async fn show(visit: &Visit, created: Option<CreatedApiKey>) -> Result<HttpRespo
     })
 }
 
-async fn keys(visit: &Visit) -> Result<Vec<ApiKeyRecord>, PageError> {
+/// The keys, those that are not revoked first, then the newest first.
+pub(crate) async fn keys(visit: &Visit) -> Result<Vec<ApiKeyRecord>, PageError> {
     let (manage, organization) = (
         visit.console.manage_api_keys.clone(),
         visit.organization().clone(),
@@ -143,7 +140,6 @@ pub(crate) async fn ask_revoke(visit: Visit, key: web::Path<String>) -> Result<H
     let key = known.into_iter().find(|known| known.id.as_str() == key.as_str());
     let key = key.ok_or(PageError::NotFound)?;
     let question = Question {
-        title: "Revoke key",
         asks: "Revoke",
         text: format!(
             "{}Programs that use it get 401 at once; this cannot be undone.",

@@ -24,12 +24,6 @@ struct TokensPage {
     now: Timestamp,
 }
 
-impl TokensPage {
-    fn works(&self, token: &PersonalTokenRecord) -> bool {
-        token.works_at(self.now)
-    }
-}
-
 #[derive(Template)]
 #[template(path = "token_new.html")]
 struct NewTokenPage {
@@ -145,7 +139,6 @@ pub(crate) async fn ask_revoke(visit: Visit, token: web::Path<String>) -> Result
     let token = known.find(|known| known.id.as_str() == token.as_str());
     let token = token.ok_or(PageError::NotFound)?;
     let question = Question {
-        title: "Revoke token",
         asks: "Revoke",
         text: format!(
             "{}Tools that use it are refused at once; this cannot be undone.",

@@ -86,7 +86,8 @@ pub(super) async fn show(
     })
 }
 
-async fn members(visit: &Visit) -> Result<ListedMembers, PageError> {
+/// The members and the invitations that are open.
+pub(crate) async fn members(visit: &Visit) -> Result<ListedMembers, PageError> {
     let (manage, organization) = (visit.console.manage_members.clone(), visit.organization().clone());
     let listed = visit.console.run(async move { manage.list(&organization).await });
     Ok(listed.await??)
@@ -167,7 +168,6 @@ fn role_of(word: &str) -> Result<MemberRole, PageError> {
 pub(crate) async fn ask_remove(visit: Visit, user: web::Query<User>) -> Result<HttpResponse, PageError> {
     let person = asked_about(&visit, &user).await?;
     let question = Question {
-        title: "Remove user",
         asks: "Remove",
         text: format!(
             "{} is signed out at once, and cannot enter this organization any more. What the person did stays in \
@@ -188,7 +188,6 @@ pub(crate) async fn ask_remove(visit: Visit, user: web::Query<User>) -> Result<H
 pub(crate) async fn ask_reset(visit: Visit, user: web::Query<User>) -> Result<HttpResponse, PageError> {
     let person = asked_about(&visit, &user).await?;
     let question = Question {
-        title: "Make password link",
         asks: "Make a password link for",
         text: format!(
             "It is a link that works once, for three days. Whoever opens it sets another password for {}, and is \
@@ -217,7 +216,6 @@ async fn asked_about(visit: &Visit, user: &User) -> Result<Person, PageError> {
 /// `GET …/users/leave`.
 pub(crate) async fn ask_leave(visit: Visit) -> Result<HttpResponse, PageError> {
     let question = Question {
-        title: "Leave organization",
         asks: "Leave this organization",
         name: None,
         text: "You are signed out. Only an owner can invite you back.".to_owned(),

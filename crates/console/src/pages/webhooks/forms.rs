@@ -225,7 +225,6 @@ fn action(scope: &Scope, endpoint: &EndpointId, action: &str) -> String {
 pub(crate) async fn ask_rotate(visit: Visit, place: EndpointPlace) -> Result<HttpResponse, PageError> {
     let endpoint = known(&visit, &place).await?;
     let question = Question {
-        title: "Rotate secret",
         asks: "Rotate the secret of",
         name: Some(endpoint.url),
         text: "A new secret is shown once. Both sign for a day, so that your program can change over; a secret that \
@@ -257,7 +256,6 @@ pub(crate) async fn rotate(
 pub(crate) async fn ask_remove(visit: Visit, place: EndpointPlace) -> Result<HttpResponse, PageError> {
     let endpoint = known(&visit, &place).await?;
     let question = Question {
-        title: "Remove webhook",
         asks: "Remove",
         name: Some(endpoint.url),
         text: "It gets nothing from now on. What it was sent stays in Activity.".to_owned(),

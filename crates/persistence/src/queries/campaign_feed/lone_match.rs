@@ -10,7 +10,8 @@ use bidloop_domain::port::{BidLetter, BidSummary, LeadContext};
 
 use super::super::leads::context::lead_context;
 use super::super::leads::rows::new_lead;
-use super::super::lists::match_list::{CampaignKey, Gap, matches_of};
+use super::super::lists::match_list::{CampaignKey, matches_of};
+use super::super::lists::served::{ServedList, matched_at};
 use super::super::prelude::*;
 
 /// A campaign with its served generation, its subscription and its account.
@@ -54,13 +55,7 @@ pub(super) async fn find_match(
     let Some((generation, campaign, account)) = campaign else {
         return Ok(None);
     };
-    let created_at: Option<i64> = matches_of(key, generation)
-        .filter(matches::job_id.eq(job.as_str()))
-        .select(matches::created_at)
-        .first(conn)
-        .await
-        .optional()?;
-    let Some(created_at) = created_at else {
+    let Some(created_at) = matched_at(conn, key, generation, job).await? else {
         return Ok(None);
     };
     let job_json: String = jobs::table
@@ -88,18 +83,12 @@ pub(super) async fn job_of_lead(
     newest: u32,
 ) -> Result<Option<JobId>, Failure> {
     let (organization, campaign) = key;
-    let list: Option<(i64, i64, Gap)> = campaigns::table
-        .find((organization.as_str(), campaign.as_str()))
-        .select((campaigns::generation, campaigns::match_total, Gap::as_select()))
-        .first(conn)
-        .await
-        .optional()?;
-    let Some((generation, total, gap)) = list else {
+    let Some(list) = ServedList::of(conn, key).await? else {
         return Ok(None);
     };
-    let oldest = (total - i64::from(newest) + 1).max(1);
-    for (first, last) in gap.ranges(oldest, total) {
-        let jobs: Vec<Attempt<Col<JobId>>> = matches_of(key, generation)
+    let oldest = (list.total - i64::from(newest) + 1).max(1);
+    for (first, last) in list.gap.ranges(oldest, list.total) {
+        let jobs: Vec<Attempt<Col<JobId>>> = matches_of(key, list.generation)
             .filter(dense_range!(matches::seq, first, last))
             .order(matches::seq.desc())
             .select(matches::job_id)

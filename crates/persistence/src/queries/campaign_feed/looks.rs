@@ -5,11 +5,9 @@ use std::collections::HashMap;
 use bidloop_domain::model::{CampaignId, EmailKey, LeadId, LeadStatus, OrganizationId, Timestamp};
 use bidloop_domain::port::FeedNews;
 
-use super::super::lists::match_list::{CampaignKey, Gap, matches_of};
+use super::super::lists::match_list::{CampaignKey, matches_of};
+use super::super::lists::served::ServedList;
 use super::super::prelude::*;
-
-/// A campaign's list: id, generation, length, the last match's `createdAt` and gap.
-type ListEnd = (Attempt<Col<CampaignId>>, i64, i64, Option<i64>, Gap);
 
 /// A lead's organization, campaign, id and status.
 type StatusRow = (String, String, Attempt<Col<LeadId>>, Attempt<Col<LeadStatus>>);
@@ -28,55 +26,51 @@ pub(super) async fn new_matches(
         .load(conn)
         .await?;
     let looks: HashMap<String, i64> = looks.into_iter().collect();
-    let lists: Vec<ListEnd> = campaigns::table
+    let lists: Vec<(Attempt<Col<CampaignId>>, ServedList)> = campaigns::table
         .filter(campaigns::organization_id.eq(organization.as_str()))
         .order(campaigns::id)
-        .select((
-            campaigns::id,
-            campaigns::generation,
-            campaigns::match_total,
-            campaigns::last_match_at,
-            Gap::as_select(),
-        ))
+        .select((campaigns::id, ServedList::as_select()))
         .load(conn)
         .await?;
     let mut counts = Vec::with_capacity(lists.len());
-    for (Attempt(id), generation, total, last_at, gap) in lists {
+    for (Attempt(id), list) in lists {
         let Ok(Col(id)) = id else {
             // The inspection of campaigns reports it.
             continue;
         };
-        let new = match (looks.get(id.as_str()), last_at) {
-            (None, _) => total.min(at_most),
-            (Some(looked_at), Some(last_at)) if looked_at < &last_at => {
-                let key = (organization.clone(), id.clone());
-                newer(conn, &key, (generation, total, gap), *looked_at, at_most).await?
-            }
-            _ => 0,
-        };
-        counts.push((id, u64::try_from(new).unwrap_or(0)));
+        let looked_at = looks.get(id.as_str()).copied();
+        let key = (organization.clone(), id);
+        let new = newer(conn, &key, &list, looked_at, at_most).await?;
+        counts.push((key.1, new));
     }
     Ok(counts)
 }
 
-/// How many of a list's newest `at_most` matches are newer than `since`.
+/// How many of a list's newest `at_most` matches are newer than `since`; without it, all are.
 async fn newer(
     conn: &mut Conn,
     key: &CampaignKey,
-    (generation, total, gap): (i64, i64, Gap),
-    since: i64,
+    list: &ServedList,
+    since: Option<i64>,
     at_most: i64,
-) -> Result<i64, Failure> {
-    let oldest = (total - at_most + 1).max(1);
-    let mut new = 0;
-    for (first, last) in gap.ranges(oldest, total) {
-        let newer = matches_of(key, generation)
-            .filter(dense_range!(matches::seq, first, last))
-            .filter(matches::created_at.gt(since));
-        let count: i64 = newer.count().get_result(conn).await?;
-        new += count;
-    }
-    Ok(new)
+) -> Result<u64, Failure> {
+    let new = match (since, list.last_at) {
+        (None, _) => list.total.min(at_most),
+        (Some(since), Some(last_at)) if since < last_at => {
+            let oldest = (list.total - at_most + 1).max(1);
+            let mut new = 0;
+            for (first, last) in list.gap.ranges(oldest, list.total) {
+                let newer = matches_of(key, list.generation)
+                    .filter(dense_range!(matches::seq, first, last))
+                    .filter(matches::created_at.gt(since));
+                let count: i64 = newer.count().get_result(conn).await?;
+                new += count;
+            }
+            new
+        }
+        _ => 0,
+    };
+    Ok(u64::try_from(new).unwrap_or(0))
 }
 
 pub(super) async fn feed_news(
@@ -87,27 +81,11 @@ pub(super) async fn feed_news(
     at_most: i64,
 ) -> Result<Option<FeedNews>, Failure> {
     let (organization, campaign) = key;
-    let list: Option<(i64, i64, Option<i64>, Gap)> = campaigns::table
-        .find((organization.as_str(), campaign.as_str()))
-        .select((
-            campaigns::generation,
-            campaigns::match_total,
-            campaigns::last_match_at,
-            Gap::as_select(),
-        ))
-        .first(conn)
-        .await
-        .optional()?;
-    let Some((generation, total, last_at, gap)) = list else {
+    let Some(list) = ServedList::of(conn, key).await? else {
         return Ok(None);
     };
-    let new = match (since.map(Timestamp::as_millis), last_at) {
-        (None, _) => total.min(at_most),
-        (Some(since), Some(last_at)) if since < last_at => {
-            newer(conn, key, (generation, total, gap), since, at_most).await?
-        }
-        _ => 0,
-    };
+    let since = since.map(Timestamp::as_millis);
+    let newer = newer(conn, key, &list, since, at_most).await?;
     // By their ids alone: with a condition on the campaign, SQLite reads all leads of it.
     let rows: Vec<StatusRow> = load_in_parts!(conn, shown, |some| leads::table
         .filter(leads::id.eq_any(some.iter().map(LeadId::as_str)))
@@ -124,7 +102,7 @@ pub(super) async fn feed_news(
         .filter_map(|(_, _, lead, status)| Some((lead.0.ok()?.0, status.0.ok()?.0)))
         .filter(|(_, status)| *status != LeadStatus::New);
     Ok(Some(FeedNews {
-        newer: u64::try_from(new).unwrap_or(0),
+        newer,
         decided: decided.collect(),
     }))
 }

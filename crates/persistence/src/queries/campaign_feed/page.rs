@@ -12,20 +12,9 @@ use diesel::dsl::{count_star, sql};
 use diesel::sql_types::Bool;
 
 use super::super::leads::rows::new_lead;
-use super::super::lists::match_list::{CampaignKey, Gap, matches_of};
+use super::super::lists::match_list::{CampaignKey, matches_of};
+use super::super::lists::served::ServedList;
 use super::super::prelude::*;
-
-/// A campaign's name, and what its list is.
-struct ListHead {
-    name: String,
-    generation: i64,
-    total: i64,
-    last_at: Option<i64>,
-    gap: Gap,
-}
-
-/// A campaign's name, served generation, length, last match's `createdAt`, and gap.
-type ListRow = (Attempt<Col<String>>, i64, i64, Option<i64>, Gap);
 
 /// A match with its job.
 type MatchRow = (i64, Attempt<Col<JobId>>, i64, Attempt<String>);
@@ -38,47 +27,13 @@ type SignedRow = (
     Option<Vec<u8>>,
 );
 
-async fn list_head(
-    conn: &mut Conn,
-    quarantine: &Quarantine,
-    (organization, id): &CampaignKey,
-) -> Result<Option<ListHead>, Failure> {
-    let campaign: Option<ListRow> = campaigns::table
-        .find((organization.as_str(), id.as_str()))
-        .select((
-            campaigns::name,
-            campaigns::generation,
-            campaigns::match_total,
-            campaigns::last_match_at,
-            Gap::as_select(),
-        ))
-        .first(conn)
-        .await
-        .optional()?;
-    let Some((Attempt(name), generation, total, last_at, gap)) = campaign else {
-        return Ok(None);
-    };
-    let name = name.map(|name| name.0).map_err(|why| {
-        let row = UnreadableRow::of_organization("campaigns", organization, id, format_args!("name: {why}"));
-        quarantine.set_aside(&row);
-        Failure::corrupt(row.to_string())
-    })?;
-    Ok(Some(ListHead {
-        name,
-        generation,
-        total,
-        last_at,
-        gap,
-    }))
-}
-
 pub(super) async fn page(
     conn: &mut Conn,
     quarantine: &Quarantine,
     key: &CampaignKey,
     query: FeedQuery,
 ) -> Result<Option<ListedMatches>, Failure> {
-    let Some(list) = list_head(conn, quarantine, key).await? else {
+    let Some((campaign_name, list)) = ServedList::with_name(conn, quarantine, key).await? else {
         return Ok(None);
     };
     let counts = counts(conn, key, &list).await?;
@@ -101,7 +56,7 @@ pub(super) async fn page(
             .last_at
             .filter(|_| list.total > 0)
             .map(Timestamp::from_millis),
-        campaign_name: list.name,
+        campaign_name,
         counts,
         entries,
         unreadable,
@@ -114,7 +69,7 @@ pub(super) async fn of_jobs(
     key: &CampaignKey,
     jobs: &[JobId],
 ) -> Result<Option<Vec<ListedMatch>>, Failure> {
-    let Some(list) = list_head(conn, quarantine, key).await? else {
+    let Some((_, list)) = ServedList::with_name(conn, quarantine, key).await? else {
         return Ok(None);
     };
     let jobs: Vec<&str> = jobs.iter().map(JobId::as_str).collect();
@@ -130,7 +85,7 @@ pub(super) async fn of_jobs(
 
 /// The matches of each status. Those that are decided on have an index of their own, which holds nothing else, so this
 /// reads no row of the others.
-async fn counts(conn: &mut Conn, key: &CampaignKey, list: &ListHead) -> Result<FeedCounts, Failure> {
+async fn counts(conn: &mut Conn, key: &CampaignKey, list: &ServedList) -> Result<FeedCounts, Failure> {
     let decided: Vec<(Attempt<Col<LeadStatus>>, i64)> = matches_of(key, list.generation)
         .filter(sql::<Bool>("matches.lead_status <> 'new'"))
         .group_by(matches::lead_status)
@@ -150,7 +105,7 @@ async fn counts(conn: &mut Conn, key: &CampaignKey, list: &ListHead) -> Result<F
 async fn seqs_of_status(
     conn: &mut Conn,
     key: &CampaignKey,
-    list: &ListHead,
+    list: &ServedList,
     (status, count): (LeadStatus, i64),
     offset: i64,
     limit: i64,
@@ -178,7 +133,7 @@ async fn seqs_of_status(
 async fn rows_at_places(
     conn: &mut Conn,
     key: &CampaignKey,
-    list: &ListHead,
+    list: &ServedList,
     oldest: i64,
     newest: i64,
 ) -> Result<Vec<MatchRow>, Failure> {
@@ -197,7 +152,7 @@ async fn rows_at_places(
 async fn rows_of(
     conn: &mut Conn,
     key: &CampaignKey,
-    list: &ListHead,
+    list: &ServedList,
     seqs: &[i64],
 ) -> Result<Vec<MatchRow>, Failure> {
     let mut rows: Vec<MatchRow> = load_in_parts!(conn, seqs, |some| {
@@ -321,21 +276,14 @@ pub(super) async fn signed_matches(
     below: Option<u64>,
     limit: u32,
 ) -> Result<Option<SignedMatches>, Failure> {
-    let (organization, id) = key;
-    let list: Option<(i64, i64, Gap)> = campaigns::table
-        .find((organization.as_str(), id.as_str()))
-        .select((campaigns::generation, campaigns::match_total, Gap::as_select()))
-        .first(conn)
-        .await
-        .optional()?;
-    let Some((generation, total, gap)) = list else {
+    let Some(list) = ServedList::of(conn, key).await? else {
         return Ok(None);
     };
-    let newest = below.map_or(total, |below| total.min(stored(below) - 1));
+    let newest = below.map_or(list.total, |below| list.total.min(stored(below) - 1));
     let oldest = (newest - i64::from(limit) + 1).max(1);
     let mut rows: Vec<SignedRow> = Vec::new();
-    for (first, last) in gap.ranges(oldest, newest) {
-        let newest_first = matches_of(key, generation)
+    for (first, last) in list.gap.ranges(oldest, newest) {
+        let newest_first = matches_of(key, list.generation)
             .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
             .left_join(job_signatures::table.on(job_signatures::seq.eq(jobs::seq)))
             .filter(dense_range!(matches::seq, first, last))
@@ -350,7 +298,7 @@ pub(super) async fn signed_matches(
     }
     let signed = |(seq, job_id, status, signature): SignedRow| {
         Some(SignedMatch {
-            place: u64::try_from(gap.place_of(seq)).ok()?,
+            place: u64::try_from(list.gap.place_of(seq)).ok()?,
             job_id: job_id.0.ok()?.0,
             status: status.0.ok()?.0,
             signature: signature.and_then(|bytes| JobSignature::from_bytes(&bytes)),

@@ -2,7 +2,8 @@
 
 use bidloop_domain::model::{JobId, Lead, LeadId};
 
-use super::super::lists::match_list::{CampaignKey, matches_of};
+use super::super::lists::match_list::CampaignKey;
+use super::super::lists::served::matched_at;
 use super::super::prelude::*;
 use super::rows::{insert_new_leads, locked_lead, new_lead};
 
@@ -40,13 +41,7 @@ impl ActedOn {
         let Some(generation) = generation else {
             return Ok(None);
         };
-        let created_at: Option<i64> = matches_of(key, generation)
-            .filter(matches::job_id.eq(job.as_str()))
-            .select(matches::created_at)
-            .first(conn)
-            .await
-            .optional()?;
-        let Some(created_at) = created_at else {
+        let Some(created_at) = matched_at(conn, key, generation, job).await? else {
             return Ok(None);
         };
         let made = insert_new_leads(conn, &[new_lead(key, job, created_at)]).await?;

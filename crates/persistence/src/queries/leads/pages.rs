@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use bidloop_domain::model::{CampaignId, JobId, Lead, LeadWithJob, OrganizationId};
 use bidloop_domain::port::{LeadPage, StoreError};
 
-use super::super::lists::match_list::{CampaignKey, Gap, matches_of};
+use super::super::lists::match_list::{CampaignKey, matches_of};
+use super::super::lists::served::ServedList;
 use super::super::prelude::*;
 use super::rows::{insert_new_leads, new_lead};
 
@@ -16,9 +17,6 @@ struct Range {
     offset: i64,
     limit: i64,
 }
-
-/// A campaign's name, and what its list is: generation, length and gap.
-type ListHead = (Attempt<Col<String>>, i64, Col<u64>, Gap);
 
 /// A page as it was found: some of its jobs may not be leads yet.
 struct FoundPage {
@@ -63,31 +61,14 @@ async fn find_page(
     quarantine: &Quarantine,
     range: &Range,
 ) -> Result<Option<FoundPage>, Failure> {
-    let (organization, id) = &range.campaign;
-    let campaign: Option<ListHead> = campaigns::table
-        .find((organization.as_str(), id.as_str()))
-        .select((
-            campaigns::name,
-            campaigns::generation,
-            campaigns::match_total,
-            Gap::as_select(),
-        ))
-        .first(conn)
-        .await
-        .optional()?;
-    let Some((Attempt(name), generation, Col(total), gap)) = campaign else {
+    let Some((campaign_name, list)) = ServedList::with_name(conn, quarantine, &range.campaign).await? else {
         return Ok(None);
     };
-    let campaign_name = name.map(|name| name.0).map_err(|why| {
-        let row = UnreadableRow::of_organization("campaigns", organization, id, format_args!("name: {why}"));
-        quarantine.set_aside(&row);
-        Failure::corrupt(row.to_string())
-    })?;
-    let newest = stored(total) - range.offset;
+    let newest = list.total - range.offset;
     let oldest = (newest - range.limit + 1).max(1);
     let mut rows: Vec<(Attempt<Col<JobId>>, i64, Attempt<String>)> = Vec::new();
-    for (first, last) in gap.ranges(oldest, newest) {
-        let newest_first = matches_of(&range.campaign, generation)
+    for (first, last) in list.gap.ranges(oldest, newest) {
+        let newest_first = matches_of(&range.campaign, list.generation)
             .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
             .filter(dense_range!(matches::seq, first, last))
             .order(matches::seq.desc())
@@ -107,7 +88,7 @@ async fn find_page(
     let mut found = FoundPage {
         new: (0..leads.len()).collect(),
         page: LeadPage {
-            total,
+            total: u64::try_from(list.total).unwrap_or(0),
             campaign_name,
             unreadable: places - leads.len(),
             leads,

@@ -9,7 +9,8 @@ use bidloop_domain::model::{
 
 use super::super::prelude::*;
 use super::due::make_backfill_due;
-use super::match_list::{CampaignKey, Gap, MatchList, NewMatch};
+use super::match_list::{CampaignKey, MatchList, NewMatch};
+use super::served::ServedList;
 
 /// A campaign's served list, and the campaign as of the revision that the transaction has locked.
 pub(super) struct CampaignList {
@@ -68,11 +69,8 @@ struct ListColumns {
     id: Attempt<Col<CampaignId>>,
     mode: Attempt<Col<CampaignMode>>,
     state: Attempt<Col<CampaignState>>,
-    generation: i64,
-    match_total: i64,
-    last_match_at: Option<i64>,
     #[diesel(embed)]
-    gap: Gap,
+    list: ServedList,
 }
 
 /// Some campaigns' lists.
@@ -120,10 +118,10 @@ impl CampaignLists {
                 let list = CampaignList {
                     list: MatchList {
                         campaign: campaign.clone(),
-                        generation: row.generation,
-                        total: row.match_total,
-                        gap: row.gap,
-                        last_at: row.last_match_at,
+                        generation: row.list.generation,
+                        total: row.list.total,
+                        gap: row.list.gap,
+                        last_at: row.list.last_at,
                     },
                     stance: stance.ok(),
                     subscribed: subscription.is_some_and(|subscription| subscription.is_active()),

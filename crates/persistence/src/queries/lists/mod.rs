@@ -3,6 +3,7 @@
 //! | file | owns |
 //! |---|---|
 //! | [`match_list`] | one list: appending to it and editing it |
+//! | [`served`] | what a campaign's row says of its list |
 //! | [`campaign_lists`] | the served lists of the campaigns that a page of the feed concerns |
 //! | [`page`] | recording a page, in one transaction |
 //! | [`arrivals`] | the page's new and changed jobs, and storing them |
@@ -24,4 +25,5 @@ pub(super) mod match_list;
 mod new_jobs;
 pub(super) mod old_end;
 pub(super) mod page;
+pub(super) mod served;
 pub(super) mod switch;

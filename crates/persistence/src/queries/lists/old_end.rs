@@ -8,19 +8,8 @@ use std::collections::HashSet;
 
 use super::super::locks::{locked_position, shared_revision};
 use super::super::prelude::*;
-use super::match_list::{CampaignKey, Gap, NewMatch, insert_matches, matches_of};
-
-/// What a campaign's row says of its list.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = campaigns)]
-struct ServedList {
-    revision: i64,
-    matched_revision: i64,
-    generation: i64,
-    match_total: i64,
-    #[diesel(embed)]
-    gap: Gap,
-}
+use super::match_list::{CampaignKey, NewMatch, insert_matches, matches_of};
+use super::served::ServedList;
 
 /// A row of `matches`.
 type Known = (i64, String, i64, String);
@@ -47,12 +36,14 @@ pub(crate) async fn take_off(
     };
     let row = campaigns::table.find((campaign.0.as_str(), campaign.1.as_str()));
     // Under this lock no page of the list makes leads.
-    let list: Option<ServedList> = for_update!(row.select(ServedList::as_select()))
-        .first(conn)
-        .await
-        .optional()?;
+    let row = row.select((
+        campaigns::revision,
+        campaigns::matched_revision,
+        ServedList::as_select(),
+    ));
+    let row: Option<(i64, i64, ServedList)> = for_update!(row).first(conn).await.optional()?;
     // A backfill that is due has planned a list of these matches, or will.
-    let Some(list) = list.filter(|list| list.revision == list.matched_revision) else {
+    let Some((_, _, list)) = row.filter(|(revision, matched, _)| revision == matched) else {
         return Ok(nothing);
     };
     let first = list.gap.seq_of(list.gap.settled + 1);
@@ -95,7 +86,7 @@ pub(crate) async fn take_off(
     }
     diesel::update(campaigns::table.find((campaign.0.as_str(), campaign.1.as_str())))
         .set((
-            campaigns::match_total.eq(list.match_total - removed),
+            campaigns::match_total.eq(list.total - removed),
             campaigns::match_settled.eq(list.gap.settled + stored(kept.len())),
             campaigns::match_gap.eq(list.gap.gap + removed),
         ))

@@ -1,0 +1,69 @@
+//! What a campaign's row says of its list that is served.
+
+use bidloop_domain::model::JobId;
+
+use super::super::prelude::*;
+use super::match_list::{CampaignKey, Gap, matches_of};
+
+/// A campaign's list that is served, as far as its row says.
+#[derive(Debug, Clone, Copy, Queryable, Selectable)]
+#[diesel(table_name = campaigns)]
+pub(crate) struct ServedList {
+    pub(crate) generation: i64,
+    /// How many matches it has, which is the place of the last one.
+    #[diesel(column_name = match_total)]
+    pub(crate) total: i64,
+    /// The last match's `createdAt`.
+    #[diesel(column_name = last_match_at)]
+    pub(crate) last_at: Option<i64>,
+    #[diesel(embed)]
+    pub(crate) gap: Gap,
+}
+
+impl ServedList {
+    /// The campaign's list. `None` if there is no such campaign.
+    pub(crate) async fn of(
+        conn: &mut Conn,
+        (organization, campaign): &CampaignKey,
+    ) -> Result<Option<Self>, Failure> {
+        let row = campaigns::table.find((organization.as_str(), campaign.as_str()));
+        Ok(row.select(Self::as_select()).first(conn).await.optional()?)
+    }
+
+    /// The campaign's name and list. A name that cannot be read is an error.
+    pub(crate) async fn with_name(
+        conn: &mut Conn,
+        quarantine: &Quarantine,
+        (organization, campaign): &CampaignKey,
+    ) -> Result<Option<(String, Self)>, Failure> {
+        let row: Option<(Attempt<Col<String>>, Self)> = campaigns::table
+            .find((organization.as_str(), campaign.as_str()))
+            .select((campaigns::name, Self::as_select()))
+            .first(conn)
+            .await
+            .optional()?;
+        let Some((Attempt(name), list)) = row else {
+            return Ok(None);
+        };
+        let name = name.map_err(|why| {
+            let why = format_args!("name: {why}");
+            let row = UnreadableRow::of_organization("campaigns", organization, campaign, why);
+            quarantine.set_aside(&row);
+            Failure::corrupt(row.to_string())
+        })?;
+        Ok(Some((name.0, list)))
+    }
+}
+
+/// When a job became a match of the campaign. `None` if this generation of its matches has no such job.
+pub(crate) async fn matched_at(
+    conn: &mut Conn,
+    campaign: &CampaignKey,
+    generation: i64,
+    job: &JobId,
+) -> Result<Option<i64>, Failure> {
+    let found = matches_of(campaign, generation)
+        .filter(matches::job_id.eq(job.as_str()))
+        .select(matches::created_at);
+    Ok(found.first(conn).await.optional()?)
+}
