@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::io::Write as _;
 
 use bidloop_domain::model::{
-    AccountId, ActivityId, ActivityKind, ActivityOutcome, ActorKind, ApiKeyHash, ApiKeyId, BidId,
+    AccountId, ActivityId, ActivityKind, ActivityOutcome, Actor, ActorKind, ApiKeyHash, ApiKeyId, BidId,
     BiddingConfig, CampaignId, CampaignMode, CampaignState, Connects, CoverLetter, DeliveryId, DeliveryState,
     EffectiveConfig, EmailKey, EndpointId, EventKind, FilterId, JobId, LeadAttachment, LeadId, LeadStatus,
     LinkHash, LinkId, LinkKind, MemberRole, OrganizationId, PersonalTokenHash, PersonalTokenId, Proposal,
@@ -133,6 +133,7 @@ macro_rules! in_json {
 }
 
 in_json!(
+    Actor,
     BiddingConfig,
     EffectiveConfig,
     LeadAttachment,

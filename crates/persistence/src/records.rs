@@ -82,6 +82,8 @@ pub(crate) struct Delivery {
     pub(crate) created_at: Timestamp,
     /// Whether a person tries the endpoint with it.
     pub(crate) is_test: bool,
+    /// Who had it sent at once; `None` for the service.
+    pub(crate) sent_by: Option<Actor>,
 }
 
 /// An endpoint as the sender needs it.
@@ -445,6 +447,7 @@ columns! { CampaignRecord in campaigns by organization_id/id {
 
 columns! { Delivery in deliveries by organization_id/id {
     organization_id, id, endpoint_id, campaign_id, lead_id, event, data, created_at, is_test,
+    sent_by,
 } }
 
 columns! { Endpoint in webhook_endpoints by organization_id/id { id, url, events, active } parts { secrets: StoredSecrets } }

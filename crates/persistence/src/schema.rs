@@ -373,6 +373,8 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::{BigInt, Bool, JsonText, Nullable, Text};
+
     deliveries (organization_id, id) {
         organization_id -> Text,
         id -> Text,
@@ -388,6 +390,7 @@ diesel::table! {
         reason -> Nullable<Text>,
         ended_at -> Nullable<BigInt>,
         is_test -> Bool,
+        sent_by -> Nullable<JsonText>,
     }
 }
 

@@ -2,7 +2,7 @@
 //! request is accepted (decisions D5 and D6).
 
 use bidloop_domain::model::{
-    ActivityKind, Authorization, BiddingConfig, EventId, EventPayload, Lead, LeadStatus, MemberRole,
+    ActivityKind, Actor, Authorization, BiddingConfig, EventId, EventPayload, Lead, LeadStatus, MemberRole,
     NewEvent, SubscriptionStatus, Unauthorized,
 };
 use bidloop_domain::port::{
@@ -122,6 +122,7 @@ async fn assert_refused(world: &World, authorization: &Authorization, lead: &Lea
                 event: &triggered,
                 job: &lead.job_id,
                 to: TriedReceivers::All,
+                by: &Actor::service(),
             },
             &owner,
             &clock,

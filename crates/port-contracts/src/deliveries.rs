@@ -94,6 +94,7 @@ async fn assert_failed(world: &World, delivery: DeliveryId, outcome: DeliveryOut
         endpoint_id: &webhook("wh_all", None, World::URL, &BOTH).endpoint.id,
         url: World::URL,
         is_test: false,
+        sent_by: None,
     };
     assert_eq!(entries[0], facts.activity(&outcome, entries[0].at));
 }

@@ -1,8 +1,8 @@
 //! The rules of `DeliveryStore` for what people send at once (decisions C5 and E6).
 
 use bidloop_domain::model::{
-    ActivityKind, Authorization, DeliveryState, EndpointId, EventId, EventKind, EventPayload, JobId, Lead,
-    LeadStatus, NewEvent, Timestamp,
+    ActivityKind, Actor, ActorKind, Authorization, DeliveryState, EndpointId, EventId, EventKind,
+    EventPayload, JobId, Lead, LeadStatus, NewEvent, Timestamp,
 };
 use bidloop_domain::port::{
     BeginTry, ClaimedDelivery, DeliveryOutcome, LeaseOwner, MAX_TRIES, MAX_TRIGGERED, NewTry,
@@ -17,6 +17,15 @@ use crate::fixture::{
 };
 
 const BOTH: [EventKind; 2] = [EventKind::JobNew, EventKind::BidComplete];
+
+/// Who sends what is sent at once.
+fn person() -> Actor {
+    Actor {
+        kind: ActorKind::User,
+        id: Some("ada@acme.test".to_owned()),
+        name: Some("Ada \u{0} Lovelace".to_owned()),
+    }
+}
 
 fn endpoint(id: &str) -> EndpointId {
     EndpointId::parse(id).unwrap()
@@ -51,10 +60,15 @@ pub(crate) async fn try_match(
     now: Timestamp,
 ) -> BeginTry {
     let deliveries = &world.stores.deliveries;
-    let (owner, clock) = (LeaseOwner::new("console"), clock_at(now));
+    let (owner, clock, by) = (LeaseOwner::new("console"), clock_at(now), person());
     let begun = deliveries.begin_try(
         &Authorization::Subscription,
-        NewTry { event, job, to },
+        NewTry {
+            event,
+            job,
+            to,
+            by: &by,
+        },
         &owner,
         &clock,
         seconds(14),
@@ -125,6 +139,10 @@ pub async fn a_triggered_event_is_being_sent_to_every_receiver_and_is_never_pend
     let reasons: Vec<_> = entries.iter().map(|entry| entry.details.get("reason")).collect();
     let interrupted = DeliveryOutcome::Interrupted.reason().map(serde_json::Value::from);
     assert!(reasons.contains(&interrupted.as_ref()), "{reasons:?}");
+    let ended_later = entries
+        .iter()
+        .find(|entry| entry.details.get("reason") == interrupted.as_ref());
+    assert_eq!(ended_later.unwrap().actor, person());
 }
 
 pub async fn a_test_goes_to_its_one_endpoint_be_it_active_or_not(stores: Stores) {

@@ -1,6 +1,6 @@
 //! The Activity record: who did what, and why the service acted as it did (decision C8).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::words::words;
@@ -54,7 +54,7 @@ impl From<&BidOutcome> for ActivityOutcome {
 }
 
 /// Who acted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
     /// The kind of actor.
     #[serde(rename = "type")]

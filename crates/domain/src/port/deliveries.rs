@@ -47,6 +47,8 @@ pub struct ClaimedDelivery {
     pub lead: Option<LeadWithJob>,
     /// Whether a person tests the endpoint with it (decision E6).
     pub is_test: bool,
+    /// Who had it sent at once (decision E6); `None` for the service.
+    pub sent_by: Option<Actor>,
 }
 
 /// The most tries of an endpoint, tests and triggered events, within [`TRIES_WITHIN`] (decision E6).
@@ -74,6 +76,8 @@ pub struct NewTry<'a> {
     pub job: &'a JobId,
     /// Whom it is sent to.
     pub to: TriedReceivers<'a>,
+    /// Who sends it: the actor of each delivery's end, be it recorded by the sender or later.
+    pub by: &'a Actor,
 }
 
 /// The outcome of [`DeliveryStore::begin_try`]. Only `Begun` changed anything.
@@ -180,6 +184,8 @@ pub struct DeliveryFacts<'a> {
     pub url: &'a str,
     /// Whether a person tests the endpoint with it.
     pub is_test: bool,
+    /// Who had it sent at once; `None` for the service.
+    pub sent_by: Option<&'a Actor>,
 }
 
 impl DeliveryFacts<'_> {
@@ -193,6 +199,7 @@ impl DeliveryFacts<'_> {
         let duration = attempt.map(|attempt| attempt.duration.as_millis());
         let id = ActivityId::of_delivery(self.id);
         let lead = (self.organization_id, self.campaign_id, self.lead_id);
+        let actor = self.sent_by.cloned().unwrap_or_else(Actor::service);
         let mut facts = details(json!({
             "deliveryId": self.id,
             "event": self.event,
@@ -217,7 +224,7 @@ impl DeliveryFacts<'_> {
             dry_run: self.dry_run,
             message,
             details: facts,
-            ..Activity::on_lead(id, at, lead, ActivityKind::Delivery, Actor::service())
+            ..Activity::on_lead(id, at, lead, ActivityKind::Delivery, actor)
         }
     }
 }

@@ -176,6 +176,7 @@ impl DeliverWebhooks {
             endpoint_id: &delivery.target.endpoint_id,
             url: &delivery.target.url,
             is_test: delivery.is_test,
+            sent_by: delivery.sent_by.as_ref(),
         };
         SentDelivery {
             organization_id: delivery.organization_id.clone(),

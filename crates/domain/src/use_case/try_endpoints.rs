@@ -233,6 +233,7 @@ impl TryEndpoints {
                     event,
                     job: &found.lead.lead.job_id,
                     to,
+                    by: &requester.actor,
                 },
                 &deliver.owner,
                 &deliver.clock,
@@ -250,17 +251,12 @@ impl TryEndpoints {
                 return Err(TryEndpointsError::TooManyTries { endpoint, again_at });
             }
         };
-        let sent = begun.iter().map(|delivery| self.send_one(requester, delivery));
+        let sent = begun.iter().map(|delivery| self.send_one(delivery));
         join_all(sent).await.into_iter().collect()
     }
 
-    async fn send_one(
-        &self,
-        requester: &Requester,
-        delivery: &ClaimedDelivery,
-    ) -> Result<TriedDelivery, TryEndpointsError> {
-        let mut sent = self.deliver.send(delivery).await;
-        sent.activity.actor = requester.actor.clone();
+    async fn send_one(&self, delivery: &ClaimedDelivery) -> Result<TriedDelivery, TryEndpointsError> {
+        let sent = self.deliver.send(delivery).await;
         self.record(&sent).await?;
         Ok(tried(delivery, sent))
     }

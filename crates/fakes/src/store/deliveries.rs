@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, Authorization, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, NewEvent,
-    OrganizationId, Tally, Timestamp,
+    Activity, Actor, Authorization, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind,
+    NewEvent, OrganizationId, Tally, Timestamp,
 };
 use bidloop_domain::port::{
     BeginTry, ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, MAX_TRIES,
@@ -92,13 +92,13 @@ impl DeliveryStore for MemoryStore {
     ) -> Result<BeginTry, StoreError> {
         let mut state = self.state()?;
         let now = clock.now();
-        let NewTry { event, job, to } = wanted;
+        let NewTry { event, job, to, by } = wanted;
         let organization = &event.organization_id;
         if let Err(why) = state.active(authorization, organization, now) {
             return Ok(BeginTry::NotAuthorized(why));
         }
         let is_fresh = state.make_listed((organization, &event.campaign_id), &event.lead_id, job);
-        let begun = state.begin_try(event, to, owner, now, lasts);
+        let begun = state.begin_try(event, (to, by), owner, now, lasts);
         let has_begun = matches!(&begun, Ok(BeginTry::Begun(deliveries)) if !deliveries.is_empty());
         state.forget(&event.lead_id, is_fresh && !has_begun);
         begun
@@ -162,7 +162,7 @@ impl State {
     fn begin_try(
         &mut self,
         event: &NewEvent,
-        to: TriedReceivers<'_>,
+        (to, by): (TriedReceivers<'_>, &Actor),
         owner: &LeaseOwner,
         now: Timestamp,
         lasts: Duration,
@@ -209,6 +209,7 @@ impl State {
                 ended_at: None,
                 sender: Some(Lease::new(owner, now.plus(lasts))),
                 is_test: to != TriedReceivers::All,
+                sent_by: Some(by.clone()),
             };
             self.delivery_index.insert(delivery.id, place);
             self.deliveries.push(delivery);
@@ -297,6 +298,7 @@ impl State {
             created_at: delivery.created_at,
             lead: lead.map(|entry| self.lead_with_job(entry)).transpose()?,
             is_test: delivery.is_test,
+            sent_by: delivery.sent_by.clone(),
         })
     }
 
@@ -318,6 +320,7 @@ impl State {
             endpoint_id: &delivery.endpoint_id,
             url: webhook.map_or("", |webhook| &webhook.endpoint.url),
             is_test: delivery.is_test,
+            sent_by: delivery.sent_by.as_ref(),
         };
         let activity = facts.activity(outcome, at);
         self.record_activity(&activity);

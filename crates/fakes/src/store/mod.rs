@@ -28,7 +28,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
-    AccountId, Activity, ActivityId, ApiKeyHash, BidId, BidOutcome, CampaignId, Counted, DeliveryId,
+    AccountId, Activity, ActivityId, Actor, ApiKeyHash, BidId, BidOutcome, CampaignId, Counted, DeliveryId,
     DeliveryState, EmailKey, EndpointId, EventPayload, FilterId, FirstRunCodeHash, JobId, Lead, LeadId,
     LeadStatus, LeadWithJob, LinkHash, LinkId, NewEvent, OneTimeLink, OrganizationId, PersonalTokenHash,
     PersonalTokenId, PersonalTokenRecord, QueuedBid, SessionHash, StatisticsStep, Timestamp, Tries,
@@ -251,6 +251,8 @@ struct Delivery {
     sender: Option<Lease>,
     /// Whether a person tries the endpoint with it.
     is_test: bool,
+    /// Who had it sent at once; `None` for the service.
+    sent_by: Option<Actor>,
 }
 
 #[derive(Debug, Clone)]
@@ -378,6 +380,7 @@ impl State {
                 ended_at: None,
                 sender: None,
                 is_test: false,
+                sent_by: None,
             });
             queued += 1;
         }

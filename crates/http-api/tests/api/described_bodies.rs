@@ -242,6 +242,7 @@ fn sent_webhook(payload: EventPayload) -> Value {
             job_json: full_job(),
         }),
         is_test: false,
+        sent_by: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

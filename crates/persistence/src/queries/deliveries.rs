@@ -75,6 +75,7 @@ impl DeliveryStore for Store {
                 TriedReceivers::All => None,
                 TriedReceivers::One(endpoint) => Some(endpoint.clone()),
             },
+            by: wanted.by.clone(),
             owner: owner.clone(),
             lasts,
         };
@@ -417,6 +418,7 @@ impl Context {
             created_at: delivery.created_at,
             lead: self.leads.get(&delivery.lead_id).cloned(),
             is_test: delivery.is_test,
+            sent_by: delivery.sent_by.clone(),
         })
     }
 }
@@ -480,6 +482,7 @@ async fn fail(
         endpoint_id: &delivery.endpoint_id,
         url,
         is_test: delivery.is_test,
+        sent_by: delivery.sent_by.as_ref(),
     };
     let key = (delivery.organization_id.as_str(), delivery.id.to_string());
     diesel::update(deliveries::table.find(key))

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bidloop_domain::model::{
-    Authorization, DeliveryId, DeliveryState, EndpointId, EventPayload, JobId, Lead, NewEvent, Timestamp,
-    WebhookEndpoint, receivers,
+    Actor, Authorization, DeliveryId, DeliveryState, EndpointId, EventPayload, JobId, Lead, NewEvent,
+    Timestamp, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{BeginTry, Clock, LeaseOwner, MAX_TRIES, MAX_TRIGGERED, TRIES_WITHIN};
 
@@ -25,6 +25,7 @@ pub(super) struct Try {
     pub(super) job: JobId,
     /// The tested endpoint; `None` for all receivers.
     pub(super) only: Option<EndpointId>,
+    pub(super) by: Actor,
     pub(super) owner: LeaseOwner,
     pub(super) lasts: Duration,
 }
@@ -183,6 +184,7 @@ fn delivery(wanted: &Try, endpoint: &EndpointId, now: Timestamp) -> Delivery {
         },
         created_at: now,
         is_test: wanted.only.is_some(),
+        sent_by: Some(wanted.by.clone()),
     }
 }
 
@@ -214,6 +216,7 @@ async fn store(conn: &mut Conn, wanted: &Try, new: &[Delivery], now: Timestamp) 
                 deliveries::owner.eq(wanted.owner.as_str()),
                 deliveries::owner_until.eq(until),
                 deliveries::is_test.eq(delivery.is_test),
+                deliveries::sent_by.eq(delivery.sent_by.clone().map(Col)),
             ))
             .execute(conn)
             .await?;
