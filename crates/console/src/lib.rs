@@ -3,6 +3,9 @@
 //! A page reads its request, calls one use case, and fills a template. It has no SQL and no rule. Every page works without
 //! scripts; every change is a form.
 //!
+//! The texts are in this crate: those of a page in its template, those that several pages share in `words`, and a sentence
+//! that a page chooses, such as why it refuses a form, where it chooses it.
+//!
 //! | item | content |
 //! |---|---|
 //! | [`Console`] | the use cases behind the pages |

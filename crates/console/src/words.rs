@@ -1,4 +1,4 @@
-//! How the console words times, durations, amounts and counts. With the templates, the place of all texts.
+//! How the console words times, durations, amounts and counts, and what several pages say.
 
 use std::time::Duration;
 
