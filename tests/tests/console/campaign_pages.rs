@@ -1,14 +1,15 @@
 //! A campaign's pages: its Feed, its filters, bids on its leads, and what the record says of them.
 
 use acceptance::world::id;
-use acceptance::{Kind, posts};
+use acceptance::{Kind, document, posts};
 use serde_json::{Value, json};
 
-use crate::acme::{OPS, PASSWORD, browser_of, with_active_campaign};
+use crate::acme::{OPS, PASSWORD, browser_of, started, with_active_campaign};
 use crate::session::Session;
 
 on_both_databases!(
     a_filter_is_checked_and_tried_while_it_is_typed,
+    a_filter_too_many_is_refused_and_its_form_keeps_what_was_typed,
     a_bid_is_computed_before_it_is_sent_and_its_outcome_recorded,
     an_open_feed_announces_new_leads,
     everybody_who_can_act_is_offered_and_an_empty_record_announces_news,
@@ -51,6 +52,23 @@ fn a_filter_is_checked_and_tried_while_it_is_typed(kind: Kind) {
     browser.see("Delete “Go only”?");
     browser.press("Delete filter");
     browser.see("Deleted.");
+}
+
+fn a_filter_too_many_is_refused_and_its_form_keeps_what_was_typed(kind: Kind) {
+    let (_world, service) = started(kind, |_| {
+        let filters = (0..1_000).map(|number| {
+            json!({"id": format!("f_{number}"), "name": format!("Words {number}"), "keywords": "rust"})
+        });
+        let mut campaign = document::campaign("camp", "rust");
+        campaign["filters"] = filters.collect();
+        campaign
+    });
+    let ops = Session::of(&service, OPS);
+    let typed = [("action", "save"), ("name", "One more"), ("keywords", "go -rust")];
+    let refused = ops.post("/campaigns/camp/filters", &typed).expect(409).text();
+    for kept in ["No more than 1000 filters", "value=\"One more\"", "go -rust"] {
+        assert!(refused.contains(kept), "{kept}: {refused}");
+    }
 }
 
 fn a_bid_is_computed_before_it_is_sent_and_its_outcome_recorded(kind: Kind) {
