@@ -76,8 +76,8 @@
 //!
 //! - A partial index (`WHERE status = 'queued'`) is used only if the query has the same words; a bound value does not do
 //!   for a prepared statement. Write such a condition as `sql::<Bool>("bids.status = 'queued'")`.
-//! - `sql_query` is prepared again with every call. A hot statement of raw SQL is a struct that implements
-//!   `QueryFragment` and `QueryId`, which is prepared once a connection.
+//! - A statement's text does not depend on values: each text stays prepared on its connection (`prepared.rs`). Values are
+//!   bound, several of a column as one list by `eq_any` or as a `Batch`.
 //! - `eq_any` with very many values exceeds SQLite's variables; `load_in_parts!` takes some hundreds at a time.
 //! - Text that a caller or the marketplace wrote is `EscapedText` or within `JsonText`: PostgreSQL refuses U+0000.
 
@@ -94,6 +94,7 @@ mod database;
 mod failure;
 mod migrations;
 mod postgres;
+mod prepared;
 mod records;
 mod schema;
 mod sealing;

@@ -215,6 +215,30 @@ pub async fn pages_of_a_status_are_side_by_side(stores: Stores) {
     }
 }
 
+pub async fn pages_far_from_both_ends_of_the_new_leads_are_side_by_side(stores: Stores) {
+    let world = World::new(stores).await;
+    let leads = world.new_leads(500, at(0)).await;
+    // Few are left of the oldest, most of the newest, and a stretch of none lies between.
+    let decided = |place: usize| match place {
+        0..200 => place % 8 != 0,
+        200..300 => true,
+        _ => place % 3 == 0,
+    };
+    for (place, lead) in leads.iter().enumerate() {
+        if decided(place) {
+            reject(&world, lead).await;
+        }
+    }
+    let whole = shown(&world, Some(LeadStatus::New)).await;
+    assert_eq!(whole.len(), 25 + 133);
+    let mut paged = Vec::new();
+    for offset in (0..whole.len() as u64).step_by(10) {
+        let page = feed(&world, Some(LeadStatus::New), offset, 10).await;
+        paged.extend(ids(&page.entries));
+    }
+    assert_eq!(paged, whole);
+}
+
 pub async fn a_decided_lead_counts_while_the_campaign_lists_its_job(stores: Stores) {
     let world = one_of_each(stores).await;
     world.ingest(at(20), vec![elsewhere("many-1", "Elsewhere")]).await;

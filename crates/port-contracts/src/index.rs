@@ -97,6 +97,7 @@ index! { $
             the_statuses_partition_the_list,
             a_reopened_lead_is_new_again,
             pages_of_a_status_are_side_by_side,
+            pages_far_from_both_ends_of_the_new_leads_are_side_by_side,
             a_decided_lead_counts_while_the_campaign_lists_its_job,
             a_changed_job_among_decided_ones_moves_no_status,
             the_counts_follow_a_change_of_filters,

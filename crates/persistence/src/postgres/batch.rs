@@ -1,11 +1,11 @@
 //! A batch in one statement. Arrays that the server unnests keep the statement the same for any number of rows, so
 //! that it is prepared once a connection; `VALUES` of thousands of rows is parsed anew each time.
 
+use crate::prepared::RunQueryDsl;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
-use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::batch::{Batch, Run, Statement, Values, Write, assignments, names};

@@ -11,9 +11,9 @@ use super::{COUNTED_IN_PARTS, Conn, PAGE_SIZE, Store};
 
 /// What nearly every file of statements uses.
 mod prelude {
+    pub(super) use crate::prepared::RunQueryDsl;
     pub(super) use bidloop_domain::port::{Quarantine, UnreadableRow};
     pub(super) use diesel::prelude::*;
-    pub(super) use diesel_async::RunQueryDsl;
 
     pub(super) use super::{Conn, Store, VALUES_AT_ONCE};
     pub(super) use crate::batch::{Batch, Run as _, Write};

@@ -363,7 +363,7 @@ pub(super) async fn remove_members(conn: &mut Conn, organization: &OrganizationI
     let members = memberships::table.filter(memberships::organization_id.eq(organization.as_str()));
     let members: Vec<Encoded> = diesel::delete(members)
         .returning(memberships::email_key)
-        .get_results(conn)
+        .load(conn)
         .await?;
     macro_rules! delete_all {
         ($($table:ident),+) => {$(

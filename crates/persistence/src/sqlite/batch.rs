@@ -1,10 +1,10 @@
 //! A batch row by row: there is no way to a server to save, and the statement stays prepared.
 
+use crate::prepared::RunQueryDsl;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::Sqlite;
-use diesel_async::RunQueryDsl;
 
 use super::Conn;
 use crate::batch::{Batch, Run, Statement, Values, Write, names};

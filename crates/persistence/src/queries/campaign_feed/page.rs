@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use bidloop_domain::matching::JobSignature;
-use bidloop_domain::model::{Actor, JobId, Lead, LeadId, LeadStatus, Timestamp};
+use bidloop_domain::model::{Actor, JobId, Lead, LeadId, LeadStatus, Timestamp, VariantArray as _};
 use bidloop_domain::port::{
     BidSummary, FeedCounts, FeedQuery, ListedMatch, ListedMatches, SignedMatch, SignedMatches,
 };
@@ -100,8 +100,13 @@ async fn counts(conn: &mut Conn, key: &CampaignKey, list: &ServedList) -> Result
     Ok(FeedCounts::from_decided(number(list.total), decided))
 }
 
-/// The numbers of some matches of a status, the newest first. New ones are read past those that are decided on, from the
-/// end of the list that is nearer.
+/// How many new matches a page walks past at most, if those that are decided on are spread evenly.
+const WALKED_PAST: i64 = 64;
+
+/// How often a place is looked for from which a page has less to walk past.
+const LOOKS: u32 = 8;
+
+/// The numbers of some matches of a status, the newest first.
 async fn seqs_of_status(
     conn: &mut Conn,
     key: &CampaignKey,
@@ -111,23 +116,85 @@ async fn seqs_of_status(
     limit: i64,
 ) -> Result<Vec<i64>, Failure> {
     let of_status = matches_of(key, list.generation).filter(matches::lead_status.eq(status.as_str()));
-    let newest_first = matches::seq.desc();
+    let newest_first = of_status.order(matches::seq.desc()).limit(limit);
     if status != LeadStatus::New {
-        let decided = of_status.filter(sql::<Bool>("matches.lead_status <> 'new'"));
-        let page = decided.order(newest_first).offset(offset).limit(limit);
-        return Ok(page.select(matches::seq).load(conn).await?);
+        let decided = newest_first.filter(sql::<Bool>("matches.lead_status <> 'new'"));
+        return Ok(decided.offset(offset).select(matches::seq).load(conn).await?);
     }
-    let older = count - offset - limit;
-    if offset <= older {
-        let page = of_status.order(newest_first).offset(offset).limit(limit);
-        return Ok(page.select(matches::seq).load(conn).await?);
+    let from = shortly_before(conn, key, list, count, offset).await?;
+    let page = newest_first
+        .filter(matches::seq.le(list.gap.seq_of(from.place)))
+        .offset(offset - from.newer);
+    Ok(page.select(matches::seq).load(conn).await?)
+}
+
+/// A place in a list, and how many new matches are at higher places.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    place: i64,
+    newer: i64,
+}
+
+/// A place shortly before that of the new match which has `offset` newer ones among all `count`. It is found by
+/// interpolation: what is decided on between two places has an index that holds nothing else, so no match is read.
+async fn shortly_before(
+    conn: &mut Conn,
+    key: &CampaignKey,
+    list: &ServedList,
+    count: i64,
+    offset: i64,
+) -> Result<Mark, Failure> {
+    let mut before = Mark {
+        place: list.total,
+        newer: 0,
+    };
+    let mut behind = Mark {
+        place: 0,
+        newer: count,
+    };
+    for _ in 0..LOOKS {
+        let ahead = offset - before.newer;
+        if ahead <= WALKED_PAST {
+            break;
+        }
+        let (places, new) = (before.place - behind.place, behind.newer - before.newer);
+        // Short of it, as those that are decided on are never spread quite evenly.
+        let place = before.place - (ahead - WALKED_PAST / 2) * places / new.max(1);
+        if place <= behind.place {
+            break;
+        }
+        let newer = if before.place - place < place - behind.place {
+            before.newer + new_between(conn, key, list, place, before.place).await?
+        } else {
+            behind.newer - new_between(conn, key, list, behind.place, place).await?
+        };
+        let mark = Mark { place, newer };
+        *(if newer <= offset { &mut before } else { &mut behind }) = mark;
     }
-    // The last page may be a short one.
-    let page = of_status.order(matches::seq.asc()).offset(older.max(0));
-    let page = page.limit(limit.min(count - offset)).select(matches::seq);
-    let mut seqs: Vec<i64> = page.load(conn).await?;
-    seqs.reverse();
-    Ok(seqs)
+    Ok(before)
+}
+
+/// How many new matches are above the place `above` and up to the place `to`.
+async fn new_between(
+    conn: &mut Conn,
+    key: &CampaignKey,
+    list: &ServedList,
+    above: i64,
+    to: i64,
+) -> Result<i64, Failure> {
+    let statuses = LeadStatus::VARIANTS
+        .iter()
+        .filter(|status| **status != LeadStatus::New);
+    let statuses: Vec<&str> = statuses.map(|status| status.as_str()).collect();
+    let decided: i64 = matches_of(key, list.generation)
+        .filter(sql::<Bool>("matches.lead_status <> 'new'"))
+        .filter(matches::lead_status.eq_any(statuses))
+        .filter(matches::seq.gt(list.gap.seq_of(above)))
+        .filter(matches::seq.le(list.gap.seq_of(to)))
+        .count()
+        .get_result(conn)
+        .await?;
+    Ok(to - above - decided)
 }
 
 async fn rows_at_places(
