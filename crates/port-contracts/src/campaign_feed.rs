@@ -220,9 +220,9 @@ pub async fn pages_far_from_both_ends_of_the_new_leads_are_side_by_side(stores: 
     let leads = world.new_leads(500, at(0)).await;
     // Few are left of the oldest, most of the newest, and a stretch of none lies between.
     let decided = |place: usize| match place {
-        0..200 => place % 8 != 0,
+        0..200 => !place.is_multiple_of(8),
         200..300 => true,
-        _ => place % 3 == 0,
+        _ => place.is_multiple_of(3),
     };
     for (place, lead) in leads.iter().enumerate() {
         if decided(place) {
