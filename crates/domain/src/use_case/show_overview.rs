@@ -264,16 +264,25 @@ impl ShowOverview {
             by_time: Some(span.times.1),
             ..query(of, span, &TIMES)
         };
+        let jobs = query(None, span, &[Measure::JobsSeen]);
+        let endpoints = query(of, span, &OF_ENDPOINTS);
+        let sums = |query| self.statistics.sums(query);
+        // Thousands of counts are added up for the longest period: at the same time.
+        let (campaigns, before, jobs, times, matches, endpoints) = futures::try_join!(
+            sums(&campaigns),
+            sums(&before),
+            sums(&jobs),
+            sums(&times),
+            sums(&matches),
+            sums(&endpoints),
+        )?;
         Ok(Counts {
-            campaigns: self.statistics.sums(&campaigns).await?,
-            before: self.statistics.sums(&before).await?,
-            jobs: self
-                .statistics
-                .sums(&query(None, span, &[Measure::JobsSeen]))
-                .await?,
-            times: self.statistics.sums(&times).await?,
-            matches: self.statistics.sums(&matches).await?,
-            endpoints: self.statistics.sums(&query(of, span, &OF_ENDPOINTS)).await?,
+            campaigns,
+            before,
+            jobs,
+            times,
+            matches,
+            endpoints,
         })
     }
 }

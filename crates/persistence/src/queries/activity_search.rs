@@ -300,19 +300,27 @@ async fn narrow_rows(
     let ranges = ranges(access, search);
     let is_one = ranges.len() == 1;
     for pair in ranges {
-        let some = entries_by!(access, search, pair, below)
-            .order((activities::at.desc(), activities::id.desc()))
-            .limit(limit)
-            .select((
-                activities::at,
-                activities::id,
-                activities::kind,
-                activities::outcome,
-                activities::actor_kind,
-                activities::actor_id,
-                activities::campaign_id,
-                activities::lead_id,
-            ));
+        let entries = entries_by!(access, search, pair, below);
+        let entries = if access.has_actor() {
+            // The actor is the same in all of them. If it has no id, PostgreSQL knows their order only if it is named.
+            entries.order((
+                activities::actor_id.desc(),
+                activities::at.desc(),
+                activities::id.desc(),
+            ))
+        } else {
+            entries.order((activities::at.desc(), activities::id.desc()))
+        };
+        let some = entries.limit(limit).select((
+            activities::at,
+            activities::id,
+            activities::kind,
+            activities::outcome,
+            activities::actor_kind,
+            activities::actor_id,
+            activities::campaign_id,
+            activities::lead_id,
+        ));
         rows.append(&mut some.load(conn).await?);
     }
     if !is_one {
