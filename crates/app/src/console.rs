@@ -36,6 +36,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         signal: Arc::clone(&service.notifiers) as Arc<dyn WorkSignal>,
+        pause: Arc::new(SystemClock),
     };
     Console {
         address: ConsoleAddress::of(base_url),
@@ -81,6 +82,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
             organizations: Arc::clone(&stores.provisioning),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
+            pause: Arc::new(SystemClock),
         }),
         manage_organization: Arc::new(ManageOrganization {
             provisioning,

@@ -13,10 +13,10 @@ use bidloop_domain::port::{
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
-    DeliveryLimits, EraseOrganizations, FirstRun, InFlight, IngestJobs, KeyUses, LeadRequests, ListActivity,
-    ListLeads, LocateLead, ManageApiKeys, ManageMembers, ManagePersonalTokens, OperateLeads, PeopleCommits,
-    Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals, Throttle, UploadAttachments,
-    UseLink, WriteAutomaticBids,
+    DeliveryLimits, EraseOrganizations, FirstRun, InFlight, IngestJobs, KeyLeases, KeyUses, LeadRequests,
+    ListActivity, ListLeads, LocateLead, ManageApiKeys, ManageMembers, ManagePersonalTokens, OperateLeads,
+    PeopleCommits, Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals, Throttle,
+    UploadAttachments, UseLink, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -229,6 +229,7 @@ impl Service {
                 keys: Arc::clone(&stores.api_keys),
                 clock: Arc::clone(&clock),
                 uses: KeyUses::default(),
+                leases: KeyLeases::default(),
             }),
             list_leads: Arc::new(ListLeads {
                 leads: Arc::clone(&stores.leads),
@@ -347,12 +348,14 @@ impl Operations {
                 clock: Arc::clone(&clock),
                 entropy: Arc::clone(&entropy),
                 signal: Arc::new(WorkNotifiers::default()),
+                pause: Arc::new(SystemClock),
             },
             manage_api_keys: ManageApiKeys {
                 keys: Arc::clone(&stores.api_keys),
                 organizations: Arc::clone(&stores.provisioning),
                 clock: Arc::clone(&clock),
                 entropy: Arc::clone(&entropy),
+                pause: Arc::new(SystemClock),
             },
             operate_leads: OperateLeads {
                 leads: Arc::clone(&stores.leads),

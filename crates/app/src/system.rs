@@ -1,8 +1,9 @@
 //! The system's clock, randomness and threads behind the domain's ports.
 
 use std::num::NonZero;
+use std::sync::LazyLock;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use bidloop_domain::model::Timestamp;
@@ -18,6 +19,11 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn monotonic(&self) -> Duration {
+        static FIRST_ASKED: LazyLock<Instant> = LazyLock::new(Instant::now);
+        FIRST_ASKED.elapsed()
     }
 }
 

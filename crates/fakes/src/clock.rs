@@ -19,29 +19,47 @@ use bidloop_domain::port::{Clock, Pause};
 /// assert_eq!(clock.now(), Timestamp::from_millis(1_790_000_000_250));
 /// ```
 #[derive(Debug)]
-pub struct SimulatedClock(AtomicI64);
+pub struct SimulatedClock {
+    now: AtomicI64,
+    /// How long it has run: what it was moved forward.
+    run: AtomicI64,
+}
 
 impl SimulatedClock {
     /// A clock that shows `now`.
     pub fn at(now: Timestamp) -> Self {
-        Self(AtomicI64::new(now.as_millis()))
+        Self {
+            now: AtomicI64::new(now.as_millis()),
+            run: AtomicI64::new(0),
+        }
     }
 
     /// Sets the clock, back too.
     pub fn set(&self, now: Timestamp) {
-        self.0.store(now.as_millis(), Ordering::SeqCst);
+        let before = self.now.swap(now.as_millis(), Ordering::SeqCst);
+        self.run
+            .fetch_add((now.as_millis() - before).max(0), Ordering::SeqCst);
     }
 
     /// Lets `duration` pass and answers the time after it.
     pub fn advance(&self, duration: Duration) -> Timestamp {
         let passed = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-        Timestamp::from_millis(self.0.fetch_add(passed, Ordering::SeqCst).saturating_add(passed))
+        self.run.fetch_add(passed, Ordering::SeqCst);
+        Timestamp::from_millis(
+            self.now
+                .fetch_add(passed, Ordering::SeqCst)
+                .saturating_add(passed),
+        )
     }
 }
 
 impl Clock for SimulatedClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+        Timestamp::from_millis(self.now.load(Ordering::SeqCst))
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.run.load(Ordering::SeqCst)).unwrap_or(0))
     }
 }
 

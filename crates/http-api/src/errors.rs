@@ -97,7 +97,8 @@ impl Refusal {
         }
     }
 
-    fn internal(cause: String) -> Self {
+    /// A fault of the service.
+    pub(crate) fn internal(cause: String) -> Self {
         Self {
             cause: Some(cause),
             ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, "an internal error occurred")

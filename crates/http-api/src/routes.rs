@@ -146,13 +146,9 @@ async fn refuse_method(request: &HttpRequest, api: &HttpApi) -> Result<HttpRespo
     let campaign = path_ids::campaign(request)?;
     let has_lead = request.match_info().get("lead_id").is_some();
     let lead = has_lead.then(|| path_ids::lead(request)).transpose()?;
-    let locate = api.locate_lead.clone();
-    api.run(async move {
-        locate
-            .execute(&caller.organization_id, &campaign, lead.as_ref())
-            .await
-    })
-    .await??;
+    let organization = &caller.organization_id;
+    let located = api.locate_lead.execute(organization, &campaign, lead.as_ref());
+    api.read(located).await??;
     let allow = if has_lead { "POST" } else { "GET" };
     Err(Refusal::wrong_method(request.method().as_str(), allow))
 }

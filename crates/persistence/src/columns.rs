@@ -22,6 +22,7 @@ use diesel::expression::AsExpression;
 use diesel::pg::Pg;
 use diesel::serialize::{self, IsNull, Output, ToSql};
 use diesel::sqlite::Sqlite;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -60,7 +61,7 @@ impl<ST: ColumnType + SqlType> ColumnType for Nullable<ST> {
 }
 
 /// The content of a column of [`JsonText`] or [`EscapedText`]: not the text that is meant, but how it is stored.
-#[derive(Debug, Clone, AsExpression, FromSqlRow)]
+#[derive(Debug, Clone, AsExpression, FromSqlRow, Serialize)]
 #[diesel(sql_type = JsonText)]
 #[diesel(sql_type = EscapedText)]
 pub(crate) struct Encoded(pub(crate) String);

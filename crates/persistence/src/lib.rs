@@ -77,8 +77,7 @@
 //! - A partial index (`WHERE status = 'queued'`) is used only if the query has the same words; a bound value does not do
 //!   for a prepared statement. Write such a condition as `sql::<Bool>("bids.status = 'queued'")`.
 //! - A statement's text does not depend on values: each text stays prepared on its connection (`prepared.rs`). Values are
-//!   bound, several of a column as one list by `eq_any` or as a `Batch`.
-//! - `eq_any` with very many values exceeds SQLite's variables; `load_in_parts!` takes some hundreds at a time.
+//!   bound, several of a column as one list by `one_of!` or as a `Batch`.
 //! - Text that a caller or the marketplace wrote is `EscapedText` or within `JsonText`: PostgreSQL refuses U+0000.
 
 #![expect(

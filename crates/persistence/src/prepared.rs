@@ -1,15 +1,14 @@
 //! Statements that stay prepared.
 //!
-//! A connection prepares a statement once and finds it again by its text. Diesel prepares each `UPDATE`, each literal and
-//! each insert of an optional value anew, because the texts of such statements may differ without end. Ours do not on
-//! PostgreSQL: every value is bound, and a list of values is bound as one array.
+//! A connection prepares a statement once and finds it again by its text. Diesel prepares each `UPDATE`, each literal, each
+//! insert of an optional value and each list anew, because the texts of such statements may differ without end. Ours do
+//! not: every value is bound, and a list of values is bound as one.
 
 use diesel::QueryResult;
+use diesel::backend::Backend;
 use diesel::dsl::Limit;
-use diesel::pg::Pg;
 use diesel::query_builder::{AsQuery, AstPass, Query, QueryFragment, QueryId};
 use diesel::query_dsl::methods::LimitDsl;
-use diesel::sqlite::Sqlite;
 use diesel_async::AsyncConnectionCore;
 use diesel_async::methods::{ExecuteDsl, LoadQuery};
 use diesel_async::return_futures::{GetResult, LoadFuture};
@@ -27,20 +26,13 @@ impl<Q: Query> Query for Prepared<Q> {
     type SqlType = Q::SqlType;
 }
 
-impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for Prepared<Q> {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+impl<DB: Backend, Q: QueryFragment<DB>> QueryFragment<DB> for Prepared<Q> {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         self.0.walk_ast(out)
     }
 
-    fn is_safe_to_cache_prepared(&self, _: &Pg) -> QueryResult<bool> {
+    fn is_safe_to_cache_prepared(&self, _: &DB) -> QueryResult<bool> {
         Ok(true)
-    }
-}
-
-/// On SQLite a list of values makes a text of its own for each length.
-impl<Q: QueryFragment<Sqlite>> QueryFragment<Sqlite> for Prepared<Q> {
-    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        self.0.walk_ast(out)
     }
 }
 

@@ -79,5 +79,6 @@ fn installation() -> ApplyProvisioning {
         clock: Arc::new(SimulatedClock::at(Timestamp::from_seconds(1_790_000_000))),
         entropy: Arc::new(SequentialEntropy::new()),
         signal: Arc::new(RecordingWorkSignal::new()),
+        pause: Arc::new(SimulatedClock::at(Timestamp::from_seconds(1_790_000_000))),
     }
 }

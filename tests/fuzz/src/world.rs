@@ -17,7 +17,7 @@ use bidloop_domain::port::{
     MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, Quarantine, RecordPage,
 };
 use bidloop_domain::use_case::{
-    Authenticate, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
+    Authenticate, KeyLeases, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};
@@ -89,6 +89,7 @@ impl World {
                 keys: store.clone(),
                 clock,
                 uses: KeyUses::default(),
+                leases: KeyLeases::default(),
             }),
             locate_lead: Arc::new(LocateLead { leads: store.clone() }),
             list_leads: Arc::new(ListLeads {

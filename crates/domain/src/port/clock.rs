@@ -11,6 +11,9 @@ use crate::model::Timestamp;
 pub trait Clock: Send + Sync + std::fmt::Debug {
     /// Now, in UNIX milliseconds.
     fn now(&self) -> Timestamp;
+
+    /// The time since some moment, which is another in each process. It never goes back, unlike `now`.
+    fn monotonic(&self) -> Duration;
 }
 
 /// Waits for others' work.

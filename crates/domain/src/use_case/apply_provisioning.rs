@@ -11,10 +11,12 @@ use std::sync::Arc;
 use bidloop_matching::json::Faults;
 use serde_json::Value;
 
+use super::key_leases::{leases_end, may_end_access};
 use crate::model::{BlobRef, EmailKey, FieldError, OrganizationId, Secret, Timestamp};
 use crate::port::{
     AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Entropy, HasherBusy, PasswordHasher,
-    ProposalWriter, ProvisioningSnapshot, ProvisioningStore, StoreError, StoredPerson, WorkKind, WorkSignal,
+    Pause, ProposalWriter, ProvisioningSnapshot, ProvisioningStore, StoreError, StoredPerson, WorkKind,
+    WorkSignal,
 };
 use crate::provisioning::{
     GivenPassword, Known, Lookups, Plan, Provided, ProvisioningReport, path_of_organization, plan,
@@ -67,6 +69,8 @@ pub struct ApplyProvisioning {
     pub entropy: Arc<dyn Entropy>,
     /// Woken when filters may have changed.
     pub signal: Arc<dyn WorkSignal>,
+    /// Waits until a key that was removed, or a subscription that ended, is refused everywhere.
+    pub pause: Arc<dyn Pause>,
 }
 
 /// What a file needs, looked up outside the store.
@@ -101,6 +105,9 @@ impl ApplyProvisioning {
             match self.store.commit(snapshot.revision, &plan.changes, now).await? {
                 CommitProvisioning::Committed => {
                     self.signal.wake(WorkKind::Backfills);
+                    if may_end_access(&snapshot, &plan.changes) {
+                        leases_end(&*self.pause).await;
+                    }
                     return Ok(plan.report);
                 }
                 // An operator needs no authorization.

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::model::{Actor, ApiKey, ApiKeyHash, ApiKeyId, Authorization, OrganizationId, Timestamp};
+use super::key_leases::KeyLeases;
+use crate::model::{
+    Actor, ApiKey, ApiKeyHash, ApiKeyId, Authorization, FoundApiKey, OrganizationId, Timestamp,
+};
 use crate::port::{ApiKeyStore, Clock, StoreError};
 
 /// A program whose key was accepted.
@@ -43,8 +46,9 @@ pub enum AuthenticateError {
     Store(#[from] StoreError),
 }
 
-/// Checks API keys (specification, Authentication; decisions D5 and D6). Nothing is cached, so a revocation works
-/// immediately. A request that changes something is checked again when it is accepted: see [`Authorization`].
+/// Checks API keys (specification, Authentication; decisions D5 and D6). A key that was found is not looked up again for
+/// less than a second: see [`KeyLeases`]. A request that changes something is checked again when it is accepted: see
+/// [`Authorization`].
 #[derive(Debug)]
 pub struct Authenticate {
     /// API keys.
@@ -53,6 +57,8 @@ pub struct Authenticate {
     pub clock: Arc<dyn Clock>,
     /// Uses that are not stored yet; empty at first.
     pub uses: KeyUses,
+    /// Keys that were found shortly before; empty at first.
+    pub leases: KeyLeases,
 }
 
 /// When keys were used since the last [`flush_uses`](Authenticate::flush_uses).
@@ -73,23 +79,29 @@ impl Authenticate {
             .ok_or(AuthenticateError::Refused)?;
         let now = self.clock.now();
         let key_hash = key.hash();
-        let found = self
-            .keys
-            .find(&key_hash)
-            .await?
-            .ok_or(AuthenticateError::Refused)?;
-        if !found.works_at(now) {
-            return Err(AuthenticateError::Refused);
-        }
-        let record = found.record;
+        let found = self.find(&key_hash).await?.filter(|found| found.works_at(now));
+        let found = found.ok_or(AuthenticateError::Refused)?;
+        let record = &found.record;
         let key = (record.organization_id.clone(), record.id.clone());
         self.uses.locked().insert(key, now);
         Ok(Caller {
-            organization_id: record.organization_id,
-            key_id: record.id,
-            key_name: record.name,
+            organization_id: record.organization_id.clone(),
+            key_id: record.id.clone(),
+            key_name: record.name.clone(),
             key_hash,
         })
+    }
+
+    async fn find(&self, hash: &ApiKeyHash) -> Result<Option<Arc<FoundApiKey>>, StoreError> {
+        let asked_at = self.clock.monotonic();
+        if let Some(key) = self.leases.key(hash, asked_at) {
+            return Ok(Some(key));
+        }
+        let found = self.keys.find(hash).await?.map(Arc::new);
+        if let Some(key) = found.as_ref().filter(|key| key.works_at(self.clock.now())) {
+            self.leases.keep(hash, key, asked_at);
+        }
+        Ok(found)
     }
 
     /// Stores when keys were last used. Call it every few seconds and before the process stops. If the store fails, the

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::apply_provisioning::ATTEMPTS;
 use super::first_run::{MAX_NAME_CHARS, checked_name};
+use super::key_leases::leases_end;
 use super::new_ids;
 use super::sessions::SignedIn;
 use crate::model::{
@@ -13,7 +14,7 @@ use crate::model::{
     OrganizationId, Timestamp, Unauthorized, details,
 };
 use crate::port::{
-    ApiKeyStore, ByPerson, Clock, CommitProvisioning, CreateApiKey, Entropy, OrganizationRecord,
+    ApiKeyStore, ByPerson, Clock, CommitProvisioning, CreateApiKey, Entropy, OrganizationRecord, Pause,
     ProvisioningChange, ProvisioningStore, RevokeApiKey, StoreError,
 };
 
@@ -110,6 +111,8 @@ pub struct ManageApiKeys {
     pub clock: Arc<dyn Clock>,
     /// Generates keys and ids.
     pub entropy: Arc<dyn Entropy>,
+    /// Waits until a revoked key is refused everywhere.
+    pub pause: Arc<dyn Pause>,
 }
 
 impl ManageApiKeys {
@@ -165,14 +168,18 @@ impl ManageApiKeys {
         id: &ApiKeyId,
     ) -> Result<Timestamp, ManageApiKeysError> {
         let now = self.clock.now();
-        match self.keys.revoke(organization, id, now).await? {
-            RevokeApiKey::Revoked => Ok(now),
-            RevokeApiKey::RevokedBefore(moment) => Ok(moment),
-            RevokeApiKey::Unknown => Err(ManageApiKeysError::KeyUnknown {
-                organization: organization.clone(),
-                id: id.clone(),
-            }),
-        }
+        let revoked_at = match self.keys.revoke(organization, id, now).await? {
+            RevokeApiKey::Revoked => now,
+            RevokeApiKey::RevokedBefore(moment) => moment,
+            RevokeApiKey::Unknown => {
+                return Err(ManageApiKeysError::KeyUnknown {
+                    organization: organization.clone(),
+                    id: id.clone(),
+                });
+            }
+        };
+        leases_end(&*self.pause).await;
+        Ok(revoked_at)
     }
 
     /// Creates a key for an owner, with an id made from its name, and records it in the same transaction.
@@ -219,7 +226,7 @@ impl ManageApiKeys {
     /// Refuses the key from now on, for an owner, and records it in the same transaction. Returns when it was revoked,
     /// which may have been earlier: then nothing is recorded.
     pub async fn revoke_as(&self, person: &SignedIn, id: &ApiKeyId) -> Result<Timestamp, ManageApiKeysError> {
-        self.change_as(person, |organization, now| {
+        let revoked = self.change_as(person, |organization, now| {
             let known = organization.api_keys.iter().find(|(known, _)| known.id == *id);
             let (known, hash) = known.ok_or_else(|| ManageApiKeysError::KeyUnknown {
                 organization: organization.id.clone(),
@@ -236,8 +243,10 @@ impl ManageApiKeys {
                 put: known.revoked_at.is_none().then(|| (record, hash.clone())),
                 result: revoked_at,
             })
-        })
-        .await
+        });
+        let revoked_at = revoked.await?;
+        leases_end(&*self.pause).await;
+        Ok(revoked_at)
     }
 
     /// Commits what `change` makes of the organization as it is now.

@@ -1,6 +1,7 @@
 //! Keys by command: who may have one, what it is called, and when it ends.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
@@ -111,6 +112,16 @@ impl Clock for At {
     fn now(&self) -> Timestamp {
         self.0
     }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Nobody else holds a lease.
+#[async_trait]
+impl Pause for At {
+    async fn pause(&self, _: Duration) {}
 }
 
 /// Organization `o` with a subscription of this status.
@@ -127,6 +138,7 @@ fn keys_of(status: &str) -> (Arc<Store>, ManageApiKeys) {
             organizations: store,
             clock: Arc::new(At(NOW)),
             entropy: Arc::new(CountingIds::default()),
+            pause: Arc::new(At(NOW)),
         },
     )
 }

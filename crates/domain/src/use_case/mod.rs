@@ -71,6 +71,7 @@ mod erase_organizations;
 mod first_run;
 mod ingest_jobs;
 mod invitations;
+mod key_leases;
 mod lead_address;
 mod lead_error;
 mod lead_request;
@@ -133,6 +134,7 @@ pub use first_run::{
 };
 pub use ingest_jobs::{IngestError, IngestJobs, IngestedPage};
 pub use invitations::{Invitations, MAX_MEMBERS, MAX_OPEN_LINKS, MadeLink, NewInvitation};
+pub use key_leases::KeyLeases;
 pub use lead_address::{FindLead, LeadAddress};
 pub use lead_error::LeadError;
 pub use lead_request::{HttpStatusOf, LeadRequests, Requester};

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use bidloop_domain::model::{ApiKey, ApiKeyId, ApiKeyRecord, SubscriptionStatus, VariantArray};
-use bidloop_domain::port::ProvisioningChange;
+use bidloop_domain::port::{Clock as _, ProvisioningChange};
 use bidloop_domain::use_case::AuthenticateError;
 use bidloop_port_contracts::fixture::{at, key};
 
+use crate::manage_organization::manage_api_keys;
 use crate::service::{Service, acme};
 
 fn presented(number: u8) -> String {
@@ -47,7 +48,7 @@ async fn no_key_a_malformed_one_and_an_unknown_one_are_refused_alike() {
 }
 
 #[tokio::test]
-async fn a_revocation_and_an_expiry_work_at_once() {
+async fn an_expiry_works_at_once_and_a_change_in_the_store_within_a_second() {
     let service = Service::new().await;
     let authenticate = service.authenticate();
     let (mut record, hash) = key("org_acme", "key_ci", 1, at(0));
@@ -67,6 +68,8 @@ async fn a_revocation_and_an_expiry_work_at_once() {
     assert!(authenticate.execute(Some(&presented(1))).await.is_ok());
     record.revoked_at = Some(at(60));
     service.commit(put(&record)).await;
+    assert!(authenticate.execute(Some(&presented(1))).await.is_ok());
+    service.clock.advance(Duration::from_secs(1));
     assert_eq!(
         authenticate.execute(Some(&presented(1))).await,
         Err(AuthenticateError::Refused)
@@ -96,6 +99,11 @@ async fn the_last_use_is_kept_until_the_store_takes_it() {
     authenticate.execute(Some(&presented(1))).await.unwrap();
     service.store.set_available(false);
     assert!(authenticate.flush_uses().await.is_err());
+    assert!(
+        authenticate.execute(Some(&presented(1))).await.is_ok(),
+        "it was found just now"
+    );
+    service.clock.advance(Duration::from_secs(1));
     assert!(matches!(
         authenticate.execute(Some(&presented(1))).await,
         Err(AuthenticateError::Store(_))
@@ -105,4 +113,38 @@ async fn the_last_use_is_kept_until_the_store_takes_it() {
     authenticate.flush_uses().await.unwrap();
     assert_eq!(stored(&service, "key_ci").await.last_used_at, Some(last));
     authenticate.flush_uses().await.unwrap();
+}
+
+/// Decision D7: what was reported holds for every later request, in every process.
+#[tokio::test]
+async fn a_revocation_that_was_reported_holds_in_every_process() {
+    let service = Service::new().await;
+    let processes = [service.authenticate(), service.authenticate()];
+    for process in &processes {
+        assert!(process.execute(Some(&presented(1))).await.is_ok());
+    }
+    let (organization, key) = (Service::organization(), ApiKeyId::parse("key_ci").unwrap());
+    manage_api_keys(&service)
+        .revoke(&organization, &key)
+        .await
+        .unwrap();
+    for process in &processes {
+        let refused = process.execute(Some(&presented(1))).await;
+        assert_eq!(refused, Err(AuthenticateError::Refused));
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_makes_no_lease_longer() {
+    let service = Service::new().await;
+    let authenticate = service.authenticate();
+    let start = service.clock.now();
+    assert!(authenticate.execute(Some(&presented(1))).await.is_ok());
+    let key = ApiKeyId::parse("key_ci").unwrap();
+    let keys = &service.stores.api_keys;
+    keys.revoke(&Service::organization(), &key, at(0)).await.unwrap();
+    service.clock.advance(Duration::from_secs(1));
+    service.clock.set(start);
+    let refused = authenticate.execute(Some(&presented(1))).await;
+    assert_eq!(refused, Err(AuthenticateError::Refused));
 }

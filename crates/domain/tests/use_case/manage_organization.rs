@@ -80,6 +80,7 @@ pub(crate) fn manage(service: &Service) -> ManageOrganization {
             clock: service.clock.clone(),
             entropy: service.entropy.clone(),
             signal: service.signal.clone(),
+            pause: service.clock.clone(),
         },
         sender: service.sender.clone(),
         matches: service.store.clone(),
@@ -411,7 +412,7 @@ async fn with_a_lapsed_subscription_nothing_starts_and_no_key_is_made() {
         ))
     );
     let owner = signed_in(&service, MemberRole::Owner).await;
-    let refused = keys(&service).create_as(&owner, "CI", None).await;
+    let refused = manage_api_keys(&service).create_as(&owner, "CI", None).await;
     assert!(matches!(
         refused,
         Err(ManageApiKeysError::SubscriptionInactive(_))
@@ -471,19 +472,20 @@ async fn a_rotated_secret_is_shown_once_and_never_recorded() {
     }
 }
 
-fn keys(service: &Service) -> ManageApiKeys {
+pub(crate) fn manage_api_keys(service: &Service) -> ManageApiKeys {
     ManageApiKeys {
         keys: service.store.clone(),
         organizations: service.store.clone(),
         clock: service.clock.clone(),
         entropy: service.entropy.clone(),
+        pause: service.clock.clone(),
     }
 }
 
 #[tokio::test]
 async fn an_owners_keys_are_recorded_without_the_key_and_members_have_none_to_make() {
     let service = Service::new().await;
-    let keys = keys(&service);
+    let keys = manage_api_keys(&service);
     let other = signed_in(&service, MemberRole::Member).await;
     let refused = keys.create_as(&other, "CI", None).await;
     assert_eq!(refused, Err(Unauthorized::NotOwner.into()));
@@ -532,9 +534,11 @@ async fn what_an_owner_asked_for_before_a_demotion_or_sign_out_is_not_done_after
     let sessions = &service.stores.sessions;
     assert_eq!(sessions.end_session(&signed_out.session).await, Ok(()));
     for person in [demoted, signed_out] {
-        let created = keys(&service).create_as(&person, "CI", None).await;
+        let created = manage_api_keys(&service).create_as(&person, "CI", None).await;
         assert_eq!(created, Err(Unauthorized::Ended.into()));
-        let revoked = keys(&service).revoke_as(&person, &before.api_keys[0].0.id).await;
+        let revoked = manage_api_keys(&service)
+            .revoke_as(&person, &before.api_keys[0].0.id)
+            .await;
         assert_eq!(revoked, Err(Unauthorized::Ended.into()));
         let added = manage(&service).change(&person, &add).await;
         assert_eq!(added, Err(Unauthorized::Ended.into()));

@@ -15,7 +15,7 @@ use bidloop_domain::port::{
 };
 use bidloop_domain::use_case::{
     Authenticate, BackfillMatches, Caller, CurrentFilters, DeliverWebhooks, DeliveryLimits, FindLead,
-    InFlight, IngestJobs, IngestedPage, KeyUses, LeadError, LeadRequests, ListLeads, OperateLeads,
+    InFlight, IngestJobs, IngestedPage, KeyLeases, KeyUses, LeadError, LeadRequests, ListLeads, OperateLeads,
     RejectLead, Requester, ShowFeed, ShowLead, SubmissionOutcome, SubmitBid, SubmitProposals,
     UploadAttachments, WriteAutomaticBids,
 };
@@ -237,6 +237,7 @@ impl Service {
             keys: self.store.clone(),
             clock: self.clock.clone(),
             uses: KeyUses::default(),
+            leases: KeyLeases::default(),
         }
     }
 

@@ -46,13 +46,9 @@ async fn page(
     let mut share = share_of(pages, &caller);
     let campaign = path_ids::campaign(request)?;
     let (offset, limit) = offset_and_limit(request.query_string());
-    let list = api.list_leads.clone();
-    let listed = api
-        .run(async move {
-            list.execute(&caller.organization_id, &campaign, offset, limit)
-                .await
-        })
-        .await??;
+    let organization = &caller.organization_id;
+    let list = api.list_leads.execute(organization, &campaign, offset, limit);
+    let listed = api.read(list).await??;
     let bytes = listed.data.iter().map(|lead| lead.get().len()).sum();
     share.take(bytes).map_err(overloaded)?;
     Ok((listed, share))

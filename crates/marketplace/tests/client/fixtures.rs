@@ -32,6 +32,10 @@ impl Clock for FixedSurroundings {
     fn now(&self) -> Timestamp {
         NOW
     }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 impl Entropy for FixedSurroundings {

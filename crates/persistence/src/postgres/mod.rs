@@ -75,6 +75,13 @@ macro_rules! execute_together {
     }};
 }
 
+/// Whether a column has one of some values. They are one array.
+macro_rules! one_of {
+    ($column:expr, $values:expr) => {
+        $column.eq_any($values)
+    };
+}
+
 /// Whether a column is within a dense range: between its ends, which makes it a range of an index, and one of its
 /// numbers, which keeps the planner from taking it for so many rows that it had better read whole tables.
 macro_rules! dense_range {
@@ -155,6 +162,11 @@ impl Store {
     /// Runs statements, each on its own snapshot. They must not write.
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
         self.run(Transaction::None, work).await
+    }
+
+    /// As [`read`](Self::read), for statements that read some rows by their keys.
+    pub(crate) async fn look_up<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
+        self.read(work).await
     }
 
     /// Runs statements on one snapshot. They must not write.

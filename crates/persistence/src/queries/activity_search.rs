@@ -113,14 +113,11 @@ pub(super) async fn search(
     limit: u32,
 ) -> Result<FoundActivities, Failure> {
     let (places, below) = places(conn, search, below, limit as usize).await?;
-    let mut entries = Vec::with_capacity(places.len());
     let ids: Vec<String> = places.iter().map(|place| place.id.to_string()).collect();
-    for some in ids.chunks(VALUES_AT_ONCE) {
-        let found = activities::table
-            .filter(activities::organization_id.eq(search.organization_id.as_str()))
-            .filter(activities::id.eq_any(some));
-        entries.append(&mut load_records!(conn, quarantine, Activity, found));
-    }
+    let found = activities::table
+        .filter(activities::organization_id.eq(search.organization_id.as_str()))
+        .filter(one_of!(activities::id, ids));
+    let mut entries = load_records!(conn, quarantine, Activity, found);
     entries.sort_unstable_by_key(|entry| std::cmp::Reverse(ActivityPlace::of(entry)));
     Ok(FoundActivities { entries, below })
 }

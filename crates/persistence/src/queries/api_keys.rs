@@ -12,7 +12,7 @@ use super::prelude::*;
 impl ApiKeyStore for Store {
     async fn find(&self, hash: &ApiKeyHash) -> Result<Option<FoundApiKey>, StoreError> {
         let hash = hash.clone();
-        self.read(async move |conn: &mut Conn| {
+        self.look_up(async move |conn: &mut Conn| {
             let found: Option<(Row<ApiKeyRecord>, Row<Subscription>)> = api_keys::table
                 .inner_join(organizations::table.on(organizations::id.eq(api_keys::organization_id)))
                 .filter(api_keys::key_hash.eq(hash.as_str()))

@@ -84,11 +84,11 @@ impl MatchStore for Store {
         let seqs: Arc<[i64]> = seqs.into();
         let quarantine = self.quarantine.clone();
         self.read(async move |conn: &mut Conn| {
-            let rows: Vec<Tried<StoredJob>> = load_in_parts!(conn, seqs, |some| {
-                jobs::table
-                    .filter(jobs::seq.eq_any(some))
-                    .select(Tried::<StoredJob>::as_select())
-            });
+            let rows: Vec<Tried<StoredJob>> = jobs::table
+                .filter(one_of!(jobs::seq, seqs.iter()))
+                .select(Tried::<StoredJob>::as_select())
+                .load(conn)
+                .await?;
             Ok(rows
                 .into_iter()
                 .filter_map(|row| row.or_aside(&quarantine))
@@ -176,13 +176,11 @@ async fn filters_of(
     let mut found = Vec::new();
     for campaigns in organizations() {
         let ids: Vec<&str> = campaigns.iter().map(|due| due.campaign_id.as_str()).collect();
-        for some in ids.chunks(VALUES_AT_ONCE) {
-            let filters = filters::table
-                .filter(filters::organization_id.eq(campaigns[0].organization_id.as_str()))
-                .filter(filters::campaign_id.eq_any(some))
-                .order((filters::campaign_id, filters::id));
-            found.append(&mut load_records!(conn, quarantine, StoredFilter, filters));
-        }
+        let filters = filters::table
+            .filter(filters::organization_id.eq(campaigns[0].organization_id.as_str()))
+            .filter(one_of!(filters::campaign_id, ids))
+            .order((filters::campaign_id, filters::id));
+        found.append(&mut load_records!(conn, quarantine, StoredFilter, filters));
     }
     Ok(found)
 }

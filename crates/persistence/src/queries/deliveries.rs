@@ -178,33 +178,28 @@ async fn pending(
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut chosen: Vec<PendingDelivery> = Vec::new();
     let mut shares: HashMap<(OrganizationId, EndpointId), u32> = HashMap::new();
-    let mut unreadable = quarantine.ids(ENDPOINTS);
-    unreadable.truncate(ENDPOINTS_LEFT_OUT);
+    let unreadable = quarantine.ids(ENDPOINTS);
     while chosen.len() < limit {
         let held = quarantine.count(DELIVERIES);
         let looked_at = limit.saturating_add(held);
-        let mut query = deliveries::table
+        let mut left_out: Vec<String> = full
+            .iter()
+            .map(|(organization, endpoint)| key(organization, endpoint))
+            .collect();
+        left_out.extend(unreadable.iter().take(ENDPOINTS_LEFT_OUT).cloned());
+        let endpoint = deliveries::organization_id
+            .concat("/")
+            .concat(deliveries::endpoint_id);
+        let query = deliveries::table
             .filter(is_pending())
+            .filter(not(one_of!(endpoint, &left_out)))
             .select(Tried::<PendingDelivery>::as_select())
             .order((
                 deliveries::created_at,
                 deliveries::organization_id,
                 deliveries::id,
             ))
-            .limit(stored(looked_at))
-            .into_boxed();
-        if !unreadable.is_empty() {
-            let endpoint = deliveries::organization_id
-                .concat("/")
-                .concat(deliveries::endpoint_id);
-            query = query.filter(endpoint.ne_all(&unreadable));
-        }
-        for (organization, endpoint) in &full {
-            let this_one = deliveries::organization_id
-                .eq(organization.as_str().to_owned())
-                .and(deliveries::endpoint_id.eq(endpoint.as_str().to_owned()));
-            query = query.filter(not(this_one));
-        }
+            .limit(stored(looked_at));
         let rows: Vec<Tried<PendingDelivery>> = query.load(conn).await?;
         let complete = rows.len() < looked_at;
         let known = full.len();
@@ -261,7 +256,7 @@ async fn claim(
     for (organization, ids) in by_organization {
         let waiting = deliveries::table
             .filter(deliveries::organization_id.eq(organization.as_str()))
-            .filter(deliveries::id.eq_any(&ids))
+            .filter(one_of!(deliveries::id, &ids))
             .filter(deliveries::state.eq(DeliveryState::Pending.as_str()))
             .order(deliveries::id)
             .select(Tried::<Delivery>::as_select());
@@ -301,7 +296,7 @@ async fn claim(
         }
         diesel::update(deliveries::table)
             .filter(deliveries::organization_id.eq(organization.as_str()))
-            .filter(deliveries::id.eq_any(sending))
+            .filter(one_of!(deliveries::id, sending))
             .set((
                 deliveries::state.eq(DeliveryState::Sending.as_str()),
                 deliveries::owner.eq(owner.as_str()),
@@ -342,12 +337,12 @@ impl Context {
         let endpoint_ids = deliveries().map(|delivery| delivery.endpoint_id.as_str());
         let endpoints = webhook_endpoints::table
             .filter(webhook_endpoints::organization_id.eq(organization.as_str()))
-            .filter(webhook_endpoints::id.eq_any(endpoint_ids));
+            .filter(one_of!(webhook_endpoints::id, endpoint_ids));
         let endpoints = load_records!(conn, quarantine, Endpoint, endpoints);
         let campaign_ids = deliveries().map(|delivery| delivery.campaign_id.as_str());
         let names: Vec<CampaignName> = campaigns::table
             .filter(campaigns::organization_id.eq(organization.as_str()))
-            .filter(campaigns::id.eq_any(campaign_ids))
+            .filter(one_of!(campaigns::id, campaign_ids))
             .select((campaigns::id, campaigns::name))
             .load(conn)
             .await?;
@@ -357,7 +352,7 @@ impl Context {
         let rows: Vec<(Tried<Lead>, Attempt<String>)> = leads::table
             .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
             .filter(leads::organization_id.eq(organization.as_str()))
-            .filter(leads::id.eq_any(lead_ids))
+            .filter(one_of!(leads::id, lead_ids))
             .select((Tried::<Lead>::as_select(), jobs::json))
             .load(conn)
             .await?;

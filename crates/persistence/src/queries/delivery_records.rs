@@ -79,12 +79,12 @@ async fn of_endpoint(
         .iter()
         .map(|(delivery, ..)| delivery.lead_id.as_str())
         .collect();
-    let leads: Vec<(Tried<Lead>, Attempt<String>)> = load_in_parts!(conn, lead_ids, |some| {
-        leads::table
-            .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
-            .filter(leads::id.eq_any(some))
-            .select((Tried::<Lead>::as_select(), jobs::json))
-    });
+    let leads: Vec<(Tried<Lead>, Attempt<String>)> = leads::table
+        .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
+        .filter(one_of!(leads::id, lead_ids))
+        .select((Tried::<Lead>::as_select(), jobs::json))
+        .load(conn)
+        .await?;
     let leads: HashMap<LeadId, LeadWithJob> = leads
         .into_iter()
         .filter_map(|(lead, job_json)| {
@@ -96,12 +96,12 @@ async fn of_endpoint(
         .iter()
         .map(|(delivery, ..)| delivery.campaign_id.as_str())
         .collect();
-    let names: Vec<CampaignName> = load_in_parts!(conn, campaign_ids, |some| {
-        campaigns::table
-            .filter(campaigns::organization_id.eq(organization.as_str()))
-            .filter(campaigns::id.eq_any(some))
-            .select((campaigns::id, campaigns::name))
-    });
+    let names: Vec<CampaignName> = campaigns::table
+        .filter(campaigns::organization_id.eq(organization.as_str()))
+        .filter(one_of!(campaigns::id, campaign_ids))
+        .select((campaigns::id, campaigns::name))
+        .load(conn)
+        .await?;
     let names: HashMap<CampaignId, String> = names
         .into_iter()
         .filter_map(|(id, name)| Some((id.0.ok()?.0, name.0.ok()?.0)))
@@ -111,7 +111,7 @@ async fn of_endpoint(
         .map(|(delivery, ..)| ActivityId::of_delivery(delivery.id).to_string())
         .collect();
     let of_organization = activities::table.filter(activities::organization_id.eq(organization.as_str()));
-    let ends = of_organization.filter(activities::id.eq_any(ends));
+    let ends = of_organization.filter(one_of!(activities::id, ends));
     let ends = load_records!(conn, quarantine, Activity, ends);
     let mut ends: HashMap<ActivityId, Activity> = ends.into_iter().map(|end| (end.id, end)).collect();
     Ok(found

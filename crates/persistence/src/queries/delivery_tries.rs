@@ -136,7 +136,7 @@ async fn lock(conn: &mut Conn, wanted: &Try, to: &[EndpointId]) -> Result<(), Fa
     let ids: Vec<&str> = to.iter().map(EndpointId::as_str).collect();
     let rows = webhook_endpoints::table
         .filter(webhook_endpoints::organization_id.eq(wanted.event.organization_id.as_str()))
-        .filter(webhook_endpoints::id.eq_any(ids))
+        .filter(one_of!(webhook_endpoints::id, ids))
         .order(webhook_endpoints::id)
         .select(webhook_endpoints::id);
     let _locked: Vec<String> = for_no_key_update!(rows).load(conn).await?;

@@ -91,16 +91,16 @@ impl Endpoints {
             .map(|event| event.organization_id.as_str())
             .collect();
         let organizations: Vec<&str> = organizations.into_iter().collect();
-        let rows: Vec<EndpointRow> = load_in_parts!(conn, organizations, |some| {
-            webhook_endpoints::table
-                .filter(webhook_endpoints::organization_id.eq_any(some))
-                .select((
-                    webhook_endpoints::organization_id,
-                    webhook_endpoints::id,
-                    webhook_endpoints::campaign_id,
-                    Tried::<WebhookEndpoint>::as_select(),
-                ))
-        });
+        let rows: Vec<EndpointRow> = webhook_endpoints::table
+            .filter(one_of!(webhook_endpoints::organization_id, organizations))
+            .select((
+                webhook_endpoints::organization_id,
+                webhook_endpoints::id,
+                webhook_endpoints::campaign_id,
+                Tried::<WebhookEndpoint>::as_select(),
+            ))
+            .load(conn)
+            .await?;
         let (mut readable, mut unreadable): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
         for (organization, Attempt(id), Attempt(scope), endpoint) in rows {
             if let Some(endpoint) = endpoint.or_aside(quarantine) {

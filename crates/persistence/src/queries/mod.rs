@@ -5,7 +5,8 @@
 //! [`Corrupt`](bidloop_domain::port::StoreError::Corrupt) if that row cannot be read.
 //!
 //! The mounting module defines `Conn`, `Store`, `PAGE_SIZE`, `COUNTED_IN_PARTS` and the macros `for_update!`,
-//! `for_no_key_update!`, `for_share!`, `for_key_share!`, `execute_together!` and `dense_range!`, and runs a [`Batch`](crate::batch::Batch).
+//! `for_no_key_update!`, `for_share!`, `for_key_share!`, `execute_together!`, `one_of!` and `dense_range!`, and runs a
+//! [`Batch`](crate::batch::Batch).
 
 use super::{COUNTED_IN_PARTS, Conn, PAGE_SIZE, Store};
 
@@ -15,7 +16,7 @@ mod prelude {
     pub(super) use bidloop_domain::port::{Quarantine, UnreadableRow};
     pub(super) use diesel::prelude::*;
 
-    pub(super) use super::{Conn, Store, VALUES_AT_ONCE};
+    pub(super) use super::{Conn, Store};
     pub(super) use crate::batch::{Batch, Run as _, Write};
     pub(super) use crate::columns::{Attempt, Col, stored};
     pub(super) use crate::failure::Failure;
@@ -23,26 +24,12 @@ mod prelude {
     pub(super) use crate::schema::*;
 }
 
-/// How many values one `IN` takes: SQLite limits the variables of a statement.
-const VALUES_AT_ONCE: usize = 500;
-
 /// Loads the records that a query finds. Rows that cannot be read are set aside.
 macro_rules! load_records {
     ($conn:expr, $quarantine:expr, $record:ty, $query:expr) => {{
         let rows: Vec<Tried<$record>> = $query.select(Tried::<$record>::as_select()).load($conn).await?;
         let rows = rows.into_iter().filter_map(|row| row.or_aside($quarantine));
         rows.collect::<Vec<_>>()
-    }};
-}
-
-/// Loads what a query finds for a slice of values, some hundreds of them at a time.
-macro_rules! load_in_parts {
-    ($conn:expr, $values:expr, |$some:ident| $query:expr) => {{
-        let mut rows = Vec::new();
-        for $some in $values.chunks(VALUES_AT_ONCE) {
-            rows.append(&mut $query.load($conn).await?);
-        }
-        rows
     }};
 }
 

@@ -72,15 +72,23 @@ async fn signs(conn: &mut Conn, organizations: &[OrganizationId]) -> Result<Vec<
         .filter(activities::organization_id.eq(organizations::id))
         .select(diesel::dsl::max(activities::at))
         .single_value();
-    let known: Vec<(Attempt<Col<OrganizationId>>, Option<i64>)> =
-        load_in_parts!(conn, organizations, |some| organizations::table
-            .filter(organizations::id.eq_any(some.iter().map(OrganizationId::as_str)))
-            .select((organizations::id, newest)));
-    let totals: Vec<(String, Attempt<Col<CampaignId>>, i64)> =
-        load_in_parts!(conn, organizations, |some| campaigns::table
-            .filter(campaigns::organization_id.eq_any(some.iter().map(OrganizationId::as_str)))
-            .order((campaigns::organization_id, campaigns::id))
-            .select((campaigns::organization_id, campaigns::id, campaigns::match_total)));
+    let known: Vec<(Attempt<Col<OrganizationId>>, Option<i64>)> = organizations::table
+        .filter(one_of!(
+            organizations::id,
+            organizations.iter().map(OrganizationId::as_str)
+        ))
+        .select((organizations::id, newest))
+        .load(conn)
+        .await?;
+    let totals: Vec<(String, Attempt<Col<CampaignId>>, i64)> = campaigns::table
+        .filter(one_of!(
+            campaigns::organization_id,
+            organizations.iter().map(OrganizationId::as_str)
+        ))
+        .order((campaigns::organization_id, campaigns::id))
+        .select((campaigns::organization_id, campaigns::id, campaigns::match_total))
+        .load(conn)
+        .await?;
     let mut signs: BTreeMap<OrganizationId, OrganizationSigns> = BTreeMap::new();
     for (id, newest) in known {
         let Ok(Col(id)) = id.0 else { continue };

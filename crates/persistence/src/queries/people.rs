@@ -24,8 +24,9 @@ use super::prelude::*;
 use super::provisioning::lock_organizations;
 use super::sessions::open_in;
 use super::sign_ins::locked_revision;
-use crate::columns::Encoded;
+use crate::columns::{Encoded, InColumn};
 use crate::records::{StoredLink, StoredMembership};
+use crate::sql_types::EscapedText;
 
 mod everywhere;
 
@@ -197,13 +198,9 @@ pub(super) async fn people_with(
     quarantine: &Quarantine,
     keys: &[EmailKey],
 ) -> Result<Vec<StoredPerson>, Failure> {
-    let mut found = Vec::new();
-    for some in keys.chunks(VALUES_AT_ONCE) {
-        let some: Vec<Col<EmailKey>> = some.iter().cloned().map(Col).collect();
-        let people = people::table.filter(people::email_key.eq_any(some));
-        found.append(&mut load_records!(conn, quarantine, StoredPerson, people));
-    }
-    Ok(found)
+    let keys: Result<Vec<Encoded>, _> = keys.iter().map(InColumn::<EscapedText>::written).collect();
+    let people = people::table.filter(one_of!(people::email_key, keys?));
+    Ok(load_records!(conn, quarantine, StoredPerson, people))
 }
 
 /// A person's memberships, by the organizations' names, each with when the person was last seen there.
@@ -355,7 +352,7 @@ pub(super) async fn remove_member(
     diesel::delete(of_person.filter(feed_looks::email_key.eq(Col(person.as_str().to_owned()))))
         .execute(conn)
         .await?;
-    remove_if_nowhere(conn, vec![Col(person.clone())]).await
+    remove_if_nowhere(conn, vec![InColumn::<EscapedText>::written(person)?]).await
 }
 
 /// Removes everybody from an organization, also where a row cannot be read.
@@ -373,20 +370,12 @@ pub(super) async fn remove_members(conn: &mut Conn, organization: &OrganizationI
         )+};
     }
     delete_all!(sessions, personal_tokens, one_time_links);
-    for some in members.chunks(VALUES_AT_ONCE) {
-        let nowhere = people::table
-            .filter(people::email_key.eq_any(some.to_vec()))
-            .filter(not(exists(
-                memberships::table.filter(memberships::email_key.eq(people::email_key)),
-            )));
-        diesel::delete(nowhere).execute(conn).await?;
-    }
-    Ok(())
+    remove_if_nowhere(conn, members).await
 }
 
-async fn remove_if_nowhere(conn: &mut Conn, people: Vec<Col<EmailKey>>) -> Result<(), Failure> {
+async fn remove_if_nowhere(conn: &mut Conn, people: Vec<Encoded>) -> Result<(), Failure> {
     let nowhere = people::table
-        .filter(people::email_key.eq_any(people))
+        .filter(one_of!(people::email_key, people))
         .filter(not(exists(
             memberships::table.filter(memberships::email_key.eq(people::email_key)),
         )));

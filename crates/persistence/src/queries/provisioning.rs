@@ -191,13 +191,11 @@ async fn accepted(
 /// its row too, so there is no deadlock. A new organization has no row yet, and no other transaction knows it.
 pub(super) async fn lock_organizations(conn: &mut Conn, ids: BTreeSet<&str>) -> Result<(), Failure> {
     let ids: Vec<&str> = ids.into_iter().collect();
-    let _locked: Vec<String> = load_in_parts!(conn, ids, |some| {
-        let rows = organizations::table
-            .filter(organizations::id.eq_any(some))
-            .order(organizations::id)
-            .select(organizations::id);
-        for_update!(rows)
-    });
+    let rows = organizations::table
+        .filter(one_of!(organizations::id, ids))
+        .order(organizations::id)
+        .select(organizations::id);
+    let _locked: Vec<String> = for_update!(rows).load(conn).await?;
     Ok(())
 }
 

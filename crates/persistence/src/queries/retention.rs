@@ -418,18 +418,18 @@ async fn prune_jobs(
 /// Those of the jobs that no lead and no list holds, of whatever generation.
 async fn free_jobs(conn: &mut Conn, mut candidates: Vec<Candidate>) -> Result<Vec<Candidate>, Failure> {
     let ids: Vec<&str> = candidates.iter().map(|(_, id)| id.as_str()).collect();
-    let matched: Vec<String> = load_in_parts!(conn, ids, |some| {
-        matches::table
-            .filter(matches::job_id.eq_any(some))
-            .select(matches::job_id)
-            .distinct()
-    });
-    let leads: Vec<String> = load_in_parts!(conn, ids, |some| {
-        leads::table
-            .filter(leads::job_id.eq_any(some))
-            .select(leads::job_id)
-            .distinct()
-    });
+    let matched: Vec<String> = matches::table
+        .filter(one_of!(matches::job_id, &ids))
+        .select(matches::job_id)
+        .distinct()
+        .load(conn)
+        .await?;
+    let leads: Vec<String> = leads::table
+        .filter(one_of!(leads::job_id, &ids))
+        .select(leads::job_id)
+        .distinct()
+        .load(conn)
+        .await?;
     let held: HashSet<String> = matched.into_iter().chain(leads).collect();
     candidates.retain(|(_, id)| !held.contains(id));
     Ok(candidates)
@@ -472,15 +472,12 @@ async fn remove_jobs(
             .await?;
     }
     let seqs: Vec<i64> = free.iter().map(|(seq, _)| *seq).collect();
-    let mut removed = 0;
-    for some in seqs.chunks(VALUES_AT_ONCE) {
-        // By the number: a job that changed meanwhile has another.
-        removed += diesel::delete(jobs::table.filter(jobs::seq.eq_any(some)))
-            .execute(conn)
-            .await?;
-        diesel::delete(job_signatures::table.filter(job_signatures::seq.eq_any(some)))
-            .execute(conn)
-            .await?;
-    }
+    // By the number: a job that changed meanwhile has another.
+    let removed = diesel::delete(jobs::table.filter(one_of!(jobs::seq, &seqs)))
+        .execute(conn)
+        .await?;
+    diesel::delete(job_signatures::table.filter(one_of!(job_signatures::seq, &seqs)))
+        .execute(conn)
+        .await?;
     Ok(Some(removed as u64))
 }

@@ -195,7 +195,7 @@ async fn end_oldest(conn: &mut Conn, person: &EmailKey) -> Result<(), Failure> {
         .load(conn)
         .await?;
     if !beyond.is_empty() {
-        diesel::delete(sessions::table.filter(sessions::token_hash.eq_any(beyond)))
+        diesel::delete(sessions::table.filter(one_of!(sessions::token_hash, beyond)))
             .execute(conn)
             .await?;
     }

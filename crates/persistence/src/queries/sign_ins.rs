@@ -61,12 +61,12 @@ impl SignInTryStore for Store {
             }
             let over = sign_in_tries::failures
                 .eq(0)
-                .or(sign_in_tries::subject.eq_any(&cleared));
+                .or(one_of!(sign_in_tries::subject, &cleared));
             let mut subjects: Vec<&str> = given_back.iter().map(TrySubject::as_str).collect();
             subjects.extend(cleared.iter().map(String::as_str));
             diesel::delete(
                 sign_in_tries::table
-                    .filter(sign_in_tries::subject.eq_any(subjects))
+                    .filter(one_of!(sign_in_tries::subject, subjects))
                     .filter(over),
             )
             .execute(conn)
@@ -116,7 +116,7 @@ async fn locked_tries(
 ) -> Result<HashMap<String, Tries>, Failure> {
     let subjects: Vec<&str> = subjects.iter().map(TrySubject::as_str).collect();
     let rows = sign_in_tries::table
-        .filter(sign_in_tries::subject.eq_any(subjects))
+        .filter(one_of!(sign_in_tries::subject, subjects))
         .order(sign_in_tries::subject)
         .select((
             sign_in_tries::subject,
@@ -215,9 +215,7 @@ impl FirstRunStore for Store {
                 .select(first_run_codes::code_hash)
                 .load(conn)
                 .await?;
-            let kept = first_run_codes::code_hash
-                .eq_any(newest)
-                .or(first_run_codes::replaced_at.is_null());
+            let kept = one_of!(first_run_codes::code_hash, newest).or(first_run_codes::replaced_at.is_null());
             diesel::delete(first_run_codes::table.filter(diesel::dsl::not(kept)))
                 .execute(conn)
                 .await?;

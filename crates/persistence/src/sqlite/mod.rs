@@ -20,6 +20,7 @@ mod connection;
 mod file_modes;
 mod log_limit;
 mod migrate;
+mod one_of;
 mod queue;
 mod readers;
 #[cfg(test)]
@@ -71,6 +72,13 @@ macro_rules! execute_together {
         let conn: &mut Conn = $conn;
         async { Ok::<_, diesel::result::Error>(($($statement.execute(conn).await?,)+)) }.await
     }};
+}
+
+/// Whether a column has one of some values. They are one text.
+macro_rules! one_of {
+    ($column:expr, $values:expr) => {
+        $crate::sqlite::one_of::OneOf::new($column, $values)
+    };
 }
 
 /// Whether a column is within a dense range.
@@ -145,6 +153,12 @@ impl Store {
     /// Runs statements, each on its own snapshot. They cannot write.
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
         self.readers.read(Isolation::Statement, work).await
+    }
+
+    /// Runs statements that read some rows by their keys, at once and on the calling thread: handing them over would cost
+    /// more.
+    pub(crate) async fn look_up<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
+        self.readers.read_here(work).map_err(StoreError::from)
     }
 
     /// Runs statements on one snapshot. They cannot write.

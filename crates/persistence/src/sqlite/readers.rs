@@ -1,4 +1,5 @@
-//! The threads that read, each on a connection of its own. They do not wait for the writer.
+//! The threads that read, each on a connection of its own, and connections for callers that read on their own thread.
+//! They do not wait for the writer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -27,8 +28,11 @@ pub(super) enum Isolation {
 /// A handle to the reading threads.
 #[derive(Clone)]
 pub(super) struct Readers {
+    path: PathBuf,
     queue: Queue<Read>,
     threads: usize,
+    /// Connections that no caller uses at the moment. There are as many as callers have read at the same time.
+    here: Arc<Mutex<Vec<Reader>>>,
 }
 
 impl Readers {
@@ -37,18 +41,17 @@ impl Readers {
         let (queue, reads) = Queue::new();
         let reads = Arc::new(Mutex::new(reads));
         for number in 0..count.max(1) {
-            let mut reader = Reader {
-                path: path.to_owned(),
-                conn: None,
-            };
+            let mut reader = Reader::new(path);
             let reads = Arc::clone(&reads);
             std::thread::Builder::new()
                 .name(format!("sqlite-reader-{number}"))
                 .spawn(move || reader.serve(&reads))?;
         }
         Ok(Self {
+            path: path.to_owned(),
             queue,
             threads: count.max(1),
+            here: Arc::default(),
         })
     }
 
@@ -77,6 +80,16 @@ impl Readers {
         };
         self.queue.ask(read).await
     }
+
+    /// Runs `work` on the calling thread.
+    pub(super) fn read_here<T>(&self, work: impl Work<Conn, T>) -> Result<T, Failure> {
+        let here = || self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = here().pop();
+        let mut reader = idle.unwrap_or_else(|| Reader::new(&self.path));
+        let read = reader.read(Isolation::Statement, work);
+        here().push(reader);
+        read
+    }
 }
 
 struct Reader {
@@ -85,6 +98,13 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            conn: None,
+        }
+    }
+
     fn serve(&mut self, reads: &Mutex<Receiver<Read>>) {
         loop {
             // Only the thread that waits holds the lock. It releases the lock before it runs the read.

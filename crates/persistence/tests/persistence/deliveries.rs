@@ -18,6 +18,10 @@ impl Clock for SetClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
     }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,9 @@
 //! The order of reading, planning, copying and committing; all or nothing.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -11,7 +13,7 @@ use futures::stream::{self, BoxStream};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{ApiKeyHash, CampaignId, EndpointId, OrganizationId, Timestamp};
+use crate::model::{ApiKey, ApiKeyHash, CampaignId, EndpointId, OrganizationId, Timestamp};
 use crate::port::{
     AttachmentPieces, AttachmentSourceError, BlobPath, ByPerson, ProvisioningChange, ProvisioningSnapshot,
     Revision, StagedBlob, WebhookUrl,
@@ -161,6 +163,21 @@ impl Clock for At {
     fn now(&self) -> Timestamp {
         self.0
     }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Counts how often was waited.
+#[derive(Debug, Default)]
+struct Pauses(AtomicUsize);
+
+#[async_trait]
+impl Pause for Pauses {
+    async fn pause(&self, _: Duration) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -176,6 +193,7 @@ struct Setting {
     store: Arc<Store>,
     blobs: Blobs,
     woken: Arc<Woken>,
+    pauses: Arc<Pauses>,
     apply: ApplyProvisioning,
 }
 
@@ -186,6 +204,7 @@ impl Setting {
             Blobs::default(),
             Arc::new(Woken::default()),
         );
+        let pauses = Arc::new(Pauses::default());
         let apply = ApplyProvisioning {
             store: store.clone(),
             blobs: Arc::new(blobs.clone()),
@@ -194,11 +213,13 @@ impl Setting {
             clock: Arc::new(At(Timestamp::from_seconds(1_790_000_000))),
             entropy: Arc::new(CountingIds::default()),
             signal: woken.clone(),
+            pause: pauses.clone(),
         };
         Self {
             store,
             blobs,
             woken,
+            pauses,
             apply,
         }
     }
@@ -254,6 +275,32 @@ fn attachments_are_copied_to_where_their_content_says_and_applying_twice_changes
         "nothing to commit the second time"
     );
     assert_eq!(*setting.woken.0.lock().unwrap(), [WorkKind::Backfills]);
+}
+
+/// Decision D7: when the file is reported as applied, no process accepts a key on what it read before.
+#[test]
+fn what_ends_access_is_reported_when_no_key_is_accepted_any_more() {
+    let setting = Setting::new();
+    let files = Files::with(&[]);
+    let mut file = file(&json!([]));
+    let mut waited_after = |path: &str, value: Value| {
+        *file.pointer_mut(path).unwrap() = value;
+        let before = setting.pauses.0.load(Ordering::SeqCst);
+        setting.apply(&file, &files).unwrap();
+        setting.pauses.0.load(Ordering::SeqCst) - before
+    };
+    assert_eq!(waited_after("/organizations/0/name", json!("O")), 0, "all is new");
+    let status = "/organizations/0/subscription/status";
+    assert_eq!(waited_after(status, json!("past_due")), 1);
+    assert_eq!(waited_after(status, json!("canceled")), 0, "it had ended before");
+    assert_eq!(waited_after(status, json!("active")), 0);
+    assert_eq!(waited_after("/organizations/0/name", json!("Other")), 0);
+    let keys = "/organizations/0/apiKeys";
+    assert_eq!(waited_after(keys, json!([{"id": "k", "name": "Other"}])), 0);
+    let another = ApiKey::from_random([9; 32]);
+    let another = json!([{"id": "k", "key": another.expose()}]);
+    assert_eq!(waited_after(keys, another), 1);
+    assert_eq!(waited_after(keys, json!([{"id": "k", "state": "absent"}])), 1);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! How the index is loaded and catches up, over a store that changes meanwhile and forgets.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
@@ -15,6 +16,10 @@ struct Still;
 impl Clock for Still {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(0)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
     }
 }
 

@@ -108,11 +108,13 @@ pub(super) async fn lead_titles(
     organization: &OrganizationId,
     leads: &[LeadId],
 ) -> Result<HashMap<LeadId, String>, Failure> {
-    let rows: Vec<(Attempt<Col<LeadId>>, String)> = load_in_parts!(conn, leads, |some| leads::table
+    let rows: Vec<(Attempt<Col<LeadId>>, String)> = leads::table
         .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
         .filter(leads::organization_id.eq(organization.as_str()))
-        .filter(leads::id.eq_any(some.iter().map(LeadId::as_str)))
-        .select((leads::id, jobs::json)));
+        .filter(one_of!(leads::id, leads.iter().map(LeadId::as_str)))
+        .select((leads::id, jobs::json))
+        .load(conn)
+        .await?;
     let titles = rows.into_iter().filter_map(|(lead, json)| {
         let post = JobPost::parse(&json).ok()?;
         Some((lead.0.ok()?.0, post.title))

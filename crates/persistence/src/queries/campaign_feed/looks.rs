@@ -87,14 +87,16 @@ pub(super) async fn feed_news(
     let since = since.map(Timestamp::as_millis);
     let newer = newer(conn, key, &list, since, at_most).await?;
     // By their ids alone: with a condition on the campaign, SQLite reads all leads of it.
-    let rows: Vec<StatusRow> = load_in_parts!(conn, shown, |some| leads::table
-        .filter(leads::id.eq_any(some.iter().map(LeadId::as_str)))
+    let rows: Vec<StatusRow> = leads::table
+        .filter(one_of!(leads::id, shown.iter().map(LeadId::as_str)))
         .select((
             leads::organization_id,
             leads::campaign_id,
             leads::id,
-            leads::status
-        )));
+            leads::status,
+        ))
+        .load(conn)
+        .await?;
     // The inspection of leads reports one that cannot be read.
     let decided = rows
         .into_iter()

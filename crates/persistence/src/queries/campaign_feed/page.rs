@@ -73,11 +73,11 @@ pub(super) async fn of_jobs(
         return Ok(None);
     };
     let jobs: Vec<&str> = jobs.iter().map(JobId::as_str).collect();
-    let seqs: Vec<i64> = load_in_parts!(conn, jobs, |some| {
-        matches_of(key, list.generation)
-            .filter(matches::job_id.eq_any(some))
-            .select(matches::seq)
-    });
+    let seqs: Vec<i64> = matches_of(key, list.generation)
+        .filter(one_of!(matches::job_id, jobs))
+        .select(matches::seq)
+        .load(conn)
+        .await?;
     let rows = rows_of(conn, key, &list, &seqs).await?;
     let (entries, _) = entries(conn, quarantine, key, rows).await?;
     Ok(Some(entries))
@@ -191,7 +191,7 @@ async fn new_between(
     let statuses: Vec<&str> = decided_statuses().map(LeadStatus::as_str).collect();
     let decided: i64 = matches_of(key, list.generation)
         .filter(sql::<Bool>("matches.lead_status <> 'new'"))
-        .filter(matches::lead_status.eq_any(statuses))
+        .filter(one_of!(matches::lead_status, statuses))
         .filter(matches::seq.gt(list.gap.seq_of(above)))
         .filter(matches::seq.le(list.gap.seq_of(to)))
         .count()
@@ -225,12 +225,12 @@ async fn rows_of(
     list: &ServedList,
     seqs: &[i64],
 ) -> Result<Vec<MatchRow>, Failure> {
-    let mut rows: Vec<MatchRow> = load_in_parts!(conn, seqs, |some| {
-        matches_of(key, list.generation)
-            .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
-            .filter(matches::seq.eq_any(some))
-            .select((matches::seq, matches::job_id, matches::created_at, jobs::json))
-    });
+    let mut rows: Vec<MatchRow> = matches_of(key, list.generation)
+        .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
+        .filter(one_of!(matches::seq, seqs))
+        .select((matches::seq, matches::job_id, matches::created_at, jobs::json))
+        .load(conn)
+        .await?;
     rows.sort_unstable_by_key(|(seq, ..)| std::cmp::Reverse(*seq));
     Ok(rows)
 }
@@ -270,20 +270,18 @@ async fn look_up_leads(
     entries: &mut [ListedMatch],
 ) -> Result<HashSet<LeadId>, Failure> {
     let ids: Vec<&str> = entries.iter().map(|entry| entry.lead.id.as_str()).collect();
-    let rows: Vec<(String, Tried<Lead>, Option<String>)> = load_in_parts!(conn, ids, |some| {
-        leads::table.filter(leads::id.eq_any(some)).select((
-            leads::id,
-            Tried::<Lead>::as_select(),
-            leads::bid_id,
-        ))
-    });
+    let rows: Vec<(String, Tried<Lead>, Option<String>)> = leads::table
+        .filter(one_of!(leads::id, ids))
+        .select((leads::id, Tried::<Lead>::as_select(), leads::bid_id))
+        .load(conn)
+        .await?;
     let bid_ids: Vec<&str> = rows.iter().filter_map(|(.., bid)| bid.as_deref()).collect();
-    let bids: Vec<(String, Tried<BidSummary>)> = load_in_parts!(conn, bid_ids, |some| {
-        bids::table
-            .filter(bids::organization_id.eq(organization.as_str()))
-            .filter(bids::id.eq_any(some))
-            .select((bids::id, Tried::<BidSummary>::as_select()))
-    });
+    let bids: Vec<(String, Tried<BidSummary>)> = bids::table
+        .filter(bids::organization_id.eq(organization.as_str()))
+        .filter(one_of!(bids::id, bid_ids))
+        .select((bids::id, Tried::<BidSummary>::as_select()))
+        .load(conn)
+        .await?;
     let mut bids: HashMap<String, BidSummary> = bids
         .into_iter()
         .filter_map(|(id, bid)| Some((id, bid.or_aside(quarantine)?)))
@@ -322,14 +320,14 @@ async fn look_up_rejections(
         .iter()
         .filter(|entry| entry.lead.status == LeadStatus::Rejected);
     let ids: Vec<&str> = rejected.map(|entry| entry.lead.id.as_str()).collect();
-    let rows: Vec<(Option<String>, Tried<Actor>)> = load_in_parts!(conn, ids, |some| {
-        activities::table
-            .filter(sql::<Bool>(
-                "activities.kind = 'rejection' AND activities.outcome = 'accepted'",
-            ))
-            .filter(activities::lead_id.eq_any(some))
-            .select((activities::lead_id, Tried::<Actor>::as_select()))
-    });
+    let rows: Vec<(Option<String>, Tried<Actor>)> = activities::table
+        .filter(sql::<Bool>(
+            "activities.kind = 'rejection' AND activities.outcome = 'accepted'",
+        ))
+        .filter(one_of!(activities::lead_id, ids))
+        .select((activities::lead_id, Tried::<Actor>::as_select()))
+        .load(conn)
+        .await?;
     let mut actors: HashMap<String, Actor> = rows
         .into_iter()
         .filter_map(|(lead, actor)| Some((lead?, actor.or_aside(quarantine)?)))

@@ -54,7 +54,7 @@ impl LeadStore for Store {
         campaign: &CampaignId,
     ) -> Result<bool, StoreError> {
         let (organization, campaign) = (organization.clone(), campaign.clone());
-        self.read(async move |conn: &mut Conn| {
+        self.look_up(async move |conn: &mut Conn| {
             let campaign = campaigns::table.find((organization.as_str(), campaign.as_str()));
             Ok(exists!(conn, campaign))
         })
@@ -69,7 +69,7 @@ impl LeadStore for Store {
     ) -> Result<LeadLookup, StoreError> {
         let (organization, campaign, lead) = (organization.clone(), campaign.clone(), lead.clone());
         let quarantine = self.quarantine.clone();
-        self.read(async move |conn: &mut Conn| {
+        self.look_up(async move |conn: &mut Conn| {
             let found = lead_context(conn, &quarantine, &organization, &lead).await?;
             let of_campaign =
                 |found: &LeadContext| found.campaign.as_ref().is_some_and(|own| own.id == campaign);

@@ -113,7 +113,7 @@ impl FoundPage {
             return Ok(());
         }
         let rows: Vec<(String, Tried<Lead>)> = leads::table
-            .filter(leads::id.eq_any(ids))
+            .filter(one_of!(leads::id, ids))
             .select((leads::id, Tried::<Lead>::as_select()))
             .load(conn)
             .await?;

@@ -48,11 +48,11 @@ impl<'p> Arrivals<'p> {
         let mut latest: Vec<&MatchedJob> = page.iter().rev().filter(|job| seen.insert(&job.id)).collect();
         latest.reverse();
         let ids: Vec<&str> = latest.iter().map(|job| job.id.as_str()).collect();
-        let known: Vec<(String, i64, Attempt<String>)> = load_in_parts!(conn, ids, |some| {
-            jobs::table
-                .filter(jobs::id.eq_any(some))
-                .select((jobs::id, jobs::seq, jobs::json))
-        });
+        let known: Vec<(String, i64, Attempt<String>)> = jobs::table
+            .filter(one_of!(jobs::id, ids))
+            .select((jobs::id, jobs::seq, jobs::json))
+            .load(conn)
+            .await?;
         let known: HashMap<String, (i64, Option<String>)> = known
             .into_iter()
             .map(|(id, seq, json)| (id, (seq, json.0.ok())))
@@ -93,11 +93,9 @@ impl<'p> Arrivals<'p> {
             // Only the transaction that has locked the position stores jobs, and it has just looked.
             return Err(Failure::fault("a new job was stored meanwhile"));
         }
-        for some in self.former_seqs.chunks(VALUES_AT_ONCE) {
-            diesel::delete(job_signatures::table.filter(job_signatures::seq.eq_any(some)))
-                .execute(conn)
-                .await?;
-        }
+        diesel::delete(job_signatures::table.filter(one_of!(job_signatures::seq, &self.former_seqs)))
+            .execute(conn)
+            .await?;
         for changed in &self.changed {
             diesel::update(jobs::table.find(changed.id()))
                 .set((

@@ -91,12 +91,12 @@ impl CampaignLists {
             .map(|(organization, _)| organization.as_str())
             .collect();
         let organizations: Vec<&str> = organizations.into_iter().collect();
-        let rows: Vec<(ListColumns, Tried<Subscription>)> = load_in_parts!(conn, organizations, |some| {
-            campaigns::table
-                .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
-                .filter(campaigns::organization_id.eq_any(some))
-                .select((ListColumns::as_select(), Tried::<Subscription>::as_select()))
-        });
+        let rows: Vec<(ListColumns, Tried<Subscription>)> = campaigns::table
+            .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
+            .filter(one_of!(campaigns::organization_id, organizations))
+            .select((ListColumns::as_select(), Tried::<Subscription>::as_select()))
+            .load(conn)
+            .await?;
         let mut lists = BTreeMap::new();
         for (row, subscription) in rows {
             let (Ok(Col(organization)), Ok(Col(id))) = (row.organization_id.0, row.id.0) else {

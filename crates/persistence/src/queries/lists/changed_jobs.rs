@@ -48,14 +48,16 @@ pub(super) async fn known_matches(
     changed: &[Arrival<'_>],
 ) -> Result<Vec<KnownMatch>, Failure> {
     let ids: Vec<&str> = changed.iter().map(Arrival::id).collect();
-    let rows: Vec<Known> = load_in_parts!(conn, ids, |some| {
-        matches::table.filter(matches::job_id.eq_any(some)).select((
+    let rows: Vec<Known> = matches::table
+        .filter(one_of!(matches::job_id, ids))
+        .select((
             matches::job_id,
             matches::organization_id,
             matches::campaign_id,
             matches::generation,
         ))
-    });
+        .load(conn)
+        .await?;
     let known = |(job_id, organization, campaign, generation): Known| {
         Some(KnownMatch {
             job_id,
@@ -87,11 +89,11 @@ pub(super) async fn match_changed_jobs(
     let edits = edits(lists, changed, &listed);
     let gained = edits.values().flat_map(|edit| &edit.gained);
     let leads: Vec<&str> = gained.map(|(lead, _)| lead.as_str()).collect();
-    let created_at: Vec<(String, i64)> = load_in_parts!(conn, leads, |some| {
-        leads::table
-            .filter(leads::id.eq_any(some))
-            .select((leads::id, leads::created_at))
-    });
+    let created_at: Vec<(String, i64)> = leads::table
+        .filter(one_of!(leads::id, leads))
+        .select((leads::id, leads::created_at))
+        .load(conn)
+        .await?;
     let created_at: HashMap<String, i64> = created_at.into_iter().collect();
     let newest = changed
         .iter()

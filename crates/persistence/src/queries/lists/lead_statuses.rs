@@ -54,11 +54,11 @@ pub(super) async fn decided_on(
         .map(|job| LeadId::derive(organization, campaign, &job))
         .collect();
     let leads: Vec<&str> = leads.iter().map(LeadId::as_str).collect();
-    let decided: Vec<(String, String)> = load_in_parts!(conn, leads, |some| {
-        leads::table
-            .filter(leads::id.eq_any(some))
-            .filter(leads::status.ne(LeadStatus::New.as_str()))
-            .select((leads::job_id, leads::status))
-    });
+    let decided: Vec<(String, String)> = leads::table
+        .filter(one_of!(leads::id, leads))
+        .filter(leads::status.ne(LeadStatus::New.as_str()))
+        .select((leads::job_id, leads::status))
+        .load(conn)
+        .await?;
     Ok(decided.into_iter().collect())
 }

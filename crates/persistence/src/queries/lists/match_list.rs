@@ -207,11 +207,11 @@ impl MatchList {
 
     /// The first place that may change.
     async fn first_change(&self, conn: &mut Conn, lost: &[&str], gained: &[Entry]) -> Result<i64, Failure> {
-        let seqs: Vec<i64> = load_in_parts!(conn, lost, |some| {
-            matches_of(&self.campaign, self.generation)
-                .filter(matches::job_id.eq_any(some))
-                .select(matches::seq)
-        });
+        let seqs: Vec<i64> = matches_of(&self.campaign, self.generation)
+            .filter(one_of!(matches::job_id, lost))
+            .select(matches::seq)
+            .load(conn)
+            .await?;
         let places = seqs.into_iter().map(|seq| self.gap.place_of(seq));
         let first = places.fold(self.total + 1, i64::min);
         let earliest = gained.iter().map(|entry| entry.created_at).min();
@@ -246,11 +246,11 @@ impl MatchList {
             .filter(|(_, created_at)| times.contains(created_at))
             .map(|(job_id, _)| job_id.as_str())
             .collect();
-        let places: Vec<JobPlace> = load_in_parts!(conn, compared, |some| {
-            jobs::table
-                .filter(jobs::id.eq_any(some))
-                .select(JobPlace::as_select())
-        });
+        let places: Vec<JobPlace> = jobs::table
+            .filter(one_of!(jobs::id, compared))
+            .select(JobPlace::as_select())
+            .load(conn)
+            .await?;
         let mut places: HashMap<String, JobPlace> =
             places.into_iter().map(|job| (job.id.clone(), job)).collect();
         let entry = |(id, created_at)| {

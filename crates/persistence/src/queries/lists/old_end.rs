@@ -105,12 +105,12 @@ async fn leads_among(
     old: &[Known],
 ) -> Result<HashSet<String>, Failure> {
     let jobs: Vec<&str> = old.iter().map(|(_, job, ..)| job.as_str()).collect();
-    let leads: Vec<String> = load_in_parts!(conn, jobs, |some| {
-        leads::table
-            .filter(leads::organization_id.eq(campaign.0.as_str()))
-            .filter(leads::campaign_id.eq(campaign.1.as_str()))
-            .filter(leads::job_id.eq_any(some))
-            .select(leads::job_id)
-    });
+    let leads: Vec<String> = leads::table
+        .filter(leads::organization_id.eq(campaign.0.as_str()))
+        .filter(leads::campaign_id.eq(campaign.1.as_str()))
+        .filter(one_of!(leads::job_id, jobs))
+        .select(leads::job_id)
+        .load(conn)
+        .await?;
     Ok(leads.into_iter().collect())
 }

@@ -118,11 +118,11 @@ async fn plan(conn: &mut Conn, switch: Switch) -> Result<Option<Plan>, Failure> 
 
     let mut matched = switch.matched.to_vec();
     matched.retain(|seq| *seq <= switch.watermark);
-    let mut jobs: Vec<JobPlace> = load_in_parts!(conn, matched, |some| {
-        jobs::table
-            .filter(jobs::seq.eq_any(some))
-            .select(JobPlace::as_select())
-    });
+    let mut jobs: Vec<JobPlace> = jobs::table
+        .filter(one_of!(jobs::seq, matched))
+        .select(JobPlace::as_select())
+        .load(conn)
+        .await?;
     let ingested = stored_after(conn, switch.watermark).await?;
     jobs.extend(ingested.into_iter().filter(|job| listed.contains_key(&job.id)));
     let mut seen = HashSet::new();
@@ -263,11 +263,11 @@ async fn carry_over(conn: &mut Conn, plan: &Plan, list: &mut MatchList) -> Resul
         return Ok(());
     }
     let ids: Vec<&str> = since.iter().map(|job| job.id.as_str()).collect();
-    let served: Vec<(String, i64)> = load_in_parts!(conn, ids, |some| {
-        matches_of(&list.campaign, plan.served)
-            .filter(matches::job_id.eq_any(some))
-            .select((matches::job_id, matches::created_at))
-    });
+    let served: Vec<(String, i64)> = matches_of(&list.campaign, plan.served)
+        .filter(one_of!(matches::job_id, &ids))
+        .select((matches::job_id, matches::created_at))
+        .load(conn)
+        .await?;
     let created_at: HashMap<String, i64> = served.into_iter().collect();
     let gained = since.iter().filter_map(|job| {
         let (created_at, job) = (*created_at.get(&job.id)?, job.clone());

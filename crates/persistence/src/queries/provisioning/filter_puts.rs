@@ -96,12 +96,12 @@ async fn known(conn: &mut Conn, puts: &[FilterPut<'_>]) -> Result<Known, Failure
     }
     let mut known = Known::new();
     for (organization, ids) in ids {
-        let rows: Vec<(String, String, Attempt<Col<Value>>)> = load_in_parts!(conn, ids, |some| {
-            filters::table
-                .filter(filters::organization_id.eq(organization.as_str()))
-                .filter(filters::id.eq_any(some))
-                .select((filters::id, filters::campaign_id, filters::body))
-        });
+        let rows: Vec<(String, String, Attempt<Col<Value>>)> = filters::table
+            .filter(filters::organization_id.eq(organization.as_str()))
+            .filter(one_of!(filters::id, ids))
+            .select((filters::id, filters::campaign_id, filters::body))
+            .load(conn)
+            .await?;
         for (id, campaign, body) in rows {
             known.insert((organization.to_string(), id), (campaign, body));
         }
@@ -118,20 +118,18 @@ async fn make_backfills_due<'c>(
 ) -> Result<BTreeSet<&'c str>, Failure> {
     let mut missing = BTreeSet::new();
     let ids: Vec<&str> = ids.iter().copied().collect();
-    for some in ids.chunks(VALUES_AT_ONCE) {
-        let found = || {
-            campaigns::table
-                .filter(campaigns::organization_id.eq(organization.as_str()))
-                .filter(campaigns::id.eq_any(some.iter().copied()))
-        };
-        let updated = diesel::update(found())
-            .set(due_at(revision))
-            .execute(conn)
-            .await?;
-        if updated < some.len() {
-            let there: Vec<String> = found().select(campaigns::id).load(conn).await?;
-            missing.extend(some.iter().filter(|id| !there.iter().any(|there| there == *id)));
-        }
+    let found = || {
+        campaigns::table
+            .filter(campaigns::organization_id.eq(organization.as_str()))
+            .filter(one_of!(campaigns::id, &ids))
+    };
+    let updated = diesel::update(found())
+        .set(due_at(revision))
+        .execute(conn)
+        .await?;
+    if updated < ids.len() {
+        let there: Vec<String> = found().select(campaigns::id).load(conn).await?;
+        missing.extend(ids.iter().filter(|id| !there.iter().any(|there| there == *id)));
     }
     Ok(missing)
 }

@@ -67,7 +67,7 @@ fn entity_of(
 macro_rules! load_of {
     ($conn:expr, $ids:expr, $table:ident by $order:expr, $selection:expr) => {
         $table::table
-            .filter($table::organization_id.eq_any($ids))
+            .filter(one_of!($table::organization_id, $ids))
             .order(($table::organization_id, $order))
             .select(($table::organization_id, $selection))
             .load($conn)
@@ -85,10 +85,8 @@ pub(super) async fn snapshot(
 ) -> Result<ProvisioningSnapshot, Failure> {
     let revision = Revision(revision(conn).await?);
     let mut found = Organizations::default();
-    for some in asked.chunks(VALUES_AT_ONCE) {
-        let ids: Vec<&str> = some.iter().map(OrganizationId::as_str).collect();
-        read_organizations(conn, quarantine, sealer, &ids, &mut found).await?;
-    }
+    let ids: Vec<&str> = asked.iter().map(OrganizationId::as_str).collect();
+    read_organizations(conn, quarantine, sealer, &ids, &mut found).await?;
     Ok(ProvisioningSnapshot {
         revision,
         being_erased: being_erased(conn, asked).await?,
@@ -109,7 +107,7 @@ async fn read_organizations(
     ids: &[&str],
     found: &mut Organizations,
 ) -> Result<(), Failure> {
-    let of_ids = organizations::table.filter(organizations::id.eq_any(ids));
+    let of_ids = organizations::table.filter(one_of!(organizations::id, ids));
     let rows: Rows<Tried<OrganizationRecord>> = of_ids
         .select((organizations::id, Tried::<OrganizationRecord>::as_select()))
         .load(conn)
@@ -199,7 +197,7 @@ async fn read_users(
     );
     let users: Vec<User> = memberships::table
         .inner_join(people::table.on(people::email_key.eq(memberships::email_key)))
-        .filter(memberships::organization_id.eq_any(ids))
+        .filter(one_of!(memberships::organization_id, ids))
         .order((memberships::organization_id, memberships::email_key))
         .select((
             memberships::organization_id,
@@ -273,12 +271,12 @@ async fn taken(
     key_hashes: &[ApiKeyHash],
 ) -> Result<Vec<(ApiKeyHash, OrganizationId)>, Failure> {
     let hashes: Vec<&str> = key_hashes.iter().map(ApiKeyHash::as_str).collect();
-    let rows: Vec<(Col<ApiKeyHash>, Col<OrganizationId>)> = load_in_parts!(conn, hashes, |some| {
-        api_keys::table
-            .filter(api_keys::key_hash.eq_any(some))
-            .order(api_keys::key_hash)
-            .select((api_keys::key_hash, api_keys::organization_id))
-    });
+    let rows: Vec<(Col<ApiKeyHash>, Col<OrganizationId>)> = api_keys::table
+        .filter(one_of!(api_keys::key_hash, hashes))
+        .order(api_keys::key_hash)
+        .select((api_keys::key_hash, api_keys::organization_id))
+        .load(conn)
+        .await?;
     Ok(rows
         .into_iter()
         .map(|(hash, organization)| (hash.0, organization.0))
@@ -287,22 +285,22 @@ async fn taken(
 
 async fn removed(conn: &mut Conn, key_hashes: &[ApiKeyHash]) -> Result<Vec<ApiKeyHash>, Failure> {
     let hashes: Vec<&str> = key_hashes.iter().map(ApiKeyHash::as_str).collect();
-    let rows: Vec<Col<ApiKeyHash>> = load_in_parts!(conn, hashes, |some| {
-        removed_api_keys::table
-            .filter(removed_api_keys::key_hash.eq_any(some))
-            .order(removed_api_keys::key_hash)
-            .select(removed_api_keys::key_hash)
-    });
+    let rows: Vec<Col<ApiKeyHash>> = removed_api_keys::table
+        .filter(one_of!(removed_api_keys::key_hash, hashes))
+        .order(removed_api_keys::key_hash)
+        .select(removed_api_keys::key_hash)
+        .load(conn)
+        .await?;
     Ok(rows.into_iter().map(|hash| hash.0).collect())
 }
 
 async fn being_erased(conn: &mut Conn, asked: &[OrganizationId]) -> Result<Vec<OrganizationId>, Failure> {
     let ids: Vec<&str> = asked.iter().map(OrganizationId::as_str).collect();
-    let rows: Vec<Col<OrganizationId>> = load_in_parts!(conn, ids, |some| {
-        removed_organizations::table
-            .filter(removed_organizations::id.eq_any(some))
-            .order(removed_organizations::id)
-            .select(removed_organizations::id)
-    });
+    let rows: Vec<Col<OrganizationId>> = removed_organizations::table
+        .filter(one_of!(removed_organizations::id, ids))
+        .order(removed_organizations::id)
+        .select(removed_organizations::id)
+        .load(conn)
+        .await?;
     Ok(rows.into_iter().map(|id| id.0).collect())
 }

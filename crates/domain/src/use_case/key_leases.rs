@@ -1,0 +1,77 @@
+//! Leases of API keys: a key that was found is accepted for a moment without another look-up.
+//!
+//! A command that ends a key, or its organization's access, reports that only when no lease from before can be alive in any
+//! process. So the end holds for every later request (decision D7). What a request changes is accepted on the key's state
+//! in the store anyway: see [`Authorization`](crate::model::Authorization).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::model::{ApiKeyHash, ApiKeyRecord, FoundApiKey, OrganizationId};
+use crate::port::{Pause, ProvisioningSnapshot};
+use crate::provisioning::ProvisioningChange;
+
+/// How long a key is accepted after it was asked for.
+const LEASE: Duration = Duration::from_millis(900);
+/// When all leases from before are over, clocks that run unequally included.
+const ENDED: Duration = Duration::from_secs(1);
+/// The most leases of a process. More are not kept: their keys are looked up with each request.
+const MAX_LEASES: usize = 10_000;
+
+/// The leases of a process.
+#[derive(Debug, Default)]
+pub struct KeyLeases(Mutex<HashMap<ApiKeyHash, Lease>>);
+
+#[derive(Debug)]
+struct Lease {
+    key: Arc<FoundApiKey>,
+    ends: Duration,
+}
+
+impl KeyLeases {
+    /// The key, if it was asked for less than a lease before `now`, a monotonic time.
+    pub(super) fn key(&self, hash: &ApiKeyHash, now: Duration) -> Option<Arc<FoundApiKey>> {
+        let leases = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lease = leases.get(hash).filter(|lease| now < lease.ends)?;
+        Some(Arc::clone(&lease.key))
+    }
+
+    /// Keeps a key that was found. `asked_at` is the monotonic time before it was asked for.
+    pub(super) fn keep(&self, hash: &ApiKeyHash, key: &Arc<FoundApiKey>, asked_at: Duration) {
+        let mut leases = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if leases.len() >= MAX_LEASES {
+            leases.retain(|_, lease| asked_at < lease.ends);
+        }
+        if leases.len() < MAX_LEASES {
+            let (key, ends) = (Arc::clone(key), asked_at + LEASE);
+            leases.insert(hash.clone(), Lease { key, ends });
+        }
+    }
+}
+
+/// Returns when no process accepts a key any more on what it read before now.
+pub(super) async fn leases_end(pause: &dyn Pause) {
+    pause.pause(ENDED).await;
+}
+
+/// Whether a key that was accepted before the changes may be refused after them.
+pub(super) fn may_end_access(before: &ProvisioningSnapshot, changes: &[ProvisioningChange]) -> bool {
+    let known = |id: &OrganizationId| before.organizations.iter().find(|known| known.id == *id);
+    let unreadable = |id: &OrganizationId| before.unreadable.iter().any(|row| row.organization_id == *id);
+    changes.iter().any(|change| match change {
+        ProvisioningChange::RemoveOrganization(_) | ProvisioningChange::RemoveApiKey(..) => true,
+        ProvisioningChange::PutOrganization { id, subscription, .. } => {
+            !subscription.is_active()
+                && (unreadable(id) || known(id).is_some_and(|known| known.subscription.is_active()))
+        }
+        ProvisioningChange::PutApiKey(id, key, hash) => {
+            let ends = |(known, known_hash): &(ApiKeyRecord, ApiKeyHash)| {
+                let ends_at = |key: &ApiKeyRecord| (key.expires_at, key.revoked_at);
+                known.id == key.id && (known_hash != hash || ends_at(known) != ends_at(key))
+            };
+            unreadable(id) || known(id).is_some_and(|known| known.api_keys.iter().any(ends))
+        }
+        _ => false,
+    })
+}
