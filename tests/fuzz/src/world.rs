@@ -17,7 +17,8 @@ use bidloop_domain::port::{
     MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, Quarantine, RecordPage,
 };
 use bidloop_domain::use_case::{
-    Authenticate, KeyLeases, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
+    Authenticate, KeyLeases, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid,
+    UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};

@@ -1,17 +1,20 @@
 //! Keys and subscriptions that end: for requests on their way too, and for good (decisions D5 and D6).
 
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use acceptance::api::{Upload, form_data};
 use acceptance::document::{EXTERNAL, KEY, ORGANIZATION, campaign, document};
 use acceptance::world::{STEP, all_leads, bid, id, path};
-use acceptance::{Kind, World, posts, until};
+use acceptance::{Api, Kind, World, posts, until};
 use serde_json::{Value, json};
 
 on_both_databases!(
     of_100_bodies_on_their_way_none_is_accepted_once_the_key_is_revoked,
     of_100_bodies_on_their_way_none_is_accepted_once_the_key_is_removed,
     of_100_bodies_on_their_way_none_is_accepted_once_the_subscription_has_ended,
+    no_process_serves_a_key_once_its_end_was_reported,
     a_removed_key_is_never_provisioned_again,
 );
 
@@ -73,8 +76,7 @@ fn none_is_accepted_after(kind: Kind, end: impl FnOnce(&World)) {
         .collect();
     assert_eq!(under_way.len(), BODIES);
     // Nothing tells when the service has let the requests in. Those that it has not by then are refused at the door.
-    let over = Instant::now() + Duration::from_secs(1);
-    until("the requests are let in", STEP, || Instant::now() >= over);
+    pause(Duration::from_secs(1));
     end(&world);
     let statuses: Vec<u16> = under_way
         .into_iter()
@@ -99,6 +101,71 @@ fn none_is_accepted_after(kind: Kind, end: impl FnOnce(&World)) {
     }
     assert!(world.simulator.proposals().is_empty());
     assert!(world.receiver.deliveries().is_empty(), "no dry run was told");
+}
+
+/// Decision D7, for processes that accept a key for a moment without looking it up.
+fn no_process_serves_a_key_once_its_end_was_reported(kind: Kind) {
+    let mut world = World::new(kind);
+    world.provision(&[campaign(EXTERNAL, "rust")]);
+    let service = world.installation.serve();
+    world.publish(&service, EXTERNAL, posts::many("rust", 5), 5);
+    world.installation.set("server.listen", "127.0.0.1:0");
+    let mut second = world.installation.start(&["serve", "--role", "api"]);
+    second.wait_until_ready();
+    let addresses = [service.address(), second.address()];
+    let set_collection_paused = |paused: bool| {
+        let subscription = json!({"collectionPaused": paused});
+        world.installation.apply(&document(
+            json!({"id": ORGANIZATION, "subscription": subscription}),
+        ));
+    };
+    let revoke = || {
+        let arguments = ["keys", "revoke", "--organization", ORGANIZATION, "--id", "key_ci"];
+        world.installation.run(&arguments).expect(0);
+    };
+    let ends: [&dyn Fn(); 2] = [&|| set_collection_paused(true), &revoke];
+    for end in ends {
+        let is_over = AtomicBool::new(false);
+        let (ended, asked) = std::thread::scope(|threads| {
+            let callers: Vec<_> = addresses
+                .iter()
+                .cycle()
+                .take(4)
+                .map(|address| threads.spawn(|| lists_until(*address, &is_over)))
+                .collect();
+            pause(Duration::from_millis(500));
+            end();
+            let ended = Instant::now();
+            pause(Duration::from_millis(500));
+            is_over.store(true, Ordering::SeqCst);
+            let asked = callers.into_iter().map(|caller| caller.join().unwrap());
+            (ended, asked.collect::<Vec<_>>())
+        });
+        for of_caller in asked {
+            assert_eq!(of_caller[0].1, 200);
+            let late = of_caller.iter().filter(|(at, _)| *at > ended);
+            let late: Vec<u16> = late.map(|(_, status)| *status).collect();
+            assert!(!late.is_empty());
+            assert!(late.iter().all(|status| *status == 401), "{late:?}");
+        }
+        set_collection_paused(false);
+    }
+}
+
+/// Lists leads again and again: when each list was asked for, and its status.
+fn lists_until(address: SocketAddr, is_over: &AtomicBool) -> Vec<(Instant, u16)> {
+    let api = Api::new(address, Some(KEY));
+    let mut asked = Vec::new();
+    while !is_over.load(Ordering::SeqCst) {
+        let at = Instant::now();
+        asked.push((at, api.get(&format!("/v1/campaigns/{EXTERNAL}/leads")).status));
+    }
+    asked
+}
+
+fn pause(duration: Duration) {
+    let over = Instant::now() + duration;
+    until("some time has passed", STEP, || Instant::now() >= over);
 }
 
 fn a_removed_key_is_never_provisioned_again(kind: Kind) {

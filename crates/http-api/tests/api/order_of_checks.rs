@@ -1,5 +1,7 @@
 //! Decision A1: 401, 413, 404, 405 and 415, 400 for the shape, 400 for the rules, 409, 400 for the account, 402.
 
+use std::time::Duration;
+
 use bidloop_domain::model::SubscriptionStatus;
 use serde_json::json;
 
@@ -81,15 +83,24 @@ fn the_bearer_scheme_is_read_without_regard_to_case() {
 fn revoked_keys_and_lapsed_subscriptions_are_401() {
     let world = World::new();
     let status = || world.get("/v1/campaigns/camp/leads").status;
+    let status_after = |change| {
+        world.provision(&[change]);
+        // Commands wait that long before they report.
+        world.clock.advance(Duration::from_secs(1));
+        status()
+    };
     assert_eq!(status(), 200);
-    world.provision(&[organization(ORG, SubscriptionStatus::PastDue, 5)]);
-    assert_eq!(status(), 401);
-    world.provision(&[organization(ORG, SubscriptionStatus::Active, 5)]);
-    assert_eq!(status(), 200);
-    world.provision(&[api_key(ORG, "key_a", &key(), true)]);
-    assert_eq!(status(), 401);
-    world.provision(&[api_key(ORG, "key_a", &key(), false)]);
-    assert_eq!(status(), 401, "a revoked key never works again");
+    assert_eq!(
+        status_after(organization(ORG, SubscriptionStatus::PastDue, 5)),
+        401
+    );
+    assert_eq!(
+        status_after(organization(ORG, SubscriptionStatus::Active, 5)),
+        200
+    );
+    assert_eq!(status_after(api_key(ORG, "key_a", &key(), true)), 401);
+    let restored = status_after(api_key(ORG, "key_a", &key(), false));
+    assert_eq!(restored, 401, "a revoked key never works again");
 }
 
 #[test]

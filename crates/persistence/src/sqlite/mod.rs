@@ -157,6 +157,7 @@ impl Store {
 
     /// Runs statements that read some rows by their keys, at once and on the calling thread: handing them over would cost
     /// more.
+    #[expect(clippy::unused_async, reason = "it is one on PostgreSQL")]
     pub(crate) async fn look_up<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
         self.readers.read_here(work).map_err(StoreError::from)
     }
