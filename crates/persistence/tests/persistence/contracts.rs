@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use bidloop_persistence::Database;
 use bidloop_port_contracts::{StoreBed, Stores};
 
+use crate::kept_prepared;
 use crate::test_database::TestDatabase;
 
 struct Bed(TestDatabase);
@@ -16,6 +17,7 @@ impl StoreBed for Bed {
 
     async fn close(self) {
         self.0.close().await;
+        kept_prepared::assert_all_are_kept();
     }
 }
 
@@ -45,10 +47,12 @@ pub(crate) fn stores(database: &Database) -> Stores {
 }
 
 async fn sqlite() -> Bed {
+    kept_prepared::watch();
     Bed(TestDatabase::sqlite().await)
 }
 
 async fn postgres() -> Bed {
+    kept_prepared::watch();
     Bed(TestDatabase::spare_postgres().await)
 }
 

@@ -10,6 +10,7 @@ mod deliveries;
 mod erasure;
 mod filter_changes;
 mod inspection;
+mod kept_prepared;
 mod leads;
 mod match_lists;
 mod opening;
