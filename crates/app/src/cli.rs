@@ -197,7 +197,7 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Revokes a key immediately.
+    /// Revokes a key. Once this has ended, every process refuses the key.
     Revoke {
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,

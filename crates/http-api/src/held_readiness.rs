@@ -11,45 +11,50 @@ use crate::ports::Readiness;
 /// How long the service counts as ready after an answer.
 const READY_FOR: Duration = Duration::from_secs(1);
 
-/// How long it counts as not ready. Shorter, so that the end of a start or of an outage is seen at once.
+/// How long it counts as not ready. Shorter, so that the end of an outage is seen at once.
 const NOT_READY_FOR: Duration = Duration::from_millis(50);
+
+/// How long, as long as it has not been ready: a start takes some milliseconds.
+const NOT_STARTED_FOR: Duration = Duration::from_millis(2);
 
 /// Holds the answer of another [`Readiness`]. Requests that arrive while it is being asked wait for that answer. So
 /// requests without a valid key, which anyone can send, cost the database next to nothing.
 #[derive(Debug)]
 pub(crate) struct HeldReadiness {
     asked: Arc<dyn Readiness>,
-    held: Mutex<Option<Held>>,
+    held: Mutex<Held>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default)]
 struct Held {
     is_ready: bool,
-    until: Instant,
+    has_been_ready: bool,
+    /// `None` at first.
+    until: Option<Instant>,
 }
 
 impl HeldReadiness {
     pub(crate) fn new(asked: Arc<dyn Readiness>) -> Self {
         Self {
             asked,
-            held: Mutex::new(None),
+            held: Mutex::default(),
         }
     }
 
     async fn is_ready_at(&self, now: impl Fn() -> Instant + Send) -> bool {
         let mut held = self.held.lock().await;
-        if let Some(held) = *held
-            && now() < held.until
-        {
+        if held.until.is_some_and(|until| now() < until) {
             return held.is_ready;
         }
-        let is_ready = self.asked.is_ready().await;
-        let held_for = if is_ready { READY_FOR } else { NOT_READY_FOR };
-        *held = Some(Held {
-            is_ready,
-            until: now() + held_for,
-        });
-        is_ready
+        held.is_ready = self.asked.is_ready().await;
+        held.has_been_ready |= held.is_ready;
+        let held_for = match (held.is_ready, held.has_been_ready) {
+            (true, _) => READY_FOR,
+            (false, true) => NOT_READY_FOR,
+            (false, false) => NOT_STARTED_FOR,
+        };
+        held.until = Some(now() + held_for);
+        held.is_ready
     }
 }
 
@@ -82,6 +87,29 @@ mod tests {
             tokio::task::yield_now().await;
             self.0.fetch_add(1, Ordering::SeqCst) == 0
         }
+    }
+
+    /// Ready from the second time on.
+    #[derive(Debug, Default)]
+    struct ReadySoon(AtomicUsize);
+
+    #[async_trait]
+    impl Readiness for ReadySoon {
+        async fn is_ready(&self) -> bool {
+            self.0.fetch_add(1, Ordering::SeqCst) > 0
+        }
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_start_is_seen_at_once() {
+        let asked = Arc::new(ReadySoon::default());
+        let held = HeldReadiness::new(asked.clone());
+        let start = Instant::now();
+        let at = |after| held.is_ready_at(move || start + after);
+        assert!(!at(Duration::ZERO).await);
+        assert!(!at(NOT_STARTED_FOR / 2).await);
+        assert_eq!(asked.0.load(Ordering::SeqCst), 1);
+        assert!(at(NOT_STARTED_FOR).await);
     }
 
     #[tokio::test]

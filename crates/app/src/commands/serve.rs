@@ -28,7 +28,7 @@ use crate::workers::{self, Role, WorkerStates, Workers};
 
 /// How long a stop waits for requests and deliveries in flight (contract section 1).
 const STOP_WITHIN: Duration = Duration::from_secs(15);
-/// Threads that read requests and write answers. Use cases run on the process's runtime.
+/// Threads that read requests, write answers, and wait for what use cases read.
 const HTTP_THREADS: usize = 2;
 /// The most connections to `server.operability_listen`.
 const OPERABILITY_CONNECTIONS: usize = 64;
