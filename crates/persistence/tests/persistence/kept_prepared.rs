@@ -1,5 +1,7 @@
 //! Every statement that the ports run stays prepared: a second call of any method prepares nothing.
 
+#![expect(clippy::unwrap_used, reason = "test code")]
+
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
