@@ -19,6 +19,7 @@ use diesel::{Column, QueryResult};
 
 use crate::columns::Encoded;
 use crate::failure::Failure;
+use crate::records::Columns;
 
 /// What a batch does with its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(crate) struct BatchColumn<'r> {
 pub(crate) enum Values<'r> {
     Text(Vec<Option<Cow<'r, str>>>),
     Number(Vec<Option<i64>>),
+    Real(Vec<Option<f64>>),
+    Flag(Vec<Option<bool>>),
     Bytes(Vec<Option<Vec<u8>>>),
 }
 
@@ -75,6 +78,32 @@ impl<'r, R> Batch<'r, R> {
             values: V::collect(self.rows.iter().map(value)),
         });
         self
+    }
+
+    /// Adds a column whose values are encoded.
+    pub(crate) fn try_with<C, V>(
+        mut self,
+        _column: C,
+        value: impl FnMut(&'r R) -> Result<V, serde_json::Error>,
+    ) -> Result<Self, Failure>
+    where
+        C: Column<SqlType: SqlType + TypedExpressionType>,
+        V: BatchValue<'r> + AsExpression<C::SqlType>,
+    {
+        let values: Result<Vec<V>, _> = self.rows.iter().map(value).collect();
+        self.columns.push(BatchColumn {
+            name: C::NAME,
+            values: V::collect(values?.into_iter()),
+        });
+        Ok(self)
+    }
+
+    /// Adds the columns of a record, one of which `of` finds in each row.
+    pub(crate) fn with_record<T: Columns + 'r>(
+        self,
+        of: impl Fn(&'r R) -> &'r T + Copy,
+    ) -> Result<Self, Failure> {
+        T::add_columns(self, of)
     }
 }
 
@@ -104,9 +133,16 @@ batch_values! {
     &'r str: Text, |text| Some(text.into());
     Option<&'r str>: Text, |text| text.map(Cow::from);
     String: Text, |text| Some(text.into());
+    Cow<'r, str>: Text, Some;
+    Option<Cow<'r, str>>: Text, |text| text;
     Encoded: Text, |encoded| Some(encoded.0.into());
+    Option<Encoded>: Text, |encoded| encoded.map(|encoded| encoded.0.into());
     i64: Number, Some;
     Option<i64>: Number, |number| number;
+    f64: Real, Some;
+    Option<f64>: Real, |number| number;
+    bool: Flag, Some;
+    Option<bool>: Flag, |flag| flag;
     Vec<u8>: Bytes, Some;
 }
 

@@ -91,6 +91,7 @@ mod batch;
 mod columns;
 mod database;
 mod failure;
+mod grouping;
 mod migrations;
 mod postgres;
 mod prepared;

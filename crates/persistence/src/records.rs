@@ -22,6 +22,7 @@ use diesel::dsl::{Eq, SqlTypeOf};
 use diesel::expression::Selectable;
 use diesel::prelude::*;
 
+use crate::batch::Batch;
 use crate::columns::{Attempt, ColumnType, InColumn};
 use crate::failure::Failure;
 use crate::schema::{
@@ -62,6 +63,14 @@ pub(crate) trait Columns {
 
     /// The columns with the record's values.
     fn columns(&self) -> Result<Self::Values<'_>, Failure>;
+
+    /// Adds the columns to a batch, with the record that `of` finds in each row.
+    fn add_columns<'r, R>(
+        batch: Batch<'r, R>,
+        of: impl Fn(&'r R) -> &'r Self + Copy,
+    ) -> Result<Batch<'r, R>, Failure>
+    where
+        Self: 'r;
 }
 
 /// What is read from the row of a record, column by column.
@@ -380,6 +389,20 @@ macro_rules! columns {
                     ),)+
                     $($(self.$part.columns()?,)+)?
                 ))
+            }
+
+            fn add_columns<'r, R>(
+                batch: Batch<'r, R>,
+                of: impl Fn(&'r R) -> &'r Self + Copy,
+            ) -> Result<Batch<'r, R>, Failure>
+            where
+                Self: 'r,
+            {
+                $(let batch = batch.try_with(column!($table, $field $(, $column)?), |row| {
+                    InColumn::<SqlTypeOf<column!($table, $field $(, $column)?)>>::written(&of(row).$field)
+                })?;)+
+                $($(let batch = <$part_record as Columns>::add_columns(batch, |row| &of(row).$part)?;)+)?
+                Ok(batch)
             }
         }
     };

@@ -278,6 +278,7 @@ index! { $
             an_upload_is_in_the_bid_or_comes_too_late,
         ],
         lead_bids: [
+            bids_that_arrive_together_end_as_if_they_came_one_after_the_other,
             an_accepted_bid_queues_the_lead_and_leaves_its_activity,
             an_accepted_bid_is_frozen_as_it_was_asked_for,
             a_bid_on_a_lead_that_is_not_new_is_refused_and_changes_nothing,

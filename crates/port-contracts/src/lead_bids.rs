@@ -3,15 +3,16 @@
 
 use bidloop_domain::bidding::ReasonCode;
 use bidloop_domain::model::{
-    ActivityKind, Authorization, BiddingConfig, Connects, HourlyRateStrategy, Lead, LeadId, LeadStatus,
-    SubscriptionStatus, effective,
+    ActivityKind, ApiKeyHash, Authorization, BiddingConfig, Connects, HourlyRateStrategy, Lead, LeadId,
+    LeadStatus, SubscriptionStatus, effective,
 };
-use bidloop_domain::port::{AcceptBid, ProvisioningChange, ReopenLead};
+use bidloop_domain::port::{AcceptBid, FeedQuery, ProvisioningChange, ReopenLead};
+use futures::future::join_all;
 
 use crate::Stores;
 use crate::fixture::{
-    World, account, activities, activity, at, at_once, bid, campaign, commit, how_many, organization,
-    organization_id, refused_bid, submitted, token,
+    self, World, account, activities, activity, at, at_once, bid, campaign, campaign_id, commit, how_many,
+    job_id, lead_id, organization, organization_id, refused_bid, submitted, token,
 };
 
 pub async fn an_accepted_bid_queues_the_lead_and_leaves_its_activity(stores: Stores) {
@@ -372,4 +373,130 @@ pub async fn of_many_reopenings_one_counts(stores: Stores) {
     assert_eq!(how_many(&answers, &ReopenLead::Reopened), 1);
     let refused = ReopenLead::NotReopenable(LeadStatus::New);
     assert_eq!(how_many(&answers, &refused), 7);
+}
+
+/// Numbers that look drawn, the same in each run.
+struct Drawn(u64);
+
+impl Drawn {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((self.0 >> 33) % bound as u64).unwrap_or(0)
+    }
+}
+
+/// Two organizations of one shape are asked for the same bids, one after the other and all at once.
+pub async fn bids_that_arrive_together_end_as_if_they_came_one_after_the_other(stores: Stores) {
+    let mut drawn = Drawn(10);
+    for round in 0..12_u8 {
+        let limit = u32::try_from(drawn.below(9)).unwrap();
+        let twins = [("apart", 2 * round + 1), ("together", 2 * round + 2)];
+        let mut worlds = Vec::new();
+        for (name, key) in twins {
+            let builder = organization(&format!("org_{name}_{round}"))
+                .limit(limit)
+                .campaign(campaign("camp"))
+                .campaign(campaign("bare").bids_with(None))
+                .campaign(campaign("quiet").paused())
+                .key("key_ci", key);
+            worlds.push(Twin::new(World::with(stores.clone(), builder).await, key).await);
+        }
+        let asked: Vec<[usize; 2]> = (0..16)
+            .map(|_| [drawn.below(LEADS + 1), drawn.below(8)])
+            .collect();
+        let mut apart = Vec::new();
+        for [lead, authorization] in &asked {
+            apart.push(worlds[0].bid(*lead, *authorization).await);
+        }
+        let together = asked
+            .iter()
+            .map(|[lead, authorization]| worlds[1].bid(*lead, *authorization));
+        let together = join_all(together).await;
+        assert_eq!(together, apart, "round {round}: {asked:?}");
+        assert_eq!(worlds[1].left().await, worlds[0].left().await, "round {round}");
+    }
+}
+
+/// The leads of each campaign.
+const OF_CAMPAIGN: usize = 4;
+const LEADS: usize = 3 * OF_CAMPAIGN;
+
+struct Twin {
+    world: World,
+    /// Of the campaigns `camp`, `bare` and `quiet`, the last ones without records; then one that is nobody's.
+    leads: Vec<Lead>,
+    key: ApiKeyHash,
+}
+
+impl Twin {
+    async fn new(world: World, key: u8) -> Self {
+        let organization = world.organization.as_str().to_owned();
+        let mut leads = Vec::new();
+        for name in ["camp", "bare", "quiet"] {
+            let of_campaign = world.campaign(name);
+            for number in 0..OF_CAMPAIGN {
+                let id = format!("{organization}_{name}_{number}");
+                of_campaign.ingest(at(1), vec![of_campaign.job(&id, at(0))]).await;
+                let feed = &world.stores.campaign_feed;
+                let found = feed
+                    .find_match(&world.organization, &of_campaign.campaign, &job_id(&id))
+                    .await;
+                leads.push(found.unwrap().unwrap().lead.lead);
+            }
+        }
+        let rejected = activity(&world.organization, ActivityKind::Rejection, "accepted", at(2));
+        let store = &world.stores.leads;
+        store
+            .reject(&Authorization::Subscription, &leads[0], None, &rejected)
+            .await
+            .unwrap();
+        leads.push(Lead {
+            id: lead_id(&organization, "camp", "nobodys"),
+            ..leads[1].clone()
+        });
+        let key = fixture::key(&organization, "key_ci", key, at(0)).1;
+        Self { world, leads, key }
+    }
+
+    async fn bid(&self, lead: usize, authorization: usize) -> AcceptBid {
+        let authorization = match authorization {
+            // Of no organization.
+            0 => Authorization::ApiKey(fixture::key("org", "key", 99, at(0)).1),
+            1..=2 => Authorization::Subscription,
+            _ => Authorization::ApiKey(self.key.clone()),
+        };
+        let entry = activity(&self.world.organization, ActivityKind::Bid, "accepted", at(3));
+        let store = &self.world.stores.leads;
+        let bid = bid(&self.leads[lead], at(3));
+        store.accept_bid(&authorization, &bid, &entry).await.unwrap()
+    }
+
+    /// What the bids left behind: the leads' statuses, whether they have records, and how many entries there are.
+    async fn left(&self) -> (Vec<Option<(LeadStatus, bool)>>, usize, Vec<u64>) {
+        let mut statuses = Vec::new();
+        for lead in &self.leads {
+            let found = self.world.find(&lead.id).await;
+            statuses.push(found.map(|found| (found.lead.lead.status, found.bid.is_some())));
+        }
+        let entries = activities(&self.world.stores, &self.world.organization)
+            .await
+            .len();
+        let mut queued = Vec::new();
+        for name in ["camp", "bare", "quiet"] {
+            let query = FeedQuery {
+                status: None,
+                offset: 0,
+                limit: 1,
+            };
+            let feed = &self.world.stores.campaign_feed;
+            let page = feed
+                .feed_page(&self.world.organization, &campaign_id(name), &query)
+                .await;
+            queued.push(page.unwrap().unwrap().counts.queued);
+        }
+        (statuses, entries, queued)
+    }
 }

@@ -5,7 +5,7 @@ use crate::prepared::RunQueryDsl;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Double, Nullable, Text};
 
 use super::Conn;
 use crate::batch::{Batch, Run, Statement, Values, Write, assignments, names};
@@ -40,6 +40,8 @@ impl QueryFragment<Pg> for Statement<'_> {
         self.walk(out, |values, out| match values {
             Values::Text(values) => out.push_bind_param::<Array<Nullable<Text>>, _>(values),
             Values::Number(values) => out.push_bind_param::<Array<Nullable<BigInt>>, _>(values),
+            Values::Real(values) => out.push_bind_param::<Array<Nullable<Double>>, _>(values),
+            Values::Flag(values) => out.push_bind_param::<Array<Nullable<Bool>>, _>(values),
             Values::Bytes(values) => out.push_bind_param::<Array<Nullable<Binary>>, _>(values),
         })
     }

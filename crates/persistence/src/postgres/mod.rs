@@ -4,10 +4,11 @@
 
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bidloop_domain::port::{Quarantine, StoreError};
+use bidloop_domain::port::{AcceptBid, Quarantine, StoreError};
 use deadpool::managed::{Object, PoolError, TimeoutType};
 use diesel_async::pooled_connection::deadpool::Pool;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
@@ -18,6 +19,7 @@ use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::database::PostgresTls;
 use crate::failure::Failure;
+use crate::grouping::Lanes;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
 use crate::work::Work;
@@ -95,6 +97,8 @@ macro_rules! dense_range {
 #[path = "../queries/mod.rs"]
 mod queries;
 
+/// How many groups of bids are accepted at the same time.
+const BID_LANES: usize = 4;
 /// How often a transaction is run that others are in the way of.
 const ATTEMPTS: u32 = 5;
 /// How long a caller waits for a connection, or for one to be made.
@@ -107,6 +111,8 @@ const WORK_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct Store {
     pool: Pool<AsyncPgConnection>,
     connector: connect::Connector,
+    /// Bids that arrive at the same time share a commit.
+    bids: Lanes<Arc<queries::BidCommand>, AcceptBid>,
     pub(crate) quarantine: Quarantine,
     pub(crate) sealer: Sealer,
 }
@@ -154,6 +160,7 @@ impl Store {
         Ok(Self {
             pool,
             connector,
+            bids: Lanes::new(BID_LANES),
             quarantine: Quarantine::default(),
             sealer,
         })

@@ -91,3 +91,5 @@ mod sessions;
 mod sign_ins;
 mod statistics;
 mod submissions;
+
+pub(super) use leads::accept_bids::BidCommand;

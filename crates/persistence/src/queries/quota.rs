@@ -73,7 +73,7 @@ pub(super) async fn return_unit(
     Ok(())
 }
 
-fn period_at(subscription: &Subscription, at: Timestamp) -> BillingPeriod {
+pub(super) fn period_at(subscription: &Subscription, at: Timestamp) -> BillingPeriod {
     let reported = BillingPeriod {
         start: subscription.period_start,
         end: subscription.period_end,

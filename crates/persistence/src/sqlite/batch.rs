@@ -3,7 +3,7 @@
 use crate::prepared::RunQueryDsl;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Binary, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Bool, Double, Nullable, Text};
 use diesel::sqlite::Sqlite;
 
 use super::Conn;
@@ -58,6 +58,8 @@ impl QueryFragment<Sqlite> for OfRow<'_, '_> {
         self.statement.walk(out, |values, out| match values {
             Values::Text(values) => out.push_bind_param::<Nullable<Text>, _>(&values[self.row]),
             Values::Number(values) => out.push_bind_param::<Nullable<BigInt>, _>(&values[self.row]),
+            Values::Real(values) => out.push_bind_param::<Nullable<Double>, _>(&values[self.row]),
+            Values::Flag(values) => out.push_bind_param::<Nullable<Bool>, _>(&values[self.row]),
             Values::Bytes(values) => out.push_bind_param::<Nullable<Binary>, _>(&values[self.row]),
         })
     }

@@ -3,13 +3,15 @@
 //! The statements are in [`queries`], mounted here with this module's [`Conn`], [`Store`] and macros.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use bidloop_domain::port::{Quarantine, StoreError};
+use bidloop_domain::port::{AcceptBid, Quarantine, StoreError};
 
 use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::failure::Failure;
+use crate::grouping::Lanes;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
 use crate::work::Work;
@@ -97,6 +99,8 @@ pub(crate) struct Store {
     path: PathBuf,
     writer: Writer,
     readers: Readers,
+    /// Bids that arrive while the writer is busy are one command.
+    bids: Lanes<Arc<queries::BidCommand>, AcceptBid>,
     pub(crate) quarantine: Quarantine,
     pub(crate) sealer: Sealer,
 }
@@ -145,6 +149,7 @@ impl Store {
             path,
             writer,
             readers,
+            bids: Lanes::new(1),
             quarantine: Quarantine::default(),
             sealer,
         })

@@ -5,8 +5,12 @@
 //! | [`pages`] | pages of a campaign's list |
 //! | [`context`] | a lead with everything that a decision on it needs |
 //! | [`accept_bid`] | accepting a bid |
+//! | [`accept_bids`] | accepting bids that arrive at the same time |
 //! | [`acted_on`] | the lead of a command, made of its match if need be |
 //! | [`rows`] | making, finding and locking leads |
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
@@ -20,6 +24,7 @@ use bidloop_domain::port::{
 };
 use sha2::{Digest as _, Sha256};
 
+use self::accept_bids::{BidCommand, accept_group};
 use self::acted_on::ActedOn;
 use self::context::lead_context;
 use self::rows::{locked_lead, organization_of};
@@ -31,6 +36,7 @@ use super::prelude::*;
 use crate::columns::{Encoded, InColumn as _};
 
 mod accept_bid;
+pub(super) mod accept_bids;
 pub(super) mod acted_on;
 pub(super) mod context;
 mod pages;
@@ -107,11 +113,12 @@ impl LeadStore for Store {
         bid: &NewBid,
         activity: &Activity,
     ) -> Result<AcceptBid, StoreError> {
-        let (authorization, bid, activity) = (authorization.clone(), bid.clone(), activity.clone());
-        self.write(async move |conn: &mut Conn| {
-            accept_bid::accept_bid(conn, &authorization, &bid, &activity).await
-        })
-        .await
+        let command = BidCommand {
+            authorization: authorization.clone(),
+            bid: bid.clone(),
+            activity: activity.clone(),
+        };
+        self.accept_with_others(command).await
     }
 
     async fn reject(
@@ -260,6 +267,23 @@ impl LeadStore for Store {
             reopen(conn, found, &activity).await
         })
         .await
+    }
+}
+
+impl Store {
+    /// Accepts a bid together with those that arrive at the same time.
+    async fn accept_with_others(&self, command: BidCommand) -> Result<AcceptBid, StoreError> {
+        // Bids of one organization share its quota, so they share a lane.
+        let mut lane = DefaultHasher::new();
+        command.bid.organization_id.as_str().hash(&mut lane);
+        let store = self.clone();
+        let together = move |group| {
+            let store = store.clone();
+            async move { accept_group(&store, group).await }
+        };
+        self.bids
+            .carry_out(lane.finish(), Arc::new(command), together)
+            .await
     }
 }
 
