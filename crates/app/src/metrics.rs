@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bidloop_domain::model::Timestamp;
 use bidloop_domain::port::Quarantine;
+use bidloop_domain::use_case::PostCache;
 use bidloop_persistence::ConnectionLoad;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -16,7 +17,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
-use collectors::{DatabaseCollector, ProcessCollector};
+use collectors::{DatabaseCollector, PostCacheCollector, ProcessCollector};
 
 /// Names and values of labels.
 type Labels<const N: usize> = [(&'static str, String); N];
@@ -66,12 +67,14 @@ impl Metrics {
     /// `database` is called each time the metrics are read.
     pub(crate) fn new(
         quarantine: Quarantine,
+        posts: Arc<PostCache>,
         database: impl Fn() -> Vec<ConnectionLoad> + Send + Sync + 'static,
     ) -> Arc<Self> {
         let mut root = Registry::default();
         root.register_collector(Box::new(ProcessCollector));
         let own = root.sub_registry_with_prefix("bidloop");
         own.register_collector(Box::new(DatabaseCollector(Box::new(database))));
+        own.register_collector(Box::new(PostCacheCollector(posts)));
         let version = vec![("version", env!("CARGO_PKG_VERSION"))];
         own.register("build", "The version of the program", Info::new(version));
         let mut registry = Registering(own);

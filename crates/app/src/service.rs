@@ -15,8 +15,8 @@ use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
     DeliveryLimits, EraseOrganizations, FirstRun, InFlight, IngestJobs, KeyLeases, KeyUses, LeadRequests,
     ListActivity, ListLeads, LocateLead, ManageApiKeys, ManageMembers, ManagePersonalTokens, OperateLeads,
-    PeopleCommits, Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals, Throttle,
-    UploadAttachments, UseLink, WriteAutomaticBids,
+    PeopleCommits, PostCache, Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals,
+    Throttle, UploadAttachments, UseLink, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -189,7 +189,8 @@ impl Service {
         let owner = LeaseOwner::new(entropy.uuid().to_string());
         let quarantine = database.quarantine();
         let measured = database.clone();
-        let metrics = Metrics::new(quarantine.clone(), move || measured.load());
+        let posts = Arc::new(PostCache::new(settings.server.post_cache_bytes));
+        let metrics = Metrics::new(quarantine.clone(), Arc::clone(&posts), move || measured.load());
         let marketplace = open_marketplace(settings, &clock, &entropy, &metrics)?;
         let requests = LeadRequests {
             leads: Arc::clone(&stores.leads),
@@ -233,6 +234,7 @@ impl Service {
             }),
             list_leads: Arc::new(ListLeads {
                 leads: Arc::clone(&stores.leads),
+                posts,
                 links: links.clone(),
                 quarantine: quarantine.clone(),
             }),

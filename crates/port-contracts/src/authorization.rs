@@ -369,5 +369,5 @@ async fn nothing_changes_after(
 
 async fn statuses(world: &World) -> Vec<LeadStatus> {
     let page = world.list(0, 1000).await;
-    page.leads.into_iter().map(|known| known.lead.status).collect()
+    page.leads.into_iter().map(|known| known.status).collect()
 }

@@ -163,8 +163,9 @@ pub async fn a_feed_shows_what_the_list_shows_and_makes_no_lead(stores: Stores) 
         .find(&world.organization, &world.campaign, &entry.lead.id)
         .await;
     assert!(matches!(found, Ok(LeadLookup::LeadUnknown)));
-    let listed = world.list(1, 1).await.leads.remove(0);
-    assert_eq!((entry.lead, entry.job_json), (listed.lead, listed.job_json));
+    let listed = world.listed_lead(1).await;
+    assert_eq!(world.context(&listed).await.lead.job_json, entry.job_json);
+    assert_eq!(entry.lead, listed);
     assert!(feed(&world, None, 1, 1).await.entries[0].is_stored);
     assert!(feed(&world, None, 5, 10).await.entries.is_empty());
     assert!(feed(&world, None, u64::MAX, 10).await.entries.is_empty());

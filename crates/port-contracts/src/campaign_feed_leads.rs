@@ -39,7 +39,7 @@ pub async fn a_match_is_found_as_the_lead_it_would_become(stores: Stores) {
             .unwrap()
             .is_none()
     );
-    let lead = world.list(0, 1).await.leads.remove(0).lead;
+    let lead = world.listed_lead(0).await;
     world.ingest(at(9), vec![elsewhere("1", "Elsewhere")]).await;
     let found = feed
         .find_match(organization, campaign, &job_id("1"))

@@ -346,11 +346,11 @@ pub async fn the_newest_lead_or_else_the_newest_match_is_found(stores: Stores) {
     assert_eq!(newest(None).await, (None, named("other", "2")));
     assert_eq!(newest(Some(&world)).await, (None, named("camp", "1")));
     // Listing makes them leads.
-    let lead = world.list(0, 1).await.leads.remove(0).lead.id;
+    let lead = world.list(0, 1).await.leads.remove(0).id;
     let found = Some(("camp".to_owned(), lead));
     assert_eq!(newest(None).await, (found.clone(), None));
     assert_eq!(newest(Some(&other)).await, (None, named("other", "2")));
-    let newer = other.list(0, 1).await.leads.remove(0).lead.id;
+    let newer = other.list(0, 1).await.leads.remove(0).id;
     assert_eq!(newest(None).await, (Some(("other".to_owned(), newer)), None));
     assert_eq!(newest(Some(&world)).await, (found, None));
     let foreign = feed

@@ -25,13 +25,12 @@ pub async fn a_page_holds_the_newest_first_with_the_total_and_the_campaigns_name
     }
     let page = world.list(1, 2).await;
     assert_eq!((page.total, page.campaign_name.as_str()), (5, "Campaign camp"));
-    let jobs: Vec<String> = page
-        .leads
-        .iter()
-        .map(|known| known.lead.job_id.to_string())
-        .collect();
+    let jobs: Vec<String> = page.leads.iter().map(|known| known.job_id.to_string()).collect();
     assert_eq!(jobs, ["4", "3"]);
-    let lead = &page.leads[0].lead;
+    let listed = &page.leads[0];
+    assert_eq!((listed.status, listed.created_at), (LeadStatus::New, at(4)));
+    assert_eq!((&listed.reason, &listed.proposal_id), (&None, &None));
+    let lead = world.find(&listed.id).await.unwrap().lead.lead;
     assert_eq!(lead.id, lead_id("org_acme", "camp", "4"));
     assert_eq!(
         (&lead.organization_id, &lead.campaign_id),
@@ -53,7 +52,7 @@ pub async fn pages_side_by_side_hold_every_match_once(stores: Stores) {
         .await
         .leads
         .into_iter()
-        .map(|known| known.lead.id)
+        .map(|known| known.id)
         .collect();
     assert_eq!(whole.len(), 11);
     let mut paged = Vec::new();
@@ -64,7 +63,7 @@ pub async fn pages_side_by_side_hold_every_match_once(stores: Stores) {
                 .await
                 .leads
                 .into_iter()
-                .map(|known| known.lead.id),
+                .map(|known| known.id),
         );
     }
     assert_eq!(paged, whole);
@@ -112,8 +111,9 @@ pub async fn a_lead_keeps_its_id_and_created_at_however_often_it_is_listed(store
     let first = world.list(0, 1).await.leads;
     world.ingest(at(20), vec![world.job("2", at(1))]).await;
     assert_eq!(world.list(1, 1).await.leads, first);
-    assert_eq!(world.find(&first[0].lead.id).await.unwrap().lead, first[0]);
-    assert_eq!(first[0].lead.created_at, at(10));
+    let lead = world.find(&first[0].id).await.unwrap().lead.lead;
+    assert_eq!((lead.job_id.as_str(), lead.created_at), ("1", at(10)));
+    assert_eq!(first[0].created_at, at(10));
 }
 
 pub async fn pages_read_at_once_make_each_lead_once(stores: Stores) {

@@ -505,11 +505,7 @@ pub async fn a_reader_sees_the_old_list_or_the_new_one(stores: Stores) {
             tokio::spawn(async move {
                 loop {
                     let page = world.list(0, 10).await;
-                    let ids: Vec<String> = page
-                        .leads
-                        .iter()
-                        .map(|known| known.lead.job_id.to_string())
-                        .collect();
+                    let ids: Vec<String> = page.leads.iter().map(|known| known.job_id.to_string()).collect();
                     assert_eq!(page.total, u64::try_from(ids.len()).unwrap());
                     if ids == new {
                         break;

@@ -275,7 +275,8 @@ pub async fn putting_a_campaign_leaves_its_filters_and_matches(stores: Stores) {
     );
     let page = world.list(0, 10).await;
     assert_eq!((page.total, page.campaign_name.as_str()), (1, "Renamed"));
-    assert_eq!(page.leads[0].lead, lead);
+    assert_eq!(page.leads[0].id, lead.id);
+    assert_eq!(world.find(&lead.id).await.unwrap().lead.lead, lead);
     assert_eq!(
         world.context(&lead).await.campaign.unwrap().mode,
         CampaignMode::Automatic

@@ -56,7 +56,7 @@ async fn total(world: &World) -> u64 {
 
 /// Makes a lead of the match at this offset.
 async fn lead_at(world: &World, offset: u64) -> Lead {
-    world.list(offset, 1).await.leads.remove(0).lead
+    world.listed_lead(offset).await
 }
 
 fn ids(numbers: impl IntoIterator<Item = i64>) -> Vec<String> {
@@ -127,7 +127,7 @@ pub async fn the_list_is_dense_after_each_step(stores: Stores) {
         // The oldest of all is a lead from the first step on, and the page behind the last one is empty.
         let oldest = world.list(left - 1, 10).await.leads;
         assert_eq!(oldest.len(), 1);
-        assert_eq!(oldest[0].lead.job_id.as_str(), id(1));
+        assert_eq!(oldest[0].job_id.as_str(), id(1));
         assert!(world.list(left, 10).await.leads.is_empty());
         match step.next {
             Some(next) => from = next,
@@ -141,7 +141,7 @@ pub async fn the_list_is_dense_after_each_step(stores: Stores) {
         while paged.len() < expected.len() {
             let page = world.list(paged.len() as u64, limit).await;
             assert_eq!(page.total, 11);
-            paged.extend(page.leads.iter().map(|known| known.lead.job_id.to_string()));
+            paged.extend(page.leads.iter().map(|known| known.job_id.to_string()));
         }
         assert_eq!(paged, expected, "pages of {limit}");
     }

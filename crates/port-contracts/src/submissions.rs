@@ -149,8 +149,8 @@ async fn two_leads_of_one_job(stores: Stores, accounts: [&str; 2]) -> [(World, L
         vec![job("1", at(0), &[("org_acme", "one"), ("org_acme", "two")])],
     )
     .await;
-    let first = one.list(0, 1).await.leads.remove(0).lead;
-    let second = two.list(0, 1).await.leads.remove(0).lead;
+    let first = one.listed_lead(0).await;
+    let second = two.listed_lead(0).await;
     [(one, first), (two, second)]
 }
 

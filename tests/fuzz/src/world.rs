@@ -95,6 +95,7 @@ impl World {
             locate_lead: Arc::new(LocateLead { leads: store.clone() }),
             list_leads: Arc::new(ListLeads {
                 leads: store.clone(),
+                posts: Arc::default(),
                 links: links.clone(),
                 quarantine: Quarantine::default(),
             }),

@@ -1,7 +1,9 @@
 //! What is measured at the moment the metrics are read.
 
 use std::fmt;
+use std::sync::Arc;
 
+use bidloop_domain::use_case::PostCache;
 use bidloop_persistence::ConnectionLoad;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -38,6 +40,28 @@ impl Collector for DatabaseCollector {
             "Work that runs on a connection or waits for one, by kind",
             |load| load.work,
         )
+    }
+}
+
+/// The posts that are kept in memory.
+#[derive(Debug)]
+pub(super) struct PostCacheCollector(pub(super) Arc<PostCache>);
+
+impl Collector for PostCacheCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        let bytes = ConstGauge::new(i64::try_from(self.0.bytes()).unwrap_or(i64::MAX));
+        bytes.encode(encoder.encode_descriptor(
+            "post_cache_bytes",
+            "Posts of listed leads that are kept in memory",
+            None,
+            MetricType::Gauge,
+        )?)?;
+        let help = "Posts of listed leads by where they were found: a hit is one in memory";
+        let mut reads = encoder.encode_descriptor("post_cache_reads", help, None, MetricType::Counter)?;
+        for (outcome, count) in [("hit", self.0.hits()), ("miss", self.0.misses())] {
+            ConstCounter::new(count).encode(reads.encode_family(&[("outcome", outcome)])?)?;
+        }
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::Secret;
-use bidloop_domain::use_case::Retention;
+use bidloop_domain::use_case::{PostCache, Retention};
 use bidloop_http_server::TrustedProxies;
 use bidloop_mail::MailSettings;
 use bidloop_webhooks::Targets;
@@ -25,6 +25,8 @@ use rustls::ClientConfig;
 pub(crate) use adapter_settings::opening;
 use reader::Reader;
 pub(crate) use source::SettingsFault;
+
+const MB: u64 = 1_048_576;
 
 /// The address and the public URL of the API.
 #[derive(Debug, Clone)]
@@ -39,6 +41,8 @@ pub(crate) struct ServerSettings {
     pub(crate) max_connections: Option<NonZeroUsize>,
     /// The most connections from one address; `None`: any number.
     pub(crate) max_connections_per_address: Option<NonZeroUsize>,
+    /// The most bytes of posts that are kept in memory for pages of leads.
+    pub(crate) post_cache_bytes: u64,
     /// Whose word is taken for where a request comes from.
     pub(crate) trusted_proxies: TrustedProxies,
 }
@@ -155,6 +159,9 @@ impl Settings {
             base_url: read.http_url("server.base_url"),
             max_connections: read.count("server.max_connections"),
             max_connections_per_address: read.count("server.max_connections_per_address"),
+            post_cache_bytes: read
+                .whole("server.post_cache_mb", PostCache::DEFAULT_BYTES / MB, 0)
+                .saturating_mul(MB),
             trusted_proxies: TrustedProxies::new(adapter_settings::networks(
                 &mut read,
                 "server.trusted_proxies",

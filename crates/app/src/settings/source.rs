@@ -38,6 +38,7 @@ pub(super) const KEYS: &[&str] = &[
     "server.max_connections",
     "server.max_connections_per_address",
     "server.operability_listen",
+    "server.post_cache_mb",
     "server.trusted_proxies",
     "submission.deadline_ms",
     "watch.act_within_minutes",

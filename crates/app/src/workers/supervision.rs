@@ -130,7 +130,7 @@ mod tests {
 
     fn supervisor() -> Supervisor {
         Supervisor {
-            metrics: Metrics::new(Quarantine::default(), Vec::new),
+            metrics: Metrics::new(Quarantine::default(), Arc::default(), Vec::new),
             states: Arc::default(),
             stop: CancellationToken::new(),
         }

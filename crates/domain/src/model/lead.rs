@@ -35,3 +35,22 @@ pub struct LeadWithJob {
     /// The `JobPost` JSON, byte for byte as the marketplace served it.
     pub job_json: String,
 }
+
+/// A lead on a page of its campaign's list, apart from its job's post.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedLead {
+    /// Derived from organization, campaign and job.
+    pub id: LeadId,
+    /// The job.
+    pub job_id: JobId,
+    /// The sequence number of the job's content. A job whose content changes gets a new one.
+    pub job_seq: i64,
+    /// When the job became a match of the campaign (decision A5).
+    pub created_at: Timestamp,
+    /// The lead's status.
+    pub status: LeadStatus,
+    /// Why the last bid was skipped or failed; `None` in any other status.
+    pub reason: Option<Reason>,
+    /// The marketplace's id of the account's proposal on the job, once it is known.
+    pub proposal_id: Option<String>,
+}

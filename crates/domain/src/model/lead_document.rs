@@ -2,10 +2,14 @@
 //!
 //! The job's values are copied as bytes; only the fields that the contract renames or replaces are rewritten.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{CampaignId, JobAddress, LeadId, LeadStatus, LeadWithJob, OrganizationId, Reason, Timestamp};
+use super::{
+    CampaignId, JobAddress, Lead, LeadId, LeadStatus, LeadWithJob, ListedLead, OrganizationId, Reason,
+    Timestamp,
+};
 
 /// The addresses from which a lead's links are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,12 +31,17 @@ impl Links {
 
     /// The address of the lead's bid operation.
     pub fn bid_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
-        format!("{}/v1/campaigns/{campaign}/leads/{lead}/bid", self.api_base)
+        format!("{}{lead}/bid", self.leads_of(campaign))
     }
 
     /// The address of the lead's reject operation.
     pub fn reject_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
-        format!("{}/v1/campaigns/{campaign}/leads/{lead}/reject", self.api_base)
+        format!("{}{lead}/reject", self.leads_of(campaign))
+    }
+
+    /// What the addresses of operations on the campaign's leads begin with.
+    fn leads_of(&self, campaign: &CampaignId) -> String {
+        format!("{}/v1/campaigns/{campaign}/leads/", self.api_base)
     }
 
     /// A post's `url` as a whole address; a path is relative to the marketplace's address. In place of a stored `url` that
@@ -60,10 +69,145 @@ pub enum LeadForm {
 #[error("the stored job is not a JobPost: {0}")]
 pub struct CorruptJob(#[from] serde_json::Error);
 
-/// Writes the Lead object (specification, Lead; contract section 5 on nulls; decision A5b on `status`).
+/// What a job's post gives to the Lead objects of all its leads: `jobUrl` and the fields of the post, as JSON. Clones
+/// share its bytes.
 ///
-/// Null `skills` and `questions` become `[]`, null `metadata` and `clientInfo` `{}`; other fields that the
-/// marketplace leaves out are null.
+/// Null `skills` and `questions` become `[]`, null `metadata` and `clientInfo` `{}`; other fields that the marketplace
+/// leaves out are null (contract section 5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostFields(Bytes);
+
+impl PostFields {
+    /// Reads the stored JSON of a job.
+    ///
+    /// # Errors
+    /// [`CorruptJob`] if it is not a job post.
+    pub fn of(job_json: &str, links: &Links) -> Result<Self, CorruptJob> {
+        let post: Post<'_> = serde_json::from_str(job_json)?;
+        let job_url = links.job_url(&post.url);
+        let object = Bytes::from(serde_json::to_vec(&LinkedPost { job_url, post })?);
+        Ok(Self(object.slice(1..object.len() - 1)))
+    }
+
+    /// The fields without braces around them.
+    pub fn json(&self) -> &Bytes {
+        &self.0
+    }
+
+    /// As [`json`](Self::json).
+    pub fn into_json(self) -> Bytes {
+        self.0
+    }
+}
+
+/// What a Lead object says of the lead itself.
+#[derive(Debug, Clone, Copy)]
+pub struct LeadFields<'a> {
+    /// Its id.
+    pub id: &'a LeadId,
+    /// Its status (decision A5b).
+    pub status: LeadStatus,
+    /// Why its last bid was skipped or failed.
+    pub reason: Option<&'a Reason>,
+    /// When its job became a match.
+    pub created_at: Timestamp,
+    /// The marketplace's id of the proposal.
+    pub proposal_id: Option<&'a str>,
+}
+
+impl<'a> From<&'a Lead> for LeadFields<'a> {
+    fn from(lead: &'a Lead) -> Self {
+        Self {
+            id: &lead.id,
+            status: lead.status,
+            reason: lead.reason.as_ref(),
+            created_at: lead.created_at,
+            proposal_id: lead.proposal_id.as_deref(),
+        }
+    }
+}
+
+impl<'a> From<&'a ListedLead> for LeadFields<'a> {
+    fn from(lead: &'a ListedLead) -> Self {
+        Self {
+            id: &lead.id,
+            status: lead.status,
+            reason: lead.reason.as_ref(),
+            created_at: lead.created_at,
+            proposal_id: lead.proposal_id.as_deref(),
+        }
+    }
+}
+
+/// Writes the Lead objects of a campaign (specification, Lead). An object is the [head](Self::head), the
+/// [`PostFields`] of its job and the [tail](Self::tail).
+#[derive(Debug)]
+pub struct LeadWriter {
+    /// From the campaign's id to the name of the proposal's field.
+    campaign: String,
+    /// What the addresses of a listed lead's operations begin with.
+    operations: Option<String>,
+}
+
+impl LeadWriter {
+    /// `campaign_name` is `None` once the campaign was removed.
+    pub fn new(
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        campaign_name: Option<&str>,
+        links: &Links,
+        form: LeadForm,
+    ) -> Self {
+        let name = campaign_name.map_or_else(|| "null".to_owned(), json);
+        Self {
+            campaign: format!(
+                r#","campaignId":"{campaign}","campaignName":{name},"organizationId":"{organization}","proposalId":"#
+            ),
+            operations: (form == LeadForm::Listed).then(|| {
+                let base = json(&links.leads_of(campaign));
+                base.trim_end_matches('"').to_owned()
+            }),
+        }
+    }
+
+    /// Writes what is before the post.
+    pub fn head(&self, lead: LeadFields<'_>, out: &mut Vec<u8>) {
+        let (id, status) = (lead.id.as_str(), lead.status.as_str());
+        extend(out, [r#"{"id":""#, id, r#"","status":""#, status, "\""]);
+        if let Some(reason) = lead.reason {
+            extend(out, [",\"reason\":", &json(reason)]);
+        }
+        let created_at = lead.created_at.as_millis().to_string();
+        extend(out, [",\"createdAt\":", &created_at, ","]);
+    }
+
+    /// Writes what is behind the post.
+    pub fn tail(&self, lead: LeadFields<'_>, out: &mut Vec<u8>) {
+        extend(out, [&self.campaign]);
+        match lead.proposal_id {
+            Some(id) => extend(out, [&json(id)]),
+            None => extend(out, ["null"]),
+        }
+        if let Some(operations) = &self.operations {
+            let id = lead.id.as_str();
+            extend(
+                out,
+                [
+                    ",\"bidUrl\":",
+                    operations,
+                    id,
+                    "/bid\",\"rejectUrl\":",
+                    operations,
+                    id,
+                    "/reject\"",
+                ],
+            );
+        }
+        out.push(b'}');
+    }
+}
+
+/// Writes one Lead object.
 ///
 /// # Errors
 /// [`CorruptJob`] if the job's JSON is not a job post.
@@ -73,23 +217,30 @@ pub fn lead_document(
     links: &Links,
     form: LeadForm,
 ) -> Result<Box<RawValue>, CorruptJob> {
-    let post: Post<'_> = serde_json::from_str(job_json)?;
-    let listed = form == LeadForm::Listed;
-    let document = Document {
-        id: &lead.id,
-        status: lead.status,
-        reason: lead.reason.as_ref(),
-        created_at: lead.created_at,
-        job_url: links.job_url(&post.url),
-        post,
-        campaign_id: &lead.campaign_id,
+    let post = PostFields::of(job_json, links)?;
+    let writer = LeadWriter::new(
+        &lead.organization_id,
+        &lead.campaign_id,
         campaign_name,
-        organization_id: &lead.organization_id,
-        proposal_id: lead.proposal_id.as_deref(),
-        bid_url: listed.then(|| links.bid_url(&lead.campaign_id, &lead.id)),
-        reject_url: listed.then(|| links.reject_url(&lead.campaign_id, &lead.id)),
-    };
-    Ok(serde_json::value::to_raw_value(&document)?)
+        links,
+        form,
+    );
+    let mut document = Vec::with_capacity(post.json().len() + 512);
+    writer.head(lead.into(), &mut document);
+    document.extend_from_slice(post.json());
+    writer.tail(lead.into(), &mut document);
+    Ok(serde_json::from_slice(&document)?)
+}
+
+fn extend<const N: usize>(out: &mut Vec<u8>, texts: [&str; N]) {
+    for text in texts {
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Texts and reasons can always be written.
+fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 
 /// Checks that a Lead object can be written with the stored job.
@@ -163,23 +314,10 @@ fn or_empty_object<S: Serializer>(value: &Raw<'_>, serializer: S) -> Result<S::O
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
-    id: &'a LeadId,
-    status: LeadStatus,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a Reason>,
-    created_at: Timestamp,
+struct LinkedPost<'a> {
     job_url: String,
     #[serde(flatten)]
     post: Post<'a>,
-    campaign_id: &'a CampaignId,
-    campaign_name: Option<&'a str>,
-    organization_id: &'a OrganizationId,
-    proposal_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bid_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reject_url: Option<String>,
 }
 
 #[cfg(test)]
@@ -251,6 +389,34 @@ mod tests {
         );
         let pushed = document(BARE, LeadForm::Pushed);
         assert!(pushed.get("bidUrl").is_none() && pushed.get("rejectUrl").is_none());
+    }
+
+    #[test]
+    fn texts_of_any_characters_are_written_as_json() {
+        let odd = "a \"quoted\" \\ name\u{0}\u{2028}";
+        let reason = Reason {
+            code: crate::model::ReasonCode::Invalid,
+            message: odd.to_owned(),
+        };
+        let lead = LeadWithJob {
+            lead: Lead {
+                status: LeadStatus::Failed,
+                reason: Some(reason.clone()),
+                proposal_id: Some(odd.to_owned()),
+                ..lead()
+            },
+            job_json: BARE.to_owned(),
+        };
+        let links = Links::new("http://api.test/\"odd\"", None);
+        let document = lead_document(&lead, Some(odd), &links, LeadForm::Listed).unwrap();
+        let document: Value = serde_json::from_str(document.get()).unwrap();
+        assert_eq!(
+            (&document["campaignName"], &document["proposalId"]),
+            (&json!(odd), &json!(odd))
+        );
+        assert_eq!(document["reason"], json!(reason));
+        let bid_url = "http://api.test/\"odd\"/v1/campaigns/camp/leads/ld_1/bid";
+        assert_eq!(document["bidUrl"], bid_url);
     }
 
     #[test]

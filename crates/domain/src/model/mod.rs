@@ -85,8 +85,10 @@ pub use job_post::{
     ClientInfo, HourlyRange, JobAttachment, JobMetadata, JobPost, JobPostError, OpenJob, Skill,
     VendorQualifications,
 };
-pub use lead::{Lead, LeadWithJob};
-pub use lead_document::{CorruptJob, LeadForm, Links, lead_document, readable_job};
+pub use lead::{Lead, LeadWithJob, ListedLead};
+pub use lead_document::{
+    CorruptJob, LeadFields, LeadForm, LeadWriter, Links, PostFields, lead_document, readable_job,
+};
 pub use lead_status::LeadStatus;
 pub use merge::merge_patch;
 pub(crate) use money::decimal_to_number;

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::bidding::QuotaUsage;
 use crate::model::{
-    Activity, Authorization, BidRecord, BiddingConfig, Campaign, CampaignId, Lead, LeadAttachment, LeadId,
-    LeadStatus, LeadWithJob, NewBid, NewEvent, OrganizationId, Unauthorized,
+    Activity, Authorization, BidRecord, BiddingConfig, Campaign, CampaignId, JobId, Lead, LeadAttachment,
+    LeadId, LeadStatus, LeadWithJob, ListedLead, NewBid, NewEvent, OrganizationId, Unauthorized,
 };
 
 /// One page of a campaign's matches, newest first.
@@ -17,9 +17,20 @@ pub struct LeadPage {
     /// The campaign's name.
     pub campaign_name: String,
     /// The page.
-    pub leads: Vec<LeadWithJob>,
+    pub leads: Vec<ListedLead>,
     /// How many matches of the page were left out, because they or their leads cannot be read.
     pub unreadable: usize,
+}
+
+/// The content of a job as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobContent {
+    /// The job.
+    pub job_id: JobId,
+    /// The content's sequence number. No other content, of this or another job, ever has it.
+    pub seq: i64,
+    /// The `JobPost` JSON, byte for byte as the marketplace served it.
+    pub json: String,
 }
 
 /// A lead with everything that decisions on it need.
@@ -167,6 +178,9 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
         offset: u64,
         limit: u32,
     ) -> Result<Option<LeadPage>, StoreError>;
+
+    /// The content that these jobs have now, in any order. Jobs that are not stored or cannot be read are left out.
+    async fn job_contents(&self, jobs: &[JobId]) -> Result<Vec<JobContent>, StoreError>;
 
     /// Whether the organization has this campaign.
     async fn campaign_exists(

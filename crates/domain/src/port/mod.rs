@@ -79,8 +79,8 @@ pub use jobs::{
     FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
 };
 pub use leads::{
-    AcceptBid, AddAttachments, ConfigureLead, DRY_RUN_BACKLOG, LeadContext, LeadLookup, LeadPage, LeadStore,
-    NewAttachment, RecordDryRun, RejectLead, ReopenLead,
+    AcceptBid, AddAttachments, ConfigureLead, DRY_RUN_BACKLOG, JobContent, LeadContext, LeadLookup, LeadPage,
+    LeadStore, NewAttachment, RecordDryRun, RejectLead, ReopenLead,
 };
 pub use lease::LeaseOwner;
 pub use link_mailer::{LinkMail, LinkMailer, MailError};

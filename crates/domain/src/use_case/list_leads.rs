@@ -1,11 +1,15 @@
 //! List leads: a page of the campaign's matches. Tests: `tests/use_case/list_leads.rs`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
+use bytes::Bytes;
 
 use super::LeadError;
-use crate::model::{CampaignId, LeadForm, Links, OrganizationId, lead_document};
+use super::post_cache::PostCache;
+use crate::model::{
+    CampaignId, JobId, LeadFields, LeadForm, LeadWriter, Links, ListedLead, OrganizationId, PostFields,
+};
 use crate::port::{LeadStore, Quarantine, UnreadableRow};
 
 /// The largest page, and the default (specification, Limits).
@@ -14,8 +18,10 @@ pub const MAX_PAGE: u32 = 100;
 /// A page, its leads written as JSON.
 #[derive(Debug)]
 pub struct ListedLeads {
-    /// Lead objects, newest first.
-    pub data: Vec<Box<RawValue>>,
+    /// A JSON array of Lead objects, newest first, in pieces. Pages share the bytes of their posts.
+    pub data: Vec<Bytes>,
+    /// How many leads the array holds.
+    pub count: usize,
     /// Matches across all pages.
     pub total: u64,
     /// The offset used.
@@ -27,9 +33,9 @@ pub struct ListedLeads {
 }
 
 impl ListedLeads {
-    /// True while `offset + data.len() < total`, where leads that are left out count as listed: paging ends.
+    /// True while `offset + count < total`, where leads that are left out count as listed: paging ends.
     pub fn has_more(&self) -> bool {
-        let listed = self.data.len() + self.unreadable;
+        let listed = self.count + self.unreadable;
         self.offset.saturating_add(listed as u64) < self.total
     }
 }
@@ -39,6 +45,8 @@ impl ListedLeads {
 pub struct ListLeads {
     /// Leads.
     pub leads: Arc<dyn LeadStore>,
+    /// Posts that were listed before.
+    pub posts: Arc<PostCache>,
     /// Addresses of operations and jobs.
     pub links: Links,
     /// Takes jobs that cannot be read.
@@ -57,22 +65,93 @@ impl ListLeads {
         let page = self.leads.page(organization, campaign, offset, limit).await?;
         let page = page.ok_or(LeadError::CampaignUnknown)?;
         let name = Some(page.campaign_name.as_str());
-        let mut data = Vec::with_capacity(page.leads.len());
-        for lead in &page.leads {
-            match lead_document(lead, name, &self.links, LeadForm::Listed) {
-                Ok(document) => data.push(document),
-                Err(fault) => {
-                    let job = lead.lead.job_id.as_str();
-                    self.quarantine.set_aside(&UnreadableRow::new("jobs", job, fault));
-                }
+        let writer = LeadWriter::new(organization, campaign, name, &self.links, LeadForm::Listed);
+        let posts = self.posts_of(&page.leads).await?;
+        let mut array = LeadArray::new(writer);
+        for (lead, post) in page.leads.iter().zip(posts) {
+            if let Some(post) = post {
+                array.add(lead.into(), post);
             }
         }
+        let count = array.posts.len();
         Ok(ListedLeads {
-            unreadable: page.unreadable + page.leads.len() - data.len(),
-            data,
+            unreadable: page.unreadable + page.leads.len() - count,
+            data: array.finish(),
+            count,
             total: page.total,
             offset,
             limit,
         })
+    }
+
+    /// The posts of the leads' jobs. A job that cannot be read, or was removed a moment ago, has none.
+    async fn posts_of(&self, leads: &[ListedLead]) -> Result<Vec<Option<PostFields>>, LeadError> {
+        let mut posts = self.posts.posts(leads.iter().map(|lead| lead.job_seq));
+        let is_missing = |(_, post): &(&ListedLead, &Option<PostFields>)| post.is_none();
+        let missing = leads.iter().zip(&posts).filter(is_missing);
+        let missing: Vec<JobId> = missing.map(|(lead, _)| lead.job_id.clone()).collect();
+        if missing.is_empty() {
+            return Ok(posts);
+        }
+        let mut read = HashMap::with_capacity(missing.len());
+        for content in self.leads.job_contents(&missing).await? {
+            match PostFields::of(&content.json, &self.links) {
+                Ok(post) => {
+                    self.posts.keep(content.seq, &post);
+                    read.insert(content.job_id, post);
+                }
+                Err(fault) => {
+                    let job = content.job_id.as_str();
+                    self.quarantine.set_aside(&UnreadableRow::new("jobs", job, fault));
+                }
+            }
+        }
+        for (lead, post) in leads.iter().zip(&mut posts) {
+            if post.is_none() {
+                *post = read.remove(&lead.job_id);
+            }
+        }
+        Ok(posts)
+    }
+}
+
+/// A JSON array of Lead objects that is being written. What is between the posts is one buffer.
+struct LeadArray {
+    writer: LeadWriter,
+    between: Vec<u8>,
+    /// The posts, each with where it stands in the buffer.
+    posts: Vec<(usize, PostFields)>,
+}
+
+impl LeadArray {
+    fn new(writer: LeadWriter) -> Self {
+        Self {
+            writer,
+            between: vec![b'['],
+            posts: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, lead: LeadFields<'_>, post: PostFields) {
+        if !self.posts.is_empty() {
+            self.between.push(b',');
+        }
+        self.writer.head(lead, &mut self.between);
+        self.posts.push((self.between.len(), post));
+        self.writer.tail(lead, &mut self.between);
+    }
+
+    fn finish(mut self) -> Vec<Bytes> {
+        self.between.push(b']');
+        let between = Bytes::from(self.between);
+        let mut pieces = Vec::with_capacity(2 * self.posts.len() + 1);
+        let mut written = 0;
+        for (place, post) in self.posts {
+            pieces.push(between.slice(written..place));
+            pieces.push(post.into_json());
+            written = place;
+        }
+        pieces.push(between.slice(written..));
+        pieces
     }
 }

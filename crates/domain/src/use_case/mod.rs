@@ -90,6 +90,7 @@ mod new_ids;
 mod notice_changes;
 mod operate_leads;
 mod people_commits;
+mod post_cache;
 mod preview_bid;
 mod prune;
 mod reject_lead;
@@ -151,6 +152,7 @@ pub use matched_filters::MatchedFilter;
 pub use notice_changes::{NoticeChanges, NoticedChange};
 pub use operate_leads::{OperateLeads, OperateLeadsError, ShownLead};
 pub use people_commits::{PeopleCommits, PeopleError};
+pub use post_cache::PostCache;
 pub use preview_bid::{
     AskMarketplace, BidPreview, LiveLooks, PreviewAccount, PreviewBasis, PreviewBid, PreviewedProposal,
 };

@@ -25,12 +25,7 @@ async fn listed(service: &Service) -> Vec<(String, i64)> {
     let second = |millis: i64| (millis - at(0).as_millis()) / 1_000;
     leads
         .into_iter()
-        .map(|lead| {
-            (
-                lead.lead.job_id.to_string(),
-                second(lead.lead.created_at.as_millis()),
-            )
-        })
+        .map(|lead| (lead.job_id.to_string(), second(lead.created_at.as_millis())))
         .collect()
 }
 

@@ -30,10 +30,7 @@ async fn listed(service: &Service, campaign: &str) -> Vec<String> {
         .page(&Service::organization(), &campaign_id(campaign), 0, 100)
         .await;
     let leads = page.unwrap().unwrap().leads;
-    leads
-        .into_iter()
-        .map(|lead| lead.lead.job_id.to_string())
-        .collect()
+    leads.into_iter().map(|lead| lead.job_id.to_string()).collect()
 }
 
 #[tokio::test]

@@ -18,10 +18,9 @@ async fn list(service: &Service, offset: u64, limit: u32) -> ListedLeads {
 }
 
 fn objects(page: &ListedLeads) -> Vec<Value> {
-    page.data
-        .iter()
-        .map(|lead| serde_json::from_str(lead.get()).unwrap())
-        .collect()
+    let array: Vec<Value> = serde_json::from_slice(&page.data.concat()).unwrap();
+    assert_eq!(array.len(), page.count);
+    array
 }
 
 #[tokio::test]
@@ -43,12 +42,9 @@ async fn leads_come_newest_first_and_paging_stops_at_the_last() {
         (3, 0, 2, true)
     );
     let last = list(&service, 2, 2).await;
-    assert_eq!((last.data.len(), last.has_more()), (1, false));
+    assert_eq!((last.count, last.has_more()), (1, false));
     let beyond = list(&service, 3, 2).await;
-    assert_eq!(
-        (beyond.data.len(), beyond.total, beyond.has_more()),
-        (0, 3, false)
-    );
+    assert_eq!((beyond.count, beyond.total, beyond.has_more()), (0, 3, false));
 }
 
 #[tokio::test]
@@ -122,4 +118,31 @@ async fn another_organizations_campaign_is_unknown() {
             .await;
         assert!(matches!(answer, Err(LeadError::CampaignUnknown)), "{unknown}");
     }
+}
+
+#[tokio::test]
+async fn posts_are_read_once_and_a_changed_post_is_shown_at_once() {
+    let service = Service::new().await;
+    for id in ["1", "2"] {
+        service.lead(&job(id)).await;
+    }
+    let list_leads = service.list_leads();
+    let (organization, campaign) = (Service::organization(), Service::campaign());
+    let titles = async || {
+        let page = list_leads.execute(&organization, &campaign, 0, MAX_PAGE).await;
+        let leads = objects(&page.unwrap());
+        leads
+            .into_iter()
+            .map(|lead| lead["title"].clone())
+            .collect::<Vec<Value>>()
+    };
+    let read = || (list_leads.posts.misses(), list_leads.posts.hits());
+    assert_eq!((titles().await, read()), (vec![json!("Rust service"); 2], (2, 0)));
+    assert_eq!((titles().await, read()), (vec![json!("Rust service"); 2], (2, 2)));
+    service.publish(&job_with("1", json!({"title": "Rust, changed"})));
+    service.ingest().await;
+    let mut changed = titles().await;
+    changed.sort_by_key(Value::to_string);
+    assert_eq!(changed, ["Rust service", "Rust, changed"]);
+    assert_eq!(read(), (3, 3));
 }

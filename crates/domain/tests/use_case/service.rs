@@ -244,6 +244,7 @@ impl Service {
     pub(crate) fn list_leads(&self) -> ListLeads {
         ListLeads {
             leads: self.store.clone(),
+            posts: Arc::default(),
             links: links(),
             quarantine: Quarantine::default(),
         }

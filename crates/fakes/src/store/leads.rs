@@ -5,12 +5,12 @@ use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{
     AccountSummary, Activity, Authorization, BidOutcome, BidRecord, BiddingConfig, Campaign, CampaignId,
-    Connects, JobId, Lead, LeadAttachment, LeadId, LeadStatus, NewBid, NewEvent, OrganizationId,
+    Connects, JobId, Lead, LeadAttachment, LeadId, LeadStatus, ListedLead, NewBid, NewEvent, OrganizationId,
     ProposalFile, QueuedBid, Subscription, Tally, Timestamp,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, ConfigureLead, DRY_RUN_BACKLOG, LeadContext, LeadLookup, LeadPage, LeadStore,
-    NewAttachment, RecordDryRun, RejectLead, ReopenLead, StoreError,
+    AcceptBid, AddAttachments, ConfigureLead, DRY_RUN_BACKLOG, JobContent, LeadContext, LeadLookup, LeadPage,
+    LeadStore, NewAttachment, RecordDryRun, RejectLead, ReopenLead, StoreError,
 };
 
 use super::{Bid, LeadEntry, MemoryStore, State, count, length};
@@ -42,8 +42,18 @@ impl LeadStore for MemoryStore {
         let mut leads = Vec::with_capacity(page.len());
         for known in page {
             let id = state.materialize(organization, campaign, &known.job_id, known.created_at);
-            if let Some(entry) = state.leads.get(&id) {
-                leads.push(state.lead_with_job(entry)?);
+            if let (Some(LeadEntry { lead, .. }), Some(job)) =
+                (state.leads.get(&id), state.jobs.get(&known.job_id))
+            {
+                leads.push(ListedLead {
+                    id,
+                    job_id: known.job_id,
+                    job_seq: job.seq,
+                    created_at: lead.created_at,
+                    status: lead.status,
+                    reason: lead.reason.clone(),
+                    proposal_id: lead.proposal_id.clone(),
+                });
             }
         }
         Ok(Some(LeadPage {
@@ -52,6 +62,17 @@ impl LeadStore for MemoryStore {
             leads,
             unreadable: 0,
         }))
+    }
+
+    async fn job_contents(&self, jobs: &[JobId]) -> Result<Vec<JobContent>, StoreError> {
+        let state = self.state()?;
+        let stored = jobs.iter().filter_map(|id| state.jobs.get_key_value(id));
+        let contents = stored.map(|(id, job)| JobContent {
+            job_id: id.clone(),
+            seq: job.seq,
+            json: job.json.clone(),
+        });
+        Ok(contents.collect())
     }
 
     async fn campaign_exists(

@@ -49,7 +49,7 @@ async fn page(
     let organization = &caller.organization_id;
     let list = api.list_leads.execute(organization, &campaign, offset, limit);
     let listed = api.read(list).await??;
-    let bytes = listed.data.iter().map(|lead| lead.get().len()).sum();
+    let bytes = listed.data.iter().map(Bytes::len).sum();
     share.take(bytes).map_err(overloaded)?;
     Ok((listed, share))
 }
@@ -85,25 +85,20 @@ fn integer(text: &str) -> Option<i128> {
     Some(text.parse().unwrap_or(bound))
 }
 
-/// `LeadPage` as a stream of the stored leads' bytes, so that the page as a whole is never copied.
+/// `LeadPage` as a stream of its pieces, so that the page as a whole is never copied.
 fn page_body(
     page: ListedLeads,
 ) -> SizedStream<impl futures::Stream<Item = Result<Bytes, std::convert::Infallible>>> {
     let tail = format!(
-        r#"],"total":{},"offset":{},"limit":{},"hasMore":{}}}"#,
+        r#","total":{},"offset":{},"limit":{},"hasMore":{}}}"#,
         page.total,
         page.offset,
         page.limit,
         page.has_more()
     );
-    let mut pieces = Vec::with_capacity(page.data.len() * 2 + 2);
-    pieces.push(Bytes::from_static(br#"{"data":["#));
-    for (index, lead) in page.data.into_iter().enumerate() {
-        if index > 0 {
-            pieces.push(Bytes::from_static(b","));
-        }
-        pieces.push(Bytes::from(String::from(Box::<str>::from(lead))));
-    }
+    let mut pieces = Vec::with_capacity(page.data.len() + 2);
+    pieces.push(Bytes::from_static(br#"{"data":"#));
+    pieces.extend(page.data);
     pieces.push(Bytes::from(tail));
     let length = pieces.iter().map(|piece| piece.len() as u64).sum();
     SizedStream::new(length, stream::iter(pieces.into_iter().map(Ok)))

@@ -448,7 +448,7 @@ async fn a_list_page_leaves_unreadable_leads_out_and_keeps_its_total(bed: TestDa
     bed.run_sql("UPDATE campaigns SET state = 'paused'").await;
     world.ingest(at(10), vec![unacted]).await;
     let page = world.list(0, 3).await;
-    let ids: Vec<&str> = page.leads.iter().map(|lead| lead.lead.job_id.as_str()).collect();
+    let ids: Vec<&str> = page.leads.iter().map(|lead| lead.job_id.as_str()).collect();
     assert_eq!(ids, ["5", "many-3"]);
     assert_eq!((page.total, page.unreadable), (5, 1));
     bed

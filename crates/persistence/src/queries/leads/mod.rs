@@ -15,12 +15,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
 use bidloop_domain::model::{
-    Activity, Authorization, BiddingConfig, CampaignId, Lead, LeadAttachment, LeadId, LeadStatus, NewBid,
-    NewEvent, OrganizationId, Reason, Timestamp, Unauthorized,
+    Activity, Authorization, BiddingConfig, CampaignId, JobId, Lead, LeadAttachment, LeadId, LeadStatus,
+    NewBid, NewEvent, OrganizationId, Reason, Timestamp, Unauthorized,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, ConfigureLead, LeadContext, LeadLookup, LeadPage, LeadStore, NewAttachment,
-    RecordDryRun, RejectLead, ReopenLead, StoreError,
+    AcceptBid, AddAttachments, ConfigureLead, JobContent, LeadContext, LeadLookup, LeadPage, LeadStore,
+    NewAttachment, RecordDryRun, RejectLead, ReopenLead, StoreError,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -52,6 +52,10 @@ impl LeadStore for Store {
         limit: u32,
     ) -> Result<Option<LeadPage>, StoreError> {
         pages::page(self, organization, campaign, offset, limit).await
+    }
+
+    async fn job_contents(&self, jobs: &[JobId]) -> Result<Vec<JobContent>, StoreError> {
+        pages::job_contents(self, jobs).await
     }
 
     async fn campaign_exists(

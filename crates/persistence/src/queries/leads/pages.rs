@@ -1,14 +1,17 @@
 //! Pages of a campaign's list. Each job on a page becomes a lead.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use bidloop_domain::model::{CampaignId, JobId, Lead, LeadWithJob, OrganizationId};
-use bidloop_domain::port::{LeadPage, StoreError};
+use bidloop_domain::model::{
+    CampaignId, JobId, Lead, LeadId, LeadStatus, ListedLead, OrganizationId, Timestamp,
+};
+use bidloop_domain::port::{JobContent, LeadPage, StoreError};
 
 use super::super::lists::match_list::{CampaignKey, matches_of};
-use super::super::lists::served::ServedList;
+use super::super::lists::served::{ServedList, if_unchanged};
 use super::super::prelude::*;
 use super::rows::{insert_new_leads, new_lead};
+use crate::records::LeadState;
 
 /// Which page. All offsets beyond the list's end are equal.
 #[derive(Debug, Clone)]
@@ -21,8 +24,16 @@ struct Range {
 /// A page as it was found: some of its jobs may not be leads yet.
 struct FoundPage {
     page: LeadPage,
-    /// The places of leads that are not stored.
-    new: Vec<usize>,
+    /// The leads of the page that are not stored.
+    new: Vec<Lead>,
+}
+
+/// What was found of a page.
+enum Found {
+    Page(FoundPage),
+    NoCampaign,
+    /// The list was changed between two statements, or matches are missing.
+    Changed,
 }
 
 /// A page of the campaign's list. It writes only if it shows jobs for the first time.
@@ -39,119 +50,161 @@ pub(super) async fn page(
         limit: i64::from(limit),
     };
     let (reading, quarantine) = (range.clone(), store.quarantine.clone());
-    let found = store
-        .snapshot(async move |conn: &mut Conn| find_page(conn, &quarantine, &reading).await)
-        .await?;
+    let find = async move |conn: &mut Conn| find_page(conn, &quarantine, &reading).await;
+    let found = match store.look_up(find.clone()).await? {
+        Found::Changed => store.snapshot(find).await?,
+        found => found,
+    };
     match found {
-        Some(found) if !found.new.is_empty() => {
+        Found::Page(found) if found.new.is_empty() => Ok(Some(found.page)),
+        Found::NoCampaign => Ok(None),
+        Found::Page(_) | Found::Changed => {
             let quarantine = store.quarantine.clone();
             store
                 .write(async move |conn: &mut Conn| materialized_page(conn, &quarantine, &range).await)
                 .await
         }
-        found => Ok(found.map(|found| found.page)),
     }
 }
 
-/// Finds the page. The matches have numbers that are dense but for one gap, so the page is one or two ranges of their
-/// primary key, however far it is from the newest match. A match that cannot be read, or whose lead cannot, keeps its
-/// place and is left out.
-async fn find_page(
-    conn: &mut Conn,
-    quarantine: &Quarantine,
-    range: &Range,
-) -> Result<Option<FoundPage>, Failure> {
-    let Some((campaign_name, list)) = ServedList::with_name(conn, quarantine, &range.campaign).await? else {
-        return Ok(None);
+/// The content that jobs have now.
+pub(super) async fn job_contents(store: &Store, jobs: &[JobId]) -> Result<Vec<JobContent>, StoreError> {
+    let ids: Vec<String> = jobs.iter().map(JobId::to_string).collect();
+    store
+        .read(async move |conn: &mut Conn| {
+            let rows: Vec<(Col<JobId>, i64, Attempt<String>)> = jobs::table
+                .filter(one_of!(jobs::id, &ids))
+                .select((jobs::id, jobs::seq, jobs::json))
+                .load(conn)
+                .await?;
+            let contents = rows.into_iter().filter_map(|(Col(job_id), seq, Attempt(json))| {
+                let json = json.ok()?;
+                Some(JobContent { job_id, seq, json })
+            });
+            Ok(contents.collect())
+        })
+        .await
+}
+
+/// Finds the page, each statement on the last commit before it.
+async fn find_page(conn: &mut Conn, quarantine: &Quarantine, range: &Range) -> Result<Found, Failure> {
+    let Some((name, list)) = ServedList::with_name(conn, quarantine, &range.campaign).await? else {
+        return Ok(Found::NoCampaign);
     };
-    let newest = list.total - range.offset;
-    let oldest = (newest - range.limit + 1).max(1);
-    let mut rows: Vec<(Attempt<Col<JobId>>, i64, Attempt<String>)> = Vec::new();
+    let page = listed_jobs(conn, range, name, &list).await?;
+    if page.leads.len() + page.unreadable < range.places(&list) {
+        return Ok(Found::Changed);
+    }
+    Ok(Found::Page(look_up_leads(conn, quarantine, range, page).await?))
+}
+
+impl Range {
+    /// The oldest and the newest place of the page; the oldest is the greater one if the page is empty.
+    fn ends(&self, list: &ServedList) -> (i64, i64) {
+        let newest = list.total - self.offset;
+        ((newest - self.limit + 1).max(1), newest)
+    }
+
+    /// How many places the page has.
+    fn places(&self, list: &ServedList) -> usize {
+        let (oldest, newest) = self.ends(list);
+        usize::try_from(newest - oldest + 1).unwrap_or(0)
+    }
+}
+
+/// The page, as if no job on it were a lead yet. The matches have numbers that are dense but for one gap, so the page is one
+/// or two ranges of their primary key, however far it is from the newest match. A match that cannot be read keeps its place
+/// and is left out.
+///
+/// If the list was changed after its row was read, no match is found.
+async fn listed_jobs(
+    conn: &mut Conn,
+    range: &Range,
+    campaign_name: String,
+    list: &ServedList,
+) -> Result<LeadPage, Failure> {
+    let (organization, campaign) = &range.campaign;
+    let (oldest, newest) = range.ends(list);
+    let mut rows: Vec<(Attempt<Col<JobId>>, i64, i64)> = Vec::new();
     for (first, last) in list.gap.ranges(oldest, newest) {
         let newest_first = matches_of(&range.campaign, list.generation)
             .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
             .filter(dense_range!(matches::seq, first, last))
+            .filter(diesel::dsl::exists(if_unchanged(&range.campaign, list)))
             .order(matches::seq.desc())
-            .select((matches::job_id, matches::created_at, jobs::json));
+            .select((matches::job_id, matches::created_at, jobs::seq));
         rows.append(&mut newest_first.load(conn).await?);
     }
     let places = rows.len();
-    let mut leads = Vec::with_capacity(places);
-    for (Attempt(job_id), created_at, Attempt(job_json)) in rows {
-        if let (Ok(Col(job_id)), Ok(job_json)) = (job_id, job_json) {
-            leads.push(LeadWithJob {
-                lead: new_lead(&range.campaign, &job_id, created_at),
-                job_json,
-            });
-        }
-    }
-    let mut found = FoundPage {
-        new: (0..leads.len()).collect(),
-        page: LeadPage {
-            total: u64::try_from(list.total).unwrap_or(0),
-            campaign_name,
-            unreadable: places - leads.len(),
-            leads,
-        },
-    };
-    found.look_up_leads(conn, quarantine).await?;
-    Ok(Some(found))
+    let jobs = rows
+        .into_iter()
+        .filter_map(|(Attempt(job_id), created_at, job_seq)| Some((job_id.ok()?.0, created_at, job_seq)));
+    let leads: Vec<ListedLead> = jobs
+        .map(|(job_id, created_at, job_seq)| ListedLead {
+            id: LeadId::derive(organization, campaign, &job_id),
+            job_id,
+            job_seq,
+            created_at: Timestamp::from_millis(created_at),
+            status: LeadStatus::New,
+            reason: None,
+            proposal_id: None,
+        })
+        .collect();
+    Ok(LeadPage {
+        total: u64::try_from(list.total).unwrap_or(0),
+        campaign_name,
+        unreadable: places - leads.len(),
+        leads,
+    })
 }
 
-impl FoundPage {
-    fn new_leads(&self) -> impl Iterator<Item = &Lead> {
-        self.new.iter().map(|place| &self.page.leads[*place].lead)
+/// Gives the page's leads what is stored of them. A lead that cannot be read is left out.
+///
+/// Leads are not joined, and found by their ids alone: as long as PostgreSQL has no statistics of the tables, it takes all
+/// of an organization's leads for one row and reads them all for each match.
+async fn look_up_leads(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    range: &Range,
+    mut page: LeadPage,
+) -> Result<FoundPage, Failure> {
+    let mut new = Vec::new();
+    if page.leads.is_empty() {
+        return Ok(FoundPage { page, new });
     }
-
-    /// Replaces leads that were not stored by what is stored now.
-    ///
-    /// Leads are not joined, and found by their ids alone: as long as PostgreSQL has no statistics of the tables, it
-    /// takes all of an organization's leads for one row and reads them all for each match.
-    async fn look_up_leads(&mut self, conn: &mut Conn, quarantine: &Quarantine) -> Result<(), Failure> {
-        let ids: Vec<&str> = self.new_leads().map(|lead| lead.id.as_str()).collect();
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let rows: Vec<(String, Tried<Lead>)> = leads::table
-            .filter(one_of!(leads::id, ids))
-            .select((leads::id, Tried::<Lead>::as_select()))
-            .load(conn)
-            .await?;
-        let mut stored: HashMap<String, Option<Lead>> = rows
-            .into_iter()
-            .map(|(id, lead)| (id, lead.or_aside(quarantine)))
-            .collect();
-        let mut unreadable = HashSet::new();
-        self.new.retain(|place| {
-            let lead = &mut self.page.leads[*place].lead;
-            match stored.remove(lead.id.as_str()) {
-                Some(Some(stored)) => *lead = stored,
-                Some(None) => {
-                    unreadable.insert(*place);
-                }
-                None => return true,
+    let ids: Vec<&str> = page.leads.iter().map(|lead| lead.id.as_str()).collect();
+    let rows: Vec<(String, Tried<LeadState>)> = leads::table
+        .filter(one_of!(leads::id, ids))
+        .select((leads::id, Tried::<LeadState>::as_select()))
+        .load(conn)
+        .await?;
+    let mut stored: HashMap<String, Option<LeadState>> = rows
+        .into_iter()
+        .map(|(id, state)| (id, state.or_aside(quarantine)))
+        .collect();
+    page.leads
+        .retain_mut(|lead| match stored.remove(lead.id.as_str()) {
+            Some(Some(state)) => {
+                lead.created_at = state.created_at;
+                lead.status = state.status;
+                lead.reason = state.reason;
+                lead.proposal_id = state.proposal_id;
+                true
             }
-            false
+            Some(None) => {
+                page.unreadable += 1;
+                false
+            }
+            None => {
+                new.push(new_lead(
+                    &range.campaign,
+                    &lead.job_id,
+                    lead.created_at.as_millis(),
+                ));
+                true
+            }
         });
-        if !unreadable.is_empty() {
-            self.leave_out(&unreadable);
-        }
-        Ok(())
-    }
-
-    /// Takes leads off the page.
-    fn leave_out(&mut self, places: &HashSet<usize>) {
-        let leads = std::mem::take(&mut self.page.leads);
-        let mut moved = Vec::with_capacity(leads.len());
-        for (place, lead) in leads.into_iter().enumerate() {
-            moved.push(self.page.leads.len());
-            if !places.contains(&place) {
-                self.page.leads.push(lead);
-            }
-        }
-        self.new = self.new.iter().map(|place| moved[*place]).collect();
-        self.page.unreadable += places.len();
-    }
+    Ok(FoundPage { page, new })
 }
 
 /// The page, after all its jobs were made leads.
@@ -166,14 +219,16 @@ async fn materialized_page(
         .find((organization.as_str(), id.as_str()))
         .select(campaigns::id);
     let _locked: Option<String> = for_share!(campaign).first(conn).await.optional()?;
-    let Some(mut found) = find_page(conn, quarantine, range).await? else {
+    let Some((name, list)) = ServedList::with_name(conn, quarantine, &range.campaign).await? else {
         return Ok(None);
     };
-    let mut new: Vec<Lead> = found.new_leads().cloned().collect();
+    let page = listed_jobs(conn, range, name, &list).await?;
+    let FoundPage { page, mut new } = look_up_leads(conn, quarantine, range, page).await?;
     // Requests that show overlapping pages insert in one order, so there is no deadlock.
     new.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-    insert_new_leads(conn, &new).await?;
-    // Another request may have been first, and a bid on one of its leads accepted already.
-    found.look_up_leads(conn, quarantine).await?;
-    Ok(Some(found.page))
+    if insert_new_leads(conn, &new).await? == new.len() {
+        return Ok(Some(page));
+    }
+    // Another request was first, and a bid on one of its leads may be accepted already.
+    Ok(Some(look_up_leads(conn, quarantine, range, page).await?.page))
 }

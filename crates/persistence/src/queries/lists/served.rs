@@ -1,6 +1,7 @@
 //! What a campaign's row says of its list that is served.
 
 use bidloop_domain::model::JobId;
+use diesel::dsl::auto_type;
 
 use super::super::prelude::*;
 use super::match_list::{CampaignKey, Gap, matches_of};
@@ -53,6 +54,22 @@ impl ServedList {
         })?;
         Ok(Some((name.0, list)))
     }
+}
+
+/// The campaign's row, if it still says this of its list.
+#[auto_type]
+pub(crate) fn if_unchanged<'q>(campaign: &'q CampaignKey, list: &ServedList) -> _ {
+    let organization_id: &'q str = campaign.0.as_str();
+    let campaign_id: &'q str = campaign.1.as_str();
+    let (total, generation): (i64, i64) = (list.total, list.generation);
+    let (settled, gap): (i64, i64) = (list.gap.settled, list.gap.gap);
+    campaigns::table
+        .filter(campaigns::organization_id.eq(organization_id))
+        .filter(campaigns::id.eq(campaign_id))
+        .filter(campaigns::generation.eq(generation))
+        .filter(campaigns::match_total.eq(total))
+        .filter(campaigns::match_settled.eq(settled))
+        .filter(campaigns::match_gap.eq(gap))
 }
 
 /// When a job became a match of the campaign. `None` if this generation of its matches has no such job.
