@@ -7,9 +7,9 @@
 
 use bidloop_domain::model::{
     AccountId, AccountSummary, Activity, Actor, ApiKeyRecord, BidRecord, Campaign, CampaignId, DeliveryId,
-    EmailKey, EndpointId, EventKind, Lead, LeadId, LeadStatus, LinkId, LinkKind, MemberRole, NewBid,
-    OneTimeLink, OrganizationId, Person, PersonalTokenRecord, QueuedBid, Reason, Secret, SessionTimes,
-    Subscription, Timestamp, WebhookEndpoint, WebhookSecret,
+    EmailKey, EndpointId, EventKind, Lead, LeadId, LinkId, LinkKind, MemberRole, NewBid, OneTimeLink,
+    OrganizationId, Person, PersonalTokenRecord, QueuedBid, Secret, SessionTimes, Subscription, Timestamp,
+    WebhookEndpoint, WebhookSecret,
 };
 use bidloop_domain::port::{
     AccountRecord, AutomaticBidIntent, Backfill, BidSummary, CampaignRecord, FilterRecord,
@@ -103,16 +103,6 @@ pub(crate) struct Endpoint {
     pub(crate) events: Vec<EventKind>,
     pub(crate) active: bool,
     pub(crate) secrets: StoredSecrets,
-}
-
-/// What a page of a campaign's list says of a stored lead.
-#[derive(Debug, Clone)]
-pub(crate) struct LeadState {
-    pub(crate) id: LeadId,
-    pub(crate) created_at: Timestamp,
-    pub(crate) status: LeadStatus,
-    pub(crate) reason: Option<Reason>,
-    pub(crate) proposal_id: Option<String>,
 }
 
 /// A membership apart from whose it is.
@@ -491,8 +481,6 @@ columns! { Lead in leads by organization_id/id {
     id, organization_id, campaign_id, job_id, created_at, status, reason, rejection_reason, proposal_id,
     bidding_config,
 } }
-
-columns! { LeadState in leads by organization_id/id { id, created_at, status, reason, proposal_id } }
 
 columns! { NewBid in bids by organization_id/id {
     id, organization_id, campaign_id, lead_id, job_id, cover_letter, answers, config, queued_at, deadline,

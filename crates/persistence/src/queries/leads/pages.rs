@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use bidloop_domain::model::{
-    CampaignId, JobId, Lead, LeadId, LeadStatus, ListedLead, OrganizationId, Timestamp,
+    CampaignId, JobId, Lead, LeadId, LeadStatus, ListedLead, OrganizationId, Reason, Timestamp,
 };
 use bidloop_domain::port::{JobContent, LeadPage, StoreError};
 
@@ -11,7 +11,6 @@ use super::super::lists::match_list::{CampaignKey, matches_of};
 use super::super::lists::served::{ServedList, if_unchanged};
 use super::super::prelude::*;
 use super::rows::{insert_new_leads, new_lead};
-use crate::records::LeadState;
 
 /// Which page. All offsets beyond the list's end are equal.
 #[derive(Debug, Clone)]
@@ -129,9 +128,11 @@ async fn listed_jobs(
     for (first, last) in list.gap.ranges(oldest, newest) {
         let newest_first = matches_of(&range.campaign, list.generation)
             .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
-            .filter(dense_range!(matches::seq, first, last))
+            // Together with the limit, PostgreSQL knows that it is a short range of the primary key.
+            .filter(matches::seq.between(first, last))
             .filter(diesel::dsl::exists(if_unchanged(&range.campaign, list)))
             .order(matches::seq.desc())
+            .limit(last - first + 1)
             .select((matches::job_id, matches::created_at, jobs::seq));
         rows.append(&mut newest_first.load(conn).await?);
     }
@@ -173,38 +174,61 @@ async fn look_up_leads(
         return Ok(FoundPage { page, new });
     }
     let ids: Vec<&str> = page.leads.iter().map(|lead| lead.id.as_str()).collect();
-    let rows: Vec<(String, Tried<LeadState>)> = leads::table
+    let rows: Vec<(String, StoredState)> = leads::table
         .filter(one_of!(leads::id, ids))
-        .select((leads::id, Tried::<LeadState>::as_select()))
+        .select((
+            leads::id,
+            (
+                leads::created_at,
+                leads::status,
+                leads::reason,
+                leads::proposal_id,
+            ),
+        ))
         .load(conn)
         .await?;
-    let mut stored: HashMap<String, Option<LeadState>> = rows
-        .into_iter()
-        .map(|(id, state)| (id, state.or_aside(quarantine)))
-        .collect();
-    page.leads
-        .retain_mut(|lead| match stored.remove(lead.id.as_str()) {
-            Some(Some(state)) => {
-                lead.created_at = state.created_at;
-                lead.status = state.status;
-                lead.reason = state.reason;
-                lead.proposal_id = state.proposal_id;
-                true
-            }
-            Some(None) => {
-                page.unreadable += 1;
-                false
-            }
-            None => {
-                new.push(new_lead(
-                    &range.campaign,
-                    &lead.job_id,
-                    lead.created_at.as_millis(),
-                ));
-                true
-            }
-        });
+    let mut stored: HashMap<String, StoredState> = rows.into_iter().collect();
+    let organization = &range.campaign.0;
+    page.leads.retain_mut(|lead| {
+        let Some(state) = stored.remove(lead.id.as_str()) else {
+            new.push(new_lead(
+                &range.campaign,
+                &lead.job_id,
+                lead.created_at.as_millis(),
+            ));
+            return true;
+        };
+        let shown = show(lead, state);
+        if let Err(why) = &shown {
+            let row = UnreadableRow::of_organization("leads", organization, lead.id.as_str(), why);
+            quarantine.set_aside(&row);
+            page.unreadable += 1;
+        }
+        shown.is_ok()
+    });
     Ok(FoundPage { page, new })
+}
+
+/// What a page says of a stored lead: `createdAt`, status, reason, and the proposal's id.
+type StoredState = (
+    i64,
+    Attempt<Col<LeadStatus>>,
+    Attempt<Option<Col<Reason>>>,
+    Attempt<Option<Col<String>>>,
+);
+
+/// Gives the lead what is stored of it, or says what cannot be read.
+fn show(
+    lead: &mut ListedLead,
+    (created_at, Attempt(status), Attempt(reason), Attempt(proposal_id)): StoredState,
+) -> Result<(), String> {
+    lead.created_at = Timestamp::from_millis(created_at);
+    lead.status = status.map_err(|why| format!("status cannot be read: {why}"))?.0;
+    let reason = reason.map_err(|why| format!("reason cannot be read: {why}"))?;
+    lead.reason = reason.map(|reason| reason.0);
+    let proposal_id = proposal_id.map_err(|why| format!("proposal_id cannot be read: {why}"))?;
+    lead.proposal_id = proposal_id.map(|id| id.0);
+    Ok(())
 }
 
 /// The page, after all its jobs were made leads.
