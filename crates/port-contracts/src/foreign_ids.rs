@@ -424,6 +424,7 @@ mod tests {
         ("LeadStore", "configure_as", ShownElsewhere),
         ("LeadStore", "find", Shown),
         ("LeadStore", "find_anywhere", OfTheInstallation),
+        ("LeadStore", "job_contents", OfTheInstallation),
         ("LeadStore", "page", Shown),
         ("LeadStore", "record_dry_run", Shown),
         ("LeadStore", "reject", Shown),
