@@ -8,6 +8,8 @@ use tokio_postgres::NoTls;
 
 /// Names the superuser URL of a throw-away PostgreSQL server.
 const SERVER: &str = "BIDLOOP_TEST_POSTGRES_URL";
+/// Names the URL of a pooler in transaction mode before that server, through which the program is to reach it.
+const POOLER: &str = "BIDLOOP_TEST_POOLER_URL";
 /// The step that a newer program would have added; as long as the first step's name, so that it fits its place.
 const NEWER_STEP: &str = "99999999999999";
 const FIRST_STEP: &str = "00000000000001";
@@ -33,22 +35,42 @@ pub enum TestDatabase {
 impl TestDatabase {
     /// A database that holds nothing yet.
     pub fn create(kind: Kind, folder: &Path) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
         match kind {
             Kind::Sqlite => Self::Sqlite(folder.join("bidloop.db")),
             Kind::Postgres => {
-                let server = variable(SERVER, "the superuser URL of a throw-away PostgreSQL server");
-                let count = COUNT.fetch_add(1, Ordering::Relaxed);
-                let name = format!("acceptance_{}_{count}", std::process::id());
-                execute(&server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
-                execute(&server, &format!("CREATE DATABASE {name}"));
-                Self::Postgres { server, name }
+                let what = "the superuser URL of a throw-away PostgreSQL server";
+                Self::create_on(variable(SERVER, what))
             }
+        }
+    }
+
+    /// A database on the server of this superuser's URL that holds nothing yet.
+    pub fn create_on(server: String) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("acceptance_{}_{count}", std::process::id());
+        execute(&server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
+        execute(&server, &format!("CREATE DATABASE {name}"));
+        Self::Postgres { server, name }
+    }
+
+    /// The URL of the pooler through which the program reaches this database.
+    pub fn pooler(&self) -> Option<String> {
+        match self {
+            Self::Postgres { server, .. } if optional(SERVER).as_ref() == Some(server) => optional(POOLER),
+            _ => None,
         }
     }
 
     /// What `database.url` is to be set to.
     pub fn url(&self) -> String {
+        match (self, self.pooler()) {
+            (Self::Postgres { name, .. }, Some(pooler)) => format!("{}/{name}", without_database(&pooler)),
+            _ => self.direct_url(),
+        }
+    }
+
+    fn direct_url(&self) -> String {
         match self {
             Self::Sqlite(file) => format!("sqlite://{}", file.display()),
             Self::Postgres { server, name } => format!("{}/{name}", without_database(server)),
@@ -67,7 +89,7 @@ impl TestDatabase {
     /// The URL with another host and port, through which the same database can be reached.
     pub fn url_through(&self, address: &str) -> String {
         let direct = self.server_address().expect("a server");
-        self.url().replacen(&direct, address, 1)
+        self.direct_url().replacen(&direct, address, 1)
     }
 
     /// Runs statements on the server, behind the program's back.
@@ -76,7 +98,7 @@ impl TestDatabase {
             matches!(self, Self::Postgres { .. }),
             "there is no SQL here for files"
         );
-        execute(&self.url(), statements);
+        execute(&self.direct_url(), statements);
     }
 
     /// Replaces a text by one of the same length, as a damaged disk would: in a column on the server, anywhere in the
@@ -100,7 +122,7 @@ impl TestDatabase {
                 std::fs::write(file, bytes).unwrap();
             }
             Self::Postgres { .. } => execute(
-                &self.url(),
+                &self.direct_url(),
                 &format!("UPDATE {table} SET {column} = replace({column}, '{text}', '{damaged}')"),
             ),
         }
@@ -112,9 +134,10 @@ impl TestDatabase {
             return Vec::new();
         };
         let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
-        let tables = texts(&self.url(), tables);
-        let rows =
-            |table: &String| texts(&self.url(), &format!("SELECT t::text FROM \"{table}\" t")).join("\n");
+        let tables = texts(&self.direct_url(), tables);
+        let rows = |table: &String| {
+            texts(&self.direct_url(), &format!("SELECT t::text FROM \"{table}\" t")).join("\n")
+        };
         tables.iter().map(|table| (table.clone(), rows(table))).collect()
     }
 
@@ -139,7 +162,7 @@ impl TestDatabase {
                 std::fs::write(file, bytes).unwrap();
             }
             Self::Postgres { .. } => execute(
-                &self.url(),
+                &self.direct_url(),
                 &format!("INSERT INTO __diesel_schema_migrations (version) VALUES ('{NEWER_STEP}')"),
             ),
         }
@@ -158,12 +181,15 @@ impl Drop for TestDatabase {
 
 /// An environment variable that the tests cannot do without.
 pub fn variable(name: &str, what: &str) -> String {
+    optional(name).unwrap_or_else(|| panic!("{name} is not set ({what}): run tests/run, or set it"))
+}
+
+fn optional(name: &str) -> Option<String> {
     #[expect(
         clippy::disallowed_methods,
         reason = "tests/run tells the tests where things are"
     )]
-    let value = std::env::var(name);
-    value.unwrap_or_else(|_| panic!("{name} is not set ({what}): run tests/run, or set it"))
+    std::env::var(name).ok()
 }
 
 fn without_database(server: &str) -> &str {

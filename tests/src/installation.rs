@@ -11,6 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::database::{Kind, TestDatabase, variable};
+use crate::own_server::OwnServer;
 use crate::patience::eventually;
 use crate::service::Service;
 
@@ -75,6 +76,18 @@ impl Installation {
     pub fn new(kind: Kind) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = TestDatabase::create(kind, folder.path());
+        Self::on(database, folder)
+    }
+
+    /// An installation on an empty database of this server.
+    pub fn on_server(server: &OwnServer) -> Self {
+        Self::on(
+            TestDatabase::create_on(server.url()),
+            tempfile::tempdir().unwrap(),
+        )
+    }
+
+    fn on(database: TestDatabase, folder: TempDir) -> Self {
         let address = free_address();
         let mut installation = Self {
             umask: None,
@@ -91,6 +104,9 @@ impl Installation {
         let url = installation.database.url();
         installation.set("server.listen", &address.to_string());
         installation.set("database.url", &url);
+        if installation.database.pooler().is_some() {
+            installation.set("database.prepared_statements", "false");
+        }
         installation.set("attachments.url", &attachments);
         installation.set("webhooks.allow_insecure_targets", "true");
         installation.set("marketplace.poll_interval_ms", "50");

@@ -4,7 +4,7 @@
 //! This crate is the harness; the rules it holds the program to are the test binary's, `tests/acceptance/`.
 //! Reading order: `world` (a marketplace, a caller and an installation put together), `installation` (settings,
 //! database, commands), `service` (a running `bidloop serve`), `api` (HTTP calls), `document` and `posts` (what
-//! is provisioned and published), `database` and `forwarder` (a database a test, and its going away), `patience` (waiting with a deadline).
+//! is provisioned and published), `database`, `forwarder` and `own_server` (a database a test, its going away, and a server's crash), `patience` (waiting with a deadline).
 
 #![expect(
     clippy::unwrap_used,
@@ -20,6 +20,7 @@ pub mod database;
 pub mod document;
 pub mod forwarder;
 pub mod installation;
+pub mod own_server;
 pub mod patience;
 pub mod posts;
 pub mod service;
@@ -28,6 +29,7 @@ pub mod world;
 pub use api::{Answer, Api};
 pub use database::{Kind, variable};
 pub use installation::{Finished, Installation};
+pub use own_server::OwnServer;
 pub use patience::{eventually, eventually_or, until};
 pub use service::Service;
 pub use world::World;

@@ -13,6 +13,7 @@ use crate::api::Api;
 use crate::database::Kind;
 use crate::document::{self, KEY, SECRET, TOKEN};
 use crate::installation::Installation;
+use crate::own_server::OwnServer;
 use crate::patience::{eventually, until};
 use crate::service::Service;
 
@@ -44,7 +45,15 @@ impl World {
 
     /// A world with this marketplace.
     pub fn with(kind: Kind, options: Options, auto_reply: Option<String>) -> Self {
-        let mut installation = Installation::new(kind);
+        Self::around(Installation::new(kind), options, auto_reply)
+    }
+
+    /// A world on this server whose receiver answers every delivery and bids on nothing.
+    pub fn on_server(server: &OwnServer) -> Self {
+        Self::around(Installation::on_server(server), Options::default(), None)
+    }
+
+    fn around(mut installation: Installation, options: Options, auto_reply: Option<String>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()

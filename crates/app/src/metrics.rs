@@ -10,6 +10,7 @@ use bidloop_domain::model::Timestamp;
 use bidloop_domain::port::Quarantine;
 use bidloop_domain::use_case::PostCache;
 use bidloop_persistence::ConnectionLoad;
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -22,12 +23,22 @@ use collectors::{DatabaseCollector, PostCacheCollector, ProcessCollector};
 /// Names and values of labels.
 type Labels<const N: usize> = [(&'static str, String); N];
 
+/// The labels of how long requests took.
+type Operation = [(&'static str, &'static str); 1];
+
+/// The labels of answered requests. Nothing is copied to look them up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    operation: &'static str,
+    status: u16,
+}
+
 /// All counters, gauges and histograms of the process.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Labels<2>, Counter>,
-    request_seconds: Family<Labels<1>, Histogram, fn() -> Histogram>,
+    requests: Family<Answered, Counter>,
+    request_seconds: Family<Operation, Histogram, fn() -> Histogram>,
     queue_depth: Family<Labels<1>, Gauge>,
     deliveries: Family<Labels<2>, Counter>,
     submissions: Family<Labels<1>, Counter>,
@@ -38,6 +49,7 @@ pub(crate) struct Metrics {
     feed_entries: Family<Labels<1>, Counter>,
     matches: Counter,
     posting_to_delivery: Histogram,
+    feed_reader: Gauge,
     feed_behind: Gauge<f64, AtomicU64>,
     backfilled_jobs: Gauge<i64, AtomicI64>,
     pruned_rows: Family<Labels<1>, Counter>,
@@ -109,6 +121,10 @@ impl Metrics {
                 "From a job's posting to the delivery of its job.new",
                 Histogram::new(exponential_buckets(0.01, 2.0, 18)),
             ),
+            feed_reader: registry.add(
+                "feed_reader",
+                "1 in the process that reads the feed, 0 in those that stand by",
+            ),
             feed_behind: registry.add_seconds(
                 "feed_behind",
                 "Age of the newest job read while the feed has more; 0 when it is drained",
@@ -145,11 +161,9 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn request(&self, operation: &str, status: u16, took: Duration) {
-        let operation = ("operation", operation.to_owned());
-        let labels = [operation.clone(), ("status", status.to_string())];
-        self.requests.get_or_create(&labels).inc();
-        let seconds = self.request_seconds.get_or_create(&[operation]);
+    pub(crate) fn request(&self, operation: &'static str, status: u16, took: Duration) {
+        self.requests.get_or_create(&Answered { operation, status }).inc();
+        let seconds = self.request_seconds.get_or_create(&[("operation", operation)]);
         seconds.observe(took.as_secs_f64());
     }
 
@@ -206,6 +220,10 @@ impl Metrics {
 
     pub(crate) fn matches(&self, count: u64) {
         self.matches.inc_by(count);
+    }
+
+    pub(crate) fn feed_reader(&self, reads: bool) {
+        self.feed_reader.set(i64::from(reads));
     }
 
     pub(crate) fn feed_behind(&self, behind: Duration) {

@@ -7,16 +7,16 @@ use anyhow::Context;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, Clock, DeliveryRecords,
-    DeliveryStore, Entropy, ErasureStore, FirstRunStore, JobStore, LeadStore, LeaseOwner, Marketplace,
-    MatchStore, OverviewStore, PeopleStore, ProposalWriter, ProvisioningStore, Quarantine, RetentionStore,
-    SessionStore, SignInTryStore, StatisticsStore, SubmissionStore, WorkSignal,
+    DeliveryStore, Entropy, ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, LeaseOwner,
+    Marketplace, MatchStore, OverviewStore, PeopleStore, ProposalWriter, ProvisioningStore, Quarantine,
+    RetentionStore, SessionStore, SignInTryStore, StatisticsStore, SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
     DeliveryLimits, EraseOrganizations, FirstRun, InFlight, IngestJobs, KeyLeases, KeyUses, LeadRequests,
     ListActivity, ListLeads, LocateLead, ManageApiKeys, ManageMembers, ManagePersonalTokens, OperateLeads,
     PeopleCommits, PostCache, Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals,
-    Throttle, UploadAttachments, UseLink, WriteAutomaticBids,
+    TakeTurns, Throttle, UploadAttachments, UseLink, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -46,6 +46,7 @@ pub(crate) struct Stores {
     pub(crate) provisioning: Arc<dyn ProvisioningStore>,
     pub(crate) retention: Arc<dyn RetentionStore>,
     pub(crate) erasure: Arc<dyn ErasureStore>,
+    pub(crate) feed_lease: Arc<dyn FeedLeaseStore>,
     pub(crate) people: Arc<dyn PeopleStore>,
     pub(crate) sessions: Arc<dyn SessionStore>,
     pub(crate) sign_in_tries: Arc<dyn SignInTryStore>,
@@ -70,6 +71,7 @@ impl Stores {
             provisioning: database.provisioning(),
             retention: database.retention(),
             erasure: database.erasure(),
+            feed_lease: database.feed_lease(),
             people: database.people(),
             sessions: database.sessions(),
             sign_in_tries: database.sign_in_tries(),
@@ -140,9 +142,12 @@ impl PeopleCases {
 }
 
 /// The use cases and stores of a service process.
+///
+/// What requests wait for uses `stores`. The workers use `worker_stores`, which have connections of their own.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) stores: Stores,
+    pub(crate) worker_stores: Stores,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) notifiers: Arc<WorkNotifiers>,
     pub(crate) authenticate: Arc<Authenticate>,
@@ -158,6 +163,7 @@ pub(crate) struct Service {
     pub(crate) write_automatic_bids: WriteAutomaticBids,
     pub(crate) prune: Prune,
     pub(crate) erase_organizations: EraseOrganizations,
+    pub(crate) take_turns: TakeTurns,
     /// `None` without a marketplace.
     pub(crate) submit_proposals: Option<Arc<SubmitProposals>>,
     marketplace: Option<(Arc<dyn Marketplace>, Duration)>,
@@ -177,6 +183,7 @@ impl Service {
         base_url: &str,
     ) -> anyhow::Result<Self> {
         let stores = Stores::of(database);
+        let worker_stores = Stores::of(&database.for_workers());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let notifiers = Arc::new(WorkNotifiers::default());
@@ -192,22 +199,27 @@ impl Service {
         let posts = Arc::new(PostCache::new(settings.server.post_cache_bytes));
         let metrics = Metrics::new(quarantine.clone(), Arc::clone(&posts), move || measured.load());
         let marketplace = open_marketplace(settings, &clock, &entropy, &metrics)?;
-        let requests = LeadRequests {
+        let lead_requests = |stores: &Stores| LeadRequests {
             leads: Arc::clone(&stores.leads),
             feed: Arc::clone(&stores.campaign_feed),
             activities: Arc::clone(&stores.activities),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
         };
-        let submit_bid = Arc::new(SubmitBid {
-            requests: requests.clone(),
-            signal: Arc::clone(&signal),
-            links: links.clone(),
-            deadline: settings.submission_deadline,
-        });
+        let submit_bid = |stores: &Stores| {
+            Arc::new(SubmitBid {
+                requests: lead_requests(stores),
+                signal: Arc::clone(&signal),
+                links: links.clone(),
+                deadline: settings.submission_deadline,
+            })
+        };
+        let requests = lead_requests(&stores);
+        let bid_by_template = submit_bid(&worker_stores);
+        let submit_bid = submit_bid(&stores);
         let submit_proposals = marketplace.as_ref().map(|(marketplace, _)| {
             Arc::new(SubmitProposals {
-                store: Arc::clone(&stores.submissions),
+                store: Arc::clone(&worker_stores.submissions),
                 marketplace: Arc::clone(marketplace),
                 blobs: Arc::clone(&blobs),
                 clock: Arc::clone(&clock),
@@ -218,7 +230,7 @@ impl Service {
             })
         });
         let erase_organizations = EraseOrganizations {
-            store: Arc::clone(&stores.erasure),
+            store: Arc::clone(&worker_stores.erasure),
             blobs: Arc::clone(&blobs),
             clock: Arc::clone(&clock),
             owner: owner.clone(),
@@ -247,13 +259,13 @@ impl Service {
             }),
             upload_attachments: Arc::new(UploadAttachments { blobs, requests }),
             backfill_matches: BackfillMatches {
-                matches: Arc::clone(&stores.matches),
+                matches: Arc::clone(&worker_stores.matches),
                 clock: Arc::clone(&clock),
                 threads: Arc::new(SystemThreads),
                 quarantine: quarantine.clone(),
             },
             deliver_webhooks: DeliverWebhooks {
-                store: Arc::clone(&stores.deliveries),
+                store: Arc::clone(&worker_stores.deliveries),
                 sender: Arc::new(webhook_sender(settings)),
                 clock: Arc::clone(&clock),
                 links: links.clone(),
@@ -261,18 +273,23 @@ impl Service {
                 limits: DeliveryLimits::default(),
                 in_flight: InFlight::default(),
             },
+            take_turns: TakeTurns {
+                store: Arc::clone(&worker_stores.feed_lease),
+                clock: Arc::clone(&clock),
+                owner: owner.clone(),
+            },
             write_automatic_bids: WriteAutomaticBids {
-                intents: Arc::clone(&stores.automatic_bids),
-                leads: Arc::clone(&stores.leads),
+                intents: Arc::clone(&worker_stores.automatic_bids),
+                leads: Arc::clone(&worker_stores.leads),
                 writer,
-                submit_bid: Arc::clone(&submit_bid),
+                submit_bid: bid_by_template,
                 clock: Arc::clone(&clock),
                 entropy,
                 links,
                 owner,
                 quarantine: quarantine.clone(),
             },
-            prune: prune(settings, &stores, &clock),
+            prune: prune(settings, &worker_stores, &clock),
             erase_organizations,
             submit_bid,
             submit_proposals,
@@ -282,6 +299,7 @@ impl Service {
             quarantine,
             worker_states: Arc::default(),
             stores,
+            worker_stores,
             notifiers,
         })
     }
@@ -299,7 +317,7 @@ impl Service {
         let signal: Arc<dyn WorkSignal> = Arc::clone(&self.notifiers) as Arc<dyn WorkSignal>;
         let ingest = IngestJobs {
             marketplace: Arc::clone(marketplace),
-            jobs: Arc::clone(&self.stores.jobs),
+            jobs: Arc::clone(&self.worker_stores.jobs),
             clock: Arc::clone(&self.clock),
             signal,
             act_within: self.act_within,

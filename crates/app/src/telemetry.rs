@@ -1,25 +1,41 @@
 //! Logging: structured lines on standard error.
 
-use std::io::IsTerminal;
+use std::env;
+use std::io::{IsTerminal, stderr};
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Registry, fmt};
 
 use crate::settings::LogFormat;
 
-/// Starts logging; the level comes from `RUST_LOG`, `info` by default.
-pub(crate) fn start(format: LogFormat, default_level: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default_level));
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_span_events(FmtSpan::NONE);
-    // A second start, as in tests, keeps the first.
-    let _already_started = match format {
-        LogFormat::Text => builder
-            .with_ansi(std::io::stderr().is_terminal())
-            .with_target(false)
-            .try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+type BoxedLayer<S> = Box<dyn Layer<S> + Send + Sync>;
+
+/// Starts logging; the levels come from `RUST_LOG`, or are the default ones.
+pub(crate) fn start(format: LogFormat, default_levels: &str) {
+    let lines = fmt::layer().with_writer(stderr);
+    let lines: BoxedLayer<Registry> = match format {
+        LogFormat::Text => lines.with_ansi(stderr().is_terminal()).with_target(false).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
+    let subscriber = tracing_subscriber::registry()
+        .with(lines)
+        .with(filter(default_levels));
+    // A second start, as in tests, keeps the first.
+    let _already_started = subscriber.try_init();
+}
+
+/// An [`EnvFilter`] can choose by the fields of spans, and looks for that at every step of every span. The default levels
+/// do not.
+fn filter<S: tracing::Subscriber>(default_levels: &str) -> BoxedLayer<S> {
+    match (
+        env::var_os(EnvFilter::DEFAULT_ENV),
+        default_levels.parse::<Targets>(),
+    ) {
+        (None, Ok(levels)) => levels.boxed(),
+        _ => EnvFilter::try_from_default_env()
+            .unwrap_or_else(|_| EnvFilter::new(default_levels))
+            .boxed(),
+    }
 }

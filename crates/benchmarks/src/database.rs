@@ -25,6 +25,14 @@ impl Database<'_> {
         }
     }
 
+    /// Its address, as the program's settings have it.
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::Sqlite(file) => format!("sqlite://{}", file.display()),
+            Self::Postgres(database) => database.url.clone(),
+        }
+    }
+
     /// The first process of the database server, if it is known.
     pub(crate) fn server_pid(&self) -> Option<u32> {
         match self {

@@ -18,16 +18,25 @@ pub(crate) const PAGE: usize = 100;
 /// How long a [`Client`] waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A GET request.
+/// A GET request with [`KEY`].
 pub(crate) fn get(path: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nhost: bidloop\r\nauthorization: Bearer {KEY}\r\n\r\n").into_bytes()
+    get_with(KEY, path)
 }
 
-/// A POST request.
+fn get_with(key: &str, path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: bidloop\r\nauthorization: Bearer {key}\r\n\r\n").into_bytes()
+}
+
+/// A POST request with [`KEY`].
 pub(crate) fn post(path: &str, content_type: &str, body: &str) -> Vec<u8> {
+    post_with(KEY, path, content_type, body)
+}
+
+/// A POST request with this API key.
+pub(crate) fn post_with(key: &str, path: &str, content_type: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
-        "POST {path} HTTP/1.1\r\nhost: bidloop\r\nauthorization: Bearer {KEY}\r\n\
+        "POST {path} HTTP/1.1\r\nhost: bidloop\r\nauthorization: Bearer {key}\r\n\
          content-type: {content_type}\r\ncontent-length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
@@ -185,6 +194,8 @@ impl Head {
 pub(crate) struct Client {
     runtime: Runtime,
     connection: Connection,
+    /// Of the organization that it is a client of.
+    key: String,
 }
 
 impl Client {
@@ -193,17 +204,29 @@ impl Client {
             .enable_all()
             .build()?;
         let connection = runtime.block_on(Connection::open(address))?;
-        Ok(Self { runtime, connection })
+        let key = KEY.to_owned();
+        Ok(Self {
+            runtime,
+            connection,
+            key,
+        })
+    }
+
+    /// From now on with this API key.
+    pub(crate) fn identify(&mut self, key: &str) {
+        key.clone_into(&mut self.key);
     }
 
     pub(crate) fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>> {
-        let Self { runtime, connection } = self;
+        let Self {
+            runtime, connection, ..
+        } = self;
         runtime.block_on(async { tokio::time::timeout(PATIENCE, connection.ask(request)).await? })
     }
 
     /// The body of the answer to a GET, which must be 200.
     pub(crate) fn get(&mut self, path: &str) -> Result<&[u8]> {
-        self.ask(&get(path))?.expect(200)
+        self.ask(&get_with(&self.key, path))?.expect(200)
     }
 
     /// A page of a campaign's leads.

@@ -1,6 +1,7 @@
 //! Measures Bidloop and prints every figure beside its goal; the exit status is 1 if a goal is missed.
 //!
-//! A suite is a module that fills a [`report::Report`]: `api`, `matching`, `console` or `retention`. `world` is what both measure on.
+//! A suite is a module that fills a [`report::Report`]: `api`, `queues`, `matching`, `console` or `retention`. `world` is
+//! what they measure on.
 //! `docs/benchmarks.md` explains the method and shows a run.
 #![expect(clippy::cast_precision_loss, reason = "figures are shown with three digits")]
 
@@ -14,6 +15,7 @@ mod matching;
 mod postgres;
 mod process;
 mod program;
+mod queues;
 mod report;
 mod retention;
 mod waiting;
@@ -35,6 +37,8 @@ struct Cli {
 enum Command {
     /// The program under load over HTTP, on SQLite and PostgreSQL, and what it needs when idle.
     Api(api::Options),
+    /// Deliveries beside other queues, and the whole path from a posted job to its receiver.
+    Queues(queues::Options),
     /// Saved filters with the database: paging and backfills over a million jobs, ingesting against 100,000 filters.
     Matching(matching::Options),
     /// The console's pages over 100,000 leads and 1,000,000 Activity entries.
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<()> {
     let (json, report) = match command {
         Command::Api(options) => (options.json, api::measure(&options)?),
+        Command::Queues(options) => (options.json, queues::measure(&options)?),
         Command::Matching(options) => (options.json, matching::measure(&options)?),
         Command::Console(options) => (options.json, console::measure(&options)?),
         Command::Retention(options) => (options.json, retention::measure(&options)?),

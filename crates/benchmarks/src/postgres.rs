@@ -5,10 +5,12 @@ use std::os::unix::fs::{MetadataExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
-use tokio_postgres::{NoTls, SimpleQueryMessage};
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::program::free_address;
 
@@ -80,6 +82,15 @@ impl PostgresServer {
         self.temporary.as_ref().map(|server| server.pid)
     }
 
+    /// Fails unless a commit waits for the disk, as it does with PostgreSQL's default settings.
+    pub(crate) fn must_wait_for_the_disk(&self) -> Result<()> {
+        for setting in ["fsync", "synchronous_commit"] {
+            let value = execute(&self.url, &format!("SHOW {setting}"))?;
+            ensure!(value == "on", "the server's setting {setting} is {value}");
+        }
+        Ok(())
+    }
+
     /// Creates an empty database.
     pub(crate) fn create_database(&self) -> Result<PostgresDatabase<'_>> {
         let name = format!("bidloop_benchmark_{}", std::process::id());
@@ -131,6 +142,44 @@ impl Drop for PostgresDatabase<'_> {
         let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
         // A temporary server is deleted with all its databases.
         let _ = execute(&self.server.url, &drop);
+    }
+}
+
+/// A transaction that is idle in a session of its own. What it sees must not be removed by anyone.
+#[derive(Debug)]
+pub(crate) struct HeldSnapshot {
+    runtime: Runtime,
+    client: Client,
+    since: Instant,
+}
+
+impl HeldSnapshot {
+    /// Of this database, as of now.
+    pub(crate) fn of(url: &str) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let client = runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+            tokio::spawn(connection);
+            client
+                .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class")
+                .await?;
+            anyhow::Ok(client)
+        })?;
+        Ok(Self {
+            runtime,
+            client,
+            since: Instant::now(),
+        })
+    }
+
+    /// Ends the transaction. Returns how long it lasted.
+    pub(crate) fn release(self) -> Result<Duration> {
+        let held_for = self.since.elapsed();
+        self.runtime.block_on(self.client.batch_execute("COMMIT"))?;
+        Ok(held_for)
     }
 }
 

@@ -44,6 +44,11 @@ impl Cpu {
     }
 }
 
+/// CPU seconds of the calling thread.
+pub(crate) fn thread_cpu_seconds() -> Option<f64> {
+    stat_in("/proc/thread-self/stat").map(|stat| stat.own)
+}
+
 /// CPU seconds of a process and of its children, including those that ended.
 fn cpu_seconds_of_family(pid: u32) -> Option<f64> {
     let parent = stat(pid)?;
@@ -87,7 +92,11 @@ struct Stat {
 }
 
 fn stat(pid: u32) -> Option<Stat> {
-    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat_in(&format!("/proc/{pid}/stat"))
+}
+
+fn stat_in(file: &str) -> Option<Stat> {
+    let line = fs::read_to_string(file).ok()?;
     // The program's name stands in parentheses and may contain anything.
     let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |index: usize| fields.get(index)?.parse::<f64>().ok();

@@ -21,7 +21,7 @@ use crate::waiting::wait_until;
 pub(crate) struct Program(PathBuf);
 
 impl Program {
-    /// The one given, else the one beside this executable, which is built if it is not there.
+    /// The one given, else the one that is installed, which is built if it is not there.
     pub(crate) fn find(given: Option<&Path>) -> Result<Self> {
         if let Some(path) = given {
             ensure!(path.is_file(), "there is no program {}", path.display());
@@ -29,22 +29,23 @@ impl Program {
             return Ok(Self(std::path::absolute(path)?));
         }
         let own = std::env::current_exe()?;
-        let beside = own.with_file_name(format!("bidloop{}", std::env::consts::EXE_SUFFIX));
-        if !beside.is_file() {
-            progress("building the program");
+        let folder = own.ancestors().nth(2).context("this executable has no folder")?;
+        let installed = folder.join(format!("distribution/bidloop{}", std::env::consts::EXE_SUFFIX));
+        if !installed.is_file() {
+            progress("building the program, which takes minutes");
             let built = Command::new("cargo")
-                .args(["build", "--release", "-p", "bidloop"])
+                .args(["build", "--profile", "distribution", "-p", "bidloop"])
                 .stdout(Stdio::null())
                 .status()
                 .context("cargo cannot be run")?;
             ensure!(built.success(), "the program cannot be built");
         }
         ensure!(
-            beside.is_file(),
+            installed.is_file(),
             "run this with cargo run --release: {} is not there",
-            beside.display()
+            installed.display()
         );
-        Ok(Self(beside))
+        Ok(Self(installed))
     }
 }
 

@@ -9,14 +9,20 @@ use anyhow::{Result, anyhow, ensure};
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Checks a condition again and again, with pauses, until it holds. `what` names the condition in the error.
-pub(crate) fn wait_until(
+pub(crate) fn wait_until(what: &str, pause: Duration, condition: impl FnMut() -> Result<bool>) -> Result<()> {
+    wait_until_within(PATIENCE, what, pause, condition)
+}
+
+/// As [`wait_until`], for as long as `patience`.
+pub(crate) fn wait_until_within(
+    patience: Duration,
     what: &str,
     pause: Duration,
     mut condition: impl FnMut() -> Result<bool>,
 ) -> Result<()> {
     let started = Instant::now();
     while !condition()? {
-        ensure!(started.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+        ensure!(started.elapsed() < patience, "not within {patience:?}: {what}");
         std::thread::sleep(pause);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What both suites measure on: the program with a database, a marketplace to watch, and an organization.
+//! What the suites measure on: the program with a database, a marketplace to watch, and an organization.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -72,6 +72,15 @@ fn note_failure(database: &str, measured: Result<()>, report: &mut Report) {
 /// A provisioning document: the organization with an API key, a bidder account and paused campaigns, given by id and
 /// filter. Paused campaigns list jobs and take bids but do nothing by themselves.
 pub(crate) fn organization(campaigns: impl Iterator<Item = (String, Option<Value>)>) -> Value {
+    json!({"organizations": [bidding_organization(ORGANIZATION, KEY, campaigns)]})
+}
+
+/// Such an organization with this id and this API key, for a provisioning document.
+pub(crate) fn bidding_organization(
+    id: &str,
+    key: &str,
+    campaigns: impl Iterator<Item = (String, Option<Value>)>,
+) -> Value {
     let campaign = |(id, filter): (String, Option<Value>)| {
         let filters: Vec<Value> = filter.into_iter().map(|filter| named(filter, &id)).collect();
         json!({
@@ -79,12 +88,12 @@ pub(crate) fn organization(campaigns: impl Iterator<Item = (String, Option<Value
             "filters": filters,
         })
     };
-    json!({"organizations": [{
-        "id": ORGANIZATION, "name": "Benchmark", "subscription": subscription(),
-        "apiKeys": [{"id": "key", "name": "Load", "key": KEY}],
+    json!({
+        "id": id, "name": "Benchmark", "subscription": subscription(),
+        "apiKeys": [{"id": "key", "name": "Load", "key": key}],
         "bidderAccounts": [{"id": "account", "name": "Account", "token": "token"}],
         "campaigns": campaigns.map(campaign).collect::<Vec<_>>(),
-    }]})
+    })
 }
 
 /// A subscription that covers any run.

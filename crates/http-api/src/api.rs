@@ -13,11 +13,12 @@ use bidloop_domain::use_case::{
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 
 use crate::bearer::presented_key;
 use crate::errors::Refusal;
-use crate::ports::{Readiness, RequestMetrics};
+use crate::held_readiness::HeldReadiness;
+use crate::ports::{Readiness as _, RequestMetrics};
 
 /// The use cases and the ports of the API. All workers share one value.
 #[derive(Debug, Clone)]
@@ -37,7 +38,7 @@ pub struct HttpApi {
     /// Generates ids of requests without one.
     pub entropy: Arc<dyn Entropy>,
     /// Checked before an answer that does not need the database.
-    pub readiness: Arc<dyn Readiness>,
+    pub readiness: Arc<HeldReadiness>,
     /// Counts every request. Its text is served at `/metrics`.
     pub metrics: Arc<dyn RequestMetrics>,
     /// A multi-thread runtime, to which everything belongs that use cases start.
@@ -59,10 +60,10 @@ impl HttpApi {
         &self,
         use_case: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let mut use_case = Box::pin(use_case.in_current_span());
+        let mut use_case = Box::pin(use_case);
         match poll_fn(|context| Poll::Ready(self.poll_here(use_case.as_mut(), context))).await {
             Poll::Ready(done) => done,
-            Poll::Pending => Ok(self.runtime.spawn(use_case).await?),
+            Poll::Pending => Ok(self.start(use_case).await?),
         }
     }
 
@@ -88,19 +89,12 @@ impl HttpApi {
     /// Authenticates the caller, before all other checks (decision A1).
     pub(crate) async fn authenticate(&self, request: &HttpRequest) -> Result<Caller, Refusal> {
         let key = presented_key(request.headers());
-        match self.read(self.authenticate.execute(key)).await? {
-            Ok(caller) => {
-                Span::current().record("organization", caller.organization_id.as_str());
-                Ok(caller)
-            }
-            Err(error) => {
-                // A malformed key is refused without asking the database, which may be unavailable.
-                if error == AuthenticateError::Refused {
-                    self.require_database().await?;
-                }
-                Err(error.into())
-            }
+        let caller = self.read(self.authenticate.execute(key)).await?;
+        // A malformed key is refused without asking the database, which may be unavailable.
+        if matches!(caller, Err(AuthenticateError::Refused)) {
+            self.require_database().await?;
         }
+        Ok(caller?)
     }
 
     /// Refuses with 503 while the database is unavailable, as all routes but `/healthz` do.

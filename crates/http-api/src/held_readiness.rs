@@ -18,9 +18,10 @@ const NOT_READY_FOR: Duration = Duration::from_millis(50);
 const NOT_STARTED_FOR: Duration = Duration::from_millis(2);
 
 /// Holds the answer of another [`Readiness`]. Requests that arrive while it is being asked wait for that answer. So
-/// requests without a valid key, which anyone can send, cost the database next to nothing.
+/// requests without a valid key, which anyone can send, cost the database next to nothing. All servers of a process share
+/// one.
 #[derive(Debug)]
-pub(crate) struct HeldReadiness {
+pub struct HeldReadiness {
     asked: Arc<dyn Readiness>,
     held: Mutex<Held>,
 }
@@ -34,7 +35,8 @@ struct Held {
 }
 
 impl HeldReadiness {
-    pub(crate) fn new(asked: Arc<dyn Readiness>) -> Self {
+    /// Asks `asked`, if no answer is held.
+    pub fn new(asked: Arc<dyn Readiness>) -> Self {
         Self {
             asked,
             held: Mutex::default(),

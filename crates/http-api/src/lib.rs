@@ -30,6 +30,7 @@ mod routes;
 
 pub use api::HttpApi;
 pub use bodies_in_flight::BodyLimits;
+pub use held_readiness::HeldReadiness;
 pub use openapi::openapi;
 pub use ports::{Readiness, RequestMetrics};
 pub use routes::{Offer, application};

@@ -5,6 +5,7 @@ use actix_web::{HttpResponse, web};
 
 use crate::HttpApi;
 use crate::errors::Refusal;
+use crate::ports::Readiness as _;
 
 /// The media type of metrics.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -1,17 +1,16 @@
 //! The routes, and the answers to requests that none of them takes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::Method;
-use actix_web::{HttpRequest, HttpResponse, Route, guard, web};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, Route, guard, web};
 
 use bidloop_http_server::{RequestBody, RequestObserver};
+use tracing::Span;
 
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, BodyLimits};
 use crate::errors::Refusal;
-use crate::held_readiness::HeldReadiness;
 use crate::operability;
 use crate::operation::{self, path_ids};
 
@@ -27,6 +26,7 @@ pub enum Offer {
 }
 
 /// An operation. A test compares those that need a key with the interface description.
+#[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
@@ -50,6 +50,38 @@ pub(crate) static OPERATIONS: [Operation; 4] = [
     operation(Method::POST, ATTACHMENTS, "uploadLeadAttachments"),
 ];
 
+/// The ids in an operation's address.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ids<'p> {
+    pub(crate) campaign: &'p str,
+    pub(crate) lead: Option<&'p str>,
+}
+
+/// The operation at an address. The framework's router would try a regular expression for each, which takes longer than a
+/// look-up in the database.
+pub(crate) fn operation_at(path: &str) -> Option<(&'static Operation, Ids<'_>)> {
+    let at = |operation: &'static Operation| Some((operation, operation.ids_in(path)?));
+    OPERATIONS.iter().find_map(at)
+}
+
+impl Operation {
+    /// The ids in `path`, if it is this operation's.
+    fn ids_in<'p>(&self, path: &'p str) -> Option<Ids<'p>> {
+        let mut ids = Ids::default();
+        let mut parts = path.split('/');
+        for expected in self.path.split('/') {
+            let part = parts.next()?;
+            match expected {
+                "{campaign_id}" if !part.is_empty() => ids.campaign = part,
+                "{lead_id}" if !part.is_empty() => ids.lead = Some(part),
+                literal if literal == part => {}
+                _ => return None,
+            }
+        }
+        parts.next().is_none().then_some(ids)
+    }
+}
+
 /// The endpoints that need no key.
 pub(crate) static OPERABILITY: [Operation; 3] = [
     operation(Method::GET, "/healthz", "healthz"),
@@ -60,11 +92,10 @@ pub(crate) static OPERABILITY: [Operation; 3] = [
 /// Returns what adds the API to an application: its routes, the data that they need, and the answer to requests that no
 /// route takes.
 pub fn application(
-    mut api: HttpApi,
+    api: HttpApi,
     offer: Offer,
     bodies: BodyLimits,
 ) -> impl Fn(&mut web::ServiceConfig) + Clone + Send {
-    api.readiness = Arc::new(HeldReadiness::new(api.readiness));
     let api = web::Data::new(api);
     let bodies = web::Data::new(BodiesInFlight::new(bodies));
     move |config| {
@@ -80,17 +111,7 @@ pub fn application(
 }
 
 fn configure_operations(config: &mut web::ServiceConfig) {
-    let only = |path, route: Route| {
-        web::resource(path)
-            .route(route)
-            .default_service(web::to(wrong_method))
-    };
-    config
-        .service(only(LEADS, web::get().to(operation::list_leads)))
-        .service(only(BID, web::post().to(operation::submit_bid)))
-        .service(only(REJECT, web::post().to(operation::reject_lead)))
-        .service(only(ATTACHMENTS, web::post().to(operation::upload_attachments)))
-        .service(web::scope("/v1").default_service(web::to(unknown_operation)));
+    config.service(web::scope("/v1").default_service(web::to(operate)));
 }
 
 fn configure_operability(config: &mut web::ServiceConfig) {
@@ -113,20 +134,17 @@ impl RequestObserver for HttpApi {
 
     /// The operation's id; `console` for the routes of others, `none` without a route.
     fn operation(&self, request: &HttpRequest) -> &'static str {
+        if let Some(operation) = request.extensions().get::<&'static Operation>() {
+            return operation.id;
+        }
         let Some(pattern) = request.match_pattern() else {
             return "none";
         };
-        let own = || OPERATIONS.iter().chain(&OPERABILITY);
-        let is_own = own().any(|operation| operation.path == pattern);
-        if let Some(operation) =
-            own().find(|operation| operation.path == pattern && operation.method == request.method())
-        {
-            return operation.id;
-        }
-        if is_own || pattern.starts_with("/v1") {
-            "none"
-        } else {
-            "console"
+        match OPERABILITY.iter().find(|endpoint| endpoint.path == pattern) {
+            Some(endpoint) if endpoint.method == request.method() => endpoint.id,
+            Some(_) => "none",
+            None if pattern.starts_with("/v1") => "none",
+            None => "console",
         }
     }
 
@@ -135,21 +153,39 @@ impl RequestObserver for HttpApi {
     }
 }
 
-async fn wrong_method(request: HttpRequest, payload: web::Payload, api: web::Data<HttpApi>) -> HttpResponse {
-    let refusal = refuse_method(&request, &api).await;
-    Refusal::answer(RequestBody::new(payload, &request), refusal)
+/// Serves an operation.
+async fn operate(
+    request: HttpRequest,
+    payload: web::Payload,
+    api: web::Data<HttpApi>,
+    bodies: web::Data<BodiesInFlight>,
+) -> HttpResponse {
+    let body = RequestBody::new(payload, &request);
+    let Some((operation, ids)) = operation_at(request.match_info().as_str()) else {
+        let refusal = refuse_address(&request, &api).await;
+        return Refusal::answer(body, refusal);
+    };
+    if operation.method != request.method() {
+        let refusal = refuse_method(&request, ids, &api).await;
+        return Refusal::answer(body, refusal);
+    }
+    request.extensions_mut().insert(operation);
+    match operation.path {
+        LEADS => operation::list_leads(&request, ids, &api, &bodies).await,
+        BID => operation::submit_bid(&request, ids, body, &api, &bodies).await,
+        REJECT => operation::reject_lead(&request, ids, body, &api, &bodies).await,
+        _ => operation::upload_attachments(&request, ids, body, &api, &bodies).await,
+    }
 }
 
 /// 405 comes after 401 and 404 (decision A1).
-async fn refuse_method(request: &HttpRequest, api: &HttpApi) -> Result<HttpResponse, Refusal> {
+async fn refuse_method(request: &HttpRequest, ids: Ids<'_>, api: &HttpApi) -> Result<HttpResponse, Refusal> {
     let caller = api.authenticate(request).await?;
-    let campaign = path_ids::campaign(request)?;
-    let has_lead = request.match_info().get("lead_id").is_some();
-    let lead = has_lead.then(|| path_ids::lead(request)).transpose()?;
+    let (campaign, lead) = path_ids::read(&caller, ids)?;
     let organization = &caller.organization_id;
     let located = api.locate_lead.execute(organization, &campaign, lead.as_ref());
     api.read(located).await??;
-    let allow = if has_lead { "POST" } else { "GET" };
+    let allow = if lead.is_some() { "POST" } else { "GET" };
     Err(Refusal::wrong_method(request.method().as_str(), allow))
 }
 
@@ -160,14 +196,10 @@ async fn wrong_probe(request: HttpRequest, payload: web::Payload, api: web::Data
 }
 
 /// Under `/v1` a request to an unknown address is authenticated, too.
-async fn unknown_operation(
-    request: HttpRequest,
-    payload: web::Payload,
-    api: web::Data<HttpApi>,
-) -> HttpResponse {
-    let caller = api.authenticate(&request).await;
-    let refusal = caller.and_then(|_| Err(Refusal::unknown_route()));
-    Refusal::answer(RequestBody::new(payload, &request), refusal)
+async fn refuse_address(request: &HttpRequest, api: &HttpApi) -> Result<HttpResponse, Refusal> {
+    let caller = api.authenticate(request).await?;
+    Span::current().record("organization", caller.organization_id.as_str());
+    Err(Refusal::unknown_route())
 }
 
 /// Answers requests to all other addresses.
@@ -205,5 +237,33 @@ mod tests {
         described.sort();
         routed.sort();
         assert_eq!(described, routed);
+    }
+
+    #[test]
+    fn an_address_is_an_operations_part_by_part() {
+        let at = |path| operation_at(path).map(|(operation, ids)| (operation.id, ids.campaign, ids.lead));
+        assert_eq!(
+            at("/v1/campaigns/camp/leads"),
+            Some(("listCampaignLeads", "camp", None))
+        );
+        assert_eq!(
+            at("/v1/campaigns/camp/leads/ld_1/reject"),
+            Some(("rejectLead", "camp", Some("ld_1")))
+        );
+        for unknown in [
+            "/v1",
+            "/v1/campaigns",
+            "/v1/campaigns//leads",
+            "/v1/campaigns/camp/leads/",
+            "/v1/campaigns/camp/leads/ld_1",
+            "/v1/campaigns/camp/leads//bid",
+            "/v1/campaigns/camp/leads/ld_1/bid/",
+            "/v1/campaigns/camp/leads/ld_1/reject/now",
+            "/v1/campaigns/camp/Leads",
+            "/v1/campaigns/a/b/leads",
+            "v1/campaigns/camp/leads",
+        ] {
+            assert_eq!(at(unknown), None, "{unknown}");
+        }
     }
 }

@@ -72,7 +72,7 @@ async fn measure<B: MessageBody + 'static>(
     let duration = started.elapsed();
     let operation = observer.operation(response.request());
     observer.answered(operation, status, duration);
-    span.in_scope(|| tracing::debug!(operation, status, ?duration, "answered"));
+    tracing::debug!(parent: &span, operation, status, ?duration, "answered");
     Ok(response)
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryRecords, DeliveryStore,
-    ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
+    ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
     ProvisioningStore, Quarantine, RetentionStore, RowInspector, SessionStore, SignInTryStore,
     StatisticsStore, StoreError, SubmissionStore,
 };
@@ -16,7 +16,7 @@ use crate::migrations::{MigrateError, SchemaState};
 /// How busy one kind of connections is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLoad {
-    /// `pool` on PostgreSQL; `reader` and `writer` on SQLite.
+    /// `requests` and `workers` on PostgreSQL; `reader` and `writer` on SQLite.
     pub kind: &'static str,
     /// The most connections of this kind.
     pub connections: usize,
@@ -54,6 +54,7 @@ pub(crate) trait Backend:
     + DeliveryStore
     + CampaignFeedStore
     + ErasureStore
+    + FeedLeaseStore
     + FirstRunStore
     + JobStore
     + LeadStore

@@ -13,9 +13,9 @@ use std::borrow::Cow;
 
 use diesel::backend::Backend;
 use diesel::expression::{AsExpression, TypedExpressionType};
-use diesel::query_builder::{AstPass, QueryId};
+use diesel::query_builder::{AstPass, Query, QueryId};
 use diesel::sql_types::SqlType;
-use diesel::{Column, QueryResult};
+use diesel::{Column, Expression, QueryResult};
 
 use crate::columns::Encoded;
 use crate::failure::Failure;
@@ -34,6 +34,8 @@ pub(crate) enum Write {
     Add(usize),
     /// Changes rows that are there. The first columns, as many as this says, are the primary key.
     Update(usize),
+    /// The same with those that meet a condition.
+    UpdateIf(usize, &'static str),
 }
 
 /// Rows of a table, as columns of values.
@@ -111,6 +113,10 @@ impl<'r, R> Batch<'r, R> {
 pub(crate) trait Run<Conn> {
     /// Returns how many rows were inserted or changed.
     async fn run(self, conn: &mut Conn, write: Write) -> Result<usize, Failure>;
+
+    /// The same as one of the last things that a transaction does: the write travels with the commit. Whatever is run
+    /// afterwards may not see it.
+    async fn run_at_commit(self, conn: &mut Conn, write: Write) -> Result<(), Failure>;
 }
 
 /// A value that a batch can hold.
@@ -162,10 +168,19 @@ impl<'r> Statement<'r> {
         Self { columns, text }
     }
 
+    /// With one more condition at the end of a statement that has some.
+    pub(crate) fn and_where(mut self, condition: &str) -> Self {
+        if let Some(end) = self.text.last_mut() {
+            end.push_str(" AND ");
+            end.push_str(condition);
+        }
+        self
+    }
+
     /// Inserts rows, as `write` says. `rows` is how the database begins to make rows of values.
     pub(crate) fn insert(table: &str, columns: Vec<BatchColumn<'r>>, write: Write, rows: &str) -> Self {
         let on_conflict = match write {
-            Write::Insert | Write::Update(_) => String::new(),
+            Write::Insert | Write::Update(_) | Write::UpdateIf(..) => String::new(),
             Write::InsertNew => " ON CONFLICT DO NOTHING".to_owned(),
             Write::Put(keys) => {
                 let (keys, rest) = columns.split_at(keys);
@@ -205,6 +220,22 @@ impl<'r> Statement<'r> {
 impl QueryId for Statement<'_> {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+/// A statement that returns what is selected of each row that it changed.
+pub(crate) struct Returning<S, E> {
+    pub(crate) statement: S,
+    pub(crate) selected: E,
+}
+
+/// As the statement's.
+impl<S, E> QueryId for Returning<S, E> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<S, E: Expression> Query for Returning<S, E> {
+    type SqlType = E::SqlType;
 }
 
 /// The names of columns, separated by commas.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryRecords, DeliveryStore,
-    ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
+    ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
     ProvisioningStore, Quarantine, RetentionStore, RowInspector, SessionStore, SignInTryStore,
     StatisticsStore, StoreError, SubmissionStore,
 };
@@ -27,8 +27,13 @@ pub type PostgresTls = fn(Option<&str>) -> Result<Arc<ClientConfig>, String>;
 pub struct DatabaseSettings {
     /// `sqlite://path`, relative to the working directory, or `postgres://…`.
     pub url: Secret<String>,
-    /// Connections to PostgreSQL at most. Each serves one command at a time.
-    pub postgres_connections: usize,
+    /// Connections to PostgreSQL for [requests](Database), at most. Each serves one command at a time.
+    pub request_connections: usize,
+    /// Connections to PostgreSQL for [workers](Database::for_workers), at most.
+    pub worker_connections: usize,
+    /// Whether PostgreSQL keeps statements prepared, and settings, for each connection. It cannot do so behind a pooler
+    /// that shares its connections by transaction, as `PgBouncer` does in transaction mode.
+    pub prepared_statements: bool,
     /// The file with the keys that seal secrets. `None` stands for a file beside a SQLite database, which is made if it is
     /// missing, and for none on PostgreSQL, where secrets stay plain then.
     pub secrets_key_file: Option<PathBuf>,
@@ -44,7 +49,9 @@ impl DatabaseSettings {
         Self {
             url: Secret::new(url.into()),
             secrets_key_file: None,
-            postgres_connections: 20,
+            request_connections: 12,
+            worker_connections: 8,
+            prepared_statements: true,
             postgres_tls: |_| Err("this program has no TLS settings for its database".to_owned()),
             sqlite_readers: 4,
         }
@@ -102,9 +109,13 @@ impl<'a> Address<'a> {
 }
 
 /// A database. Clones share its connections.
+///
+/// Its ports are for requests and commands; those of [`for_workers`](Self::for_workers) are for background work. On
+/// PostgreSQL they have connections of their own, so neither has to wait until the other is done.
 #[derive(Debug, Clone)]
 pub struct Database {
     backend: Arc<dyn Backend>,
+    workers: Arc<dyn Backend>,
 }
 
 impl Database {
@@ -114,16 +125,37 @@ impl Database {
     /// Must be called, and the database used, within a Tokio runtime.
     pub fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
         let key_file = settings.secrets_key_file.as_deref();
-        let backend: Arc<dyn Backend> = match Address::of(settings.url.expose())? {
-            Address::Sqlite(path) => Arc::new(sqlite::Store::open(path, settings.sqlite_readers, key_file)?),
-            Address::Postgres(url) => Arc::new(postgres::Store::open(
-                url,
-                settings.postgres_tls,
-                settings.postgres_connections,
-                Sealer::with_key_file(key_file).map_err(OpenError::KeyFile)?,
-            )?),
-        };
-        Ok(Self { backend })
+        Ok(match Address::of(settings.url.expose())? {
+            Address::Sqlite(path) => {
+                let backend = Arc::new(sqlite::Store::open(path, settings.sqlite_readers, key_file)?);
+                Self {
+                    workers: backend.clone(),
+                    backend,
+                }
+            }
+            Address::Postgres(url) => {
+                let (requests, workers) = postgres::Store::open(
+                    url,
+                    settings.postgres_tls,
+                    postgres::Session::of(settings.prepared_statements),
+                    (settings.request_connections, settings.worker_connections),
+                    Sealer::with_key_file(key_file).map_err(OpenError::KeyFile)?,
+                )?;
+                Self {
+                    backend: Arc::new(requests),
+                    workers: Arc::new(workers),
+                }
+            }
+        })
+    }
+
+    /// The same database over the connections for background work.
+    #[must_use]
+    pub fn for_workers(&self) -> Self {
+        Self {
+            backend: self.workers.clone(),
+            workers: self.workers.clone(),
+        }
     }
 
     /// Compares the database's schema with this program's; changes nothing.
@@ -158,7 +190,11 @@ impl Database {
 
     /// How busy the connections are at this moment. It asks the database nothing.
     pub fn load(&self) -> Vec<ConnectionLoad> {
-        self.backend.load()
+        let mut load = self.backend.load();
+        if !Arc::ptr_eq(&self.backend, &self.workers) {
+            load.extend(self.workers.load());
+        }
+        load
     }
 
     /// Copies a SQLite database as of one moment, while it is used, into a file that does not exist yet. Returns the
@@ -254,6 +290,11 @@ impl Database {
 
     /// What is left of removed organizations.
     pub fn erasure(&self) -> Arc<dyn ErasureStore> {
+        self.backend.clone()
+    }
+
+    /// Who reads the feed.
+    pub fn feed_lease(&self) -> Arc<dyn FeedLeaseStore> {
         self.backend.clone()
     }
 

@@ -1,13 +1,15 @@
 //! Why work on a connection failed, and what of it a port reports.
 
 use bidloop_domain::port::StoreError;
-use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
+use diesel::result::{DatabaseErrorKind, Error};
 
 /// Why a piece of work on a connection failed. Returned by work, it rolls the transaction back.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Another transaction was in the way: the same transaction may succeed if it is run again at once.
     Conflict(String),
+    /// A lock was not had in the time that the transaction allows.
+    Locked(String),
     /// The connection is gone: a new one may succeed.
     Disconnected(String),
     /// Anything else, as the port reports it.
@@ -34,7 +36,9 @@ impl Failure {
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Conflict(why) | Failure::Disconnected(why) => Self::Unavailable(why),
+            Failure::Conflict(why) | Failure::Locked(why) | Failure::Disconnected(why) => {
+                Self::Unavailable(why)
+            }
             Failure::Store(error) => error,
         }
     }
@@ -50,14 +54,13 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let text = error.to_string();
         match error {
-            Error::DatabaseError(kind, information) => match kind {
+            Error::DatabaseError(kind, _) => match kind {
                 DatabaseErrorKind::SerializationFailure => Self::Conflict(text),
                 DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection => {
                     Self::Disconnected(text)
                 }
                 // A former primary that is a read-only standby now.
                 DatabaseErrorKind::ReadOnlyTransaction => Self::unavailable(text),
-                DatabaseErrorKind::Unknown if is_deadlock(&*information) => Self::Conflict(text),
                 DatabaseErrorKind::Unknown => Self::from_message(text),
                 _ => Self::fault(text),
             },
@@ -68,37 +71,13 @@ impl From<Error> for Failure {
     }
 }
 
-/// Recognizes PostgreSQL's report of a deadlock in any language: it is the one error of our statements that has a
-/// detail and a hint, but neither a position in the statement nor a table. Another error taken for it would only run
-/// the transaction again.
-///
-/// Diesel has no kind for a deadlock, and diesel-async hides its SQLSTATE (40P01).
-fn is_deadlock(information: &(dyn DatabaseErrorInformation + Send + Sync)) -> bool {
-    information.details().is_some()
-        && information.hint().is_some()
-        && information.statement_position().is_none()
-        && information.table_name().is_none()
-}
-
 impl Failure {
-    /// Judges by the message, for want of a code: diesel-async passes on neither SQLSTATE nor SQLite's result code.
-    /// SQLite always speaks English. Of a PostgreSQL server that does not, these errors are reported as defects: the
-    /// API then answers 500 instead of 503.
+    /// Judges by the message: SQLite always speaks English, and PostgreSQL's messages bear their SQLSTATE.
     fn from_message(message: String) -> Self {
-        const DISCONNECTED: &str = "terminating connection";
         const CONFLICT: [&str; 2] = ["database is locked", "database table is locked"];
         const CORRUPT: [&str; 2] = ["database disk image is malformed", "file is not a database"];
-        const UNAVAILABLE: [&str; 14] = [
-            // PostgreSQL: starting, stopping, overloaded, full.
-            "the database system is",
-            "remaining connection slots",
-            "sorry, too many clients",
-            "too many connections",
-            "canceling statement due to",
-            "could not extend file",
-            "No space left on device",
-            "out of memory",
-            // SQLite: full, gone, not permitted.
+        const UNAVAILABLE: [&str; 6] = [
+            // Full, gone, not permitted.
             "database or disk is full",
             "disk I/O error",
             "unable to open database file",
@@ -107,15 +86,26 @@ impl Failure {
             "no such table",
             "no such column",
         ];
+        const LOCKED: &str = "(SQLSTATE 55P03)";
+        /// Starting or stopping (57P), overloaded or full (53), canceled (57014), a file that cannot be read or written
+        /// (58), not migrated (42P01), a pooler that mixes up statements (42P05, 26000).
+        const SERVER_UNAVAILABLE: [&str; 7] = [
+            "(SQLSTATE 57P",
+            "(SQLSTATE 53",
+            "(SQLSTATE 57014)",
+            "(SQLSTATE 58",
+            "(SQLSTATE 42P01)",
+            "(SQLSTATE 42P05)",
+            "(SQLSTATE 26000)",
+        ];
         let contains = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        let lacks_table = message.starts_with("relation \"") && message.ends_with("does not exist");
-        if message.starts_with(DISCONNECTED) {
-            Self::Disconnected(message)
+        if message.contains(LOCKED) {
+            Self::Locked(message)
         } else if contains(&CONFLICT) {
             Self::Conflict(message)
         } else if contains(&CORRUPT) {
             Self::corrupt(message)
-        } else if contains(&UNAVAILABLE) || lacks_table {
+        } else if contains(&UNAVAILABLE) || contains(&SERVER_UNAVAILABLE) {
             Self::unavailable(message)
         } else {
             Self::fault(message)
@@ -129,44 +119,6 @@ mod tests {
 
     fn failure(kind: DatabaseErrorKind, message: &str) -> Failure {
         Error::DatabaseError(kind, Box::new(message.to_owned())).into()
-    }
-
-    /// What the server reports, in its own language.
-    struct Report {
-        message: &'static str,
-        detail: Option<&'static str>,
-        hint: Option<&'static str>,
-        position: Option<i32>,
-    }
-
-    impl DatabaseErrorInformation for Report {
-        fn message(&self) -> &str {
-            self.message
-        }
-
-        fn details(&self) -> Option<&str> {
-            self.detail
-        }
-
-        fn hint(&self) -> Option<&str> {
-            self.hint
-        }
-
-        fn table_name(&self) -> Option<&str> {
-            None
-        }
-
-        fn column_name(&self) -> Option<&str> {
-            None
-        }
-
-        fn constraint_name(&self) -> Option<&str> {
-            None
-        }
-
-        fn statement_position(&self) -> Option<i32> {
-            self.position
-        }
     }
 
     #[test]
@@ -183,37 +135,27 @@ mod tests {
     }
 
     #[test]
-    fn a_deadlock_is_recognized_in_any_language() {
-        let report = Report {
-            message: "Verklemmung entdeckt",
-            detail: Some("Prozess 7 wartet auf ShareLock auf Transaktion 8; blockiert von Prozess 9."),
-            hint: Some("Einzelheiten zur Anfrage finden Sie im Serverlog."),
-            position: None,
-        };
-        assert!(is_deadlock(&report));
-        assert!(!is_deadlock(&Report {
-            message: "Operator existiert nicht: text = bigint",
-            position: Some(31),
-            ..report
-        }));
-    }
-
-    #[test]
     fn what_passes_is_unavailable_and_what_is_ours_is_not() {
         let unavailable = [
             failure(DatabaseErrorKind::UnableToSendCommand, "connection closed"),
+            failure(DatabaseErrorKind::ClosedConnection, "terminating connection"),
             failure(
                 DatabaseErrorKind::Unknown,
-                "terminating connection due to administrator command",
+                "Relation »jobs« existiert nicht (SQLSTATE 42P01)",
             ),
-            failure(DatabaseErrorKind::Unknown, "relation \"jobs\" does not exist"),
+            failure(
+                DatabaseErrorKind::Unknown,
+                "zu viele Verbindungen (SQLSTATE 53300)",
+            ),
             failure(DatabaseErrorKind::Unknown, "no such table: jobs"),
             failure(DatabaseErrorKind::Unknown, "database or disk is full"),
         ];
         for failure in unavailable {
             assert!(matches!(StoreError::from(failure), StoreError::Unavailable(_)));
         }
-        let fault = failure(DatabaseErrorKind::Unknown, "syntax error at or near \"SELEC\"");
+        let locked = failure(DatabaseErrorKind::Unknown, "abgebrochen (SQLSTATE 55P03)");
+        assert!(matches!(locked, Failure::Locked(_)), "{locked:?}");
+        let fault = failure(DatabaseErrorKind::Unknown, "syntax error (SQLSTATE 42601)");
         assert!(matches!(StoreError::from(fault), StoreError::Backend(_)));
         let corrupt = Failure::from(Error::DeserializationError("no JSON".into()));
         assert!(matches!(StoreError::from(corrupt), StoreError::Corrupt(_)));

@@ -1,11 +1,17 @@
 //! Commands that are carried out together: what arrives while one group is carried out forms the next one.
 //!
-//! Nothing waits for a group to fill, so a lone command waits for nobody. A group shares one commit.
+//! A lone command waits for nobody, and a group shares one commit. Where nobody is kept waiting by it, lanes
+//! [gather](Lanes::gathering) a group for a moment.
+//!
+//! Commands of a few lanes are carried out at the same time, those of one lane group after group. Whoever would make others
+//! wait gets a lane apart for as long as commands wait in it: a key (an organization) whose commands fail in their group,
+//! or do not get their locks soon, or that fills a group by itself.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bidloop_domain::port::StoreError;
 use futures::FutureExt as _;
@@ -13,146 +19,465 @@ use tokio::sync::oneshot;
 
 /// The most commands of a group: they hold their locks together.
 const MOST: usize = 64;
+/// A key with more commands in a full group than this gets a lane apart.
+const SHARE: usize = MOST / 2;
 
-/// What commands of one kind wait in. Those of one lane are carried out one group after the other, those of different lanes
-/// at the same time.
-pub(crate) struct Lanes<C, A>(Arc<[Lane<C, A>]>);
+/// How commands of one kind are carried out.
+pub(crate) trait Grouped: Clone + Send + Sync + 'static {
+    /// What is carried out.
+    type Command: Send + Sync + 'static;
+    /// What its caller learns.
+    type Answer: Send + 'static;
 
-type Answer<A> = oneshot::Sender<Result<A, StoreError>>;
+    /// Carries out commands in one transaction, and answers in their order. A command without an answer goes alone.
+    /// `Ok(None)`: nothing was changed, because a lock was not had in time.
+    fn together(
+        &self,
+        group: Vec<Arc<Self::Command>>,
+        locks: Locks,
+    ) -> impl Future<Output = Result<Option<Vec<Option<Self::Answer>>>, StoreError>> + Send;
 
-struct Lane<C, A>(Mutex<Waiting<C, A>>);
+    /// Carries out a command that could not be carried out with others. It waits for locks patiently.
+    fn alone(
+        &self,
+        command: Arc<Self::Command>,
+    ) -> impl Future<Output = Result<Self::Answer, StoreError>> + Send;
+}
 
-struct Waiting<C, A> {
-    commands: VecDeque<(C, Answer<A>)>,
+/// How long a transaction waits for locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Locks {
+    /// It gives up soon, because others wait for it.
+    Soon,
+    /// As long as any transaction.
+    Patiently,
+}
+
+/// What commands of one kind wait in.
+pub(crate) struct Lanes<G: Grouped> {
+    waiting: Arc<Mutex<Waiting<G>>>,
+    /// How long a group is gathered.
+    pause: Duration,
+}
+
+struct Waiting<G: Grouped> {
+    shared: Vec<Lane<G>>,
+    /// By key. Each is led; it is gone when no command waits in it.
+    apart: HashMap<u64, VecDeque<Call<G>>>,
+}
+
+struct Lane<G: Grouped> {
+    calls: VecDeque<Call<G>>,
     /// Whether a task carries out this lane's commands.
     is_led: bool,
 }
 
-impl<C, A> Clone for Lanes<C, A> {
+/// A command whose caller waits for the answer.
+struct Call<G: Grouped> {
+    key: u64,
+    command: Arc<G::Command>,
+    answer: oneshot::Sender<Result<G::Answer, StoreError>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Shared(usize),
+    Apart(u64),
+}
+
+impl<G: Grouped> Clone for Lanes<G> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<C: Send + 'static, A: Send + 'static> Lanes<C, A> {
-    pub(crate) fn new(count: usize) -> Self {
-        let lane = |_| {
-            Lane(Mutex::new(Waiting {
-                commands: VecDeque::new(),
-                is_led: false,
-            }))
-        };
-        Self((0..count.max(1)).map(lane).collect())
-    }
-
-    /// Carries out the command with those that wait in its lane. It is carried out whether or not the caller still waits.
-    /// `together` answers a group's commands in their order.
-    pub(crate) async fn carry_out<F>(
-        &self,
-        lane: u64,
-        command: C,
-        together: impl Fn(Vec<C>) -> F + Send + Sync + 'static,
-    ) -> Result<A, StoreError>
-    where
-        F: Future<Output = Vec<Result<A, StoreError>>> + Send,
-    {
-        let (answer, answered) = oneshot::channel();
-        let number = usize::try_from(lane % self.0.len() as u64).unwrap_or(0);
-        let is_led = {
-            let mut waiting = self.0[number].locked();
-            waiting.commands.push_back((command, answer));
-            std::mem::replace(&mut waiting.is_led, true)
-        };
-        if !is_led {
-            let lanes = self.clone();
-            tokio::spawn(async move { lanes.0[number].lead(together).await });
+        Self {
+            waiting: Arc::clone(&self.waiting),
+            pause: self.pause,
         }
-        let cut_short = |_| Err(StoreError::Backend("a command was cut short".to_owned()));
-        answered.await.unwrap_or_else(cut_short)
     }
 }
 
-impl<C, A> Lane<C, A> {
-    fn locked(&self) -> MutexGuard<'_, Waiting<C, A>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl<G: Grouped> Lanes<G> {
+    /// `count`: how many groups are carried out at the same time, those of lanes apart not counted.
+    pub(crate) fn new(count: usize) -> Self {
+        Self::gathering(count, Duration::ZERO)
     }
 
-    /// Carries out groups until no command waits.
-    async fn lead<F>(&self, together: impl Fn(Vec<C>) -> F)
-    where
-        F: Future<Output = Vec<Result<A, StoreError>>>,
-    {
-        while let Some((commands, callers)) = self.next_group() {
-            // A panic costs its group, not the lane.
-            let answers = AssertUnwindSafe(async { together(commands).await })
-                .catch_unwind()
-                .await;
-            for (caller, answer) in callers.into_iter().zip(answers.unwrap_or_default()) {
-                // The caller may be gone; what was done is done.
-                let _ = caller.send(answer);
+    /// Lanes in which the first command of a group waits for `pause`, unless the group is full: groups are larger, and each
+    /// costs about the same.
+    pub(crate) fn gathering(count: usize, pause: Duration) -> Self {
+        let lane = |_| Lane {
+            calls: VecDeque::new(),
+            is_led: false,
+        };
+        Self {
+            waiting: Arc::new(Mutex::new(Waiting {
+                shared: (0..count.max(1)).map(lane).collect(),
+                apart: HashMap::new(),
+            })),
+            pause,
+        }
+    }
+
+    /// Carries out the command with others that wait. It is carried out whether or not the caller still waits. Commands of
+    /// one key are carried out in the order of their arrival.
+    pub(crate) async fn carry_out(
+        &self,
+        by: &G,
+        key: u64,
+        command: Arc<G::Command>,
+    ) -> Result<G::Answer, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let unled = self.locked().put(Call { key, command, answer });
+        if let Some(place) = unled {
+            self.lead(by, place);
+        }
+        answered.await.unwrap_or_else(|_| Err(cut_short()))
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Waiting<G>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a task that carries out groups until no command waits there.
+    fn lead(&self, by: &G, place: Place) {
+        let (lanes, by) = (self.clone(), by.clone());
+        tokio::spawn(async move {
+            loop {
+                if !lanes.pause.is_zero() && !lanes.locked().is_full(place) {
+                    tokio::time::sleep(lanes.pause).await;
+                }
+                let next = lanes.locked().next_group(place);
+                let Some((group, hot)) = next else { return };
+                if let Some(key) = hot {
+                    lanes.lead(&by, Place::Apart(key));
+                }
+                match place {
+                    Place::Apart(_) => carry_out_apart(&by, group).await,
+                    Place::Shared(lane) => {
+                        let answers = together(&by, &group, Locks::Soon).await;
+                        let left = answer_each(group, answers);
+                        for key in lanes.locked().set_apart(lane, left) {
+                            lanes.lead(&by, Place::Apart(key));
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl<G: Grouped> Waiting<G> {
+    /// Returns the place if it is not led yet.
+    fn put(&mut self, call: Call<G>) -> Option<Place> {
+        if let Some(calls) = self.apart.get_mut(&call.key) {
+            calls.push_back(call);
+            return None;
+        }
+        let number = usize::try_from(call.key % self.shared.len() as u64).unwrap_or(0);
+        let lane = &mut self.shared[number];
+        lane.calls.push_back(call);
+        let is_led = std::mem::replace(&mut lane.is_led, true);
+        (!is_led).then_some(Place::Shared(number))
+    }
+
+    /// Whether a whole group waits there.
+    fn is_full(&self, place: Place) -> bool {
+        let calls = match place {
+            Place::Apart(key) => self.apart.get(&key),
+            Place::Shared(number) => Some(&self.shared[number].calls),
+        };
+        calls.is_some_and(|calls| calls.len() >= MOST)
+    }
+
+    /// The next calls, and a key that was set apart for the others' sake and is not led yet. `None` if no call waits: the
+    /// next one that comes is led anew.
+    fn next_group(&mut self, place: Place) -> Option<(Vec<Call<G>>, Option<u64>)> {
+        match place {
+            Place::Apart(key) => {
+                let calls = self.apart.get_mut(&key)?;
+                let group = first(calls);
+                if group.is_empty() {
+                    self.apart.remove(&key);
+                }
+                Some((group, None)).filter(|(group, _)| !group.is_empty())
+            }
+            Place::Shared(number) => {
+                let lane = &mut self.shared[number];
+                let mut group = first(&mut lane.calls);
+                lane.is_led = !group.is_empty();
+                let hot = hot(&group, &lane.calls);
+                if let Some(key) = hot {
+                    let (of_key, others) = group.into_iter().partition(|call| call.key == key);
+                    self.set_apart(number, of_key);
+                    group = others;
+                    if group.is_empty() {
+                        group = first(&mut self.shared[number].calls);
+                    }
+                }
+                Some((group, hot)).filter(|_| self.shared[number].is_led)
             }
         }
     }
 
-    /// `None` if no command waits: the next one that comes is led anew.
-    fn next_group(&self) -> Option<(Vec<C>, Vec<Answer<A>>)> {
-        let mut waiting = self.locked();
-        let count = waiting.commands.len().min(MOST);
-        waiting.is_led = count > 0;
-        (count > 0).then(|| waiting.commands.drain(..count).unzip())
+    /// Moves calls that are not answered yet into lanes apart, and with them what waits behind them in their lane. Returns
+    /// the keys whose lanes are not led yet.
+    fn set_apart(&mut self, lane: usize, calls: Vec<Call<G>>) -> BTreeSet<u64> {
+        let keys: BTreeSet<u64> = calls.iter().map(|call| call.key).collect();
+        if !keys.is_empty() {
+            let waiting = std::mem::take(&mut self.shared[lane].calls);
+            let (behind, staying): (VecDeque<_>, VecDeque<_>) =
+                waiting.into_iter().partition(|call| keys.contains(&call.key));
+            self.shared[lane].calls = staying;
+            for call in calls.into_iter().chain(behind) {
+                self.apart.entry(call.key).or_default().push_back(call);
+            }
+        }
+        keys
     }
+}
+
+/// Takes the first calls out.
+fn first<G: Grouped>(calls: &mut VecDeque<Call<G>>) -> Vec<Call<G>> {
+    calls.drain(..calls.len().min(MOST)).collect()
+}
+
+/// A key that fills most of a full group while others wait.
+fn hot<G: Grouped>(group: &[Call<G>], behind: &VecDeque<Call<G>>) -> Option<u64> {
+    if group.len() < MOST {
+        return None;
+    }
+    let mut counts: HashMap<u64, usize> = HashMap::new();
+    for call in group {
+        *counts.entry(call.key).or_default() += 1;
+    }
+    let (key, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    let others_wait = || group.iter().chain(behind).any(|call| call.key != key);
+    (count > SHARE && others_wait()).then_some(key)
+}
+
+/// Carries out a group of one key, and answers all of it.
+async fn carry_out_apart<G: Grouped>(by: &G, group: Vec<Call<G>>) {
+    let mut left = group;
+    if left.len() > 1 {
+        let answers = together(by, &left, Locks::Patiently).await;
+        left = answer_each(left, answers);
+    }
+    for call in left {
+        let alone = by.alone(Arc::clone(&call.command));
+        let answer = AssertUnwindSafe(alone).catch_unwind().await;
+        // The caller may be gone; what was done is done.
+        let _ = call.answer.send(answer.unwrap_or_else(|_| Err(cut_short())));
+    }
+}
+
+async fn together<G: Grouped>(
+    by: &G,
+    group: &[Call<G>],
+    locks: Locks,
+) -> Result<Option<Vec<Option<G::Answer>>>, StoreError> {
+    let commands = group.iter().map(|call| Arc::clone(&call.command)).collect();
+    match AssertUnwindSafe(by.together(commands, locks))
+        .catch_unwind()
+        .await
+    {
+        // A panic rolls back. It may be one command's alone, as an error may be that is not the database's state.
+        Err(_) => Ok(None),
+        Ok(Err(error @ (StoreError::Backend(_) | StoreError::Corrupt(_)))) => {
+            tracing::debug!(%error, "commands are carried out one by one");
+            Ok(None)
+        }
+        // Anything else is every caller's: the commit may have succeeded.
+        Ok(done) => done,
+    }
+}
+
+/// Answers the calls that have an answer, and returns the others.
+fn answer_each<G: Grouped>(
+    group: Vec<Call<G>>,
+    answers: Result<Option<Vec<Option<G::Answer>>>, StoreError>,
+) -> Vec<Call<G>> {
+    let answers: Vec<Option<Result<G::Answer, StoreError>>> = match answers {
+        Ok(Some(answers)) => answers.into_iter().map(|answer| answer.map(Ok)).collect(),
+        Ok(None) => return group,
+        Err(error) => group.iter().map(|_| Some(Err(error.clone()))).collect(),
+    };
+    let mut left = Vec::new();
+    for (call, answer) in group.into_iter().zip(answers) {
+        match answer {
+            Some(answer) => drop(call.answer.send(answer)),
+            None => left.push(call),
+        }
+    }
+    left
+}
+
+fn cut_short() -> StoreError {
+    StoreError::Backend("a command was cut short".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use futures::future::join_all;
+    use tokio::sync::Semaphore;
 
     use super::*;
 
     /// Answers each command with the size of its group.
-    async fn sizes(group: Vec<u32>) -> Vec<Result<usize, StoreError>> {
-        assert!(!group.contains(&13), "an unlucky command");
-        vec![Ok(group.len()); group.len()]
+    #[derive(Clone)]
+    struct Sizes {
+        done: Arc<Mutex<Vec<u32>>>,
+        /// What a locked command waits for.
+        unlocked: Arc<Semaphore>,
+    }
+
+    const PANICS: u32 = 13;
+    const LOCKED: u32 = 14;
+    /// Is not answered in a group.
+    const APART: u32 = 15;
+
+    impl Sizes {
+        fn new() -> Self {
+            Self {
+                done: Arc::default(),
+                unlocked: Arc::new(Semaphore::new(0)),
+            }
+        }
+
+        fn done(&self) -> Vec<u32> {
+            self.done.lock().unwrap().clone()
+        }
+
+        /// False if a lock was not had soon.
+        async fn do_all(&self, commands: &[Arc<u32>], locks: Locks) -> bool {
+            assert!(!commands.iter().any(|one| **one == PANICS), "an unlucky command");
+            if commands.iter().any(|one| **one == LOCKED) {
+                if locks == Locks::Soon {
+                    return false;
+                }
+                drop(self.unlocked.acquire().await.unwrap());
+            }
+            let done = commands.iter().map(|one| **one);
+            self.done.lock().unwrap().extend(done);
+            true
+        }
+    }
+
+    impl Grouped for Sizes {
+        type Command = u32;
+        type Answer = usize;
+
+        async fn together(
+            &self,
+            group: Vec<Arc<u32>>,
+            locks: Locks,
+        ) -> Result<Option<Vec<Option<usize>>>, StoreError> {
+            let (plain, apart): (Vec<_>, Vec<_>) = group.iter().cloned().partition(|one| **one != APART);
+            let answers = group.iter().map(|one| (**one != APART).then_some(group.len()));
+            let answers: Vec<Option<usize>> = answers.collect();
+            assert_eq!(plain.len() + apart.len(), group.len());
+            Ok(self.do_all(&plain, locks).await.then_some(answers))
+        }
+
+        async fn alone(&self, command: Arc<u32>) -> Result<usize, StoreError> {
+            self.do_all(&[command], Locks::Patiently).await;
+            Ok(1)
+        }
+    }
+
+    async fn all(lanes: &Lanes<Sizes>, by: &Sizes, calls: &[(u64, u32)]) -> Vec<Result<usize, StoreError>> {
+        let calls = calls.iter();
+        join_all(calls.map(|(key, command)| lanes.carry_out(by, *key, Arc::new(*command)))).await
     }
 
     #[tokio::test]
     async fn what_arrives_at_the_same_time_is_carried_out_together_in_groups_of_a_bounded_size() {
-        let lanes = Lanes::new(2);
-        let asked = (0..70).map(|command| lanes.carry_out(u64::from(command % 2) * 2, command + 100, sizes));
-        let answers = join_all(asked).await;
+        let (lanes, by) = (Lanes::new(2), Sizes::new());
+        // Of four keys, all in the first lane.
+        let calls: Vec<(u64, u32)> = (0..70).map(|number| (number % 4 * 2, 100)).collect();
+        let answers = all(&lanes, &by, &calls).await;
         assert_eq!(answers[..64], vec![Ok(64); 64]);
         assert_eq!(answers[64..], vec![Ok(6); 6]);
         assert_eq!(
-            lanes.carry_out(1, 1, sizes).await,
-            Ok(1),
+            all(&lanes, &by, &[(1, 1)]).await,
+            [Ok(1)],
             "a lone one waits for nobody"
         );
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_within_the_pause_joins_the_group_and_a_full_group_does_not_wait() {
+        let (lanes, by) = (Lanes::gathering(1, Duration::from_secs(5)), Sizes::new());
+        let started = tokio::time::Instant::now();
+        let later = async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            all(&lanes, &by, &[(2, 2)]).await
+        };
+        let (first, later) = futures::join!(all(&lanes, &by, &[(1, 1)]), later);
+        assert_eq!((first, later), (vec![Ok(2)], vec![Ok(2)]));
+        assert_eq!(started.elapsed(), Duration::from_secs(5));
+        let full: Vec<(u64, u32)> = (0..64).map(|number| (number % 4, 100)).collect();
+        // The lane is still led, for as long as a pause.
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        let started = tokio::time::Instant::now();
+        assert_eq!(all(&lanes, &by, &full).await, vec![Ok(64); 64]);
+        assert_eq!(started.elapsed(), Duration::ZERO);
+    }
+
     #[tokio::test]
-    async fn a_panic_costs_its_group_and_not_the_lane() {
-        let lanes = Lanes::new(1);
-        let answers = join_all([lanes.carry_out(0, 13, sizes), lanes.carry_out(0, 1, sizes)]).await;
-        assert!(
-            answers
-                .iter()
-                .all(|answer| matches!(answer, Err(StoreError::Backend(_))))
-        );
-        assert_eq!(lanes.carry_out(0, 1, sizes).await, Ok(1));
+    async fn a_command_that_panics_fails_alone() {
+        let (lanes, by) = (Lanes::new(1), Sizes::new());
+        let answers = all(&lanes, &by, &[(0, 1), (0, PANICS), (1, 2), (0, 3)]).await;
+        assert_eq!((&answers[0], &answers[2], &answers[3]), (&Ok(1), &Ok(1), &Ok(1)));
+        assert!(matches!(answers[1], Err(StoreError::Backend(_))), "{answers:?}");
+        assert_eq!(all(&lanes, &by, &[(0, 1)]).await, [Ok(1)]);
     }
 
     #[tokio::test]
     async fn a_command_is_carried_out_even_if_its_caller_is_gone() {
-        let lanes = Lanes::new(1);
-        let carried_out = Arc::new(Mutex::new(Vec::new()));
-        let noted = Arc::clone(&carried_out);
-        let noting = move |group: Vec<u32>| {
-            noted.lock().unwrap().extend(group.iter().copied());
-            let answers: Vec<Result<(), StoreError>> = vec![Ok(()); group.len()];
-            async move { answers }
-        };
-        assert_eq!(lanes.carry_out(0, 1, noting.clone()).now_or_never(), None);
-        assert_eq!(lanes.carry_out(0, 2, noting).await, Ok(()));
-        assert_eq!(*carried_out.lock().unwrap(), [1, 2]);
+        let (lanes, by) = (Lanes::new(1), Sizes::new());
+        let gone = lanes.carry_out(&by, 0, Arc::new(1)).now_or_never();
+        assert_eq!(gone, None);
+        assert_eq!(all(&lanes, &by, &[(0, 2)]).await, [Ok(2)]);
+        assert_eq!(by.done(), [1, 2]);
+    }
+
+    #[tokio::test]
+    async fn a_key_whose_locks_are_not_had_soon_makes_nobody_else_wait() {
+        let (lanes, by) = (Lanes::new(1), Sizes::new());
+        let locked = tokio::spawn({
+            let (lanes, by) = (lanes.clone(), by.clone());
+            async move { all(&lanes, &by, &[(7, LOCKED), (7, 2), (7, 3)]).await }
+        });
+        // The locked command's lane is apart once this one is answered twice: in its group, or behind it.
+        assert_eq!(all(&lanes, &by, &[(8, 4)]).await, [Ok(1)]);
+        assert_eq!(all(&lanes, &by, &[(8, 5), (9, 6)]).await, [Ok(2), Ok(2)]);
+        assert!(!locked.is_finished());
+        by.unlocked.add_permits(1);
+        assert_eq!(locked.await.unwrap(), [Ok(3), Ok(3), Ok(3)]);
+        assert_eq!(
+            by.done(),
+            [4, 5, 6, LOCKED, 2, 3],
+            "those of a key in their order"
+        );
+        // The lane apart is gone with its last command.
+        assert_eq!(all(&lanes, &by, &[(7, 7), (8, 8)]).await, [Ok(2), Ok(2)]);
+    }
+
+    #[tokio::test]
+    async fn later_commands_of_a_key_wait_for_one_that_goes_alone() {
+        let (lanes, by) = (Lanes::new(1), Sizes::new());
+        let answers = all(&lanes, &by, &[(1, 1), (1, APART), (2, 2)]).await;
+        assert_eq!(answers, [Ok(3), Ok(1), Ok(3)]);
+        assert_eq!(by.done(), [1, 2, APART]);
+    }
+
+    #[tokio::test]
+    async fn a_key_that_fills_a_group_makes_nobody_else_wait_for_its_further_commands() {
+        let (lanes, by) = (Lanes::new(1), Sizes::new());
+        let mut calls = vec![(1, 1); 300];
+        calls.push((2, 2));
+        let answers = all(&lanes, &by, &calls).await;
+        assert_eq!(answers.last(), Some(&Ok(1)), "the only one left in its lane");
+        assert_eq!(answers[0], Ok(64));
+        let place = by.done().iter().position(|one| *one == 2);
+        assert!(place.is_some_and(|place| place <= 64), "{place:?}");
     }
 }

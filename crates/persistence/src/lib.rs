@@ -22,10 +22,14 @@
 //!
 //! | name | PostgreSQL | SQLite |
 //! |---|---|---|
-//! | `Conn` | an asynchronous connection of a pool | a connection of a thread, whose futures are ready at once |
+//! | `Conn` | an asynchronous connection of a pool | a connection that one thread uses at a time |
+//! | `RunQueryDsl` | sends prepared statements | runs them at once: its futures are ready when they are made |
 //! | `Store` | implements the ports on the pool | implements the ports on the threads |
 //! | `for_update!`, `for_share!` | lock the rows that a query finds | do nothing: the one writer has the whole database |
-//! | `execute_together!` | sends statements at once | runs them one after the other |
+//! | `load_together!` | sends statements at once | runs them one after the other |
+//! | `Batch::run_at_commit` | sends the statement with the commit | runs it at once |
+//! | `one_of!`, `none_of!`, `pair_of!` | compare with arrays | compare with JSON |
+//! | `oldest_of_each!` | joins laterally | looks up row ids |
 //! | `dense_range!` | a range and its numbers, for the planner's sake | a range |
 //! | `Batch::run` | one statement over arrays | one prepared statement, row by row |
 //!
@@ -40,6 +44,8 @@
 //! | `records` | which column each field of a record is stored in |
 //! | `sealing` | secrets at rest: keys, sealing and opening |
 //! | `batch` | many rows in one command |
+//! | `grouping` | commands that share a transaction |
+//! | `low_water` | from where on looks at a queue search |
 //! | `queries` | the statements, a file or folder for each port |
 //! | `failure` | what a database's error means |
 //! | `work`, `postgres`, `sqlite` | how work gets a connection and a transaction |
@@ -47,13 +53,15 @@
 //! # Adding a store
 //!
 //! 1. Add `src/queries/<port>.rs`, name it in `src/queries/mod.rs`, and implement the port for `Store` in it. Each
-//!    method clones its arguments and passes an async closure over `&mut Conn` to one of three methods:
+//!    method clones its arguments and passes an async closure over `&mut Conn` to one of these methods:
 //!
 //!    | method | for |
 //!    |---|---|
 //!    | `self.read(…)` | statements that write nothing, each of which sees the last commit |
 //!    | `self.snapshot(…)` | several statements that write nothing and must see the same commit |
 //!    | `self.write(…)` | one transaction: committed if the closure returns `Ok`, rolled back if it returns `Err` |
+//!    | `self.write_for(…)` | the same for a request's command, which may wait for rows of its organization |
+//!    | `self.write_by_keys(…)` | the same for commands that come in numbers: their plans are kept |
 //!
 //! 2. Add the port to `Backend`, and to [`Database`] a method that hands it out.
 //! 3. List the columns of new records in `records`.
@@ -68,16 +76,19 @@
 //!   answer the commit with a rollback. A statement that may find its row taken or changed is an `ON CONFLICT DO NOTHING`
 //!   or a conditional update, and the number of rows tells.
 //! - It checks before it writes. A refused command returns its refusal as `Ok`, so anything that it wrote would stay.
+//! - A write that travels with the commit is one of its last statements.
 //! - Its future is [`Send`]: an iterator's closure that borrows must not live across an `await`.
-//! - Locks are taken in one order, so that there are no deadlocks: revision counter, feed position, lead, organization,
+//! - Locks are taken in one order, so that there are no deadlocks: feed position, revision counter, lead, organization,
 //!   quota, account, bid, campaign, delivery; several rows of one table by primary key.
 //!
 //! # Rules for statements
 //!
 //! - A partial index (`WHERE status = 'queued'`) is used only if the query has the same words; a bound value does not do
 //!   for a prepared statement. Write such a condition as `sql::<Bool>("bids.status = 'queued'")`.
-//! - A statement's text does not depend on values: each text stays prepared on its connection (`prepared.rs`). Values are
+//! - A statement's text does not depend on values: each text stays prepared on its connection. Values are
 //!   bound, several of a column as one list by `one_of!` or as a `Batch`.
+//! - A record with parts (`records.rs`) is selected in a tuple, if need be of one: `select((Row::<Person>::as_select(),))`. As
+//!   a row by itself it costs seconds of compile time, at each place and on each database.
 //! - Text that a caller or the marketplace wrote is `EscapedText` or within `JsonText`: PostgreSQL refuses U+0000.
 
 #![expect(
@@ -92,9 +103,9 @@ mod columns;
 mod database;
 mod failure;
 mod grouping;
+mod low_water;
 mod migrations;
 mod postgres;
-mod prepared;
 mod records;
 mod schema;
 mod sealing;

@@ -49,7 +49,7 @@ pub enum MigrateError {
         /// The steps that this program does not know.
         unknown: Vec<String>,
     },
-    /// A step, or what is around it, failed. Earlier steps stay.
+    /// A step, or what is around it, failed. Nothing was changed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

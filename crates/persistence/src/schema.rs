@@ -242,6 +242,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    feed_lease (id) {
+        id -> BigInt,
+        lease_owner -> Nullable<Text>,
+        lease_until -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
     job_ages (at) {
         at -> BigInt,
         last_job_seq -> BigInt,
@@ -302,7 +310,6 @@ diesel::table! {
         proposal_id -> Nullable<EscapedText>,
         bidding_config -> JsonText,
         bid_id -> Nullable<Text>,
-        delivered_at -> Nullable<BigInt>,
     }
 }
 
@@ -395,7 +402,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    statistics (organization_id, step, measure, starts_at, campaign_id, subject, bucket, part) {
+    statistics (organization_id, step, measure, starts_at, campaign_id, subject, bucket) {
         organization_id -> Text,
         step -> Text,
         measure -> Text,
@@ -403,7 +410,26 @@ diesel::table! {
         campaign_id -> Text,
         subject -> Text,
         bucket -> BigInt,
-        part -> BigInt,
+        count -> BigInt,
+    }
+}
+
+diesel::table! {
+    told_leads (organization_id, lead_id) {
+        organization_id -> Text,
+        lead_id -> Text,
+    }
+}
+
+diesel::table! {
+    fresh_counts (id) {
+        id -> BigInt,
+        organization_id -> Text,
+        measure -> Text,
+        hour -> BigInt,
+        campaign_id -> Text,
+        subject -> Text,
+        bucket -> BigInt,
         count -> BigInt,
     }
 }

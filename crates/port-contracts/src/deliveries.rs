@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, ActivityOutcome, Authorization, DeliveryId, EventKind, EventPayload,
-    WebhookSecret,
+    Activity, ActivityId, ActivityKind, ActivityOutcome, Authorization, DeliveryId, EndpointId, EventKind,
+    EventPayload, Measure, WebhookSecret,
 };
 use bidloop_domain::port::{
     ClaimedDelivery, DeliveryFacts, DeliveryOutcome, LeaseOwner, PendingDelivery, ProvisioningChange,
@@ -18,6 +18,7 @@ use crate::fixture::{
     submitted, titled_job, webhook,
 };
 use crate::leads::dry_run_of;
+use crate::statistics::count;
 
 const BOTH: [EventKind; 2] = [EventKind::JobNew, EventKind::BidComplete];
 
@@ -165,6 +166,35 @@ pub async fn pending_deliveries_to_busy_endpoints_are_left_out(stores: Stores) {
         .map(|d| (d.organization_id.as_str(), d.endpoint_id.as_str()))
         .collect();
     assert_eq!(found, [("org_acme", "wh_two"), ("org_two", "wh_all")]);
+}
+
+pub async fn a_long_queue_of_one_endpoint_hides_no_other(stores: Stores) {
+    let world = World::new(stores).await;
+    world.new_leads(40, at(0)).await;
+    for endpoint in ["wh_two", "wh_three"] {
+        let url = format!("https://hooks.test/{endpoint}");
+        put_webhook(&world, webhook(endpoint, None, &url, &[EventKind::JobNew])).await;
+    }
+    world.new_lead("late_1", at(1)).await;
+    world.new_lead("late_2", at(2)).await;
+    let all = webhook("wh_all", None, World::URL, &BOTH).endpoint.id;
+    let found = async |busy: &[EndpointId], per_endpoint, limit| {
+        let busy: Vec<_> = busy
+            .iter()
+            .map(|endpoint| (world.organization.clone(), endpoint.clone()))
+            .collect();
+        let deliveries = &world.stores.deliveries;
+        let found = deliveries.pending(&busy, per_endpoint, limit).await.unwrap();
+        let mut endpoints: Vec<String> = found.iter().map(|d| d.endpoint_id.to_string()).collect();
+        endpoints.sort();
+        endpoints
+    };
+    assert_eq!(found(&[], 1, 5).await, ["wh_all", "wh_three", "wh_two"]);
+    assert_eq!(
+        found(std::slice::from_ref(&all), 2, 5).await,
+        ["wh_three", "wh_three", "wh_two", "wh_two"]
+    );
+    assert_eq!(found(&[all], 2, 3).await.len(), 3);
 }
 
 pub async fn a_begun_delivery_is_pending_no_more_and_begun_once(stores: Stores) {
@@ -323,6 +353,44 @@ pub async fn an_end_is_recorded_once_by_the_one_who_began(stores: Stores) {
     );
     assert_eq!(world.pending().await, []);
     assert_eq!(world.stores.deliveries.interrupt_overdue(at(9999)).await, Ok(0));
+}
+
+pub async fn ends_at_the_same_time_are_recorded_as_one_after_the_other(stores: Stores) {
+    let acme = organization("org_acme")
+        .campaign(campaign("camp"))
+        .webhook(webhook("wh_two", None, "https://hooks.test/two", &BOTH));
+    let world = World::with(stores, acme).await;
+    world.new_leads(20, at(0)).await;
+    let begun = begin(&world, &world.pending().await, "me").await;
+    assert_eq!(begun.len(), 40);
+    let delivered = |place: usize| !place.is_multiple_of(3);
+    let reports = begun.iter().enumerate().flat_map(|(place, begun)| {
+        [(false, "other"), (delivered(place), "me"), (true, "me")]
+            .map(|(delivered, owner)| finish(&world, begun, delivered, owner))
+    });
+    let recorded = futures::future::join_all(reports).await;
+    for (place, reported) in recorded.chunks(3).enumerate() {
+        assert_eq!(reported, [false, true, false], "the end of delivery {place}");
+    }
+    let entries = activities(&world.stores, &world.organization).await;
+    assert_eq!(entries.len(), 40);
+    for (place, begun) in begun.iter().enumerate() {
+        assert!(entries.contains(&entry_of(begun, delivered(place))));
+    }
+    assert_eq!(world.stores.deliveries.interrupt_overdue(at(9999)).await, Ok(0));
+    let told: BTreeSet<_> = begun
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| delivered(*place))
+        .map(|(_, begun)| &begun.lead_id)
+        .collect();
+    assert_eq!(count(&world, Measure::Delivered, "").await, told.len() as u64);
+    assert_eq!(count(&world, Measure::DeliveryFailed, "").await, 14);
+    let sent = count(&world, Measure::EndpointSent, "wh_all").await;
+    assert_eq!(
+        (sent, count(&world, Measure::EndpointSent, "wh_two").await),
+        (20, 20)
+    );
 }
 
 pub async fn what_is_sending_beyond_its_deadline_is_interrupted_and_never_sent_again(stores: Stores) {

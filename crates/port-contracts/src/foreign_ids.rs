@@ -54,8 +54,13 @@ pub async fn another_organizations_lead_is_not_found_bid_on_rejected_or_given_fi
     assert_eq!(leads.campaign_exists(other, camp).await, Ok(false));
     let in_foreign_campaign = leads.find(other, camp, &lead.id).await.unwrap();
     assert!(matches!(in_foreign_campaign, LeadLookup::CampaignUnknown));
-    let in_own_campaign = leads.find(other, &campaign_id("camp_other"), &lead.id).await;
-    assert!(matches!(in_own_campaign.unwrap(), LeadLookup::LeadUnknown));
+    let own = campaign_id("camp_other");
+    let in_own_campaign = leads.find(other, &own, &lead.id).await.unwrap();
+    assert!(matches!(in_own_campaign, LeadLookup::LeadUnknown));
+    let in_foreign_campaign = leads.locate(other, camp, &lead.id).await.unwrap();
+    assert!(matches!(in_foreign_campaign, LeadLookup::CampaignUnknown));
+    let in_own_campaign = leads.locate(other, &own, &lead.id).await.unwrap();
+    assert!(matches!(in_own_campaign, LeadLookup::LeadUnknown));
 
     let anyones = Authorization::Subscription;
     let entry = |kind| activity(other, kind, "accepted", at(1));
@@ -406,6 +411,8 @@ mod tests {
         ("ErasureStore", "erase", Shown),
         ("ErasureStore", "finish_erasure", Shown),
         ("ErasureStore", "removed", OfTheInstallation),
+        ("FeedLeaseStore", "hold", OfTheInstallation),
+        ("FeedLeaseStore", "release", OfTheInstallation),
         ("FirstRunStore", "create_first", OfTheInstallation),
         ("FirstRunStore", "first_run_code", OfTheInstallation),
         ("FirstRunStore", "has_no_people", OfTheInstallation),
@@ -425,6 +432,7 @@ mod tests {
         ("LeadStore", "find", Shown),
         ("LeadStore", "find_anywhere", OfTheInstallation),
         ("LeadStore", "job_contents", OfTheInstallation),
+        ("LeadStore", "locate", Shown),
         ("LeadStore", "page", Shown),
         ("LeadStore", "record_dry_run", Shown),
         ("LeadStore", "reject", Shown),
@@ -464,6 +472,7 @@ mod tests {
         ("SessionStore", "show_organization", ShownElsewhere),
         ("SignInTryStore", "count_try", OfTheInstallation),
         ("SignInTryStore", "end_try", OfTheInstallation),
+        ("StatisticsStore", "add_up", OfTheInstallation),
         ("StatisticsStore", "sums", ShownElsewhere),
         ("SubmissionStore", "begin_attempt", Shown),
         ("SubmissionStore", "claim", OfTheInstallation),

@@ -6,7 +6,7 @@ use bidloop_domain::model::{
     ActivityKind, ApiKeyHash, Authorization, BiddingConfig, Connects, HourlyRateStrategy, Lead, LeadId,
     LeadStatus, SubscriptionStatus, effective,
 };
-use bidloop_domain::port::{AcceptBid, FeedQuery, ProvisioningChange, ReopenLead};
+use bidloop_domain::port::{AcceptBid, FeedQuery, ProvisioningChange, RejectLead, ReopenLead};
 use futures::future::join_all;
 
 use crate::Stores;
@@ -388,8 +388,8 @@ impl Drawn {
     }
 }
 
-/// Two organizations of one shape are asked for the same bids, one after the other and all at once.
-pub async fn bids_that_arrive_together_end_as_if_they_came_one_after_the_other(stores: Stores) {
+/// Two organizations of one shape are asked for the same bids and rejections, one after the other and all at once.
+pub async fn decisions_that_arrive_together_end_as_if_they_came_one_after_the_other(stores: Stores) {
     let mut drawn = Drawn(10);
     for round in 0..12_u8 {
         let limit = u32::try_from(drawn.below(9)).unwrap();
@@ -404,16 +404,14 @@ pub async fn bids_that_arrive_together_end_as_if_they_came_one_after_the_other(s
                 .key("key_ci", key);
             worlds.push(Twin::new(World::with(stores.clone(), builder).await, key).await);
         }
-        let asked: Vec<[usize; 2]> = (0..16)
-            .map(|_| [drawn.below(LEADS + 1), drawn.below(8)])
+        let asked: Vec<[usize; 3]> = (0..16)
+            .map(|_| [drawn.below(LEADS + 1), drawn.below(8), drawn.below(3)])
             .collect();
         let mut apart = Vec::new();
-        for [lead, authorization] in &asked {
-            apart.push(worlds[0].bid(*lead, *authorization).await);
+        for wanted in &asked {
+            apart.push(worlds[0].decide(*wanted).await);
         }
-        let together = asked
-            .iter()
-            .map(|[lead, authorization]| worlds[1].bid(*lead, *authorization));
+        let together = asked.iter().map(|wanted| worlds[1].decide(*wanted));
         let together = join_all(together).await;
         assert_eq!(together, apart, "round {round}: {asked:?}");
         assert_eq!(worlds[1].left().await, worlds[0].left().await, "round {round}");
@@ -423,6 +421,15 @@ pub async fn bids_that_arrive_together_end_as_if_they_came_one_after_the_other(s
 /// The leads of each campaign.
 const OF_CAMPAIGN: usize = 4;
 const LEADS: usize = 3 * OF_CAMPAIGN;
+
+/// A lead's status, the reason of its rejection, and whether it has a bid.
+type LeftLead = (LeadStatus, Option<String>, bool);
+
+#[derive(Debug, PartialEq)]
+enum Decided {
+    Bid(AcceptBid),
+    Rejection(RejectLead),
+}
 
 struct Twin {
     world: World,
@@ -461,30 +468,48 @@ impl Twin {
         Self { world, leads, key }
     }
 
-    async fn bid(&self, lead: usize, authorization: usize) -> AcceptBid {
+    /// Two of three decisions are bids.
+    async fn decide(&self, [lead, authorization, decision]: [usize; 3]) -> Decided {
         let authorization = match authorization {
             // Of no organization.
             0 => Authorization::ApiKey(fixture::key("org", "key", 99, at(0)).1),
             1..=2 => Authorization::Subscription,
             _ => Authorization::ApiKey(self.key.clone()),
         };
-        let entry = activity(&self.world.organization, ActivityKind::Bid, "accepted", at(3));
         let store = &self.world.stores.leads;
-        let bid = bid(&self.leads[lead], at(3));
-        store.accept_bid(&authorization, &bid, &entry).await.unwrap()
+        let lead = &self.leads[lead];
+        if decision == 0 {
+            let entry = activity(
+                &self.world.organization,
+                ActivityKind::Rejection,
+                "accepted",
+                at(3),
+            );
+            let rejected = store
+                .reject(&authorization, lead, Some("Too far away."), &entry)
+                .await;
+            return Decided::Rejection(rejected.unwrap());
+        }
+        let entry = activity(&self.world.organization, ActivityKind::Bid, "accepted", at(3));
+        let accepted = store.accept_bid(&authorization, &bid(lead, at(3)), &entry).await;
+        Decided::Bid(accepted.unwrap())
     }
 
-    /// What the bids left behind: the leads' statuses, whether they have records, and how many entries there are.
-    async fn left(&self) -> (Vec<Option<(LeadStatus, bool)>>, usize, Vec<u64>) {
+    /// What the decisions left behind: the leads' statuses and reasons, whether they have bids, how many entries there are,
+    /// and what the Feed counts.
+    async fn left(&self) -> (Vec<Option<LeftLead>>, usize, Vec<[u64; 2]>) {
         let mut statuses = Vec::new();
         for lead in &self.leads {
             let found = self.world.find(&lead.id).await;
-            statuses.push(found.map(|found| (found.lead.lead.status, found.bid.is_some())));
+            statuses.push(found.map(|found| {
+                let lead = found.lead.lead;
+                (lead.status, lead.rejection_reason, found.bid.is_some())
+            }));
         }
         let entries = activities(&self.world.stores, &self.world.organization)
             .await
             .len();
-        let mut queued = Vec::new();
+        let mut counted = Vec::new();
         for name in ["camp", "bare", "quiet"] {
             let query = FeedQuery {
                 status: None,
@@ -495,8 +520,9 @@ impl Twin {
             let page = feed
                 .feed_page(&self.world.organization, &campaign_id(name), &query)
                 .await;
-            queued.push(page.unwrap().unwrap().counts.queued);
+            let counts = page.unwrap().unwrap().counts;
+            counted.push([counts.queued, counts.rejected]);
         }
-        (statuses, entries, queued)
+        (statuses, entries, counted)
     }
 }

@@ -210,12 +210,11 @@ pub async fn a_lead_is_found_under_its_own_organization_and_campaign_only(stores
     let lead = world.new_lead("1", at(0)).await;
     let look_up = async |organization: &str, campaign: &str, lead: &LeadId| {
         let (organization, campaign) = (organization_id(organization), campaign_id(campaign));
-        world
-            .stores
-            .leads
-            .find(&organization, &campaign, lead)
-            .await
-            .unwrap()
+        let leads = &world.stores.leads;
+        let found = leads.find(&organization, &campaign, lead).await.unwrap();
+        let located = leads.locate(&organization, &campaign, lead).await.unwrap();
+        assert_eq!(located, found.clone().map(|context| context.lead.lead));
+        found
     };
     assert!(matches!(
         look_up("org_acme", "camp", &lead.id).await,

@@ -65,6 +65,7 @@ mod deliveries;
 mod delivery_records;
 mod endpoint_tries;
 mod erasure;
+mod feed_lease;
 mod filter_changes;
 mod first_run;
 mod foreign_ids;
@@ -99,9 +100,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::port::{
     ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, DeliveryRecords,
-    DeliveryStore, ErasureStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
-    ProvisioningStore, RetentionStore, SessionStore, SignInTryStore, StatisticsStore, SubmissionStore,
-    WebhookSender,
+    DeliveryStore, ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, MatchStore,
+    OverviewStore, PeopleStore, ProvisioningStore, RetentionStore, SessionStore, SignInTryStore,
+    StatisticsStore, SubmissionStore, WebhookSender,
 };
 
 /// The store ports of one implementation, over one state.
@@ -133,6 +134,8 @@ pub struct Stores {
     pub retention: Arc<dyn RetentionStore>,
     /// What removed organizations had.
     pub erasure: Arc<dyn ErasureStore>,
+    /// Who reads the feed.
+    pub feed_lease: Arc<dyn FeedLeaseStore>,
     /// People and their memberships.
     pub people: Arc<dyn PeopleStore>,
     /// Sessions of the console.
@@ -164,6 +167,7 @@ impl Stores {
             + ProvisioningStore
             + RetentionStore
             + ErasureStore
+            + FeedLeaseStore
             + PeopleStore
             + SessionStore
             + SignInTryStore
@@ -186,6 +190,7 @@ impl Stores {
             provisioning: store.clone(),
             retention: store.clone(),
             erasure: store.clone(),
+            feed_lease: store.clone(),
             people: store.clone(),
             sessions: store.clone(),
             sign_in_tries: store.clone(),

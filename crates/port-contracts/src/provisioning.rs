@@ -265,6 +265,7 @@ pub async fn putting_an_organization_leaves_what_hangs_on_it(stores: Stores) {
 
 pub async fn putting_a_campaign_leaves_its_filters_and_matches(stores: Stores) {
     let (world, lead) = World::with_lead(stores).await;
+    assert_eq!(world.list(0, 10).await.campaign_name, "Campaign camp");
     let mut changed = campaign("camp").automatic().paused().bids_with(None);
     changed.0.name = "Renamed".to_owned();
     let put = ProvisioningChange::PutCampaign(world.organization.clone(), Box::new(changed.0.clone()));

@@ -78,6 +78,32 @@ pub async fn an_account_of_another_organization_is_another_account(stores: Store
     assert_eq!(acme.claim("me", at(2)).await.len(), 2);
 }
 
+pub async fn a_long_queue_of_one_account_hides_no_other(stores: Stores) {
+    let acme = World::new(stores.clone()).await;
+    for lead in acme.new_leads(20, at(0)).await {
+        acme.bid(&lead, at(1)).await;
+    }
+    let mut late = Vec::new();
+    for (organization_id, second) in [("org_two", 2), ("org_three", 3)] {
+        let of_another = organization(organization_id).campaign(campaign("camp"));
+        let world = World::with(stores.clone(), of_another).await;
+        let lead = world.new_lead(organization_id, at(0)).await;
+        late.push(world.bid(&lead, at(second)).await);
+    }
+    let submissions = &acme.stores.submissions;
+    let claim = async |limit| {
+        let claimed = submissions
+            .claim(&LeaseOwner::new("me"), at(4), at(604), limit)
+            .await;
+        let claimed = claimed.unwrap().into_iter();
+        claimed.map(|claimed| claimed.bid.id).collect::<Vec<BidId>>()
+    };
+    let first = claim(2).await;
+    assert_eq!((first.len(), first[1]), (2, late[0]));
+    assert_eq!(claim(2).await, late[1..]);
+    assert!(claim(2).await.is_empty());
+}
+
 /// That `owner` cannot touch the bid.
 async fn assert_powerless(world: &World, lead: &Lead, claimed: &ClaimedBid, owner: &LeaseOwner) {
     let (submissions, organization, id) = (&world.stores.submissions, &world.organization, claimed.bid.id);

@@ -21,7 +21,7 @@ use bidloop_domain::use_case::{
     UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
-use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};
+use bidloop_http_api::{BodyLimits, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application};
 use serde_json::json;
 
 pub(crate) const KEY: &str = "lk_a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1";
@@ -113,7 +113,7 @@ impl World {
                 requests,
             }),
             entropy,
-            readiness: Arc::new(Ready),
+            readiness: Arc::new(HeldReadiness::new(Arc::new(Ready))),
             metrics: Arc::new(NoMetrics),
             runtime: tokio::runtime::Handle::current(),
         };

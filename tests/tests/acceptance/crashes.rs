@@ -1,16 +1,17 @@
-//! Decisions B4, C5 and D4 under SIGKILL: what was answered holds, nothing happens twice, nothing is forgotten.
+//! Decisions B3, B4, C5 and D4 under SIGKILL and crashes of PostgreSQL: what was answered holds, nothing happens twice,
+//! nothing is forgotten, and no limit is passed. `BIDLOOP_CRASH_KILLS` and `BIDLOOP_CRASH_DATABASE_STOPS` say how often.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use acceptance::document::{self, AUTOMATIC, EXTERNAL, ORGANIZATION, campaign};
+use acceptance::document::{self, AUTOMATIC, EXTERNAL, ORGANIZATION, TOKEN, campaign};
 use acceptance::installation::free_address;
 use acceptance::posts::{hourly, many};
 use acceptance::world::{STEP, all_leads, bid, id, listed, path, stays};
-use acceptance::{Api, Kind, World, eventually, until};
+use acceptance::{Api, Installation, Kind, OwnServer, Service, World, eventually, until};
 use bidloop_simulator::caller::Answer;
 use serde_json::{Value, json};
 
@@ -21,105 +22,233 @@ on_both_databases!(
     a_marketplace_that_starts_anew_is_read_again_and_no_job_is_matched_twice,
 );
 
-/// Rounds of a burst that ends in a SIGKILL.
-const ROUNDS: usize = 4;
+/// Jobs that are posted before each crash.
 const JOBS_A_ROUND: usize = 80;
 /// Deliveries that may be in flight at one endpoint.
 const IN_FLIGHT: usize = 16;
 
+/// How many crashes the caller asks for; a long run is a measure of its own.
+fn asked_for(variable: &str, default: usize) -> usize {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how long to measure is said by the caller"
+    )]
+    let count = std::env::var(variable).ok();
+    count.map_or(default, |count| count.parse().unwrap())
+}
+
 fn whenever_the_service_is_killed_every_accepted_bid_is_submitted_once_and_no_delivery_comes_twice(
     kind: Kind,
 ) {
-    let mut random = Random::seeded();
-    let mut world = World::new(kind);
-    world.installation.set("marketplace.timeout_ms", "2000");
-    world.provision(&[world.external(EXTERNAL, "rust")]);
-    for _ in 0..ROUNDS * JOBS_A_ROUND * 2 {
-        // A backlog builds up, so that a crash can only be right about what was really in flight.
-        world
-            .receiver
-            .answer_next(Answer::status(200).after(Duration::from_millis(20)));
+    let kills = asked_for("BIDLOOP_CRASH_KILLS", 4);
+    let mut crashing = Crashing::begin(World::new(kind), kills);
+    let mut service = crashing.world.installation.serve();
+    for _ in 0..kills {
+        service = crashing.round(service, |service, installation| {
+            service.kill();
+            installation.serve()
+        });
     }
-    let answered: Mutex<BTreeSet<String>> = Mutex::default();
-    let asked: Mutex<BTreeSet<String>> = Mutex::default();
-    for round in 0..ROUNDS {
-        let service = world.installation.serve();
+    crashing.nothing_is_lost_or_doubled(&service);
+    assert!(service.stop().success());
+}
+
+/// What PostgreSQL had in memory alone is gone. The service runs on, and does not know which of its commits succeeded.
+#[test]
+fn whenever_postgresql_crashes_every_accepted_bid_is_submitted_once_and_no_delivery_comes_twice() {
+    let stops = asked_for("BIDLOOP_CRASH_DATABASE_STOPS", 2);
+    let server = OwnServer::new();
+    let mut crashing = Crashing::begin(World::on_server(&server), stops);
+    let mut service = crashing.world.installation.serve();
+    for _ in 0..stops {
+        service = crashing.round(service, |mut service, _| {
+            server.stop_at_once();
+            server.start();
+            service.wait_until_ready();
+            service
+        });
+    }
+    crashing.nothing_is_lost_or_doubled(&service);
+    assert!(service.stop().success());
+}
+
+/// Bids and deliveries that crashes interrupt, and what was answered to those who bid.
+struct Crashing {
+    world: World,
+    random: Random,
+    crashes: usize,
+    rounds: usize,
+    /// The leads that someone bid on, and those whose bids were answered 200.
+    asked: Mutex<BTreeSet<String>>,
+    answered: Mutex<BTreeSet<String>>,
+    /// Proposals whose jobs look different by now.
+    changed: usize,
+}
+
+impl Crashing {
+    /// The quota allows a bid on each of the jobs, and none more.
+    fn begin(mut world: World, crashes: usize) -> Self {
+        world.installation.set("marketplace.timeout_ms", "2000");
+        let account = json!({"id": "market-1", "connectsBalance": 100_000_000, "profileHourlyRate": 50});
+        world.simulator.put_account(TOKEN, account).unwrap();
+        let mut document = world.document(&[world.external(EXTERNAL, "rust")]);
+        document["organizations"][0]["subscription"]["proposalLimit"] = json!(crashes * JOBS_A_ROUND);
+        world.installation.apply(&document);
+        for _ in 0..crashes * JOBS_A_ROUND * 2 {
+            // A backlog builds up, so that a crash can only be right about what was really in flight.
+            world
+                .receiver
+                .answer_next(Answer::status(200).after(Duration::from_millis(20)));
+        }
+        Self {
+            world,
+            random: Random::seeded(),
+            crashes,
+            rounds: 0,
+            asked: Mutex::default(),
+            answered: Mutex::default(),
+            changed: 0,
+        }
+    }
+
+    /// Lets four callers bid, and a crash happen in the middle of that. Returns the service that runs after it.
+    fn round(&mut self, service: Service, crash: impl FnOnce(Service, &Installation) -> Service) -> Service {
+        let world = &self.world;
         let faults = json!([
             {"call": "POST /api/proposals", "times": 2, "dropAfterCommit": true},
             {"call": "GET /api/jobs", "times": 1, "status": 503},
             {"call": "POST /api/proposals", "times": 2, "hang": true, "dropAfterCommit": true},
         ]);
         world.simulator.put_faults(&faults).unwrap();
-        world
-            .simulator
-            .publish(many(&format!("rust {round}"), JOBS_A_ROUND))
-            .unwrap();
-        let bids = AtomicUsize::new(0);
-        let kill_after = 1 + random.below(JOBS_A_ROUND / 2);
-        std::thread::scope(|scope| {
+        let posts = many(&format!("rust {}", self.rounds), JOBS_A_ROUND);
+        world.simulator.publish(posts).unwrap();
+        self.rounds += 1;
+        let (bids, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let crash_after = 1 + self.random.below(JOBS_A_ROUND / 2);
+        let pause = Duration::from_millis(self.random.below(120) as u64);
+        let what = format!("{crash_after} bids of round {}", self.rounds);
+        let service = std::thread::scope(|scope| {
             for _ in 0..4 {
-                let (api, asked, answered, bids) = (service.api(), &asked, &answered, &bids);
-                scope.spawn(move || bid_until_it_dies(&api, asked, answered, bids));
+                let (api, bids, is_over, this) = (service.api(), &bids, &is_over, &*self);
+                scope.spawn(move || this.bid_until(is_over, &api, bids));
             }
-            until(&format!("{kill_after} bids of round {round}"), STEP, || {
-                bids.load(Ordering::Relaxed) >= kill_after
-            });
-            std::thread::sleep(Duration::from_millis(random.below(120) as u64));
-            service.kill();
+            until(&what, STEP, || bids.load(Ordering::Relaxed) >= crash_after);
+            std::thread::sleep(pause);
+            let service = crash(service, &world.installation);
+            is_over.store(true, Ordering::Relaxed);
+            service
         });
         // What has been proposed looks different when the answer is asked for again.
-        for proposal in world.accepted() {
+        let accepted = self.world.accepted();
+        for proposal in &accepted[self.changed..] {
             let job = proposal["jobId"].as_str().unwrap();
             let state = json!({"status": "closed", "alreadyHired": true, "requiredConnects": 40});
-            world.simulator.patch_job(job, state).unwrap();
+            self.world.simulator.patch_job(job, state).unwrap();
+        }
+        self.changed = accepted.len();
+        service
+    }
+
+    /// Bids on leads that nobody has bid on yet, until the round is over or the service is gone.
+    fn bid_until(&self, is_over: &AtomicBool, api: &Api, bids: &AtomicUsize) {
+        while !is_over.load(Ordering::Relaxed) {
+            let Ok(page) = api.try_call("GET", &format!("/v1/campaigns/{EXTERNAL}/leads"), &[], b"") else {
+                return;
+            };
+            if page.status == 503 {
+                // The database is away.
+                continue;
+            }
+            let page = page.expect(200).json();
+            let free = |lead: &&Value| {
+                lead["status"] == "new" && self.asked.lock().unwrap().insert(id(lead).to_owned())
+            };
+            let Some(lead) = page["data"].as_array().unwrap().iter().find(free) else {
+                continue;
+            };
+            let Ok(answer) = api.try_post_json(&path(EXTERNAL, id(lead), "bid"), &bid()) else {
+                return;
+            };
+            if answer.status == 503 {
+                // Whether the bid was accepted is unknown.
+                continue;
+            }
+            assert_eq!(answer.status, 200, "{}", answer.text());
+            self.answered.lock().unwrap().insert(id(lead).to_owned());
+            bids.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    world.simulator.put_faults(&json!([])).unwrap();
-    let service = world.installation.serve();
-    let published = ROUNDS * JOBS_A_ROUND;
-    listed(&service.api(), EXTERNAL, published as u64);
-    let leads = all_leads(&service.api(), EXTERNAL);
-    let unique = |field: &str| {
-        leads
-            .iter()
-            .map(|lead| lead[field].to_string())
-            .collect::<BTreeSet<_>>()
-            .len()
-    };
-    assert_eq!(
-        (unique("id"), unique("jobUrl"), unique("title")),
-        (published, published, published)
-    );
-    for lead in leads.iter().filter(|lead| lead["status"] == "new") {
-        let answer = service.api().post_json(&path(EXTERNAL, id(lead), "bid"), &bid());
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answered.lock().unwrap().insert(id(lead).to_owned());
-    }
-    let answered = answered.into_inner().unwrap();
-    assert!(answered.len() > published / 2);
-    let leads = eventually("every bid ends", Duration::from_secs(60), || {
+    /// Bids on what is left. Then each job has one lead, each lead one proposal, and no unit of the quota is left.
+    fn nothing_is_lost_or_doubled(self, service: &Service) {
+        let world = &self.world;
+        world.simulator.put_faults(&json!([])).unwrap();
+        let published = self.rounds * JOBS_A_ROUND;
+        let patience =
+            Duration::from_secs(60) + Duration::from_millis(100) * u32::try_from(published).unwrap();
+        eventually("all jobs are listed", patience, || {
+            let page = service
+                .api()
+                .get(&format!("/v1/campaigns/{EXTERNAL}/leads?limit=1"));
+            (page.expect(200).json()["total"] == published).then_some(())
+        });
         let leads = all_leads(&service.api(), EXTERNAL);
-        leads
+        for field in ["id", "jobUrl", "title"] {
+            let values: BTreeSet<String> = leads.iter().map(|lead| lead[field].to_string()).collect();
+            assert_eq!(values.len(), published, "{field}");
+        }
+        let answered = self.answered.into_inner().unwrap();
+        let is_new = |lead: &&Value| lead["status"] == "new";
+        let lost: Vec<&str> = leads
             .iter()
-            .all(|lead| lead["status"] != "queued")
-            .then_some(leads)
-    });
-    let not_submitted: Vec<&Value> = leads
-        .iter()
-        .filter(|lead| lead["status"] != "submitted")
-        .collect();
-    let shown: Vec<Value> = not_submitted
-        .iter()
-        .take(3)
-        .map(|lead| world.installation.show(id(lead)))
-        .collect();
-    assert!(
-        not_submitted.is_empty(),
-        "{} bids are not submitted: {shown:#?}",
-        not_submitted.len()
-    );
+            .filter(is_new)
+            .map(id)
+            .filter(|lead| answered.contains(*lead))
+            .collect();
+        assert!(lost.is_empty(), "bids were answered 200 and are lost: {lost:?}");
+        for lead in leads.iter().filter(is_new) {
+            let answer = service.api().post_json(&path(EXTERNAL, id(lead), "bid"), &bid());
+            assert_eq!(answer.status, 200, "{}", answer.text());
+        }
+        let leads = eventually("every bid ends", patience, || {
+            let leads = all_leads(&service.api(), EXTERNAL);
+            leads
+                .iter()
+                .all(|lead| lead["status"] != "queued")
+                .then_some(leads)
+        });
+        let not_submitted: Vec<&Value> = leads
+            .iter()
+            .filter(|lead| lead["status"] != "submitted")
+            .collect();
+        let shown: Vec<Value> = not_submitted
+            .iter()
+            .take(3)
+            .map(|lead| world.installation.show(id(lead)))
+            .collect();
+        assert!(
+            not_submitted.is_empty(),
+            "{} bids are not submitted: {shown:#?}",
+            not_submitted.len()
+        );
+        each_lead_has_its_proposal(world, &leads);
+        deliveries_came_at_most_once(world, published * 2, self.crashes, patience);
+        world.simulator.publish(many("rust, one too many", 1)).unwrap();
+        let newest = listed(&service.api(), EXTERNAL, published as u64 + 1);
+        let answer = service
+            .api()
+            .post_json(&path(EXTERNAL, id(&newest[0]), "bid"), &bid());
+        assert_eq!(answer.status, 402, "each bid was counted once: {}", answer.text());
+        eprintln!(
+            "{} crashes: {published} bids, {} of them answered before or during one",
+            self.crashes,
+            answered.len()
+        );
+    }
+}
 
+/// Each lead has one proposal on its job, and there is no other.
+fn each_lead_has_its_proposal(world: &World, leads: &[Value]) {
     let proposals = world.simulator.proposals();
     assert!(
         proposals.iter().all(|proposal| proposal["status"] == 201),
@@ -132,9 +261,9 @@ fn whenever_the_service_is_killed_every_accepted_bid_is_submitted_once_and_no_de
     let jobs: BTreeSet<&str> = proposals.iter().map(|p| p["jobId"].as_str().unwrap()).collect();
     assert_eq!(
         (proposals.len(), by_id.len(), jobs.len()),
-        (published, published, published)
+        (leads.len(), leads.len(), leads.len())
     );
-    for lead in &leads {
+    for lead in leads {
         let proposal = by_id[lead["proposalId"].as_str().unwrap()];
         assert!(
             lead["jobUrl"]
@@ -143,14 +272,11 @@ fn whenever_the_service_is_killed_every_accepted_bid_is_submitted_once_and_no_de
                 .ends_with(proposal["jobId"].as_str().unwrap())
         );
     }
-
-    deliveries_came_at_most_once(&world, published * 2);
-    assert!(service.stop().success());
 }
 
 /// Each event was received once, or was in flight at a crash and is `interrupted`.
-fn deliveries_came_at_most_once(world: &World, events: usize) {
-    let lines = eventually("every delivery has ended", Duration::from_secs(60), || {
+fn deliveries_came_at_most_once(world: &World, events: usize, crashes: usize, patience: Duration) {
+    let lines = eventually("every delivery has ended", patience, || {
         let lines = world.installation.activity(&["--organization", ORGANIZATION]);
         let lines: Vec<Value> = lines
             .into_iter()
@@ -177,37 +303,11 @@ fn deliveries_came_at_most_once(world: &World, events: usize) {
             interrupted += 1;
         }
     }
-    eprintln!("{interrupted} of {events} deliveries were interrupted by {ROUNDS} crashes");
+    eprintln!("{interrupted} of {events} deliveries were interrupted by {crashes} crashes");
     assert!(
-        interrupted <= ROUNDS * IN_FLIGHT * 2,
+        interrupted <= crashes * IN_FLIGHT * 2,
         "{interrupted} deliveries cannot have been in flight"
     );
-}
-
-/// Bids on leads that nobody has bid on yet, until the service is gone.
-fn bid_until_it_dies(
-    api: &Api,
-    asked: &Mutex<BTreeSet<String>>,
-    answered: &Mutex<BTreeSet<String>>,
-    bids: &AtomicUsize,
-) {
-    loop {
-        let Ok(page) = api.try_call("GET", &format!("/v1/campaigns/{EXTERNAL}/leads"), &[], b"") else {
-            return;
-        };
-        let page = page.expect(200).json();
-        let free =
-            |lead: &&Value| lead["status"] == "new" && asked.lock().unwrap().insert(id(lead).to_owned());
-        let Some(lead) = page["data"].as_array().unwrap().iter().find(free) else {
-            continue;
-        };
-        let Ok(answer) = api.try_post_json(&path(EXTERNAL, id(lead), "bid"), &bid()) else {
-            return;
-        };
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answered.lock().unwrap().insert(id(lead).to_owned());
-        bids.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 /// Intents, accepted bids and submissions are all taken up again, and none of them twice.

@@ -41,6 +41,7 @@ mod operability;
 mod private_files;
 mod provisioning;
 mod quota_races;
+mod reading_turns;
 mod real_posts;
 mod removed_organizations;
 mod retention;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bidloop_console::{Console, Streams};
 use bidloop_domain::port::StoreError;
-use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};
+use bidloop_http_api::{BodyLimits, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application};
 use bidloop_http_server::{ConnectionLimits, RunningServer, ServerSettings};
 use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
@@ -240,10 +240,10 @@ fn http_api(service: &Service, database: &Database) -> HttpApi {
         reject_lead: Arc::clone(&service.reject_lead),
         upload_attachments: Arc::clone(&service.upload_attachments),
         entropy: Arc::new(SystemEntropy),
-        readiness: Arc::new(DatabaseReadiness {
+        readiness: Arc::new(HeldReadiness::new(Arc::new(DatabaseReadiness {
             database: database.clone(),
             workers: Arc::clone(&service.worker_states),
-        }),
+        }))),
         metrics: Arc::clone(&service.metrics) as Arc<dyn RequestMetrics>,
         runtime: tokio::runtime::Handle::current(),
     }
@@ -264,10 +264,11 @@ fn start_http(
     let api = application(api, offer, BodyLimits::DEFAULT);
     let console = console.map(bidloop_console::application);
     let routes = move |config: &mut _| {
+        // Routes are tried in this order, and most of the console's are regular expressions.
+        api(config);
         if let Some(console) = &console {
             console(config);
         }
-        api(config);
     };
     bidloop_http_server::serve(observer, routes, listener, settings)
         .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))

@@ -28,7 +28,15 @@ pub(super) fn database(read: &mut Reader<'_>) -> super::DatabaseSettings {
         url: database_url(read),
         secrets_key_file,
         auto_migrate: read.boolean("database.auto_migrate", true),
+        request_connections: connections(read, "database.request_connections", 12),
+        worker_connections: connections(read, "database.worker_connections", 8),
+        prepared_statements: read.boolean("database.prepared_statements", true),
     }
+}
+
+/// At least 3: one for a busy organization, and some for the others.
+fn connections(read: &mut Reader<'_>, key: &str, default: u64) -> usize {
+    usize::try_from(read.whole(key, default, 3)).unwrap_or(usize::MAX)
 }
 
 fn database_url(read: &mut Reader<'_>) -> Secret<String> {
@@ -75,6 +83,9 @@ fn persistence_settings(url: &str) -> DatabaseSettings {
 pub(crate) fn opening(settings: &super::DatabaseSettings) -> DatabaseSettings {
     DatabaseSettings {
         secrets_key_file: settings.secrets_key_file.clone(),
+        request_connections: settings.request_connections,
+        worker_connections: settings.worker_connections,
+        prepared_statements: settings.prepared_statements,
         ..persistence_settings(settings.url.expose())
     }
 }

@@ -56,6 +56,11 @@ pub(crate) struct DatabaseSettings {
     pub(crate) secrets_key_file: Option<PathBuf>,
     /// Whether `serve` and `apply` migrate by themselves.
     pub(crate) auto_migrate: bool,
+    /// Connections to PostgreSQL at most: for requests and commands, and for workers.
+    pub(crate) request_connections: usize,
+    pub(crate) worker_connections: usize,
+    /// Whether connections to PostgreSQL keep prepared statements: not behind a pooler in transaction mode.
+    pub(crate) prepared_statements: bool,
 }
 
 /// The marketplace to watch and to submit to.
@@ -247,6 +252,8 @@ mod tests {
         assert_eq!(settings.server.operability_listen, None);
         assert_eq!(settings.database.url.expose(), "sqlite://bidloop-data/bidloop.db");
         assert!(settings.database.auto_migrate);
+        assert_eq!(settings.database.request_connections, 12);
+        assert_eq!(settings.database.worker_connections, 8);
         assert!(settings.marketplace.is_none());
         assert_eq!(settings.submission_deadline, Duration::from_secs(900));
         assert_eq!(settings.act_within, Some(Duration::from_secs(86_400)));

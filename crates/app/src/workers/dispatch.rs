@@ -65,8 +65,10 @@ async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery, supervisor: &
     async {
         let sent = service.deliver_webhooks.send(&delivery).await;
         supervisor.fault_point();
-        // There is room for another delivery, so the worker need not wait for its pause.
-        service.notifiers.of(WorkKind::Deliveries).notify_one();
+        if sent.makes_room {
+            // So the worker need not wait for its pause.
+            service.notifiers.of(WorkKind::Deliveries).notify_one();
+        }
         let outcome = sent.outcome.reason().unwrap_or("delivered");
         service
             .metrics

@@ -31,7 +31,7 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
 
 async fn measure(service: &Service) -> Result<(), StoreError> {
     service.authenticate.flush_uses().await?;
-    let stores = &service.stores;
+    let stores = &service.worker_stores;
     service
         .metrics
         .queue_depth("deliveries", stores.deliveries.pending_count().await?);

@@ -3,6 +3,7 @@
 //! A worker makes passes while there is work. Then it waits until it is woken, its pause ends or the process stops. One
 //! that panics is [started again](supervision).
 
+mod add_up;
 mod automatic;
 mod backfill;
 mod dispatch;
@@ -27,7 +28,7 @@ pub(crate) use supervision::WorkerStates;
 pub(crate) enum Role {
     /// The HTTP API.
     Api,
-    /// Reading the feed, matching, backfilling and pruning.
+    /// Reading the feed, matching, backfilling, adding up statistics and pruning.
     Watch,
     /// Sending webhooks.
     Dispatch,
@@ -42,6 +43,7 @@ pub(crate) fn start(service: &Arc<Service>, roles: &BTreeSet<Role>) -> Workers {
         watch::start(service, &workers);
         spawn(service, &workers, "backfill", backfill::run);
         spawn(service, &workers, "prune", prune::run);
+        spawn(service, &workers, "statistics", add_up::run);
     }
     if roles.contains(&Role::Dispatch) {
         spawn(service, &workers, "dispatch", dispatch::run);

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bidloop_domain::port::{Entropy as _, StoreError};
 use tokio::sync::Notify;
@@ -53,6 +53,8 @@ pub(super) struct Pauses<'a> {
     worker: &'static str,
     wake: &'a Notify,
     pause: Duration,
+    /// When the last pause ended, if passes begin at regular intervals.
+    began: Option<Instant>,
     /// The longest pause after a failure.
     longest: Duration,
     failures: u32,
@@ -81,8 +83,17 @@ impl<'a> Pauses<'a> {
             worker,
             wake,
             pause,
+            began: None,
             longest: MAX_PAUSE,
             failures: 0,
+        }
+    }
+
+    /// Pauses that a pass shortens by what it takes, so that passes begin at regular intervals.
+    pub(super) fn between_beginnings(self) -> Self {
+        Self {
+            began: Some(Instant::now()),
+            ..self
         }
     }
 
@@ -99,10 +110,11 @@ impl<'a> Pauses<'a> {
             Ok(true) => self.failures = 0,
             Ok(false) => {
                 self.failures = 0;
+                let passed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
                 tokio::select! {
                     () = self.stop.cancelled() => {}
                     () = self.wake.notified() => {}
-                    () = tokio::time::sleep(self.pause) => {}
+                    () = tokio::time::sleep(self.pause.saturating_sub(passed)) => {}
                 }
             }
             Err(error) => {
@@ -117,6 +129,7 @@ impl<'a> Pauses<'a> {
                 }
             }
         }
+        self.began = self.began.map(|_| Instant::now());
         !self.stop.is_cancelled()
     }
 }

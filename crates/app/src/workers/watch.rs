@@ -1,12 +1,13 @@
-//! Watches the marketplace's feed.
+//! Watches the marketplace's feed, one process at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::port::MarketplaceError;
-use bidloop_domain::use_case::{IngestError, IngestJobs, IngestedPage};
+use bidloop_domain::use_case::{IngestError, IngestJobs, IngestedPage, TakeTurns};
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::running::{PassError, Pauses, Workers};
 use crate::service::Service;
@@ -17,6 +18,9 @@ const WORKER: &str = "watch";
 /// of the marketplace's return (decision D4), connecting and reading included. A try every 2 s costs a marketplace that is
 /// away less than the polling once a second that it bears when it is well.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How often a process that stands by applies changed filters.
+const BETWEEN_CATCH_UPS: Duration = Duration::from_secs(2);
 
 /// The shortest wait that a marketplace can ask for.
 const SHORTEST_WAIT: Duration = Duration::from_millis(250);
@@ -67,9 +71,27 @@ async fn run(service: &Service, workers: &Workers) {
     let Some((mut ingest, poll_interval)) = service.ingest_jobs() else {
         return;
     };
+    // The turn is kept by a task apart, for as long as this one reads or waits, and is ended after its last page.
+    let over = CancellationToken::new();
+    let _over = over.clone().drop_guard();
+    let (turn, mut is_ours) = watch::channel(false);
+    workers
+        .tasks
+        .spawn(keep_turn(service.take_turns.clone(), turn, over));
     let never_woken = Notify::new();
-    let mut pauses = Pauses::new(workers, WORKER, &never_woken, poll_interval).at_most(LONGEST_PAUSE);
+    let mut pauses = Pauses::new(workers, WORKER, &never_woken, poll_interval)
+        .between_beginnings()
+        .at_most(LONGEST_PAUSE);
     loop {
+        let reads = *is_ours.borrow_and_update();
+        service.metrics.feed_reader(reads);
+        if !reads {
+            service.metrics.feed_behind(Duration::ZERO);
+            if !stand_by(&mut ingest, &mut is_ours, workers).await {
+                return;
+            }
+            continue;
+        }
         let passed = pass(service, &mut ingest, workers).await;
         match &passed {
             Ok(_) => {}
@@ -79,6 +101,40 @@ async fn run(service: &Service, workers: &Workers) {
         if !pauses.after(passed).await {
             return;
         }
+    }
+}
+
+/// Asks for the turn again and again, until `over`. Then it ends the turn.
+async fn keep_turn(turns: TakeTurns, turn: watch::Sender<bool>, over: CancellationToken) {
+    loop {
+        let asked = turns.ask().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the turn of reading the feed cannot be taken");
+            TakeTurns::unknown()
+        });
+        turn.send_if_modified(|reads| std::mem::replace(reads, asked.reads) != asked.reads);
+        tokio::select! {
+            () = over.cancelled() => break,
+            () = tokio::time::sleep(asked.ask_after) => {}
+        }
+    }
+    if let Err(error) = turns.end().await {
+        tracing::debug!(%error, "the turn of reading the feed ends by itself");
+    }
+}
+
+/// Keeps the filters up to date until it is this process's turn, or for some seconds. Returns false once the process stops.
+async fn stand_by(ingest: &mut IngestJobs, is_ours: &mut watch::Receiver<bool>, workers: &Workers) -> bool {
+    tokio::select! {
+        () = workers.stop.cancelled() => return false,
+        stood_by = ingest.stand_by() => if let Err(error) = stood_by {
+            tracing::warn!(%error, "filters could not be loaded");
+        }
+    }
+    tokio::select! {
+        () = workers.stop.cancelled() => false,
+        // The sender is gone only when the process stops.
+        changed = is_ours.changed() => changed.is_ok(),
+        () = tokio::time::sleep(BETWEEN_CATCH_UPS) => true,
     }
 }
 

@@ -19,6 +19,26 @@ pub(super) trait Contender {
     fn cpu(&self) -> Cpu;
 }
 
+/// What the first contender must reach beside the second.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Goals {
+    /// At least so many times its throughput.
+    pub(super) throughput: Option<f64>,
+    /// At most so many times its CPU a request, database included.
+    pub(super) cpu: Option<f64>,
+    /// At most so many times its median latency.
+    pub(super) p50: Option<f64>,
+}
+
+impl Goals {
+    pub(super) fn throughput(goal: f64) -> Self {
+        Self {
+            throughput: Some(goal),
+            ..Self::default()
+        }
+    }
+}
+
 /// The work of one run.
 #[derive(Debug)]
 pub(super) struct Run {
@@ -67,6 +87,7 @@ impl Figures {
 pub(super) fn hold(
     measure: &str,
     contenders: &mut [Box<dyn Contender + '_>],
+    goals: Goals,
     options: &Options,
     report: &mut Report,
 ) -> Result<()> {
@@ -91,16 +112,35 @@ pub(super) fn hold(
     let [(first, ours), others @ ..] = medians.as_slice() else {
         return Ok(());
     };
-    for (name, other) in others {
+    for (place, (name, other)) in others.iter().enumerate() {
+        let goals = if place == 0 { goals } else { Goals::default() };
         let cpu = ours.whole_cpu().zip(other.whole_cpu());
+        let cpu = cpu.map(|(ours, other)| ours / other);
+        let p50 = ours.p50_ms / other.p50_ms;
         let name = format!("{measure}: {first} / {name}");
-        report.add(
-            Row::new(name, ours.per_second / other.per_second, "× throughput")
-                .with("× CPU", cpu.map(|(ours, other)| ours / other))
-                .with("× p50", ours.p50_ms / other.p50_ms),
-        );
+        let throughput = Row::new(name.clone(), ours.per_second / other.per_second, "× throughput");
+        let throughput = throughput.with("× CPU", cpu).with("× p50", p50);
+        report.add(match goals.throughput {
+            Some(goal) => throughput.at_least(goal),
+            None => throughput,
+        });
+        if let Some(goal) = goals.cpu {
+            report.add(match cpu {
+                Some(cpu) => Row::new(name.clone(), cpu, "× CPU").at_most(goal),
+                None => Row::failed(name.clone(), "the CPU of the database server is unknown"),
+            });
+        }
+        if let Some(goal) = goals.p50 {
+            report.add(Row::new(name, p50, "× p50").at_most(goal));
+        }
     }
     Ok(())
+}
+
+/// The 99th percentile of latencies in microseconds, in milliseconds.
+pub(super) fn p99_ms(mut latencies_us: Vec<u32>) -> f64 {
+    latencies_us.sort_unstable();
+    percentile_ms(&latencies_us, 99)
 }
 
 fn round(contender: &mut dyn Contender, time: Duration) -> Result<Figures> {

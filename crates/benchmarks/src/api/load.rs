@@ -32,6 +32,14 @@ impl Requests {
         Arc::new(Self::Each { all, sent })
     }
 
+    /// The first of them; empty if there is none.
+    pub(super) fn first(&self) -> Vec<u8> {
+        match self {
+            Self::Same(request) => request.clone(),
+            Self::Each { all, .. } => all.first().cloned().unwrap_or_default(),
+        }
+    }
+
     fn next(&self) -> Option<&[u8]> {
         match self {
             Self::Same(request) => Some(request),

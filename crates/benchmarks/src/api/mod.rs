@@ -1,6 +1,7 @@
 //! The suite `api`: the real program over HTTP beside the same SQL and beside a bare server, on both databases, and
 //! what it needs when idle.
 
+mod bystander;
 mod contest;
 mod fill;
 mod footprint;
@@ -15,6 +16,7 @@ use anyhow::Result;
 
 pub(crate) use options::Options;
 
+use self::options::Part;
 use crate::database::Database;
 use crate::postgres::PostgresServer;
 use crate::program::Program;
@@ -25,9 +27,19 @@ use crate::world::{World, on_both_databases};
 pub(crate) fn measure(options: &Options) -> Result<Report> {
     let program = Program::find(options.program.as_deref())?;
     let mut report = Report::default();
-    progress("starting the service repeatedly");
-    footprint::starts(&program, &mut report)?;
+    if options.asks_for(Part::Start) && !options.postgres {
+        progress("starting the service repeatedly");
+        footprint::starts(&program, &mut report)?;
+    }
     on_both_databases(&mut report, |server, report| {
+        let is_unwanted = if server.is_some() {
+            options.sqlite
+        } else {
+            options.postgres
+        };
+        if is_unwanted {
+            return Ok(());
+        }
         measure_on(server, &program, options, report)
     });
     Ok(report)
@@ -39,12 +51,18 @@ fn measure_on(
     options: &Options,
     report: &mut Report,
 ) -> Result<()> {
+    if let Some(server) = server {
+        server.must_wait_for_the_disk()?;
+    }
     let world = World::new(program, server)?;
     progress(&format!("filling {}", world.database.name()));
-    let leads = fill::fill(&world)?;
+    let filled = fill::fill(&world, options)?;
     match &world.database {
-        Database::Sqlite(_) => footprint::memory(&world.installation, &leads, report)?,
+        Database::Sqlite(_) if options.asks_for(Part::Idle) => {
+            footprint::memory(&world.installation, &filled.newest, report)?;
+        }
+        Database::Sqlite(_) => {}
         Database::Postgres(database) => pgbench::prepare(database)?,
     }
-    operations::measure(&world, &leads, options, report)
+    operations::measure(&world, filled, options, report)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, value_parser};
+use clap::{Args, ValueEnum, value_parser};
 
 /// The options of the suite.
 #[derive(Debug, Args)]
@@ -12,22 +12,54 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) json: bool,
     /// Length of a measured round.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u16).range(1..))]
     seconds: u16,
     /// Rounds of each contender; the median counts.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u16).range(1..))]
     pub(super) rounds: u16,
     /// Connections of the load generator and of pgbench.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u16).range(2..))]
     pub(super) connections: u16,
-    /// The program to measure; the one beside this executable if left out, built if it is not there.
+    /// The program to measure; the installed one if left out, built with the profile `distribution` if it is not there.
     #[arg(long, value_name = "FILE")]
     pub(super) program: Option<PathBuf>,
+    /// Measure these parts alone.
+    #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
+    only: Vec<Part>,
+    /// On SQLite alone.
+    #[arg(long, conflicts_with = "postgres")]
+    pub(super) sqlite: bool,
+    /// On PostgreSQL alone.
+    #[arg(long)]
+    pub(super) postgres: bool,
+}
+
+/// A part that can be measured by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Part {
+    /// Time to start.
+    Start,
+    /// Memory when idle, and for uploads.
+    Idle,
+    /// A page of leads.
+    List,
+    /// Look-ups of a lead that does not exist.
+    LookUps,
+    /// Bids of 50 organizations.
+    Bids,
+    /// Bids of one organization, and of another one meanwhile; on PostgreSQL.
+    Hot,
+    /// Bids of a single client; on PostgreSQL.
+    Lone,
 }
 
 impl Options {
     /// Length of a measured round.
     pub(super) fn round(&self) -> Duration {
         Duration::from_secs(self.seconds.into())
+    }
+
+    pub(super) fn asks_for(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
     }
 }

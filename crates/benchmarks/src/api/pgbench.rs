@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use super::contest::{Contender, Run};
-use super::fill::BY_SQL;
+use super::fill::{BY_SQL, BY_SQL_LEADS, ORGANIZATIONS};
 use super::statements::{Script, Step};
 use crate::postgres::{PostgresDatabase, run};
 use crate::process::Cpu;
@@ -16,24 +16,32 @@ use crate::process::Cpu;
 /// How a script counts its transactions: `:n` over all connections and `:run`, which tells one run from the others.
 const COUNTING: &str = "\\set n :i * :connections + :client_id\n\\set i :i + 1\n";
 
-/// Lead and campaign of the transaction's number, starting again when all leads are used.
-const BID: &str = "\\set l :n % :all\n\\set c :l / :jobs\n";
+/// Lead, organization and job of the transaction's number, starting again when all leads are used.
+const BID: &str =
+    "\\set l :n % (:organizations * :leads)\n\\set o :l % :organizations\n\\set j :l / :organizations\n";
 
 /// What stands for the parameters that change from bid to bid.
-const NUMBERED: [(&str, &str); 4] = [
+const NUMBERED: [(&str, &str); 5] = [
     (":lead", "lpad(:l::text, 35, '0')"),
-    (":campaign", "(:by_sql || :c::text)"),
-    (":job", "(:l::bigint % :jobs::bigint)::text"),
+    (":organization", "('spread_' || lpad(:o::text, 2, '0'))"),
+    (
+        ":key_hash",
+        "encode(sha256(convert_to('lk_' || lpad((:o::bigint + 1)::text, 64, '0'), 'UTF8')), 'hex')",
+    ),
+    (":job", "lpad(:j::text, 19, '0')"),
     (":bid", "(:run::text || lpad(:n::text, 35, '0'))"),
 ];
 
-/// Prepares a filled database: vacuums it, as autovacuum would a little later, and gives the leads to bid on by SQL numbers
-/// for ids, which `pgbench` can count.
+/// Prepares a filled database: vacuums it, as autovacuum would a little later, and gives the leads to bid on by SQL, and the
+/// jobs of their matches, numbers for ids, which `pgbench` can count.
 pub(super) fn prepare(database: &PostgresDatabase<'_>) -> Result<()> {
     database.execute(&format!(
-        "WITH numbered AS (SELECT id, row_number() OVER (ORDER BY campaign_id, job_id) - 1 AS n FROM leads \
-         WHERE campaign_id LIKE '{BY_SQL}%') \
-         UPDATE leads SET id = lpad(n::text, 35, '0') FROM numbered WHERE leads.id = numbered.id"
+        "WITH numbered AS (SELECT id, row_number() OVER (ORDER BY job_id, organization_id) - 1 AS n FROM leads \
+         WHERE campaign_id = '{BY_SQL}') \
+         UPDATE leads SET id = lpad(n::text, 35, '0') FROM numbered WHERE leads.id = numbered.id; \
+         UPDATE matches SET job_id = lpad((leads.id::bigint / {ORGANIZATIONS})::text, 19, '0') FROM leads \
+         WHERE leads.campaign_id = '{BY_SQL}' AND matches.organization_id = leads.organization_id \
+         AND matches.campaign_id = leads.campaign_id AND matches.job_id = leads.job_id"
     ))?;
     database.execute("VACUUM ANALYZE").map(drop)
 }
@@ -46,11 +54,18 @@ pub(super) struct PgbenchContender<'d> {
     /// Holds the script, and a run's log of latencies.
     folder: TempDir,
     parameters: Vec<(&'static str, String)>,
-    runs: u32,
+    /// The number of the last run. No two runs on a database have the same.
+    run: u32,
 }
 
 impl<'d> PgbenchContender<'d> {
-    pub(super) fn new(database: &'d PostgresDatabase<'_>, connections: u16, script: Script) -> Result<Self> {
+    /// Its first run has the number after `run`.
+    pub(super) fn new(
+        database: &'d PostgresDatabase<'_>,
+        connections: u16,
+        script: Script,
+        run: u32,
+    ) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("bidloop-pgbench.").tempdir()?;
         std::fs::write(folder.path().join("script"), text(&script))?;
         Ok(Self {
@@ -58,7 +73,7 @@ impl<'d> PgbenchContender<'d> {
             connections,
             folder,
             parameters: script.parameters,
-            runs: 0,
+            run,
         })
     }
 }
@@ -92,7 +107,7 @@ impl Contender for PgbenchContender<'_> {
     }
 
     fn run(&mut self, time: Duration) -> Result<Run> {
-        self.runs += 1;
+        self.run += 1;
         let (connections, seconds) = (self.connections, time.as_secs().max(1));
         let mut pgbench = self.database.server.pgbench();
         pgbench
@@ -101,7 +116,9 @@ impl Contender for PgbenchContender<'_> {
             .arg(format!("-c{connections}"))
             .arg(format!("-T{seconds}"))
             .arg(format!("-Dconnections={connections}"))
-            .arg(format!("-Drun={}", self.runs));
+            .arg(format!("-Drun={}", self.run))
+            .arg(format!("-Dorganizations={ORGANIZATIONS}"))
+            .arg(format!("-Dleads={BY_SQL_LEADS}"));
         for (name, value) in &self.parameters {
             pgbench.arg(format!("-D{name}={value}"));
         }
@@ -148,14 +165,14 @@ mod tests {
 
     #[test]
     fn what_changes_from_bid_to_bid_is_counted_by_pgbench() {
-        let statement = "VALUES (:lead, :letter, :job, :bid) = :campaign".to_owned();
+        let statement = "VALUES (:lead, :letter, :job, :bid)".to_owned();
         let script = Script {
             steps: vec![Step::One(statement)],
             parameters: Vec::new(),
             bids: true,
         };
-        let expected = "VALUES (lpad(:l::text, 35, '0'), :letter, (:l::bigint % :jobs::bigint)::text, \
-                        (:run::text || lpad(:n::text, 35, '0'))) = (:by_sql || :c::text);\n";
+        let expected = "VALUES (lpad(:l::text, 35, '0'), :letter, lpad(:j::text, 19, '0'), \
+                        (:run::text || lpad(:n::text, 35, '0')));\n";
         assert_eq!(text(&script), format!("{COUNTING}{BID}{expected}"));
     }
 }

@@ -50,15 +50,18 @@ impl LoopContender {
 
 /// A bid on every lead that is to be bid on by SQL.
 fn turns(connection: &Connection) -> Result<Vec<Parameters>> {
-    let query = "SELECT id, campaign_id, job_id FROM leads WHERE campaign_id LIKE ?1 || '%'";
+    let query = "SELECT leads.id, leads.job_id, leads.organization_id, api_keys.key_hash FROM leads \
+                 JOIN api_keys ON api_keys.organization_id = leads.organization_id \
+                 WHERE leads.campaign_id = ?1 ORDER BY leads.job_id, leads.organization_id";
     let mut leads = connection.prepare(query)?;
     let mut rows = leads.query([BY_SQL])?;
     let mut turns = Vec::new();
     while let Some(row) = rows.next()? {
         turns.push(vec![
             ("lead", row.get(0)?),
-            ("campaign", row.get(1)?),
-            ("job", row.get(2)?),
+            ("job", row.get(1)?),
+            ("organization", row.get(2)?),
+            ("key_hash", row.get(3)?),
             ("bid", format!("{:036}", turns.len())),
         ]);
     }

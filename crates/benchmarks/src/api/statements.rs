@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::fill::{BY_SQL, JOBS, LETTER, LISTED, POOLS};
+use super::fill::{BY_SQL, LETTER, LISTED};
 use crate::database::Database;
 use crate::http::PAGE;
 use crate::world::{ORGANIZATION, PERIOD_START};
@@ -11,12 +11,15 @@ use crate::world::{ORGANIZATION, PERIOD_START};
 /// An id of a lead's form that no lead has.
 pub(super) const UNKNOWN_LEAD: &str = "ld_00000000000000000000000000000000";
 
+const HOUR_MS: i64 = 3_600_000;
+
 /// What a contender without the service runs for each request.
 #[derive(Debug)]
 pub(super) struct Script {
     pub(super) steps: Vec<Step>,
     pub(super) parameters: Vec<(&'static str, String)>,
-    /// Whether each run bids on another lead: its `:lead`, `:campaign`, `:job` and `:bid` then change from run to run.
+    /// Whether each run bids on another lead: its `:lead`, `:organization`, `:key_hash`, `:job` and `:bid` then change from
+    /// run to run.
     pub(super) bids: bool,
 }
 
@@ -47,10 +50,10 @@ AND matches.generation = :generation AND matches.seq BETWEEN :oldest AND :newest
 
 const LEAD: &str = "\
 leads.organization_id, leads.id, leads.campaign_id, leads.job_id, leads.created_at, leads.status, leads.reason, \
-leads.rejection_reason, leads.proposal_id, leads.bidding_config, leads.bid_id";
+leads.rejection_reason, leads.proposal_id, leads.bidding_config";
 
 const CONTEXT: &str = "\
-SELECT {lead}, jobs.json, organizations.subscription_status, organizations.collection_paused, \
+SELECT {lead}, leads.bid_id, jobs.json, organizations.subscription_status, organizations.collection_paused, \
 organizations.period_start, organizations.period_end, organizations.proposal_limit, campaigns.organization_id, \
 campaigns.id, campaigns.name, campaigns.mode, campaigns.state, campaigns.bidding_config, campaigns.proposal, \
 bidder_accounts.id, bidder_accounts.connected, bidder_accounts.profile_hourly_rate, lead_attachments.attachment \
@@ -69,16 +72,23 @@ SELECT EXISTS (SELECT * FROM campaigns WHERE campaigns.organization_id = :organi
 const LOCK_LEAD: &str = "\
 SELECT {lead} FROM leads WHERE leads.organization_id = :organization AND leads.id = :lead LIMIT 1{for_update}";
 
-const BIDDING_CONTEXT: &str = "\
-SELECT organizations.subscription_status, organizations.collection_paused, organizations.period_start, \
-organizations.period_end, organizations.proposal_limit, bidder_accounts.id, bidder_accounts.connected, \
+const LOCK_KEY: &str = "\
+SELECT api_keys.organization_id, api_keys.id, api_keys.name, api_keys.created_at, api_keys.last_used_at, \
+api_keys.expires_at, api_keys.revoked_at, organizations.id, organizations.subscription_status, \
+organizations.collection_paused, organizations.period_start, organizations.period_end, organizations.proposal_limit \
+FROM organizations INNER JOIN api_keys ON api_keys.organization_id = organizations.id \
+WHERE organizations.id = :organization AND api_keys.key_hash = :key_hash AND api_keys.revoked_at IS NULL \
+LIMIT 1{for_key_share}";
+
+const GROUNDS: &str = "\
+SELECT bidder_accounts.organization_id, bidder_accounts.id, bidder_accounts.connected, \
 bidder_accounts.profile_hourly_rate, campaigns.attachments, lead_attachments.attachment \
-FROM campaigns INNER JOIN organizations ON organizations.id = campaigns.organization_id \
+FROM campaigns \
 LEFT OUTER JOIN bidder_accounts ON bidder_accounts.organization_id = campaigns.organization_id \
 AND bidder_accounts.id = campaigns.account_id \
 LEFT OUTER JOIN lead_attachments ON lead_attachments.organization_id = campaigns.organization_id \
 AND lead_attachments.lead_id = :lead \
-WHERE campaigns.organization_id = :organization AND campaigns.id = :campaign ORDER BY lead_attachments.position";
+WHERE campaigns.organization_id = :organization AND campaigns.id = :by_sql ORDER BY lead_attachments.position";
 
 const LOCK_QUOTA: &str = "\
 SELECT quota_usage.period_end, quota_usage.used FROM quota_usage \
@@ -92,7 +102,7 @@ const INSERT_BID: &str = "\
 INSERT INTO bids (organization_id, id, campaign_id, lead_id, job_id, account_id, cover_letter, answers, config, \
 attachments, queued_at, period_start, deadline, status, next_attempt_at, attempts, answer_outstanding, \
 boost_connects, connects_spent) \
-VALUES (:organization, :bid, :campaign, :lead, :job, 'account', :letter, '[]', :config, '[]', :now, :period, \
+VALUES (:organization, :bid, :by_sql, :lead, :job, 'account', :letter, '[]', :config, '[]', :now, :period, \
 :deadline, 'queued', :now, 0, FALSE, 0, 0)";
 
 const QUEUE_LEAD: &str = "\
@@ -101,8 +111,25 @@ UPDATE leads SET status = 'queued', bid_id = :bid WHERE leads.organization_id = 
 const INSERT_ACTIVITY: &str = "\
 INSERT INTO activities (organization_id, id, at, campaign_id, lead_id, kind, actor_kind, actor_id, actor_name, \
 outcome, http_status, dry_run, message, details) \
-VALUES (:organization, :bid, :now, :campaign, :lead, 'bid', 'api_key', 'key', 'Load', 'accepted', 200, FALSE, \
+VALUES (:organization, :bid, :now, :by_sql, :lead, 'bid', 'api_key', 'key', 'Load', 'accepted', 200, FALSE, \
 'Bid queued for submission.', :details) ON CONFLICT DO NOTHING";
+
+const LISTS: &str = "\
+SELECT campaigns.generation, campaigns.last_generation FROM campaigns \
+WHERE campaigns.organization_id = :organization AND campaigns.id = :by_sql LIMIT 1{for_share}";
+
+const SHOW_STATUS: &str = "\
+UPDATE matches SET lead_status = 'queued' WHERE matches.organization_id = :organization \
+AND matches.campaign_id = :by_sql AND matches.generation = :sql_generation AND matches.job_id = :job";
+
+const POSTED_AT: &str = "\
+SELECT jobs.posted_at FROM leads INNER JOIN jobs ON jobs.id = leads.job_id \
+WHERE leads.organization_id = :organization AND leads.id = :lead LIMIT 1";
+
+/// The service writes the rows as arrays to PostgreSQL, and one by one to SQLite.
+const COUNT: &str = "\
+INSERT INTO fresh_counts (organization_id, measure, hour, campaign_id, subject, bucket, count) VALUES \
+(:organization, 'bid', :hour, :by_sql, '', 0, 1), (:organization, 'bid_time', :hour, '', '', 81, 1)";
 
 const CONFIG: &str = r#"{"bidWithWarning":"skip","biddingHourlyRateStrategy":"smart_bidding","biddingHourlyRatePercentage":null,"biddingFixedHourlyRate":null,"biddingMinHourlyRate":null,"boostingEnabled":false,"boostDownToNthPlace":4,"connectsAbovePrevious":1,"minBoost":null,"maximumBoost":null,"insufficientBoostConnectsAction":"bid_without_boost","alreadyHiredAction":"skip","sources":{}}"#;
 
@@ -147,35 +174,50 @@ pub(super) fn look_up(database: &Database<'_>) -> Result<Script> {
     })
 }
 
-/// The acceptance of a bid.
+/// The acceptance of a single bid. Its key is known from an earlier request.
 pub(super) fn bid(database: &Database<'_>) -> Result<Script> {
-    let (begin, for_update) = match database {
-        Database::Sqlite(_) => ("BEGIN IMMEDIATE", ""),
-        Database::Postgres(_) => ("BEGIN", " FOR UPDATE"),
+    let (begin, locks) = match database {
+        Database::Sqlite(_) => ("BEGIN IMMEDIATE", ["", "", ""]),
+        Database::Postgres(_) => ("BEGIN", [" FOR UPDATE", " FOR KEY SHARE", " FOR SHARE"]),
     };
-    let locking = |statement: &str| one(&statement.replace("{for_update}", for_update));
+    let locking = |statement: &str| {
+        let names = ["{for_update}", "{for_key_share}", "{for_share}"];
+        let text = names.iter().zip(locks);
+        one(&text.fold(statement.to_owned(), |text, (name, lock)| {
+            text.replace(name, lock)
+        }))
+    };
     let writes = [TAKE_UNIT, INSERT_BID, QUEUE_LEAD, INSERT_ACTIVITY];
+    let mut parameters = parameters(database)?;
+    let generation = format!("SELECT max(generation) FROM campaigns WHERE id = '{BY_SQL}'");
+    parameters.push(("sql_generation", database.value(&generation)?));
     Ok(Script {
         steps: vec![
-            one(KEY),
             one(CONTEXT),
             one(begin),
             locking(LOCK_LEAD),
-            one(BIDDING_CONTEXT),
+            locking(LOCK_KEY),
+            one(GROUNDS),
             locking(LOCK_QUOTA),
             Step::Together(writes.map(str::to_owned).into()),
+            locking(LISTS),
+            one(SHOW_STATUS),
+            one(POSTED_AT),
+            one(COUNT),
             one("COMMIT"),
         ],
-        parameters: parameters(database)?,
+        parameters,
         bids: true,
     })
 }
 
-/// Counts the bids that were accepted by SQL alone.
+/// Counts the bids that were accepted by SQL alone and shown in their campaign's list.
 pub(super) fn bids_by_sql() -> String {
     format!(
-        "SELECT count(*) FROM leads JOIN bids ON bids.id = leads.bid_id \
-         WHERE leads.status = 'queued' AND leads.campaign_id LIKE '{BY_SQL}%'"
+        "SELECT count(*) FROM leads JOIN bids ON bids.id = leads.bid_id JOIN matches \
+         ON matches.organization_id = leads.organization_id AND matches.campaign_id = leads.campaign_id \
+         AND matches.job_id = bids.job_id \
+         WHERE leads.status = 'queued' AND matches.lead_status = 'queued' AND leads.campaign_id = '{BY_SQL}'"
     )
 }
 
@@ -188,7 +230,12 @@ fn parameters(database: &Database<'_>) -> Result<Vec<(&'static str, String)>> {
     let now = 1_795_174_490_015_i64;
     let details = format!(r#"{{"bidId":"01a1f8bc-df9f-77d7-9675-a05f6911b658","biddingConfig":{CONFIG}}}"#);
     Ok(vec![
-        ("key_hash", database.value("SELECT key_hash FROM api_keys")?),
+        (
+            "key_hash",
+            database.value(&format!(
+                "SELECT key_hash FROM api_keys WHERE organization_id = '{ORGANIZATION}'"
+            ))?,
+        ),
         ("organization", ORGANIZATION.to_owned()),
         ("campaign", LISTED.to_owned()),
         ("lead", UNKNOWN_LEAD.to_owned()),
@@ -198,8 +245,7 @@ fn parameters(database: &Database<'_>) -> Result<Vec<(&'static str, String)>> {
         ("now", now.to_string()),
         ("deadline", (now + 900_000).to_string()),
         ("period", (PERIOD_START * 1000).to_string()),
+        ("hour", (now - now % HOUR_MS).to_string()),
         ("by_sql", BY_SQL.to_owned()),
-        ("jobs", JOBS.to_string()),
-        ("all", (JOBS * POOLS).to_string()),
     ])
 }

@@ -53,7 +53,7 @@ pub(crate) struct Options {
     /// Keep the SQLite file here, and use the one of a run before: filling takes the longest.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The program; by default the one beside this.
+    /// The program to measure; the installed one if left out, built with the profile `distribution` if it is not there.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
 }

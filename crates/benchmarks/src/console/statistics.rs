@@ -48,13 +48,13 @@ fn dropping(raw: &Raw<'_>, is_on: bool) -> String {
     match (raw, is_on) {
         (Raw::Sqlite(_), false) => "DROP TRIGGER IF EXISTS no_statistics".to_owned(),
         (Raw::Sqlite(_), true) => {
-            "CREATE TRIGGER IF NOT EXISTS no_statistics BEFORE INSERT ON statistics BEGIN SELECT RAISE(IGNORE); END"
+            "CREATE TRIGGER IF NOT EXISTS no_statistics BEFORE INSERT ON fresh_counts BEGIN SELECT RAISE(IGNORE); END"
                 .to_owned()
         }
-        (Raw::Postgres(_), false) => "DROP TRIGGER IF EXISTS no_statistics ON statistics".to_owned(),
+        (Raw::Postgres(_), false) => "DROP TRIGGER IF EXISTS no_statistics ON fresh_counts".to_owned(),
         (Raw::Postgres(_), true) => {
             "CREATE OR REPLACE FUNCTION no_statistics() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
-             CREATE OR REPLACE TRIGGER no_statistics BEFORE INSERT ON statistics FOR EACH ROW EXECUTE FUNCTION \
+             CREATE OR REPLACE TRIGGER no_statistics BEFORE INSERT ON fresh_counts FOR EACH ROW EXECUTE FUNCTION \
              no_statistics()"
                 .to_owned()
         }

@@ -1,5 +1,6 @@
 //! Ingesting a backlog of the feed against 100,000 saved filters: read, matched, stored, leads and deliveries queued.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -26,13 +27,13 @@ const DELIVERIES: &str = "bidloop_posting_to_delivery_seconds_count";
 
 /// The program with all the filters.
 #[derive(Debug)]
-pub(super) struct Ingesting<'s> {
+pub(crate) struct Ingesting<'s> {
     /// The first field, so that it ends before what it uses.
     service: Service,
-    pub(super) world: World<'s>,
-    pub(super) posts: Posts,
-    /// Receives the webhooks.
-    _receiver: BareActixProcess,
+    pub(crate) world: World<'s>,
+    pub(crate) posts: Posts,
+    /// Receives the webhooks, unless someone else does.
+    _receiver: Option<BareActixProcess>,
 }
 
 /// How a backlog was read.
@@ -52,7 +53,16 @@ impl<'s> Ingesting<'s> {
     /// Provisions all filters and waits until the program has loaded them. Reports how long that takes.
     pub(super) fn begin(world: World<'s>, report: &mut Report) -> Result<Self> {
         let receiver = BareActix { bytes: 0 }.start()?;
-        let documents = saved_filters::documents(receiver.address);
+        let ingesting = Self::telling(receiver.address, world, report)?;
+        Ok(Self {
+            _receiver: Some(receiver),
+            ..ingesting
+        })
+    }
+
+    /// As [`begin`](Self::begin), with the webhooks sent to this receiver.
+    pub(crate) fn telling(receiver: SocketAddr, world: World<'s>, report: &mut Report) -> Result<Self> {
+        let documents = saved_filters::documents(receiver);
         progress(&format!("applying {COUNT} filters"));
         let started = Instant::now();
         for document in documents {
@@ -77,7 +87,7 @@ impl<'s> Ingesting<'s> {
             service,
             world,
             posts,
-            _receiver: receiver,
+            _receiver: None,
         })
     }
 
@@ -116,7 +126,7 @@ impl<'s> Ingesting<'s> {
     }
 
     /// The CPU seconds of the program and of the database server.
-    fn cpu(&self) -> Cpu {
+    pub(crate) fn cpu(&self) -> Cpu {
         Cpu::of(Some(self.service.pid()), self.world.database.server_pid())
     }
 

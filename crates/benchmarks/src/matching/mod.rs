@@ -6,7 +6,7 @@
 mod backfill;
 mod edits;
 mod fill;
-mod ingest;
+pub(crate) mod ingest;
 pub(crate) mod metrics;
 mod paging;
 pub(crate) mod posts;

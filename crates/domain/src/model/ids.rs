@@ -198,7 +198,15 @@ impl LeadId {
             hash.update(part);
             hash.update([0]);
         }
-        Self(format!("ld_{}", hex::encode(&hash.finalize()[..16])))
+        let mut id = String::with_capacity(35);
+        id.push_str("ld_");
+        for byte in &hash.finalize()[..16] {
+            // A page derives a hundred ids.
+            id.extend(
+                [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])),
+            );
+        }
+        Self(id)
     }
 }
 

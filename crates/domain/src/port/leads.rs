@@ -46,15 +46,26 @@ pub struct LeadContext {
     pub bid: Option<BidRecord>,
 }
 
-/// The result of a look-up by campaign and lead.
-#[derive(Debug, Clone)]
-pub enum LeadLookup {
+/// The result of a look-up by campaign and lead, which finds `T`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeadLookup<T = LeadContext> {
     /// The organization has no such campaign.
     CampaignUnknown,
     /// The campaign has no such lead.
     LeadUnknown,
     /// The lead.
-    Found(Box<LeadContext>),
+    Found(Box<T>),
+}
+
+impl<T> LeadLookup<T> {
+    /// The look-up with something else in place of what was found.
+    pub fn map<U>(self, of: impl FnOnce(T) -> U) -> LeadLookup<U> {
+        match self {
+            Self::CampaignUnknown => LeadLookup::CampaignUnknown,
+            Self::LeadUnknown => LeadLookup::LeadUnknown,
+            Self::Found(found) => LeadLookup::Found(Box::new(of(*found))),
+        }
+    }
 }
 
 /// The outcome of [`LeadStore::accept_bid`]. Only `Accepted` changed anything.
@@ -196,6 +207,14 @@ pub trait LeadStore: Send + Sync + std::fmt::Debug {
         campaign: &CampaignId,
         lead: &LeadId,
     ) -> Result<LeadLookup, StoreError>;
+
+    /// As [`find`](Self::find), for decisions that need nothing but the lead itself.
+    async fn locate(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        lead: &LeadId,
+    ) -> Result<LeadLookup<Lead>, StoreError>;
 
     /// The lead, of any organization.
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError>;

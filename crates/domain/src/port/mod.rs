@@ -16,7 +16,7 @@
 //! | files named in a provisioning file | [`AttachmentSource`] |
 //! | people's passwords | [`PasswordHasher`] |
 //! | one-time links by mail | [`LinkMailer`] |
-//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`MatchStore`], [`DeliveryStore`], [`DeliveryRecords`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`], [`PeopleStore`], [`SessionStore`], [`SignInTryStore`], [`FirstRunStore`], [`StatisticsStore`], [`OverviewStore`] |
+//! | what is stored | [`ApiKeyStore`], [`LeadStore`], [`JobStore`], [`FeedLeaseStore`], [`MatchStore`], [`DeliveryStore`], [`DeliveryRecords`], [`SubmissionStore`], [`AutomaticBidStore`], [`ActivityStore`], [`CampaignFeedStore`], [`ProvisioningStore`], [`RetentionStore`], [`ErasureStore`], [`PeopleStore`], [`SessionStore`], [`SignInTryStore`], [`FirstRunStore`], [`StatisticsStore`], [`OverviewStore`] |
 //! | waking workers | [`WorkSignal`] |
 //! | passing over rows that cannot be understood, and finding them | [`Quarantine`], [`RowInspector`] |
 
@@ -30,6 +30,7 @@ mod deliveries;
 mod delivery_records;
 mod erasure;
 mod error;
+mod feed_lease;
 mod first_run;
 mod inspection;
 mod jobs;
@@ -73,6 +74,7 @@ pub use deliveries::{
 pub use delivery_records::{DeliveryRecords, RecordedDelivery};
 pub use erasure::ErasureStore;
 pub use error::StoreError;
+pub use feed_lease::FeedLeaseStore;
 pub use first_run::{CreateFirst, FIRST_RUN_CODES, FirstOrganization, FirstRunCodeState, FirstRunStore};
 pub use inspection::{InspectedRows, InspectedUpTo, RowInspector};
 pub use jobs::{

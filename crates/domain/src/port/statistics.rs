@@ -52,4 +52,8 @@ pub struct CountedSum {
 pub trait StatisticsStore: Send + Sync + std::fmt::Debug {
     /// The sums, in any order.
     async fn sums(&self, query: &CountsQuery) -> Result<Vec<CountedSum>, StoreError>;
+
+    /// Adds up some of what was counted since it was last called, so that sums stay cheap to read. It changes none of them.
+    /// Returns whether there may be more to add up.
+    async fn add_up(&self) -> Result<bool, StoreError>;
 }

@@ -51,6 +51,8 @@ pub struct SentDelivery {
     pub event: EventKind,
     /// From the job's posting to the delivery of its `job.new`.
     pub since_posting: Option<Duration>,
+    /// Whether the next claim can take more deliveries to the endpoint.
+    pub makes_room: bool,
 }
 
 /// Sends what is pending.
@@ -118,7 +120,7 @@ impl DeliverWebhooks {
         let per_endpoint = self.per_endpoint(room);
         let busy: Vec<_> = taken
             .iter()
-            .filter(|(_, count)| **count >= per_endpoint)
+            .filter(|(_, count)| !is_free_enough(**count, per_endpoint))
             .map(|(endpoint, _)| endpoint.clone())
             .collect();
         let mut chosen = self.store.pending(&busy, per_endpoint, room).await?;
@@ -164,6 +166,7 @@ impl DeliverWebhooks {
             Err(fault) => (DeliveryOutcome::CorruptPayload(fault), None),
         };
         drop(place);
+        let makes_room = self.has_room(&endpoint_of(delivery));
         let now = self.clock.now();
         let event = delivery.payload.kind();
         let facts = DeliveryFacts {
@@ -187,6 +190,7 @@ impl DeliverWebhooks {
                 .map(|posted| now.since(posted)),
             outcome,
             event,
+            makes_room,
         }
     }
 
@@ -201,6 +205,13 @@ impl DeliverWebhooks {
     /// Fails deliveries that are still marked as sending after their deadline, because of a crash (decision C5).
     pub async fn interrupt_overdue(&self) -> Result<u64, StoreError> {
         self.store.interrupt_overdue(self.clock.now()).await
+    }
+
+    fn has_room(&self, endpoint: &(OrganizationId, EndpointId)) -> bool {
+        let in_flight = self.in_flight.locked();
+        let room = self.limits.in_flight.saturating_sub(in_flight.values().sum());
+        let count = in_flight.get(endpoint).copied().unwrap_or(0);
+        is_free_enough(count, self.per_endpoint(room))
     }
 
     /// The largest number of deliveries in flight to one endpoint while `room` places are free in all.
@@ -255,7 +266,7 @@ impl DeliverWebhooks {
             .as_ref()
             .ok_or("the delivery's lead is not stored")?;
         let data = job_new_data(stored, delivery.campaign_name.as_deref(), &self.links)?;
-        let posted_at = JobPost::parse(&stored.job_json).ok().map(|post| post.posted_at);
+        let posted_at = JobPost::posted_at_in(&stored.job_json);
         Ok((data, posted_at))
     }
 }
@@ -287,6 +298,12 @@ pub(super) fn job_new_data(
         lead: document.map_err(|error| error.to_string())?,
     };
     serde_json::value::to_raw_value(&data).map_err(|error| error.to_string())
+}
+
+/// Whether an endpoint with so many deliveries in flight gets more. Half of its places are free then, so that a claim takes
+/// several deliveries, whose cost depends little on their number.
+const fn is_free_enough(in_flight: u32, at_most: u32) -> bool {
+    in_flight * 2 <= at_most
 }
 
 /// One of an endpoint's places in flight. Dropped, it is free.

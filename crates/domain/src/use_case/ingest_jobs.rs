@@ -75,6 +75,11 @@ impl IngestJobs {
         self.filters.are_loaded()
     }
 
+    /// Applies changed filters without reading, so that reading can begin at once.
+    pub async fn stand_by(&mut self) -> Result<(), StoreError> {
+        self.catch_up(&[]).await.map(drop)
+    }
+
     /// Reads, matches and records the next page. Loads changed filters even if the page is empty, so that the next job
     /// does not wait for that.
     pub async fn next_page(&mut self) -> Result<IngestedPage, IngestError> {

@@ -71,13 +71,29 @@ impl LeadRequests {
         lead: &LeadAddress,
         request: &Result<T, LeadError>,
     ) -> Result<LeadContext, LeadError> {
-        let lookup = self.look_up(&requester.organization_id, campaign, lead).await?;
-        match (lookup, request) {
-            (LeadLookup::Found(found), _) => Ok(*found),
-            (_, Err(fault @ LeadError::TooLarge { .. })) => Err(fault.clone()),
-            (LeadLookup::CampaignUnknown, _) => Err(LeadError::CampaignUnknown),
-            (LeadLookup::LeadUnknown, _) => Err(LeadError::LeadUnknown),
+        known(
+            self.look_up(&requester.organization_id, campaign, lead).await?,
+            request,
+        )
+    }
+
+    /// As [`find`](Self::find), for a request that needs nothing but the lead itself.
+    pub(super) async fn locate<T>(
+        &self,
+        requester: &Requester,
+        campaign: &CampaignId,
+        address: &LeadAddress,
+        request: &Result<T, LeadError>,
+    ) -> Result<Lead, LeadError> {
+        let organization = &requester.organization_id;
+        if address.fitting_job(organization, campaign).is_some() {
+            let found = self.find(requester, campaign, address, request).await?;
+            return Ok(found.lead.lead);
         }
+        known(
+            self.leads.locate(organization, campaign, &address.lead).await?,
+            request,
+        )
     }
 
     pub(super) async fn look_up(
@@ -132,5 +148,15 @@ impl LeadRequests {
             Ok(()) => error,
             Err(failure) => failure.into(),
         }
+    }
+}
+
+/// What was looked up for a request, or why the request is refused (decision A1).
+fn known<L, T>(lookup: LeadLookup<L>, request: &Result<T, LeadError>) -> Result<L, LeadError> {
+    match (lookup, request) {
+        (LeadLookup::Found(found), _) => Ok(*found),
+        (_, Err(fault @ LeadError::TooLarge { .. })) => Err(fault.clone()),
+        (LeadLookup::CampaignUnknown, _) => Err(LeadError::CampaignUnknown),
+        (LeadLookup::LeadUnknown, _) => Err(LeadError::LeadUnknown),
     }
 }

@@ -30,7 +30,7 @@ impl LocateLead {
                 Err(LeadError::CampaignUnknown)
             };
         };
-        match self.leads.find(organization, campaign, lead).await? {
+        match self.leads.locate(organization, campaign, lead).await? {
             LeadLookup::CampaignUnknown => Err(LeadError::CampaignUnknown),
             LeadLookup::LeadUnknown => Err(LeadError::LeadUnknown),
             LeadLookup::Found(_) => Ok(()),

@@ -28,7 +28,8 @@
 //! | | [`ManageLead`] | configures or reopens a lead, settles its bid |
 //! | | [`NoticeChanges`] | tells which open pages are out of date |
 //! | | [`FindLead`] | finds a lead or a match, and makes a match a lead |
-//! | the workers | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |
+//! | the workers | [`TakeTurns`] | lets one process read the feed at a time |
+//! | | [`IngestJobs`] | reads the feed, matches jobs, records leads and queued work |
 //! | | [`BackfillMatches`] | matches stored jobs again after a filter changed |
 //! | | [`DeliverWebhooks`] | sends each event once |
 //! | | [`WriteAutomaticBids`] | bids by template for automatic campaigns |
@@ -112,6 +113,7 @@ mod sign_in;
 mod staged_files;
 mod submit_bid;
 mod submit_proposals;
+mod take_turns;
 mod throttle;
 mod try_endpoints;
 mod try_filter;
@@ -179,6 +181,7 @@ pub use sign_in::SignIn;
 pub use staged_files::PartHead;
 pub use submit_bid::{BidAccepted, SubmitBid};
 pub use submit_proposals::{LEASE, SubmissionOutcome, SubmitProposals};
+pub use take_turns::{TakeTurns, Turn};
 pub use throttle::{Throttle, TryError};
 pub use try_endpoints::{TestWith, TriedDelivery, TryEndpoints, TryEndpointsError};
 pub use try_filter::{

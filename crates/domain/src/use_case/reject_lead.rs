@@ -27,8 +27,7 @@ impl RejectLead {
         reason: Result<Option<String>, LeadError>,
     ) -> Result<(), LeadError> {
         let lead = lead.into();
-        let found = self.requests.find(requester, campaign, &lead, &reason).await?;
-        let lead = &found.lead.lead;
+        let lead = &self.requests.locate(requester, campaign, &lead, &reason).await?;
         let kind = ActivityKind::Rejection;
         let mut entry = self.requests.accepted(requester, lead, kind, "Lead rejected.");
         let error = match reason {

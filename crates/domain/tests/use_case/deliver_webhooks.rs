@@ -329,6 +329,29 @@ async fn a_slow_receiver_delays_no_other() {
 }
 
 #[tokio::test]
+async fn an_endpoint_gets_more_when_half_of_its_places_are_free() {
+    let service = Service::new().await;
+    let mut held: Vec<_> = (0..15).map(|_| service.sender.hold(HOOK)).collect();
+    for number in 0..40 {
+        service.publish(&job(&number.to_string()));
+    }
+    service.ingest().await;
+    let deliver = Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
+    let (mut sending, _) = begin_all(&deliver).await;
+    assert_eq!(sending.len(), 15, "a sixteenth of what is free");
+    let (held_on, last) = (held.split_off(8), held.pop());
+    drop(held);
+    for send in &mut sending[..7] {
+        assert!(!send.step().unwrap().makes_room);
+    }
+    assert!(deliver.claim().await.unwrap().is_empty(), "8 are in flight");
+    drop(last);
+    assert!(sending[7].step().unwrap().makes_room);
+    assert_eq!(deliver.claim().await.unwrap().len(), 8);
+    drop(held_on);
+}
+
+#[tokio::test]
 async fn forty_slow_receivers_leave_room_for_a_prompt_one() {
     let slow = |number: usize| format!("https://hooks.test/slow/{number}");
     let mut organization = organization("org_acme").campaign(campaign("camp"));

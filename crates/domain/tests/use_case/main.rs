@@ -42,6 +42,7 @@ mod simulation;
 mod stepping;
 mod submit_bid;
 mod submit_proposals;
+mod take_turns;
 mod try_endpoints;
 mod try_filter;
 mod upload_attachments;

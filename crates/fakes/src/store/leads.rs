@@ -102,6 +102,16 @@ impl LeadStore for MemoryStore {
         }
     }
 
+    async fn locate(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        lead: &LeadId,
+    ) -> Result<LeadLookup<Lead>, StoreError> {
+        let found = self.find(organization, campaign, lead).await?;
+        Ok(found.map(|context| context.lead.lead))
+    }
+
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError> {
         let state = self.state()?;
         state

@@ -10,6 +10,7 @@ mod campaign_feed;
 mod deliveries;
 mod delivery_records;
 mod erasure;
+mod feed_lease;
 mod jobs;
 mod leads;
 mod matches;
@@ -100,6 +101,7 @@ impl MemoryStore {
 struct State {
     revision: i64,
     feed_position: Option<FeedCursor>,
+    feed_lease: Option<Lease>,
     last_seq: i64,
     jobs: HashMap<JobId, Job>,
     jobs_by_seq: BTreeMap<i64, JobId>,

@@ -37,6 +37,11 @@ impl StatisticsStore for MemoryStore {
         let sums = sums.into_iter();
         Ok(sums.map(|(group, count)| CountedSum { count, ..group }).collect())
     }
+
+    /// Tallies are added up at once.
+    async fn add_up(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
 }
 
 impl State {

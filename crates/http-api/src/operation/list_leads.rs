@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::body::{BoxBody, SizedStream};
 use actix_web::http::header::ContentType;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use bidloop_domain::use_case::{ListedLeads, MAX_PAGE};
 use bytes::Bytes;
 use futures::stream;
@@ -16,6 +16,7 @@ use bidloop_http_server::{BytePool, ByteShare, Holding};
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, overloaded, share_of};
 use crate::errors::Refusal;
+use crate::routes::Ids;
 
 /// The largest offset, which is beyond any list.
 const MAX_OFFSET: i128 = i64::MAX as i128;
@@ -24,11 +25,12 @@ const MAX_OFFSET: i128 = i64::MAX as i128;
 ///
 /// Every job on the returned page becomes a stored lead with a stable id.
 pub(crate) async fn list_leads(
-    request: HttpRequest,
-    api: web::Data<HttpApi>,
-    bodies: web::Data<BodiesInFlight>,
+    request: &HttpRequest,
+    ids: Ids<'_>,
+    api: &HttpApi,
+    bodies: &BodiesInFlight,
 ) -> HttpResponse {
-    match page(&request, &api, &bodies.pages).await {
+    match page(request, ids, api, &bodies.pages).await {
         Ok((listed, share)) => HttpResponse::Ok()
             .content_type(ContentType::json())
             .body(Holding::new(share, BoxBody::new(page_body(listed)))),
@@ -39,12 +41,13 @@ pub(crate) async fn list_leads(
 /// The page, and what it holds until it is read.
 async fn page(
     request: &HttpRequest,
+    ids: Ids<'_>,
     api: &HttpApi,
     pages: &Arc<BytePool>,
 ) -> Result<(ListedLeads, ByteShare), Refusal> {
     let caller = api.authenticate(request).await?;
     let mut share = share_of(pages, &caller);
-    let campaign = path_ids::campaign(request)?;
+    let (campaign, _) = path_ids::read(&caller, ids)?;
     let (offset, limit) = offset_and_limit(request.query_string());
     let organization = &caller.organization_id;
     let list = api.list_leads.execute(organization, &campaign, offset, limit);

@@ -23,6 +23,7 @@ use crate::HttpApi;
 use crate::bodies_in_flight::share_of;
 use crate::errors::{Refusal, http_status};
 use crate::request_body::check_declared_length;
+use crate::routes::Ids;
 
 /// The caller and the lead of a request.
 struct LeadRequest {
@@ -38,13 +39,15 @@ impl LeadRequest {
     /// `bodies`.
     async fn authenticate(
         request: &HttpRequest,
+        ids: Ids<'_>,
         api: &HttpApi,
         limit_bytes: u64,
         bodies: &Arc<BytePool>,
     ) -> Result<Self, Refusal> {
         let caller = api.authenticate(request).await?;
-        let ids = path_ids::campaign(request).and_then(|campaign| Ok((campaign, path_ids::lead(request)?)));
-        let (campaign, lead) = match ids {
+        let read = path_ids::read(&caller, ids)
+            .and_then(|(campaign, lead)| Ok((campaign, lead.ok_or(LeadError::LeadUnknown)?)));
+        let (campaign, lead) = match read {
             Ok(ids) => ids,
             Err(unknown) => {
                 check_declared_length(request.headers(), limit_bytes)?;

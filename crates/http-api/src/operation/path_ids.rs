@@ -1,22 +1,25 @@
-//! The ids in a request's path, which the router has percent-decoded.
+//! The ids in a request's path, which the framework has percent-decoded.
 
-use actix_web::HttpRequest;
 use bidloop_domain::model::{CampaignId, LeadId};
-use bidloop_domain::use_case::LeadError;
-use tracing::Span;
+use bidloop_domain::use_case::{Caller, LeadError};
+use tracing::{Span, record_all};
 
-/// Reads the campaign's id. A text that is not an id of a campaign names an unknown one.
-pub(crate) fn campaign(request: &HttpRequest) -> Result<CampaignId, LeadError> {
-    let text = request.match_info().get("campaign_id").unwrap_or_default();
-    let id = CampaignId::parse(text).map_err(|_| LeadError::CampaignUnknown)?;
-    Span::current().record("campaign", id.as_str());
-    Ok(id)
-}
+use crate::routes::Ids;
 
-/// Reads the lead's id. A text that is not an id of a lead names an unknown one.
-pub(crate) fn lead(request: &HttpRequest) -> Result<LeadId, LeadError> {
-    let text = request.match_info().get("lead_id").unwrap_or_default();
-    let id = LeadId::parse(text).map_err(|_| LeadError::LeadUnknown)?;
-    Span::current().record("lead", id.as_str());
-    Ok(id)
+/// Reads the ids and notes whose request it is in its span. A text that is not an id names an unknown campaign or lead.
+pub(crate) fn read(caller: &Caller, ids: Ids<'_>) -> Result<(CampaignId, Option<LeadId>), LeadError> {
+    let campaign = CampaignId::parse(ids.campaign).map_err(|_| LeadError::CampaignUnknown);
+    let lead = match &campaign {
+        Ok(_) => ids.lead.map(LeadId::parse).transpose(),
+        Err(_) => Ok(None),
+    };
+    let lead = lead.map_err(|_| LeadError::LeadUnknown);
+    // Each step of a span has its price, so this is one.
+    record_all!(
+        Span::current(),
+        organization = caller.organization_id.as_str(),
+        campaign = campaign.as_ref().ok().map(CampaignId::as_str),
+        lead = lead.as_ref().ok().and_then(Option::as_ref).map(LeadId::as_str),
+    );
+    Ok((campaign?, lead?))
 }

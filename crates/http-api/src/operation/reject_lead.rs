@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use bidloop_domain::use_case::LeadError;
 use bytes::Bytes;
 
@@ -14,28 +14,30 @@ use crate::bodies_in_flight::BodiesInFlight;
 use crate::errors::Refusal;
 use crate::reject_body;
 use crate::request_body::{MAX_JSON_BYTES, read_json};
+use crate::routes::Ids;
 
 /// Rejects a lead, so that the service never bids on it.
 pub(crate) async fn reject_lead(
-    request: HttpRequest,
-    payload: web::Payload,
-    api: web::Data<HttpApi>,
-    bodies: web::Data<BodiesInFlight>,
+    request: &HttpRequest,
+    ids: Ids<'_>,
+    body: RequestBody,
+    api: &HttpApi,
+    bodies: &Arc<BodiesInFlight>,
 ) -> HttpResponse {
-    let body = RequestBody::new(payload, &request);
-    let answer = reject(&request, &body, &api, bodies.into_inner()).await;
+    let answer = reject(request, ids, &body, api, bodies).await;
     Refusal::answer(body, answer)
 }
 
 async fn reject(
     request: &HttpRequest,
+    ids: Ids<'_>,
     body: &RequestBody,
     api: &HttpApi,
-    bodies: Arc<BodiesInFlight>,
+    bodies: &Arc<BodiesInFlight>,
 ) -> Result<HttpResponse, Refusal> {
-    let mut rejection = LeadRequest::authenticate(request, api, MAX_JSON_BYTES, &bodies.json).await?;
+    let mut rejection = LeadRequest::authenticate(request, ids, api, MAX_JSON_BYTES, &bodies.json).await?;
     let read = unless_overloaded(read_body(request, body, &mut rejection.share).await)?;
-    let reject = api.reject_lead.clone();
+    let (reject, bodies) = (api.reject_lead.clone(), bodies.clone());
     let (rejected, rejection) = api
         .run(async move {
             let reason = match read {

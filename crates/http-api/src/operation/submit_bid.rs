@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 
 use super::{LeadRequest, unless_overloaded};
 use bidloop_http_server::RequestBody;
@@ -12,28 +12,30 @@ use crate::bid_body;
 use crate::bodies_in_flight::BodiesInFlight;
 use crate::errors::Refusal;
 use crate::request_body::{MAX_JSON_BYTES, read_json};
+use crate::routes::Ids;
 
 /// Accepts a bid on a lead, or makes a dry run. A `bid_complete` reports the outcome later.
 pub(crate) async fn submit_bid(
-    request: HttpRequest,
-    payload: web::Payload,
-    api: web::Data<HttpApi>,
-    bodies: web::Data<BodiesInFlight>,
+    request: &HttpRequest,
+    ids: Ids<'_>,
+    body: RequestBody,
+    api: &HttpApi,
+    bodies: &Arc<BodiesInFlight>,
 ) -> HttpResponse {
-    let body = RequestBody::new(payload, &request);
-    let answer = submit(&request, &body, &api, bodies.into_inner()).await;
+    let answer = submit(request, ids, &body, api, bodies).await;
     Refusal::answer(body, answer)
 }
 
 async fn submit(
     request: &HttpRequest,
+    ids: Ids<'_>,
     body: &RequestBody,
     api: &HttpApi,
-    bodies: Arc<BodiesInFlight>,
+    bodies: &Arc<BodiesInFlight>,
 ) -> Result<HttpResponse, Refusal> {
-    let mut bid = LeadRequest::authenticate(request, api, MAX_JSON_BYTES, &bodies.json).await?;
+    let mut bid = LeadRequest::authenticate(request, ids, api, MAX_JSON_BYTES, &bodies.json).await?;
     let read = unless_overloaded(read_json(body, request, &mut bid.share).await)?;
-    let submit = api.submit_bid.clone();
+    let (submit, bodies) = (api.submit_bid.clone(), bodies.clone());
     let (accepted, bid) = api
         .run(async move {
             let parsed = match read {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use bidloop_domain::attachment_rules::{MAX_FILE_BYTES, MAX_FILES};
 use bidloop_domain::model::LeadAttachment;
 use bidloop_domain::use_case::{LeadError, PartHead, UploadSession};
@@ -19,24 +19,26 @@ use crate::HttpApi;
 use crate::bodies_in_flight::BodiesInFlight;
 use crate::errors::Refusal;
 use crate::request_body::{FORM_DATA, ReadFault, check_declared_length, check_media_type, malformed};
+use crate::routes::Ids;
 
 /// The largest upload: five files of 25 MB with their heads and boundaries.
 const MAX_UPLOAD_BYTES: u64 = MAX_FILES as u64 * MAX_FILE_BYTES + FRAMING_BYTES;
 
 /// Adds files to a lead's proposal, in place of the campaign's files. One faulty file causes all to be refused.
 pub(crate) async fn upload_attachments(
-    request: HttpRequest,
-    payload: web::Payload,
-    api: web::Data<HttpApi>,
-    bodies: web::Data<BodiesInFlight>,
+    request: &HttpRequest,
+    ids: Ids<'_>,
+    body: RequestBody,
+    api: &HttpApi,
+    bodies: &BodiesInFlight,
 ) -> HttpResponse {
-    let body = RequestBody::new(payload, &request);
-    let list = upload(&request, &body, &api, &bodies.uploads).await;
+    let list = upload(request, ids, &body, api, &bodies.uploads).await;
     Refusal::answer(body, list.map(|list| HttpResponse::Ok().json(list)))
 }
 
 async fn upload(
     request: &HttpRequest,
+    ids: Ids<'_>,
     body: &RequestBody,
     api: &HttpApi,
     bodies: &Arc<BytePool>,
@@ -46,7 +48,7 @@ async fn upload(
         campaign,
         lead,
         mut share,
-    } = LeadRequest::authenticate(request, api, MAX_UPLOAD_BYTES, bodies).await?;
+    } = LeadRequest::authenticate(request, ids, api, MAX_UPLOAD_BYTES, bodies).await?;
     let declared = check_declared_length(request.headers(), MAX_UPLOAD_BYTES);
     let envelope = declared.and_then(|()| check_media_type(request.headers(), FORM_DATA));
     let upload = api.upload_attachments.clone();

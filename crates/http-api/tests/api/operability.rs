@@ -129,12 +129,13 @@ fn a_stop_closes_connections_and_takes_no_more() {
 }
 
 #[test]
-fn requests_without_a_valid_key_ask_the_database_for_readiness_once_a_second() {
+fn probes_and_requests_without_a_valid_key_ask_the_database_for_readiness_once_a_second() {
     let world = World::new();
     let started = Instant::now();
     for _ in 0..200 {
         let wrong = Request::new("GET", "/v1/campaigns/camp/leads").key("lk_malformed");
         assert_eq!(world.send(&wrong).status, 401);
+        assert_eq!(world.send(&Request::new("GET", "/readyz")).status, 200);
     }
     let asked = u64::try_from(world.readiness_asked()).unwrap();
     assert!(asked <= started.elapsed().as_secs() + 1, "asked {asked} times");

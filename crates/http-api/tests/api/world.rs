@@ -21,7 +21,7 @@ use bidloop_domain::use_case::{
     UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
-use bidloop_http_api::{BodyLimits, HttpApi, Offer, Readiness, RequestMetrics, application};
+use bidloop_http_api::{BodyLimits, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application};
 use bidloop_http_server::{ConnectionLimits, RunningServer, serve};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -262,7 +262,7 @@ fn api(
         }),
         upload_attachments: Arc::new(UploadAttachments { blobs, requests }),
         entropy,
-        readiness,
+        readiness: Arc::new(HeldReadiness::new(readiness)),
         metrics: metrics.clone(),
         runtime: runtime.handle().clone(),
     }

@@ -1,38 +1,84 @@
 //! A batch in one statement. Arrays that the server unnests keep the statement the same for any number of rows, so
 //! that it is prepared once a connection; `VALUES` of thousands of rows is parsed anew each time.
 
-use crate::prepared::RunQueryDsl;
+use std::future::ready;
+
 use diesel::pg::Pg;
-use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Double, Nullable, Text};
+use diesel::{Expression, QueryResult};
+use diesel_async::RunQueryDsl;
+use diesel_async::methods::LoadQuery;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 
 use super::Conn;
-use crate::batch::{Batch, Run, Statement, Values, Write, assignments, names};
+use crate::batch::{Batch, BatchColumn, Returning, Run, Statement, Values, Write, assignments, names};
 use crate::failure::Failure;
+
+/// Writes rows, and returns what is selected of each that was inserted or changed.
+pub(crate) fn write_returning<'r, R, E, U>(
+    conn: &'r mut Conn,
+    batch: Batch<'r, R>,
+    write: Write,
+    selected: E,
+) -> BoxFuture<'r, Result<Vec<U>, Failure>>
+where
+    E: Expression + Send + 'r,
+    U: Send + 'r,
+    Returning<Statement<'r>, E>: LoadQuery<'r, Conn, U> + Send,
+{
+    let Some(statement) = statement(batch, write) else {
+        return ready(Ok(Vec::new())).boxed();
+    };
+    async move { Ok(Returning { statement, selected }.load(conn).await?) }.boxed()
+}
+
+fn update<'r>(table: &str, columns: Vec<BatchColumn<'r>>, keys: usize) -> Statement<'r> {
+    let list = names(&columns);
+    let (keys, rest) = columns.split_at(keys);
+    let keys: Vec<String> = keys
+        .iter()
+        .map(|key| format!("{table}.{0} = batch.{0}", key.name))
+        .collect();
+    let before = format!("UPDATE {table} SET {} FROM unnest(", assignments(rest, "batch"));
+    let after = format!(") AS batch ({list}) WHERE {}", keys.join(" AND "));
+    Statement::around(columns, before, after)
+}
+
+impl<S: QueryFragment<Pg>, E: QueryFragment<Pg>> QueryFragment<Pg> for Returning<S, E> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        self.statement.walk_ast(out.reborrow())?;
+        out.push_sql(" RETURNING ");
+        self.selected.walk_ast(out)
+    }
+}
 
 impl<R: Sync> Run<Conn> for Batch<'_, R> {
     async fn run(self, conn: &mut Conn, write: Write) -> Result<usize, Failure> {
-        if self.rows.is_empty() {
-            return Ok(0);
-        }
-        let Self { table, columns, .. } = self;
-        let statement = match write {
-            Write::Update(keys) => {
-                let list = names(&columns);
-                let (keys, rest) = columns.split_at(keys);
-                let keys: Vec<String> = keys
-                    .iter()
-                    .map(|key| format!("{table}.{0} = batch.{0}", key.name))
-                    .collect();
-                let before = format!("UPDATE {table} SET {} FROM unnest(", assignments(rest, "batch"));
-                let after = format!(") AS batch ({list}) WHERE {}", keys.join(" AND "));
-                Statement::around(columns, before, after)
-            }
-            insert => Statement::insert(table, columns, insert, "SELECT * FROM unnest"),
-        };
-        Ok(statement.execute(conn).await?)
+        Ok(match statement(self, write) {
+            Some(statement) => statement.execute(conn).await?,
+            None => 0,
+        })
     }
+
+    async fn run_at_commit(self, conn: &mut Conn, write: Write) -> Result<(), Failure> {
+        if let Some(statement) = statement(self, write) {
+            conn.execute_at_commit(&statement)?;
+        }
+        Ok(())
+    }
+}
+
+/// `None` if there are no rows.
+fn statement<R>(batch: Batch<'_, R>, write: Write) -> Option<Statement<'_>> {
+    let Batch { table, columns, rows } = batch;
+    let statement = match write {
+        Write::Update(keys) => update(table, columns, keys),
+        Write::UpdateIf(keys, condition) => update(table, columns, keys).and_where(condition),
+        insert => Statement::insert(table, columns, insert, "SELECT * FROM unnest"),
+    };
+    (!rows.is_empty()).then_some(statement)
 }
 
 impl QueryFragment<Pg> for Statement<'_> {

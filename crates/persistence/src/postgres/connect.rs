@@ -4,14 +4,18 @@
 
 use std::time::Duration;
 
+use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use diesel::ConnectionError;
-use diesel_async::{AsyncPgConnection, SimpleAsyncConnection as _};
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Config, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::connection::Conn;
+use super::errors::from_server;
 use crate::backend::OpenError;
 use crate::database::PostgresTls;
+use crate::grouping::Locks;
 
 /// One address; a host name may have several.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -19,20 +23,92 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The settings of every session, whatever the defaults of the server or the role are: decisions rely on rows that are
-/// locked or updated under READ COMMITTED, a reported commit survives a power loss, and a statement or transaction that
-/// nobody waits for ends.
+/// locked or updated under READ COMMITTED, a reported commit survives a power loss, a statement or transaction that
+/// nobody waits for ends, and no short statement is compiled because it might have been a long one.
 const SESSION: &str = "
     SET default_transaction_isolation = 'read committed';
     SET statement_timeout = '30s';
     SET idle_in_transaction_session_timeout = '30s';
+    SET jit = off;
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
 ";
+
+/// The same for one transaction, where a pooler gives each to another session.
+const SESSION_OF_A_TRANSACTION: &str = "
+    SET LOCAL statement_timeout = '30s';
+    SET LOCAL idle_in_transaction_session_timeout = '30s';
+    SET LOCAL jit = off;
+    SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'
+";
+
+/// For a transaction of statements over arrays, which find rows by their keys: left to itself, the server plans each anew, which
+/// takes as long as to run it.
+const KEEP_PLANS: &str = "SET LOCAL plan_cache_mode = 'force_generic_plan'";
+
+/// For a transaction that gives up when it does not have a lock soon.
+const SOON: &str = "SET LOCAL lock_timeout = '100ms'";
+
+/// Who has the server's session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Session {
+    /// This connection, as long as it lives. The session keeps settings and prepared statements.
+    Own,
+    /// This connection for one transaction after the other, or for a statement outside of them.
+    OfAPooler,
+}
+
+impl Session {
+    pub(crate) fn of(prepared_statements: bool) -> Self {
+        if prepared_statements {
+            Self::Own
+        } else {
+            Self::OfAPooler
+        }
+    }
+
+    /// What begins a transaction with a commit.
+    pub(super) fn begin_write(self) -> String {
+        match self {
+            Self::Own => "BEGIN".to_owned(),
+            Self::OfAPooler => {
+                format!("BEGIN ISOLATION LEVEL READ COMMITTED;{SESSION_OF_A_TRANSACTION}")
+            }
+        }
+    }
+
+    /// The same for a transaction that finds rows by their keys.
+    pub(super) fn begin_write_by_keys(self, locks: Locks) -> String {
+        let begin = self.begin_write();
+        match locks {
+            Locks::Soon => format!("{begin};{KEEP_PLANS};{SOON}"),
+            Locks::Patiently => format!("{begin};{KEEP_PLANS}"),
+        }
+    }
+
+    pub(super) fn begin_read_by_keys(self) -> String {
+        let begin = self.begin_reads("READ COMMITTED");
+        format!("{begin};{KEEP_PLANS}")
+    }
+
+    pub(super) fn begin_snapshot(self) -> String {
+        self.begin_reads("REPEATABLE READ")
+    }
+
+    fn begin_reads(self, isolation: &str) -> String {
+        let begin = format!("BEGIN ISOLATION LEVEL {isolation} READ ONLY");
+        match self {
+            Self::Own => begin,
+            Self::OfAPooler => format!("{begin};{SESSION_OF_A_TRANSACTION}"),
+        }
+    }
+}
 
 /// Opens connections to one server.
 #[derive(Clone)]
 pub(super) struct Connector {
     config: Config,
     tls: Option<MakeRustlsConnect>,
+    pub(super) session: Session,
 }
 
 impl std::fmt::Debug for Connector {
@@ -68,7 +144,15 @@ impl Connector {
             let config = tls(roots.as_deref()).map_err(OpenError::InvalidUrl)?;
             Some(MakeRustlsConnect::new((*config).clone()))
         };
-        Ok(Self { config, tls })
+        Ok(Self {
+            config,
+            tls,
+            session: Session::Own,
+        })
+    }
+
+    pub(super) fn with_session(self, session: Session) -> Self {
+        Self { session, ..self }
     }
 
     /// The hosts to which a connection may be made without TLS, by name or address. A local socket is no host.
@@ -89,23 +173,51 @@ impl Connector {
         names.collect()
     }
 
-    pub(super) async fn connect(&self) -> Result<AsyncPgConnection, ConnectionError> {
-        let connection = match &self.tls {
-            None => {
-                let (client, connection) = self.config.connect(NoTls).await.map_err(|e| refused(&e))?;
-                AsyncPgConnection::try_from_client_and_connection(client, connection).await
-            }
-            Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await.map_err(|e| refused(&e))?;
-                AsyncPgConnection::try_from_client_and_connection(client, connection).await
-            }
+    pub(super) async fn connect(&self) -> Result<Conn, ConnectionError> {
+        let client = match &self.tls {
+            None => self.client(NoTls).await,
+            Some(tls) => self.client(tls.clone()).await,
         };
-        let mut connection = connection?;
-        connection
-            .batch_execute(SESSION)
-            .await
-            .map_err(ConnectionError::CouldntSetupConfiguration)?;
-        Ok(connection)
+        let client = client.map_err(|error| ConnectionError::BadConnection(with_sources(&error)))?;
+        if self.session == Session::Own {
+            let set_up = client.batch_execute(SESSION).await;
+            set_up.map_err(|error| ConnectionError::CouldntSetupConfiguration(from_server(&error)))?;
+        }
+        Ok(Conn::new(client, self.session))
+    }
+
+    async fn client<T>(&self, tls: T) -> Result<Client, tokio_postgres::Error>
+    where
+        T: MakeTlsConnect<Socket, Stream: Send + 'static> + Send,
+    {
+        let (client, connection) = self.config.connect(tls).await?;
+        // It ends with the client, or with the connection.
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(error = with_sources(&error), "a connection to PostgreSQL ended");
+            }
+        });
+        Ok(client)
+    }
+}
+
+impl Manager for Connector {
+    type Type = Conn;
+    type Error = ConnectionError;
+
+    async fn create(&self) -> Result<Conn, ConnectionError> {
+        self.connect().await
+    }
+
+    async fn recycle(&self, conn: &mut Conn, _: &Metrics) -> RecycleResult<ConnectionError> {
+        // The server is not asked: that would cost a third of the throughput.
+        if conn.is_free() {
+            Ok(())
+        } else {
+            Err(RecycleError::message(
+                "the connection is closed, or in a transaction",
+            ))
+        }
     }
 }
 
@@ -151,12 +263,8 @@ fn invalid(error: &tokio_postgres::Error) -> OpenError {
     OpenError::InvalidUrl(with_sources(error))
 }
 
-fn refused(error: &tokio_postgres::Error) -> ConnectionError {
-    ConnectionError::BadConnection(with_sources(error))
-}
-
 /// The driver says "error connecting to server" and leaves the reason to the sources.
-fn with_sources(error: &dyn std::error::Error) -> String {
+pub(super) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -8,37 +8,40 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bidloop_domain::port::{AcceptBid, Quarantine, StoreError};
-use deadpool::managed::{Object, PoolError, TimeoutType};
-use diesel_async::pooled_connection::deadpool::Pool;
-use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
-use diesel_async::{AnsiTransactionManager, AsyncPgConnection, TransactionManager};
-use futures::FutureExt as _;
+use bidloop_domain::model::OrganizationId;
+use bidloop_domain::port::{Quarantine, StoreError};
+use deadpool::managed::{Object, Pool, PoolError, TimeoutType};
+use futures::future::BoxFuture;
 
 use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::database::PostgresTls;
 use crate::failure::Failure;
-use crate::grouping::Lanes;
+use crate::grouping::{Lanes, Locks};
+use crate::low_water::LowWater;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
 use crate::work::Work;
 
+use self::connect::Connector;
+pub(crate) use self::connect::Session;
+pub(crate) use self::connection::Conn;
+use self::shares::Shares;
+
 mod batch;
 mod connect;
+mod connection;
+mod errors;
 mod migrate;
-#[cfg(test)]
-mod tests;
-
-/// The connection that the mounted queries speak to.
-pub(crate) type Conn = AsyncPgConnection;
+mod row;
+/// Statements stay prepared whatever they are, so Diesel's own way of running them will do.
+mod run {
+    pub(super) use diesel_async::RunQueryDsl;
+}
+mod shares;
 
 /// Jobs of a page: what the protocol gives at most.
 const PAGE_SIZE: u32 = 500;
-
-/// Into how many parts a count is spread that each end of a delivery adds to: a transaction holds its part until the disk
-/// has it.
-const COUNTED_IN_PARTS: i64 = 4;
 
 /// Locks the rows that a query finds until the transaction ends.
 macro_rules! for_update {
@@ -69,11 +72,12 @@ macro_rules! for_share {
     };
 }
 
-/// Executes statements of which none depends on another's outcome: sent at once, they cost one way to the server.
-macro_rules! execute_together {
+/// Loads what statements find. Sent at once, they cost one way to the server, which runs them in their order. They must do
+/// nothing but read and lock.
+macro_rules! load_together {
     ($conn:expr, $($statement:expr),+ $(,)?) => {{
         let conn: &Conn = $conn;
-        futures::try_join!($($statement.execute(&mut &*conn)),+)
+        futures::try_join!($($statement.load(&mut &*conn)),+)
     }};
 }
 
@@ -81,6 +85,48 @@ macro_rules! execute_together {
 macro_rules! one_of {
     ($column:expr, $values:expr) => {
         $column.eq_any($values)
+    };
+}
+
+/// Whether two columns, given by their names, have one of some pairs of values. They are two arrays.
+macro_rules! pair_of {
+    ($columns:literal, $pairs:expr) => {{
+        let (firsts, seconds): (Vec<_>, Vec<_>) = $pairs.into_iter().map(|(a, b)| (a, b)).unzip();
+        diesel::dsl::sql::<diesel::sql_types::Bool>(concat!("(", $columns, ") IN (SELECT * FROM unnest("))
+            .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>(firsts)
+            .sql(", ")
+            .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>(seconds)
+            .sql("))")
+    }};
+}
+
+/// Ends a condition in literal SQL: a value is none of some.
+macro_rules! none_of {
+    ($value:expr, $values:expr) => {
+        $value
+            .sql(" <> ALL(")
+            .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>($values)
+            .sql(")")
+    };
+}
+
+/// The oldest pending deliveries of each endpoint from a moment on, but of those that are left out, as a record selects them.
+macro_rules! oldest_of_each {
+    ($from:expr, $of_each:expr, $left_out:expr, $limit:expr) => {
+        diesel::dsl::sql::<PendingRow>(
+            "SELECT d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
+             FROM webhook_endpoints AS e CROSS JOIN LATERAL ( \
+               SELECT organization_id, id, endpoint_id, created_at FROM deliveries \
+               WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
+               AND created_at >= ",
+        )
+        .bind::<diesel::sql_types::BigInt, _>($from)
+        .sql(" ORDER BY created_at LIMIT ")
+        .bind::<diesel::sql_types::BigInt, _>($of_each)
+        .sql(") AS d WHERE e.organization_id || '/' || e.id <> ALL(")
+        .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>($left_out)
+        .sql(") ORDER BY d.created_at LIMIT ")
+        .bind::<diesel::sql_types::BigInt, _>($limit)
     };
 }
 
@@ -96,9 +142,16 @@ macro_rules! dense_range {
 
 #[path = "../queries/mod.rs"]
 mod queries;
+#[cfg(test)]
+mod tests;
 
-/// How many groups of bids are accepted at the same time.
-const BID_LANES: usize = 4;
+/// How many groups of decisions on leads are made at the same time: one while another waits for the disk. More would make the
+/// groups smaller, and each costs about the same.
+const DECISION_LANES: usize = 2;
+/// How many groups of ends of deliveries are recorded at the same time: one while another waits for the disk.
+const END_LANES: usize = 2;
+/// How long a group of ends is gathered. Their endpoints get the next deliveries meanwhile.
+const GATHERING: Duration = Duration::from_millis(5);
 /// How often a transaction is run that others are in the way of.
 const ATTEMPTS: u32 = 5;
 /// How long a caller waits for a connection, or for one to be made.
@@ -109,10 +162,19 @@ const WORK_TIMEOUT: Duration = Duration::from_secs(60);
 /// All stores on a PostgreSQL database.
 #[derive(Clone)]
 pub(crate) struct Store {
-    pool: Pool<AsyncPgConnection>,
-    connector: connect::Connector,
-    /// Bids that arrive at the same time share a commit.
-    bids: Lanes<Arc<queries::BidCommand>, AcceptBid>,
+    pool: Pool<Connector>,
+    /// What the pool's connections are for.
+    kind: &'static str,
+    shares: Shares,
+    connector: Connector,
+    /// Decisions on leads that arrive at the same time share a commit.
+    decisions: Lanes<queries::Decisions>,
+    /// So do ends of deliveries.
+    ends: Lanes<queries::Ends>,
+    pub(crate) pending_from: Arc<LowWater>,
+    pub(crate) overdue_from: Arc<LowWater>,
+    pub(crate) fresh_counts_from: Arc<LowWater>,
+    pub(crate) served_lists: Arc<queries::ServedLists>,
     pub(crate) quarantine: Quarantine,
     pub(crate) sealer: Sealer,
 }
@@ -128,47 +190,47 @@ impl std::fmt::Debug for Store {
 impl Store {
     /// Refuses a URL that can be no server's; connects to nothing. Returns the hosts that may be reached without TLS.
     pub(crate) fn hosts_without_tls(url: &str, tls: PostgresTls) -> Result<Vec<String>, OpenError> {
-        connect::Connector::new(url, tls).map(|connector| connector.hosts_without_tls())
+        Connector::new(url, tls).map(|connector| connector.hosts_without_tls())
     }
 
-    /// Makes a pool; connections are made when they are first needed.
+    /// The store for requests, and the one for workers: each has connections of its own, so neither takes those of the
+    /// other. Connections are made when they are first needed.
     pub(crate) fn open(
         url: &str,
         tls: PostgresTls,
-        connections: usize,
+        session: Session,
+        (for_requests, for_workers): (usize, usize),
         sealer: Sealer,
-    ) -> Result<Self, OpenError> {
-        let connector = connect::Connector::new(url, tls)?;
-        let mut config = ManagerConfig::<AsyncPgConnection>::default();
-        // The default asks the server before each use, which costs a third of the throughput.
-        config.recycling_method = RecyclingMethod::Fast;
-        let setup = connector.clone();
-        config.custom_setup = Box::new(move |_| {
-            let connector = setup.clone();
-            async move { connector.connect().await }.boxed()
-        });
-        let pool = Pool::builder(AsyncDieselConnectionManager::new_with_config(
-            String::new(),
-            config,
-        ))
-        .max_size(connections.max(1))
-        .runtime(deadpool::Runtime::Tokio1)
-        .wait_timeout(Some(CONNECTION_TIMEOUT))
-        .create_timeout(Some(CONNECTION_TIMEOUT))
-        .build()
-        .map_err(|error| OpenError::InvalidUrl(error.to_string()))?;
-        Ok(Self {
-            pool,
-            connector,
-            bids: Lanes::new(BID_LANES),
+    ) -> Result<(Self, Self), OpenError> {
+        let connector = Connector::new(url, tls)?.with_session(session);
+        let requests = Self {
+            pool: pool(&connector, for_requests)?,
+            kind: "requests",
+            shares: Shares::of(for_requests),
+            connector: connector.clone(),
+            decisions: Lanes::new(DECISION_LANES),
+            ends: Lanes::gathering(END_LANES, GATHERING),
+            pending_from: Arc::default(),
+            overdue_from: Arc::default(),
+            fresh_counts_from: Arc::default(),
+            served_lists: Arc::default(),
             quarantine: Quarantine::default(),
             sealer,
-        })
+        };
+        let workers = Self {
+            pool: pool(&connector, for_workers)?,
+            kind: "workers",
+            shares: Shares::of(for_workers),
+            decisions: Lanes::new(DECISION_LANES),
+            ends: Lanes::gathering(END_LANES, GATHERING),
+            ..requests.clone()
+        };
+        Ok((requests, workers))
     }
 
     /// Runs statements, each on its own snapshot. They must not write.
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
-        self.run(Transaction::None, work).await
+        Ok(self.run(Transaction::None, work).await?)
     }
 
     /// As [`read`](Self::read), for statements that read some rows by their keys.
@@ -176,71 +238,124 @@ impl Store {
         self.read(work).await
     }
 
+    /// As [`read`](Self::read), for statements that find each row by a key or an index, whatever is asked for: the server keeps
+    /// their plans. Left to itself it may plan them anew each time, and reads the ends of indexes for that.
+    pub(crate) async fn read_by_keys<T: Send + 'static>(
+        &self,
+        work: impl Work<Conn, T>,
+    ) -> Result<T, StoreError> {
+        self.transact(Transaction::ReadByKeys, work).await
+    }
+
     /// Runs statements on one snapshot. They must not write.
     pub(crate) async fn snapshot<T: Send + 'static>(
         &self,
         work: impl Work<Conn, T>,
     ) -> Result<T, StoreError> {
-        let store = self.clone();
-        survive_cancellation(async move { store.run(Transaction::Snapshot, work).await }).await
+        self.transact(Transaction::Snapshot, work).await
     }
 
     /// Runs statements in a transaction that is committed if the work succeeds and rolled back if it fails. It is
     /// run anew if another transaction was in its way, so the work must do nothing but speak to the database.
     pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
-        let store = self.clone();
-        survive_cancellation(async move { store.run(Transaction::Write, work).await }).await
+        self.transact(Transaction::Write, work).await
     }
 
-    async fn run<T: Send + 'static>(
+    /// Runs a transaction to its end even if the caller is gone.
+    async fn transact<T: Send + 'static>(
         &self,
         transaction: Transaction,
         work: impl Work<Conn, T>,
     ) -> Result<T, StoreError> {
-        let mut attempt = 1;
-        loop {
-            let mut conn = self.connection().await?;
-            let mut begun = false;
-            let work = work.clone();
-            let run = async {
-                transaction.begin(&mut conn).await?;
-                begun = true;
-                let done = work(&mut conn).await;
-                transaction.end(&mut conn, done).await
-            };
-            let Ok(ran) = tokio::time::timeout(WORK_TIMEOUT, run).await else {
-                // A transaction may be open on the connection, so it does not go back into the pool.
-                drop(Object::take(conn));
-                return Err(StoreError::Unavailable("the database took too long".to_owned()));
-            };
-            let failure = match ran {
-                Ok(value) => return Ok(value),
-                Err(failure) => failure,
-            };
-            let repeatable = match &failure {
-                Failure::Conflict(_) => true,
-                Failure::Disconnected(_) => {
-                    drop(Object::take(conn));
-                    // Whether the server committed is unknown, unless there was nothing to commit or the server had
-                    // closed the connection while it was in the pool.
-                    transaction != Transaction::Write || !begun
-                }
-                Failure::Store(_) => false,
-            };
-            if attempt == ATTEMPTS || !repeatable {
-                return Err(failure.into());
-            }
-            tracing::debug!(attempt, "repeating a transaction");
-            tokio::time::sleep(Duration::from_millis(u64::from(5 * attempt * attempt))).await;
-            attempt += 1;
-        }
+        let store = self.clone();
+        survive_cancellation(async move { Ok(store.run(transaction, work).await?) }).await
     }
 
-    async fn connection(
+    /// As [`write`](Self::write), for statements that find each row by its key. `None`: nothing was changed, because a lock
+    /// was not had as `locks` asks.
+    pub(crate) async fn write_by_keys<T: Send + 'static>(
         &self,
-    ) -> Result<Object<AsyncDieselConnectionManager<AsyncPgConnection>>, StoreError> {
+        locks: Locks,
+        work: impl Work<Conn, T>,
+    ) -> Result<Option<T>, StoreError> {
+        let store = self.clone();
+        survive_cancellation(async move {
+            match store.run(Transaction::WriteByKeys(locks), work).await {
+                Ok(done) => Ok(Some(done)),
+                Err(Failure::Locked(_)) if locks == Locks::Soon => Ok(None),
+                Err(failure) => Err(failure.into()),
+            }
+        })
+        .await
+    }
+
+    /// As [`write`](Self::write), for a command of an organization: such commands hold a part of the connections at most,
+    /// however long they wait for each other.
+    pub(crate) async fn write_for<T: Send + 'static>(
+        &self,
+        organization: &OrganizationId,
+        work: impl Work<Conn, T>,
+    ) -> Result<T, StoreError> {
+        let (store, organization) = (self.clone(), organization.clone());
+        survive_cancellation(async move {
+            let _share = store
+                .shares
+                .take(organization.as_str(), CONNECTION_TIMEOUT)
+                .await?;
+            Ok(store.run(Transaction::Write, work).await?)
+        })
+        .await
+    }
+
+    /// On the heap: what runs is large, and would be moved several times before it runs.
+    fn run<T: Send + 'static>(
+        &self,
+        transaction: Transaction,
+        work: impl Work<Conn, T>,
+    ) -> BoxFuture<'_, Result<T, Failure>> {
+        Box::pin(async move {
+            let mut attempt = 1;
+            loop {
+                let mut conn = self.connection().await?;
+                let mut commits = false;
+                let work = work.clone();
+                let run = async {
+                    conn.begin(transaction.begin(self.connector.session).as_deref());
+                    let done = work(&mut conn).await;
+                    commits = transaction.writes() && done.is_ok();
+                    transaction.end(&mut conn, done).await
+                };
+                let Ok(ran) = tokio::time::timeout(WORK_TIMEOUT, run).await else {
+                    // A transaction may be open on the connection, so it does not go back into the pool.
+                    drop(Object::take(conn));
+                    return Err(Failure::unavailable("the database took too long"));
+                };
+                let failure = match ran {
+                    Ok(value) => return Ok(value),
+                    Err(failure) => failure,
+                };
+                let repeatable = match &failure {
+                    Failure::Conflict(_) => true,
+                    Failure::Disconnected(_) => {
+                        drop(Object::take(conn));
+                        // Once a commit is on its way, it is unknown whether the server committed.
+                        !commits
+                    }
+                    Failure::Locked(_) | Failure::Store(_) => false,
+                };
+                if attempt == ATTEMPTS || !repeatable {
+                    return Err(failure);
+                }
+                tracing::debug!(attempt, "repeating a transaction");
+                tokio::time::sleep(Duration::from_millis(u64::from(5 * attempt * attempt))).await;
+                attempt += 1;
+            }
+        })
+    }
+
+    async fn connection(&self) -> Result<Object<Connector>, Failure> {
         self.pool.get().await.map_err(|error| {
-            StoreError::Unavailable(match error {
+            Failure::unavailable(match error {
                 PoolError::Timeout(TimeoutType::Wait) => "all connections are in use".to_owned(),
                 PoolError::Timeout(_) => "the server does not answer".to_owned(),
                 PoolError::Backend(error) => error.to_string(),
@@ -250,22 +365,41 @@ impl Store {
     }
 }
 
+/// Makes a pool without connections.
+fn pool(connector: &Connector, connections: usize) -> Result<Pool<Connector>, OpenError> {
+    Pool::builder(connector.clone())
+        .max_size(connections.max(1))
+        .runtime(deadpool::Runtime::Tokio1)
+        .wait_timeout(Some(CONNECTION_TIMEOUT))
+        .create_timeout(Some(CONNECTION_TIMEOUT))
+        .build()
+        .map_err(|error| OpenError::InvalidUrl(error.to_string()))
+}
+
 /// What work is wrapped in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transaction {
     None,
+    ReadByKeys,
     Snapshot,
     Write,
+    WriteByKeys(Locks),
 }
 
 impl Transaction {
-    async fn begin(self, conn: &mut Conn) -> Result<(), Failure> {
-        let begin = match self {
-            Self::None => return Ok(()),
-            Self::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Self::Write => "BEGIN",
-        };
-        Ok(AnsiTransactionManager::begin_transaction_sql(conn, begin).await?)
+    fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::WriteByKeys(_))
+    }
+
+    /// What begins it.
+    fn begin(self, session: Session) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::ReadByKeys => Some(session.begin_read_by_keys()),
+            Self::Snapshot => Some(session.begin_snapshot()),
+            Self::Write => Some(session.begin_write()),
+            Self::WriteByKeys(locks) => Some(session.begin_write_by_keys(locks)),
+        }
     }
 
     /// Commits what succeeded and rolls back what failed.
@@ -274,9 +408,9 @@ impl Transaction {
             return done;
         }
         match &done {
-            Ok(_) => AnsiTransactionManager::commit_transaction(conn).await?,
+            Ok(_) => conn.commit().await?,
             Err(_) => {
-                if let Err(error) = AnsiTransactionManager::rollback_transaction(conn).await {
+                if let Err(error) = conn.rollback().await {
                     // The pool discards the connection, and the server rolls back with it.
                     tracing::debug!(%error, "a transaction could not be rolled back");
                 }
@@ -317,7 +451,7 @@ impl Backend for Store {
     fn load(&self) -> Vec<ConnectionLoad> {
         let status = self.pool.status();
         vec![ConnectionLoad {
-            kind: "pool",
+            kind: self.kind,
             connections: status.max_size,
             work: status.size.saturating_sub(status.available) + status.waiting,
         }]

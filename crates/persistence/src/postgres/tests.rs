@@ -10,17 +10,30 @@ use diesel::{QueryableByName, sql_query};
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
 use tokio::sync::Barrier;
 
+use super::connect::Session;
 use super::{Conn, Store};
 use crate::failure::Failure;
+use crate::grouping::Locks;
 use crate::sealing::Sealer;
 
 /// A store on the test server with a table of its own, which the test drops.
 async fn store(table: &str) -> Store {
+    store_with(table, Session::Own).await
+}
+
+async fn store_with(table: &str, session: Session) -> Store {
     #[expect(clippy::disallowed_methods, reason = "tests take the server from the environment")]
     let url = std::env::var("BIDLOOP_TEST_POSTGRES_URL").expect(
         "BIDLOOP_TEST_POSTGRES_URL names no PostgreSQL server to test on; tests/run starts one and runs the tests",
     );
-    let store = Store::open(&url, |_| Err("no TLS".to_owned()), 4, Sealer::default()).unwrap();
+    let (store, _) = Store::open(
+        &url,
+        |_| Err("no TLS".to_owned()),
+        session,
+        (4, 1),
+        Sealer::default(),
+    )
+    .unwrap();
     let setup = format!(
         "DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (id BIGINT PRIMARY KEY, value BIGINT NOT NULL);
          INSERT INTO {table} VALUES (1, 0), (2, 0)"
@@ -184,7 +197,110 @@ async fn a_snapshot_cannot_write_and_sees_one_commit_throughout() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_session_commits_durably_under_read_committed() {
+async fn a_failed_statement_that_was_passed_over_is_never_reported_as_committed() {
+    const TABLE: &str = "persistence_test_passed_over";
+    let store = store(TABLE).await;
+    let written = store
+        .write(async |conn: &mut Conn| {
+            add_one(conn, TABLE, 1).await?;
+            let again = sql_query(format!("INSERT INTO {TABLE} VALUES (1, 0)"));
+            assert!(again.execute(conn).await.is_err());
+            Ok(())
+        })
+        .await;
+    assert!(matches!(written, Err(StoreError::Backend(_))), "{written:?}");
+    assert_eq!(total(&store, TABLE).await, 0);
+    batch(&store, format!("DROP TABLE {TABLE}")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_that_travel_with_the_commit_are_all_carried_out_or_none() {
+    const TABLE: &str = "persistence_test_at_commit";
+    let store = store(TABLE).await;
+    let insert = |id: i64, value: i64| sql_query(format!("INSERT INTO {TABLE} VALUES ({id}, {value})"));
+    let absent = || sql_query("INSERT INTO persistence_test_absent VALUES (1)");
+    let written = store
+        .write(async move |conn: &mut Conn| {
+            conn.execute_at_commit(&insert(3, 5))?;
+            conn.execute_at_commit(&insert(4, 6))?;
+            Ok(())
+        })
+        .await;
+    assert_eq!((written, total(&store, TABLE).await), (Ok(()), 11));
+    // One that fails when it is executed, and one that cannot even be prepared.
+    let taken = store
+        .write(async move |conn: &mut Conn| {
+            add_one(conn, TABLE, 1).await?;
+            conn.execute_at_commit(&insert(5, 7))?;
+            conn.execute_at_commit(&insert(1, 0))?;
+            conn.execute_at_commit(&insert(6, 8))?;
+            Ok(())
+        })
+        .await;
+    assert!(matches!(taken, Err(StoreError::Backend(_))), "{taken:?}");
+    let unprepared = store
+        .write(async move |conn: &mut Conn| {
+            add_one(conn, TABLE, 1).await?;
+            conn.execute_at_commit(&insert(7, 9))?;
+            conn.execute_at_commit(&absent())?;
+            Ok(())
+        })
+        .await;
+    assert!(
+        matches!(unprepared, Err(StoreError::Unavailable(_))),
+        "{unprepared:?}"
+    );
+    assert_eq!(total(&store, TABLE).await, 11);
+    batch(&store, format!("DROP TABLE {TABLE}")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statements_that_travel_together_keep_their_order_if_the_first_must_be_prepared() {
+    const TABLE: &str = "persistence_test_order";
+    let store = store(TABLE).await;
+    batch(
+        &store,
+        format!("CREATE SEQUENCE {TABLE}_numbers OWNED BY {TABLE}.id"),
+    )
+    .await;
+    let next = |name: &str| sql_query(format!("SELECT nextval('{TABLE}_numbers') AS value, '{name}'"));
+    let (first, second) = store
+        .write(async move |conn: &mut Conn| {
+            let _prepared: Vec<Value> = next("second").load(conn).await?;
+            let found: (Vec<Value>, Vec<Value>) = load_together!(conn, next("first"), next("second"))?;
+            Ok((found.0[0].value, found.1[0].value))
+        })
+        .await
+        .unwrap();
+    assert_eq!((first, second), (2, 3));
+    batch(&store, format!("DROP TABLE {TABLE}")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_in_a_poolers_session_sets_what_it_needs_and_leaves_nothing_behind() {
+    #[derive(QueryableByName)]
+    struct Left {
+        #[diesel(sql_type = Text)]
+        left: String,
+    }
+    const TABLE: &str = "persistence_test_pooler";
+    const LEFT: &str = "SELECT concat_ws(' ', current_setting('transaction_isolation'), \
+        current_setting('statement_timeout'), current_setting('lock_timeout'), \
+        current_setting('jit'), (SELECT count(*) FROM pg_prepared_statements)) AS left";
+    let store = store_with(TABLE, Session::OfAPooler).await;
+    let left = async |conn: &mut Conn| Ok(sql_query(LEFT).get_result::<Left>(conn).await?.left);
+    let before = store.read(left).await.unwrap();
+    let within = store.write_by_keys(Locks::Soon, left).await.unwrap();
+    assert_eq!(within.as_deref(), Some("read committed 30s 100ms off 0"));
+    let added = store.write(async |conn: &mut Conn| add_one(conn, TABLE, 1).await);
+    assert_eq!(added.await, Ok(()));
+    assert_eq!(store.read(left).await, Ok(before));
+    assert_eq!(total(&store, TABLE).await, 1);
+    batch(&store, format!("DROP TABLE {TABLE}")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_session_commits_durably_under_read_committed_and_compiles_nothing() {
     #[derive(QueryableByName)]
     struct Setting {
         #[diesel(sql_type = Text)]
@@ -195,6 +311,7 @@ async fn every_session_commits_durably_under_read_committed() {
     for (name, expected) in [
         ("transaction_isolation", "read committed"),
         ("synchronous_commit", "on"),
+        ("jit", "off"),
     ] {
         let setting = store
             .write(async move |conn: &mut Conn| {

@@ -3,12 +3,15 @@
 //! Each condition and each pair of conditions has an index that ends with the time: such a search reads what it returns.
 //! With three conditions, the pair that fewest entries meet chooses the index; with a lead, the lead does. What is left is
 //! compared on at most [`WINDOW`] narrow rows. So a pair that few entries meet is answered whole, and what few of many
-//! entries meet is answered in steps.
+//! entries meet is answered in steps. Most entries are the service's, so those are in no index of actors.
 
 use bidloop_domain::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, ActivityPlace, ActivitySearch, ActorKind,
     FoundActivities, Timestamp, VariantArray as _,
 };
+
+use diesel::dsl::sql;
+use diesel::sql_types::Bool;
 
 use super::prelude::*;
 use crate::columns::{Encoded, InColumn};
@@ -75,6 +78,7 @@ macro_rules! entries_by {
             found = found.filter(activities::campaign_id.eq(campaign));
         }
         if let Some((kind, id)) = search.actor.as_ref().filter(|_| access.has_actor()) {
+            found = found.filter(sql::<Bool>("activities.actor_kind <> 'service'"));
             found = found.filter(activities::actor_kind.eq(kind.as_str()));
             found = match id {
                 Some(id) => found.filter(activities::actor_id.eq(Some(Col(id.clone())))),
@@ -226,11 +230,15 @@ async fn access(
 ) -> Result<(Access, bool), Failure> {
     let (outcome, actor, campaign) = (
         search.kind.is_some() || search.outcome.is_some(),
-        search.actor.is_some(),
+        search
+            .actor
+            .as_ref()
+            .is_some_and(|(kind, _)| *kind != ActorKind::Service),
         search.campaign_id.is_some(),
     );
+    let is_by_service = search.actor.is_some() && !actor;
     if search.lead_id.is_some() {
-        return Ok((Access::Lead, !(outcome || actor || campaign)));
+        return Ok((Access::Lead, !(outcome || actor || campaign || is_by_service)));
     }
     let given = Access::Of {
         outcome,
@@ -238,7 +246,7 @@ async fn access(
         campaign,
     };
     if !(outcome && actor && campaign) {
-        return Ok((given, true));
+        return Ok((given, !is_by_service));
     }
     let pairs = [(true, false, true), (true, true, false), (false, true, true)];
     let mut best = (i64::MAX, given);

@@ -7,7 +7,7 @@ use diesel::dsl::auto_type;
 
 use super::activities::insert_activity;
 use super::prelude::*;
-use super::statistics::add_up;
+use super::statistics::count;
 
 /// The table's name in the quarantine.
 const INTENTS: &str = "automatic_bids";
@@ -54,7 +54,7 @@ impl AutomaticBidStore for Store {
             }
             let mut tally = Tally::default();
             tally.handed_over(&intent.organization_id, &intent.campaign_id);
-            add_up(conn, &tally, at, None).await
+            count(conn, &tally, at).await
         })
         .await
     }

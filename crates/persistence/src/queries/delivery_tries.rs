@@ -9,7 +9,7 @@ use bidloop_domain::model::{
 use bidloop_domain::port::{BeginTry, Clock, LeaseOwner, MAX_TRIES, MAX_TRIGGERED, TRIES_WITHIN};
 
 use super::authorization::active_subscription;
-use super::deliveries::Context;
+use super::deliveries::claim::Context;
 use super::leads::acted_on::ActedOn;
 use super::leads::rows::locked_lead;
 use super::prelude::*;
@@ -66,7 +66,6 @@ async fn begin_on(
     lead: &Lead,
     clock: &dyn Clock,
 ) -> Result<BeginTry, Failure> {
-    let organization = &wanted.event.organization_id;
     if wanted.only.is_none() && !lead.status.is_open() {
         return Ok(BeginTry::LeadNotNew(lead.status));
     }
@@ -89,14 +88,13 @@ async fn begin_on(
         .iter()
         .map(|endpoint| delivery(wanted, endpoint, now))
         .collect();
-    let context = Context::load(conn, quarantine, organization, &new).await?;
+    let context = Context::load(conn, quarantine, sealer, &new).await?;
     let mut begun = Vec::with_capacity(new.len());
     for delivery in &new {
-        let endpoint = context.endpoints.get(&delivery.endpoint_id);
-        let Some(endpoint) = endpoint else {
+        let Some(endpoint) = context.endpoint(delivery) else {
             return Ok(BeginTry::EndpointUnknown);
         };
-        let claimed = context.claimed(delivery, endpoint, sealer, now);
+        let claimed = context.claimed(delivery, endpoint, now);
         begun.push(claimed.map_err(|row| {
             quarantine.set_aside(&row);
             Failure::corrupt(row.to_string())

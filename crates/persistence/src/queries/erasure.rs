@@ -166,10 +166,12 @@ tables_to_erase! {
     deliveries by "organization_id, id",
     bids by "organization_id, id",
     lead_attachments by "organization_id, lead_id, position",
+    told_leads by "organization_id, lead_id",
     leads by "organization_id, id",
     matches by "organization_id, campaign_id, generation, seq",
     quota_usage by "organization_id, period_start",
     activities by "organization_id, id",
-    statistics by "organization_id, step, measure, starts_at, campaign_id, subject, bucket, part",
+    fresh_counts by "id",
+    statistics by "organization_id, step, measure, starts_at, campaign_id, subject, bucket",
     endpoint_tries by "organization_id, endpoint_id, id",
 }

@@ -1,8 +1,11 @@
 //! The two rows that order everything that changes lists of matches: the revision counter and the feed's position.
 //!
-//! Provisioning locks the counter. For a transaction that shares this lock, filters, campaigns, organizations and
-//! endpoints do not change until it ends. A transaction that changes a served list locks the position, so lists change
-//! one transaction at a time. Both locks are taken before any other, in this order.
+//! A transaction that changes a served list locks the position, so lists change one transaction at a time. Provisioning
+//! locks the counter. For a transaction that shares this lock, filters, campaigns, organizations and endpoints do not change
+//! until it ends. Both locks are taken before any other, in this order.
+//!
+//! A transaction that waits for the position must not hold the counter yet: PostgreSQL grants a shared lock although an
+//! exclusive one is waited for, so two watchers that wait for each other would keep provisioning waiting without end.
 
 use super::prelude::*;
 use bidloop_domain::port::FeedCursor;
@@ -53,7 +56,8 @@ pub(super) async fn revision(conn: &mut Conn) -> Result<i64, Failure> {
     Ok(counter.select(revision_counter::value).first(conn).await?)
 }
 
-/// The current revision, which stays the current one until the transaction ends.
+/// The current revision, which stays the current one until the transaction ends. If the position is locked as well, it is
+/// locked before.
 pub(super) async fn shared_revision(conn: &mut Conn) -> Result<i64, Failure> {
     let counter = revision_counter::table
         .find(ONLY_ROW)

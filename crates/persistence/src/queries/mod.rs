@@ -4,19 +4,21 @@
 //! (decision D2): it selects [`Tried`](crate::records::Tried) records. A command on one row fails with
 //! [`Corrupt`](bidloop_domain::port::StoreError::Corrupt) if that row cannot be read.
 //!
-//! The mounting module defines `Conn`, `Store`, `PAGE_SIZE`, `COUNTED_IN_PARTS` and the macros `for_update!`,
-//! `for_no_key_update!`, `for_share!`, `for_key_share!`, `execute_together!`, `one_of!` and `dense_range!`, and runs a
-//! [`Batch`](crate::batch::Batch).
+//! The mounting module defines `Conn`, `RunQueryDsl`, `Store`, `PAGE_SIZE` and the macros `for_update!`,
+//! `for_no_key_update!`, `for_share!`, `for_key_share!`, `load_together!`, `one_of!`, `none_of!`,
+//! `pair_of!`, `oldest_of_each!` and `dense_range!`, and runs a [`Batch`](crate::batch::Batch). Its `batch` has
+//! `write_returning`.
 
-use super::{COUNTED_IN_PARTS, Conn, PAGE_SIZE, Store};
+use super::batch::write_returning;
+use super::run::RunQueryDsl;
+use super::{Conn, PAGE_SIZE, Store};
 
 /// What nearly every file of statements uses.
 mod prelude {
-    pub(super) use crate::prepared::RunQueryDsl;
     pub(super) use bidloop_domain::port::{Quarantine, UnreadableRow};
     pub(super) use diesel::prelude::*;
 
-    pub(super) use super::{Conn, Store};
+    pub(super) use super::{Conn, RunQueryDsl, Store, write_returning};
     pub(super) use crate::batch::{Batch, Run as _, Write};
     pub(super) use crate::columns::{Attempt, Col, stored};
     pub(super) use crate::failure::Failure;
@@ -25,10 +27,16 @@ mod prelude {
 }
 
 /// Loads the records that a query finds. Rows that cannot be read are set aside.
+///
+/// A record is selected in a tuple of one: of a record with parts that is a row by itself, the compiler takes seconds to find
+/// out how it is read.
 macro_rules! load_records {
     ($conn:expr, $quarantine:expr, $record:ty, $query:expr) => {{
-        let rows: Vec<Tried<$record>> = $query.select(Tried::<$record>::as_select()).load($conn).await?;
-        let rows = rows.into_iter().filter_map(|row| row.or_aside($quarantine));
+        let rows: Vec<(Tried<$record>,)> = $query
+            .select((Tried::<$record>::as_select(),))
+            .load($conn)
+            .await?;
+        let rows = rows.into_iter().filter_map(|(row,)| row.or_aside($quarantine));
         rows.collect::<Vec<_>>()
     }};
 }
@@ -75,6 +83,7 @@ mod delivery_records;
 mod delivery_tries;
 mod erasure;
 mod events;
+mod feed_lease;
 mod filter_changes;
 mod inspection;
 mod jobs;
@@ -92,4 +101,6 @@ mod sign_ins;
 mod statistics;
 mod submissions;
 
-pub(super) use leads::accept_bids::BidCommand;
+pub(super) use deliveries::ends::Ends;
+pub(super) use leads::together::Decisions;
+pub(super) use lists::served::ServedLists;

@@ -40,9 +40,9 @@ impl PeopleStore for Store {
         self.read(async move |conn: &mut Conn| {
             let person = people::table
                 .find(Col(key))
-                .select(Row::<StoredPerson>::as_select());
-            let found: Option<Row<StoredPerson>> = person.first(conn).await.optional()?;
-            Ok(found.map(|found| found.0))
+                .select((Row::<StoredPerson>::as_select(),));
+            let found: Option<(Row<StoredPerson>,)> = person.first(conn).await.optional()?;
+            Ok(found.map(|(found,)| found.0))
         })
         .await
     }

@@ -186,7 +186,7 @@ async fn ended_deliveries(conn: &mut Conn, before: i64, limit: i64) -> Result<u6
 }
 
 async fn statistics(conn: &mut Conn, before: i64, limit: i64) -> Result<u64, Failure> {
-    const KEY: &str = "organization_id, step, measure, starts_at, campaign_id, subject, bucket, part";
+    const KEY: &str = "organization_id, step, measure, starts_at, campaign_id, subject, bucket";
     let oldest = sql::<Bool>(&format!(
         "({KEY}) IN (SELECT {KEY} FROM statistics WHERE starts_at <= "
     ))
@@ -456,8 +456,8 @@ async fn remove_jobs(
     before: i64,
     stored_by: i64,
 ) -> Result<Option<u64>, Failure> {
-    shared_revision(conn).await?;
     let position = locked_position(conn).await?;
+    shared_revision(conn).await?;
     if is_backfill_due(conn, quarantine).await? {
         return Ok(None);
     }

@@ -1,4 +1,9 @@
-//! Counts of hours and days: commands add to them in their own transactions, and people read their sums.
+//! Counts of hours and days: commands insert fresh ones in their own transactions, a worker adds those to the counts of their
+//! hours and days, and people read the sums of both.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
@@ -8,7 +13,12 @@ use bidloop_domain::port::{CountedSum, CountsQuery, StatisticsStore, StoreError}
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Text};
 
-use super::{COUNTED_IN_PARTS, prelude::*};
+use super::prelude::*;
+use crate::grouping::Locks;
+use crate::low_water::LowWater;
+
+/// How many fresh counts one transaction adds up.
+const ADDED_UP_AT_ONCE: i64 = 5_000;
 
 /// A sum as the database returns it: time, campaign, subject, bucket, count.
 type SumRow = (i64, String, String, i64, i64);
@@ -19,6 +29,13 @@ impl StatisticsStore for Store {
         let query = query.clone();
         self.read(async move |conn: &mut Conn| sums(conn, &query).await)
             .await
+    }
+
+    async fn add_up(&self) -> Result<bool, StoreError> {
+        let low = Arc::clone(&self.fresh_counts_from);
+        let work = async move |conn: &mut Conn| add_up(conn, &low).await;
+        let found = self.write_by_keys(Locks::Patiently, work).await?;
+        Ok(found.is_some_and(|found| found >= ADDED_UP_AT_ONCE))
     }
 }
 
@@ -44,9 +61,15 @@ async fn sums(conn: &mut Conn, query: &CountsQuery) -> Result<Vec<CountedSum>, F
         } else {
             "''"
         };
+        // One statement, so that no count is on the way from one table to the other.
         let select = format!(
-            "SELECT CAST({at} AS BIGINT), {campaign}, subject, bucket, CAST(SUM(count) AS BIGINT) FROM statistics \
-             WHERE organization_id = "
+            "SELECT CAST({at} AS BIGINT), {campaign}, subject, bucket, CAST(SUM(count) AS BIGINT) FROM (\
+             SELECT starts_at, campaign_id, subject, bucket, count FROM statistics WHERE organization_id = "
+        );
+        let fresh = format!(
+            " UNION ALL SELECT hour - hour % {}, campaign_id, subject, bucket, count FROM fresh_counts \
+             WHERE organization_id = ",
+            query.step.millis()
         );
         let rows = sql::<(BigInt, Text, Text, BigInt, BigInt)>(&select)
             .bind::<Text, _>(organization)
@@ -54,7 +77,11 @@ async fn sums(conn: &mut Conn, query: &CountsQuery) -> Result<Vec<CountedSum>, F
             .bind::<Text, _>(query.step.as_str())
             .sql(" AND measure = ")
             .bind::<Text, _>(measure.as_str())
-            .sql(" AND starts_at >= ")
+            .sql(&fresh)
+            .bind::<Text, _>(organization)
+            .sql(" AND measure = ")
+            .bind::<Text, _>(measure.as_str())
+            .sql(") AS counts WHERE starts_at >= ")
             .bind::<BigInt, _>(query.from.as_millis())
             .sql(" AND starts_at < ")
             .bind::<BigInt, _>(query.until.as_millis())
@@ -82,69 +109,116 @@ fn sum(query: &CountsQuery, measure: Measure, row: SumRow) -> Option<CountedSum>
     })
 }
 
-/// A count that is to be added.
-struct Added<'t> {
-    organization: &'t str,
-    step: StatisticsStep,
-    measure: Measure,
+/// A count of a step.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Counted {
+    organization: String,
+    step: &'static str,
+    measure: String,
     starts_at: i64,
-    campaign: &'t str,
-    subject: &'t str,
+    campaign: String,
+    subject: String,
     bucket: i64,
-    count: i64,
 }
 
-/// Adds what happened at `at` to the counts, as the last thing that a transaction does: others that add to the same
-/// counts wait for its end. `spread` parts them where that would be many.
-pub(super) async fn add_up(
-    conn: &mut Conn,
-    tally: &Tally,
-    at: Timestamp,
-    spread: Option<u64>,
-) -> Result<(), Failure> {
-    let part = spread.map_or(0, |number| stored(number).rem_euclid(COUNTED_IN_PARTS));
-    let mut rows: Vec<Added<'_>> = Vec::new();
-    for (counted, count) in tally.counts() {
-        for step in StatisticsStep::VARIANTS {
-            rows.push(Added {
-                organization: counted
-                    .organization_id
-                    .as_ref()
-                    .map_or("", OrganizationId::as_str),
-                step: *step,
-                measure: counted.measure,
-                starts_at: step.start(at).as_millis(),
-                campaign: counted.campaign_id.as_ref().map_or("", CampaignId::as_str),
-                subject: &counted.subject,
-                bucket: i64::from(counted.bucket.0),
-                count: stored(count),
-            });
+/// A fresh count as the database returns it: organization, measure, hour, campaign, subject, bucket, count.
+type FreshRow = (
+    Attempt<String>,
+    Attempt<String>,
+    i64,
+    Attempt<String>,
+    Attempt<String>,
+    i64,
+    i64,
+);
+
+/// Returns how many fresh counts there were.
+async fn add_up(conn: &mut Conn, low: &LowWater) -> Result<i64, Failure> {
+    let (from, began) = (low.from(), Instant::now());
+    let oldest = fresh_counts::table
+        .filter(fresh_counts::id.ge(from))
+        .order(fresh_counts::id)
+        .limit(ADDED_UP_AT_ONCE)
+        .select(fresh_counts::id);
+    let ids: Vec<i64> = for_update!(oldest).load(conn).await?;
+    low.note(from, began, ids.as_slice().first().copied());
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    let moved: Vec<FreshRow> = diesel::delete(fresh_counts::table)
+        .filter(one_of!(fresh_counts::id, &ids))
+        .returning((
+            fresh_counts::organization_id,
+            fresh_counts::measure,
+            fresh_counts::hour,
+            fresh_counts::campaign_id,
+            fresh_counts::subject,
+            fresh_counts::bucket,
+            fresh_counts::count,
+        ))
+        .load(conn)
+        .await?;
+    // The same order in each transaction, so that none waits for another that waits for it.
+    let mut sums: BTreeMap<Counted, i64> = BTreeMap::new();
+    // One that cannot be read is one of thousands.
+    for row in moved {
+        if let (
+            Attempt(Ok(organization)),
+            Attempt(Ok(measure)),
+            hour,
+            Attempt(Ok(campaign)),
+            Attempt(Ok(subject)),
+            bucket,
+            count,
+        ) = row
+        {
+            for step in StatisticsStep::VARIANTS {
+                let counted = Counted {
+                    organization: organization.clone(),
+                    step: step.as_str(),
+                    measure: measure.clone(),
+                    starts_at: step.start(Timestamp::from_millis(hour)).as_millis(),
+                    campaign: campaign.clone(),
+                    subject: subject.clone(),
+                    bucket,
+                };
+                *sums.entry(counted).or_default() += count;
+            }
         }
     }
-    // The same order in each transaction, so that none waits for another that waits for it.
-    rows.sort_by_key(|row| {
-        (
-            row.organization,
-            row.step,
-            row.measure,
-            row.campaign,
-            row.subject,
-            row.bucket,
-        )
-    });
-    Batch::of("statistics", &rows)
-        .with(statistics::organization_id, |row| row.organization)
-        .with(statistics::step, |row| row.step.as_str())
-        .with(statistics::measure, |row| row.measure.as_str())
-        .with(statistics::starts_at, |row| row.starts_at)
-        .with(statistics::campaign_id, |row| row.campaign)
-        .with(statistics::subject, |row| row.subject)
-        .with(statistics::bucket, |row| row.bucket)
-        .with(statistics::part, |_| part)
-        .with(statistics::count, |row| row.count)
-        .run(conn, Write::Add(8))
+    let sums: Vec<(Counted, i64)> = sums.into_iter().collect();
+    Batch::of("statistics", &sums)
+        .with(statistics::organization_id, |(of, _)| of.organization.as_str())
+        .with(statistics::step, |(of, _)| of.step)
+        .with(statistics::measure, |(of, _)| of.measure.as_str())
+        .with(statistics::starts_at, |(of, _)| of.starts_at)
+        .with(statistics::campaign_id, |(of, _)| of.campaign.as_str())
+        .with(statistics::subject, |(of, _)| of.subject.as_str())
+        .with(statistics::bucket, |(of, _)| of.bucket)
+        .with(statistics::count, |(_, count)| *count)
+        .run_at_commit(conn, Write::Add(7))
         .await?;
-    Ok(())
+    Ok(stored(ids.len()))
+}
+
+/// Counts what happened at `at`.
+pub(super) async fn count(conn: &mut Conn, tally: &Tally, at: Timestamp) -> Result<(), Failure> {
+    let counts: Vec<_> = tally.counts().collect();
+    let hour = StatisticsStep::Hour.start(at).as_millis();
+    Batch::of("fresh_counts", &counts)
+        .with(fresh_counts::organization_id, |(of, _)| {
+            of.organization_id.as_ref().map_or("", OrganizationId::as_str)
+        })
+        .with(fresh_counts::measure, |(of, _)| of.measure.as_str())
+        .with(fresh_counts::hour, |_| hour)
+        .with(fresh_counts::campaign_id, |(of, _)| {
+            of.campaign_id.as_ref().map_or("", CampaignId::as_str)
+        })
+        .with(fresh_counts::subject, |(of, _)| of.subject.as_str())
+        .with(fresh_counts::bucket, |(of, _)| i64::from(of.bucket.0))
+        .with(fresh_counts::count, |(_, count)| stored(*count))
+        .run_at_commit(conn, Write::Insert)
+        .await
 }
 
 /// When the lead's job was posted.
@@ -162,19 +236,4 @@ pub(super) async fn posted_at(
         .await
         .optional()?;
     Ok(posted_at.map(Timestamp::from_millis))
-}
-
-/// Notes that the lead's `job.new` was delivered. Returns whether that is the first time.
-pub(super) async fn note_delivered(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    lead: &LeadId,
-    at: Timestamp,
-) -> Result<bool, Failure> {
-    let noted = diesel::update(leads::table.find((organization.as_str(), lead.as_str())))
-        .filter(leads::delivered_at.is_null())
-        .set(leads::delivered_at.eq(at.as_millis()))
-        .execute(conn)
-        .await?;
-    Ok(noted == 1)
 }

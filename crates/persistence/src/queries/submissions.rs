@@ -11,10 +11,11 @@ use bidloop_domain::port::{
     AccountReading, ClaimUnanswered, ClaimedBid, FinishBid, FinishBy, LeaseOwner, StoreError,
     SubmissionStore, WaitingBid, WaitingBidsQuery,
 };
-use diesel::dsl::{auto_type, not, sql};
+use diesel::dsl::{auto_type, sql};
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Bool;
 
+use self::due::{DueBid, due, is_leased};
 use super::activities::insert_activity;
 use super::authorization::authorized;
 use super::events::queue_events;
@@ -22,17 +23,15 @@ use super::leads::rows::locked_lead;
 use super::lists::lead_statuses::show_status;
 use super::prelude::*;
 use super::quota::return_unit;
-use super::statistics::{add_up, posted_at};
+use super::statistics::{count, posted_at};
 use crate::records::unreadable_token;
 use crate::sealing::{Place, Sealer};
 
+mod due;
 mod unsettled;
 
 /// The table's name in the quarantine.
 const BIDS: &str = "bids";
-
-/// How many due bids one look reads for each that may be claimed: several may be of one account.
-const LOOKED_AT_PER_CLAIM: u32 = 8;
 
 /// Changes a bid as long as the claim on it holds. Yields whether it does.
 macro_rules! change_claimed {
@@ -286,69 +285,6 @@ fn claimed_bid<'q>(claim: &'q Claim) -> _ {
         .filter(bids::lease_owner.eq(owner))
 }
 
-/// The organization, account and id of a bid that may be claimed.
-type DueBid = (String, String, String);
-
-/// Due bids, the longest due first, one for each account. An account that has one is left out of the next look, so a
-/// long queue of one account hides no other. This is a hint: claiming decides.
-///
-/// Bids that were set aside are passed over. A look is longer by their number, so that they hide no other either.
-async fn due(
-    conn: &mut Conn,
-    quarantine: &Quarantine,
-    now: Timestamp,
-    limit: u32,
-) -> Result<Vec<DueBid>, Failure> {
-    let held = stored(quarantine.count(BIDS));
-    let look = i64::from(limit.saturating_mul(LOOKED_AT_PER_CLAIM)).saturating_add(held);
-    let mut taken: Vec<(String, String)> = bids::table
-        .filter(is_queued())
-        .filter(bids::lease_until.gt(now.as_millis()))
-        .select((bids::organization_id, bids::account_id))
-        .distinct()
-        .load(conn)
-        .await?;
-    let mut chosen = Vec::new();
-    while chosen.len() < limit as usize {
-        let usable = bidder_accounts::connected.assume_not_null().eq(true);
-        let mut query = bids::table
-            .left_join(
-                bidder_accounts::table.on(bidder_accounts::organization_id
-                    .eq(bids::organization_id)
-                    .and(bidder_accounts::id.eq(bids::account_id))),
-            )
-            .filter(is_queued())
-            .filter(is_due(now.as_millis()))
-            .filter(usable.or(is_given_up(now.as_millis())))
-            .order((bids::next_attempt_at, bids::queued_at, bids::id))
-            .limit(look)
-            .select((bids::organization_id, bids::account_id, bids::id))
-            .into_boxed();
-        for (organization, account) in &taken {
-            let this_one = bids::organization_id
-                .eq(organization.clone())
-                .and(bids::account_id.eq(account.clone()));
-            query = query.filter(not(this_one));
-        }
-        let rows: Vec<DueBid> = query.load(conn).await?;
-        let complete = stored(rows.len()) < look;
-        for (organization, account, bid) in rows {
-            if held > 0 && quarantine.holds(BIDS, &format!("{organization}/{bid}")) {
-                continue;
-            }
-            let key = (organization, account);
-            if !taken.contains(&key) && chosen.len() < limit as usize {
-                chosen.push((key.0.clone(), key.1.clone(), bid));
-                taken.push(key);
-            }
-        }
-        if complete {
-            break;
-        }
-    }
-    Ok(chosen)
-}
-
 async fn claim(
     conn: &mut Conn,
     quarantine: &Quarantine,
@@ -369,7 +305,7 @@ async fn claim(
         let leased = bids::table
             .filter(bids::organization_id.eq(organization))
             .filter(bids::account_id.eq(account))
-            .filter(is_queued())
+            .filter(is_leased())
             .filter(bids::lease_until.gt(now.as_millis()));
         if exists!(conn, leased) {
             continue;
@@ -556,7 +492,7 @@ async fn end(
         finish.at,
         posted_at,
     );
-    add_up(conn, &tally, finish.at, None).await?;
+    count(conn, &tally, finish.at).await?;
     Ok(FinishBy::Ended)
 }
 

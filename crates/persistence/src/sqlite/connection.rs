@@ -4,39 +4,14 @@ use std::path::Path;
 
 use diesel::SqliteConnection;
 use diesel::connection::{Connection as _, SimpleConnection as _};
-use diesel::result::Error;
-use diesel_async::SimpleAsyncConnection as _;
-use diesel_async::sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper};
-use futures::FutureExt as _;
-use futures::future::{BoxFuture, ready};
 
 use super::file_modes::create_file;
 use crate::failure::Failure;
 
 /// The connection that the mounted queries use.
 ///
-/// It belongs to a thread and runs each statement at once, so its futures are ready when they are made. A piece of work
-/// costs one hand-over to the thread; with the wrapper's default each statement would.
-pub(crate) type Conn = SyncConnectionWrapper<SqliteConnection, OnThisThread>;
-
-/// Runs a statement at once, on the calling thread.
-pub(crate) struct OnThisThread;
-
-impl SpawnBlocking for OnThisThread {
-    fn spawn_blocking<'a, R>(
-        &mut self,
-        task: impl FnOnce() -> R + Send + 'static,
-    ) -> BoxFuture<'a, Result<R, Box<dyn std::error::Error + Send + Sync + 'static>>>
-    where
-        R: Send + 'static,
-    {
-        ready(Ok(task())).boxed()
-    }
-
-    fn get_runtime() -> Self {
-        Self
-    }
-}
+/// It belongs to a thread, which runs each statement at once. A piece of work costs one hand-over to the thread, at most.
+pub(crate) type Conn = SqliteConnection;
 
 /// Each is a statement of its own, in this order: switching to the write-ahead log may have to wait for another
 /// process's transaction, too.
@@ -91,15 +66,7 @@ pub(super) const WRITER_SETTINGS: [&str; 4] = [
     "PRAGMA secure_delete = FAST",
 ];
 
-/// The connection as the queries need it.
-pub(super) fn wrap(conn: SqliteConnection) -> Conn {
-    Conn::with_runtime(conn, OnThisThread)
-}
-
-/// Runs statements without parameters at once.
+/// Runs statements without parameters.
 pub(super) fn execute(conn: &mut Conn, statement: &str) -> Result<(), Failure> {
-    match conn.batch_execute(statement).now_or_never() {
-        Some(done) => done.map_err(Failure::from),
-        None => Err(Error::BrokenTransactionManager.into()),
-    }
+    Ok(conn.batch_execute(statement)?)
 }

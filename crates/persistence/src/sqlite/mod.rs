@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bidloop_domain::port::{AcceptBid, Quarantine, StoreError};
+use bidloop_domain::model::OrganizationId;
+use bidloop_domain::port::{Quarantine, StoreError};
 
 use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::failure::Failure;
-use crate::grouping::Lanes;
+use crate::grouping::{Lanes, Locks};
+use crate::low_water::LowWater;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
 use crate::work::Work;
@@ -23,8 +25,10 @@ mod file_modes;
 mod log_limit;
 mod migrate;
 mod one_of;
+mod prepared;
 mod queue;
 mod readers;
+mod run;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -36,9 +40,6 @@ use writer::Writer;
 /// Jobs of a page: with ten matches each that active campaigns act on, recording one takes some 20 ms, for which other
 /// commands wait.
 const PAGE_SIZE: u32 = 32;
-
-/// Into how many parts a count is spread: there is one writer.
-const COUNTED_IN_PARTS: i64 = 1;
 
 /// Nothing to do: the one writer holds the lock of the whole database.
 macro_rules! for_update {
@@ -68,11 +69,11 @@ macro_rules! for_share {
     };
 }
 
-/// Executes statements of which none depends on another's outcome, one after the other.
-macro_rules! execute_together {
+/// Loads what statements find, one after the other.
+macro_rules! load_together {
     ($conn:expr, $($statement:expr),+ $(,)?) => {{
         let conn: &mut Conn = $conn;
-        async { Ok::<_, diesel::result::Error>(($($statement.execute(conn).await?,)+)) }.await
+        async { Ok::<_, diesel::result::Error>(($($statement.load(conn).await?,)+)) }.await
     }};
 }
 
@@ -80,6 +81,54 @@ macro_rules! execute_together {
 macro_rules! one_of {
     ($column:expr, $values:expr) => {
         $crate::sqlite::one_of::OneOf::new($column, $values)
+    };
+}
+
+/// Whether two columns, given by their names, have one of some pairs of values. They are one text.
+macro_rules! pair_of {
+    ($columns:literal, $pairs:expr) => {{
+        let pairs: Vec<_> = $pairs.into_iter().collect();
+        // Texts can always be written; no text at all is refused as malformed JSON.
+        let pairs = serde_json::to_string(&pairs).unwrap_or_default();
+        diesel::dsl::sql::<diesel::sql_types::Bool>(concat!(
+            "(",
+            $columns,
+            ") IN (SELECT value ->> 0, value ->> 1 FROM json_each("
+        ))
+        .bind::<diesel::sql_types::Text, _>(pairs)
+        .sql("))")
+    }};
+}
+
+/// Ends a condition in literal SQL: a value is none of some.
+macro_rules! none_of {
+    ($value:expr, $values:expr) => {
+        $value
+            .sql(" NOT IN (SELECT value FROM json_each(")
+            // Texts can always be written; no text at all is refused as malformed JSON.
+            .bind::<diesel::sql_types::Text, _>(serde_json::to_string($values).unwrap_or_default())
+            .sql("))")
+    };
+}
+
+/// The oldest pending deliveries of each endpoint from a moment on, but of those that are left out, as a record selects them.
+macro_rules! oldest_of_each {
+    ($from:expr, $of_each:expr, $left_out:expr, $limit:expr) => {
+        diesel::dsl::sql::<PendingRow>(
+            "SELECT d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
+             FROM webhook_endpoints AS e CROSS JOIN deliveries AS d ON d.rowid IN ( \
+               SELECT rowid FROM deliveries \
+               WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
+               AND created_at >= ",
+        )
+        .bind::<diesel::sql_types::BigInt, _>($from)
+        .sql(" ORDER BY created_at LIMIT ")
+        .bind::<diesel::sql_types::BigInt, _>($of_each)
+        .sql(") WHERE (e.organization_id || '/' || e.id) NOT IN (SELECT value FROM json_each(")
+        // Texts can always be written; no text at all is refused as malformed JSON.
+        .bind::<diesel::sql_types::Text, _>(serde_json::to_string(&$left_out).unwrap_or_default())
+        .sql(")) ORDER BY d.created_at LIMIT ")
+        .bind::<diesel::sql_types::BigInt, _>($limit)
     };
 }
 
@@ -99,8 +148,14 @@ pub(crate) struct Store {
     path: PathBuf,
     writer: Writer,
     readers: Readers,
-    /// Bids that arrive while the writer is busy are one command.
-    bids: Lanes<Arc<queries::BidCommand>, AcceptBid>,
+    /// Decisions on leads that arrive while the writer is busy are one command.
+    decisions: Lanes<queries::Decisions>,
+    /// So do ends of deliveries.
+    ends: Lanes<queries::Ends>,
+    pub(crate) pending_from: Arc<LowWater>,
+    pub(crate) overdue_from: Arc<LowWater>,
+    pub(crate) fresh_counts_from: Arc<LowWater>,
+    pub(crate) served_lists: Arc<queries::ServedLists>,
     pub(crate) quarantine: Quarantine,
     pub(crate) sealer: Sealer,
 }
@@ -149,7 +204,12 @@ impl Store {
             path,
             writer,
             readers,
-            bids: Lanes::new(1),
+            decisions: Lanes::new(1),
+            ends: Lanes::new(1),
+            pending_from: Arc::default(),
+            overdue_from: Arc::default(),
+            fresh_counts_from: Arc::default(),
+            served_lists: Arc::default(),
             quarantine: Quarantine::default(),
             sealer,
         })
@@ -158,6 +218,14 @@ impl Store {
     /// Runs statements, each on its own snapshot. They cannot write.
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
         self.readers.read(Isolation::Statement, work).await
+    }
+
+    /// As [`read`](Self::read): SQLite plans a statement once.
+    pub(crate) async fn read_by_keys<T: Send + 'static>(
+        &self,
+        work: impl Work<Conn, T>,
+    ) -> Result<T, StoreError> {
+        self.read(work).await
     }
 
     /// Runs statements that read some rows by their keys, at once and on the calling thread: handing them over would cost
@@ -180,6 +248,24 @@ impl Store {
     pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
         self.writer.write(work).await
     }
+
+    /// As [`write`](Self::write). There are no locks to wait for, so this is never `None`.
+    pub(crate) async fn write_by_keys<T: Send + 'static>(
+        &self,
+        _locks: Locks,
+        work: impl Work<Conn, T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.write(work).await.map(Some)
+    }
+
+    /// As [`write`](Self::write): no command waits for another one's rows, as the one writer has the whole database.
+    pub(crate) async fn write_for<T: Send + 'static>(
+        &self,
+        _: &OrganizationId,
+        work: impl Work<Conn, T>,
+    ) -> Result<T, StoreError> {
+        self.write(work).await
+    }
 }
 
 #[async_trait]
@@ -189,12 +275,8 @@ impl Backend for Store {
     }
 
     async fn schema_state(&self) -> Result<SchemaState, StoreError> {
-        // The inner result is the work's own; the outer one, that it ran.
-        self.read(async |conn: &mut Conn| {
-            conn.spawn_blocking(|conn| Ok(migrate::schema_state(conn)))
-                .await?
-        })
-        .await
+        self.read(async |conn: &mut Conn| migrate::schema_state(conn))
+            .await
     }
 
     async fn migrate(&self) -> Result<Vec<String>, MigrateError> {

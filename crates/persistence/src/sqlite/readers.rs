@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bidloop_domain::port::StoreError;
 
-use super::connection::{Conn, READER_SETTINGS, execute, open, wrap};
+use super::connection::{Conn, READER_SETTINGS, execute, open};
 use super::queue::{Answer, Queue, run};
 use crate::backend::ConnectionLoad;
 use crate::failure::Failure;
@@ -119,7 +119,7 @@ impl Reader {
     fn read<T>(&mut self, isolation: Isolation, work: impl Work<Conn, T>) -> Result<T, Failure> {
         let conn = match &mut self.conn {
             Some(conn) => conn,
-            none => none.insert(wrap(open(&self.path, &READER_SETTINGS)?)),
+            none => none.insert(open(&self.path, &READER_SETTINGS)?),
         };
         let read = match isolation {
             Isolation::Statement => run(conn, work),

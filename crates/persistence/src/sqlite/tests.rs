@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use bidloop_domain::port::StoreError;
 use diesel::connection::SimpleConnection as _;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Text};
 use diesel::{QueryableByName, sql_query};
-use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
 use tempfile::TempDir;
 
 use super::connection::{READER_SETTINGS, open};
+use super::run::RunQueryDsl as _;
 use super::{Conn, Store};
 use crate::failure::Failure;
 
@@ -21,7 +21,7 @@ async fn store() -> (Store, TempDir) {
             let tables = "CREATE TABLE parent (id INTEGER PRIMARY KEY);
                           CREATE TABLE child (parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);
                           CREATE TABLE number (value INTEGER PRIMARY KEY)";
-            Ok(conn.batch_execute(tables).await?)
+            Ok(conn.batch_execute(tables)?)
         })
         .await
         .unwrap();
@@ -129,21 +129,27 @@ async fn a_commit_that_fails_fails_every_command_in_it_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn a_command_that_panics_leaves_nothing_behind_and_the_thread_goes_on() {
+async fn a_command_that_panics_is_undone_alone() {
     let (store, _folder) = store().await;
-    let panicked = store
-        .write(async |conn: &mut Conn| {
-            insert(conn, 1).await?;
+    let (release, blocker) = busy(&store).await;
+    let (first, panicked, last, ()) = tokio::join!(
+        store.write(async |conn: &mut Conn| insert(conn, 1).await),
+        store.write(async |conn: &mut Conn| {
+            insert(conn, 2).await?;
             assert!(std::hint::black_box(false), "a fault of ours");
             Ok(())
-        })
-        .await;
+        }),
+        store.write(async |conn: &mut Conn| insert(conn, 3).await),
+        async { drop(release) },
+    );
+    assert_eq!(blocker.await.unwrap(), Ok(()));
+    assert_eq!((first, last), (Ok(()), Ok(())));
     assert!(matches!(panicked, Err(StoreError::Backend(_))), "{panicked:?}");
     assert_eq!(
-        store.write(async |conn: &mut Conn| insert(conn, 2).await).await,
+        store.write(async |conn: &mut Conn| insert(conn, 4).await).await,
         Ok(())
     );
-    assert_eq!(values(&store).await, [2]);
+    assert_eq!(values(&store).await, [1, 3, 4]);
 }
 
 #[tokio::test]
@@ -246,7 +252,7 @@ async fn fill(store: &Store, megabytes: usize) {
 async fn a_log_that_readers_let_grow_is_emptied_when_they_are_done() {
     let (store, folder) = store().await;
     let made = store
-        .write(async |conn: &mut Conn| Ok(conn.batch_execute("CREATE TABLE filling (bytes BLOB)").await?))
+        .write(async |conn: &mut Conn| Ok(conn.batch_execute("CREATE TABLE filling (bytes BLOB)")?))
         .await;
     assert_eq!(made, Ok(()));
     let log = folder.path().join("test.db-wal");
@@ -262,4 +268,33 @@ async fn a_log_that_readers_let_grow_is_emptied_when_they_are_done() {
     fill(&store, 9).await;
     fill(&store, 1).await;
     assert!(log.metadata().unwrap().len() < 4 << 20, "{:?}", log.metadata());
+}
+
+#[derive(QueryableByName)]
+struct CompileOption {
+    #[diesel(sql_type = Text)]
+    compile_options: String,
+}
+
+#[tokio::test]
+async fn sqlite_keeps_plans_whatever_is_bound_and_its_connections_share_no_lock() {
+    let (store, _folder) = store().await;
+    let options = store.read(async |conn: &mut Conn| {
+        let options: Vec<CompileOption> = sql_query("SELECT compile_options FROM pragma_compile_options")
+            .load(conn)
+            .await?;
+        Ok(options)
+    });
+    let options: Vec<String> = options
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|option| option.compile_options)
+        .collect();
+    let is_set = |name: &str| options.iter().any(|option| option == name);
+    assert!(is_set("ENABLE_QPSG") && !is_set("ENABLE_STAT4"), "{options:?}");
+    assert!(
+        is_set("THREADSAFE=2") && is_set("DEFAULT_MEMSTATUS=0") && !is_set("ENABLE_MEMORY_MANAGEMENT"),
+        "{options:?}"
+    );
 }

@@ -2,7 +2,7 @@
 //!
 //! A commit waits for the disk, some hundred times longer than a command's statements take. So commands that arrive
 //! while the disk or another command is busy join the next commit, each in a savepoint of its own. They are answered
-//! after the commit. A command that fails is undone alone; a commit that fails fails all its commands.
+//! after the commit. A command that fails or panics is undone alone; a commit that fails fails all its commands.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bidloop_domain::port::StoreError;
 
-use super::connection::{Conn, WRITER_SETTINGS, execute, open, wrap};
+use super::connection::{Conn, WRITER_SETTINGS, execute, open};
 use super::log_limit::LogLimit;
 use super::queue::{Answer, Queue, run};
 use crate::backend::ConnectionLoad;
@@ -77,7 +77,7 @@ impl Writer {
 
 /// Work of any type on its way through the thread.
 trait Command: Send {
-    /// Runs the work and keeps its result. Returns whether it succeeded.
+    /// Runs the work and keeps its result; a panic is a failure. Returns whether it succeeded.
     fn run(&mut self, conn: &mut Conn) -> bool;
 
     /// Answers the caller: with the work's own result, or with `group_failure` if it was not committed.
@@ -95,7 +95,8 @@ impl<T: Send, F: Work<Conn, T>> Command for WaitingWork<T, F> {
         let Some(work) = self.work.take() else {
             return false;
         };
-        let ran = run(conn, work);
+        let ran = catch_unwind(AssertUnwindSafe(|| run(conn, work)))
+            .unwrap_or_else(|_| Err(Failure::fault("a command panicked".to_owned())));
         let succeeded = ran.is_ok();
         self.ran = Some(ran);
         succeeded
@@ -146,7 +147,7 @@ impl WriterThread {
     ) -> Result<(), Failure> {
         let conn = match &mut self.conn {
             Some(conn) => conn,
-            none => none.insert(wrap(open(&self.path, &WRITER_SETTINGS)?)),
+            none => none.insert(open(&self.path, &WRITER_SETTINGS)?),
         };
         begin(conn)?;
         let opened = Instant::now();
@@ -181,14 +182,11 @@ fn begin(conn: &mut Conn) -> Result<(), Failure> {
     }
 }
 
-/// A command that fails is undone alone. Some errors (a full disk) roll back the transaction as a whole; then the
+/// A command that fails or panics is undone alone. Some errors (a full disk) roll back the transaction as a whole; then the
 /// savepoint is gone too, and the error is the group's.
 fn run_in_savepoint(conn: &mut Conn, command: &mut dyn Command) -> Result<(), Failure> {
     execute(conn, "SAVEPOINT command")?;
-    let Ok(succeeded) = catch_unwind(AssertUnwindSafe(|| command.run(conn))) else {
-        return Err(Failure::fault("a command panicked".to_owned()));
-    };
-    if !succeeded {
+    if !command.run(conn) {
         execute(conn, "ROLLBACK TO command")?;
     }
     execute(conn, "RELEASE command")

@@ -37,6 +37,7 @@ pub(crate) fn stores(database: &Database) -> Stores {
         provisioning: database.provisioning(),
         retention: database.retention(),
         erasure: database.erasure(),
+        feed_lease: database.feed_lease(),
         people: database.people(),
         sessions: database.sessions(),
         sign_in_tries: database.sign_in_tries(),

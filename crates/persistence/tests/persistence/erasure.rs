@@ -63,6 +63,12 @@ async fn busy(bed: &TestDatabase, id: &str) -> World {
         "INSERT INTO endpoint_tries (organization_id, endpoint_id, id, at) VALUES ('{id}', 'wh_all', 'try', 1)"
     ))
     .await;
+    bed.run_sql(&format!(
+        "INSERT INTO statistics (organization_id, step, measure, starts_at, campaign_id, subject, bucket, count) \
+         VALUES ('{id}', 'hour', 'bid', 0, 'camp', '', 0, 1); \
+         INSERT INTO told_leads (organization_id, lead_id) VALUES ('{id}', 'ld_told')"
+    ))
+    .await;
     world
 }
 

@@ -406,6 +406,8 @@ async fn a_lead_outlives_its_campaign(bed: TestDatabase) -> TestDatabase {
     let leads = bed.database.leads();
     let lookup = leads.find(&organization(), &campaign(), &lead(1)).await;
     assert!(matches!(lookup, Ok(LeadLookup::CampaignUnknown)));
+    let location = leads.locate(&organization(), &campaign(), &lead(1)).await;
+    assert_eq!(location, Ok(LeadLookup::CampaignUnknown));
     let context = leads.find_anywhere(&lead(1)).await.unwrap().unwrap();
     assert_eq!(context.lead, listed.lead);
     assert!(context.campaign.is_none());

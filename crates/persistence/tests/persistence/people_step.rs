@@ -2,46 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "test code")]
 
-use std::fmt::Write as _;
-use std::path::Path;
-
 use bidloop_domain::model::{EmailKey, MemberRole, OrganizationId};
 use bidloop_persistence::Database;
-use diesel::SqliteConnection;
-use diesel::connection::{Connection as _, SimpleConnection as _};
 
-use crate::test_database::{connect, drop_postgres, empty_postgres, open, postgres_url, sqlite_url};
+use crate::test_database::TestDatabase;
 
 /// The step under test.
 const STEP: &str = "00000000000007";
-
-/// The SQL of the steps before it, and of the table that tells which steps ran.
-fn steps_before(backend: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("migrations")
-        .join(backend);
-    let mut steps: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|step| step.file_name().unwrap().to_str().unwrap() < STEP)
-        .collect();
-    steps.sort();
-    let mut sql = String::from(
-        "CREATE TABLE __diesel_schema_migrations (version VARCHAR(50) PRIMARY KEY NOT NULL, \
-         run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP);",
-    );
-    for step in steps {
-        sql.push_str(&std::fs::read_to_string(step.join("up.sql")).unwrap());
-        let name = step.file_name().unwrap().to_str().unwrap().to_owned();
-        let (version, _) = name.split_once('_').unwrap();
-        write!(
-            sql,
-            "INSERT INTO __diesel_schema_migrations (version) VALUES ('{version}');"
-        )
-        .unwrap();
-    }
-    sql
-}
 
 /// Users as an earlier version stored them: keys in lower case.
 fn users() -> String {
@@ -122,21 +89,13 @@ async fn people_are_as_expected(database: &Database) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn users_of_an_existing_sqlite_database_become_people() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("bidloop.db");
-    let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
-    conn.batch_execute(&steps_before("sqlite")).unwrap();
-    conn.batch_execute(&users()).unwrap();
-    drop(conn);
-    people_are_as_expected(&open(&sqlite_url(&path))).await;
+    let bed = TestDatabase::sqlite_before(STEP, &users());
+    people_are_as_expected(&bed.database).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn users_of_an_existing_postgres_database_become_people() {
-    let name = empty_postgres().await;
-    let client = connect(&postgres_url(&name)).await;
-    client.batch_execute(&steps_before("postgres")).await.unwrap();
-    client.batch_execute(&users()).await.unwrap();
-    people_are_as_expected(&open(&postgres_url(&name))).await;
-    drop_postgres(&name).await;
+    let bed = TestDatabase::postgres_before(STEP, &users()).await;
+    people_are_as_expected(&bed.database).await;
+    bed.close().await;
 }

@@ -41,7 +41,7 @@ fn key_file(keys: &[&str]) -> (PathBuf, tempfile::TempDir) {
 /// Another program's view of the same database, with these keys.
 fn opened(bed: &TestDatabase, key_file: &Path) -> Database {
     let settings = DatabaseSettings {
-        postgres_connections: 4,
+        request_connections: 4,
         secrets_key_file: Some(key_file.to_owned()),
         ..DatabaseSettings::new(bed.url())
     };

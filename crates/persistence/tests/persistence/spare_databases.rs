@@ -21,12 +21,13 @@ const EMPTY: &str = "
         FOR emptied IN
             SELECT tablename FROM pg_tables
             WHERE schemaname = 'public'
-                AND tablename NOT IN ('__diesel_schema_migrations', 'revision_counter', 'feed_position')
+                AND tablename NOT IN ('__diesel_schema_migrations', 'revision_counter', 'feed_position', 'feed_lease')
             ORDER BY tablename IN ('organizations', 'people')
         LOOP
             EXECUTE format('DELETE FROM %I', emptied);
         END LOOP;
         UPDATE revision_counter SET value = 0, filters_logged_since = 0, filters_logged_to = 0;
+        UPDATE feed_lease SET lease_owner = NULL, lease_until = NULL;
         UPDATE feed_position SET position = NULL, last_job_seq = 0, pruned_before = NULL, pruned_to = 0,
             read_at = NULL;
     END $$";

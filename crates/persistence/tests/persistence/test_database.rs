@@ -19,6 +19,34 @@ use crate::spare_databases::{SpareDatabase, spare_database};
 /// Held while the template is looked for and made; test processes run side by side.
 const TEMPLATE_LOCK: i64 = 2_718_281_828;
 
+/// The SQL of the steps before one, and of the table that tells which steps ran.
+fn steps_before(backend: &str, step: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("migrations")
+        .join(backend);
+    let mut steps: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.file_name().unwrap().to_str().unwrap() < step)
+        .collect();
+    steps.sort();
+    let mut sql = String::from(
+        "CREATE TABLE __diesel_schema_migrations (version VARCHAR(50) PRIMARY KEY NOT NULL, \
+         run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP);",
+    );
+    for step in steps {
+        sql.push_str(&std::fs::read_to_string(step.join("up.sql")).unwrap());
+        let name = step.file_name().unwrap().to_str().unwrap().to_owned();
+        let (version, _) = name.split_once('_').unwrap();
+        write!(
+            sql,
+            "INSERT INTO __diesel_schema_migrations (version) VALUES ('{version}');"
+        )
+        .unwrap();
+    }
+    sql
+}
+
 /// A migrated, empty database.
 pub(crate) struct TestDatabase {
     /// The database under test.
@@ -73,6 +101,34 @@ impl TestDatabase {
         Self {
             database: open(&postgres_url(&name)),
             place: Place::Spare { name, _held: held },
+        }
+    }
+
+    /// A SQLite file as the steps before one made it, with these rows.
+    pub(crate) fn sqlite_before(step: &str, rows: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path());
+        let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+        conn.batch_execute(&steps_before("sqlite", step)).unwrap();
+        conn.batch_execute(rows).unwrap();
+        Self {
+            database: open(&sqlite_url(&path)),
+            place: Place::Sqlite { folder },
+        }
+    }
+
+    /// The same on the test server.
+    pub(crate) async fn postgres_before(step: &str, rows: &str) -> Self {
+        let name = empty_postgres().await;
+        let client = connect(&postgres_url(&name)).await;
+        client
+            .batch_execute(&steps_before("postgres", step))
+            .await
+            .unwrap();
+        client.batch_execute(rows).await.unwrap();
+        Self {
+            database: open(&postgres_url(&name)),
+            place: Place::Postgres { name },
         }
     }
 
@@ -143,11 +199,7 @@ impl TestDatabase {
     pub(crate) async fn close(self) {
         drop(self.database);
         if let Place::Postgres { name } = self.place {
-            let server = connect_to_server().await;
-            server
-                .batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)"))
-                .await
-                .unwrap();
+            drop_postgres(&name).await;
         }
     }
 }
@@ -155,7 +207,7 @@ impl TestDatabase {
 /// Opens a database with few connections, for many tests share a server.
 pub(crate) fn open(url: &str) -> Database {
     Database::open(&DatabaseSettings {
-        postgres_connections: 8,
+        request_connections: 8,
         ..DatabaseSettings::new(url)
     })
     .unwrap()

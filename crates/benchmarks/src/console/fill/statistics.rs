@@ -19,23 +19,17 @@ const EVENTS: u64 = 25;
 const ENDINGS: [&str; 3] = ["submitted", "already_hired", "job_closed"];
 
 /// A count's key below organization and step.
-type Counted = (Measure, i64, &'static str, String, u16, u32);
+type Counted = (Measure, i64, &'static str, String, u16);
 
-/// Stores counts in as many parts as the program does.
 pub(super) fn store(raw: &Raw<'_>) -> Result<()> {
-    let parts = match raw {
-        Raw::Sqlite(_) => 1,
-        Raw::Postgres(_) => 4,
-    };
     let mut rng = Rng::with_seed(8);
     let mut counts: BTreeMap<(&str, Counted), u64> = BTreeMap::new();
     for hour in 0..HOURS {
         let at = Timestamp::from_millis(now_ms() - hour * StatisticsStep::Hour.millis());
         for (measure, campaign, subject, bucket, count) in in_an_hour(&mut rng) {
-            let part = rng.u32(..parts);
             for step in StatisticsStep::VARIANTS {
                 let starts_at = step.start(at).as_millis();
-                let counted = (measure, starts_at, campaign, subject.clone(), bucket, part);
+                let counted = (measure, starts_at, campaign, subject.clone(), bucket);
                 *counts.entry((step.as_str(), counted)).or_default() += count;
             }
         }
@@ -43,19 +37,19 @@ pub(super) fn store(raw: &Raw<'_>) -> Result<()> {
     let rows: Vec<String> = counts
         .into_iter()
         .map(|((step, counted), count)| {
-            let (measure, starts_at, campaign, subject, bucket, part) = counted;
+            let (measure, starts_at, campaign, subject, bucket) = counted;
             let organization = if measure == Measure::JobsSeen { "" } else { ORGANIZATION };
             let measure = measure.as_str();
             format!(
-                "('{organization}', '{step}', '{measure}', {starts_at}, '{campaign}', '{subject}', {bucket}, {part}, {count})"
+                "('{organization}', '{step}', '{measure}', {starts_at}, '{campaign}', '{subject}', {bucket}, {count})"
             )
         })
         .collect();
     // What storing the jobs counted.
-    raw.execute("DELETE FROM statistics")?;
+    raw.execute("DELETE FROM fresh_counts")?;
     for some in rows.chunks(ROWS_AT_ONCE) {
         raw.execute(&format!(
-            "INSERT INTO statistics (organization_id, step, measure, starts_at, campaign_id, subject, bucket, part, count) \
+            "INSERT INTO statistics (organization_id, step, measure, starts_at, campaign_id, subject, bucket, count) \
              VALUES {}",
             some.join(", ")
         ))?;

@@ -10,7 +10,7 @@ use super::super::authorization::active_subscription;
 use super::super::lists::lead_statuses::show_status;
 use super::super::prelude::*;
 use super::super::quota::locked_quota;
-use super::super::statistics::{add_up, posted_at};
+use super::super::statistics::{count, posted_at};
 use super::acted_on::ActedOn;
 use super::rows::locked_lead;
 
@@ -84,24 +84,28 @@ async fn accept_on(
         bids::connects_spent.eq(0_i64),
     );
     let entry = activity.columns()?;
-    execute_together!(
-        conn,
-        diesel::update(quota_usage::table.find((organization, period_start)))
-            .set(quota_usage::used.eq(quota_usage::used + 1)),
-        diesel::insert_into(bids::table).values(new),
-        diesel::update(leads::table.find((organization, bid.lead_id.as_str()))).set((
+    diesel::update(quota_usage::table.find((organization, period_start)))
+        .set(quota_usage::used.eq(quota_usage::used + 1))
+        .execute(conn)
+        .await?;
+    diesel::insert_into(bids::table).values(new).execute(conn).await?;
+    diesel::update(leads::table.find((organization, bid.lead_id.as_str())))
+        .set((
             leads::status.eq(LeadStatus::Queued.as_str()),
             leads::bid_id.eq(bid.id.to_string()),
-        )),
-        diesel::insert_into(activities::table)
-            .values(entry)
-            .on_conflict_do_nothing(),
-    )?;
+        ))
+        .execute(conn)
+        .await?;
+    diesel::insert_into(activities::table)
+        .values(entry)
+        .on_conflict_do_nothing()
+        .execute(conn)
+        .await?;
     show_status(conn, lead, LeadStatus::Queued).await?;
     let posted_at = posted_at(conn, &bid.organization_id, &bid.lead_id).await?;
     let mut tally = Tally::default();
     tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);
-    add_up(conn, &tally, bid.queued_at, None).await?;
+    count(conn, &tally, bid.queued_at).await?;
     Ok(AcceptBid::Accepted)
 }
 

@@ -5,12 +5,10 @@
 //! | [`pages`] | pages of a campaign's list |
 //! | [`context`] | a lead with everything that a decision on it needs |
 //! | [`accept_bid`] | accepting a bid |
-//! | [`accept_bids`] | accepting bids that arrive at the same time |
+//! | [`reject`] | rejecting a lead |
+//! | [`together`] | bids and rejections that arrive at the same time |
 //! | [`acted_on`] | the lead of a command, made of its match if need be |
 //! | [`rows`] | making, finding and locking leads |
-
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::attachment_rules::MAX_FILES;
@@ -24,10 +22,10 @@ use bidloop_domain::port::{
 };
 use sha2::{Digest as _, Sha256};
 
-use self::accept_bids::{BidCommand, accept_group};
 use self::acted_on::ActedOn;
 use self::context::lead_context;
 use self::rows::{locked_lead, organization_of};
+use self::together::{Decided, Decision, Wanted};
 use super::activities::insert_activity;
 use super::authorization::active_subscription;
 use super::events::queue_dry_run;
@@ -36,11 +34,12 @@ use super::prelude::*;
 use crate::columns::{Encoded, InColumn as _};
 
 mod accept_bid;
-pub(super) mod accept_bids;
 pub(super) mod acted_on;
 pub(super) mod context;
 mod pages;
+mod reject;
 pub(super) mod rows;
+pub(super) mod together;
 
 #[async_trait]
 impl LeadStore for Store {
@@ -100,6 +99,35 @@ impl LeadStore for Store {
         .await
     }
 
+    async fn locate(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        lead: &LeadId,
+    ) -> Result<LeadLookup<Lead>, StoreError> {
+        let (organization, campaign, lead) = (organization.clone(), campaign.clone(), lead.clone());
+        let quarantine = self.quarantine.clone();
+        self.look_up(async move |conn: &mut Conn| {
+            let lead = leads::organization_id
+                .eq(campaigns::organization_id)
+                .and(leads::campaign_id.eq(campaigns::id))
+                .and(leads::id.eq(lead.as_str()));
+            let found: Option<Option<Tried<Lead>>> = campaigns::table
+                .find((organization.as_str(), campaign.as_str()))
+                .left_join(leads::table.on(lead))
+                .select(Option::<Tried<Lead>>::as_select())
+                .first(conn)
+                .await
+                .optional()?;
+            Ok(match found {
+                Some(Some(lead)) => LeadLookup::Found(Box::new(lead.required(&quarantine)?)),
+                Some(None) => LeadLookup::LeadUnknown,
+                None => LeadLookup::CampaignUnknown,
+            })
+        })
+        .await
+    }
+
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError> {
         let (lead, quarantine) = (lead.clone(), self.quarantine.clone());
         self.read(
@@ -117,12 +145,15 @@ impl LeadStore for Store {
         bid: &NewBid,
         activity: &Activity,
     ) -> Result<AcceptBid, StoreError> {
-        let command = BidCommand {
+        let decision = Decision {
             authorization: authorization.clone(),
-            bid: bid.clone(),
+            wanted: Wanted::Bid(bid.clone()),
             activity: activity.clone(),
         };
-        self.accept_with_others(command).await
+        match self.decide_with_others(decision).await? {
+            Decided::Bid(accepted) => Ok(accepted),
+            Decided::Rejection(_) => Err(answered_another()),
+        }
     }
 
     async fn reject(
@@ -132,30 +163,18 @@ impl LeadStore for Store {
         reason: Option<&str>,
         activity: &Activity,
     ) -> Result<RejectLead, StoreError> {
-        let (lead, activity) = (lead.clone(), activity.clone());
-        let reason = reason.map(|reason| Col(reason.to_owned()));
-        let authorization = authorization.clone();
-        self.write(async move |conn: &mut Conn| {
-            let lead = match acted_on(conn, &authorization, &lead, activity.at).await? {
-                Acts::NotAuthorized(why) => return Ok(RejectLead::NotAuthorized(why)),
-                Acts::LeadUnknown => return Ok(RejectLead::LeadUnknown),
-                Acts::On(acted_on) => acted_on.lead,
-            };
-            if !lead.status.is_open() {
-                return Ok(RejectLead::LeadNotNew(lead.status));
-            }
-            diesel::update(leads::table.find((lead.organization_id.as_str(), lead.id.as_str())))
-                .set((
-                    leads::status.eq(LeadStatus::Rejected.as_str()),
-                    leads::rejection_reason.eq(&reason),
-                ))
-                .execute(conn)
-                .await?;
-            insert_activity(conn, &activity).await?;
-            show_status(conn, &lead, LeadStatus::Rejected).await?;
-            Ok(RejectLead::Rejected)
-        })
-        .await
+        let decision = Decision {
+            authorization: authorization.clone(),
+            wanted: Wanted::Rejection {
+                lead: lead.clone(),
+                reason: reason.map(str::to_owned),
+            },
+            activity: activity.clone(),
+        };
+        match self.decide_with_others(decision).await? {
+            Decided::Rejection(rejected) => Ok(rejected),
+            Decided::Bid(_) => Err(answered_another()),
+        }
     }
 
     async fn add_attachments(
@@ -167,7 +186,8 @@ impl LeadStore for Store {
     ) -> Result<AddAttachments, StoreError> {
         let (lead, activity) = (lead.clone(), activity.clone());
         let (authorization, files) = (authorization.clone(), files.to_vec());
-        self.write(async move |conn: &mut Conn| {
+        let of = lead.organization_id.clone();
+        self.write_for(&of, async move |conn: &mut Conn| {
             let acted_on = match acted_on(conn, &authorization, &lead, activity.at).await? {
                 Acts::NotAuthorized(why) => return Ok(AddAttachments::NotAuthorized(why)),
                 Acts::LeadUnknown => return Ok(AddAttachments::LeadUnknown),
@@ -190,7 +210,8 @@ impl LeadStore for Store {
     ) -> Result<RecordDryRun, StoreError> {
         let (authorization, activity, event) = (authorization.clone(), activity.clone(), event.clone());
         let quarantine = self.quarantine.clone();
-        self.write(async move |conn: &mut Conn| {
+        let of = event.organization_id.clone();
+        self.write_for(&of, async move |conn: &mut Conn| {
             if let Err(why) =
                 active_subscription(conn, &authorization, &event.organization_id, activity.at).await?
             {
@@ -226,7 +247,8 @@ impl LeadStore for Store {
     ) -> Result<ConfigureLead, StoreError> {
         let (lead, activity) = (lead.clone(), activity.clone());
         let (authorization, config) = (authorization.clone(), Col(config.clone()));
-        self.write(async move |conn: &mut Conn| {
+        let of = lead.organization_id.clone();
+        self.write_for(&of, async move |conn: &mut Conn| {
             let lead = match acted_on(conn, &authorization, &lead, activity.at).await? {
                 Acts::NotAuthorized(why) => return Ok(ConfigureLead::NotAuthorized(why)),
                 Acts::LeadUnknown => return Ok(ConfigureLead::LeadUnknown),
@@ -263,7 +285,8 @@ impl LeadStore for Store {
     ) -> Result<ReopenLead, StoreError> {
         let (organization, lead, activity) = (organization.clone(), lead.clone(), activity.clone());
         let authorization = authorization.clone();
-        self.write(async move |conn: &mut Conn| {
+        let of = organization.clone();
+        self.write_for(&of, async move |conn: &mut Conn| {
             let found = locked_lead(conn, &organization, &lead).await?;
             if let Err(why) = active_subscription(conn, &authorization, &organization, activity.at).await? {
                 return Ok(ReopenLead::NotAuthorized(why));
@@ -274,21 +297,8 @@ impl LeadStore for Store {
     }
 }
 
-impl Store {
-    /// Accepts a bid together with those that arrive at the same time.
-    async fn accept_with_others(&self, command: BidCommand) -> Result<AcceptBid, StoreError> {
-        // Bids of one organization share its quota, so they share a lane.
-        let mut lane = DefaultHasher::new();
-        command.bid.organization_id.as_str().hash(&mut lane);
-        let store = self.clone();
-        let together = move |group| {
-            let store = store.clone();
-            async move { accept_group(&store, group).await }
-        };
-        self.bids
-            .carry_out(lane.finish(), Arc::new(command), together)
-            .await
-    }
+fn answered_another() -> StoreError {
+    StoreError::Backend("a decision got the answer of another kind".to_owned())
 }
 
 /// The lead is locked.

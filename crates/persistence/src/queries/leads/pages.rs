@@ -1,6 +1,7 @@
 //! Pages of a campaign's list. Each job on a page becomes a lead.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bidloop_domain::model::{
     CampaignId, JobId, Lead, LeadId, LeadStatus, ListedLead, OrganizationId, Reason, Timestamp,
@@ -8,7 +9,7 @@ use bidloop_domain::model::{
 use bidloop_domain::port::{JobContent, LeadPage, StoreError};
 
 use super::super::lists::match_list::{CampaignKey, matches_of};
-use super::super::lists::served::{ServedList, if_unchanged};
+use super::super::lists::served::{ServedList, ServedLists, if_unchanged};
 use super::super::prelude::*;
 use super::rows::{insert_new_leads, new_lead};
 
@@ -49,7 +50,8 @@ pub(super) async fn page(
         limit: i64::from(limit),
     };
     let (reading, quarantine) = (range.clone(), store.quarantine.clone());
-    let find = async move |conn: &mut Conn| find_page(conn, &quarantine, &reading).await;
+    let known = Arc::clone(&store.served_lists);
+    let find = async move |conn: &mut Conn| find_page(conn, &quarantine, &known, &reading).await;
     let found = match store.look_up(find.clone()).await? {
         Found::Changed => store.snapshot(find).await?,
         found => found,
@@ -86,15 +88,43 @@ pub(super) async fn job_contents(store: &Store, jobs: &[JobId]) -> Result<Vec<Jo
 }
 
 /// Finds the page, each statement on the last commit before it.
-async fn find_page(conn: &mut Conn, quarantine: &Quarantine, range: &Range) -> Result<Found, Failure> {
-    let Some((name, list)) = ServedList::with_name(conn, quarantine, &range.campaign).await? else {
-        return Ok(Found::NoCampaign);
+async fn find_page(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    known: &ServedLists,
+    range: &Range,
+) -> Result<Found, Failure> {
+    // An empty page would not show that the list was changed.
+    let remembered = known
+        .of(&range.campaign)
+        .filter(|(_, list)| range.places(list) > 0);
+    let mut page = match remembered {
+        Some((name, list)) => whole_page(conn, range, name, &list).await?,
+        None => None,
     };
-    let page = listed_jobs(conn, range, name, &list).await?;
-    if page.leads.len() + page.unreadable < range.places(&list) {
-        return Ok(Found::Changed);
+    if page.is_none() {
+        let Some((name, list)) = ServedList::with_name(conn, quarantine, &range.campaign).await? else {
+            return Ok(Found::NoCampaign);
+        };
+        known.remember(&range.campaign, &name, list);
+        page = whole_page(conn, range, name, &list).await?;
     }
-    Ok(Found::Page(look_up_leads(conn, quarantine, range, page).await?))
+    Ok(match page {
+        Some(page) => Found::Page(look_up_leads(conn, quarantine, range, page).await?),
+        None => Found::Changed,
+    })
+}
+
+/// The page as [`listed_jobs`] has it. `None` if the list was changed.
+async fn whole_page(
+    conn: &mut Conn,
+    range: &Range,
+    campaign_name: String,
+    list: &ServedList,
+) -> Result<Option<LeadPage>, Failure> {
+    let page = listed_jobs(conn, range, campaign_name, list).await?;
+    let is_whole = page.leads.len() + page.unreadable >= range.places(list);
+    Ok(is_whole.then_some(page))
 }
 
 impl Range {
@@ -115,7 +145,7 @@ impl Range {
 /// or two ranges of their primary key, however far it is from the newest match. A match that cannot be read keeps its place
 /// and is left out.
 ///
-/// If the list was changed after its row was read, no match is found.
+/// If the list or the campaign's name was changed after the row was read, no match is found.
 async fn listed_jobs(
     conn: &mut Conn,
     range: &Range,
@@ -130,7 +160,9 @@ async fn listed_jobs(
             .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
             // Together with the limit, PostgreSQL knows that it is a short range of the primary key.
             .filter(matches::seq.between(first, last))
-            .filter(diesel::dsl::exists(if_unchanged(&range.campaign, list)))
+            .filter(diesel::dsl::exists(
+                if_unchanged(&range.campaign, list).filter(campaigns::name.eq(Col(campaign_name.clone()))),
+            ))
             .order(matches::seq.desc())
             .limit(last - first + 1)
             .select((matches::job_id, matches::created_at, jobs::seq));

@@ -28,8 +28,8 @@ pub(crate) async fn take_off(
     before: i64,
     limit: i64,
 ) -> Result<TakenOff, Failure> {
-    shared_revision(conn).await?;
     locked_position(conn).await?;
+    shared_revision(conn).await?;
     let nothing = TakenOff {
         removed: 0,
         has_more: false,

@@ -8,7 +8,7 @@ use bidloop_domain::port::{MatchedPage, PageCounts, RecordPage};
 
 use super::super::locks::{ONLY_ROW, locked_position, readable, shared_revision};
 use super::super::prelude::*;
-use super::super::statistics::add_up;
+use super::super::statistics::count;
 use super::arrivals::Arrivals;
 use super::campaign_lists::CampaignLists;
 use super::changed_jobs::{known_matches, match_changed_jobs};
@@ -19,8 +19,8 @@ pub(crate) async fn record_page(
     quarantine: &Quarantine,
     page: &MatchedPage,
 ) -> Result<RecordPage, Failure> {
-    let revision = shared_revision(conn).await?;
     let position = locked_position(conn).await?;
+    let revision = shared_revision(conn).await?;
     if readable(position.cursor, quarantine) != page.read_from {
         return Ok(RecordPage::PositionMoved);
     }
@@ -64,6 +64,6 @@ pub(crate) async fn record_page(
         ))
         .execute(conn)
         .await?;
-    add_up(conn, &tally, page.at, None).await?;
+    count(conn, &tally, page.at).await?;
     Ok(RecordPage::Recorded(counts))
 }

@@ -2,6 +2,7 @@
 
 use bidloop_domain::model::JobId;
 use diesel::dsl::auto_type;
+use quick_cache::sync::Cache;
 
 use super::super::prelude::*;
 use super::match_list::{CampaignKey, Gap, matches_of};
@@ -53,6 +54,28 @@ impl ServedList {
             Failure::corrupt(row.to_string())
         })?;
         Ok(Some((name.0, list)))
+    }
+}
+
+/// How many campaigns' lists a process remembers.
+const REMEMBERED: usize = 10_000;
+
+/// The names and lists of campaigns as they were last read. Whoever uses one asks [whether it is unchanged](if_unchanged).
+pub(crate) struct ServedLists(Cache<CampaignKey, (String, ServedList)>);
+
+impl Default for ServedLists {
+    fn default() -> Self {
+        Self(Cache::new(REMEMBERED))
+    }
+}
+
+impl ServedLists {
+    pub(crate) fn of(&self, campaign: &CampaignKey) -> Option<(String, ServedList)> {
+        self.0.get(campaign)
+    }
+
+    pub(crate) fn remember(&self, campaign: &CampaignKey, name: &str, list: ServedList) {
+        self.0.insert(campaign.clone(), (name.to_owned(), list));
     }
 }
 

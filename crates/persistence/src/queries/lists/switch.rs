@@ -229,8 +229,8 @@ async fn write_part(conn: &mut Conn, plan: &Plan, generation: i64, start: usize)
 /// how long it is and whether rows of former generations are left; `None` if the plan is superseded.
 async fn serve(conn: &mut Conn, plan: &Plan, written: Option<i64>) -> Result<Option<(u64, bool)>, Failure> {
     let switch = &plan.switch;
-    shared_revision(conn).await?;
     locked_position(conn).await?;
+    shared_revision(conn).await?;
     let Some(campaign) = plan.locked_generations(conn).await? else {
         return Ok(None);
     };

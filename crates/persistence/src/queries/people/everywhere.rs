@@ -87,9 +87,9 @@ async fn person_everywhere(
 ) -> Result<Option<PersonEverywhere>, Failure> {
     let person = people::table
         .find(Col(key.clone()))
-        .select(Row::<StoredPerson>::as_select());
-    let person: Option<Row<StoredPerson>> = person.first(conn).await.optional()?;
-    let Some(Row(stored)) = person else {
+        .select((Row::<StoredPerson>::as_select(),));
+    let person: Option<(Row<StoredPerson>,)> = person.first(conn).await.optional()?;
+    let Some((Row(stored),)) = person else {
         return Ok(None);
     };
     let of_person: Vec<(Col<OrganizationId>, Row<StoredMembership>)> = memberships::table

@@ -1,0 +1,18 @@
+//! Adds up what commands have counted, so that the console's figures stay cheap to read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::running::{Pauses, Workers};
+use crate::service::Service;
+
+/// Pause between two passes.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) async fn run(service: Arc<Service>, workers: Workers) {
+    let never_woken = Notify::new();
+    let mut pauses = Pauses::new(&workers, "statistics", &never_woken, PAUSE);
+    while pauses.after(service.stores.statistics.add_up().await).await {}
+}

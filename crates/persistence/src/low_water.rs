@@ -1,0 +1,100 @@
+//! From where on looks at a queue search.
+//!
+//! The rows of what a queue has worked off stay in its index as long as any transaction may see them, and each look from the
+//! queue's start reads them again. So a look begins where the last one found the first row, as long as looks from the start
+//! take too much of the time. Those find what was stored late, by a slow transaction or a clock that is behind.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Looks from the start take at most one part in this many of the time.
+const SHARE_OF_TIME: u32 = 32;
+/// A look from the start that took longer is dear.
+const DEAR: Duration = Duration::from_millis(5);
+/// By how much a row that is stored later may be in front of the first row: milliseconds, or numbers.
+const SLACK: i64 = 20;
+
+/// The mark of one queue, in the values by which the queue is ordered: UNIX milliseconds, or ascending numbers.
+#[derive(Debug, Default)]
+pub(crate) struct LowWater(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    mark: Option<i64>,
+    /// The last look from the start, and how long it took.
+    from_start: Option<(Instant, Duration)>,
+}
+
+impl LowWater {
+    /// The start of every queue.
+    pub(crate) const START: i64 = i64::MIN;
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From where on the next look searches.
+    pub(crate) fn from(&self) -> i64 {
+        let state = self.locked();
+        let is_recent = state
+            .from_start
+            .is_some_and(|(at, took)| at.elapsed() < took * SHARE_OF_TIME);
+        state.mark.filter(|_| is_recent).unwrap_or(Self::START)
+    }
+
+    /// Whether a look from the start costs so much that one from the mark has to do.
+    pub(crate) fn is_dear(&self) -> bool {
+        self.locked().from_start.is_some_and(|(_, took)| took > DEAR)
+    }
+
+    /// Notes a look from `from` on that began at `began` and found `first` in front.
+    pub(crate) fn note(&self, from: i64, began: Instant, first: Option<i64>) {
+        let mut state = self.locked();
+        let mark = first.map(|first| first.saturating_sub(SLACK));
+        if from == Self::START {
+            state.from_start = Some((Instant::now(), began.elapsed()));
+            state.mark = mark.or(state.mark);
+        } else {
+            state.mark = state.mark.max(mark);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A moment so long ago that a look since then took a second.
+    fn a_second_ago() -> Instant {
+        Instant::now().checked_sub(Duration::from_secs(1)).unwrap()
+    }
+
+    #[test]
+    fn looks_begin_at_the_first_row_while_those_from_the_start_are_dear() {
+        let low = LowWater::default();
+        assert_eq!((low.from(), low.is_dear()), (LowWater::START, false));
+        low.note(LowWater::START, a_second_ago(), Some(50_000));
+        assert_eq!((low.from(), low.is_dear()), (49_980, true));
+        low.note(49_980, Instant::now(), Some(60_000));
+        assert_eq!(low.from(), 59_980);
+        low.note(59_980, Instant::now(), Some(59_990));
+        assert_eq!(low.from(), 59_980, "a row that came late is within the slack");
+        low.note(59_980, Instant::now(), None);
+        assert_eq!(low.from(), 59_980);
+    }
+
+    #[test]
+    fn a_look_from_the_start_lowers_the_mark() {
+        let low = LowWater::default();
+        low.note(LowWater::START, a_second_ago(), Some(50_000));
+        low.note(LowWater::START, a_second_ago(), Some(20_000));
+        assert_eq!(low.from(), 19_980);
+    }
+
+    #[test]
+    fn a_look_that_took_no_time_is_not_dear() {
+        let low = LowWater::default();
+        low.note(LowWater::START, Instant::now(), Some(50_000));
+        assert!(!low.is_dear());
+    }
+}

@@ -1,0 +1,499 @@
+//! A connection: statements and their values on the way to the server, and the transaction around them.
+//!
+//! Diesel writes the statements, and `tokio_postgres` speaks the protocol. This file saves round trips, as each costs as
+//! much as a small statement:
+//!
+//! - What begins a transaction travels with its first statement.
+//! - Statements of which none needs another's outcome travel together (`load_together!`).
+//! - A transaction's last writes travel with its commit ([`Conn::execute_at_commit`]).
+//!
+//! Statements reach the server in the order in which their futures are first polled.
+
+use std::any::TypeId;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use diesel::connection::{CacheSize, DynInstrumentation, Instrumentation};
+use diesel::pg::{Pg, PgMetadataLookup, PgQueryBuilder, PgTypeMetadata};
+use diesel::query_builder::bind_collector::RawBytesBindCollector;
+use diesel::query_builder::{AsQuery, QueryBuilder as _, QueryFragment, QueryId};
+use diesel::{ConnectionError, ConnectionResult, QueryResult};
+use diesel_async::{AnsiTransactionManager, AsyncConnection, AsyncConnectionCore, SimpleAsyncConnection};
+use futures::future::{BoxFuture, join, join_all};
+use futures::stream::BoxStream;
+use futures::{FutureExt as _, StreamExt as _};
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, ToSql, Type};
+use tokio_postgres::{Client, RowStream, Statement};
+
+use super::connect::Session;
+use super::errors::from_server;
+use super::row::PgRow;
+
+/// The connection that the mounted queries speak to.
+pub(crate) struct Conn {
+    client: Client,
+    /// The statements that the server keeps for this connection. `None`: it keeps none.
+    prepared: Option<Mutex<PreparedStatements>>,
+    /// Held until a statement is on its way, so that none overtakes one that has to be prepared first.
+    turn: tokio::sync::Mutex<()>,
+    /// What work begins with, until it is on its way.
+    opening: Mutex<Option<String>>,
+    at_commit: Vec<Encoded>,
+    is_in_transaction: bool,
+    /// Whether a statement of the transaction has failed.
+    has_failed: Arc<AtomicBool>,
+    /// For migrations, whose transactions are Diesel's.
+    transactions: AnsiTransactionManager,
+    instrumentation: Mutex<DynInstrumentation>,
+}
+
+/// The statements that the server keeps for a connection.
+#[derive(Default)]
+struct PreparedStatements {
+    by_type: HashMap<TypeId, Prepared>,
+    by_text: HashMap<String, Prepared>,
+    /// When the server last discarded its plans of them.
+    planned: Option<Instant>,
+}
+
+/// How long the server keeps a plan. One that was made while a table was small reads all of it, however large it is by then:
+/// the server itself makes new plans only when the table is next analyzed. To plan all statements anew takes some milliseconds.
+const PLANS_LAST: Duration = Duration::from_secs(1);
+
+impl PreparedStatements {
+    /// Whether the plans are to be discarded now.
+    fn have_old_plans(&mut self, now: Instant) -> bool {
+        let are_old = self
+            .planned
+            .is_none_or(|planned| now.duration_since(planned) >= PLANS_LAST);
+        if are_old {
+            self.planned = Some(now);
+        }
+        are_old
+    }
+}
+
+#[derive(Clone)]
+struct Prepared {
+    statement: Statement,
+    only_reads: bool,
+}
+
+/// A statement and its values.
+struct Encoded {
+    id: Option<TypeId>,
+    form: Form,
+    values: Vec<Value>,
+}
+
+enum Form {
+    Prepared(Prepared),
+    Text(String),
+}
+
+/// A value as it is sent.
+#[derive(Debug)]
+struct Value {
+    kind: Type,
+    bytes: Option<Vec<u8>>,
+}
+
+impl Conn {
+    pub(super) fn new(client: Client, session: Session) -> Self {
+        Self {
+            client,
+            prepared: (session == Session::Own).then(Mutex::default),
+            turn: tokio::sync::Mutex::default(),
+            opening: Mutex::default(),
+            at_commit: Vec::new(),
+            is_in_transaction: false,
+            has_failed: Arc::default(),
+            transactions: AnsiTransactionManager::default(),
+            instrumentation: Mutex::new(DynInstrumentation::none()),
+        }
+    }
+
+    /// Whether the connection can serve other work.
+    pub(super) fn is_free(&self) -> bool {
+        !self.client.is_closed() && !self.is_in_transaction
+    }
+
+    /// Begins work, in a transaction if this is how one begins. It travels with the first statement.
+    pub(super) fn begin(&mut self, transaction: Option<&str>) {
+        self.is_in_transaction = transaction.is_some();
+        self.has_failed.store(false, Ordering::Relaxed);
+        let has_old_plans =
+            |known: &mut PreparedStatements| known.have_old_plans(Instant::now()).then_some(());
+        let discarded = self.prepared(has_old_plans).map(|()| "DISCARD PLANS");
+        let parts: Vec<&str> = transaction.into_iter().chain(discarded).collect();
+        let opening = (!parts.is_empty()).then(|| parts.join(";"));
+        *self.opening.get_mut().unwrap_or_else(PoisonError::into_inner) = opening;
+    }
+
+    /// Commits the transaction, and before that executes what was to be executed then.
+    pub(super) async fn commit(&mut self) -> QueryResult<()> {
+        let at_commit = std::mem::take(&mut self.at_commit);
+        if self.has_failed.load(Ordering::Relaxed) {
+            self.rollback().await?;
+            // The server would answer the commit with a rollback, and call that a success.
+            return Err(diesel::result::Error::RollbackTransaction);
+        }
+        if at_commit.is_empty() && self.take_opening().is_some() {
+            self.is_in_transaction = false;
+            return Ok(());
+        }
+        let this = &*self;
+        let written = join_all(at_commit.into_iter().map(|statement| this.executed(statement)));
+        let committed = async {
+            drop(this.turn.lock().await);
+            // A write that did not even get on its way has failed by now.
+            let end = if this.has_failed.load(Ordering::Relaxed) {
+                "ROLLBACK"
+            } else {
+                "COMMIT"
+            };
+            this.client
+                .batch_execute(end)
+                .await
+                .map_err(|error| from_server(&error))
+        };
+        let (written, committed) = join(written, committed).await;
+        // After an error the server answers the commit with a rollback.
+        self.is_in_transaction = committed.is_err();
+        written.into_iter().try_for_each(|written| written.map(drop))?;
+        committed
+    }
+
+    pub(super) async fn rollback(&mut self) -> QueryResult<()> {
+        self.at_commit.clear();
+        if self.take_opening().is_none() {
+            self.client
+                .batch_execute("ROLLBACK")
+                .await
+                .map_err(|error| from_server(&error))?;
+        }
+        self.is_in_transaction = false;
+        Ok(())
+    }
+
+    /// Executes a write together with the transaction's commit. It must be one of the transaction's last statements, and may
+    /// change any number of rows.
+    pub(super) fn execute_at_commit(
+        &mut self,
+        statement: &(impl QueryFragment<Pg> + QueryId),
+    ) -> QueryResult<()> {
+        let encoded = self.encoded(statement)?;
+        self.at_commit.push(encoded);
+        Ok(())
+    }
+
+    fn take_opening(&self) -> Option<String> {
+        self.opening.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn encoded<Q: QueryFragment<Pg> + QueryId>(&self, query: &Q) -> QueryResult<Encoded> {
+        let mut collected = RawBytesBindCollector::<Pg>::new();
+        query.collect_binds(&mut collected, &mut NoOtherTypes, &Pg)?;
+        let values = collected.metadata.iter().zip(collected.binds);
+        let values = values.map(|(kind, bytes)| {
+            Ok(Value {
+                kind: type_of(kind)?,
+                bytes,
+            })
+        });
+        let values = values.collect::<QueryResult<_>>()?;
+        let id = Q::query_id();
+        let known = id.and_then(|id| self.prepared(|known| known.by_type.get(&id).cloned()));
+        let form = if let Some(prepared) = known {
+            Form::Prepared(prepared)
+        } else {
+            let mut text = PgQueryBuilder::default();
+            query.to_sql(&mut text, &Pg)?;
+            Form::Text(text.finish())
+        };
+        Ok(Encoded { id, form, values })
+    }
+
+    fn prepared<T>(&self, find: impl FnOnce(&mut PreparedStatements) -> Option<T>) -> Option<T> {
+        let prepared = self.prepared.as_ref()?;
+        find(&mut prepared.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Sends a statement and returns its rows as they come.
+    async fn sent(&self, statement: Encoded) -> QueryResult<RowStream> {
+        let sent = self.sent_in_turn(statement).await;
+        if sent.is_err() {
+            self.has_failed.store(true, Ordering::Relaxed);
+        }
+        sent
+    }
+
+    async fn sent_in_turn(&self, mut statement: Encoded) -> QueryResult<RowStream> {
+        let turn = self.turn.lock().await;
+        if self.prepared.is_some() {
+            statement = self.with_form_prepared(statement).await?;
+        }
+        let mut opening = self.take_opening();
+        if !statement.only_reads() {
+            // Nothing is ever written outside the transaction.
+            if let Some(begin) = opening.take()
+                && let Err(error) = self.client.batch_execute(&begin).await
+            {
+                *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = Some(begin);
+                return Err(from_server(&error));
+            }
+        }
+        drop(turn);
+        let begun = async {
+            match opening {
+                Some(begin) => self.client.batch_execute(&begin).await,
+                None => Ok(()),
+            }
+        };
+        let Encoded { form, values, .. } = statement;
+        let rows = async {
+            match form {
+                Form::Prepared(prepared) => self.client.query_raw(&prepared.statement, values).await,
+                Form::Text(text) => {
+                    let values = values.into_iter().map(|value| {
+                        let kind = value.kind.clone();
+                        (value, kind)
+                    });
+                    self.client.query_typed_raw(&text, values).await
+                }
+            }
+        };
+        let (begun, rows) = join(begun, rows).await;
+        begun.map_err(|error| from_server(&error))?;
+        rows.map_err(|error| from_server(&error))
+    }
+
+    /// Lets the server prepare a statement that it does not keep yet.
+    async fn with_form_prepared(&self, statement: Encoded) -> QueryResult<Encoded> {
+        let Encoded { id, form, values } = statement;
+        let Form::Text(text) = form else {
+            return Ok(Encoded { id, form, values });
+        };
+        let kinds: Vec<Type> = values.iter().map(|value| value.kind.clone()).collect();
+        let known = self.prepared(|known| known.by_text.get(&text).cloned());
+        let prepared = match known.filter(|known| known.statement.params() == kinds) {
+            Some(known) => known,
+            None => Prepared {
+                statement: self
+                    .client
+                    .prepare_typed(&text, &kinds)
+                    .await
+                    .map_err(|error| from_server(&error))?,
+                only_reads: only_reads(&text),
+            },
+        };
+        self.prepared(|known| match id {
+            Some(id) => known.by_type.insert(id, prepared.clone()),
+            None => known.by_text.insert(text, prepared.clone()),
+        });
+        let form = Form::Prepared(prepared);
+        Ok(Encoded { id, form, values })
+    }
+
+    async fn loaded(&self, statement: Encoded) -> QueryResult<BoxStream<'static, QueryResult<PgRow>>> {
+        let has_failed = Arc::clone(&self.has_failed);
+        let rows = self.sent(statement).await?.map(move |row| match row {
+            Ok(row) => Ok(PgRow::new(row)),
+            Err(error) => {
+                has_failed.store(true, Ordering::Relaxed);
+                Err(from_server(&error))
+            }
+        });
+        Ok(rows.boxed())
+    }
+
+    async fn executed(&self, statement: Encoded) -> QueryResult<usize> {
+        let rows = self.sent(statement).await?;
+        let mut rows = std::pin::pin!(rows);
+        while let Some(row) = rows.next().await {
+            row.map_err(|error| {
+                self.has_failed.store(true, Ordering::Relaxed);
+                from_server(&error)
+            })?;
+        }
+        Ok(usize::try_from(rows.rows_affected().unwrap_or(0)).unwrap_or(usize::MAX))
+    }
+
+    fn load<Q: AsQuery<Query: QueryFragment<Pg> + QueryId>>(
+        &self,
+        source: Q,
+    ) -> BoxFuture<'_, QueryResult<BoxStream<'static, QueryResult<PgRow>>>> {
+        let statement = self.encoded(&source.as_query());
+        async move { self.loaded(statement?).await }.boxed()
+    }
+
+    fn execute<Q: QueryFragment<Pg> + QueryId>(&self, source: &Q) -> BoxFuture<'_, QueryResult<usize>> {
+        let statement = self.encoded(source);
+        async move { self.executed(statement?).await }.boxed()
+    }
+
+    async fn execute_batch(&self, text: &str) -> QueryResult<()> {
+        let turn = self.turn.lock().await;
+        let opening = self.take_opening();
+        let text = match &opening {
+            Some(begin) => Cow::from(format!("{begin};{text}")),
+            None => Cow::from(text),
+        };
+        drop(turn);
+        self.client.batch_execute(&text).await.map_err(|error| {
+            self.has_failed.store(true, Ordering::Relaxed);
+            from_server(&error)
+        })
+    }
+}
+
+impl Encoded {
+    fn only_reads(&self) -> bool {
+        match &self.form {
+            Form::Prepared(prepared) => prepared.only_reads,
+            Form::Text(text) => only_reads(text),
+        }
+    }
+}
+
+/// Whether a statement changes nothing: ours call no functions that do.
+fn only_reads(text: &str) -> bool {
+    text.starts_with("SELECT ")
+}
+
+/// The schema has no types of its own, so the server need not be asked for any.
+struct NoOtherTypes;
+
+impl PgMetadataLookup for NoOtherTypes {
+    fn lookup_type(&mut self, _name: &str, _schema: Option<&str>) -> PgTypeMetadata {
+        PgTypeMetadata::new(0, 0)
+    }
+}
+
+fn type_of(kind: &PgTypeMetadata) -> QueryResult<Type> {
+    let oid = kind
+        .oid()
+        .map_err(|error| diesel::result::Error::SerializationError(Box::new(error)))?;
+    let unknown =
+        || diesel::result::Error::SerializationError(format!("no type has the number {oid}").into());
+    Type::from_oid(oid).ok_or_else(unknown)
+}
+
+impl ToSql for Value {
+    fn to_sql(
+        &self,
+        _: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(match &self.bytes {
+            Some(bytes) => {
+                out.extend_from_slice(bytes);
+                IsNull::No
+            }
+            None => IsNull::Yes,
+        })
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn to_sql_checked(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        self.to_sql(kind, out)
+    }
+}
+
+/// Implements Diesel's interface, whose futures borrow for as long as `$borrowed` says.
+macro_rules! runs_statements {
+    (<$($of:lifetime)?> $conn:ty, $call:lifetime, $borrowed:lifetime) => {
+        impl<$($of)?> SimpleAsyncConnection for $conn {
+            async fn batch_execute(&mut self, text: &str) -> QueryResult<()> {
+                self.execute_batch(text).await
+            }
+        }
+
+        impl<$($of)?> AsyncConnectionCore for $conn {
+            type ExecuteFuture<$call, 'query> = BoxFuture<$borrowed, QueryResult<usize>>;
+            type LoadFuture<$call, 'query> = BoxFuture<$borrowed, QueryResult<Self::Stream<$call, 'query>>>;
+            type Stream<$call, 'query> = BoxStream<'static, QueryResult<PgRow>>;
+            type Row<$call, 'query> = PgRow;
+            type Backend = Pg;
+
+            fn load<$call, 'query, T>(&$call mut self, source: T) -> Self::LoadFuture<$call, 'query>
+            where
+                T: AsQuery + 'query,
+                T::Query: QueryFragment<Pg> + QueryId + 'query,
+            {
+                Conn::load(self, source)
+            }
+
+            fn execute_returning_count<$call, 'query, T>(
+                &$call mut self,
+                source: T,
+            ) -> Self::ExecuteFuture<$call, 'query>
+            where
+                T: QueryFragment<Pg> + QueryId + 'query,
+            {
+                self.execute(&source)
+            }
+        }
+    };
+}
+
+runs_statements!(<> Conn, 'conn, 'conn);
+// For statements that travel together.
+runs_statements!(<'c> &'c Conn, 'conn, 'c);
+
+/// What Diesel's migrations need.
+impl AsyncConnection for Conn {
+    type TransactionManager = AnsiTransactionManager;
+
+    async fn establish(_: &str) -> ConnectionResult<Self> {
+        Err(ConnectionError::BadConnection(
+            "a Connector makes connections".to_owned(),
+        ))
+    }
+
+    fn transaction_state(&mut self) -> &mut AnsiTransactionManager {
+        &mut self.transactions
+    }
+
+    fn instrumentation(&mut self) -> &mut dyn Instrumentation {
+        &mut **self
+            .instrumentation
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_instrumentation(&mut self, instrumentation: impl Instrumentation) {
+        self.instrumentation = Mutex::new(instrumentation.into());
+    }
+
+    fn set_prepared_statement_cache_size(&mut self, _: CacheSize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_are_discarded_at_first_and_then_once_in_a_while() {
+        let mut known = PreparedStatements::default();
+        let start = Instant::now();
+        assert!(
+            known.have_old_plans(start),
+            "the server may have made them long before"
+        );
+        assert!(!known.have_old_plans(start + PLANS_LAST / 2));
+        assert!(known.have_old_plans(start + PLANS_LAST));
+        assert!(!known.have_old_plans(start + PLANS_LAST));
+    }
+}

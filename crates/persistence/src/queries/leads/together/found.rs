@@ -1,0 +1,195 @@
+//! What the store has for a group of decisions. The locks are taken in the order that all transactions take them in.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use bidloop_domain::model::{
+    AccountSummary, ApiKeyHash, ApiKeyRecord, CampaignId, Lead, LeadAttachment, LeadId, OrganizationId,
+    ProposalFile, Subscription, Timestamp,
+};
+
+use super::super::super::lists::match_list::CampaignKey;
+use super::super::super::prelude::*;
+use super::Decision;
+
+/// What the store has for a group. Leads, organizations, keys, quotas and campaigns are locked, in this order.
+pub(super) struct Found {
+    pub(super) leads: HashMap<LeadId, Lead>,
+    pub(super) subscriptions: HashMap<OrganizationId, Subscription>,
+    pub(super) keys: HashMap<ApiKeyHash, ApiKeyRecord>,
+    pub(super) quotas: HashMap<(OrganizationId, i64), Quota>,
+    pub(super) campaigns: HashMap<CampaignKey, FoundCampaign>,
+    pub(super) accounts: HashMap<CampaignKey, AccountSummary>,
+    pub(super) uploads: HashMap<LeadId, Vec<ProposalFile>>,
+    pub(super) posted: HashMap<LeadId, Timestamp>,
+}
+
+/// The bids that count in a period.
+pub(super) struct Quota {
+    pub(super) period_end: i64,
+    pub(super) used: u64,
+    pub(super) is_changed: bool,
+}
+
+pub(super) struct FoundCampaign {
+    pub(super) served: i64,
+    pub(super) last: i64,
+    pub(super) files: Vec<ProposalFile>,
+}
+
+type SubscriptionRow = (Col<OrganizationId>, Row<Subscription>);
+type KeyRow = (Col<ApiKeyHash>, Row<ApiKeyRecord>);
+/// With the period's start and end.
+type QuotaRow = (Col<OrganizationId>, i64, i64, Col<u64>);
+/// With the served generation and the last one.
+type CampaignRow = (
+    Col<OrganizationId>,
+    Col<CampaignId>,
+    i64,
+    i64,
+    Col<Vec<ProposalFile>>,
+);
+type AccountRow = (Col<OrganizationId>, Col<CampaignId>, Row<AccountSummary>);
+type UploadRow = (Col<LeadId>, Col<LeadAttachment>);
+type PostedRow = (Col<LeadId>, i64);
+type Loaded = (
+    Vec<Row<Lead>>,
+    Vec<SubscriptionRow>,
+    Vec<KeyRow>,
+    Vec<QuotaRow>,
+    Vec<CampaignRow>,
+    Vec<AccountRow>,
+    Vec<UploadRow>,
+    Vec<PostedRow>,
+);
+
+impl Found {
+    /// Asks for everything at once, so that it takes one way to the server. The locks are taken in the statements' order.
+    pub(super) async fn of(conn: &mut Conn, group: &[Arc<Decision>]) -> Result<Self, Failure> {
+        let decisions = || group.iter().map(|decision| &**decision);
+        let bids = || decisions().filter_map(Decision::bid);
+        let lead_ids: BTreeSet<&str> = decisions().map(|one| one.lead().as_str()).collect();
+        let organizations: BTreeSet<&str> = decisions().map(|one| one.organization().as_str()).collect();
+        let campaign_ids: BTreeSet<&str> = decisions().map(|one| one.campaign().as_str()).collect();
+        let hashes: BTreeSet<&str> = decisions()
+            .filter_map(|one| one.key().map(ApiKeyHash::as_str))
+            .collect();
+        // What only bids need is asked for them alone.
+        let bidding: BTreeSet<&str> = bids().map(|bid| bid.organization_id.as_str()).collect();
+        let bid_on: BTreeSet<&str> = bids().map(|bid| bid.lead_id.as_str()).collect();
+        let first = bids().map(|bid| bid.queued_at).min().unwrap_or_default();
+        let last = bids().map(|bid| bid.queued_at).max().unwrap_or_default();
+
+        // Found by their ids alone: see `pages`.
+        let leads = leads::table
+            .filter(one_of!(leads::id, lead_ids))
+            .order((leads::organization_id, leads::id))
+            .select(Row::<Lead>::as_select());
+        let subscriptions = organizations::table
+            .filter(one_of!(organizations::id, &organizations))
+            .order(organizations::id)
+            .select((organizations::id, Row::<Subscription>::as_select()));
+        let keys = api_keys::table
+            .filter(one_of!(api_keys::key_hash, hashes))
+            .filter(api_keys::revoked_at.is_null())
+            .order((api_keys::organization_id, api_keys::id))
+            .select((api_keys::key_hash, Row::<ApiKeyRecord>::as_select()));
+        let quotas = quota_usage::table
+            .filter(one_of!(quota_usage::organization_id, &bidding))
+            .filter(quota_usage::period_start.le(last.as_millis()))
+            .filter(quota_usage::period_end.gt(first.as_millis()))
+            .order((quota_usage::organization_id, quota_usage::period_start))
+            .select((
+                quota_usage::organization_id,
+                quota_usage::period_start,
+                quota_usage::period_end,
+                quota_usage::used,
+            ));
+        // No match of them comes or goes until the transaction ends.
+        let campaigns = campaigns::table
+            .filter(one_of!(campaigns::organization_id, &organizations))
+            .filter(one_of!(campaigns::id, &campaign_ids))
+            .order((campaigns::organization_id, campaigns::id))
+            .select((
+                campaigns::organization_id,
+                campaigns::id,
+                campaigns::generation,
+                campaigns::last_generation,
+                campaigns::attachments,
+            ));
+        let account = bidder_accounts::organization_id
+            .eq(campaigns::organization_id)
+            .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
+        let accounts = campaigns::table
+            .inner_join(bidder_accounts::table.on(account))
+            .filter(one_of!(campaigns::organization_id, &bidding))
+            .filter(one_of!(campaigns::id, &campaign_ids))
+            .select((
+                campaigns::organization_id,
+                campaigns::id,
+                Row::<AccountSummary>::as_select(),
+            ));
+        let uploads = lead_attachments::table
+            .filter(one_of!(lead_attachments::organization_id, &bidding))
+            .filter(one_of!(lead_attachments::lead_id, &bid_on))
+            .order((lead_attachments::lead_id, lead_attachments::position))
+            .select((lead_attachments::lead_id, lead_attachments::attachment));
+        let posted = leads::table
+            .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
+            .filter(one_of!(leads::id, &bid_on))
+            .select((leads::id, jobs::posted_at));
+
+        let loaded: Loaded = load_together!(
+            conn,
+            for_update!(leads),
+            for_key_share!(subscriptions),
+            for_key_share!(keys),
+            for_update!(quotas),
+            for_share!(campaigns),
+            accounts,
+            uploads,
+            posted,
+        )?;
+        let (leads, subscriptions, keys, quotas, campaigns, accounts, files, posted) = loaded;
+        let mut uploads: HashMap<LeadId, Vec<ProposalFile>> = HashMap::new();
+        for (Col(lead), Col(file)) in files {
+            uploads.entry(lead).or_default().push(file.into());
+        }
+        Ok(Self {
+            leads: leads
+                .into_iter()
+                .map(|Row(lead)| (lead.id.clone(), lead))
+                .collect(),
+            subscriptions: subscriptions
+                .into_iter()
+                .map(|(organization, Row(subscription))| (organization.0, subscription))
+                .collect(),
+            keys: keys.into_iter().map(|(hash, Row(key))| (hash.0, key)).collect(),
+            quotas: quotas.into_iter().map(quota).collect(),
+            campaigns: campaigns.into_iter().map(campaign).collect(),
+            accounts: accounts
+                .into_iter()
+                .map(|(organization, campaign, account)| ((organization.0, campaign.0), account.0))
+                .collect(),
+            uploads,
+            posted: posted
+                .into_iter()
+                .map(|(lead, at)| (lead.0, Timestamp::from_millis(at)))
+                .collect(),
+        })
+    }
+}
+
+fn quota((organization, start, period_end, used): QuotaRow) -> ((OrganizationId, i64), Quota) {
+    let quota = Quota {
+        period_end,
+        used: used.0,
+        is_changed: false,
+    };
+    ((organization.0, start), quota)
+}
+
+fn campaign((organization, id, served, last, files): CampaignRow) -> (CampaignKey, FoundCampaign) {
+    let files = files.0;
+    ((organization.0, id.0), FoundCampaign { served, last, files })
+}

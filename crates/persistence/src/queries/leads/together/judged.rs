@@ -1,0 +1,314 @@
+//! A group's decisions, judged one after the other in memory, and stored together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bidloop_domain::bidding::QuotaUsage;
+use bidloop_domain::model::{
+    AccountId, Authorization, LeadStatus, NewBid, OrganizationId, StatisticsStep, Subscription, Tally,
+    Timestamp, Unauthorized,
+};
+use bidloop_domain::port::{AcceptBid, RejectLead};
+
+use super::super::super::prelude::*;
+use super::super::super::quota::period_at;
+use super::super::super::statistics::count;
+use super::found::Found;
+use super::{Decided, Decision, Wanted};
+use crate::columns::{Encoded, InColumn};
+use crate::sql_types::{EscapedText, JsonText};
+
+/// What becomes of each lead; `None`: the decision goes alone.
+pub(super) async fn decide_together(
+    conn: &mut Conn,
+    group: &[Arc<Decision>],
+) -> Result<Vec<Option<Decided>>, Failure> {
+    let mut judged = Judged {
+        found: Found::of(conn, group).await?,
+        alone: BTreeSet::new(),
+        made: Vec::new(),
+        accepted: Vec::new(),
+        rejected: Vec::new(),
+    };
+    let answers = group.iter().map(|decision| judged.judge(decision)).collect();
+    judged.store(conn).await?;
+    Ok(answers)
+}
+
+/// A group's decisions as they are judged one after the other.
+struct Judged<'g> {
+    found: Found,
+    /// The organizations whose further decisions go alone.
+    alone: BTreeSet<&'g OrganizationId>,
+    /// What was decided, with the leads' statuses. No lead is decided on twice.
+    made: Vec<(&'g Decision, LeadStatus)>,
+    accepted: Vec<Accepted<'g>>,
+    rejected: Vec<Rejected<'g>>,
+}
+
+struct Accepted<'g> {
+    bid: &'g NewBid,
+    account: AccountId,
+    files: Encoded,
+    period_start: i64,
+}
+
+struct Rejected<'g> {
+    decision: &'g Decision,
+    reason: Option<Encoded>,
+}
+
+/// Why nothing becomes of a lead, whatever was wanted.
+enum Refused {
+    NotAuthorized(Unauthorized),
+    LeadUnknown,
+    LeadNotNew(LeadStatus),
+}
+
+impl From<Refused> for AcceptBid {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::NotAuthorized(why) => Self::NotAuthorized(why),
+            Refused::LeadUnknown => Self::LeadUnknown,
+            Refused::LeadNotNew(status) => Self::LeadNotNew(status),
+        }
+    }
+}
+
+impl From<Refused> for RejectLead {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::NotAuthorized(why) => Self::NotAuthorized(why),
+            Refused::LeadUnknown => Self::LeadUnknown,
+            Refused::LeadNotNew(status) => Self::LeadNotNew(status),
+        }
+    }
+}
+
+impl<'g> Judged<'g> {
+    /// `None`: the decision goes alone, and so do the later ones of its organization.
+    fn judge(&mut self, decision: &'g Decision) -> Option<Decided> {
+        if self.alone.contains(decision.organization()) {
+            return None;
+        }
+        let judged = self.judged(decision);
+        if judged.is_none() {
+            self.alone.insert(decision.organization());
+        }
+        judged
+    }
+
+    fn judged(&mut self, decision: &'g Decision) -> Option<Decided> {
+        if self.made.iter().any(|(made, _)| made.lead() == decision.lead())
+            || matches!(decision.authorization, Authorization::Session(_))
+        {
+            return None;
+        }
+        let lead = self.found.leads.get(decision.lead())?;
+        if lead.organization_id != *decision.organization() {
+            return None;
+        }
+        let (campaign, status) = (&lead.campaign_id, lead.status);
+        let open = self.subscription(decision).and_then(|subscription| {
+            if campaign != decision.campaign() {
+                Err(Refused::LeadUnknown)
+            } else if !status.is_open() {
+                Err(Refused::LeadNotNew(status))
+            } else {
+                Ok(subscription)
+            }
+        });
+        match &decision.wanted {
+            Wanted::Bid(bid) => self.accepted(decision, bid, open).map(Decided::Bid),
+            Wanted::Rejection { reason, .. } => {
+                let rejected = match open {
+                    Err(refused) => refused.into(),
+                    Ok(_) => self.rejected(decision, reason.as_ref())?,
+                };
+                Some(Decided::Rejection(rejected))
+            }
+        }
+    }
+
+    /// The organization's subscription, if the decision is authorized.
+    fn subscription(&self, decision: &Decision) -> Result<Subscription, Refused> {
+        let organization = decision.organization();
+        let is_known = decision.key().is_none_or(|hash| {
+            self.found
+                .keys
+                .get(hash)
+                .is_some_and(|key| key.organization_id == *organization && key.works_at(decision.activity.at))
+        });
+        let subscription = self.found.subscriptions.get(organization);
+        match subscription.filter(|_| is_known) {
+            None => Err(Refused::NotAuthorized(Unauthorized::Ended)),
+            Some(subscription) if subscription.is_active() => Ok(subscription.clone()),
+            Some(_) => Err(Refused::NotAuthorized(Unauthorized::SubscriptionLapsed)),
+        }
+    }
+
+    /// In the order of [`accept_bid`](super::super::accept_bid).
+    fn accepted(
+        &mut self,
+        decision: &'g Decision,
+        bid: &'g NewBid,
+        open: Result<Subscription, Refused>,
+    ) -> Option<AcceptBid> {
+        let found = &mut self.found;
+        let campaign_key = (bid.organization_id.clone(), bid.campaign_id.clone());
+        let campaign = match (found.campaigns.get(&campaign_key), &open) {
+            (None, Ok(_) | Err(Refused::LeadNotNew(_))) => return Some(AcceptBid::LeadUnknown),
+            (campaign, _) => campaign,
+        };
+        let subscription = match open {
+            Ok(subscription) => subscription,
+            Err(refused) => return Some(refused.into()),
+        };
+        let account = found.accounts.get(&campaign_key);
+        let Some(account) = account.filter(|account| account.connected) else {
+            return Some(AcceptBid::NoConnectedAccount);
+        };
+        let period = period_at(&subscription, bid.queued_at);
+        let quota_key = (bid.organization_id.clone(), period.start.as_millis());
+        let quota = found.quotas.get_mut(&quota_key);
+        let quota = quota.filter(|quota| quota.period_end == period.end.as_millis())?;
+        let usage = QuotaUsage {
+            used: quota.used,
+            limit: u64::from(subscription.proposal_limit),
+            period_end: period.end,
+        };
+        if usage.is_used_up() {
+            return Some(AcceptBid::QuotaUsedUp(usage));
+        }
+        let files = found
+            .uploads
+            .get(&bid.lead_id)
+            .or(campaign.map(|campaign| &campaign.files))?;
+        // What cannot be written is reported by the single command.
+        let files = InColumn::<JsonText>::written(files).ok()?;
+        quota.used += 1;
+        quota.is_changed = true;
+        self.made.push((decision, LeadStatus::Queued));
+        self.accepted.push(Accepted {
+            bid,
+            account: account.id.clone(),
+            files,
+            period_start: period.start.as_millis(),
+        });
+        Some(AcceptBid::Accepted)
+    }
+
+    fn rejected(&mut self, decision: &'g Decision, reason: Option<&String>) -> Option<RejectLead> {
+        let reason = reason.map(InColumn::<EscapedText>::written);
+        self.rejected.push(Rejected {
+            decision,
+            reason: reason.transpose().ok()?,
+        });
+        self.made.push((decision, LeadStatus::Rejected));
+        Some(RejectLead::Rejected)
+    }
+
+    async fn store(self, conn: &mut Conn) -> Result<(), Failure> {
+        if self.made.is_empty() {
+            return Ok(());
+        }
+        if !self.accepted.is_empty() {
+            self.store_bids(conn).await?;
+        }
+        if !self.rejected.is_empty() {
+            Batch::of("leads", &self.rejected)
+                .with(leads::organization_id, |rejected| {
+                    rejected.decision.organization().as_str()
+                })
+                .with(leads::id, |rejected| rejected.decision.lead().as_str())
+                .with(leads::status, |_| LeadStatus::Rejected.as_str())
+                .with(leads::rejection_reason, |rejected| rejected.reason.clone())
+                .run_at_commit(conn, Write::Update(2))
+                .await?;
+        }
+        Batch::of("activities", &self.made)
+            .with_record(|(decision, _)| &decision.activity)?
+            .run_at_commit(conn, Write::InsertNew)
+            .await?;
+        self.show_statuses(conn).await?;
+        self.count_bids(conn).await
+    }
+
+    async fn store_bids(&self, conn: &mut Conn) -> Result<(), Failure> {
+        let accepted = &self.accepted;
+        let quotas = self.found.quotas.iter().filter(|(_, quota)| quota.is_changed);
+        let quotas: Vec<_> = quotas.collect();
+        Batch::of("quota_usage", &quotas)
+            .with(quota_usage::organization_id, |((organization, _), _)| {
+                organization.as_str()
+            })
+            .with(quota_usage::period_start, |((_, start), _)| *start)
+            .with(quota_usage::used, |(_, quota)| stored(quota.used))
+            .run_at_commit(conn, Write::Update(2))
+            .await?;
+        Batch::of("bids", accepted)
+            .with_record(|accepted| accepted.bid)?
+            .with(bids::account_id, |accepted| accepted.account.as_str())
+            .with(bids::attachments, |accepted| accepted.files.clone())
+            .with(bids::period_start, |accepted| accepted.period_start)
+            .with(bids::status, |_| LeadStatus::Queued.as_str())
+            // Due at once.
+            .with(bids::next_attempt_at, |accepted| {
+                accepted.bid.queued_at.as_millis()
+            })
+            .with(bids::attempts, |_| 0_i64)
+            .with(bids::answer_outstanding, |_| false)
+            .with(bids::boost_connects, |_| 0_i64)
+            .with(bids::connects_spent, |_| 0_i64)
+            .run_at_commit(conn, Write::Insert)
+            .await?;
+        Batch::of("leads", accepted)
+            .with(leads::organization_id, |accepted| {
+                accepted.bid.organization_id.as_str()
+            })
+            .with(leads::id, |accepted| accepted.bid.lead_id.as_str())
+            .with(leads::status, |_| LeadStatus::Queued.as_str())
+            .with(leads::bid_id, |accepted| accepted.bid.id.to_string())
+            .run_at_commit(conn, Write::Update(2))
+            .await?;
+        Ok(())
+    }
+
+    /// Gives the leads' matches their status, in the served list and in one that is being written.
+    async fn show_statuses(&self, conn: &mut Conn) -> Result<(), Failure> {
+        let mut shown = Vec::new();
+        for (decision, status) in &self.made {
+            let campaign = (decision.organization().clone(), decision.campaign().clone());
+            let lead = self.found.leads.get(decision.lead());
+            if let (Some(campaign), Some(lead)) = (self.found.campaigns.get(&campaign), lead) {
+                let generations = campaign.served..=campaign.last;
+                shown.extend(generations.map(|generation| (lead, generation, *status)));
+            }
+        }
+        Batch::of("matches", &shown)
+            .with(matches::organization_id, |(lead, ..)| {
+                lead.organization_id.as_str()
+            })
+            .with(matches::campaign_id, |(lead, ..)| lead.campaign_id.as_str())
+            .with(matches::generation, |(_, generation, _)| *generation)
+            .with(matches::job_id, |(lead, ..)| lead.job_id.as_str())
+            .with(matches::lead_status, |(.., status)| status.as_str())
+            .run_at_commit(conn, Write::Update(4))
+            .await?;
+        Ok(())
+    }
+
+    async fn count_bids(&self, conn: &mut Conn) -> Result<(), Failure> {
+        let mut tallies: BTreeMap<Timestamp, Tally> = BTreeMap::new();
+        for Accepted { bid, .. } in &self.accepted {
+            let posted_at = self.found.posted.get(&bid.lead_id).copied();
+            let hour = StatisticsStep::Hour.start(bid.queued_at);
+            let tally = tallies.entry(hour).or_default();
+            tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);
+        }
+        for (hour, tally) in tallies {
+            count(conn, &tally, hour).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! The step that sets counts and told leads apart, on databases that the steps before it made.
+
+#![expect(clippy::unwrap_used, reason = "test code")]
+
+use bidloop_domain::model::{CampaignId, Measure, OrganizationId, StatisticsStep, Timestamp};
+use bidloop_domain::port::CountsQuery;
+
+use crate::test_database::TestDatabase;
+
+/// The step under test.
+const STEP: &str = "00000000000016";
+/// A count in two parts, another in one, and two leads, one of which was told.
+const ROWS: &str = "\
+INSERT INTO organizations (id, name, subscription_status, collection_paused, period_start, period_end, proposal_limit) \
+VALUES ('org_a', 'A', 'active', false, 1000, 2000, 50); \
+INSERT INTO statistics (organization_id, step, measure, starts_at, campaign_id, subject, bucket, part, count) VALUES \
+('org_a', 'hour', 'bid', 3600000, 'camp', '', 0, 0, 2), ('org_a', 'hour', 'bid', 3600000, 'camp', '', 0, 3, 5), \
+('org_a', 'hour', 'bid', 7200000, 'camp', '', 0, 0, 11); \
+INSERT INTO leads (organization_id, id, campaign_id, job_id, created_at, status, bidding_config, delivered_at) VALUES \
+('org_a', 'ld_told', 'camp', '1', 0, 'new', '{}', 5), ('org_a', 'ld_new', 'camp', '2', 0, 'new', '{}', NULL);";
+const TOLD: &str = "SELECT count(*) FROM told_leads WHERE organization_id = 'org_a' AND lead_id = 'ld_told'";
+
+async fn counts_are_as_expected(bed: &TestDatabase) {
+    bed.database.migrate().await.unwrap();
+    let query = CountsQuery {
+        organization_id: Some(OrganizationId::parse("org_a").unwrap()),
+        step: StatisticsStep::Hour,
+        from: Timestamp::from_millis(0),
+        until: Timestamp::from_millis(10_000_000),
+        measures: vec![Measure::Bid],
+        by_time: Some(1),
+        by_campaign: true,
+    };
+    let mut sums = bed.database.statistics().sums(&query).await.unwrap();
+    sums.sort();
+    let camp = CampaignId::parse("camp").unwrap();
+    let found: Vec<_> = sums
+        .iter()
+        .map(|sum| (sum.at.unwrap().as_millis(), sum.campaign_id.as_ref(), sum.count))
+        .collect();
+    assert_eq!(found, [(3_600_000, Some(&camp), 7), (7_200_000, Some(&camp), 11)]);
+    assert_eq!(bed.number(TOLD).await, 1);
+    assert_eq!(bed.number("SELECT count(*) FROM told_leads").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn counts_and_told_leads_of_an_existing_sqlite_database_are_kept() {
+    let bed = TestDatabase::sqlite_before(STEP, ROWS);
+    counts_are_as_expected(&bed).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn counts_and_told_leads_of_an_existing_postgres_database_are_kept() {
+    let bed = TestDatabase::postgres_before(STEP, ROWS).await;
+    counts_are_as_expected(&bed).await;
+    bed.close().await;
+}
