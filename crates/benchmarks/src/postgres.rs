@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -93,7 +94,9 @@ impl PostgresServer {
 
     /// Creates an empty database.
     pub(crate) fn create_database(&self) -> Result<PostgresDatabase<'_>> {
-        let name = format!("bidloop_benchmark_{}", std::process::id());
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bidloop_benchmark_{}_{count}", std::process::id());
         let (server, options) = self.url.split_once('?').unwrap_or((&self.url, ""));
         let (server, _) = server.rsplit_once('/').context("the URL names no database")?;
         let separator = if options.is_empty() { "" } else { "?" };

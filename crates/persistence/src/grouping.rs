@@ -17,10 +17,10 @@ use bidloop_domain::port::StoreError;
 use futures::FutureExt as _;
 use tokio::sync::oneshot;
 
-/// The most commands of a group: they hold their locks together.
+/// The most commands of a group whose callers wait: they hold their locks together.
 const MOST: usize = 64;
-/// A key with more commands in a full group than this gets a lane apart.
-const SHARE: usize = MOST / 2;
+/// The most commands of a gathered group.
+const MOST_GATHERED: usize = 256;
 
 /// How commands of one kind are carried out.
 pub(crate) trait Grouped: Clone + Send + Sync + 'static {
@@ -61,6 +61,8 @@ pub(crate) struct Lanes<G: Grouped> {
 }
 
 struct Waiting<G: Grouped> {
+    /// The most commands of a group.
+    most: usize,
     shared: Vec<Lane<G>>,
     /// By key. Each is led; it is gone when no command waits in it.
     apart: HashMap<u64, VecDeque<Call<G>>>,
@@ -109,6 +111,7 @@ impl<G: Grouped> Lanes<G> {
         };
         Self {
             waiting: Arc::new(Mutex::new(Waiting {
+                most: if pause.is_zero() { MOST } else { MOST_GATHERED },
                 shared: (0..count.max(1)).map(lane).collect(),
                 apart: HashMap::new(),
             })),
@@ -184,7 +187,7 @@ impl<G: Grouped> Waiting<G> {
             Place::Apart(key) => self.apart.get(&key),
             Place::Shared(number) => Some(&self.shared[number].calls),
         };
-        calls.is_some_and(|calls| calls.len() >= MOST)
+        calls.is_some_and(|calls| calls.len() >= self.most)
     }
 
     /// The next calls, and a key that was set apart for the others' sake and is not led yet. `None` if no call waits: the
@@ -193,7 +196,7 @@ impl<G: Grouped> Waiting<G> {
         match place {
             Place::Apart(key) => {
                 let calls = self.apart.get_mut(&key)?;
-                let group = first(calls);
+                let group = first(calls, self.most);
                 if group.is_empty() {
                     self.apart.remove(&key);
                 }
@@ -201,15 +204,15 @@ impl<G: Grouped> Waiting<G> {
             }
             Place::Shared(number) => {
                 let lane = &mut self.shared[number];
-                let mut group = first(&mut lane.calls);
+                let mut group = first(&mut lane.calls, self.most);
                 lane.is_led = !group.is_empty();
-                let hot = hot(&group, &lane.calls);
+                let hot = hot(&group, &lane.calls, self.most);
                 if let Some(key) = hot {
                     let (of_key, others) = group.into_iter().partition(|call| call.key == key);
                     self.set_apart(number, of_key);
                     group = others;
                     if group.is_empty() {
-                        group = first(&mut self.shared[number].calls);
+                        group = first(&mut self.shared[number].calls, self.most);
                     }
                 }
                 Some((group, hot)).filter(|_| self.shared[number].is_led)
@@ -234,14 +237,14 @@ impl<G: Grouped> Waiting<G> {
     }
 }
 
-/// Takes the first calls out.
-fn first<G: Grouped>(calls: &mut VecDeque<Call<G>>) -> Vec<Call<G>> {
-    calls.drain(..calls.len().min(MOST)).collect()
+/// Takes the first calls out, at most `most`.
+fn first<G: Grouped>(calls: &mut VecDeque<Call<G>>, most: usize) -> Vec<Call<G>> {
+    calls.drain(..calls.len().min(most)).collect()
 }
 
-/// A key that fills most of a full group while others wait.
-fn hot<G: Grouped>(group: &[Call<G>], behind: &VecDeque<Call<G>>) -> Option<u64> {
-    if group.len() < MOST {
+/// A key that fills more than half of a full group while others wait.
+fn hot<G: Grouped>(group: &[Call<G>], behind: &VecDeque<Call<G>>, most: usize) -> Option<u64> {
+    if group.len() < most {
         return None;
     }
     let mut counts: HashMap<u64, usize> = HashMap::new();
@@ -250,7 +253,7 @@ fn hot<G: Grouped>(group: &[Call<G>], behind: &VecDeque<Call<G>>) -> Option<u64>
     }
     let (key, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
     let others_wait = || group.iter().chain(behind).any(|call| call.key != key);
-    (count > SHARE && others_wait()).then_some(key)
+    (count > most / 2 && others_wait()).then_some(key)
 }
 
 /// Carries out a group of one key, and answers all of it.

@@ -6,6 +6,7 @@ mod contest;
 mod fill;
 mod footprint;
 mod load;
+mod lone_client;
 mod operations;
 mod options;
 mod pgbench;

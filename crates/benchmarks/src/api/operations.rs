@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 
-use super::bystander;
 use super::contest::{Contender, Goals, hold};
 use super::fill::{Filled, LISTED};
 use super::load::{HttpContender, Requests};
@@ -13,6 +12,7 @@ use super::options::{Options, Part};
 use super::pgbench::PgbenchContender;
 use super::sqlite_loop::LoopContender;
 use super::statements::{self, Script, UNKNOWN_LEAD};
+use super::{bystander, lone_client};
 use crate::bare_actix::BareActix;
 use crate::database::Database;
 use crate::http::{get, page_path, post};
@@ -23,9 +23,7 @@ use crate::world::World;
 
 /// Bytes of the answer to a bid, approximately.
 const ACKNOWLEDGEMENT: usize = 120;
-const SERVICE: &str = "bidloop";
-/// The number of the lone client's first run by SQL: far beyond those of the other contenders.
-const LONE_RUN: u32 = 1000;
+pub(super) const SERVICE: &str = "bidloop";
 
 /// An operation of the service.
 struct Operation {
@@ -61,7 +59,7 @@ pub(super) fn measure(
     if options.asks_for(Part::Bids) {
         bid(world, &spread, options, report)?;
     }
-    let Database::Postgres(_) = world.database else {
+    let Database::Postgres(database) = &world.database else {
         return Ok(());
     };
     if options.asks_for(Part::Hot) {
@@ -69,7 +67,7 @@ pub(super) fn measure(
         one_hot_organization(world, &spread, hot, options, report)?;
     }
     if options.asks_for(Part::Lone) {
-        lone_client(world, spread, options, report)?;
+        lone_client::measure(world, database, spread, options, report)?;
     }
     Ok(())
 }
@@ -177,7 +175,7 @@ fn contest(
 }
 
 /// The service under bids.
-fn contender(
+pub(super) fn contender(
     name: &'static str,
     world: &World<'_>,
     service: &Service,
@@ -221,30 +219,5 @@ fn one_hot_organization(
     let mut bystander = of("bystander", &bystander, 1);
     let name = world.name("a bystander's bids beside a hot organization, to beside 50");
     bystander::measure(&name, &mut bystander, loads, options, report)?;
-    service.stop()
-}
-
-/// One client that waits for each answer, beside one client of the database.
-fn lone_client(
-    world: &World<'_>,
-    spread: Arc<Requests>,
-    options: &Options,
-    report: &mut Report,
-) -> Result<()> {
-    let Database::Postgres(database) = &world.database else {
-        return Ok(());
-    };
-    let service = world.installation.serve("api")?;
-    let script = statements::bid(&world.database)?;
-    let mut contenders: [Box<dyn Contender + '_>; 2] = [
-        Box::new(contender(SERVICE, world, &service, spread, 1)),
-        Box::new(PgbenchContender::new(database, 1, script, LONE_RUN)?),
-    ];
-    let goals = Goals {
-        p50: Some(1.1),
-        ..Goals::default()
-    };
-    let name = world.name("bids of a lone client");
-    hold(&name, &mut contenders, goals, options, report)?;
     service.stop()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, value_parser};
 
 /// The options of the suite.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
     /// Print JSON.
     #[arg(long)]
@@ -23,6 +23,9 @@ pub(crate) struct Options {
     /// The program to measure; the installed one if left out, built with the profile `distribution` if it is not there.
     #[arg(long, value_name = "FILE")]
     pub(super) program: Option<PathBuf>,
+    /// A program that decides on each bid by itself, which a lone client of the measured one must nearly equal.
+    #[arg(long, value_name = "FILE")]
+    pub(super) before: Option<PathBuf>,
     /// Measure these parts alone.
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
     only: Vec<Part>,
@@ -61,5 +64,13 @@ impl Options {
 
     pub(super) fn asks_for(&self, part: Part) -> bool {
         self.only.is_empty() || self.only.contains(&part)
+    }
+
+    /// The same for one part alone.
+    pub(super) fn for_part(&self, part: Part) -> Self {
+        Self {
+            only: vec![part],
+            ..self.clone()
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The rows of deliveries written by SQL alone, in batches of 100: stored, marked, ended with their Activity entries.
+//! The rows of deliveries written by SQL alone, in batches of 100: stored, marked, ended with their Activity entries, counted.
 //!
 //! The tables are copies of the program's, indexes included. Nothing is read.
 
@@ -21,7 +21,9 @@ const CONNECTIONS: usize = 4;
 const TABLES: &str = "\
 DROP SCHEMA IF EXISTS bare CASCADE; CREATE SCHEMA bare; \
 CREATE TABLE bare.deliveries (LIKE public.deliveries INCLUDING ALL); \
-CREATE TABLE bare.activities (LIKE public.activities INCLUDING ALL)";
+CREATE TABLE bare.activities (LIKE public.activities INCLUDING ALL); \
+CREATE TABLE bare.fresh_counts (LIKE public.fresh_counts INCLUDING ALL); \
+CREATE TABLE bare.told_leads (LIKE public.told_leads INCLUDING ALL)";
 
 const ENQUEUE: &str = "\
 INSERT INTO bare.deliveries (organization_id, id, endpoint_id, campaign_id, lead_id, event, created_at, state) \
@@ -39,6 +41,17 @@ INSERT INTO bare.activities (organization_id, id, at, campaign_id, lead_id, kind
 message, details) \
 SELECT $1, id, $2, 'campaign', 'ld_' || id, 'delivery', 'service', 'delivered', FALSE, 'job.new delivered.', $4 \
 FROM unnest($3::text[]) id ON CONFLICT DO NOTHING";
+
+/// The time of each delivery, by its endpoint.
+const COUNT: &str = "\
+INSERT INTO bare.fresh_counts (organization_id, measure, hour, campaign_id, subject, bucket, count) \
+SELECT $1, 'endpoint_time', $2, '', 'endpoint_' || substr(id, 35, 2), 0, 1 FROM unnest($3::text[]) id";
+
+/// The lead of every twentieth delivery: each is told to twenty endpoints.
+const TELL: &str = "\
+INSERT INTO bare.told_leads (organization_id, lead_id) \
+SELECT $1, 'ld_' || id FROM unnest($2::text[]) WITH ORDINALITY AS told (id, place) WHERE place % 20 = 0 \
+ON CONFLICT DO NOTHING";
 
 /// As long as a delivery's.
 const DETAILS: &str = r#"{"deliveryId":"01a1f8bc-df9f-77d7-9675-a05f6911b658","durationMs":0,"endpointId":"endpoint_00","event":"job.new","reason":null,"responseBody":"","responseStatus":200,"url":"https://receiver.example/0/0"}"#;
@@ -106,11 +119,13 @@ async fn write(
     batches: impl Iterator<Item = std::ops::Range<usize>>,
     step: Step,
 ) -> Result<()> {
-    let [enqueue, mark, finish, record] = [
+    let [enqueue, mark, finish, record, count, tell] = [
         client.prepare(ENQUEUE).await?,
         client.prepare(MARK).await?,
         client.prepare(FINISH).await?,
         client.prepare(RECORD).await?,
+        client.prepare(COUNT).await?,
+        client.prepare(TELL).await?,
     ];
     let organization = ORGANIZATION;
     let at = 1_795_174_490_015_i64;
@@ -124,11 +139,14 @@ async fn write(
                 client.execute(&mark, &[&organization, &at, &ids]).await?;
                 let finished: [&(dyn ToSql + Sync); 3] = [&organization, &at, &ids];
                 let recorded: [&(dyn ToSql + Sync); 4] = [&organization, &at, &ids, &DETAILS];
+                let told: [&(dyn ToSql + Sync); 2] = [&organization, &ids];
                 // The statements of the transaction are sent at once.
                 tokio::try_join!(
                     client.batch_execute("BEGIN"),
                     client.execute(&finish, &finished),
                     client.execute(&record, &recorded),
+                    client.execute(&count, &finished),
+                    client.execute(&tell, &told),
                     client.batch_execute("COMMIT"),
                 )?;
             }

@@ -38,12 +38,12 @@ words! {
         BidTime,
         /// Time from posting to the recording of a submission.
         SubmissionTime,
-        /// Deliveries sent to an endpoint, which is the subject; those that a crash interrupted too.
-        EndpointSent,
-        /// Those of them that failed.
+        /// Deliveries sent to an endpoint, which is the subject, that failed; those that a crash interrupted too.
         EndpointFailed,
         /// Time that an endpoint, which is the subject, took to answer or to fail.
         EndpointTime,
+        /// Deliveries sent to an endpoint, which is the subject, whose time is unknown because a crash interrupted them.
+        EndpointUntimed,
     }
 
     /// The length of the steps in which is counted, in UTC.
@@ -230,12 +230,12 @@ impl Tally {
         let mut count = |measure| {
             self.add(Some(organization), None, measure, endpoint.as_str(), bucket, 1);
         };
-        count(Measure::EndpointSent);
         if !delivered {
             count(Measure::EndpointFailed);
         }
-        if let Some(took) = took {
-            self.time(organization, Measure::EndpointTime, endpoint.as_str(), took);
+        match took {
+            Some(took) => self.time(organization, Measure::EndpointTime, endpoint.as_str(), took),
+            None => count(Measure::EndpointUntimed),
         }
     }
 

@@ -35,9 +35,9 @@ const OF_CAMPAIGNS: [Measure; 8] = [
 const TIMES: [Measure; 3] = [Measure::DeliveryTime, Measure::BidTime, Measure::SubmissionTime];
 /// What is told by endpoint.
 const OF_ENDPOINTS: [Measure; 3] = [
-    Measure::EndpointSent,
     Measure::EndpointFailed,
     Measure::EndpointTime,
+    Measure::EndpointUntimed,
 ];
 
 /// What a period brought in.

@@ -6,6 +6,7 @@
 //! | [`claim`] | marking them, and what is written into them |
 //! | [`ends`] | recording their ends |
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -104,8 +105,9 @@ impl DeliveryStore for Store {
         owner: &LeaseOwner,
         activity: &Activity,
     ) -> Result<bool, StoreError> {
-        // An end and its repetition share a lane, and the lanes add to different parts of the counts.
-        let (_, lane) = delivery.0.as_u64_pair();
+        // Deliveries of one lead share a lane: that the lead was told is noted once, which others would wait for.
+        let mut lane = DefaultHasher::new();
+        activity.lead_id.hash(&mut lane);
         let command = EndCommand {
             organization: organization.clone(),
             delivery,
@@ -114,7 +116,7 @@ impl DeliveryStore for Store {
             activity: activity.clone(),
         };
         self.ends
-            .carry_out(&Ends(self.clone()), lane, Arc::new(command))
+            .carry_out(&Ends(self.clone()), lane.finish(), Arc::new(command))
             .await
     }
 

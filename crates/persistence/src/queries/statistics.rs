@@ -10,15 +10,13 @@ use bidloop_domain::model::{
     CampaignId, LeadId, Measure, OrganizationId, StatisticsStep, Tally, TimeBucket, Timestamp, VariantArray,
 };
 use bidloop_domain::port::{CountedSum, CountsQuery, StatisticsStore, StoreError};
-use diesel::dsl::sql;
+use diesel::dsl::{max, min, sql};
 use diesel::sql_types::{BigInt, Text};
 
+use super::super::ADDED_UP_AT_ONCE;
 use super::prelude::*;
 use crate::grouping::Locks;
 use crate::low_water::LowWater;
-
-/// How many fresh counts one transaction adds up.
-const ADDED_UP_AT_ONCE: i64 = 5_000;
 
 /// A sum as the database returns it: time, campaign, subject, bucket, count.
 type SumRow = (i64, String, String, i64, i64);
@@ -34,8 +32,8 @@ impl StatisticsStore for Store {
     async fn add_up(&self) -> Result<bool, StoreError> {
         let low = Arc::clone(&self.fresh_counts_from);
         let work = async move |conn: &mut Conn| add_up(conn, &low).await;
-        let found = self.write_by_keys(Locks::Patiently, work).await?;
-        Ok(found.is_some_and(|found| found >= ADDED_UP_AT_ONCE))
+        let are_more = self.write_by_keys(Locks::Patiently, work).await?;
+        Ok(are_more.unwrap_or_default())
     }
 }
 
@@ -132,32 +130,30 @@ type FreshRow = (
     i64,
 );
 
-/// Returns how many fresh counts there were.
-async fn add_up(conn: &mut Conn, low: &LowWater) -> Result<i64, Failure> {
+/// Returns whether there are more.
+async fn add_up(conn: &mut Conn, low: &LowWater) -> Result<bool, Failure> {
     let (from, began) = (low.from(), Instant::now());
-    let oldest = fresh_counts::table
-        .filter(fresh_counts::id.ge(from))
-        .order(fresh_counts::id)
-        .limit(ADDED_UP_AT_ONCE)
-        .select(fresh_counts::id);
-    let ids: Vec<i64> = for_update!(oldest).load(conn).await?;
-    low.note(from, began, ids.as_slice().first().copied());
-    if ids.is_empty() {
-        return Ok(0);
-    }
-    let moved: Vec<FreshRow> = diesel::delete(fresh_counts::table)
-        .filter(one_of!(fresh_counts::id, &ids))
-        .returning((
-            fresh_counts::organization_id,
-            fresh_counts::measure,
-            fresh_counts::hour,
-            fresh_counts::campaign_id,
-            fresh_counts::subject,
-            fresh_counts::bucket,
-            fresh_counts::count,
-        ))
-        .load(conn)
-        .await?;
+    let fresh = fresh_counts::table.filter(fresh_counts::id.ge(from));
+    let ends = fresh.select((min(fresh_counts::id), max(fresh_counts::id)));
+    let ends: (Option<i64>, Option<i64>) = ends.first(conn).await?;
+    low.note(from, began, ends.0);
+    let (Some(first), Some(last)) = ends else {
+        return Ok(false);
+    };
+    let last_now = last.min(first.saturating_add(ADDED_UP_AT_ONCE - 1));
+    let moved: Vec<FreshRow> =
+        diesel::delete(fresh_counts::table.filter(fresh_counts::id.between(first, last_now)))
+            .returning((
+                fresh_counts::organization_id,
+                fresh_counts::measure,
+                fresh_counts::hour,
+                fresh_counts::campaign_id,
+                fresh_counts::subject,
+                fresh_counts::bucket,
+                fresh_counts::count,
+            ))
+            .load(conn)
+            .await?;
     // The same order in each transaction, so that none waits for another that waits for it.
     let mut sums: BTreeMap<Counted, i64> = BTreeMap::new();
     // One that cannot be read is one of thousands.
@@ -198,7 +194,7 @@ async fn add_up(conn: &mut Conn, low: &LowWater) -> Result<i64, Failure> {
         .with(statistics::count, |(_, count)| *count)
         .run_at_commit(conn, Write::Add(7))
         .await?;
-    Ok(stored(ids.len()))
+    Ok(last_now < last)
 }
 
 /// Counts what happened at `at`.

@@ -9,36 +9,52 @@ use crate::test_database::TestDatabase;
 
 /// The step under test.
 const STEP: &str = "00000000000016";
-/// A count in two parts, another in one, and two leads, one of which was told.
+/// A count in two parts, another in one; deliveries to an endpoint, of which one has no time; two leads, one of which was
+/// told.
 const ROWS: &str = "\
 INSERT INTO organizations (id, name, subscription_status, collection_paused, period_start, period_end, proposal_limit) \
 VALUES ('org_a', 'A', 'active', false, 1000, 2000, 50); \
 INSERT INTO statistics (organization_id, step, measure, starts_at, campaign_id, subject, bucket, part, count) VALUES \
 ('org_a', 'hour', 'bid', 3600000, 'camp', '', 0, 0, 2), ('org_a', 'hour', 'bid', 3600000, 'camp', '', 0, 3, 5), \
-('org_a', 'hour', 'bid', 7200000, 'camp', '', 0, 0, 11); \
+('org_a', 'hour', 'bid', 7200000, 'camp', '', 0, 0, 11), \
+('org_a', 'hour', 'endpoint_sent', 3600000, '', 'wh', 0, 0, 3), ('org_a', 'hour', 'endpoint_sent', 3600000, '', 'wh', 0, 1, 2), \
+('org_a', 'hour', 'endpoint_time', 3600000, '', 'wh', 7, 0, 3), ('org_a', 'hour', 'endpoint_time', 3600000, '', 'wh', 9, 0, 1), \
+('org_a', 'hour', 'endpoint_sent', 7200000, '', 'wh', 0, 0, 1), ('org_a', 'hour', 'endpoint_time', 7200000, '', 'wh', 7, 0, 1); \
 INSERT INTO leads (organization_id, id, campaign_id, job_id, created_at, status, bidding_config, delivered_at) VALUES \
 ('org_a', 'ld_told', 'camp', '1', 0, 'new', '{}', 5), ('org_a', 'ld_new', 'camp', '2', 0, 'new', '{}', NULL);";
 const TOLD: &str = "SELECT count(*) FROM told_leads WHERE organization_id = 'org_a' AND lead_id = 'ld_told'";
 
-async fn counts_are_as_expected(bed: &TestDatabase) {
-    bed.database.migrate().await.unwrap();
+/// Times, campaigns and counts of a measure.
+async fn counts(bed: &TestDatabase, measure: Measure) -> Vec<(i64, Option<CampaignId>, u64)> {
     let query = CountsQuery {
         organization_id: Some(OrganizationId::parse("org_a").unwrap()),
         step: StatisticsStep::Hour,
         from: Timestamp::from_millis(0),
         until: Timestamp::from_millis(10_000_000),
-        measures: vec![Measure::Bid],
+        measures: vec![measure],
         by_time: Some(1),
         by_campaign: true,
     };
-    let mut sums = bed.database.statistics().sums(&query).await.unwrap();
-    sums.sort();
-    let camp = CampaignId::parse("camp").unwrap();
-    let found: Vec<_> = sums
-        .iter()
-        .map(|sum| (sum.at.unwrap().as_millis(), sum.campaign_id.as_ref(), sum.count))
+    let sums = bed.database.statistics().sums(&query).await.unwrap();
+    let mut counts: Vec<_> = sums
+        .into_iter()
+        .map(|sum| (sum.at.unwrap().as_millis(), sum.campaign_id, sum.count))
         .collect();
-    assert_eq!(found, [(3_600_000, Some(&camp), 7), (7_200_000, Some(&camp), 11)]);
+    counts.sort();
+    counts
+}
+
+async fn counts_are_as_expected(bed: &TestDatabase) {
+    bed.database.migrate().await.unwrap();
+    let camp = Some(CampaignId::parse("camp").unwrap());
+    let bids = [(3_600_000, camp.clone(), 7), (7_200_000, camp, 11)];
+    assert_eq!(counts(bed, Measure::Bid).await, bids);
+    let times = [(3_600_000, None, 1), (3_600_000, None, 3), (7_200_000, None, 1)];
+    assert_eq!(counts(bed, Measure::EndpointTime).await, times);
+    assert_eq!(
+        counts(bed, Measure::EndpointUntimed).await,
+        [(3_600_000, None, 1)]
+    );
     assert_eq!(bed.number(TOLD).await, 1);
     assert_eq!(bed.number("SELECT count(*) FROM told_leads").await, 1);
 }

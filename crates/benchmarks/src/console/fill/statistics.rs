@@ -94,7 +94,6 @@ fn in_an_hour(rng: &mut Rng) -> Vec<(Measure, &'static str, String, u16, u64)> {
     }
     for number in 0..ENDPOINTS {
         let subject = format!("wh_{number}");
-        found.push((Measure::EndpointSent, "", subject.clone(), 0, EVENTS));
         found.push((Measure::EndpointFailed, "", subject.clone(), 0, 1));
         for _ in 0..EVENTS {
             found.push((

@@ -159,12 +159,12 @@ fn matches(sums: &[CountedSum], span: Span, campaign: &CampaignId) -> Vec<u64> {
 
 fn of_endpoint(sums: &[CountedSum], endpoint: &WebhookEndpoint) -> EndpointFigures {
     let is_its = |sum: &&CountedSum| sum.subject == endpoint.id.as_str();
-    let count = |measure| {
+    let count = |measure| -> u64 {
         let of_measure = sums.iter().filter(is_its).filter(|sum| sum.measure == measure);
         of_measure.map(|sum| sum.count).sum()
     };
     EndpointFigures {
-        sent: count(Measure::EndpointSent),
+        sent: count(Measure::EndpointTime) + count(Measure::EndpointUntimed),
         failed: count(Measure::EndpointFailed),
         p95: times(sums, Measure::EndpointTime, |sum| is_its(&sum)).p95,
         endpoint: endpoint.clone(),

@@ -28,7 +28,16 @@ CREATE TABLE statistics (
 INSERT INTO statistics
     SELECT organization_id, step, measure, starts_at, campaign_id, subject, bucket, SUM(count)
     FROM statistics_in_parts
+    WHERE measure <> 'endpoint_sent'
     GROUP BY organization_id, step, measure, starts_at, campaign_id, subject, bucket;
+-- What was sent to an endpoint is what has a time and what has none.
+INSERT INTO statistics
+    SELECT organization_id, step, 'endpoint_untimed', starts_at, '', subject, 0,
+        SUM(CASE measure WHEN 'endpoint_sent' THEN count ELSE -count END)
+    FROM statistics_in_parts
+    WHERE measure IN ('endpoint_sent', 'endpoint_time')
+    GROUP BY organization_id, step, starts_at, subject
+    HAVING SUM(CASE measure WHEN 'endpoint_sent' THEN count ELSE -count END) > 0;
 DROP TABLE statistics_in_parts;
 CREATE INDEX statistics_by_age ON statistics (starts_at);
 
