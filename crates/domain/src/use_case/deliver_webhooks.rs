@@ -33,7 +33,7 @@ pub struct DeliveryLimits {
 impl Default for DeliveryLimits {
     fn default() -> Self {
         Self {
-            in_flight: 256,
+            in_flight: 512,
             per_endpoint: 16,
         }
     }
