@@ -15,7 +15,7 @@ use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::program::free_address;
 
-/// PostgreSQL refuses to run as root, so the user `nobody` runs it instead.
+/// PostgreSQL and PgBouncer refuse to run as root, so the user `nobody` runs them instead.
 const NOBODY: u32 = 65_534;
 
 /// A running server.
@@ -52,11 +52,8 @@ impl PostgresServer {
     }
 
     fn start_temporary(programs: PathBuf) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("bidloop-postgres.").tempdir()?;
+        let folder = folder("bidloop-postgres.")?;
         let path = folder.path();
-        if path.metadata()?.uid() == 0 {
-            chown(path, Some(NOBODY), Some(NOBODY))?;
-        }
         let initdb = "-D data -U bidloop -A trust -E UTF8 --locale=C".split(' ');
         run(in_folder(&programs.join("initdb"), path)?.args(initdb))?;
         let port = free_address()?.port();
@@ -219,8 +216,17 @@ fn find_programs() -> Option<PathBuf> {
     initdb.parent().map(Path::to_owned)
 }
 
+/// A new folder for a server, whose owner is not root.
+pub(crate) fn folder(prefix: &str) -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix(prefix).tempdir()?;
+    if folder.path().metadata()?.uid() == 0 {
+        chown(folder.path(), Some(NOBODY), Some(NOBODY))?;
+    }
+    Ok(folder)
+}
+
 /// A command that runs in the folder, as the folder's owner.
-fn in_folder(program: &Path, folder: &Path) -> Result<Command> {
+pub(crate) fn in_folder(program: &Path, folder: &Path) -> Result<Command> {
     let mut command = Command::new(program);
     command
         .current_dir(folder)

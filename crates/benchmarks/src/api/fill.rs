@@ -58,7 +58,8 @@ pub(super) fn fill(world: &World<'_>, options: &Options) -> Result<Filled> {
         .marketplace
         .publish(posts.map(|posted_at| generator.next(posted_at)).collect())?;
     let is_hot = matches!(world.database, Database::Postgres(_)) && options.asks_for(Part::Hot);
-    let has_bids = is_hot || options.asks_for(Part::Bids) || options.asks_for(Part::Lone);
+    let with_bids = [Part::Bids, Part::Lone, Part::Pooler];
+    let has_bids = is_hot || with_bids.into_iter().any(|part| options.asks_for(part));
     world.installation.apply(&document(is_hot, has_bids))?;
     let service = world.installation.serve("api,watch")?;
     let mut client = service.client()?;

@@ -10,6 +10,7 @@ mod lone_client;
 mod operations;
 mod options;
 mod pgbench;
+mod pooler;
 mod sqlite_loop;
 mod statements;
 

@@ -12,7 +12,7 @@ use super::options::{Options, Part};
 use super::pgbench::PgbenchContender;
 use super::sqlite_loop::LoopContender;
 use super::statements::{self, Script, UNKNOWN_LEAD};
-use super::{bystander, lone_client};
+use super::{bystander, lone_client, pooler};
 use crate::bare_actix::BareActix;
 use crate::database::Database;
 use crate::http::{get, page_path, post};
@@ -67,7 +67,10 @@ pub(super) fn measure(
         one_hot_organization(world, &spread, hot, options, report)?;
     }
     if options.asks_for(Part::Lone) {
-        lone_client::measure(world, database, spread, options, report)?;
+        lone_client::measure(world, database, Arc::clone(&spread), options, report)?;
+    }
+    if options.asks_for(Part::Pooler) {
+        pooler::measure(world, database, &spread, options, report)?;
     }
     Ok(())
 }

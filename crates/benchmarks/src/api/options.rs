@@ -54,6 +54,8 @@ pub(super) enum Part {
     Hot,
     /// Bids of a single client; on PostgreSQL.
     Lone,
+    /// Bids through PgBouncer; on PostgreSQL.
+    Pooler,
 }
 
 impl Options {
