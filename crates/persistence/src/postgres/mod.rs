@@ -205,12 +205,17 @@ impl Store {
         sealer: Sealer,
     ) -> Result<(Self, Self), OpenError> {
         let connector = Connector::new(url, tls)?.with_session(session);
+        // What a group costs is mostly planning if nothing is kept prepared: fewer groups are better then.
+        let decision_lanes = match session {
+            Session::Own => DECISION_LANES,
+            Session::OfAPooler => 1,
+        };
         let requests = Self {
             pool: pool(&connector, for_requests)?,
             kind: "requests",
             shares: Shares::of(for_requests),
             connector: connector.clone(),
-            decisions: Lanes::new(DECISION_LANES),
+            decisions: Lanes::new(decision_lanes),
             ends: Lanes::gathering(END_LANES, GATHERING),
             pending_from: Arc::default(),
             overdue_from: Arc::default(),
@@ -223,7 +228,7 @@ impl Store {
             pool: pool(&connector, for_workers)?,
             kind: "workers",
             shares: Shares::of(for_workers),
-            decisions: Lanes::new(DECISION_LANES),
+            decisions: Lanes::new(decision_lanes),
             ends: Lanes::gathering(END_LANES, GATHERING),
             ..requests.clone()
         };
