@@ -80,10 +80,7 @@ fn deliver_webhooks(database: &Database) -> DeliverWebhooks {
         clock: Arc::new(MachineClock(Instant::now())),
         links: Links::new("http://127.0.0.1", Some("http://127.0.0.1")),
         owner: LeaseOwner::new("benchmark"),
-        limits: DeliveryLimits {
-            in_flight: 1024,
-            per_endpoint: 16,
-        },
+        limits: DeliveryLimits::default(),
         in_flight: InFlight::default(),
     }
 }
