@@ -416,11 +416,12 @@ mod tests {
         let (first, later) = futures::join!(all(&lanes, &by, &[(1, 1)]), later);
         assert_eq!((first, later), (vec![Ok(2)], vec![Ok(2)]));
         assert_eq!(started.elapsed(), Duration::from_secs(5));
-        let full: Vec<(u64, u32)> = (0..64).map(|number| (number % 4, 100)).collect();
+        let full: Vec<(u64, u32)> = (0..256).map(|number| (number % 4, 100)).collect();
+        assert_eq!(full.len(), MOST_GATHERED);
         // The lane is still led, for as long as a pause.
         tokio::time::sleep(Duration::from_secs(6)).await;
         let started = tokio::time::Instant::now();
-        assert_eq!(all(&lanes, &by, &full).await, vec![Ok(64); 64]);
+        assert_eq!(all(&lanes, &by, &full).await, vec![Ok(256); 256]);
         assert_eq!(started.elapsed(), Duration::ZERO);
     }
 

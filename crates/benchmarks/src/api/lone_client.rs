@@ -14,7 +14,7 @@ use super::options::{Options, Part};
 use super::pgbench::PgbenchContender;
 use super::statements;
 use crate::postgres::{PostgresDatabase, PostgresServer};
-use crate::program::Program;
+use crate::program::{Program, Service};
 use crate::report::{Report, progress};
 use crate::world::World;
 
@@ -59,7 +59,7 @@ pub(super) fn measure(
         options,
         report,
     )?;
-    running.into_iter().try_for_each(|service| service.stop())
+    running.into_iter().try_for_each(Service::stop)
 }
 
 /// Another program with a database of its own, and bids for it.

@@ -15,7 +15,7 @@ use super::operations::{SERVICE, contender};
 use super::options::Options;
 use crate::postgres::{PostgresDatabase, folder, in_folder};
 use crate::process::Running;
-use crate::program::{Installation, Program, free_address};
+use crate::program::{Installation, Program, Service, free_address};
 use crate::report::Report;
 use crate::waiting::wait_until;
 use crate::world::World;
@@ -33,9 +33,9 @@ pub(super) fn measure(
 ) -> Result<()> {
     let pooler = Pooler::before(&database.url)?;
     let program = Program::find(options.program.as_deref())?;
-    let mut pooled = Installation::new(&program, Some(&pooler.url))?;
-    pooled.set("BIDLOOP_DATABASE__PREPARED_STATEMENTS", "false");
-    let services = [pooled.serve("api")?, world.installation.serve("api")?];
+    let mut other = Installation::new(&program, Some(&pooler.url))?;
+    other.set("BIDLOOP_DATABASE__PREPARED_STATEMENTS", "false");
+    let services = [other.serve("api")?, world.installation.serve("api")?];
     let named = ["through PgBouncer", SERVICE].into_iter().zip(&services);
     let mut contenders: Vec<Box<dyn Contender>> = Vec::new();
     for (name, service) in named {
@@ -50,7 +50,7 @@ pub(super) fn measure(
     }
     let name = world.name("bids of 50 organizations");
     hold(&name, &mut contenders, Goals::throughput(0.8), options, report)?;
-    services.into_iter().try_for_each(|service| service.stop())
+    services.into_iter().try_for_each(Service::stop)
 }
 
 /// A running PgBouncer.

@@ -336,7 +336,11 @@ async fn an_endpoint_gets_more_when_half_of_its_places_are_free() {
         service.publish(&job(&number.to_string()));
     }
     service.ingest().await;
-    let deliver = Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
+    let limits = DeliveryLimits {
+        in_flight: 256,
+        ..DeliveryLimits::default()
+    };
+    let deliver = Arc::new(service.deliver_webhooks(limits));
     let (mut sending, _) = begin_all(&deliver).await;
     assert_eq!(sending.len(), 15, "a sixteenth of what is free");
     let (held_on, last) = (held.split_off(8), held.pop());

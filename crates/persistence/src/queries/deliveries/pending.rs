@@ -66,7 +66,8 @@ pub(super) async fn pending(
         if found.is_enough() || (is_complete && (from == LowWater::START || low.is_dear())) {
             return Ok(found.chosen);
         }
-        let most_fit = (found.chosen.len() - chosen) * 2 >= read;
+        // Those of one receiver alone, which gets no more than half of the first ones, are not looked at further.
+        let most_fit = (found.chosen.len() - chosen) * 2 > read;
         if is_complete {
             from = LowWater::START;
         } else if read < limit && most_fit {

@@ -60,10 +60,10 @@ pub(super) async fn page(
         Found::Page(found) if found.new.is_empty() => Ok(Some(found.page)),
         Found::NoCampaign => Ok(None),
         Found::Page(_) | Found::Changed => {
-            let quarantine = store.quarantine.clone();
-            store
-                .write(async move |conn: &mut Conn| materialized_page(conn, &quarantine, &range).await)
-                .await
+            let (quarantine, known) = (store.quarantine.clone(), Arc::clone(&store.served_lists));
+            let work =
+                async move |conn: &mut Conn| materialized_page(conn, &quarantine, &known, &range).await;
+            store.write(work).await
         }
     }
 }
@@ -110,7 +110,7 @@ async fn find_page(
         page = whole_page(conn, range, name, &list).await?;
     }
     Ok(match page {
-        Some(page) => Found::Page(look_up_leads(conn, quarantine, range, page).await?),
+        Some(page) => Found::Page(look_up_leads(conn, quarantine, known, range, page).await?),
         None => Found::Changed,
     })
 }
@@ -141,7 +141,7 @@ impl Range {
     }
 }
 
-/// The page, as if no job on it were a lead yet. The matches have numbers that are dense but for one gap, so the page is one
+/// The page, as its matches have it: each with the status of its lead. The matches have numbers that are dense but for one gap, so the page is one
 /// or two ranges of their primary key, however far it is from the newest match. A match that cannot be read keeps its place
 /// and is left out.
 ///
@@ -154,7 +154,7 @@ async fn listed_jobs(
 ) -> Result<LeadPage, Failure> {
     let (organization, campaign) = &range.campaign;
     let (oldest, newest) = range.ends(list);
-    let mut rows: Vec<(Attempt<Col<JobId>>, i64, i64)> = Vec::new();
+    let mut rows: Vec<ListedMatch> = Vec::new();
     for (first, last) in list.gap.ranges(oldest, newest) {
         let newest_first = matches_of(&range.campaign, list.generation)
             .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
@@ -165,22 +165,29 @@ async fn listed_jobs(
             ))
             .order(matches::seq.desc())
             .limit(last - first + 1)
-            .select((matches::job_id, matches::created_at, jobs::seq));
+            .select((
+                matches::job_id,
+                matches::created_at,
+                jobs::seq,
+                matches::lead_status,
+            ));
         rows.append(&mut newest_first.load(conn).await?);
     }
     let places = rows.len();
-    let jobs = rows
+    let leads: Vec<ListedLead> = rows
         .into_iter()
-        .filter_map(|(Attempt(job_id), created_at, job_seq)| Some((job_id.ok()?.0, created_at, job_seq)));
-    let leads: Vec<ListedLead> = jobs
-        .map(|(job_id, created_at, job_seq)| ListedLead {
-            id: LeadId::derive(organization, campaign, &job_id),
-            job_id,
-            job_seq,
-            created_at: Timestamp::from_millis(created_at),
-            status: LeadStatus::New,
-            reason: None,
-            proposal_id: None,
+        .filter_map(|(Attempt(job_id), created_at, job_seq, Attempt(status))| {
+            let Col(job_id) = job_id.ok()?;
+            Some(ListedLead {
+                id: LeadId::derive(organization, campaign, &job_id),
+                job_id,
+                job_seq,
+                created_at: Timestamp::from_millis(created_at),
+                // One that cannot be read is looked up.
+                status: status.map_or(LeadStatus::Failed, |status| status.0),
+                reason: None,
+                proposal_id: None,
+            })
         })
         .collect();
     Ok(LeadPage {
@@ -191,21 +198,33 @@ async fn listed_jobs(
     })
 }
 
-/// Gives the page's leads what is stored of them. A lead that cannot be read is left out.
+/// A match's job, `createdAt`, number of the job's content, and status of the lead.
+type ListedMatch = (Attempt<Col<JobId>>, i64, i64, Attempt<Col<LeadStatus>>);
+
+/// Gives the page's leads what is stored of them, unless it is known that they are stored as the page has them. A lead that
+/// cannot be read is left out.
 ///
 /// Leads are not joined, and found by their ids alone: as long as PostgreSQL has no statistics of the tables, it takes all
 /// of an organization's leads for one row and reads them all for each match.
 async fn look_up_leads(
     conn: &mut Conn,
     quarantine: &Quarantine,
+    known: &ServedLists,
     range: &Range,
     mut page: LeadPage,
 ) -> Result<FoundPage, Failure> {
     let mut new = Vec::new();
-    if page.leads.is_empty() {
+    let is_known = |lead: &ListedLead| lead.status == LeadStatus::New && known.is_stored(lead);
+    let are_known: Vec<bool> = page.leads.iter().map(is_known).collect();
+    let unknown = page
+        .leads
+        .iter()
+        .zip(&are_known)
+        .filter(|(_, is_known)| !**is_known);
+    let ids: Vec<&str> = unknown.map(|(lead, _)| lead.id.as_str()).collect();
+    if ids.is_empty() {
         return Ok(FoundPage { page, new });
     }
-    let ids: Vec<&str> = page.leads.iter().map(|lead| lead.id.as_str()).collect();
     let rows: Vec<(String, StoredState)> = leads::table
         .filter(one_of!(leads::id, ids))
         .select((
@@ -221,8 +240,13 @@ async fn look_up_leads(
         .await?;
     let mut stored: HashMap<String, StoredState> = rows.into_iter().collect();
     let organization = &range.campaign.0;
+    let mut are_known = are_known.into_iter();
     page.leads.retain_mut(|lead| {
+        if are_known.next() == Some(true) {
+            return true;
+        }
         let Some(state) = stored.remove(lead.id.as_str()) else {
+            lead.status = LeadStatus::New;
             new.push(new_lead(
                 &range.campaign,
                 &lead.job_id,
@@ -230,11 +254,14 @@ async fn look_up_leads(
             ));
             return true;
         };
+        let matched_at = lead.created_at;
         let shown = show(lead, state);
         if let Err(why) = &shown {
             let row = UnreadableRow::of_organization("leads", organization, lead.id.as_str(), why);
             quarantine.set_aside(&row);
             page.unreadable += 1;
+        } else {
+            known.note_stored(lead, matched_at);
         }
         shown.is_ok()
     });
@@ -267,6 +294,7 @@ fn show(
 async fn materialized_page(
     conn: &mut Conn,
     quarantine: &Quarantine,
+    known: &ServedLists,
     range: &Range,
 ) -> Result<Option<LeadPage>, Failure> {
     let (organization, id) = &range.campaign;
@@ -279,12 +307,13 @@ async fn materialized_page(
         return Ok(None);
     };
     let page = listed_jobs(conn, range, name, &list).await?;
-    let FoundPage { page, mut new } = look_up_leads(conn, quarantine, range, page).await?;
+    let FoundPage { page, mut new } = look_up_leads(conn, quarantine, known, range, page).await?;
     // Requests that show overlapping pages insert in one order, so there is no deadlock.
     new.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     if insert_new_leads(conn, &new).await? == new.len() {
         return Ok(Some(page));
     }
     // Another request was first, and a bid on one of its leads may be accepted already.
-    Ok(Some(look_up_leads(conn, quarantine, range, page).await?.page))
+    let page = look_up_leads(conn, quarantine, known, range, page).await?.page;
+    Ok(Some(page))
 }

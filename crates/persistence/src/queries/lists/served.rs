@@ -1,6 +1,6 @@
-//! What a campaign's row says of its list that is served.
+//! What is remembered of the lists that are served.
 
-use bidloop_domain::model::JobId;
+use bidloop_domain::model::{JobId, ListedLead, Timestamp};
 use diesel::dsl::auto_type;
 use quick_cache::sync::Cache;
 
@@ -58,25 +58,58 @@ impl ServedList {
 }
 
 /// How many campaigns' lists a process remembers.
-const REMEMBERED: usize = 10_000;
+const LISTS: usize = 10_000;
+/// How many leads it remembers: some 2 MB.
+const LEADS: usize = 50_000;
 
-/// The names and lists of campaigns as they were last read. Whoever uses one asks [whether it is unchanged](if_unchanged).
-pub(crate) struct ServedLists(Cache<CampaignKey, (String, ServedList)>);
+/// What a process remembers of lists.
+pub(crate) struct ServedLists {
+    /// The names and lists of campaigns as they were last read. Whoever uses one asks [whether it is
+    /// unchanged](if_unchanged).
+    lists: Cache<CampaignKey, (String, ServedList)>,
+    /// The leads that are stored with the `createdAt` of their match. Such a lead stays stored as long as there is its
+    /// campaign, and while its match says that it is `new`, its row says no more.
+    stored: Cache<StoredLead, ()>,
+}
+
+/// A lead's id, as the number that is in it, and its `createdAt`.
+type StoredLead = (u128, i64);
 
 impl Default for ServedLists {
     fn default() -> Self {
-        Self(Cache::new(REMEMBERED))
+        Self {
+            lists: Cache::new(LISTS),
+            stored: Cache::new(LEADS),
+        }
     }
 }
 
 impl ServedLists {
     pub(crate) fn of(&self, campaign: &CampaignKey) -> Option<(String, ServedList)> {
-        self.0.get(campaign)
+        self.lists.get(campaign)
     }
 
     pub(crate) fn remember(&self, campaign: &CampaignKey, name: &str, list: ServedList) {
-        self.0.insert(campaign.clone(), (name.to_owned(), list));
+        self.lists.insert(campaign.clone(), (name.to_owned(), list));
     }
+
+    /// Whether it is known that the lead is stored with the `createdAt` that it has here, its match's.
+    pub(crate) fn is_stored(&self, lead: &ListedLead) -> bool {
+        stored_lead(lead).is_some_and(|lead| self.stored.get(&lead).is_some())
+    }
+
+    /// Notes that the lead is stored as it is here, and when its job became the match that stands in the list.
+    pub(crate) fn note_stored(&self, lead: &ListedLead, matched_at: Timestamp) {
+        if let Some(stored) = stored_lead(lead).filter(|_| lead.created_at == matched_at) {
+            self.stored.insert(stored, ());
+        }
+    }
+}
+
+/// `None` for an id that was not derived.
+fn stored_lead(lead: &ListedLead) -> Option<StoredLead> {
+    let number = u128::from_str_radix(lead.id.as_str().strip_prefix("ld_")?, 16).ok()?;
+    Some((number, lead.created_at.as_millis()))
 }
 
 /// The campaign's row, if it still says this of its list.
@@ -106,4 +139,40 @@ pub(crate) async fn matched_at(
         .filter(matches::job_id.eq(job.as_str()))
         .select(matches::created_at);
     Ok(found.first(conn).await.optional()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use bidloop_domain::model::{CampaignId, LeadId, LeadStatus, OrganizationId};
+
+    use super::*;
+
+    #[test]
+    fn a_lead_is_known_as_stored_with_the_created_at_of_its_match_alone() {
+        let job_id = JobId::parse("177022").unwrap();
+        let organization = OrganizationId::parse("org_acme").unwrap();
+        let campaign = CampaignId::parse("camp").unwrap();
+        let matched = ListedLead {
+            id: LeadId::derive(&organization, &campaign, &job_id),
+            job_id,
+            job_seq: 1,
+            created_at: Timestamp::from_millis(5),
+            status: LeadStatus::New,
+            reason: None,
+            proposal_id: None,
+        };
+        let known = ServedLists::default();
+        known.note_stored(&matched, Timestamp::from_millis(9));
+        assert!(
+            !known.is_stored(&matched),
+            "the page shows what the lead's row says"
+        );
+        known.note_stored(&matched, matched.created_at);
+        assert!(known.is_stored(&matched));
+        let matched_again = ListedLead {
+            created_at: Timestamp::from_millis(9),
+            ..matched
+        };
+        assert!(!known.is_stored(&matched_again));
+    }
 }
