@@ -50,16 +50,42 @@ impl<'s> World<'s> {
     }
 }
 
-/// Measures without a server, which means SQLite, and then on PostgreSQL. What cannot be measured becomes a row that
-/// fails, and the other database is measured all the same.
-pub(crate) fn on_both_databases(
+/// The databases to measure on; both without an option.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct Databases {
+    /// On SQLite alone.
+    #[arg(long, conflicts_with = "postgres")]
+    sqlite: bool,
+    /// On PostgreSQL alone.
+    #[arg(long)]
+    postgres: bool,
+}
+
+impl Databases {
+    pub(crate) const fn has_sqlite(self) -> bool {
+        !self.postgres
+    }
+
+    const fn has_postgres(self) -> bool {
+        !self.sqlite
+    }
+}
+
+/// Measures on those of the databases that are asked for: without a server, which means SQLite, and then on PostgreSQL. What
+/// cannot be measured becomes a row that fails, and the other database is measured all the same.
+pub(crate) fn on_databases(
+    databases: Databases,
     report: &mut Report,
     mut measure: impl FnMut(Option<&PostgresServer>, &mut Report) -> Result<()>,
 ) {
-    let sqlite = measure(None, report);
-    note_failure("SQLite", sqlite, report);
-    let postgres = PostgresServer::start().and_then(|server| measure(Some(&server), report));
-    note_failure("PostgreSQL", postgres, report);
+    if databases.has_sqlite() {
+        let sqlite = measure(None, report);
+        note_failure("SQLite", sqlite, report);
+    }
+    if databases.has_postgres() {
+        let postgres = PostgresServer::start().and_then(|server| measure(Some(&server), report));
+        note_failure("PostgreSQL", postgres, report);
+    }
 }
 
 fn note_failure(database: &str, measured: Result<()>, report: &mut Report) {

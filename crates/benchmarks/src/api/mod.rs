@@ -23,25 +23,17 @@ use crate::database::Database;
 use crate::postgres::PostgresServer;
 use crate::program::Program;
 use crate::report::{Report, progress};
-use crate::world::{World, on_both_databases};
+use crate::world::{World, on_databases};
 
 /// Runs the suite.
 pub(crate) fn measure(options: &Options) -> Result<Report> {
     let program = Program::find(options.program.as_deref())?;
     let mut report = Report::default();
-    if options.asks_for(Part::Start) && !options.postgres {
+    if options.asks_for(Part::Start) && options.databases.has_sqlite() {
         progress("starting the service repeatedly");
         footprint::starts(&program, &mut report)?;
     }
-    on_both_databases(&mut report, |server, report| {
-        let is_unwanted = if server.is_some() {
-            options.sqlite
-        } else {
-            options.postgres
-        };
-        if is_unwanted {
-            return Ok(());
-        }
+    on_databases(options.databases, &mut report, |server, report| {
         measure_on(server, &program, options, report)
     });
     Ok(report)

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, value_parser};
 
+use crate::world::Databases;
+
 /// The options of the suite.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
@@ -29,12 +31,8 @@ pub(crate) struct Options {
     /// Measure these parts alone.
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
     only: Vec<Part>,
-    /// On SQLite alone.
-    #[arg(long, conflicts_with = "postgres")]
-    pub(super) sqlite: bool,
-    /// On PostgreSQL alone.
-    #[arg(long)]
-    pub(super) postgres: bool,
+    #[command(flatten)]
+    pub(super) databases: Databases,
 }
 
 /// A part that can be measured by itself.

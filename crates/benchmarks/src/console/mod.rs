@@ -20,7 +20,7 @@ use crate::postgres::PostgresServer;
 use crate::process;
 use crate::program::{Installation, Program};
 use crate::report::{Report, Row, median, progress};
-use crate::world::on_both_databases;
+use crate::world::{Databases, on_databases};
 
 /// How often each page is asked for.
 const ROUNDS: usize = 100;
@@ -35,12 +35,8 @@ pub(crate) struct Options {
     /// Print JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// On SQLite alone.
-    #[arg(long, conflicts_with = "postgres")]
-    sqlite: bool,
-    /// On PostgreSQL alone.
-    #[arg(long)]
-    postgres: bool,
+    #[command(flatten)]
+    databases: Databases,
     /// Jobs, each of which is a lead of one campaign.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     leads: u32,
@@ -62,15 +58,7 @@ pub(crate) struct Options {
 pub(crate) fn measure(options: &Options) -> Result<Report> {
     let mut report = Report::default();
     let program = Program::find(options.program.as_deref())?;
-    on_both_databases(&mut report, |server, report| {
-        let unwanted = if server.is_some() {
-            options.sqlite
-        } else {
-            options.postgres
-        };
-        if unwanted {
-            return Ok(());
-        }
+    on_databases(options.databases, &mut report, |server, report| {
         measure_on(server, &program, options, report)
     });
     Ok(report)

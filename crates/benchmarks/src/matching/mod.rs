@@ -20,7 +20,7 @@ use self::ingest::Ingesting;
 use crate::postgres::PostgresServer;
 use crate::program::Program;
 use crate::report::{Report, progress};
-use crate::world::{World, on_both_databases};
+use crate::world::{Databases, World, on_databases};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,7 @@ impl Options {
 pub(crate) fn measure(options: &Options) -> Result<Report> {
     let mut report = Report::default();
     let program = Program::find(None)?;
-    on_both_databases(&mut report, |server, report| {
+    on_databases(Databases::default(), &mut report, |server, report| {
         measure_on(server, options, &program, report)
     });
     Ok(report)

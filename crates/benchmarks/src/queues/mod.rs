@@ -23,7 +23,7 @@ use crate::database::Database;
 use crate::postgres::PostgresServer;
 use crate::program::Program;
 use crate::report::{Report, Row, progress};
-use crate::world::{World, on_both_databases};
+use crate::world::{Databases, World, on_databases};
 
 /// Deliveries on SQLite, where they are only shown.
 const ON_SQLITE: usize = 20_000;
@@ -37,12 +37,8 @@ pub(crate) struct Options {
     /// Measure these parts alone.
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
     only: Vec<Part>,
-    /// On SQLite alone.
-    #[arg(long, conflicts_with = "postgres")]
-    sqlite: bool,
-    /// On PostgreSQL alone.
-    #[arg(long)]
-    postgres: bool,
+    #[command(flatten)]
+    databases: Databases,
     /// Deliveries through the ports, a multiple of 1,000.
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     deliveries: usize,
@@ -105,15 +101,7 @@ impl Options {
 pub(crate) fn measure(options: &Options) -> Result<Report> {
     let program = Program::find(options.program.as_deref())?;
     let mut report = Report::default();
-    on_both_databases(&mut report, |server, report| {
-        let is_unwanted = if server.is_some() {
-            options.sqlite
-        } else {
-            options.postgres
-        };
-        if is_unwanted {
-            return Ok(());
-        }
+    on_databases(options.databases, &mut report, |server, report| {
         measure_on(server, &program, options, report)
     });
     Ok(report)

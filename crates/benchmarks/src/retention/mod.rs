@@ -15,7 +15,7 @@ use crate::postgres::PostgresServer;
 use crate::program::{Program, Service};
 use crate::report::{Report, Row, median, progress};
 use crate::waiting::{alongside, wait_until};
-use crate::world::{World, on_both_databases};
+use crate::world::{Databases, World, on_databases};
 
 /// What is pruned in turn: the setting that asks for it, and its name.
 const KINDS: [(&str, &str); 5] = [
@@ -43,12 +43,8 @@ pub(crate) struct Options {
     /// Print JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// On SQLite alone.
-    #[arg(long, conflicts_with = "postgres")]
-    sqlite: bool,
-    /// On PostgreSQL alone.
-    #[arg(long)]
-    postgres: bool,
+    #[command(flatten)]
+    databases: Databases,
     /// Rows of the year.
     #[arg(long, value_name = "N", default_value_t = 3_000_000)]
     rows: u32,
@@ -58,15 +54,7 @@ pub(crate) struct Options {
 pub(crate) fn measure(options: &Options) -> Result<Report> {
     let mut report = Report::default();
     let program = Program::find(None)?;
-    on_both_databases(&mut report, |server, report| {
-        let unwanted = if server.is_some() {
-            options.sqlite
-        } else {
-            options.postgres
-        };
-        if unwanted {
-            return Ok(());
-        }
+    on_databases(options.databases, &mut report, |server, report| {
         measure_on(server, &program, options.rows, report)
     });
     Ok(report)
