@@ -173,6 +173,8 @@ pub(crate) struct Store {
     decisions: Lanes<queries::Decisions>,
     /// So do ends of deliveries.
     ends: Lanes<queries::Ends>,
+    /// Look-ups of leads before a decision share a statement, if it is planned each time.
+    look_ups: Option<Lanes<queries::LookUps>>,
     pub(crate) pending_from: Arc<LowWater>,
     pub(crate) overdue_from: Arc<LowWater>,
     pub(crate) fresh_counts_from: Arc<LowWater>,
@@ -206,9 +208,9 @@ impl Store {
     ) -> Result<(Self, Self), OpenError> {
         let connector = Connector::new(url, tls)?.with_session(session);
         // What a group costs is mostly planning if nothing is kept prepared: fewer groups are better then.
-        let decision_lanes = match session {
-            Session::Own => DECISION_LANES,
-            Session::OfAPooler => 1,
+        let (decision_lanes, look_ups) = match session {
+            Session::Own => (DECISION_LANES, None),
+            Session::OfAPooler => (1, Some(Lanes::new(1))),
         };
         let requests = Self {
             pool: pool(&connector, for_requests)?,
@@ -217,6 +219,7 @@ impl Store {
             connector: connector.clone(),
             decisions: Lanes::new(decision_lanes),
             ends: Lanes::gathering(END_LANES, GATHERING),
+            look_ups,
             pending_from: Arc::default(),
             overdue_from: Arc::default(),
             fresh_counts_from: Arc::default(),
@@ -233,6 +236,10 @@ impl Store {
             ..requests.clone()
         };
         Ok((requests, workers))
+    }
+
+    fn shared_look_ups(&self) -> Option<&Lanes<queries::LookUps>> {
+        self.look_ups.as_ref()
     }
 
     /// Runs statements, each on its own snapshot. They must not write.

@@ -230,6 +230,12 @@ impl Store {
         self.read(work).await
     }
 
+    /// A look-up is had sooner than others could be waited for.
+    #[expect(clippy::unused_self, reason = "it is used on PostgreSQL")]
+    fn shared_look_ups(&self) -> Option<&Lanes<queries::LookUps>> {
+        None
+    }
+
     /// Runs statements that read some rows by their keys, at once and on the calling thread: handing them over would cost
     /// more.
     #[expect(clippy::unused_async, reason = "it is one on PostgreSQL")]

@@ -1,4 +1,5 @@
-//! The contracts of the store ports on both databases: `cargo test on_postgres::leads::` runs one port's on one.
+//! The contracts of the store ports on both databases, PostgreSQL also in a pooler's sessions.
+//! `cargo test on_postgres::leads::` runs one port's on one.
 
 use async_trait::async_trait;
 use bidloop_persistence::Database;
@@ -57,10 +58,34 @@ async fn postgres() -> Bed {
     Bed(TestDatabase::spare_postgres().await)
 }
 
+/// As behind a pooler that knows no prepared statements.
+async fn pooled_postgres() -> NothingKept {
+    let spare = TestDatabase::spare_postgres().await;
+    NothingKept(spare.without_prepared_statements())
+}
+
+/// A bed whose server keeps no statements prepared.
+struct NothingKept(TestDatabase);
+
+#[async_trait]
+impl StoreBed for NothingKept {
+    fn stores(&self) -> Stores {
+        stores(&self.0.database)
+    }
+
+    async fn close(self) {
+        self.0.close().await;
+    }
+}
+
 mod on_sqlite {
     bidloop_port_contracts::store_contracts!(crate::contracts::sqlite);
 }
 
 mod on_postgres {
     bidloop_port_contracts::store_contracts!(crate::contracts::postgres);
+}
+
+mod on_pooled_postgres {
+    bidloop_port_contracts::store_contracts!(crate::contracts::pooled_postgres);
 }

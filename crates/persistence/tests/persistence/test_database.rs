@@ -104,6 +104,19 @@ impl TestDatabase {
         }
     }
 
+    /// The same database, opened so that the server keeps no statements prepared.
+    pub(crate) fn without_prepared_statements(self) -> Self {
+        let database = Database::open(&DatabaseSettings {
+            request_connections: 8,
+            prepared_statements: false,
+            ..DatabaseSettings::new(&self.url())
+        });
+        Self {
+            database: database.unwrap(),
+            ..self
+        }
+    }
+
     /// A SQLite file as the steps before one made it, with these rows.
     pub(crate) fn sqlite_before(step: &str, rows: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`pages`] | pages of a campaign's list |
 //! | [`context`] | a lead with everything that a decision on it needs |
+//! | [`look_up`] | the same, together with others |
 //! | [`accept_bid`] | accepting a bid |
 //! | [`reject`] | rejecting a lead |
 //! | [`together`] | bids and rejections that arrive at the same time |
@@ -24,6 +25,7 @@ use sha2::{Digest as _, Sha256};
 
 use self::acted_on::ActedOn;
 use self::context::lead_context;
+use self::look_up::LookUp;
 use self::rows::{locked_lead, organization_of};
 use self::together::{Decided, Decision, Wanted};
 use super::activities::insert_activity;
@@ -36,6 +38,7 @@ use crate::columns::{Encoded, InColumn as _};
 mod accept_bid;
 pub(super) mod acted_on;
 pub(super) mod context;
+pub(super) mod look_up;
 mod pages;
 mod reject;
 pub(super) mod rows;
@@ -76,25 +79,10 @@ impl LeadStore for Store {
         campaign: &CampaignId,
         lead: &LeadId,
     ) -> Result<LeadLookup, StoreError> {
-        let (organization, campaign, lead) = (organization.clone(), campaign.clone(), lead.clone());
-        let quarantine = self.quarantine.clone();
-        self.look_up(async move |conn: &mut Conn| {
-            let found = lead_context(conn, &quarantine, &organization, &lead).await?;
-            let of_campaign =
-                |found: &LeadContext| found.campaign.as_ref().is_some_and(|own| own.id == campaign);
-            if let Some(found) = found.filter(of_campaign) {
-                return Ok(LeadLookup::Found(Box::new(found)));
-            }
-            Ok(
-                if exists!(
-                    conn,
-                    campaigns::table.find((organization.as_str(), campaign.as_str()))
-                ) {
-                    LeadLookup::LeadUnknown
-                } else {
-                    LeadLookup::CampaignUnknown
-                },
-            )
+        self.look_up_lead(LookUp {
+            organization: organization.clone(),
+            campaign: campaign.clone(),
+            lead: lead.clone(),
         })
         .await
     }

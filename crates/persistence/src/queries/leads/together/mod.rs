@@ -89,14 +89,19 @@ impl Decision {
 impl Store {
     /// Decides on a lead together with the decisions that arrive at the same time.
     pub(super) async fn decide_with_others(&self, decision: Decision) -> Result<Decided, StoreError> {
-        // Bids of one organization share its quota.
-        let mut key = DefaultHasher::new();
-        decision.organization().as_str().hash(&mut key);
         let decisions = Decisions(self.clone());
+        let key = lane_key(decision.organization());
         self.decisions
-            .carry_out(&decisions, key.finish(), Arc::new(decision))
+            .carry_out(&decisions, key, Arc::new(decision))
             .await
     }
+}
+
+/// What an organization's commands wait in: bids share its quota.
+pub(super) fn lane_key(organization: &OrganizationId) -> u64 {
+    let mut key = DefaultHasher::new();
+    organization.as_str().hash(&mut key);
+    key.finish()
 }
 
 /// Decisions on leads of a store.

@@ -1,0 +1,90 @@
+//! A lead looked up before a decision. Where the server plans each statement anew, the look-ups that arrive at the same time
+//! are one statement: planning it takes longer than reading a lead.
+
+use std::sync::Arc;
+
+use bidloop_domain::model::{CampaignId, LeadId, OrganizationId};
+use bidloop_domain::port::{LeadContext, LeadLookup, StoreError};
+
+use super::super::prelude::*;
+use super::context::{lead_context, leads_without_bid};
+use super::together::lane_key;
+use crate::grouping::{Grouped, Locks};
+
+/// The lead that is looked up.
+pub(crate) struct LookUp {
+    pub(super) organization: OrganizationId,
+    pub(super) campaign: CampaignId,
+    pub(super) lead: LeadId,
+}
+
+impl LookUp {
+    fn is_of_campaign(&self, found: &LeadContext) -> bool {
+        let campaign = found.campaign.as_ref();
+        found.lead.lead.organization_id == self.organization
+            && campaign.is_some_and(|campaign| campaign.id == self.campaign)
+    }
+}
+
+impl Store {
+    pub(super) async fn look_up_lead(&self, look_up: LookUp) -> Result<LeadLookup, StoreError> {
+        let look_up = Arc::new(look_up);
+        let look_ups = LookUps(self.clone());
+        match self.shared_look_ups() {
+            Some(lanes) => {
+                let key = lane_key(&look_up.organization);
+                lanes.carry_out(&look_ups, key, look_up).await
+            }
+            None => look_ups.alone(look_up).await,
+        }
+    }
+}
+
+/// Look-ups of leads of a store.
+#[derive(Clone)]
+pub(crate) struct LookUps(Store);
+
+impl Grouped for LookUps {
+    type Command = LookUp;
+    type Answer = LeadLookup;
+
+    /// Answers those whose leads are there and without a bid, as nearly all are: these are in one statement.
+    async fn together(
+        &self,
+        group: Vec<Arc<LookUp>>,
+        _locks: Locks,
+    ) -> Result<Option<Vec<Option<LeadLookup>>>, StoreError> {
+        let quarantine = self.0.quarantine.clone();
+        self.0
+            .look_up(async move |conn: &mut Conn| {
+                let ids = group.iter().map(|look_up| &look_up.lead);
+                let found = leads_without_bid(conn, &quarantine, ids).await?;
+                let answer = |look_up: &Arc<LookUp>| {
+                    let found = found.get(&look_up.lead);
+                    let found = found.filter(|found| look_up.is_of_campaign(found));
+                    found.map(|found| LeadLookup::Found(Box::new(found.clone())))
+                };
+                Ok(Some(group.iter().map(answer).collect()))
+            })
+            .await
+    }
+
+    async fn alone(&self, look_up: Arc<LookUp>) -> Result<LeadLookup, StoreError> {
+        let quarantine = self.0.quarantine.clone();
+        self.0
+            .look_up(async move |conn: &mut Conn| {
+                let organization = &look_up.organization;
+                let found = lead_context(conn, &quarantine, organization, &look_up.lead).await?;
+                if let Some(found) = found.filter(|found| look_up.is_of_campaign(found)) {
+                    return Ok(LeadLookup::Found(Box::new(found)));
+                }
+                let campaign = campaigns::table.find((organization.as_str(), look_up.campaign.as_str()));
+                Ok(if exists!(conn, campaign) {
+                    LeadLookup::LeadUnknown
+                } else {
+                    LeadLookup::CampaignUnknown
+                })
+            })
+            .await
+    }
+}
