@@ -104,6 +104,14 @@ impl Service {
         assert!(sent.unwrap().success(), "SIGTERM cannot be sent");
     }
 
+    /// Interrupts it, as Ctrl-C does, and does not wait.
+    pub fn interrupt(&self) {
+        let sent = Command::new("sh")
+            .args(["-c", &format!("kill -INT {}", self.child.id())])
+            .status();
+        assert!(sent.unwrap().success(), "SIGINT cannot be sent");
+    }
+
     /// Asks it to stop and waits for its end.
     #[track_caller]
     pub fn stop(mut self) -> ExitStatus {

@@ -5,6 +5,9 @@
     reason = "these comments are the help texts that people read"
 )]
 
+mod installing;
+mod organizations;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -16,18 +19,24 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
+pub(crate) use installing::{CompletionsArgs, InitArgs, ManArgs};
+pub(crate) use organizations::{CampaignsCommand, ListLeadsArgs, OrganizationsCommand, WebhooksCommand};
+
+use crate::version;
 use crate::workers::Role;
 
 /// Bids on marketplace jobs: watches, matches, asks your program, submits exactly once.
 #[derive(Debug, Parser)]
 #[command(
     name = "bidloop",
-    version,
+    version = version::SHORT,
+    long_version = version::LONG,
     propagate_version = true,
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
-    /// Settings file (TOML); environment variables BIDLOOP_SECTION__KEY override it.
+    /// Settings file (TOML), else $BIDLOOP_CONFIG, ./bidloop.toml or /etc/bidloop/bidloop.toml; variables
+    /// BIDLOOP_SECTION__KEY override it.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     #[command(subcommand)]
@@ -38,6 +47,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Everything in one process, with nothing to set up: start here.
     Demo(DemoArgs),
+    /// Writes example settings and an example provisioning file into a folder.
+    Init(InitArgs),
     /// The service.
     Serve(ServeArgs),
     /// Provisions what FILE describes; `-` reads standard input.
@@ -60,7 +71,13 @@ pub(crate) enum Command {
     /// Personal tokens, with which a person's tools act for the person.
     #[command(subcommand)]
     Tokens(TokensCommand),
-    /// One lead.
+    /// The installation's organizations.
+    #[command(subcommand)]
+    Organizations(OrganizationsCommand),
+    /// Campaigns.
+    #[command(subcommand)]
+    Campaigns(CampaignsCommand),
+    /// A campaign's leads, or one lead.
     #[command(subcommand)]
     Leads(LeadsCommand),
     /// Queued bids, and those whose answer cannot be had.
@@ -68,14 +85,30 @@ pub(crate) enum Command {
     Bids(BidsCommand),
     /// The Activity record as JSON lines, newest first.
     Activity(ActivityArgs),
+    /// Webhook endpoints.
+    #[command(subcommand)]
+    Webhooks(WebhooksCommand),
     /// Saved filters against job posts.
     #[command(subcommand)]
     Filters(FiltersCommand),
     /// Prints the interface description (OpenAPI 3.1).
-    Openapi(JsonArg),
+    Openapi(OpenapiArgs),
     /// The settings.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Asks the service of these settings whether it is ready: exit status 0, or else 1.
+    Healthcheck(JsonArg),
+    /// Prints a script that completes bidloop's commands in a shell.
+    Completions(CompletionsArgs),
+    /// Prints the manual page bidloop(1), or writes a page for each command into a folder.
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OpenapiArgs {
+    /// The description is JSON with or without this flag.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -257,11 +290,13 @@ pub(crate) enum TokensCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LeadsCommand {
+    /// Lists a campaign's matches, newest first, as the console's Feed does.
+    List(ListLeadsArgs),
     /// Shows a lead, its configuration and its bid.
     Show {
         #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
         lead: LeadId,
-        /// Print JSON.
+        /// The result is JSON with or without this flag.
         #[arg(long)]
         json: bool,
     },
@@ -341,6 +376,9 @@ pub(crate) struct ActivityArgs {
     /// At most so many entries.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) limit: u32,
+    /// Print these oldest first, and then each new entry, until SIGINT or SIGTERM.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
     /// The entries are JSON with or without this flag.
     #[arg(long)]
     pub(crate) json: bool,
@@ -376,6 +414,12 @@ pub(crate) enum FiltersCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
+    /// Shows each setting, and where its value comes from. Secrets are hidden.
+    Show {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Loads the settings and reports every fault.
     Check {
         /// Print JSON.

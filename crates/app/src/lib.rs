@@ -17,6 +17,7 @@ mod system;
 mod telemetry;
 mod toml_text;
 mod trust_roots;
+mod version;
 mod work_notifiers;
 mod workers;
 

@@ -13,10 +13,11 @@ use bidloop_domain::port::{
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
-    DeliveryLimits, EraseOrganizations, FirstRun, InFlight, IngestJobs, KeyLeases, KeyUses, LeadRequests,
-    ListActivity, ListLeads, LocateLead, ManageApiKeys, ManageMembers, ManagePersonalTokens, OperateLeads,
-    PeopleCommits, PostCache, Prune, RejectLead, Sessions, SettleBids, SignIn, SubmitBid, SubmitProposals,
-    TakeTurns, Throttle, UploadAttachments, UseLink, WriteAutomaticBids,
+    DeliveryLimits, EraseOrganizations, FindLead, FirstRun, InFlight, IngestJobs, KeyLeases, KeyUses,
+    LeadRequests, ListActivity, ListCampaigns, ListLeads, ListOrganizations, LocateLead, ManageApiKeys,
+    ManageMembers, ManagePersonalTokens, OperateLeads, PeopleCommits, PostCache, Prune, RejectLead, Sessions,
+    SettleBids, ShowFeed, SignIn, SubmitBid, SubmitProposals, TakeTurns, Throttle, TryEndpoints,
+    UploadAttachments, UseLink, WriteAutomaticBids,
 };
 use bidloop_marketplace::HyperMarketplace;
 use bidloop_persistence::Database;
@@ -338,6 +339,10 @@ pub(crate) struct Operations {
     pub(crate) operate_leads: OperateLeads,
     pub(crate) settle_bids: SettleBids,
     pub(crate) list_activity: ListActivity,
+    pub(crate) list_organizations: ListOrganizations,
+    pub(crate) list_campaigns: ListCampaigns,
+    pub(crate) show_feed: ShowFeed,
+    pub(crate) try_endpoints: TryEndpoints,
     pub(crate) prune: Prune,
     pub(crate) erase_organizations: EraseOrganizations,
     pub(crate) backfill_matches: BackfillMatches,
@@ -352,7 +357,41 @@ impl Operations {
         let base_url = settings.server.base_url.clone();
         let base_url = base_url.unwrap_or_else(|| format!("http://{}", settings.server.listen));
         let blobs = open_blobs(settings).await?;
+        let links = Links::new(&base_url, market_url);
+        let quarantine = database.quarantine();
         Ok(Self {
+            list_organizations: ListOrganizations {
+                store: Arc::clone(&stores.overview),
+                clock: Arc::clone(&clock),
+            },
+            list_campaigns: ListCampaigns {
+                store: Arc::clone(&stores.overview),
+                statistics: Arc::clone(&stores.statistics),
+                clock: Arc::clone(&clock),
+            },
+            show_feed: ShowFeed {
+                feed: Arc::clone(&stores.campaign_feed),
+                links: links.clone(),
+                quarantine: quarantine.clone(),
+            },
+            try_endpoints: TryEndpoints {
+                deliver: DeliverWebhooks {
+                    store: Arc::clone(&stores.deliveries),
+                    sender: Arc::new(webhook_sender(settings)),
+                    clock: Arc::clone(&clock),
+                    links: links.clone(),
+                    owner: LeaseOwner::new(format!("command/{}", entropy.uuid())),
+                    limits: DeliveryLimits::default(),
+                    in_flight: InFlight::default(),
+                },
+                find: FindLead {
+                    leads: Arc::clone(&stores.leads),
+                    feed: Arc::clone(&stores.campaign_feed),
+                },
+                records: Arc::clone(&stores.delivery_records),
+                entropy: Arc::clone(&entropy),
+                pause: Arc::new(SystemClock),
+            },
             people: PeopleCases::new(&stores, &clock, &entropy),
             erase_organizations: EraseOrganizations {
                 store: Arc::clone(&stores.erasure),
@@ -381,13 +420,13 @@ impl Operations {
                 leads: Arc::clone(&stores.leads),
                 clock: Arc::clone(&clock),
                 entropy: Arc::clone(&entropy),
-                links: Links::new(&base_url, market_url),
+                links: links.clone(),
             },
             settle_bids: SettleBids {
                 store: Arc::clone(&stores.submissions),
                 clock: Arc::clone(&clock),
                 entropy,
-                links: Links::new(&base_url, market_url),
+                links,
             },
             prune: prune(settings, &stores, &clock),
             list_activity: ListActivity {
@@ -397,7 +436,7 @@ impl Operations {
                 matches: Arc::clone(&stores.matches),
                 clock,
                 threads: Arc::new(SystemThreads),
-                quarantine: database.quarantine(),
+                quarantine,
             },
         })
     }

@@ -16,7 +16,7 @@ type BoxedLayer<S> = Box<dyn Layer<S> + Send + Sync>;
 pub(crate) fn start(format: LogFormat, default_levels: &str) {
     let lines = fmt::layer().with_writer(stderr);
     let lines: BoxedLayer<Registry> = match format {
-        LogFormat::Text => lines.with_ansi(stderr().is_terminal()).with_target(false).boxed(),
+        LogFormat::Text => lines.with_ansi(has_colours()).with_target(false).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
     let subscriber = tracing_subscriber::registry()
@@ -24,6 +24,13 @@ pub(crate) fn start(format: LogFormat, default_levels: &str) {
         .with(filter(default_levels));
     // A second start, as in tests, keeps the first.
     let _already_started = subscriber.try_init();
+}
+
+/// Colours go to a terminal, unless the conventions of terminals refuse them (no-color.org).
+fn has_colours() -> bool {
+    let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || env::var_os("TERM").is_some_and(|value| value == "dumb");
+    stderr().is_terminal() && !refused
 }
 
 /// An [`EnvFilter`] can choose by the fields of spans, and looks for that at every step of every span. The default levels

@@ -13,6 +13,7 @@ use bidloop_domain::port::{BlobError, BlobPath, BlobStore, StagedBlob};
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt, future};
+use object_store::ClientConfigKey;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::buffered::BufWriter as Upload;
 use object_store::path::Path;
@@ -23,15 +24,69 @@ use tokio::io::{AsyncWriteExt, BufReader, BufWriter};
 
 use crate::file_io::{BUFFER, off_the_runtime, staging_writer, unavailable};
 use crate::hyper_connector::HyperConnector;
+use crate::storage_settings::StorageSettingsError;
 
 /// The smallest part that S3 accepts, except for the last one, in bytes. At most two parts are in memory: one that is
 /// being uploaded and one that is being read.
 const PART: usize = 5 * 1024 * 1024;
 
+/// The ends of host names of AWS.
+const AWS: [&str; 2] = [".amazonaws.com", ".amazonaws.com.cn"];
+
 #[derive(Clone)]
 pub(crate) struct S3Bucket {
     store: Arc<dyn ObjectStore>,
     prefix: String,
+    asks_the_machine: bool,
+}
+
+/// Refuses an endpoint that no request would reach, or that would refuse every request.
+fn check_endpoint(builder: &AmazonS3Builder) -> Result<(), StorageSettingsError> {
+    let of_s3 = builder.get_config_value(&AmazonS3ConfigKey::S3Endpoint);
+    let Some(endpoint) = of_s3.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint)) else {
+        return Ok(());
+    };
+    let Ok(url) = endpoint.parse::<hyper::Uri>() else {
+        return Err(StorageSettingsError::Endpoint);
+    };
+    match url.scheme_str() {
+        Some("https") => {}
+        Some("http") if is_true(builder, AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp)) => {}
+        Some("http") => return Err(StorageSettingsError::PlainEndpoint),
+        _ => return Err(StorageSettingsError::Endpoint),
+    }
+    let is_of_aws = url
+        .host()
+        .is_some_and(|host| AWS.iter().any(|domain| host.ends_with(domain)));
+    if asks_the_machine(builder) && !is_of_aws {
+        return Err(StorageSettingsError::NoCredentials);
+    }
+    Ok(())
+}
+
+/// Whether no variable says where the credentials come from, so that the machine's metadata service is asked, which
+/// machines at AWS have.
+fn asks_the_machine(builder: &AmazonS3Builder) -> bool {
+    use AmazonS3ConfigKey::{
+        AccessKeyId, ContainerCredentialsFullUri, ContainerCredentialsRelativeUri, MetadataEndpoint,
+        SecretAccessKey, SkipSignature, WebIdentityTokenFile,
+    };
+    let is_set = |key: AmazonS3ConfigKey| builder.get_config_value(&key).is_some();
+    let sources = [
+        AccessKeyId,
+        SecretAccessKey,
+        WebIdentityTokenFile,
+        ContainerCredentialsRelativeUri,
+        ContainerCredentialsFullUri,
+        MetadataEndpoint,
+    ];
+    !is_true(builder, SkipSignature) && !sources.into_iter().any(is_set)
+}
+
+/// Reads a variable as the builder will.
+fn is_true(builder: &AmazonS3Builder, key: AmazonS3ConfigKey) -> bool {
+    let value = builder.get_config_value(&key).unwrap_or_default();
+    ["1", "true", "on", "yes", "y"].contains(&value.to_ascii_lowercase().as_str())
 }
 
 /// Without the store, which holds the credentials.
@@ -50,7 +105,7 @@ impl S3Bucket {
         prefix: &str,
         aws_variables: impl IntoIterator<Item = (String, String)>,
         tls: Arc<ClientConfig>,
-    ) -> object_store::Result<Self> {
+    ) -> Result<Self, StorageSettingsError> {
         let mut builder = AmazonS3Builder::new();
         for (variable, value) in aws_variables {
             if let Ok(key) = variable.to_ascii_lowercase().parse::<AmazonS3ConfigKey>()
@@ -59,6 +114,8 @@ impl S3Bucket {
                 builder = builder.with_config(key, value);
             }
         }
+        check_endpoint(&builder)?;
+        let asks_the_machine = asks_the_machine(&builder);
         let store = builder
             .with_bucket_name(name)
             .with_http_connector(HyperConnector { tls })
@@ -69,11 +126,18 @@ impl S3Bucket {
             })
             // Not every storage with this protocol supports bulk deletion.
             .with_disable_bulk_delete(true)
-            .build()?;
+            .build()
+            .map_err(|error| StorageSettingsError::Bucket(error.to_string()))?;
         Ok(Self {
             store: Arc::new(store),
             prefix: prefix.to_owned(),
+            asks_the_machine,
         })
+    }
+
+    /// Whether the credentials come from the metadata service of a machine at AWS.
+    pub(crate) fn asks_the_machine(&self) -> bool {
+        self.asks_the_machine
     }
 
     fn key_of(&self, path: &BlobPath) -> Path {

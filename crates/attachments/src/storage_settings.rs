@@ -29,6 +29,21 @@ pub enum StorageSettingsError {
     /// The settings of the bucket (the `AWS_*` variables) are not valid.
     #[error("the settings of the bucket: {0}")]
     Bucket(String),
+    /// The endpoint is no URL.
+    #[error("AWS_ENDPOINT_URL must be an address such as https://storage.example.com")]
+    Endpoint,
+    /// The endpoint is reached without TLS, and nothing permits that.
+    #[error(
+        "AWS_ENDPOINT_URL begins with http://: use an https:// address, or set AWS_ALLOW_HTTP=true if the network may \
+         be trusted"
+    )]
+    PlainEndpoint,
+    /// Another storage than AWS would be asked without credentials.
+    #[error(
+        "there are no credentials for AWS_ENDPOINT_URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
+         AWS_SKIP_SIGNATURE=true for a bucket that takes requests without a signature"
+    )]
+    NoCredentials,
 }
 
 impl StorageSettings {
@@ -44,9 +59,21 @@ impl StorageSettings {
     ) -> Result<Self, StorageSettingsError> {
         match StorageUrl::parse(url)? {
             StorageUrl::Folder(folder) => Ok(Self::folder(folder)),
-            StorageUrl::Bucket { name, prefix } => S3Bucket::new(&name, &prefix, aws_variables, tls)
-                .map(|bucket| Self(Storage::Bucket(bucket)))
-                .map_err(|error| StorageSettingsError::Bucket(error.to_string())),
+            StorageUrl::Bucket { name, prefix } => {
+                let bucket = S3Bucket::new(&name, &prefix, aws_variables, tls)?;
+                Ok(Self(Storage::Bucket(bucket)))
+            }
+        }
+    }
+
+    /// What is permitted, but an operator should know.
+    pub fn warning(&self) -> Option<&'static str> {
+        match &self.0 {
+            Storage::Bucket(bucket) if bucket.asks_the_machine() => Some(
+                "no credentials are set (AWS_ACCESS_KEY_ID …): they are asked of the machine's metadata service, which \
+                 only machines at AWS have",
+            ),
+            _ => None,
         }
     }
 

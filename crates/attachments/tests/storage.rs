@@ -281,19 +281,56 @@ async fn a_bucket_that_is_not_there_makes_the_storage_unavailable() {
     ));
 }
 
-#[tokio::test]
-async fn a_plain_connection_needs_the_permission_of_a_variable() {
-    let s3 = FakeS3::start().await;
-    let variables = s3
-        .variables()
-        .into_iter()
-        .filter(|(name, _)| name != "AWS_ALLOW_HTTP");
-    let storage = parse("s3://files", variables).unwrap().open().await.unwrap();
-    assert!(matches!(
-        store(&storage, "a", b"a").await,
-        Err(BlobError::Unavailable(_))
-    ));
-    assert_eq!(s3.requests(), Vec::<String>::new());
+fn variables<'v>(set: &'v [(&str, &str)]) -> impl Iterator<Item = (String, String)> + 'v {
+    set.iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+}
+
+#[test]
+fn a_plain_connection_needs_the_permission_of_a_variable() {
+    for name in ["AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"] {
+        let set = [
+            (name, "http://storage.test:9000"),
+            ("AWS_ACCESS_KEY_ID", "id"),
+            ("AWS_SECRET_ACCESS_KEY", "s3cret"),
+        ];
+        let refused = parse("s3://files", variables(&set)).unwrap_err();
+        assert_eq!(refused, StorageSettingsError::PlainEndpoint);
+        assert!(refused.to_string().contains("AWS_ALLOW_HTTP=true"), "{refused}");
+        for permission in ["true", "1", "Yes"] {
+            let allowed = [set.as_slice(), &[("AWS_ALLOW_HTTP", permission)]].concat();
+            assert!(parse("s3://files", variables(&allowed)).is_ok(), "{permission}");
+        }
+    }
+    for endpoint in ["storage.test", "ftp://storage.test", "http//x"] {
+        let refused = parse("s3://files", variables(&[("AWS_ENDPOINT_URL", endpoint)])).unwrap_err();
+        assert_eq!(refused, StorageSettingsError::Endpoint, "{endpoint}");
+    }
+}
+
+#[test]
+fn another_storage_needs_credentials_and_a_machine_at_aws_is_asked_for_its_own() {
+    let elsewhere = ("AWS_ENDPOINT_URL", "https://storage.test");
+    let refused = parse("s3://files", variables(&[elsewhere])).unwrap_err();
+    assert_eq!(refused, StorageSettingsError::NoCredentials);
+    let unsigned = [elsewhere, ("AWS_SKIP_SIGNATURE", "true")];
+    assert_eq!(parse("s3://files", variables(&unsigned)).unwrap().warning(), None);
+    for set in [
+        &[][..],
+        &[(
+            "AWS_ENDPOINT_URL",
+            "https://vpce-1.s3.eu-central-1.vpce.amazonaws.com",
+        )],
+    ] {
+        let warning = parse("s3://files", variables(set)).unwrap().warning();
+        assert!(warning.is_some_and(|warning| warning.contains("metadata service")));
+    }
+    let role = [
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", "/token"),
+        ("AWS_ROLE_ARN", "arn:aws:iam::1:role/x"),
+    ];
+    assert_eq!(parse("s3://files", variables(&role)).unwrap().warning(), None);
+    assert_eq!(parse("file:data", NO_VARIABLES).unwrap().warning(), None);
 }
 
 #[test]

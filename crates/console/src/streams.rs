@@ -249,7 +249,9 @@ mod tests {
 
     use async_trait::async_trait;
     use bidloop_domain::model::{SessionToken, Timestamp};
-    use bidloop_domain::port::{OrganizationFacts, OrganizationSigns, ShellFacts, StoreError};
+    use bidloop_domain::port::{
+        OrganizationFacts, OrganizationName, OrganizationSigns, ShellFacts, StoreError,
+    };
     use futures::StreamExt as _;
 
     use super::*;
@@ -262,6 +264,14 @@ mod tests {
 
     #[async_trait]
     impl OverviewStore for Looks {
+        async fn organizations(
+            &self,
+            _: Option<&OrganizationId>,
+            _: u32,
+        ) -> Result<Vec<OrganizationName>, StoreError> {
+            Ok(Vec::new())
+        }
+
         async fn shell(&self, _: &OrganizationId, _: Timestamp) -> Result<Option<ShellFacts>, StoreError> {
             Ok(None)
         }

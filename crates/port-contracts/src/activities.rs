@@ -1,6 +1,6 @@
 //! The rules of `ActivityStore`: the record of who did what (decision C8).
 
-use bidloop_domain::model::{ActivityKind, ActivityQuery, Actor, ActorKind};
+use bidloop_domain::model::{ActivityKind, ActivityPlace, ActivityQuery, Actor, ActorKind, LeadId};
 use serde_json::json;
 
 use crate::Stores;
@@ -134,4 +134,39 @@ pub async fn entries_recorded_at_once_are_all_kept(stores: Stores) {
     .await;
     assert!(recorded.iter().all(Result::is_ok));
     assert_eq!(activities(&world.stores, &world.organization).await.len(), 24);
+}
+
+pub async fn entries_behind_a_place_are_read_oldest_first(stores: Stores) {
+    let world = World::new(stores).await;
+    let mut expected = Vec::new();
+    for second in [4, 1, 2, 4, 3] {
+        let entry = activity(&world.organization, ActivityKind::Bid, "refused", at(second));
+        world.stores.activities.record(&entry).await.unwrap();
+        expected.push(entry);
+    }
+    expected.sort_by_key(ActivityPlace::of);
+    let query = ActivityQuery {
+        organization_id: Some(world.organization.clone()),
+        limit: 2,
+        ..ActivityQuery::default()
+    };
+    let mut place = ActivityPlace::of(&expected[0]);
+    let mut read = Vec::new();
+    loop {
+        let page = world.stores.activities.behind(&query, place).await.unwrap();
+        assert!(page.len() <= 2);
+        let Some(last) = page.last() else { break };
+        place = ActivityPlace::of(last);
+        read.extend(page);
+    }
+    assert_eq!(read, expected[1..]);
+    let of_nobody = ActivityQuery {
+        lead_id: Some(LeadId::parse("ld_nobody").unwrap()),
+        ..query
+    };
+    let first = ActivityPlace::of(&expected[0]);
+    assert_eq!(
+        world.stores.activities.behind(&of_nobody, first).await.unwrap(),
+        []
+    );
 }

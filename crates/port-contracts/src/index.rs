@@ -40,6 +40,7 @@ index! { $
             a_list_holds_only_what_is_asked_for,
             a_list_holds_at_most_as_many_as_asked_for_and_those_are_the_newest,
             entries_recorded_at_once_are_all_kept,
+            entries_behind_a_place_are_read_oldest_first,
         ],
         activity_search: [
             any_combination_of_conditions_finds_what_meets_them_all,
@@ -466,6 +467,7 @@ index! { $
             forgotten_tries_are_pruned_and_others_stay,
         ],
         overview: [
+            organizations_are_listed_page_by_page,
             an_unknown_organization_has_nothing_to_show,
             every_page_shows_the_campaigns_the_quota_and_when_the_feed_was_read,
             an_organizations_signs_change_with_its_matches_and_its_record,

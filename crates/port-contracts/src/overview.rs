@@ -3,7 +3,8 @@
 use bidloop_domain::model::MissingPart::{Account, CoverLetter, Filter, JobNewEndpoint};
 use bidloop_domain::model::{Connects, EventKind, MissingPart};
 use bidloop_domain::port::{
-    AccountReading, DeliveryOutcome, LeaseOwner, OrganizationFacts, ProvisioningChange, ShellFacts,
+    AccountReading, DeliveryOutcome, LeaseOwner, OrganizationFacts, OrganizationName, ProvisioningChange,
+    ShellFacts,
 };
 
 use crate::Stores;
@@ -22,6 +23,27 @@ async fn facts(world: &World, second: i64) -> OrganizationFacts {
     let facts = found.unwrap().unwrap();
     assert_eq!(facts.shell, shell(world, second).await);
     facts
+}
+
+pub async fn organizations_are_listed_page_by_page(stores: Stores) {
+    for (id, name) in [("org_b", "First"), ("org_a", "Second"), ("org_c", "Third")] {
+        let mut new = organization(id);
+        new.0.name = name.to_owned();
+        World::bare(stores.clone(), new.campaign(campaign("camp"))).await;
+    }
+    let page = async |after: Option<&str>, limit| {
+        let after = after.map(organization_id);
+        let names = stores
+            .overview
+            .organizations(after.as_ref(), limit)
+            .await
+            .unwrap();
+        let text = |name: OrganizationName| format!("{} {}", name.id, name.name);
+        names.into_iter().map(text).collect::<Vec<_>>()
+    };
+    assert_eq!(page(None, 2).await, ["org_a Second", "org_b First"]);
+    assert_eq!(page(Some("org_b"), 2).await, ["org_c Third"]);
+    assert!(page(Some("org_c"), 2).await.is_empty());
 }
 
 pub async fn an_unknown_organization_has_nothing_to_show(stores: Stores) {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
+use super::progress::Progress;
 use super::{Failure, Outcome, database, input, keys, output, targets};
 use crate::service::{Operations, webhook_sender};
 use crate::settings::Settings;
@@ -70,8 +71,13 @@ async fn withdraw(operations: &Operations, report: &ProvisioningReport, failure:
 async fn backfill(operations: &Operations) -> Result<(), StoreError> {
     let matches = &operations.backfill_matches;
     let never = CancellationToken::new();
-    while workers::backfill(matches, &never, |_| {}).await?.superseded > 0 {}
-    Ok(())
+    let progress = Progress::of("Matching the stored jobs with the changed filters");
+    let scanned = |jobs, of| progress.note(jobs, of);
+    let work = async {
+        while workers::backfill(matches, &never, scanned).await?.superseded > 0 {}
+        Ok(())
+    };
+    progress.during(work).await
 }
 
 /// JSON, or TOML by the file's name.

@@ -3,6 +3,7 @@
 use bidloop_persistence::BackUpError;
 use serde_json::json;
 
+use super::progress::Progress;
 use super::{Failure, Outcome, database, output};
 use crate::cli::BackupArgs;
 use crate::settings::Settings;
@@ -15,7 +16,9 @@ impl From<BackUpError> for Failure {
 
 /// Asks for no schema of this version: a backup is due before migrating.
 pub(super) async fn run(settings: &Settings, args: &BackupArgs) -> Outcome {
-    let bytes = database::open(settings)?.back_up(&args.file).await?;
+    let database = database::open(settings)?;
+    let progress = Progress::of("Copying the database and checking the copy");
+    let bytes = progress.during(database.back_up(&args.file)).await?;
     if args.json {
         return output::json(&json!({ "file": args.file, "bytes": bytes }));
     }

@@ -1,17 +1,36 @@
-//! `bidloop config check`. Faulty settings have ended the program with status 2 before this runs.
+//! `bidloop config show|check`. Faulty settings have ended the program with status 2 before this runs.
 
 use serde_json::json;
 
 use super::{Outcome, database, output, targets};
 use crate::cli::ConfigCommand;
 use crate::service::webhook_sender;
-use crate::settings::Settings;
+use crate::settings::{Settings, ShownSetting};
 
 pub(super) async fn run(settings: &Settings, command: &ConfigCommand) -> Outcome {
-    let ConfigCommand::Check { json: as_json } = command;
+    match command {
+        ConfigCommand::Show { json: true } => output::json(&settings.shown),
+        ConfigCommand::Show { json: false } => settings.shown.iter().try_for_each(show),
+        ConfigCommand::Check { json } => check(settings, *json).await,
+    }
+}
+
+fn show(setting: &ShownSetting) -> Outcome {
+    let value = setting
+        .value
+        .as_ref()
+        .map_or_else(|| "(not set)".to_owned(), ToString::to_string);
+    let source = match &setting.place {
+        Some(place) => format!("{}: {place}", setting.source),
+        None => setting.source.to_owned(),
+    };
+    output::line(&format!("{:<36} {value:<40} {source}", setting.key))
+}
+
+async fn check(settings: &Settings, as_json: bool) -> Outcome {
     let mut warnings: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(refused_targets(settings).await);
-    if *as_json {
+    if as_json {
         return output::json(&json!({ "ok": true, "warnings": warnings }));
     }
     for warning in warnings {

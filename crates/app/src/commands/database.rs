@@ -5,6 +5,7 @@ use std::path::Path;
 use bidloop_persistence::{Database, MigrateError, OpenError, SchemaState};
 
 use super::Failure;
+use super::progress::Progress;
 use crate::settings::{Settings, opening};
 
 /// Prepares the database, which need not be reachable. The settings have checked the URL, but the machine may refuse,
@@ -47,10 +48,14 @@ pub(super) async fn open_migrated(settings: &Settings) -> Result<Database, Failu
 
 /// Migrates. Returns the versions of the steps that ran.
 pub(super) async fn migrate(database: &Database) -> Result<Vec<String>, Failure> {
-    database.migrate().await.map_err(|error| match error {
-        MigrateError::Store(error) => error.into(),
-        newer @ MigrateError::Newer { .. } => Failure::failed(newer.to_string()),
-    })
+    let progress = Progress::of("Migrating the database");
+    progress
+        .during(database.migrate())
+        .await
+        .map_err(|error| match error {
+            MigrateError::Store(error) => error.into(),
+            newer @ MigrateError::Newer { .. } => Failure::failed(newer.to_string()),
+        })
 }
 
 async fn require_current(database: &Database) -> Result<(), Failure> {

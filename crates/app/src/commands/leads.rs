@@ -1,10 +1,10 @@
-//! `bidloop leads show|configure|reopen`.
+//! `bidloop leads list|show|configure|reopen`.
 
 use bidloop_domain::model::Actor;
 use bidloop_domain::use_case::OperateLeadsError;
 use serde_json::json;
 
-use super::{Failure, Outcome, database, input, output};
+use super::{Failure, Outcome, database, input, list_leads, output};
 use crate::cli::LeadsCommand;
 use crate::service::Operations;
 use crate::settings::Settings;
@@ -20,8 +20,10 @@ impl From<OperateLeadsError> for Failure {
 
 pub(super) async fn run(settings: &Settings, command: LeadsCommand) -> Outcome {
     let database = database::open_current(settings).await?;
-    let leads = Operations::new(settings, &database).await?.operate_leads;
+    let operations = Operations::new(settings, &database).await?;
+    let leads = operations.operate_leads;
     match command {
+        LeadsCommand::List(args) => list_leads::run(&operations.show_feed, &args).await,
         LeadsCommand::Show { lead, json: _ } => output::json(&leads.show(&lead).await?),
         LeadsCommand::Configure {
             lead,

@@ -4,24 +4,32 @@ mod activity;
 mod apply;
 mod backup;
 mod bids;
+mod campaigns;
 mod config;
 mod database;
 mod demo;
 mod doctor;
 mod filters;
 mod first_run;
+mod healthcheck;
+mod init;
 mod input;
 mod keys;
 mod leads;
+mod list_leads;
+mod manual;
 mod migrate;
 mod moment;
 mod openapi;
+mod organizations;
 mod output;
+mod progress;
 mod prune;
 mod serve;
 mod simulate;
 mod targets;
 mod tokens;
+mod webhooks;
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -115,6 +123,9 @@ async fn dispatch(cli: Cli) -> Outcome {
     match &cli.command {
         Command::Openapi(_) => return openapi::run(),
         Command::Simulate(args) => return simulate::run(args).await,
+        Command::Init(args) => return init::run(args),
+        Command::Completions(args) => return manual::completions(args),
+        Command::Man(args) => return manual::man(args),
         _ => {}
     }
     let settings = Settings::load(config)?;
@@ -123,7 +134,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Serve(_) => "info,actix_server=warn,actix_http::h1=off",
         // The market of a new demo always refuses the stored position of the last one.
         Command::Demo(_) => "warn,bidloop::workers::watch=error",
-        _ => "warn",
+        _ => "warn,bidloop::commands::progress=info",
     };
     telemetry::start(settings.log_format, level);
     match cli.command {
@@ -138,11 +149,19 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Keys(command) => keys::run(&settings, command).await,
         Command::Tokens(command) => tokens::run(&settings, command).await,
         Command::Bids(command) => bids::run(&settings, command).await,
+        Command::Organizations(command) => organizations::run(&settings, &command).await,
+        Command::Campaigns(command) => campaigns::run(&settings, command).await,
         Command::Leads(command) => leads::run(&settings, command).await,
         Command::Activity(args) => activity::run(&settings, &args).await,
+        Command::Webhooks(command) => webhooks::run(&settings, command).await,
         Command::Filters(command) => filters::run(&settings, command).await,
         Command::Config(command) => config::run(&settings, &command).await,
-        Command::Openapi(_) | Command::Simulate(_) => Ok(()),
+        Command::Healthcheck(args) => healthcheck::run(&settings, args.json).await,
+        Command::Openapi(_)
+        | Command::Simulate(_)
+        | Command::Init(_)
+        | Command::Completions(_)
+        | Command::Man(_) => Ok(()),
     }
 }
 

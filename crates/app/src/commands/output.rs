@@ -14,6 +14,11 @@ pub(super) fn line(text: &str) -> Outcome {
     written.map_err(|error| unwritten(&error))
 }
 
+/// Writes a line of a result that quotes what others wrote, without control characters.
+pub(super) fn quoting_line(text: &str) -> Outcome {
+    line(&sanitize_for_log(text, usize::MAX))
+}
+
 /// A reader that has seen enough, such as `head`, ends a command quietly. Any other loss of a result is a failure.
 fn unwritten(error: &io::Error) -> Failure {
     if error.kind() == ErrorKind::BrokenPipe {
@@ -21,6 +26,13 @@ fn unwritten(error: &io::Error) -> Failure {
     } else {
         Failure::failed(format!("standard output cannot be written: {error}"))
     }
+}
+
+/// Writes a whole text as it is.
+pub(super) fn bytes(text: &[u8]) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text).and_then(|()| out.flush());
+    written.map_err(|error| unwritten(&error))
 }
 
 /// Writes a result as JSON.

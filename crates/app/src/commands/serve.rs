@@ -16,6 +16,7 @@ use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
 use futures::future::join_all;
 
+use super::progress::Progress;
 use super::{Failure, Outcome, database, targets};
 use crate::console::console;
 use crate::descriptors;
@@ -40,7 +41,7 @@ pub(super) async fn run(settings: &Settings, roles: &BTreeSet<Role>) -> Outcome 
     let started = Instant::now();
     let mut stop = StopSignals::catch();
     for warning in &settings.warnings {
-        tracing::warn!(%warning, "a setting is insecure");
+        tracing::warn!(%warning, "a setting may surprise");
     }
     let database = database::open(settings)?;
     let listening = Listening::start(settings, &database, roles).await?;
@@ -330,7 +331,8 @@ impl From<StoreError> for Preparation {
 
 async fn prepare_once(settings: &Settings, database: &Database) -> Result<(), Preparation> {
     if settings.database.auto_migrate {
-        return match database.migrate().await {
+        let progress = Progress::logged("Migrating the database");
+        return match progress.during(database.migrate()).await {
             Ok(ran) => {
                 if !ran.is_empty() {
                     tracing::info!(steps = ran.join(", "), "migrated the database");

@@ -20,6 +20,9 @@ use super::{secret_file, tls};
 use crate::system::{SystemClock, SystemEntropy};
 use crate::trust_roots::{bundled_roots, client_config, database_tls, with_roots_of};
 
+const DATABASE_URL: &str = "sqlite://bidloop-data/bidloop.db";
+const ATTACHMENTS_URL: &str = "file:bidloop-data/attachments";
+
 pub(super) fn database(read: &mut Reader<'_>) -> super::DatabaseSettings {
     let secrets_key_file = read.parsed("secrets.key_file", |file| {
         bidloop_persistence::check_key_file(Path::new(file)).map(|()| PathBuf::from(file))
@@ -40,6 +43,9 @@ fn connections(read: &mut Reader<'_>, key: &str, default: u64) -> usize {
 }
 
 fn database_url(read: &mut Reader<'_>) -> Secret<String> {
+    if !read.is_set("database.url_file") {
+        read.note_default("database.url", DATABASE_URL);
+    }
     let parsed = read.secret("database.url", |url| {
         let checked = persistence_settings(url).check();
         checked
@@ -48,7 +54,7 @@ fn database_url(read: &mut Reader<'_>) -> Secret<String> {
     });
     let allowed = read.boolean("database.allow_insecure", false);
     let Some((url, checked)) = parsed else {
-        return Secret::new("sqlite://bidloop-data/bidloop.db".to_owned());
+        return Secret::new(DATABASE_URL.to_owned());
     };
     let key = match "database.url_file" {
         file if read.is_set(file) => file,
@@ -91,11 +97,12 @@ pub(crate) fn opening(settings: &super::DatabaseSettings) -> DatabaseSettings {
 }
 
 pub(super) fn storage(read: &mut Reader<'_>, environment: &[(String, String)]) -> StorageSettings {
+    read.note_default("attachments.url", ATTACHMENTS_URL);
     read.parsed("attachments.url", |url| {
         let tls = client_config(bundled_roots());
         StorageSettings::parse(url, bucket_variables(environment)?, tls).map_err(|error| error.to_string())
     })
-    .unwrap_or_else(|| StorageSettings::folder("bidloop-data/attachments"))
+    .unwrap_or_else(|| StorageSettings::folder(ATTACHMENTS_URL.trim_start_matches("file:")))
 }
 
 /// The variables of buckets, with the content of the files that `…_FILE` variables name for secrets.

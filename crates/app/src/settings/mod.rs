@@ -3,10 +3,13 @@
 //! This is the one place that reads the process's environment.
 
 mod adapter_settings;
+mod file;
 mod reader;
 mod secret_file;
+mod shown;
 mod source;
 mod tls;
+mod warnings;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -24,6 +27,7 @@ use rustls::ClientConfig;
 
 pub(crate) use adapter_settings::opening;
 use reader::Reader;
+pub(crate) use shown::ShownSetting;
 pub(crate) use source::SettingsFault;
 
 const MB: u64 = 1_048_576;
@@ -113,24 +117,21 @@ pub(crate) struct Settings {
     pub(crate) mail: Option<MailSettings>,
     /// What is permitted, but an operator should know.
     pub(crate) warnings: Vec<SettingsFault>,
+    /// Each setting's value and where it comes from, without secrets.
+    pub(crate) shown: Vec<ShownSetting>,
 }
 
 impl Settings {
-    /// Reads `file`, if given, and the environment. Reports all faults together.
-    pub(crate) fn load(file: Option<&Path>) -> Result<Self, Vec<SettingsFault>> {
+    /// Reads the file that `option` names, or else the one that is [found](file::find), and the environment. Reports all
+    /// faults together.
+    pub(crate) fn load(option: Option<&Path>) -> Result<Self, Vec<SettingsFault>> {
         let environment = source::environment();
         let mut values = source::Values::default();
         let mut faults = Vec::new();
-        if let Some(file) = file {
-            match std::fs::read_to_string(file) {
-                Ok(text) => values.add_file(file, &text, &mut faults),
-                Err(error) => {
-                    faults.push(SettingsFault::new(
-                        &file.display().to_string(),
-                        &format!("cannot be read: {error}"),
-                    ));
-                }
-            }
+        match file::find(option, &environment) {
+            Ok(Some(file)) => values.add_file(&file.path, &file.text, &mut faults),
+            Ok(None) => {}
+            Err(fault) => faults.push(fault),
         }
         values.add_environment(&environment, &mut faults);
         let settings = Self::read(values, &environment, &mut faults);
@@ -194,7 +195,7 @@ impl Settings {
         };
         let attachments = adapter_settings::storage(&mut read, environment);
         let mail = adapter_settings::mail(&mut read);
-        let log_format = match read.text("log.format").as_deref() {
+        let log_format = match read.text_or("log.format", "text").as_deref() {
             None | Some("text") => LogFormat::Text,
             Some("json") => LogFormat::Json,
             Some(other) => {
@@ -205,7 +206,7 @@ impl Settings {
                 LogFormat::Text
             }
         };
-        Self {
+        let mut settings = Self {
             server,
             console_enabled,
             database,
@@ -217,8 +218,12 @@ impl Settings {
             attachments,
             log_format,
             mail,
-            warnings: read.warnings(),
-        }
+            warnings: Vec::new(),
+            shown: read.shown(),
+        };
+        warnings::note(&settings, &mut read);
+        settings.warnings = read.warnings();
+        settings
     }
 }
 
@@ -228,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    fn load(toml: &str, environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
+    pub(super) fn load(toml: &str, environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
         let environment: Vec<_> = environment
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
@@ -574,12 +579,65 @@ mod tests {
         }
     }
 
-    /// A PostgreSQL without `secrets.key_file` has a warning of its own.
+    /// A PostgreSQL without `secrets.key_file`, and a marketplace without a token, have warnings of their own.
     fn warnings_of_connections(settings: &Settings) -> Vec<String> {
         let warnings = settings.warnings.iter().map(ToString::to_string);
         warnings
-            .filter(|warning| !warning.starts_with("secrets.key_file"))
+            .filter(|warning| {
+                !["secrets.key_file", "marketplace.token"]
+                    .iter()
+                    .any(|key| warning.starts_with(key))
+            })
             .collect()
+    }
+
+    #[test]
+    fn each_setting_is_shown_with_its_value_in_force_and_its_place() {
+        let settings = load(
+            "[marketplace]\ntoken = \"s3cret\"\n[database]\nurl = \"postgres://u:s3cret@127.0.0.1/x\"\n",
+            &[("BIDLOOP_SUBMISSION__DEADLINE_MS", "5")],
+        )
+        .unwrap();
+        let shown = |key: &str| {
+            let found = settings.shown.iter().find(|shown| shown.key == key).unwrap();
+            let value = found.value.as_ref().map(ToString::to_string);
+            (
+                value.unwrap_or_default(),
+                found.source,
+                found.place.clone().unwrap_or_default(),
+            )
+        };
+        let of =
+            |value: &str, source: &'static str, place: &str| (value.to_owned(), source, place.to_owned());
+        assert_eq!(settings.shown.len(), source::KEYS.len());
+        assert_eq!(shown("marketplace.token"), of("\"***\"", "file", "bidloop.toml"));
+        assert_eq!(
+            shown("database.url"),
+            of("\"postgres://u:***@127.0.0.1/x\"", "file", "bidloop.toml")
+        );
+        assert_eq!(
+            shown("submission.deadline_ms"),
+            of("\"5\"", "environment", "BIDLOOP_SUBMISSION__DEADLINE_MS")
+        );
+        for (key, default) in [
+            ("server.listen", "\"127.0.0.1:8080\""),
+            ("server.base_url", ""),
+            ("server.post_cache_mb", "16"),
+            ("database.auto_migrate", "true"),
+            ("marketplace.timeout_ms", "10000"),
+            ("retention.jobs_days", "180"),
+            ("attachments.url", "\"file:bidloop-data/attachments\""),
+            ("log.format", "\"text\""),
+            ("mail.from", ""),
+        ] {
+            assert_eq!(shown(key), of(default, "default", ""), "{key}");
+        }
+        let nothing = load("", &[]).unwrap().shown;
+        let url = nothing.iter().find(|shown| shown.key == "database.url").unwrap();
+        assert_eq!(
+            url.value.as_ref().unwrap().as_str(),
+            Some("sqlite://bidloop-data/bidloop.db")
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Reads raw values as the types of settings and collects faults.
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use toml::Value;
 
 use super::secret_file;
+use super::shown::{ShownSetting, shown};
 use super::source::{SettingsFault, Values};
 
 /// Reads one key after the other.
@@ -16,6 +18,8 @@ pub(super) struct Reader<'a> {
     values: Values,
     faults: &'a mut Vec<SettingsFault>,
     warnings: Vec<SettingsFault>,
+    /// The defaults of keys that are not set.
+    defaults: BTreeMap<String, Value>,
 }
 
 impl<'a> Reader<'a> {
@@ -24,6 +28,7 @@ impl<'a> Reader<'a> {
             values,
             faults,
             warnings: Vec::new(),
+            defaults: BTreeMap::new(),
         }
     }
 
@@ -40,6 +45,30 @@ impl<'a> Reader<'a> {
 
     pub(super) fn warnings(self) -> Vec<SettingsFault> {
         self.warnings
+    }
+
+    /// All settings that have been read, without secrets.
+    pub(super) fn shown(&self) -> Vec<ShownSetting> {
+        shown(&self.values, |key| self.defaults.get(key).cloned())
+    }
+
+    /// The value; if it is not set, the default is noted to be shown.
+    fn found(&mut self, key: &str, default: impl Into<Value>) -> Option<&Value> {
+        if !self.is_set(key) {
+            self.defaults.insert(key.to_owned(), default.into());
+        }
+        self.values.0.get(key).map(|found| &found.value)
+    }
+
+    /// Notes the default of a key that is read later, to be shown if it is not set.
+    pub(super) fn note_default(&mut self, key: &str, default: &str) {
+        self.found(key, default);
+    }
+
+    /// As [`text`](Self::text), for a key whose default is this text.
+    pub(super) fn text_or(&mut self, key: &str, default: &str) -> Option<String> {
+        self.note_default(key, default);
+        self.text(key)
     }
 
     /// The key, with the place where it is set.
@@ -71,7 +100,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn boolean(&mut self, key: &str, default: bool) -> bool {
-        let parsed = match self.values.0.get(key).map(|found| &found.value) {
+        let parsed = match self.found(key, default) {
             None => return default,
             Some(Value::Boolean(value)) => Some(*value),
             Some(Value::String(text)) => text.parse().ok(),
@@ -84,7 +113,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn whole(&mut self, key: &str, default: u64, minimum: u64) -> u64 {
-        let parsed = match self.values.0.get(key).map(|found| &found.value) {
+        let shown = i64::try_from(default).unwrap_or(i64::MAX);
+        let parsed = match self.found(key, shown) {
             None => return default,
             Some(Value::Integer(value)) => u64::try_from(*value).ok(),
             Some(Value::String(text)) => text.trim().parse().ok(),
@@ -116,7 +146,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn address(&mut self, key: &str, default: SocketAddr) -> SocketAddr {
-        let Some(text) = self.text(key) else {
+        let Some(text) = self.text_or(key, &default.to_string()) else {
             return default;
         };
         let resolved = text

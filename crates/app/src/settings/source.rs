@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bidloop_domain::matching::json::closest;
 use toml::Value;
@@ -72,11 +72,37 @@ impl fmt::Display for SettingsFault {
     }
 }
 
+/// Where a value was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    File(PathBuf),
+    Variable(String),
+}
+
+impl Place {
+    /// The file's path or the variable's name.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Variable(name) => name.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "in {}", path.display()),
+            Self::Variable(name) => write!(f, "from {name}"),
+        }
+    }
+}
+
 /// A raw value, which may be a secret, and where it was found.
 #[derive(Clone)]
 pub(super) struct Found {
     pub(super) value: Value,
-    pub(super) place: String,
+    pub(super) place: Place,
 }
 
 impl fmt::Debug for Found {
@@ -93,7 +119,7 @@ pub(super) struct Values(pub(super) BTreeMap<&'static str, Found>);
 
 impl Values {
     pub(super) fn add_file(&mut self, file: &Path, text: &str, faults: &mut Vec<SettingsFault>) {
-        let place = format!("in {}", file.display());
+        let place = Place::File(file.to_owned());
         let table: toml::Table = match toml_text::read(text) {
             Ok(table) => table,
             Err(fault) => {
@@ -128,7 +154,7 @@ impl Values {
                 self.add(
                     &name,
                     Value::String(value.clone()),
-                    format!("from {variable}"),
+                    Place::Variable(variable.clone()),
                     faults,
                 );
                 continue;
@@ -144,7 +170,7 @@ impl Values {
         }
     }
 
-    fn add(&mut self, name: &str, value: Value, place: String, faults: &mut Vec<SettingsFault>) {
+    fn add(&mut self, name: &str, value: Value, place: Place, faults: &mut Vec<SettingsFault>) {
         match KEYS.iter().copied().find(|key| *key == name) {
             Some(key) => {
                 self.0.insert(key, Found { value, place });
@@ -154,7 +180,7 @@ impl Values {
     }
 }
 
-fn unknown(name: &str, place: &str) -> SettingsFault {
+fn unknown(name: &str, place: &Place) -> SettingsFault {
     let hint = closest(name, KEYS).map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
     SettingsFault::new(&format!("{name} ({place})"), &format!("unknown setting{hint}"))
 }

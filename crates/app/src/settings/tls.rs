@@ -24,7 +24,7 @@ pub(super) fn require<'h>(
 }
 
 /// Whether a host's name or address is this machine's own, which no network is in between.
-fn is_this_machine(host: &str) -> bool {
+pub(super) fn is_this_machine(host: &str) -> bool {
     let host = host.trim_end_matches('.');
     host.parse::<IpAddr>().map_or_else(
         |_| host.eq_ignore_ascii_case("localhost"),

@@ -29,7 +29,7 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
 /// Returns whether filters changed during the pass, so that their campaigns are due again.
 async fn pass(service: &Service, stop: &CancellationToken) -> Result<bool, StoreError> {
     let started = Instant::now();
-    let progress = |jobs| service.metrics.backfill_progress(jobs);
+    let progress = |jobs, _| service.metrics.backfill_progress(jobs);
     let report = backfill(&service.backfill_matches, stop, progress).await?;
     for (organization, campaign, total) in &report.switched {
         tracing::info!(%organization, %campaign, total, jobs = report.jobs, took_ms = started.elapsed().as_millis(), "matches switched to the changed filters");
@@ -38,11 +38,11 @@ async fn pass(service: &Service, stop: &CancellationToken) -> Result<bool, Store
 }
 
 /// Carries out what is due, with as many threads as the machine runs at once. Calls `progress` with the number of
-/// examined jobs at the beginning, every second and at the end. Ends soon once `stop` is cancelled; all stays due then.
+/// examined jobs and of all jobs at the beginning, every second and at the end. Ends soon once `stop` is cancelled; all stays due then.
 pub(crate) async fn backfill(
     backfills: &BackfillMatches,
     stop: &CancellationToken,
-    progress: impl Fn(u64),
+    progress: impl Fn(u64, u64),
 ) -> Result<BackfillReport, StoreError> {
     let backfills = backfills.clone();
     let Some(run) = on_own_thread(async move { backfills.begin().await }).await? else {
@@ -54,7 +54,7 @@ pub(crate) async fn backfill(
         let run = Arc::clone(&run);
         threads.spawn(on_own_thread(async move { run.scan().work().await }));
     }
-    progress(0);
+    progress(0, 0);
     let mut ticks = tokio::time::interval_at(Instant::now() + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
     let mut outcome = Ok(());
     loop {
@@ -80,7 +80,7 @@ pub(crate) async fn backfill(
             }
             _ = ticks.tick() => {
                 let (jobs, of) = run.scan().progress();
-                progress(jobs);
+                progress(jobs, of);
                 tracing::info!(jobs, of, campaigns = run.campaigns(), "backfilling");
             }
         }
@@ -92,7 +92,7 @@ pub(crate) async fn backfill(
         ));
     };
     let report = run.finish().await?;
-    progress(report.jobs);
+    progress(report.jobs, report.jobs);
     Ok(report)
 }
 

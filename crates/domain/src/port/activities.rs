@@ -27,6 +27,9 @@ pub trait ActivityStore: Send + Sync + std::fmt::Debug {
         limit: u32,
     ) -> Result<FoundActivities, StoreError>;
 
+    /// Up to `query.limit` entries that match behind a place, oldest first.
+    async fn behind(&self, query: &ActivityQuery, place: ActivityPlace) -> Result<Vec<Activity>, StoreError>;
+
     /// How many entries that the search finds are newer than a place, up to `at_most`. The work is bounded: of conditions
     /// that many entries meet each, but few together, it may count too few.
     async fn newer(

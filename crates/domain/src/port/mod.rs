@@ -94,8 +94,8 @@ pub use matches::{
     Backfill, CampaignRevision, DueBackfills, MatchStore, StoredJob, StoredSignature, SwitchMatches,
 };
 pub use overview::{
-    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OrganizationSigns,
-    OverviewStore, ShellFacts,
+    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OrganizationName,
+    OrganizationSigns, OverviewStore, ShellFacts,
 };
 pub use password_hasher::{HasherBusy, PasswordHasher};
 pub use people::{

@@ -93,6 +93,15 @@ pub struct OrganizationFacts {
     pub past_periods: Vec<(BillingPeriod, u64)>,
 }
 
+/// An organization's id and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrganizationName {
+    /// The organization.
+    pub id: OrganizationId,
+    /// Its name.
+    pub name: String,
+}
+
 /// By what an open page notices that something happened in an organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrganizationSigns {
@@ -107,6 +116,13 @@ pub struct OrganizationSigns {
 /// Pages of an organization. What cannot be read of it is left out and set aside.
 #[async_trait]
 pub trait OverviewStore: Send + Sync + std::fmt::Debug {
+    /// Up to `limit` organizations behind `after`, by id. One that cannot be read is left out.
+    async fn organizations(
+        &self,
+        after: Option<&OrganizationId>,
+        limit: u32,
+    ) -> Result<Vec<OrganizationName>, StoreError>;
+
     /// What stands on every page: a few indexed reads. `None` if there is no such organization.
     async fn shell(
         &self,

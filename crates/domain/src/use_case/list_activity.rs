@@ -48,6 +48,10 @@ mod tests {
             Err(StoreError::Unavailable("away".to_owned()))
         }
 
+        async fn behind(&self, _: &ActivityQuery, _: ActivityPlace) -> Result<Vec<Activity>, StoreError> {
+            Err(StoreError::Unavailable("away".to_owned()))
+        }
+
         async fn search(
             &self,
             _: &ActivitySearch,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::{
-    AccountId, CampaignId, Connects, Measure, Member, MissingPart, SUBMITTED, StatisticsStep,
+    AccountId, CampaignId, Connects, Measure, Member, MissingPart, OrganizationId, SUBMITTED, StatisticsStep,
 };
 use crate::port::{
     CampaignSign, Clock, CountedSum, CountsQuery, OrganizationFacts, OverviewStore, StatisticsStore,
@@ -53,16 +53,21 @@ pub struct ListCampaigns {
 }
 
 impl ListCampaigns {
-    /// By name; `None` if the organization was removed.
+    /// A member's, by name; `None` if the organization was removed.
     pub async fn execute(&self, member: &Member) -> Result<Option<Vec<ListedCampaign>>, StoreError> {
+        self.of(member.organization_id()).await
+    }
+
+    /// An organization's, by name; `None` if there is no such organization.
+    pub async fn of(&self, organization: &OrganizationId) -> Result<Option<Vec<ListedCampaign>>, StoreError> {
         let now = self.clock.now();
-        let Some(facts) = self.store.facts(member.organization_id(), now).await? else {
+        let Some(facts) = self.store.facts(organization, now).await? else {
             return Ok(None);
         };
         let today = StatisticsStep::Day.start(now);
         let tomorrow = StatisticsStep::Day.shifted(today, 1);
         let query = |from, measures| CountsQuery {
-            organization_id: Some(member.organization_id().clone()),
+            organization_id: Some(organization.clone()),
             step: StatisticsStep::Day,
             from,
             until: tomorrow,

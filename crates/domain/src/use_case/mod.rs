@@ -55,6 +55,8 @@
 //! | | [`OperateLeads`] | shows, configures and reopens a lead |
 //! | | [`SettleBids`] | lists queued bids, and ends those whose answer cannot be had |
 //! | | [`ListActivity`] | lists the Activity record |
+//! | | [`FollowActivity`] | tells what is added to it |
+//! | | [`ListOrganizations`] | lists organizations |
 //!
 //! All requests on leads fail with one [`LeadError`], and leave one entry in the Activity record ([`LeadRequests`]).
 
@@ -70,6 +72,7 @@ mod current_filters;
 mod deliver_webhooks;
 mod erase_organizations;
 mod first_run;
+mod follow_activity;
 mod ingest_jobs;
 mod invitations;
 mod key_leases;
@@ -79,6 +82,7 @@ mod lead_request;
 mod list_activity;
 mod list_campaigns;
 mod list_leads;
+mod list_organizations;
 mod load_filters;
 mod locate_lead;
 mod manage_api_keys;
@@ -135,6 +139,7 @@ pub use erase_organizations::{EraseError, EraseFailure, EraseOrganizations, Eras
 pub use first_run::{
     FIRST_PERIOD, FIRST_PROPOSAL_LIMIT, FirstRun, FirstRunError, FirstRunField, FirstRunForm, MAX_NAME_CHARS,
 };
+pub use follow_activity::FollowActivity;
 pub use ingest_jobs::{IngestError, IngestJobs, IngestedPage};
 pub use invitations::{Invitations, MAX_MEMBERS, MAX_OPEN_LINKS, MadeLink, NewInvitation};
 pub use key_leases::KeyLeases;
@@ -144,6 +149,7 @@ pub use lead_request::{HttpStatusOf, LeadRequests, Requester};
 pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
 pub use list_campaigns::{ListCampaigns, ListedCampaign};
 pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
+pub use list_organizations::{ListOrganizations, ListedOrganization};
 pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
 pub use manage_lead::{ManageLead, ManageLeadError};

@@ -6,7 +6,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{ActivityStore, StoreError};
 
-use super::{MemoryStore, count, length};
+use super::{MemoryStore, State, count, length};
 
 #[async_trait]
 impl ActivityStore for MemoryStore {
@@ -20,20 +20,16 @@ impl ActivityStore for MemoryStore {
 
     async fn list(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
         let state = self.state()?;
-        let mut found: Vec<&Activity> = state
-            .activities
-            .iter()
-            .rev()
-            .filter(|entry| {
-                query
-                    .organization_id
-                    .as_ref()
-                    .is_none_or(|id| &entry.organization_id == id)
-            })
-            .filter(|entry| query.campaign_id.is_none() || entry.campaign_id == query.campaign_id)
-            .filter(|entry| query.lead_id.is_none() || entry.lead_id == query.lead_id)
-            .collect();
+        let mut found: Vec<&Activity> = state.matching(query).rev().collect();
         found.sort_by_key(|entry| std::cmp::Reverse(entry.at));
+        Ok(found.into_iter().take(length(query.limit)).cloned().collect())
+    }
+
+    async fn behind(&self, query: &ActivityQuery, place: ActivityPlace) -> Result<Vec<Activity>, StoreError> {
+        let state = self.state()?;
+        let behind = |entry: &&Activity| ActivityPlace::of(entry) > place;
+        let mut found: Vec<&Activity> = state.matching(query).filter(behind).collect();
+        found.sort_by_key(|entry| ActivityPlace::of(entry));
         Ok(found.into_iter().take(length(query.limit)).cloned().collect())
     }
 
@@ -80,5 +76,17 @@ impl ActivityStore for MemoryStore {
         let mut entries = state.activities.iter();
         let found = entries.find(|entry| entry.id == id && entry.organization_id == *organization);
         Ok(found.cloned())
+    }
+}
+
+impl State {
+    fn matching<'a>(&'a self, query: &'a ActivityQuery) -> impl DoubleEndedIterator<Item = &'a Activity> {
+        let of = move |entry: &&Activity| {
+            let organization = query.organization_id.as_ref();
+            organization.is_none_or(|id| &entry.organization_id == id)
+                && (query.campaign_id.is_none() || entry.campaign_id == query.campaign_id)
+                && (query.lead_id.is_none() || entry.lead_id == query.lead_id)
+        };
+        self.activities.iter().filter(of)
     }
 }

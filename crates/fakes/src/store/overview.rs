@@ -6,14 +6,31 @@ use async_trait::async_trait;
 use bidloop_domain::bidding::{BillingPeriod, current_period};
 use bidloop_domain::model::{DeliveryState, LeadStatus, OrganizationId, Timestamp};
 use bidloop_domain::port::{
-    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OrganizationSigns,
-    OverviewStore, ShellFacts, StoreError,
+    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OrganizationName,
+    OrganizationSigns, OverviewStore, ShellFacts, StoreError,
 };
 
-use super::{Bid, MemoryStore, Organization, State, count};
+use super::{Bid, MemoryStore, Organization, State, count, length};
 
 #[async_trait]
 impl OverviewStore for MemoryStore {
+    async fn organizations(
+        &self,
+        after: Option<&OrganizationId>,
+        limit: u32,
+    ) -> Result<Vec<OrganizationName>, StoreError> {
+        let state = self.state()?;
+        let behind = state
+            .organizations
+            .iter()
+            .filter(|(id, _)| after.is_none_or(|after| *id > after));
+        let names = behind.map(|(id, known)| OrganizationName {
+            id: id.clone(),
+            name: known.record.name.clone(),
+        });
+        Ok(names.take(length(limit)).collect())
+    }
+
     async fn shell(
         &self,
         organization: &OrganizationId,

@@ -9,6 +9,24 @@ use bidloop_domain::port::{ActivityStore, StoreError};
 use super::activity_search;
 use super::prelude::*;
 
+/// The entries that a query asks for, in no order yet.
+macro_rules! matching {
+    ($query:expr) => {{
+        let query: &ActivityQuery = &$query;
+        let mut found = activities::table.limit(i64::from(query.limit)).into_boxed();
+        if let Some(organization) = &query.organization_id {
+            found = found.filter(activities::organization_id.eq(organization.as_str()));
+        }
+        if let Some(campaign) = &query.campaign_id {
+            found = found.filter(activities::campaign_id.eq(campaign.as_str()));
+        }
+        if let Some(lead) = &query.lead_id {
+            found = found.filter(activities::lead_id.eq(lead.as_str()));
+        }
+        found
+    }};
+}
+
 #[async_trait]
 impl ActivityStore for Store {
     async fn record(&self, activity: &Activity) -> Result<(), StoreError> {
@@ -30,19 +48,20 @@ impl ActivityStore for Store {
     async fn list(&self, query: &ActivityQuery) -> Result<Vec<Activity>, StoreError> {
         let (query, quarantine) = (query.clone(), self.quarantine.clone());
         self.read(async move |conn: &mut Conn| {
-            let mut found = activities::table
-                .order((activities::at.desc(), activities::id.desc()))
-                .limit(i64::from(query.limit))
-                .into_boxed();
-            if let Some(organization) = &query.organization_id {
-                found = found.filter(activities::organization_id.eq(organization.as_str()));
-            }
-            if let Some(campaign) = &query.campaign_id {
-                found = found.filter(activities::campaign_id.eq(campaign.as_str()));
-            }
-            if let Some(lead) = &query.lead_id {
-                found = found.filter(activities::lead_id.eq(lead.as_str()));
-            }
+            let found = matching!(query).order((activities::at.desc(), activities::id.desc()));
+            Ok(load_records!(conn, &quarantine, Activity, found))
+        })
+        .await
+    }
+
+    async fn behind(&self, query: &ActivityQuery, place: ActivityPlace) -> Result<Vec<Activity>, StoreError> {
+        let (query, quarantine) = (query.clone(), self.quarantine.clone());
+        self.read(async move |conn: &mut Conn| {
+            let at = place.at.as_millis();
+            let found = matching!(query)
+                .filter(activities::at.ge(at))
+                .filter(activities::at.gt(at).or(activities::id.gt(place.id.to_string())))
+                .order((activities::at.asc(), activities::id.asc()));
             Ok(load_records!(conn, &quarantine, Activity, found))
         })
         .await

@@ -10,7 +10,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     AccountFacts, AccountReading, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts,
-    OrganizationSigns, OverviewStore, ShellFacts, StoreError,
+    OrganizationName, OrganizationSigns, OverviewStore, ShellFacts, StoreError,
 };
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
@@ -25,6 +25,29 @@ const PAST_PERIODS: i64 = 12;
 
 #[async_trait]
 impl OverviewStore for Store {
+    async fn organizations(
+        &self,
+        after: Option<&OrganizationId>,
+        limit: u32,
+    ) -> Result<Vec<OrganizationName>, StoreError> {
+        let after = after.map_or_else(String::new, ToString::to_string);
+        self.read(async move |conn: &mut Conn| {
+            let rows: Vec<(Attempt<Col<OrganizationId>>, Attempt<Col<String>>)> = organizations::table
+                .filter(organizations::id.gt(after))
+                .order(organizations::id)
+                .limit(i64::from(limit))
+                .select((organizations::id, organizations::name))
+                .load(conn)
+                .await?;
+            let read = rows.into_iter().filter_map(|(id, name)| {
+                let (Col(id), Col(name)) = (id.0.ok()?, name.0.ok()?);
+                Some(OrganizationName { id, name })
+            });
+            Ok(read.collect())
+        })
+        .await
+    }
+
     async fn shell(
         &self,
         organization: &OrganizationId,
