@@ -2,6 +2,7 @@
 //!
 //! It is a library, so that it is compiled while the code of its dependencies is still being generated.
 
+mod billing;
 mod cli;
 mod commands;
 mod console;

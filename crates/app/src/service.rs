@@ -6,10 +6,11 @@ use std::time::Duration;
 use anyhow::Context;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, Clock, DeliveryRecords,
-    DeliveryStore, Entropy, ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, LeaseOwner,
-    Marketplace, MatchStore, OverviewStore, PeopleStore, ProposalWriter, ProvisioningStore, Quarantine,
-    RetentionStore, SessionStore, SignInTryStore, StatisticsStore, SubmissionStore, WorkSignal,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BillingStore, BlobStore, CampaignFeedStore, Clock,
+    DeliveryRecords, DeliveryStore, Entropy, ErasureStore, FeedLeaseStore, FirstRunStore, JobStore,
+    LeadStore, LeaseOwner, Marketplace, MatchStore, OverviewStore, PeopleStore, ProposalWriter,
+    ProvisioningStore, Quarantine, RetentionStore, SessionStore, SignInTryStore, StatisticsStore,
+    SubmissionStore, WorkSignal,
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
@@ -43,6 +44,7 @@ pub(crate) struct Stores {
     pub(crate) delivery_records: Arc<dyn DeliveryRecords>,
     pub(crate) submissions: Arc<dyn SubmissionStore>,
     pub(crate) automatic_bids: Arc<dyn AutomaticBidStore>,
+    pub(crate) billing: Arc<dyn BillingStore>,
     pub(crate) activities: Arc<dyn ActivityStore>,
     pub(crate) provisioning: Arc<dyn ProvisioningStore>,
     pub(crate) retention: Arc<dyn RetentionStore>,
@@ -68,6 +70,7 @@ impl Stores {
             delivery_records: database.delivery_records(),
             submissions: database.submissions(),
             automatic_bids: database.automatic_bids(),
+            billing: database.billing(),
             activities: database.activities(),
             provisioning: database.provisioning(),
             retention: database.retention(),

@@ -12,10 +12,11 @@ use serde_json::Value;
 
 /// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
 /// whatever they measure.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("bidloop-matching", &[]),
     ("bidloop-domain", &["bidloop-matching"]),
     ("bidloop-attachments", &["bidloop-domain"]),
+    ("bidloop-billing", &["bidloop-domain", "bidloop-http-server"]),
     ("bidloop-console", &["bidloop-domain", "bidloop-http-server"]),
     ("bidloop-demo", &["bidloop-domain", "bidloop-simulator"]),
     ("bidloop-fakes", &["bidloop-domain"]),
@@ -56,7 +57,12 @@ const HOMES: [(&str, &[&str]); 13] = [
     ("actix-server", &["bidloop-http-server"]),
     (
         "actix-web",
-        &["bidloop-console", "bidloop-http-api", "bidloop-http-server"],
+        &[
+            "bidloop-billing",
+            "bidloop-console",
+            "bidloop-http-api",
+            "bidloop-http-server",
+        ],
     ),
     ("anyhow", &["bidloop"]),
     ("deadpool", &["bidloop-persistence"]),

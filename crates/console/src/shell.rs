@@ -61,17 +61,31 @@ pub(crate) struct SideCampaign {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quota {
     pub(crate) used: u64,
-    pub(crate) limit: u64,
+    pub(crate) limit: Option<u64>,
 }
 
 impl Quota {
-    pub(crate) fn percent(self) -> f64 {
-        if self.limit == 0 {
-            return 100.0;
+    /// "412 of 1,000"; without a limit "412".
+    pub(crate) fn in_words(self) -> String {
+        let used = words::count(self.used);
+        self.limit
+            .map_or(used.clone(), |limit| format!("{used} of {}", words::count(limit)))
+    }
+
+    /// "1,000" or "no limit".
+    pub(crate) fn limit_in_words(self) -> String {
+        self.limit.map_or_else(|| "no limit".to_owned(), words::count)
+    }
+
+    /// The width of the meter; without a limit there is none.
+    pub(crate) fn percent(self) -> Option<f64> {
+        let limit = self.limit?;
+        if limit == 0 {
+            return Some(100.0);
         }
         #[expect(clippy::cast_precision_loss, reason = "a width in an image")]
-        let percent = self.used as f64 * 100.0 / self.limit as f64;
-        percent.min(100.0)
+        let percent = self.used as f64 * 100.0 / limit as f64;
+        Some(percent.min(100.0))
     }
 }
 
@@ -150,7 +164,7 @@ impl Shell {
                 .collect(),
             quota: Quota {
                 used: shell.used,
-                limit: u64::from(shell.subscription.proposal_limit),
+                limit: shell.subscription.proposal_limit.map(u64::from),
             },
             marketplace: shell.marketplace,
             now: visit.now,

@@ -7,7 +7,6 @@ use std::path::Path;
 use bidloop_domain::model::{ApiKey, Timestamp, WebhookSecret};
 use bidloop_domain::port::Entropy;
 use serde_json::{Value, json};
-use time::OffsetDateTime;
 
 use crate::DemoError;
 
@@ -38,9 +37,9 @@ impl Setup<'_> {
     pub(crate) fn document(&self) -> Value {
         let mut document = provisioning();
         let organization = &mut document["organizations"][0];
-        let (period_start, period_end) = month_of(self.now);
-        organization["subscription"]["currentPeriodStart"] = period_start.into();
-        organization["subscription"]["currentPeriodEnd"] = period_end.into();
+        let (period_start, period_end) = self.now.calendar_month();
+        organization["subscription"]["currentPeriodStart"] = period_start.as_seconds().into();
+        organization["subscription"]["currentPeriodEnd"] = period_end.as_seconds().into();
         organization["users"] = json!([{"email": EMAIL, "name": "You", "password": self.password}]);
         organization["apiKeys"][0]["key"] = self.api_key.expose().into();
         organization["bidderAccounts"][0]["token"] = EXTERNAL_TOKEN.into();
@@ -83,19 +82,6 @@ pub(crate) fn accounts() -> [(&'static str, Value); 2] {
         (EXTERNAL_TOKEN, account("mk_software", 60)),
         (AUTOMATIC_TOKEN, account("mk_design", 35)),
     ]
-}
-
-/// The first second of the month and of the next one, in UTC.
-fn month_of(now: Timestamp) -> (i64, i64) {
-    let today = OffsetDateTime::from_unix_timestamp(now.as_seconds())
-        .unwrap_or(OffsetDateTime::UNIX_EPOCH)
-        .date();
-    let first = today - time::Duration::days(i64::from(today.day()) - 1);
-    let next = first + time::Duration::days(i64::from(first.month().length(first.year())));
-    (
-        first.midnight().assume_utc().unix_timestamp(),
-        next.midnight().assume_utc().unix_timestamp(),
-    )
 }
 
 /// Reads the API key in `file`, or generates it, readable by its owner alone.
@@ -154,18 +140,6 @@ mod tests {
     use bidloop_fakes::SequentialEntropy;
 
     use super::*;
-
-    #[test]
-    fn a_month_begins_on_its_first_and_ends_where_the_next_begins() {
-        // 2026-02-14, 2024-02-29, 2026-12-31T23:59:59
-        for (now, month) in [
-            (1_771_027_200, (1_769_904_000, 1_772_323_200)),
-            (1_709_164_800, (1_706_745_600, 1_709_251_200)),
-            (1_798_761_599, (1_796_083_200, 1_798_761_600)),
-        ] {
-            assert_eq!(month_of(Timestamp::from_seconds(now)), month, "{now}");
-        }
-    }
 
     #[test]
     fn the_key_and_the_password_are_made_once_and_are_their_owners_alone() {

@@ -132,7 +132,7 @@ impl RequestObserver for HttpApi {
         self.entropy.uuid().to_string()
     }
 
-    /// The operation's id; `console` for the routes of others, `none` without a route.
+    /// The operation's id; `stripe` and `console` for the routes of others, `none` without a route.
     fn operation(&self, request: &HttpRequest) -> &'static str {
         if let Some(operation) = request.extensions().get::<&'static Operation>() {
             return operation.id;
@@ -144,6 +144,7 @@ impl RequestObserver for HttpApi {
             Some(endpoint) if endpoint.method == request.method() => endpoint.id,
             Some(_) => "none",
             None if pattern.starts_with("/v1") => "none",
+            None if pattern == "/billing/stripe" => "stripe",
             None => "console",
         }
     }

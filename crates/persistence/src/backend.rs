@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryRecords, DeliveryStore,
-    ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
-    ProvisioningStore, Quarantine, RetentionStore, RowInspector, SessionStore, SignInTryStore,
-    StatisticsStore, StoreError, SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BillingStore, CampaignFeedStore, DeliveryRecords,
+    DeliveryStore, ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, MatchStore,
+    OverviewStore, PeopleStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, SessionStore,
+    SignInTryStore, StatisticsStore, StoreError, SubmissionStore,
 };
 
 use crate::backup::BackUpError;
@@ -50,6 +50,7 @@ pub(crate) trait Backend:
     ActivityStore
     + ApiKeyStore
     + AutomaticBidStore
+    + BillingStore
     + DeliveryRecords
     + DeliveryStore
     + CampaignFeedStore

@@ -10,11 +10,11 @@ use std::io::Write as _;
 
 use bidloop_domain::model::{
     AccountId, ActivityId, ActivityKind, ActivityOutcome, Actor, ActorKind, ApiKeyHash, ApiKeyId, BidId,
-    BiddingConfig, CampaignId, CampaignMode, CampaignState, Connects, CoverLetter, DeliveryId, DeliveryState,
-    EffectiveConfig, EmailKey, EndpointId, EventKind, FilterId, JobId, LeadAttachment, LeadId, LeadStatus,
-    LinkHash, LinkId, LinkKind, MemberRole, OrganizationId, PersonalTokenHash, PersonalTokenId, Proposal,
-    ProposalFile, ProposalTemplate, QuestionAnswerPair, Reason, Secret, SubscriptionStatus, Terms, Timestamp,
-    TokenScope,
+    BiddingConfig, BilledSubscriptionId, BillingEvents, CampaignId, CampaignMode, CampaignState, Connects,
+    CoverLetter, CustomerId, DeliveryId, DeliveryState, EffectiveConfig, EmailKey, EndpointId, EventKind,
+    FilterId, JobId, LeadAttachment, LeadId, LeadStatus, LinkHash, LinkId, LinkKind, MemberRole,
+    OrganizationId, PersonalTokenHash, PersonalTokenId, Proposal, ProposalFile, ProposalTemplate,
+    QuestionAnswerPair, Reason, Renewal, Secret, SubscriptionStatus, Terms, Timestamp, TokenScope,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
@@ -136,6 +136,7 @@ macro_rules! in_json {
 in_json!(
     Actor,
     BiddingConfig,
+    BillingEvents,
     EffectiveConfig,
     LeadAttachment,
     Map<String, Value>,
@@ -205,7 +206,9 @@ macro_rules! in_text {
 in_text! {
     AccountId: |id| Self::parse(id).ok(), |id| id.as_str().into();
     ApiKeyId: |id| Self::parse(id).ok(), |id| id.as_str().into();
+    BilledSubscriptionId: |id| Self::parse(id).ok(), |id| id.as_str().into();
     CampaignId: |id| Self::parse(id).ok(), |id| id.as_str().into();
+    CustomerId: |id| Self::parse(id).ok(), |id| id.as_str().into();
     EndpointId: |id| Self::parse(id).ok(), |id| id.as_str().into();
     FilterId: |id| Self::parse(id).ok(), |id| id.as_str().into();
     OrganizationId: |id| Self::parse(id).ok(), |id| id.as_str().into();
@@ -228,6 +231,7 @@ in_text! {
     EventKind: |word| word.parse().ok(), |word| word.as_str().into();
     LeadStatus: |word| word.parse().ok(), |word| word.as_str().into();
     LinkKind: |word| word.parse().ok(), |word| word.as_str().into();
+    Renewal: |word| word.parse().ok(), |word| word.as_str().into();
     MemberRole: |word| word.parse().ok(), |word| word.as_str().into();
     TokenScope: |word| word.parse().ok(), |word| word.as_str().into();
     SubscriptionStatus: |word| word.parse().ok(), |word| word.as_str().into();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use bidloop_domain::model::Secret;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, CampaignFeedStore, DeliveryRecords, DeliveryStore,
-    ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, MatchStore, OverviewStore, PeopleStore,
-    ProvisioningStore, Quarantine, RetentionStore, RowInspector, SessionStore, SignInTryStore,
-    StatisticsStore, StoreError, SubmissionStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BillingStore, CampaignFeedStore, DeliveryRecords,
+    DeliveryStore, ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, MatchStore,
+    OverviewStore, PeopleStore, ProvisioningStore, Quarantine, RetentionStore, RowInspector, SessionStore,
+    SignInTryStore, StatisticsStore, StoreError, SubmissionStore,
 };
 use rustls::ClientConfig;
 
@@ -275,6 +275,11 @@ impl Database {
 
     /// Intents to bid by template.
     pub fn automatic_bids(&self) -> Arc<dyn AutomaticBidStore> {
+        self.backend.clone()
+    }
+
+    /// What the payment provider reported.
+    pub fn billing(&self) -> Arc<dyn BillingStore> {
         self.backend.clone()
     }
 

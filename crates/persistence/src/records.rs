@@ -12,7 +12,7 @@ use bidloop_domain::model::{
     WebhookEndpoint, WebhookSecret,
 };
 use bidloop_domain::port::{
-    AccountRecord, AutomaticBidIntent, Backfill, BidSummary, CampaignRecord, FilterRecord,
+    AccountRecord, AutomaticBidIntent, Backfill, BidSummary, BilledRecord, CampaignRecord, FilterRecord,
     OrganizationRecord, PendingDelivery, Quarantine, StoredFilter, StoredJob, StoredPerson, UnreadableRow,
     WaitingBid, WebhookRecord, WebhookUrl,
 };
@@ -26,8 +26,9 @@ use crate::batch::Batch;
 use crate::columns::{Attempt, ColumnType, InColumn};
 use crate::failure::Failure;
 use crate::schema::{
-    activities, api_keys, automatic_bids, bidder_accounts, bids, campaigns, deliveries, filters, jobs, leads,
-    memberships, one_time_links, organizations, people, personal_tokens, sessions, webhook_endpoints,
+    activities, api_keys, automatic_bids, bidder_accounts, bids, billed_subscriptions, campaigns, deliveries,
+    filters, jobs, leads, memberships, one_time_links, organizations, people, personal_tokens, sessions,
+    webhook_endpoints,
 };
 use crate::sealing::{Place, Sealer};
 
@@ -460,6 +461,8 @@ columns! { BidSummary in bids by organization_id/id {
     submitted_at, ended_at,
 } }
 
+columns! { BilledRecord in billed_subscriptions by id { id, organization_id, events } }
+
 columns! { Campaign in campaigns by organization_id/id {
     organization_id, id, name, mode, state, bidding_config, proposal,
 } parts { subscription: Subscription } empty { account } }
@@ -504,7 +507,7 @@ columns! { StoredFilter in filters by organization_id/id { organization_id, camp
 columns! { StoredJob in jobs by id { seq, id, json } }
 
 columns! { Subscription in organizations by id {
-    status as subscription_status, collection_paused, period_start, period_end, proposal_limit,
+    status as subscription_status, collection_paused, period_start, period_end, renewal, proposal_limit, customer,
 } }
 
 columns! { Person in people by email_key { key as email_key, email, name } }

@@ -5,7 +5,7 @@
 //! [`JsonText`](crate::sql_types::JsonText).
 
 diesel::table! {
-    use crate::sql_types::{BigInt, Bool, EscapedText, Text};
+    use crate::sql_types::{BigInt, Bool, EscapedText, Nullable, Text};
 
     organizations (id) {
         id -> Text,
@@ -14,7 +14,19 @@ diesel::table! {
         collection_paused -> Bool,
         period_start -> BigInt,
         period_end -> BigInt,
-        proposal_limit -> BigInt,
+        proposal_limit -> Nullable<BigInt>,
+        renewal -> Text,
+        customer -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::{JsonText, Nullable, Text};
+
+    billed_subscriptions (id) {
+        id -> Text,
+        organization_id -> Nullable<Text>,
+        events -> JsonText,
     }
 }
 

@@ -93,6 +93,17 @@ index! { $
             settling_again_does_no_harm,
             claims_at_once_never_give_one_intent_twice,
         ],
+        billing: [
+            a_reported_subscription_is_found_with_its_organization,
+            an_organization_is_found_by_its_id_and_by_its_customer,
+            a_change_replaces_the_subscription_and_is_recorded,
+            a_change_under_another_revision_changes_nothing,
+            of_many_changes_on_one_state_one_is_made,
+            a_change_raises_the_revision,
+            a_change_of_the_period_counts_anew,
+            the_end_of_a_subscription_is_told_to_the_next_look_up_of_a_key,
+            a_removed_organizations_subscriptions_are_erased,
+        ],
         campaign_feed: [
             a_feed_shows_what_the_list_shows_and_makes_no_lead,
             the_statuses_partition_the_list,
@@ -413,6 +424,8 @@ index! { $
         quota: [
             a_bid_beyond_the_limit_is_refused_with_the_usage_and_changes_nothing,
             a_limit_of_zero_admits_no_bid,
+            without_a_limit_every_bid_is_accepted_and_counted,
+            the_calendar_months_of_an_organization_that_nobody_bills_are_counted_apart,
             of_many_bids_at_once_no_more_than_the_limit_are_accepted,
             the_quota_is_the_organizations,
             the_next_period_starts_when_the_last_one_ends,

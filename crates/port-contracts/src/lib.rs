@@ -55,6 +55,7 @@ mod activity_search;
 mod api_keys;
 mod authorization;
 mod automatic_bids;
+mod billing;
 mod blobs;
 mod campaign_feed;
 mod campaign_feed_leads;
@@ -99,15 +100,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::port::{
-    ActivityStore, ApiKeyStore, AutomaticBidStore, BlobStore, CampaignFeedStore, DeliveryRecords,
-    DeliveryStore, ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore, MatchStore,
-    OverviewStore, PeopleStore, ProvisioningStore, RetentionStore, SessionStore, SignInTryStore,
+    ActivityStore, ApiKeyStore, AutomaticBidStore, BillingStore, BlobStore, CampaignFeedStore,
+    DeliveryRecords, DeliveryStore, ErasureStore, FeedLeaseStore, FirstRunStore, JobStore, LeadStore,
+    MatchStore, OverviewStore, PeopleStore, ProvisioningStore, RetentionStore, SessionStore, SignInTryStore,
     StatisticsStore, SubmissionStore, WebhookSender,
 };
 
 /// The store ports of one implementation, over one state.
 #[derive(Debug, Clone)]
 pub struct Stores {
+    /// What the payment provider reported.
+    pub billing: Arc<dyn BillingStore>,
     /// Finds, creates and revokes keys.
     pub api_keys: Arc<dyn ApiKeyStore>,
     /// Leads and their bids.
@@ -155,6 +158,7 @@ impl Stores {
     pub fn of<S>(store: &Arc<S>) -> Self
     where
         S: ApiKeyStore
+            + BillingStore
             + LeadStore
             + JobStore
             + MatchStore
@@ -177,6 +181,7 @@ impl Stores {
             + 'static,
     {
         Self {
+            billing: store.clone(),
             api_keys: store.clone(),
             leads: store.clone(),
             campaign_feed: store.clone(),

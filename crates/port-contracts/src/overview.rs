@@ -66,7 +66,7 @@ pub async fn every_page_shows_the_campaigns_the_quota_and_when_the_feed_was_read
     let names: Vec<&str> = before.campaigns.iter().map(|sign| sign.name.as_str()).collect();
     assert_eq!(names, ["Ant", "zebra"]);
     assert_eq!((before.used, before.feed_read_at), (0, None));
-    assert_eq!(before.subscription.proposal_limit, 7);
+    assert_eq!(before.subscription.proposal_limit, Some(7));
     let leads = world.new_leads(2, at(10)).await;
     world
         .bid_to_the_end(

@@ -21,7 +21,7 @@ fn acme(limit: u32) -> OrganizationBuilder {
 fn used_up(used: u64, limit: u64, period_end: Timestamp) -> AcceptBid {
     AcceptBid::QuotaUsedUp(QuotaUsage {
         used,
-        limit,
+        limit: Some(limit),
         period_end,
     })
 }
@@ -43,6 +43,30 @@ pub async fn a_limit_of_zero_admits_no_bid(stores: Stores) {
     let world = World::with(stores, acme(0)).await;
     let lead = world.new_lead("1", at(0)).await;
     assert_eq!(world.try_bid(&lead, at(1)).await, used_up(0, 0, at(1000)));
+}
+
+pub async fn without_a_limit_every_bid_is_accepted_and_counted(stores: Stores) {
+    let world = World::with(stores, acme(0).unbilled()).await;
+    let leads = world.new_leads(3, at(0)).await;
+    for lead in &leads {
+        world.bid(lead, at(1)).await;
+    }
+    let shell = world.stores.overview.shell(&world.organization, at(2)).await;
+    let shell = shell.unwrap().unwrap();
+    assert_eq!((shell.subscription.proposal_limit, shell.used), (None, 3));
+}
+
+pub async fn the_calendar_months_of_an_organization_that_nobody_bills_are_counted_apart(stores: Stores) {
+    let world = World::with(stores, acme(0).unbilled()).await;
+    let leads = world.new_leads(2, at(0)).await;
+    let (_, next_month) = at(0).calendar_month();
+    world.bid(&leads[0], at(1)).await;
+    world.bid(&leads[1], next_month).await;
+    for (now, end) in [(at(2), next_month), (next_month, next_month.calendar_month().1)] {
+        let shell = world.stores.overview.shell(&world.organization, now).await;
+        let shell = shell.unwrap().unwrap();
+        assert_eq!((shell.used, shell.period.end), (1, end));
+    }
 }
 
 pub async fn of_many_bids_at_once_no_more_than_the_limit_are_accepted(stores: Stores) {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, ActivityQuery, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode,
-    CampaignState, JobId, LeadId, Links, MarketplaceToken, OrganizationId, ProposalTemplate, Subscription,
+    CampaignState, JobId, LeadId, Links, MarketplaceToken, OrganizationId, ProposalTemplate, Renewal, Subscription,
     SubscriptionStatus, Timestamp,
 };
 use bidloop_domain::port::{
@@ -140,7 +140,9 @@ async fn populate(store: &MemoryStore) {
                 collection_paused: false,
                 period_start: Timestamp::from_seconds(1_789_000_000),
                 period_end: Timestamp::from_seconds(1_792_000_000),
-                proposal_limit: 100,
+                renewal: Renewal::SameLength,
+                proposal_limit: Some(100),
+                customer: None,
             },
         },
         ProvisioningChange::PutApiKey(

@@ -25,6 +25,7 @@ mod availability;
 mod backups;
 mod bidding_loop;
 mod bids;
+mod billing;
 mod canaries;
 mod crashes;
 mod demo;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use bidloop_billing::StripeWebhook;
 use bidloop_console::{Console, Streams};
 use bidloop_domain::port::StoreError;
 use bidloop_http_api::{BodyLimits, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application};
@@ -18,6 +19,7 @@ use futures::future::join_all;
 
 use super::progress::Progress;
 use super::{Failure, Outcome, database, targets};
+use crate::billing::stripe_webhook;
 use crate::console::console;
 use crate::descriptors;
 use crate::metrics::Metrics;
@@ -126,7 +128,7 @@ impl Listening {
             let limits = limits.at_most(OPERABILITY_CONNECTIONS);
             servers.push(start_http(
                 api.clone(),
-                None,
+                Beside::default(),
                 listener,
                 Offer::OperabilityOnly,
                 limits,
@@ -134,10 +136,17 @@ impl Listening {
             tracing::info!(%address, "listening for operability");
         }
         if let Some(offer) = offer(roles, !servers.is_empty()) {
-            let serves_console = settings.console_enabled && offer != Offer::OperabilityOnly;
-            let console = serves_console.then(|| console(&service, settings, &base_url));
-            streams = console.as_ref().map(|console| Arc::clone(&console.streams));
-            servers.push(start_http(api, console, listener, offer, limits)?);
+            let mut beside = Beside::default();
+            if offer != Offer::OperabilityOnly {
+                let console = || console(&service, settings, &base_url);
+                beside.console = settings.console_enabled.then(console);
+                beside.stripe = stripe_webhook(&service, settings);
+            }
+            streams = beside
+                .console
+                .as_ref()
+                .map(|console| Arc::clone(&console.streams));
+            servers.push(start_http(api, beside, listener, offer, limits)?);
             tracing::info!(%address, %base_url, ?roles, "listening");
         }
         let servers = Servers {
@@ -250,9 +259,16 @@ fn http_api(service: &Service, database: &Database) -> HttpApi {
     }
 }
 
+/// What is served beside the API, if the settings have it.
+#[derive(Default)]
+struct Beside {
+    console: Option<Console>,
+    stripe: Option<StripeWebhook>,
+}
+
 fn start_http(
     api: HttpApi,
-    console: Option<Console>,
+    beside: Beside,
     listener: TcpListener,
     offer: Offer,
     connections: ConnectionLimits,
@@ -263,10 +279,14 @@ fn start_http(
     };
     let observer = Arc::new(api.clone());
     let api = application(api, offer, BodyLimits::DEFAULT);
-    let console = console.map(bidloop_console::application);
+    let console = beside.console.map(bidloop_console::application);
+    let stripe = beside.stripe.map(bidloop_billing::application);
     let routes = move |config: &mut _| {
         // Routes are tried in this order, and most of the console's are regular expressions.
         api(config);
+        if let Some(stripe) = &stripe {
+            stripe(config);
+        }
         if let Some(console) = &console {
             console(config);
         }

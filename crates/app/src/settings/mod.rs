@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_attachments::StorageSettings;
+use bidloop_billing::StripeSecret;
 use bidloop_domain::model::Secret;
 use bidloop_domain::use_case::{PostCache, Retention};
 use bidloop_http_server::TrustedProxies;
@@ -115,6 +116,8 @@ pub(crate) struct Settings {
     pub(crate) log_format: LogFormat,
     /// Without it, owners pass invitations and password links on themselves.
     pub(crate) mail: Option<MailSettings>,
+    /// Verifies what Stripe sends. Without it, nothing is taken from Stripe.
+    pub(crate) stripe_webhook_secret: Option<StripeSecret>,
     /// What is permitted, but an operator should know.
     pub(crate) warnings: Vec<SettingsFault>,
     /// Each setting's value and where it comes from, without secrets.
@@ -195,6 +198,9 @@ impl Settings {
         };
         let attachments = adapter_settings::storage(&mut read, environment);
         let mail = adapter_settings::mail(&mut read);
+        let stripe_webhook_secret = read.secret("billing.stripe_webhook_secret", |secret| {
+            StripeSecret::parse(secret).map_err(|error| error.to_string())
+        });
         let log_format = match read.text_or("log.format", "text").as_deref() {
             None | Some("text") => LogFormat::Text,
             Some("json") => LogFormat::Json,
@@ -218,6 +224,7 @@ impl Settings {
             attachments,
             log_format,
             mail,
+            stripe_webhook_secret,
             warnings: Vec::new(),
             shown: read.shown(),
         };
@@ -637,6 +644,21 @@ mod tests {
         assert_eq!(
             url.value.as_ref().unwrap().as_str(),
             Some("sqlite://bidloop-data/bidloop.db")
+        );
+    }
+
+    #[test]
+    fn the_secret_of_stripes_webhook_is_checked_and_shown_nowhere() {
+        assert!(load("", &[]).unwrap().stripe_webhook_secret.is_none());
+        let variable = "BIDLOOP_BILLING__STRIPE_WEBHOOK_SECRET";
+        let settings = load("", &[(variable, "whsec_0123456789abcdef")]).unwrap();
+        assert!(settings.stripe_webhook_secret.is_some());
+        assert!(!format!("{settings:?}").contains("0123456789abcdef"));
+        let faults = load("", &[(variable, "sk_live_0123456789abcdef")]).unwrap_err();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(
+            faults[0].starts_with("billing.stripe_webhook_secret (from ") && !faults[0].contains("0123"),
+            "{faults:?}"
         );
     }
 

@@ -9,7 +9,7 @@ use super::source::{KEYS, Place, Values};
 /// Stands for a secret.
 const HIDDEN: &str = "***";
 /// Settings whose values are secrets as a whole.
-const SECRETS: [&str; 1] = ["marketplace.token"];
+const SECRETS: [&str; 2] = ["billing.stripe_webhook_secret", "marketplace.token"];
 /// Settings whose values are URLs, perhaps with a password.
 const URLS: [&str; 2] = ["database.url", "mail.smtp_url"];
 

@@ -12,6 +12,8 @@ use crate::toml_text;
 /// The names of all settings.
 pub(super) const KEYS: &[&str] = &[
     "attachments.url",
+    "billing.stripe_webhook_secret",
+    "billing.stripe_webhook_secret_file",
     "console.enabled",
     "database.allow_insecure",
     "database.auto_migrate",

@@ -35,7 +35,8 @@ pub(super) enum Step {
 const KEY: &str = "\
 SELECT api_keys.organization_id, api_keys.id, api_keys.key_hash, api_keys.name, api_keys.created_at, \
 api_keys.last_used_at, api_keys.expires_at, api_keys.revoked_at, organizations.subscription_status, \
-organizations.collection_paused, organizations.period_start, organizations.period_end, organizations.proposal_limit \
+organizations.collection_paused, organizations.period_start, organizations.period_end, organizations.renewal, \
+organizations.proposal_limit, organizations.customer \
 FROM api_keys INNER JOIN organizations ON organizations.id = api_keys.organization_id \
 WHERE api_keys.key_hash = :key_hash LIMIT 1";
 
@@ -54,7 +55,8 @@ leads.rejection_reason, leads.proposal_id, leads.bidding_config";
 
 const CONTEXT: &str = "\
 SELECT {lead}, leads.bid_id, jobs.json, organizations.subscription_status, organizations.collection_paused, \
-organizations.period_start, organizations.period_end, organizations.proposal_limit, campaigns.organization_id, \
+organizations.period_start, organizations.period_end, organizations.renewal, \
+organizations.proposal_limit, organizations.customer, campaigns.organization_id, \
 campaigns.id, campaigns.name, campaigns.mode, campaigns.state, campaigns.bidding_config, campaigns.proposal, \
 bidder_accounts.id, bidder_accounts.connected, bidder_accounts.profile_hourly_rate, lead_attachments.attachment \
 FROM leads INNER JOIN jobs ON jobs.id = leads.job_id \
@@ -75,7 +77,8 @@ SELECT {lead} FROM leads WHERE leads.organization_id = :organization AND leads.i
 const LOCK_KEY: &str = "\
 SELECT api_keys.organization_id, api_keys.id, api_keys.name, api_keys.created_at, api_keys.last_used_at, \
 api_keys.expires_at, api_keys.revoked_at, organizations.id, organizations.subscription_status, \
-organizations.collection_paused, organizations.period_start, organizations.period_end, organizations.proposal_limit \
+organizations.collection_paused, organizations.period_start, organizations.period_end, organizations.renewal, \
+organizations.proposal_limit, organizations.customer \
 FROM organizations INNER JOIN api_keys ON api_keys.organization_id = organizations.id \
 WHERE organizations.id = :organization AND api_keys.key_hash = :key_hash AND api_keys.revoked_at IS NULL \
 LIMIT 1{for_key_share}";

@@ -19,7 +19,8 @@ words! {
         Delivery,
         /// The end of a queued bid.
         Submission,
-        /// A change of settings, keys, users or campaigns, made in the console (decision E5).
+        /// A change of settings, keys, users or campaigns, made in the console (decision E5), or of the subscription,
+        /// reported by billing.
         Change,
     }
 
@@ -61,7 +62,7 @@ pub struct Actor {
     pub kind: ActorKind,
     /// The id of the key or user; `None` for the service and for commands.
     pub id: Option<String>,
-    /// The name of the key or user, or the command's words; `None` for the service.
+    /// The name of the key or user, the command's words, or `billing`; `None` for the service otherwise.
     pub name: Option<String>,
 }
 
@@ -72,6 +73,14 @@ impl Actor {
             kind: ActorKind::Service,
             id: None,
             name: None,
+        }
+    }
+
+    /// The service itself, on a report of the payment provider.
+    pub fn billing() -> Self {
+        Self {
+            name: Some("billing".to_owned()),
+            ..Self::service()
         }
     }
 
@@ -174,7 +183,7 @@ impl Activity {
 }
 
 impl Activity {
-    /// A change of settings, keys, users or campaigns by a person (decision E5): one sentence, and facts without secrets.
+    /// A change of settings, keys, users or campaigns by a person (decision E5), or of the subscription by billing: one sentence, and facts without secrets.
     pub fn change(
         id: ActivityId,
         at: Timestamp,

@@ -14,11 +14,27 @@ use uuid::Uuid;
 #[error("an id is {0}")]
 pub struct InvalidId(&'static str);
 
+impl InvalidId {
+    /// What an id of the kind is.
+    pub const fn rule(self) -> &'static str {
+        self.0
+    }
+}
+
 const NAME_RULE: &str = "1 to 64 characters of A-Z a-z 0-9 _ -";
 
 fn is_name(text: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-    (1..=64).contains(&text.len()) && text.bytes().all(allowed)
+    (1..=64).contains(&text.len()) && text.bytes().all(is_of_names)
+}
+
+const fn is_of_names(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+const PROVIDER_ID_RULE: &str = "1 to 255 characters of A-Z a-z 0-9 _ -";
+
+fn is_provider_id(text: &str) -> bool {
+    (1..=255).contains(&text.len()) && text.bytes().all(is_of_names)
 }
 
 const JOB_ID_RULE: &str = "1 to 256 characters, none of them a control character";
@@ -111,6 +127,18 @@ text_id!(
 text_id!(
     /// A lead's id, made by the service; unique in the installation.
     LeadId: is_name, NAME_RULE
+);
+text_id!(
+    /// The payment provider's id of a subscription.
+    BilledSubscriptionId: is_provider_id, PROVIDER_ID_RULE
+);
+text_id!(
+    /// The payment provider's id of a customer.
+    CustomerId: is_provider_id, PROVIDER_ID_RULE
+);
+text_id!(
+    /// The payment provider's id of an invoice.
+    InvoiceId: is_provider_id, PROVIDER_ID_RULE
 );
 text_id!(
     /// The marketplace's id of a job: 1 to 256 characters, none of them a control character.

@@ -4,7 +4,7 @@
 //! beyond a type's own rules:
 //!
 //! - a job and what becomes of it: [`JobPost`], [`Lead`], [`BidRequest`], [`QueuedBid`], [`Proposal`], [`Reason`];
-//! - its owner: [`Campaign`], [`Subscription`], [`ApiKey`], [`WebhookEndpoint`];
+//! - its owner: [`Campaign`], [`Subscription`], [`BillingEvents`], [`ApiKey`], [`WebhookEndpoint`];
 //! - people: [`Person`], [`Member`], [`SessionToken`], [`Tries`], [`OneTimeLink`], [`PersonalToken`];
 //! - the bidding configuration: [`BiddingConfig`], a layer, and [`EffectiveConfig`], all layers together;
 //! - values: [`UsdCents`], [`Connects`], [`Percentage`], [`Timestamp`], the ids, and [`Secret`];
@@ -20,6 +20,7 @@ mod bid;
 mod bid_complete;
 mod bidding_config;
 mod bidding_values;
+mod billed_subscription;
 mod campaign;
 mod digest;
 mod explanation;
@@ -69,6 +70,7 @@ pub use bidding_values::{
 };
 pub use bidloop_matching::json::{FieldError, read_json, sanitize_for_log};
 pub use bidloop_matching::{FilterFile, MAX_LIST_VALUES, MAX_VALUE_CHARS, PaymentKind, SavedFilter};
+pub use billed_subscription::{BilledState, BillingEvents, InvoiceReport, SubscriptionReport};
 pub use campaign::{
     AccountSummary, AnswerTemplate, Campaign, CampaignAction, CampaignMode, CampaignState, ProposalTemplate,
     action_on_match,
@@ -77,8 +79,9 @@ pub use explanation::ExplanationStep;
 pub(crate) use explanation::{count_connects, usd};
 pub use first_run_code::{FirstRunCode, FirstRunCodeHash};
 pub use ids::{
-    AccountId, ActivityId, ApiKeyId, AttachmentId, BidId, CampaignId, DeliveryId, EndpointId, EventId,
-    FilterId, InvalidId, JobId, LeadId, LinkId, OrganizationId, PersonalTokenId,
+    AccountId, ActivityId, ApiKeyId, AttachmentId, BidId, BilledSubscriptionId, CampaignId, CustomerId,
+    DeliveryId, EndpointId, EventId, FilterId, InvalidId, InvoiceId, JobId, LeadId, LinkId, OrganizationId,
+    PersonalTokenId,
 };
 pub use job_address::{InvalidJobAddress, JobAddress};
 pub use job_post::{
@@ -97,7 +100,7 @@ pub use number::whole_number;
 pub use object::Object;
 pub(crate) use object::objects;
 pub use one_time_link::{LINK_LIFETIME, LinkHash, LinkKind, LinkToken, OneTimeLink};
-pub use organization::{Subscription, SubscriptionStatus};
+pub use organization::{Renewal, Subscription, SubscriptionStatus};
 pub use password::{InvalidPassword, MAX_PASSWORD_BYTES, MIN_PASSWORD_BYTES, Password};
 pub use person::{EmailAddress, EmailKey, InvalidEmail, Member, MemberRole, Membership, Person};
 pub use personal_token::{

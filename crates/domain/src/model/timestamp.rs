@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
 
 /// A point in time, in UNIX milliseconds.
 ///
@@ -49,6 +50,26 @@ impl Timestamp {
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(millis(duration)))
+    }
+
+    /// The first moments of its calendar month and of the next one, in UTC.
+    ///
+    /// ```
+    /// use bidloop_domain::model::Timestamp;
+    ///
+    /// let leap_day = Timestamp::from_seconds(1_709_208_000); // 29 February 2024, noon
+    /// let (start, end) = leap_day.calendar_month();
+    /// assert_eq!((start.as_seconds(), end.as_seconds()), (1_706_745_600, 1_709_251_200));
+    /// ```
+    pub fn calendar_month(self) -> (Self, Self) {
+        const DAY: u64 = 24 * 60 * 60;
+        let date = OffsetDateTime::from_unix_timestamp(self.as_seconds())
+            .unwrap_or(OffsetDateTime::UNIX_EPOCH)
+            .date();
+        let first = date.replace_day(1).unwrap_or(date);
+        let start = Self::from_seconds(first.midnight().assume_utc().unix_timestamp());
+        let days = u64::from(date.month().length(date.year()));
+        (start, start.plus(Duration::from_secs(days * DAY)))
     }
 
     /// The time since `earlier`; zero if this moment is not later.

@@ -23,6 +23,7 @@
 mod activities;
 mod api_keys;
 mod attachment_source;
+mod billing;
 mod blob_store;
 mod campaign_feed;
 mod clock;
@@ -61,6 +62,7 @@ pub use crate::provisioning::{
 pub use activities::ActivityStore;
 pub use api_keys::{ApiKeyStore, CreateApiKey, RevokeApiKey};
 pub use attachment_source::{AttachmentPieces, AttachmentSource, AttachmentSourceError};
+pub use billing::{BilledOrganization, BilledRecord, BillingChange, BillingStore};
 pub use blob_store::{BlobError, BlobPath, BlobStore, StagedBlob};
 pub use campaign_feed::{
     BidLetter, BidMeans, BidSummary, BiddingAccount, CampaignFeedStore, FeedCounts, FeedNews, FeedQuery,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use bidloop_matching::json::{Field, Fields, Null, Path, flag};
+use serde_json::Value;
 
 use super::current_state::CurrentState;
 use super::peek::is_absent;
@@ -11,7 +12,9 @@ use super::records::ProvisioningChange;
 use super::report::EntityKind;
 use super::requirements::{MissingRequirement, MissingRequirements, missing_requirements};
 use super::values;
-use crate::model::{CampaignId, OrganizationId, Subscription, SubscriptionStatus};
+use crate::model::{
+    CampaignId, CustomerId, OrganizationId, Renewal, Subscription, SubscriptionStatus, Timestamp,
+};
 
 /// An entry of the file for a campaign.
 struct CampaignEntry {
@@ -69,14 +72,21 @@ impl Planner<'_> {
         };
         let mut entry: Entry<'_, '_, '_, _> = Entry::of(fields, current, None);
         let name = entry.required("name", values::words, |(name, _)| name);
+        let now = self.provided.now;
         let changed = entry.fields.object("subscription", Null::Refused, |fields| {
             let current = current.part(|(_, subscription)| subscription);
-            subscription(&mut Entry::of(fields, current, None))
+            subscription(&mut Entry::of(fields, current, None), now)
         });
-        let subscription = match changed {
-            Field::Given(subscription) => subscription,
-            Field::Absent => entry.require("subscription", Field::Absent, |(_, before)| before),
-            Field::Null | Field::Faulty => None,
+        let subscription = match (changed, current.known()) {
+            (Field::Given(subscription), _) => subscription,
+            (Field::Absent, Some((_, before))) => Some(before.clone()),
+            (Field::Absent, None) if self.is_lost(scope) => {
+                let message = "is required: the one that is stored cannot be read";
+                entry.fields.fault("subscription", message);
+                None
+            }
+            (Field::Absent, None) => Some(Subscription::unbilled(now)),
+            (Field::Null | Field::Faulty, _) => None,
         };
         let (Scope::Planned(owner), Some(name), Some(subscription)) = (scope, name, subscription) else {
             return;
@@ -91,6 +101,14 @@ impl Planner<'_> {
                 subscription,
             });
         }
+    }
+
+    /// Whether the organization's row is stored and cannot be read.
+    fn is_lost(&self, scope: Scope<'_>) -> bool {
+        let Scope::Planned(owner) = scope else {
+            return false;
+        };
+        self.is_unreadable(owner, EntityKind::Organization, owner.organization.as_str())
     }
 
     /// Plans a campaign with its webhooks and filters. Returns its id and its entry in the file.
@@ -145,39 +163,67 @@ impl Planner<'_> {
     }
 }
 
-fn subscription(entry: &mut Entry<'_, '_, '_, Subscription>) -> Option<Subscription> {
+fn subscription(entry: &mut Entry<'_, '_, '_, Subscription>, now: Timestamp) -> Option<Subscription> {
     let statuses = values::words_of::<SubscriptionStatus>();
     let status = entry.required("status", values::word(&statuses), |before| &before.status);
     let paused = entry.optional("collectionPaused", flag, |before| Some(&before.collection_paused));
-    let ends_in_file = entry.fields.peek("currentPeriodEnd").is_some();
-    let start = entry.required("currentPeriodStart", values::unix_seconds, |before| {
-        &before.period_start
+    let period = period(entry, now);
+    let limit = entry.nullable("proposalLimit", values::count, |before| {
+        before.proposal_limit.as_ref()
     });
-    let end = entry.required("currentPeriodEnd", values::unix_seconds, |before| {
-        &before.period_end
+    let customer = entry.optional("stripeCustomer", values::id::<CustomerId>, |before| {
+        before.customer.as_ref()
     });
-    let limit = entry.required("proposalLimit", values::count, |before| &before.proposal_limit);
-    let (period_start, period_end) = (start?, end?);
-    if period_end <= period_start {
-        let field = if ends_in_file {
-            "currentPeriodEnd"
-        } else {
-            "currentPeriodStart"
-        };
-        let message = format!(
-            "the period must end after it starts: it would run from {} to {}",
-            period_start.as_seconds(),
-            period_end.as_seconds()
-        );
-        entry.fields.fault(field, message);
-    }
+    let (period_start, period_end, renewal) = period?;
     Some(Subscription {
         status: status?,
         collection_paused: paused.unwrap_or(false),
         period_start,
         period_end,
+        renewal,
         proposal_limit: limit?,
+        customer,
     })
+}
+
+/// The reported period, and how the later ones follow. If both of its ends are null, periods are calendar months.
+fn period(
+    entry: &mut Entry<'_, '_, '_, Subscription>,
+    now: Timestamp,
+) -> Option<(Timestamp, Timestamp, Renewal)> {
+    const FIELDS: [&str; 2] = ["currentPeriodStart", "currentPeriodEnd"];
+    let [start_field, end_field] = FIELDS;
+    let in_file = FIELDS.map(|name| entry.fields.peek(name));
+    if in_file.iter().all(|value| value.is_some_and(Value::is_null)) {
+        for name in FIELDS {
+            entry.fields.field(name, Null::Allowed, values::unix_seconds);
+        }
+        let (start, end) = now.calendar_month();
+        let before = entry.current.known();
+        let before = before.filter(|before| before.renewal == Renewal::CalendarMonth);
+        let (start, end) = before.map_or((start, end), |before| (before.period_start, before.period_end));
+        return Some((start, end, Renewal::CalendarMonth));
+    }
+    let start = entry.required(start_field, values::unix_seconds, |before| &before.period_start);
+    let end = entry.required(end_field, values::unix_seconds, |before| &before.period_end);
+    let (start, end) = (start?, end?);
+    if end <= start {
+        let field = if in_file[1].is_some() {
+            end_field
+        } else {
+            start_field
+        };
+        let message = format!(
+            "the period must end after it starts: it would run from {} to {}",
+            start.as_seconds(),
+            end.as_seconds()
+        );
+        entry.fields.fault(field, message);
+    }
+    let unchanged = in_file.iter().all(Option::is_none);
+    let renewal = entry.current.known().filter(|_| unchanged);
+    let renewal = renewal.map_or(Renewal::SameLength, |before| before.renewal);
+    Some((start, end, renewal))
 }
 
 /// Reports a missing requirement of an active campaign (decision D1). If it was missing before, it is a fault only if

@@ -150,6 +150,25 @@ impl<'r, 'v, 'f, T, Id> Entry<'r, 'v, 'f, T, Id> {
         }
     }
 
+    /// A field that a new entity needs, and that can be unset. `None` if it is faulty or missing, which is reported.
+    pub(super) fn nullable<U: Clone + 'r>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&'v Value) -> Result<U, String>,
+        current: impl FnOnce(&'r T) -> Option<&'r U>,
+    ) -> Option<Option<U>> {
+        match (self.fields.field(name, Null::Allowed, parse), self.current) {
+            (Field::Given(value), _) => Some(Some(value)),
+            (Field::Null, _) => Some(None),
+            (Field::Absent, Current::Known(entity)) => Some(current(entity).cloned()),
+            (Field::Absent, Current::New) => {
+                self.fields.fault(name, "is required: this entry is new");
+                None
+            }
+            _ => None,
+        }
+    }
+
     /// A field that can be left out and unset. `None` if it has no value afterwards.
     pub(super) fn optional<U: Clone + 'r>(
         &mut self,

@@ -96,7 +96,7 @@ impl Planner<'_> {
         }
     }
 
-    fn is_unreadable(&self, owner: Owner<'_>, kind: EntityKind, key: &str) -> bool {
+    pub(super) fn is_unreadable(&self, owner: Owner<'_>, kind: EntityKind, key: &str) -> bool {
         self.unreadable.iter().any(|entity| {
             entity.kind == kind && entity.organization_id == *owner.organization && entity.id == key
         })

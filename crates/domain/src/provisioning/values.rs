@@ -26,8 +26,7 @@ pub(super) fn words(value: &Value) -> Result<String, String> {
 }
 
 pub(super) fn id<T: TryFrom<String, Error = InvalidId>>(value: &Value) -> Result<T, String> {
-    T::try_from(storable_text(value)?)
-        .map_err(|_| "must be an id: 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
+    T::try_from(storable_text(value)?).map_err(|invalid| format!("must be an id: {}", invalid.rule()))
 }
 
 /// The words of an enum, each with its variant.

@@ -2,7 +2,6 @@
 //! `tests/use_case/first_run.rs`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -10,16 +9,9 @@ use super::sign_in::new_session;
 use super::throttle::{Throttle, TryError};
 use crate::model::{
     Activity, ActivityId, Actor, EmailAddress, FirstRunCode, InvalidEmail, InvalidPassword, NetworkOrigin,
-    OrganizationId, Password, Person, SessionToken, Subscription, SubscriptionStatus, Timestamp,
+    OrganizationId, Password, Person, SessionToken, Subscription, Timestamp,
 };
 use crate::port::{CreateFirst, Entropy, FirstOrganization, FirstRunCodeState, FirstRunStore, StoreError};
-
-/// How many bids a period of the first organization allows. Nobody bills an installation of one's own; the limit protects
-/// its owner from a runaway campaign, and `bidloop apply` sets another one.
-pub const FIRST_PROPOSAL_LIMIT: u32 = 1_000;
-
-/// The length of its periods. Each begins when the one before has ended (decision B3).
-pub const FIRST_PERIOD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The most characters of a name that people type.
 pub const MAX_NAME_CHARS: usize = 200;
@@ -156,7 +148,7 @@ impl FirstRun {
             ),
             id,
             name: name.clone(),
-            subscription: first_subscription(now),
+            subscription: Subscription::unbilled(now),
             owner: owner.clone(),
             password_hash: password_hash.clone(),
             session: session.clone(),
@@ -182,18 +174,6 @@ fn refused(state: FirstRunCodeState, wrong: TryError) -> FirstRunError {
         FirstRunCodeState::Over => FirstRunError::Over,
         FirstRunCodeState::Replaced(at) => FirstRunError::CodeReplaced { at },
         FirstRunCodeState::Current | FirstRunCodeState::Unknown => wrong.into(),
-    }
-}
-
-/// An active subscription that nobody bills.
-fn first_subscription(now: Timestamp) -> Subscription {
-    let period_start = Timestamp::from_seconds(now.as_seconds());
-    Subscription {
-        status: SubscriptionStatus::Active,
-        collection_paused: false,
-        period_start,
-        period_end: period_start.plus(FIRST_PERIOD),
-        proposal_limit: FIRST_PROPOSAL_LIMIT,
     }
 }
 

@@ -73,6 +73,7 @@ mod deliver_webhooks;
 mod erase_organizations;
 mod first_run;
 mod follow_activity;
+mod follow_billing;
 mod ingest_jobs;
 mod invitations;
 mod key_leases;
@@ -136,10 +137,9 @@ pub use connect_account::{ConnectAccount, ConnectAccountError};
 pub use current_filters::CurrentFilters;
 pub use deliver_webhooks::{DeliverWebhooks, DeliveryLimits, InFlight, SentDelivery};
 pub use erase_organizations::{EraseError, EraseFailure, EraseOrganizations, Erased, ErasureRun};
-pub use first_run::{
-    FIRST_PERIOD, FIRST_PROPOSAL_LIMIT, FirstRun, FirstRunError, FirstRunField, FirstRunForm, MAX_NAME_CHARS,
-};
+pub use first_run::{FirstRun, FirstRunError, FirstRunField, FirstRunForm, MAX_NAME_CHARS};
 pub use follow_activity::FollowActivity;
+pub use follow_billing::{BillingEvent, FollowBilling, FollowBillingError, Followed};
 pub use ingest_jobs::{IngestError, IngestJobs, IngestedPage};
 pub use invitations::{Invitations, MAX_MEMBERS, MAX_OPEN_LINKS, MadeLink, NewInvitation};
 pub use key_leases::KeyLeases;

@@ -50,9 +50,10 @@ impl Billing {
         Connects::new(sum.fold(0, u64::saturating_add))
     }
 
-    /// Proposals left in the period.
-    pub fn left(&self) -> u64 {
-        u64::from(self.subscription.proposal_limit).saturating_sub(self.used)
+    /// Proposals left in the period; `None` without a limit.
+    pub fn left(&self) -> Option<u64> {
+        let limit = self.subscription.proposal_limit.map(u64::from);
+        limit.map(|limit| limit.saturating_sub(self.used))
     }
 }
 
@@ -108,7 +109,9 @@ impl ShowBilling {
         let pace = Pace::of(period, used, now);
         Ok(Some(Billing {
             a_day: pace.as_ref().map(Pace::a_day),
-            reached_at: pace.and_then(|pace| pace.reaches(u64::from(subscription.proposal_limit), period)),
+            reached_at: pace
+                .zip(subscription.proposal_limit)
+                .and_then(|(pace, limit)| pace.reaches(u64::from(limit), period)),
             past_periods: facts.past_periods,
             subscription,
             period,

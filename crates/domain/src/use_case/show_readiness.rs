@@ -17,8 +17,8 @@ pub struct Readiness {
     pub endpoints: Vec<EndpointFacts>,
     /// The account that it bids with.
     pub account: Option<AccountFacts>,
-    /// Proposals that the organization has left in its period (decision B3).
-    pub proposals_left: u64,
+    /// Proposals that the organization has left in its period (decision B3); `None` without a limit.
+    pub proposals_left: Option<u64>,
     /// The period's end.
     pub until: Timestamp,
 }
@@ -56,7 +56,7 @@ impl ShowReadiness {
                 && of.is_none_or(|of| of == campaign)
                 && facts.endpoint.receives_job_new()
         };
-        let limit = u64::from(facts.shell.subscription.proposal_limit);
+        let limit = facts.shell.subscription.proposal_limit.map(u64::from);
         Ok(Some(Readiness {
             missing: known.parts.missing(),
             endpoints: facts.endpoints.into_iter().filter(receives).collect(),
@@ -64,7 +64,7 @@ impl ShowReadiness {
                 .accounts
                 .into_iter()
                 .find(|account| Some(&account.id) == known.account_id.as_ref()),
-            proposals_left: limit.saturating_sub(facts.shell.used),
+            proposals_left: limit.map(|limit| limit.saturating_sub(facts.shell.used)),
             until: facts.shell.period.end,
             sign: known.sign,
         }))

@@ -14,6 +14,7 @@ mod deliver_webhooks;
 mod erase_organizations;
 mod first_run;
 mod follow_activity;
+mod follow_billing;
 mod ingest_jobs;
 mod invitations;
 mod list_leads;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bidloop_domain::model::{
     Activity, ActivityKind, CampaignMode, CampaignState, EmailKey, EndpointId, EventKind, FilterId,
-    MarketplaceToken, Member, MemberRole, Membership, MissingPart, Person, Secret, SessionToken,
+    MarketplaceToken, Member, MemberRole, Membership, MissingPart, Person, Renewal, Secret, SessionToken,
     Subscription, SubscriptionStatus, Unauthorized,
 };
 use bidloop_domain::port::{
@@ -37,7 +37,9 @@ pub(crate) fn member(role: MemberRole) -> Member {
             collection_paused: false,
             period_start: at(0),
             period_end: at(1),
-            proposal_limit: 50,
+            renewal: Renewal::SameLength,
+            proposal_limit: Some(50),
+            customer: None,
         },
     }
 }

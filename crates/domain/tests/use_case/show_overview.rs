@@ -185,7 +185,7 @@ async fn every_page_tells_the_quota_and_whether_the_marketplace_is_read() {
     };
     let shown = async || shell.execute(&member(MemberRole::Member)).await.unwrap().unwrap();
     let now = shown().await;
-    assert_eq!((now.used, now.subscription.proposal_limit), (2, 50));
+    assert_eq!((now.used, now.subscription.proposal_limit), (2, Some(50)));
     assert_eq!(now.marketplace, MarketplaceReading::Current(at(2)));
     service.clock.advance(Duration::from_secs(120));
     assert_eq!(shown().await.marketplace, MarketplaceReading::Stale(at(2)));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bidloop_domain::model::{EventKind, MemberRole, MissingPart, Subscription, SubscriptionStatus};
+use bidloop_domain::model::{EventKind, MemberRole, MissingPart, Renewal, Subscription, SubscriptionStatus};
 use bidloop_domain::port::WebhookFailureKind;
 use bidloop_domain::use_case::{
     Billing, Readiness, ShowAccounts, ShowBilling, ShowIntegrations, ShowReadiness,
@@ -143,7 +143,9 @@ async fn billing_tells_the_periods_use_its_connects_and_when_the_limit_is_reache
         collection_paused: false,
         period_start: at(0),
         period_end: at(0).plus(10 * DAY),
-        proposal_limit: 4,
+        renewal: Renewal::SameLength,
+        proposal_limit: Some(4),
+        customer: None,
     };
     let service = Service::with(organization).await;
     let lead = service.lead(&job("1")).await;
@@ -152,7 +154,7 @@ async fn billing_tells_the_periods_use_its_connects_and_when_the_limit_is_reache
     let early = billing(&service).await;
     assert_eq!(
         (early.used, early.left(), early.a_day, early.reached_at),
-        (1, 3, None, None)
+        (1, Some(3), None, None)
     );
     assert_eq!(early.connects.len(), 1);
     assert_eq!(early.connects[0].id.as_str(), "acct_1");

@@ -120,7 +120,7 @@ async fn checks_come_in_the_order_of_decision_a1() {
     let Err(LeadError::QuotaUsedUp(usage)) = answer else {
         panic!("{answer:?}")
     };
-    assert_eq!((usage.used, usage.limit), (0, 0));
+    assert_eq!((usage.used, usage.limit), (0, Some(0)));
     assert_eq!(service.status(&other).await, LeadStatus::New);
 }
 
@@ -431,7 +431,7 @@ async fn of_64_bids_at_once_under_a_quota_of_10_ten_are_queued() {
         let LeadError::QuotaUsedUp(usage) = refused else {
             panic!("{refused}")
         };
-        assert_eq!((usage.used, usage.limit), (10, 10));
+        assert_eq!((usage.used, usage.limit), (10, Some(10)));
     }
     assert_eq!(service.stores.submissions.queued_count().await, Ok(10));
     assert_eq!(service.activities(ActivityKind::Bid).await.len(), 64);

@@ -84,6 +84,8 @@ impl State {
             .retain(|(_, _, counted), _| !counted.organization_id.as_ref().is_some_and(&mut goes));
         self.intents
             .retain(|waiting| !goes(&waiting.intent.organization_id));
+        self.billed
+            .retain(|_, record| !record.organization_id.as_ref().is_some_and(&mut goes));
         self.endpoint_tries.retain(|(of, _), _| !goes(of));
         self.deliveries
             .retain(|delivery| !goes(&delivery.organization_id));

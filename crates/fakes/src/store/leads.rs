@@ -6,7 +6,7 @@ use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{
     AccountSummary, Activity, Authorization, BidOutcome, BidRecord, BiddingConfig, Campaign, CampaignId,
     Connects, JobId, Lead, LeadAttachment, LeadId, LeadStatus, ListedLead, NewBid, NewEvent, OrganizationId,
-    ProposalFile, QueuedBid, Subscription, Tally, Timestamp,
+    ProposalFile, QueuedBid, Tally,
 };
 use bidloop_domain::port::{
     AcceptBid, AddAttachments, ConfigureLead, DRY_RUN_BACKLOG, JobContent, LeadContext, LeadLookup, LeadPage,
@@ -303,12 +303,9 @@ impl State {
         let Some(account) = account.filter(|account| account.record.connected) else {
             return AcceptBid::NoConnectedAccount;
         };
-        let period = period_in_force(&organization.record.subscription, bid.queued_at);
-        let usage = QuotaUsage {
-            used: self.used_in(&bid.organization_id, period),
-            limit: u64::from(organization.record.subscription.proposal_limit),
-            period_end: period.end,
-        };
+        let period = current_period(&organization.record.subscription, bid.queued_at);
+        let subscription = &organization.record.subscription;
+        let usage = QuotaUsage::of(subscription, period, self.used_in(&bid.organization_id, period));
         if usage.is_used_up() {
             return AcceptBid::QuotaUsedUp(usage);
         }
@@ -464,14 +461,6 @@ impl State {
             });
         count(taken.count())
     }
-}
-
-fn period_in_force(subscription: &Subscription, at: Timestamp) -> BillingPeriod {
-    let reported = BillingPeriod {
-        start: subscription.period_start,
-        end: subscription.period_end,
-    };
-    current_period(reported, at)
 }
 
 fn uploads_of(entry: &LeadEntry) -> Vec<LeadAttachment> {

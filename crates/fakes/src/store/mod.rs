@@ -6,6 +6,7 @@
 mod activities;
 mod api_keys;
 mod automatic_bids;
+mod billing;
 mod campaign_feed;
 mod deliveries;
 mod delivery_records;
@@ -29,15 +30,15 @@ use std::sync::{Mutex, MutexGuard};
 
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
-    AccountId, Activity, ActivityId, Actor, ApiKeyHash, BidId, BidOutcome, CampaignId, Counted, DeliveryId,
-    DeliveryState, EmailKey, EndpointId, EventPayload, FilterId, FirstRunCodeHash, JobId, Lead, LeadId,
-    LeadStatus, LeadWithJob, LinkHash, LinkId, NewEvent, OneTimeLink, OrganizationId, PersonalTokenHash,
-    PersonalTokenId, PersonalTokenRecord, QueuedBid, SessionHash, StatisticsStep, Timestamp, Tries,
-    TrySubject, WebhookEndpoint, receivers,
+    AccountId, Activity, ActivityId, Actor, ApiKeyHash, BidId, BidOutcome, BilledSubscriptionId, CampaignId,
+    Counted, DeliveryId, DeliveryState, EmailKey, EndpointId, EventPayload, FilterId, FirstRunCodeHash,
+    JobId, Lead, LeadId, LeadStatus, LeadWithJob, LinkHash, LinkId, NewEvent, OneTimeLink, OrganizationId,
+    PersonalTokenHash, PersonalTokenId, PersonalTokenRecord, QueuedBid, SessionHash, StatisticsStep,
+    Timestamp, Tries, TrySubject, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
-    AccountReading, AccountRecord, AutomaticBidIntent, CampaignRecord, CampaignRevision, FeedCursor,
-    LeaseOwner, NewAttachment, OrganizationRecord, StoreError, WebhookRecord,
+    AccountReading, AccountRecord, AutomaticBidIntent, BilledRecord, CampaignRecord, CampaignRevision,
+    FeedCursor, LeaseOwner, NewAttachment, OrganizationRecord, StoreError, WebhookRecord,
 };
 
 use self::people::People;
@@ -106,6 +107,8 @@ struct State {
     jobs: HashMap<JobId, Job>,
     jobs_by_seq: BTreeMap<i64, JobId>,
     organizations: BTreeMap<OrganizationId, Organization>,
+    /// The payment provider's subscriptions.
+    billed: BTreeMap<BilledSubscriptionId, BilledRecord>,
     /// Keys that were removed or replaced.
     removed_keys: HashSet<ApiKeyHash>,
     /// Those that are not erased yet, in the order of their removal, each with the claim on its erasing.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use bidloop_domain::bidding::{BillingPeriod, current_period};
+use bidloop_domain::bidding::current_period;
 use bidloop_domain::model::{DeliveryState, LeadStatus, OrganizationId, Timestamp};
 use bidloop_domain::port::{
     AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OrganizationName,
@@ -79,11 +79,7 @@ impl OverviewStore for MemoryStore {
 impl State {
     fn shell_of(&self, id: &OrganizationId, organization: &Organization, now: Timestamp) -> ShellFacts {
         let subscription = organization.record.subscription.clone();
-        let reported = BillingPeriod {
-            start: subscription.period_start,
-            end: subscription.period_end,
-        };
-        let period = current_period(reported, now);
+        let period = current_period(&subscription, now);
         let mut campaigns: Vec<CampaignSign> = organization
             .campaigns
             .values()

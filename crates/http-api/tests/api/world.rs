@@ -10,7 +10,7 @@ use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, Activity, ActivityQuery, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId,
     CampaignMode, CampaignState, JobId, LeadId, Links, MarketplaceToken, OrganizationId, ProposalTemplate,
-    Subscription, SubscriptionStatus, Timestamp,
+    Renewal, Subscription, SubscriptionStatus, Timestamp,
 };
 use bidloop_domain::port::{
     AccountRecord, ActivityStore, BlobStore, CampaignRecord, CommitProvisioning, FeedCursor, JobStore,
@@ -277,7 +277,9 @@ pub(crate) fn organization(id: &str, status: SubscriptionStatus, proposal_limit:
             collection_paused: false,
             period_start: Timestamp::from_seconds(1_789_000_000),
             period_end: Timestamp::from_seconds(1_792_000_000),
-            proposal_limit,
+            renewal: Renewal::SameLength,
+            proposal_limit: Some(proposal_limit),
+            customer: None,
         },
     }
 }

@@ -173,5 +173,6 @@ tables_to_erase! {
     activities by "organization_id, id",
     fresh_counts by "id",
     statistics by "organization_id, step, measure, starts_at, campaign_id, subject, bucket",
+    billed_subscriptions by "id",
     endpoint_tries by "organization_id, endpoint_id, id",
 }

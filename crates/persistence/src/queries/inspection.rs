@@ -6,7 +6,7 @@ use bidloop_domain::model::{
     LeadAttachment, OrganizationId, PersonalTokenRecord, QueuedBid, WebhookEndpoint,
 };
 use bidloop_domain::port::{
-    AutomaticBidIntent, CampaignRecord, FeedCursor, FilterRecord, InspectedRows, InspectedUpTo,
+    AutomaticBidIntent, BilledRecord, CampaignRecord, FeedCursor, FilterRecord, InspectedRows, InspectedUpTo,
     OrganizationRecord, RowInspector, StoreError, StoredFilter, StoredJob, StoredPerson,
 };
 use diesel::dsl::sql;
@@ -32,7 +32,7 @@ impl RowInspector for Store {
 type Examined = (Vec<String>, Option<UnreadableRow>);
 
 /// The number of the last table. Signatures of jobs are not inspected: one that cannot be read counts as missing.
-const LAST_TABLE: usize = 21;
+const LAST_TABLE: usize = 22;
 
 async fn inspect(
     conn: &mut Conn,
@@ -63,7 +63,8 @@ async fn inspect(
         18 => memberships(conn, after, limit).await?,
         19 => sessions(conn, after, limit).await?,
         20 => one_time_links(conn, after, limit).await?,
-        _ => personal_tokens(conn, after, limit).await?,
+        21 => personal_tokens(conn, after, limit).await?,
+        _ => billed_subscriptions(conn, after, limit).await?,
     };
     let examined = rows.len();
     let (mut keys, faults): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
@@ -162,6 +163,22 @@ async fn removed_organizations(
         examined.push((key, fault));
     }
     Ok(examined)
+}
+
+async fn billed_subscriptions(
+    conn: &mut Conn,
+    after: After<'_>,
+    limit: i64,
+) -> Result<Vec<Examined>, Failure> {
+    let rows: Vec<(String, Tried<BilledRecord>)> = billed_subscriptions::table
+        .filter(billed_subscriptions::id.gt(after.text(0)))
+        .order(billed_subscriptions::id)
+        .limit(limit)
+        .select((billed_subscriptions::id, Tried::<BilledRecord>::as_select()))
+        .load(conn)
+        .await?;
+    let rows = rows.into_iter();
+    Ok(rows.map(|(key, read)| (vec![key], read.0.err())).collect())
 }
 
 async fn people(conn: &mut Conn, after: After<'_>, limit: i64) -> Result<Vec<Examined>, Failure> {

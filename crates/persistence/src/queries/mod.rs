@@ -77,6 +77,7 @@ mod api_keys;
 mod authorization;
 mod automatic_bids;
 mod backfills;
+mod billing;
 mod campaign_feed;
 mod deliveries;
 mod delivery_records;

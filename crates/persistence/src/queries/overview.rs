@@ -155,13 +155,7 @@ async fn shell(
     let Some(subscription) = row.and_then(|row| row.or_aside(quarantine)) else {
         return Ok(None);
     };
-    let period = current_period(
-        BillingPeriod {
-            start: subscription.period_start,
-            end: subscription.period_end,
-        },
-        now,
-    );
+    let period = current_period(&subscription, now);
     let used = used_in(conn, organization, period).await?;
     let rows: Vec<SignRow> = campaigns::table
         .filter(campaigns::organization_id.eq(organization.as_str()))

@@ -30,7 +30,7 @@ mod organization;
 mod removal;
 mod snapshot;
 
-pub(super) use self::organization::put as put_organization;
+pub(super) use self::organization::{put as put_organization, put_subscription};
 
 #[async_trait]
 impl ProvisioningStore for Store {

@@ -20,7 +20,7 @@ pub(super) async fn locked_quota(
     mut subscription: Subscription,
     at: Timestamp,
 ) -> Result<(BillingPeriod, QuotaUsage), Failure> {
-    let mut period = period_at(&subscription, at);
+    let mut period = current_period(&subscription, at);
     let mut counted = locked_usage(conn, organization, period).await?;
     if counted.is_none() {
         // Not counted yet, or billing has reported another period meanwhile. Returning a unit and changing the
@@ -30,19 +30,14 @@ pub(super) async fn locked_quota(
             .select(Row::<Subscription>::as_select());
         // Bids that are accepted at the same time share a lock on it, so an exclusive one could end in a deadlock.
         Row(subscription) = for_no_key_update!(organization_row).first(conn).await?;
-        period = period_at(&subscription, at);
+        period = current_period(&subscription, at);
         counted = locked_usage(conn, organization, period).await?;
     }
     let used = match counted {
         Some(used) => used,
         None => count_anew(conn, organization, period).await?,
     };
-    let usage = QuotaUsage {
-        used,
-        limit: u64::from(subscription.proposal_limit),
-        period_end: period.end,
-    };
-    Ok((period, usage))
+    Ok((period, QuotaUsage::of(&subscription, period, used)))
 }
 
 /// Returns the unit of a bid that ends as skipped or failed to the period that it was taken from.
@@ -71,14 +66,6 @@ pub(super) async fn return_unit(
         .execute(conn)
         .await?;
     Ok(())
-}
-
-pub(super) fn period_at(subscription: &Subscription, at: Timestamp) -> BillingPeriod {
-    let reported = BillingPeriod {
-        start: subscription.period_start,
-        end: subscription.period_end,
-    };
-    current_period(reported, at)
 }
 
 /// What was counted for exactly this period.

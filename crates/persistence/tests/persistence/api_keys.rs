@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 use bidloop_domain::model::{
-    ApiKey, ApiKeyHash, ApiKeyId, ApiKeyRecord, FoundApiKey, OrganizationId, Subscription,
+    ApiKey, ApiKeyHash, ApiKeyId, ApiKeyRecord, FoundApiKey, OrganizationId, Renewal, Subscription,
     SubscriptionStatus, Timestamp,
 };
 use bidloop_domain::port::{CreateApiKey, RevokeApiKey};
@@ -48,7 +48,9 @@ async fn a_key_is_found_by_its_digest_with_the_subscription(bed: TestDatabase) -
         collection_paused: false,
         period_start: Timestamp::from_millis(1000),
         period_end: Timestamp::from_millis(2000),
-        proposal_limit: 50,
+        renewal: Renewal::SameLength,
+        proposal_limit: Some(50),
+        customer: None,
     };
     assert_eq!(
         keys.find(&digest(1)).await,

@@ -25,6 +25,7 @@ impl StoreBed for Bed {
 /// All ports of a database.
 pub(crate) fn stores(database: &Database) -> Stores {
     Stores {
+        billing: database.billing(),
         api_keys: database.api_keys(),
         leads: database.leads(),
         campaign_feed: database.campaign_feed(),

@@ -50,7 +50,8 @@ async fn busy(bed: &TestDatabase, id: &str) -> World {
          INSERT INTO one_time_links (organization_id, id, token_hash, kind, email_key, email, name, role, made_by, \
          created_at, expires_at) VALUES ('{id}', 'link', 'l_{id}', 'reset', 'jane@{id}.test', '', '', 'owner', '', 1, 1); \
          INSERT INTO personal_tokens (organization_id, id, token_hash, email_key, name, scope, created_at) \
-         VALUES ('{id}', 'token', 't_{id}', 'jane@{id}.test', '', 'read', 1)"
+         VALUES ('{id}', 'token', 't_{id}', 'jane@{id}.test', '', 'read', 1); \
+         INSERT INTO billed_subscriptions (id, organization_id, events) VALUES ('sub_{id}', '{id}', '{{')"
     ))
     .await;
     bed.run_sql(&format!(

@@ -102,6 +102,7 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
          UPDATE matches SET job_id = '' WHERE campaign_id = 'camp' AND seq = 1; \
          INSERT INTO automatic_bids (organization_id, lead_id, campaign_id, queued_at) \
          VALUES ('org_acme', 'ld_x', '', 1); \
+         INSERT INTO billed_subscriptions (id, organization_id, events) VALUES ('sub_1', NULL, '{'); \
          INSERT INTO removed_organizations (id, removed_at) VALUES ('a/b', 1)",
     )
     .await;
@@ -128,6 +129,7 @@ async fn each_unreadable_row_of_each_table_is_found_once(bed: TestDatabase) -> T
         "sessions",
         "one_time_links",
         "personal_tokens",
+        "billed_subscriptions",
     ];
     let (found, examined) = inspect(&bed, 500).await;
     let by_table: Vec<&str> = found.iter().map(|(table, _)| *table).collect();

@@ -117,7 +117,7 @@ async fn accept(leads: &dyn LeadStore, number: u128, lead: LeadId, at: i64) -> R
 fn used_up(used: u64, period_end: i64) -> AcceptBid {
     AcceptBid::QuotaUsedUp(QuotaUsage {
         used,
-        limit: 10,
+        limit: Some(10),
         period_end: Timestamp::from_millis(period_end),
     })
 }
@@ -315,7 +315,7 @@ async fn a_quota_is_counted_anew_for_another_period_of_the_same_start(bed: TestD
     bed.run_sql("UPDATE organizations SET proposal_limit = 6").await;
     let usage = QuotaUsage {
         used: 6,
-        limit: 6,
+        limit: Some(6),
         period_end: Timestamp::from_millis(1200),
     };
     assert_eq!(

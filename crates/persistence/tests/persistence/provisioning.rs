@@ -5,7 +5,7 @@
 
 use bidloop_domain::model::{
     AccountId, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode, CampaignState,
-    FilterId, MarketplaceToken, MemberRole, OrganizationId, ProposalTemplate, Secret, Subscription,
+    FilterId, MarketplaceToken, MemberRole, OrganizationId, ProposalTemplate, Renewal, Secret, Subscription,
     SubscriptionStatus, Timestamp,
 };
 use bidloop_domain::port::{
@@ -89,7 +89,9 @@ fn put_organization(id: &OrganizationId, period: (i64, i64)) -> ProvisioningChan
             collection_paused: false,
             period_start: Timestamp::from_millis(period.0),
             period_end: Timestamp::from_millis(period.1),
-            proposal_limit: 5,
+            renewal: Renewal::SameLength,
+            proposal_limit: Some(5),
+            customer: None,
         },
     }
 }

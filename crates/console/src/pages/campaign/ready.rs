@@ -102,8 +102,14 @@ impl Ready {
 
     /// "216 until 1 Dec".
     pub(super) fn proposals_left(&self) -> String {
-        let left = words::count(self.readiness.proposals_left);
-        format!("{left} until {}", words::day(self.readiness.until))
+        match self.readiness.proposals_left {
+            Some(left) => format!(
+                "{} until {}",
+                words::count(left),
+                words::day(self.readiness.until)
+            ),
+            None => "no limit".to_owned(),
+        }
     }
 }
 

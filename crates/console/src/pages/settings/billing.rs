@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use askama::Template;
 use bidloop_domain::bidding::BillingPeriod;
-use bidloop_domain::model::{Connects, Timestamp};
+use bidloop_domain::model::{Connects, Renewal, Timestamp};
 use bidloop_domain::use_case::Billing;
 
 use crate::page::{PageError, html};
@@ -60,7 +60,7 @@ impl BillingPage {
     /// "At 36 a day you reach 1,000 on 28 Nov 2026."
     fn forecast(&self) -> Option<String> {
         let (a_day, at) = (self.billing.a_day?, self.billing.reached_at?);
-        let limit = words::count(u64::from(self.billing.subscription.proposal_limit));
+        let limit = self.quota.limit_in_words();
         let on = words::date(at);
         Some(match a_day {
             0 => format!("At this pace you reach {limit} on {on}."),
@@ -69,6 +69,9 @@ impl BillingPage {
     }
 
     fn length(&self) -> String {
+        if self.billing.subscription.renewal == Renewal::CalendarMonth {
+            return "a calendar month".to_owned();
+        }
         let period = self.billing.period;
         let length = period.end.as_millis() - period.start.as_millis();
         match length {
@@ -126,7 +129,7 @@ pub(crate) async fn show(visit: Visit) -> Result<HttpResponse, PageError> {
     html(&BillingPage {
         quota: Quota {
             used: billing.used,
-            limit: u64::from(billing.subscription.proposal_limit),
+            limit: billing.subscription.proposal_limit.map(u64::from),
         },
         shell,
         billing,

@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use super::world::World;
 use super::{change, example, organization};
+use crate::model::OrganizationId;
+use crate::port::UnreadableEntity;
+use crate::provisioning::EntityKind;
 
 fn lines(file: &Value) -> Vec<String> {
     let mut world = World::with(&example());
@@ -47,7 +50,6 @@ fn a_new_organization_needs_its_required_fields() {
         lines(&json!({"organizations": [{"id": "new"}, {"id": "other", "name": "x", "subscription": {}}]})),
         [
             "organizations[0].name: is required: this entry is new",
-            "organizations[0].subscription: is required: this entry is new",
             "organizations[1].subscription.currentPeriodEnd: is required: this entry is new",
             "organizations[1].subscription.currentPeriodStart: is required: this entry is new",
             "organizations[1].subscription.proposalLimit: is required: this entry is new",
@@ -195,6 +197,33 @@ fn a_required_field_cannot_be_unset() {
     let lines = lines(&file);
     assert_eq!(lines.len(), 8, "{lines:#?}");
     assert!(lines.iter().all(|line| line.contains("not null")), "{lines:#?}");
+}
+
+#[test]
+fn both_ends_of_a_period_are_unset_or_none() {
+    let file = json!({"organizations": [{"id": "org_acme", "subscription": {"currentPeriodEnd": null}}]});
+    let lines = lines(&file);
+    assert!(
+        matches!(&lines[..], [line] if line.starts_with("organizations[0].subscription.currentPeriodEnd: ")),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn an_organization_whose_subscription_cannot_be_read_needs_one() {
+    let mut world = World::default();
+    world.unreadable.push(UnreadableEntity {
+        organization_id: OrganizationId::parse("org_lost").unwrap(),
+        kind: EntityKind::Organization,
+        id: "org_lost".to_owned(),
+    });
+    let faults = world
+        .apply(&json!({"organizations": [{"id": "org_lost", "name": "Lost"}]}))
+        .unwrap_err();
+    assert_eq!(
+        faults,
+        ["organizations[0].subscription: is required: the one that is stored cannot be read"]
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::world::World;
 use super::{change, example, ids, organization};
+use crate::model::{CustomerId, Renewal, Subscription, Timestamp};
 
 fn campaign_after(first: &Value, second: &Value) -> crate::port::CampaignRecord {
     let mut world = World::with(&organization(
@@ -21,7 +22,7 @@ fn entities_and_fields_that_the_file_does_not_mention_are_left_alone() {
     let report = world
         .apply(&json!({"organizations": [{"id": "org_acme", "subscription": {"proposalLimit": 60}}]}))
         .unwrap();
-    expected[0].subscription.proposal_limit = 60;
+    expected[0].subscription.proposal_limit = Some(60);
     assert_eq!(world.organizations, expected);
     assert_eq!(ids(&report.changed), ["organization org_acme"]);
     assert_eq!(report.unchanged, 0);
@@ -219,4 +220,60 @@ fn whole_numbers_may_be_written_as_floats() {
             {"currentPeriodStart": 1_790_000_000.0, "proposalLimit": 50.0}}]}))
         .unwrap();
     assert_eq!((report.changed.len(), report.unchanged), (0, 1));
+}
+
+/// The example's organization after these changes of its subscription.
+fn subscription_after(changes: &[Value]) -> Subscription {
+    let mut world = World::with(&example());
+    for change in changes {
+        let file = json!({"organizations": [{"id": "org_acme", "subscription": change}]});
+        world.apply(&file).unwrap();
+        let again = world.apply(&file).unwrap();
+        assert_eq!((again.changed.len(), again.unchanged), (0, 1), "{change}");
+    }
+    world.organizations[0].subscription.clone()
+}
+
+#[test]
+fn a_new_organization_without_a_subscription_is_active_without_a_limit_by_calendar_month() {
+    let mut world = World::default();
+    let file = json!({"organizations": [{"id": "org_me", "name": "Me"}]});
+    world.apply(&file).unwrap();
+    let expected = Subscription::unbilled(world.now);
+    assert_eq!(world.organizations[0].subscription, expected);
+    world.now = Timestamp::from_seconds(1_890_000_000);
+    assert_eq!(world.apply(&file).unwrap().unchanged, 1, "the month is no change");
+    let limited = json!({"organizations": [{"id": "org_me", "subscription": {"proposalLimit": 5}}]});
+    world.apply(&limited).unwrap();
+    let limited = Subscription {
+        proposal_limit: Some(5),
+        ..expected
+    };
+    assert_eq!(world.organizations[0].subscription, limited);
+}
+
+#[test]
+fn null_lifts_the_limit_and_makes_periods_calendar_months() {
+    let unlimited = subscription_after(&[json!({"proposalLimit": null})]);
+    assert_eq!(
+        (unlimited.proposal_limit, unlimited.renewal),
+        (None, Renewal::SameLength)
+    );
+    let months = json!({"currentPeriodStart": null, "currentPeriodEnd": null});
+    let monthly = subscription_after(&[months.clone(), json!({"proposalLimit": 7})]);
+    assert_eq!(monthly.renewal, Renewal::CalendarMonth);
+    let month = Timestamp::from_seconds(1_790_000_000).calendar_month();
+    assert_eq!((monthly.period_start, monthly.period_end), month);
+    let reported = subscription_after(&[months, json!({"currentPeriodEnd": 1_799_999_999})]);
+    assert_eq!(reported.renewal, Renewal::SameLength, "a period is given again");
+    assert_eq!(reported.period_end, Timestamp::from_seconds(1_799_999_999));
+}
+
+#[test]
+fn the_customer_at_stripe_is_set_and_unset() {
+    let customer = |id: Value| {
+        subscription_after(&[json!({"stripeCustomer": "cus_1"}), json!({"stripeCustomer": id})]).customer
+    };
+    assert_eq!(customer("cus_2".into()), CustomerId::parse("cus_2").ok());
+    assert_eq!(customer(Value::Null), None);
 }

@@ -18,28 +18,56 @@ pub(in super::super) async fn put(
     name: &str,
     subscription: &Subscription,
 ) -> Result<(), Failure> {
-    let known: Option<(i64, i64)> = organizations::table
-        .find(id.as_str())
-        .select((organizations::period_start, organizations::period_end))
-        .first(conn)
-        .await
-        .optional()?;
-    let period = (
-        subscription.period_start.as_millis(),
-        subscription.period_end.as_millis(),
-    );
-    if known.is_some_and(|known| known != period) {
-        // What was counted was counted for periods that follow from the one reported before (decision B3).
-        diesel::delete(quota_usage::table.filter(quota_usage::organization_id.eq(id.as_str())))
-            .execute(conn)
-            .await?;
-    }
+    forget_other_periods(conn, id, subscription).await?;
     let fields = (
         organizations::name.eq(Col(name.to_owned())),
         subscription.columns()?,
     );
     let row = (organizations::id.eq(id.as_str()), fields.clone());
     put!(conn, organizations, row, fields);
+    Ok(())
+}
+
+/// Replaces the subscription of an organization that is there.
+pub(in super::super) async fn put_subscription(
+    conn: &mut Conn,
+    id: &OrganizationId,
+    subscription: &Subscription,
+) -> Result<(), Failure> {
+    forget_other_periods(conn, id, subscription).await?;
+    diesel::update(organizations::table.find(id.as_str()))
+        .set(subscription.columns()?)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Forgets what was counted if it was counted for other periods: they follow from the one reported last (decision B3).
+async fn forget_other_periods(
+    conn: &mut Conn,
+    id: &OrganizationId,
+    subscription: &Subscription,
+) -> Result<(), Failure> {
+    let known: Option<(i64, i64, String)> = organizations::table
+        .find(id.as_str())
+        .select((
+            organizations::period_start,
+            organizations::period_end,
+            organizations::renewal,
+        ))
+        .first(conn)
+        .await
+        .optional()?;
+    let periods = (
+        subscription.period_start.as_millis(),
+        subscription.period_end.as_millis(),
+        subscription.renewal.to_string(),
+    );
+    if known.is_some_and(|known| known != periods) {
+        diesel::delete(quota_usage::table.filter(quota_usage::organization_id.eq(id.as_str())))
+            .execute(conn)
+            .await?;
+    }
     Ok(())
 }
 

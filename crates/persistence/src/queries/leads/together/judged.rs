@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bidloop_domain::bidding::QuotaUsage;
+use bidloop_domain::bidding::{QuotaUsage, current_period};
 use bidloop_domain::model::{
     AccountId, Authorization, LeadStatus, NewBid, OrganizationId, StatisticsStep, Subscription, Tally,
     Timestamp, Unauthorized,
@@ -11,7 +11,6 @@ use bidloop_domain::model::{
 use bidloop_domain::port::{AcceptBid, RejectLead};
 
 use super::super::super::prelude::*;
-use super::super::super::quota::period_at;
 use super::super::super::statistics::count;
 use super::found::Found;
 use super::{Decided, Decision, Wanted};
@@ -168,15 +167,11 @@ impl<'g> Judged<'g> {
         let Some(account) = account.filter(|account| account.connected) else {
             return Some(AcceptBid::NoConnectedAccount);
         };
-        let period = period_at(&subscription, bid.queued_at);
+        let period = current_period(&subscription, bid.queued_at);
         let quota_key = (bid.organization_id.clone(), period.start.as_millis());
         let quota = found.quotas.get_mut(&quota_key);
         let quota = quota.filter(|quota| quota.period_end == period.end.as_millis())?;
-        let usage = QuotaUsage {
-            used: quota.used,
-            limit: u64::from(subscription.proposal_limit),
-            period_end: period.end,
-        };
+        let usage = QuotaUsage::of(&subscription, period, quota.used);
         if usage.is_used_up() {
             return Some(AcceptBid::QuotaUsedUp(usage));
         }
