@@ -71,6 +71,8 @@ pub(crate) enum Command {
     /// Personal tokens, with which a person's tools act for the person.
     #[command(subcommand)]
     Tokens(TokensCommand),
+    /// The tool server on standard input and output, for an agent that starts it; the token is BIDLOOP_TOKEN.
+    Mcp,
     /// The installation's organizations.
     #[command(subcommand)]
     Organizations(OrganizationsCommand),

@@ -17,6 +17,7 @@ mod shutdown;
 mod system;
 mod telemetry;
 mod toml_text;
+mod tools;
 mod trust_roots;
 mod version;
 mod work_notifiers;

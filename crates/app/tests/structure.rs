@@ -24,6 +24,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("bidloop-http-server", &[]),
     ("bidloop-mail", &["bidloop-domain"]),
     ("bidloop-marketplace", &["bidloop-domain"]),
+    ("bidloop-mcp", &["bidloop-domain", "bidloop-http-server"]),
     ("bidloop-persistence", &["bidloop-domain"]),
     ("bidloop-port-contracts", &["bidloop-domain"]),
     ("bidloop-simulator", &["bidloop-domain"]),
@@ -52,7 +53,7 @@ const IMPURE: [&str; 10] = [
 ];
 
 /// The only members that may name each technology.
-const HOMES: [(&str, &[&str]); 13] = [
+const HOMES: [(&str, &[&str]); 14] = [
     ("actix-http", &["bidloop-http-server"]),
     ("actix-server", &["bidloop-http-server"]),
     (
@@ -62,6 +63,7 @@ const HOMES: [(&str, &[&str]); 13] = [
             "bidloop-console",
             "bidloop-http-api",
             "bidloop-http-server",
+            "bidloop-mcp",
         ],
     ),
     ("anyhow", &["bidloop"]),
@@ -81,6 +83,7 @@ const HOMES: [(&str, &[&str]); 13] = [
     ("minijinja", &["bidloop-templates"]),
     ("multer", &["bidloop-http-server", "bidloop-simulator"]),
     ("object_store", &["bidloop-attachments"]),
+    ("rmcp", &["bidloop-mcp"]),
     ("tokio-postgres", &["bidloop-persistence"]),
 ];
 

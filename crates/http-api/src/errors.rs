@@ -8,7 +8,7 @@ use bidloop_domain::port::{BlobError, StoreError};
 use bidloop_domain::use_case::{AuthenticateError, LeadError};
 use bidloop_http_server::{RequestBody, answer_holding};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::task::JoinError;
 
 /// The `Retry-After` of every 503, in seconds.
@@ -112,14 +112,7 @@ impl Refusal {
 
     /// The answer. A cause is logged here, once, within the request's span.
     pub(crate) fn into_response(self) -> HttpResponse {
-        if let Some(cause) = &self.cause {
-            let status = self.status.as_u16();
-            if self.status == StatusCode::SERVICE_UNAVAILABLE {
-                tracing::warn!(status, cause, "a request cannot be served now");
-            } else {
-                tracing::error!(status, cause, "a request failed");
-            }
-        }
+        self.log_cause();
         let mut response = HttpResponse::build(self.status);
         if self.status == StatusCode::UNAUTHORIZED {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
@@ -131,6 +124,23 @@ impl Refusal {
             response.insert_header((header::ALLOW, methods));
         }
         response.json(self.body())
+    }
+
+    /// The answer's body as JSON. A cause is logged here, once.
+    pub(crate) fn into_body(self) -> Value {
+        self.log_cause();
+        json!(self.body())
+    }
+
+    fn log_cause(&self) {
+        if let Some(cause) = &self.cause {
+            let status = self.status.as_u16();
+            if self.status == StatusCode::SERVICE_UNAVAILABLE {
+                tracing::warn!(status, cause, "a request cannot be served now");
+            } else {
+                tracing::error!(status, cause, "a request failed");
+            }
+        }
     }
 
     fn body(self) -> Body {

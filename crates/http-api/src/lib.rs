@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`HttpApi`] | the parts of the API |
 //! | [`application`] | the routes |
+//! | [`bodies`] | how bodies are read and errors worded, for other adapters |
 //! | `bodies_in_flight` | how many bytes of request bodies the service holds |
 //! | `errors` | the status and body of every error |
 //! | `operation` | the four operations, one file each |
@@ -16,6 +17,7 @@
 mod api;
 mod bearer;
 mod bid_body;
+pub mod bodies;
 mod bodies_in_flight;
 mod errors;
 mod held_readiness;

@@ -2,12 +2,13 @@
 //! request is accepted (decisions D5 and D6).
 
 use bidloop_domain::model::{
-    ActivityKind, Actor, Authorization, BiddingConfig, EventId, EventPayload, Lead, LeadStatus, MemberRole,
-    NewEvent, SubscriptionStatus, Unauthorized,
+    ActivityKind, Actor, Authorization, BiddingConfig, EmailKey, EventId, EventPayload, Lead, LeadStatus,
+    MemberRole, NewEvent, PersonalToken, PersonalTokenId, PersonalTokenRecord, SubscriptionStatus, Timestamp,
+    TokenScope, Unauthorized,
 };
 use bidloop_domain::port::{
-    AcceptBid, AddAttachments, BeginTry, ConfigureLead, LeaseOwner, NewTry, ProvisioningChange, RecordDryRun,
-    RejectLead, ReopenLead, RevokeApiKey, TriedReceivers,
+    AcceptBid, AddAttachments, BeginTry, ConfigureLead, LeaseOwner, NewTry, PeopleChange, ProvisioningChange,
+    RecordDryRun, RejectLead, ReopenLead, RevokeApiKey, TriedReceivers,
 };
 
 use crate::Stores;
@@ -53,6 +54,41 @@ fn remove_ann() -> ProvisioningChange {
 async fn sign_out(world: &World, number: u8) {
     let hash = session(ANN, number, at(0)).hash;
     assert_eq!(world.stores.sessions.end_session(&hash).await, Ok(()));
+}
+
+/// Gives Ann a token with this number.
+async fn give_token(world: &World, number: u8, expires_at: Option<Timestamp>) -> Authorization {
+    let token = PersonalToken::from_random([number; 32]);
+    let record = PersonalTokenRecord {
+        id: PersonalTokenId::parse(&format!("token_{number}")).unwrap(),
+        organization_id: world.organization.clone(),
+        user: EmailKey::of(ANN),
+        name: "Agent".to_owned(),
+        scope: TokenScope::Bid,
+        created_at: at(0),
+        last_used_at: None,
+        expires_at,
+        revoked_at: None,
+    };
+    let id = record.id.clone();
+    change_people(world, PeopleChange::PutToken(record, token.hash())).await;
+    Authorization::PersonalToken(id)
+}
+
+async fn change_people(world: &World, change: PeopleChange) {
+    let people = &world.stores.people;
+    let known = people.organization_people(&world.organization, &[]).await;
+    let revision = known.unwrap().unwrap().revision;
+    let changes = [change];
+    assert_eq!(people.commit_people(revision, &changes, &[]).await, Ok(true));
+}
+
+async fn revoke_token(world: &World, token: &Authorization) {
+    let Authorization::PersonalToken(id) = token else {
+        panic!("{token:?}")
+    };
+    let revoke = PeopleChange::RevokeToken(world.organization.clone(), id.clone(), at(1));
+    change_people(world, revoke).await;
 }
 
 fn by_key(number: u8) -> Authorization {
@@ -289,6 +325,60 @@ pub async fn nothing_is_accepted_on_a_session_once_the_subscription_has_ended(st
     let session = sign_in(&world, 1).await;
     end_subscription(&world).await;
     assert_refused(&world, &session, &leads[0], Unauthorized::SubscriptionLapsed).await;
+}
+
+pub async fn a_members_working_token_is_accepted_on(stores: Stores) {
+    let (world, leads) = world(stores, 3).await;
+    let token = give_token(&world, 1, Some(at(2))).await;
+    assert_eq!(try_bid(&world, &token, &leads[0], 1).await, AcceptBid::Accepted);
+    let entry = activity(&world.organization, ActivityKind::Rejection, "accepted", at(1));
+    let rejected = world.stores.leads.reject(&token, &leads[1], None, &entry);
+    assert_eq!(rejected.await, Ok(RejectLead::Rejected));
+    assert_eq!(
+        try_bid(&world, &token, &leads[2], 2).await,
+        AcceptBid::NotAuthorized(Unauthorized::Ended),
+        "it has expired"
+    );
+}
+
+pub async fn nothing_is_accepted_on_a_token_that_was_revoked_or_is_unknown(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let unknown = Authorization::PersonalToken(PersonalTokenId::parse("token_9").unwrap());
+    assert_refused(&world, &unknown, &leads[0], Unauthorized::Ended).await;
+    let token = give_token(&world, 1, None).await;
+    revoke_token(&world, &token).await;
+    assert_refused(&world, &token, &leads[0], Unauthorized::Ended).await;
+}
+
+pub async fn nothing_is_accepted_on_another_organizations_token(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let other = organization("org_two").user(ANN, MemberRole::Owner);
+    let other = World {
+        organization: other.provision(&world.stores).await,
+        ..world.clone()
+    };
+    let foreign = give_token(&other, 1, None).await;
+    assert_refused(&world, &foreign, &leads[0], Unauthorized::Ended).await;
+}
+
+pub async fn nothing_is_accepted_on_the_token_of_a_person_who_is_no_member_any_more(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let token = give_token(&world, 1, None).await;
+    commit(&world.stores, &[remove_ann()]).await;
+    assert_refused(&world, &token, &leads[0], Unauthorized::Ended).await;
+}
+
+pub async fn nothing_is_accepted_on_a_token_once_the_subscription_has_ended(stores: Stores) {
+    let (world, leads) = world(stores, 1).await;
+    let token = give_token(&world, 1, None).await;
+    end_subscription(&world).await;
+    assert_refused(&world, &token, &leads[0], Unauthorized::SubscriptionLapsed).await;
+}
+
+pub async fn nothing_is_accepted_after_a_tokens_revocation_among_many_bids_was_reported(stores: Stores) {
+    let (world, leads) = world(stores, 40).await;
+    let token = give_token(&world, 1, None).await;
+    nothing_changes_after(&world, &leads, &token, revoke_token(&world, &token)).await;
 }
 
 pub async fn nothing_is_accepted_after_a_sign_out_among_many_bids_was_reported(stores: Stores) {

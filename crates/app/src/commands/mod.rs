@@ -18,6 +18,7 @@ mod keys;
 mod leads;
 mod list_leads;
 mod manual;
+mod mcp;
 mod migrate;
 mod moment;
 mod openapi;
@@ -131,7 +132,7 @@ async fn dispatch(cli: Cli) -> Outcome {
     let settings = Settings::load(config)?;
     let level = match &cli.command {
         // Operators do not need the HTTP server's messages about its threads, nor errors about what strangers send.
-        Command::Serve(_) => "info,actix_server=warn,actix_http::h1=off",
+        Command::Serve(_) => "info,actix_server=warn,actix_http::h1=off,rmcp=warn",
         // The market of a new demo always refuses the stored position of the last one.
         Command::Demo(_) => "warn,bidloop::workers::watch=error",
         _ => "warn,bidloop::commands::progress=info",
@@ -148,6 +149,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::FirstRun(args) => first_run::run(&settings, args.json).await,
         Command::Keys(command) => keys::run(&settings, command).await,
         Command::Tokens(command) => tokens::run(&settings, command).await,
+        Command::Mcp => mcp::run(&settings).await,
         Command::Bids(command) => bids::run(&settings, command).await,
         Command::Organizations(command) => organizations::run(&settings, &command).await,
         Command::Campaigns(command) => campaigns::run(&settings, command).await,

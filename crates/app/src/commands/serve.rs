@@ -13,6 +13,7 @@ use bidloop_console::{Console, Streams};
 use bidloop_domain::port::StoreError;
 use bidloop_http_api::{BodyLimits, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application};
 use bidloop_http_server::{ConnectionLimits, RunningServer, ServerSettings};
+use bidloop_mcp::http::{CallMetrics, McpServer};
 use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
 use futures::future::join_all;
@@ -27,6 +28,7 @@ use crate::service::{Service, Stores, webhook_sender};
 use crate::settings::Settings;
 use crate::shutdown::StopSignals;
 use crate::system::SystemEntropy;
+use crate::tools;
 use crate::workers::{self, Role, WorkerStates, Workers};
 
 /// How long a stop waits for requests and deliveries in flight (contract section 1).
@@ -35,6 +37,8 @@ const STOP_WITHIN: Duration = Duration::from_secs(15);
 const HTTP_THREADS: usize = 2;
 /// The most connections to `server.operability_listen`.
 const OPERABILITY_CONNECTIONS: usize = 64;
+/// The most connections to `mcp.listen`, each with one call at a time.
+const MCP_CONNECTIONS: usize = 256;
 /// The pause between attempts to reach the database at the start.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
@@ -115,6 +119,8 @@ impl Listening {
         let operability = operability
             .map(|listen| bind("server.operability_listen", listen))
             .transpose()?;
+        let mcp = settings.mcp.as_ref().filter(|_| roles.contains(&Role::Api));
+        let mcp = mcp.map(|mcp| bind("mcp.listen", mcp.listen)).transpose()?;
         let base_url = settings
             .server
             .base_url
@@ -148,6 +154,13 @@ impl Listening {
                 .map(|console| Arc::clone(&console.streams));
             servers.push(start_http(api, beside, listener, offer, limits)?);
             tracing::info!(%address, %base_url, ?roles, "listening");
+        }
+        if let Some((listener, address)) = mcp {
+            let hosts = tools::own_hosts(settings, address, &base_url);
+            let tools = tools::mcp_server(&service, settings, &base_url, hosts);
+            let limits = limits.at_most(MCP_CONNECTIONS);
+            servers.push(start_mcp(tools, listener, limits)?);
+            tracing::info!(%address, "listening for tools at /mcp");
         }
         let servers = Servers {
             running: servers,
@@ -295,6 +308,24 @@ fn start_http(
         .map_err(|error| Failure::failed(format!("the HTTP server cannot be started: {error}")))
 }
 
+fn start_mcp(
+    tools: McpServer,
+    listener: TcpListener,
+    connections: ConnectionLimits,
+) -> Result<RunningServer, Failure> {
+    let settings = ServerSettings {
+        workers: 1,
+        connections,
+    };
+    let observer = Arc::new(bidloop_mcp::http::Observer {
+        metrics: Arc::clone(&tools.metrics),
+        entropy: Arc::new(SystemEntropy),
+    });
+    let routes = bidloop_mcp::http::application(tools);
+    bidloop_http_server::serve(observer, routes, listener, settings)
+        .map_err(|error| Failure::failed(format!("the tool server cannot be started: {error}")))
+}
+
 /// Logs a code while there is nobody who could sign in (decision E3).
 async fn offer_first_sign_in(service: &Service) {
     match service.people.first_run.new_code().await {
@@ -383,6 +414,12 @@ impl Readiness for DatabaseReadiness {
 
     fn workers_down(&self) -> Vec<&'static str> {
         self.workers.down()
+    }
+}
+
+impl CallMetrics for Metrics {
+    fn answered(&self, operation: &'static str, status: u16, duration: Duration) {
+        self.request(operation, status, duration);
     }
 }
 

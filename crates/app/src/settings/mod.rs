@@ -77,6 +77,15 @@ pub(crate) struct MarketplaceSettings {
     pub(crate) poll_interval: Duration,
 }
 
+/// The tool server over HTTP.
+#[derive(Debug, Clone)]
+pub(crate) struct McpSettings {
+    /// Its own address. Port 0 stands for any free port.
+    pub(crate) listen: SocketAddr,
+    /// Where clients reach it, if not there.
+    pub(crate) base_url: Option<String>,
+}
+
 /// How webhooks are sent.
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookSettings {
@@ -102,6 +111,8 @@ pub(crate) struct Settings {
     /// Whether the console is served beside the API.
     pub(crate) console_enabled: bool,
     pub(crate) database: DatabaseSettings,
+    /// Without it, the tool server is reached through the command alone.
+    pub(crate) mcp: Option<McpSettings>,
     /// Without it, nothing is watched or submitted.
     pub(crate) marketplace: Option<MarketplaceSettings>,
     /// The time from accepting a bid to giving it up (decision B4).
@@ -145,6 +156,13 @@ impl Settings {
         }
     }
 
+    /// What `BIDLOOP_TOKEN` holds: the personal token of the client that starts `bidloop mcp`. It is no setting.
+    pub(crate) fn personal_token() -> Option<Secret<String>> {
+        let mut environment = source::environment().into_iter();
+        let found = environment.find(|(name, _)| name == "BIDLOOP_TOKEN");
+        found.map(|(_, value)| Secret::new(value))
+    }
+
     /// The marketplace's address, if there is one.
     pub(crate) fn marketplace_url(&self) -> Option<&str> {
         let marketplace = self.marketplace.as_ref()?;
@@ -176,6 +194,14 @@ impl Settings {
                 "server.trusted_proxies",
             )),
         };
+        let mcp_base_url = read.http_url("mcp.base_url");
+        let mcp = read.is_set("mcp.listen").then(|| McpSettings {
+            listen: read.address("mcp.listen", SocketAddr::from(([127, 0, 0, 1], 8090))),
+            base_url: mcp_base_url.clone(),
+        });
+        if mcp.is_none() && mcp_base_url.is_some() {
+            read.fault("mcp.base_url", "needs `mcp.listen`, which is not set");
+        }
         let console_enabled = read.boolean("console.enabled", true);
         let database = adapter_settings::database(&mut read);
         let poll_interval = read.milliseconds("marketplace.poll_interval_ms", 1_000, 1);
@@ -216,6 +242,7 @@ impl Settings {
             server,
             console_enabled,
             database,
+            mcp,
             marketplace,
             submission_deadline,
             act_within,
@@ -294,6 +321,18 @@ mod tests {
         assert!(faults[0].contains("`10.0.0.1` is not a network"), "{faults:?}");
         let none = load("", &[]).unwrap().server.trusted_proxies;
         assert_eq!(format!("{none:?}"), "TrustedProxies([])");
+    }
+
+    #[test]
+    fn the_tool_server_is_off_unless_it_has_an_address() {
+        assert!(load("", &[]).unwrap().mcp.is_none());
+        let settings = load("[mcp]\nlisten = \"127.0.0.1:8090\"\n", &[]).unwrap();
+        assert_eq!(settings.mcp.unwrap().listen.to_string(), "127.0.0.1:8090");
+        let faults = load("[mcp]\nbase_url = \"https://agents.test\"\n", &[]).unwrap_err();
+        assert!(
+            faults[0].starts_with("mcp.base_url") && faults[0].contains("`mcp.listen`"),
+            "{faults:?}"
+        );
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(super) const KEYS: &[&str] = &[
     "marketplace.timeout_ms",
     "marketplace.token",
     "marketplace.token_file",
+    "mcp.base_url",
+    "mcp.listen",
     "retention.activity_days",
     "retention.deliveries_days",
     "retention.jobs_days",

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::{ApiKeyId, OrganizationId, Secret, SessionHash, Subscription, Timestamp};
+use super::{ApiKeyId, OrganizationId, PersonalTokenId, Secret, SessionHash, Subscription, Timestamp};
 
 /// A text that is not an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -105,6 +105,8 @@ pub enum Authorization {
     ApiKey(ApiKeyHash),
     /// A live session that shows the organization, by its digest, and the person's membership (decision E2).
     Session(SessionHash),
+    /// A personal token of the organization that still works, by its id, and the person's membership (decision E7).
+    PersonalToken(PersonalTokenId),
     /// The organization's active subscription alone: the service bids for an automatic campaign.
     Subscription,
 }
@@ -112,9 +114,9 @@ pub enum Authorization {
 /// Why a request is not accepted on its authorization any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unauthorized {
-    /// The key was revoked, removed or has expired; the session or the membership has ended; or it is another
+    /// The key or the token was revoked, removed or has expired; the session or the membership has ended; or it is another
     /// organization's.
-    #[error("the key, the session or the membership has ended")]
+    #[error("the key, the token, the session or the membership has ended")]
     Ended,
     /// Only owners may, and the person is none (decision E1).
     #[error("only an owner of the organization may do this")]

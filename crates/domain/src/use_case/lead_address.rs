@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::LeadError;
 use crate::model::{CampaignId, JobId, LeadId, OrganizationId};
 use crate::port::{CampaignFeedStore, LeadContext, LeadLookup, LeadStore, StoreError};
 
@@ -87,6 +88,26 @@ impl FindLead {
             Some(job) => self.feed.find_match(organization, campaign, &job).await,
             None => Ok(None),
         }
+    }
+
+    /// As [`find`](Self::find), for a caller who is told which of campaign and lead is unknown. A lead whose campaign was
+    /// removed is unknown with it.
+    pub(super) async fn known(
+        &self,
+        organization: &OrganizationId,
+        campaign: &CampaignId,
+        address: &LeadAddress,
+    ) -> Result<LeadContext, LeadError> {
+        let found = self.find(organization, campaign, address).await?;
+        if let Some(found) = found.filter(|found| found.campaign.is_some()) {
+            return Ok(found);
+        }
+        let exists = self.leads.campaign_exists(organization, campaign).await?;
+        Err(if exists {
+            LeadError::LeadUnknown
+        } else {
+            LeadError::CampaignUnknown
+        })
     }
 
     /// The address with its job, by which an action finds a match without a record; `None` if the campaign has neither lead

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{LeadAddress, LeadError};
 use crate::model::{
@@ -43,6 +43,16 @@ impl Requester {
             http_status: None,
         }
     }
+}
+
+/// The details of an entry about what was accepted or refused on `authorization`. A person's tool has the person as actor;
+/// the member `personalToken` tells which token it used.
+pub(super) fn details_on(authorization: &Authorization, facts: Value) -> Map<String, Value> {
+    let mut noted = details(facts);
+    if let Authorization::PersonalToken(token) = authorization {
+        noted.insert("personalToken".to_owned(), json!(token));
+    }
+    noted
 }
 
 /// Finds the leads of requests and records how each request ended.
@@ -143,7 +153,7 @@ impl LeadRequests {
         entry.http_status = requester.http_status.map(|status| status(Err(&error)));
         entry.message = error.to_string();
         entry.details.extend(error.details());
-        entry.details = details(Value::Object(entry.details));
+        entry.details = details_on(&requester.authorization, Value::Object(entry.details));
         match self.activities.record(&entry).await {
             Ok(()) => error,
             Err(failure) => failure.into(),

@@ -73,7 +73,7 @@ impl ListLeads {
                 array.add(lead.into(), post);
             }
         }
-        let count = array.posts.len();
+        let count = array.len();
         Ok(ListedLeads {
             unreadable: page.unreadable + page.leads.len() - count,
             data: array.finish(),
@@ -116,7 +116,7 @@ impl ListLeads {
 }
 
 /// A JSON array of Lead objects that is being written. What is between the posts is one buffer.
-struct LeadArray {
+pub(super) struct LeadArray {
     writer: LeadWriter,
     between: Vec<u8>,
     /// The posts, each with where it stands in the buffer.
@@ -124,7 +124,7 @@ struct LeadArray {
 }
 
 impl LeadArray {
-    fn new(writer: LeadWriter) -> Self {
+    pub(super) fn new(writer: LeadWriter) -> Self {
         Self {
             writer,
             between: vec![b'['],
@@ -132,7 +132,11 @@ impl LeadArray {
         }
     }
 
-    fn add(&mut self, lead: LeadFields<'_>, post: PostFields) {
+    pub(super) fn len(&self) -> usize {
+        self.posts.len()
+    }
+
+    pub(super) fn add(&mut self, lead: LeadFields<'_>, post: PostFields) {
         if !self.posts.is_empty() {
             self.between.push(b',');
         }
@@ -141,7 +145,7 @@ impl LeadArray {
         self.writer.tail(lead, &mut self.between);
     }
 
-    fn finish(mut self) -> Vec<Bytes> {
+    pub(super) fn finish(mut self) -> Vec<Bytes> {
         self.between.push(b']');
         let between = Bytes::from(self.between);
         let mut pieces = Vec::with_capacity(2 * self.posts.len() + 1);

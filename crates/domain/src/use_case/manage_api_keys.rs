@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::ActingMember;
 use super::apply_provisioning::ATTEMPTS;
 use super::first_run::{MAX_NAME_CHARS, checked_name};
 use super::key_leases::leases_end;
+use super::lead_request::details_on;
 use super::new_ids;
-use super::sessions::SignedIn;
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, ApiKey, ApiKeyHash, ApiKeyId, ApiKeyRecord,
-    OrganizationId, Timestamp, Unauthorized, details,
+    OrganizationId, Timestamp, Unauthorized,
 };
 use crate::port::{
     ApiKeyStore, ByPerson, Clock, CommitProvisioning, CreateApiKey, Entropy, OrganizationRecord, Pause,
@@ -185,7 +186,7 @@ impl ManageApiKeys {
     /// Creates a key for an owner, with an id made from its name, and records it in the same transaction.
     pub async fn create_as(
         &self,
-        person: &SignedIn,
+        person: &ActingMember,
         name: &str,
         expires_at: Option<Timestamp>,
     ) -> Result<CreatedApiKey, ManageApiKeysError> {
@@ -225,7 +226,11 @@ impl ManageApiKeys {
 
     /// Refuses the key from now on, for an owner, and records it in the same transaction. Returns when it was revoked,
     /// which may have been earlier: then nothing is recorded.
-    pub async fn revoke_as(&self, person: &SignedIn, id: &ApiKeyId) -> Result<Timestamp, ManageApiKeysError> {
+    pub async fn revoke_as(
+        &self,
+        person: &ActingMember,
+        id: &ApiKeyId,
+    ) -> Result<Timestamp, ManageApiKeysError> {
         let revoked = self.change_as(person, |organization, now| {
             let known = organization.api_keys.iter().find(|(known, _)| known.id == *id);
             let (known, hash) = known.ok_or_else(|| ManageApiKeysError::KeyUnknown {
@@ -252,7 +257,7 @@ impl ManageApiKeys {
     /// Commits what `change` makes of the organization as it is now.
     async fn change_as<T>(
         &self,
-        person: &SignedIn,
+        person: &ActingMember,
         change: impl Fn(&OrganizationRecord, Timestamp) -> Result<KeyChange<T>, ManageApiKeysError>,
     ) -> Result<T, ManageApiKeysError> {
         let member = &person.member;
@@ -285,11 +290,11 @@ impl ManageApiKeys {
                 http_status: None,
                 dry_run: false,
                 message: change.message,
-                details: details(json!({ "changes": [changed] })),
+                details: details_on(&person.authorization, json!({ "changes": [changed] })),
             };
             let put = [ProvisioningChange::PutApiKey(id.clone(), record, hash)];
             let by = ByPerson {
-                authorization: person.authorization(),
+                authorization: person.authorization.clone(),
                 needs_owner: true,
                 entry,
             };

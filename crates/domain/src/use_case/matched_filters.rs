@@ -29,6 +29,16 @@ impl MatchedFilters {
         Self(compiled.collect())
     }
 
+    /// Every filter's verdict on the job.
+    pub(super) fn explained(&self, job: &PreparedJob) -> Vec<MatchedFilter> {
+        let explained = self.0.iter().map(|(filter, compiled)| MatchedFilter {
+            id: filter.id.clone(),
+            name: filter.name.clone(),
+            explanation: compiled.explain(job),
+        });
+        explained.collect()
+    }
+
     /// The first filter that the job matches now; `None` if the job or the filters changed and the list still holds it.
     pub(super) fn matching(&self, job: &PreparedJob) -> Option<MatchedFilter> {
         let (filter, compiled) = self.0.iter().find(|(_, filter)| filter.matches(job))?;

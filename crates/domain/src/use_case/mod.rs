@@ -13,6 +13,9 @@
 //! | | [`UploadAttachments`] | takes files for a lead's proposal |
 //! | | [`LocateLead`] | checks whether a campaign or lead exists |
 //! | a person's tool | [`AuthenticatePersonalToken`] | turns a personal token into a member with a scope |
+//! | | [`ListLeadsOfStatus`] | lists a campaign's leads of one status |
+//! | | [`DescribeLead`] | shows a lead of a campaign, with its configuration and bid |
+//! | | [`ExplainMatch`] | tells what each filter of a campaign says to a lead's job |
 //! | a person | [`SignIn`] | turns an address and a password into a session |
 //! | | [`Sessions`] | says who is signed in, signs out, shows another organization |
 //! | | [`FirstRun`] | creates the first organization and its owner |
@@ -60,6 +63,7 @@
 //!
 //! All requests on leads fail with one [`LeadError`], and leave one entry in the Activity record ([`LeadRequests`]).
 
+mod acting_member;
 pub(crate) mod apply_provisioning;
 mod attachment_paths;
 mod authenticate;
@@ -70,7 +74,9 @@ mod change_password;
 mod connect_account;
 mod current_filters;
 mod deliver_webhooks;
+mod describe_lead;
 mod erase_organizations;
+mod explain_match;
 mod first_run;
 mod follow_activity;
 mod follow_billing;
@@ -83,6 +89,7 @@ mod lead_request;
 mod list_activity;
 mod list_campaigns;
 mod list_leads;
+mod list_leads_of_status;
 mod list_organizations;
 mod load_filters;
 mod locate_lead;
@@ -128,6 +135,7 @@ mod use_link;
 mod write_automatic_bids;
 mod written_proposal;
 
+pub use acting_member::ActingMember;
 pub use apply_provisioning::{ApplyProvisioning, ApplyProvisioningError};
 pub use authenticate::{Authenticate, AuthenticateError, Caller, KeyUses};
 pub use authenticate_token::{AuthenticatePersonalToken, TokenCaller};
@@ -136,7 +144,9 @@ pub use change_password::ChangePassword;
 pub use connect_account::{ConnectAccount, ConnectAccountError};
 pub use current_filters::CurrentFilters;
 pub use deliver_webhooks::{DeliverWebhooks, DeliveryLimits, InFlight, SentDelivery};
+pub use describe_lead::DescribeLead;
 pub use erase_organizations::{EraseError, EraseFailure, EraseOrganizations, Erased, ErasureRun};
+pub use explain_match::ExplainMatch;
 pub use first_run::{FirstRun, FirstRunError, FirstRunField, FirstRunForm, MAX_NAME_CHARS};
 pub use follow_activity::FollowActivity;
 pub use follow_billing::{BillingEvent, FollowBilling, FollowBillingError, Followed};
@@ -149,6 +159,7 @@ pub use lead_request::{HttpStatusOf, LeadRequests, Requester};
 pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
 pub use list_campaigns::{ListCampaigns, ListedCampaign};
 pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
+pub use list_leads_of_status::ListLeadsOfStatus;
 pub use list_organizations::{ListOrganizations, ListedOrganization};
 pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};

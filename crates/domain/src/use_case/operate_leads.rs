@@ -31,6 +31,20 @@ pub struct ShownLead {
     pub bid: Option<BidRecord>,
 }
 
+impl ShownLead {
+    pub(super) fn of(context: LeadContext, links: &Links) -> Result<Self, StoreError> {
+        let known = &context.lead.lead;
+        let campaign_name = context.campaign.as_ref().map(|campaign| campaign.name.as_str());
+        Ok(Self {
+            lead: lead_document(&context.lead, campaign_name, links, LeadForm::Listed)?,
+            status: known.status,
+            bidding_config: known.bidding_config.clone(),
+            effective_bidding_config: effective_on(&known.bidding_config, &context),
+            bid: context.bid,
+        })
+    }
+}
+
 /// Why a lead was not shown, configured or reopened. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OperateLeadsError {
@@ -69,18 +83,7 @@ pub struct OperateLeads {
 impl OperateLeads {
     /// The current state of the lead.
     pub async fn show(&self, lead: &LeadId) -> Result<ShownLead, OperateLeadsError> {
-        let context = self.find(lead).await?;
-        let known = &context.lead.lead;
-        let campaign_name = context.campaign.as_ref().map(|campaign| campaign.name.as_str());
-        let document = lead_document(&context.lead, campaign_name, &self.links, LeadForm::Listed)
-            .map_err(StoreError::from)?;
-        Ok(ShownLead {
-            lead: document,
-            status: known.status,
-            bidding_config: known.bidding_config.clone(),
-            effective_bidding_config: effective_on(&known.bidding_config, &context),
-            bid: context.bid,
-        })
+        Ok(ShownLead::of(self.find(lead).await?, &self.links)?)
     }
 
     /// Replaces the lead's own configuration with `file`, a `BiddingConfigOverride`; `{}` clears it. A queued bid keeps its

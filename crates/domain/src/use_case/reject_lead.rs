@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use super::lead_request::details_on;
 use super::{LeadAddress, LeadError, LeadRequests, Requester};
-use crate::model::{ActivityKind, CampaignId, details};
+use crate::model::{ActivityKind, CampaignId};
 use crate::port::RejectLead as Rejection;
 
 /// The most characters of a reason (specification, Limits).
@@ -33,7 +34,7 @@ impl RejectLead {
         let error = match reason {
             Err(fault) => fault,
             Ok(reason) => {
-                entry.details = details(json!({ "reason": reason }));
+                entry.details = details_on(&requester.authorization, json!({ "reason": reason }));
                 let leads = &self.requests.leads;
                 match leads
                     .reject(&requester.authorization, lead, reason.as_deref(), &entry)

@@ -19,6 +19,8 @@ use crate::port::{ActivityStore, CampaignFeedStore, StoreError};
 pub const ACTIVITY_PAGE: u32 = 50;
 /// The most new entries that are counted.
 pub const MAX_NEW_ENTRIES: u32 = 99;
+/// The most steps of one search for the newest entries.
+const NEWEST_STEPS: usize = 20;
 /// Entries of a part of a CSV file.
 const CSV_PART: u32 = 500;
 
@@ -66,6 +68,22 @@ impl SearchActivity {
         leads.dedup();
         let titles = self.feed.lead_titles(&search.organization_id, &leads).await?;
         Ok(ActivityPage { found, titles })
+    }
+
+    /// Up to `limit` of the newest entries that the search finds. The work is bounded: what is rare and old may be left for a
+    /// search below the returned place.
+    pub async fn newest(&self, search: &ActivitySearch, limit: u32) -> Result<FoundActivities, StoreError> {
+        let mut found = self.activities.search(search, None, limit).await?;
+        for _ in 1..NEWEST_STEPS {
+            let wanted = limit.saturating_sub(u32::try_from(found.entries.len()).unwrap_or(u32::MAX));
+            let (1.., Some(below)) = (wanted, found.below) else {
+                break;
+            };
+            let more = self.activities.search(search, Some(below), wanted).await?;
+            found.entries.extend(more.entries);
+            found.below = more.below;
+        }
+        Ok(found)
     }
 
     /// How many entries that the search finds are newer than a place, up to [`MAX_NEW_ENTRIES`].

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lead_request::Requester;
+use super::{ActingMember, Requester};
 use crate::model::{Authorization, CsrfToken, Member, Membership, OrganizationId, SessionHash, SessionToken};
 use crate::port::{Clock, SessionStore, StoreError};
 
@@ -27,12 +27,7 @@ impl SignedIn {
 
     /// Who makes the session's requests on leads. They are checked again when they are accepted.
     pub fn requester(&self) -> Requester {
-        Requester {
-            organization_id: self.member.organization_id().clone(),
-            actor: self.member.actor(),
-            authorization: self.authorization(),
-            http_status: None,
-        }
+        ActingMember::from(self).requester()
     }
 }
 

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::lead_request::details_on;
 use super::{LeadAddress, LeadError, LeadRequests, Requester};
 use crate::bidding::{DryRun, JobTerms, check_bid, in_lead_order, simulate};
 use crate::model::{
     Activity, ActivityKind, BidCompleteData, BidId, BidRequest, Campaign, CampaignId, ConfigSource,
-    EffectiveConfig, EventId, EventPayload, JobPost, Lead, Links, NewBid, NewEvent, details, effective,
+    EffectiveConfig, EventId, EventPayload, JobPost, Lead, Links, NewBid, NewEvent, effective,
 };
 use crate::port::{AcceptBid, LeadContext, RecordDryRun, StoreError, WorkKind, WorkSignal};
 
@@ -117,7 +118,8 @@ impl SubmitBid {
             deadline: now.plus(self.deadline),
         };
         let mut entry = self.entry(requester, found);
-        entry.details = details(json!({ "bidId": bid.id, "biddingConfig": bid.config }));
+        let facts = json!({ "bidId": bid.id, "biddingConfig": bid.config });
+        entry.details = details_on(&requester.authorization, facts);
         let leads = &self.requests.leads;
         match leads.accept_bid(&requester.authorization, &bid, &entry).await? {
             AcceptBid::Accepted => Ok(BidAccepted { dry_run: false }),
@@ -144,7 +146,8 @@ impl SubmitBid {
         let mut entry = self.entry(requester, found);
         entry.dry_run = true;
         "Dry run: the bid would be queued.".clone_into(&mut entry.message);
-        entry.details = details(json!({ "steps": simulated.steps, "biddingConfig": config }));
+        let facts = json!({ "steps": simulated.steps, "biddingConfig": config });
+        entry.details = details_on(&requester.authorization, facts);
         let event = NewEvent {
             id: EventId(entry.id.0),
             organization_id: lead.organization_id.clone(),

@@ -13,7 +13,7 @@ use crate::port::{
     CampaignFeedStore, FilterRecord, MatchStore, Quarantine, StoreError, StoredJob, UnreadableRow,
 };
 
-/// Jobs that are shown of each kind.
+/// Jobs that the console shows of each kind.
 pub const PREVIEWED: usize = 10;
 /// The newest jobs, which are all read: near misses are looked for among these.
 pub const NEAR_MISSES_AMONG: u32 = 2_000;
@@ -144,11 +144,16 @@ impl TryFilter {
         self.feed.campaign_filters(organization, campaign).await
     }
 
-    /// What the filter would match. The newest jobs are read; of the older ones, those whose signatures may match.
+    /// What the filter would match. The newest jobs are read; of the older ones, those whose signatures may match. At most
+    /// `shown` jobs of each kind are returned.
     ///
     /// # Errors
     /// Every fault of the filter; or that of the store.
-    pub async fn preview(&self, body: &Value) -> Result<Result<FilterPreview, Vec<FieldError>>, StoreError> {
+    pub async fn preview(
+        &self,
+        body: &Value,
+        shown: usize,
+    ) -> Result<Result<FilterPreview, Vec<FieldError>>, StoreError> {
         let filter = match SavedFilter::from_value(body) {
             Ok(filter) => filter,
             Err(faults) => return Ok(Err(faults)),
@@ -161,9 +166,9 @@ impl TryFilter {
             near_misses: Vec::new(),
             near_misses_among: 0,
         };
-        let older_than = self.read_newest(&filter, &mut preview).await?;
+        let older_than = self.read_newest(&filter, shown, &mut preview).await?;
         if let Some(older_than) = older_than {
-            self.count_older(&filter, older_than, &mut preview).await?;
+            self.count_older(&filter, shown, older_than, &mut preview).await?;
         }
         Ok(Ok(preview))
     }
@@ -195,6 +200,7 @@ impl TryFilter {
     async fn read_newest(
         &self,
         filter: &SavedFilter,
+        shown: usize,
         preview: &mut FilterPreview,
     ) -> Result<Option<i64>, StoreError> {
         let mut before = None;
@@ -208,7 +214,7 @@ impl TryFilter {
             for job in &jobs {
                 preview.examined += 1;
                 if let Some((post, prepared)) = self.read(job) {
-                    self.judge(filter, post, &prepared, preview);
+                    self.judge(filter, shown, (post, &prepared), preview);
                 }
             }
             if jobs.len() < POSTS_AT_ONCE {
@@ -220,13 +226,19 @@ impl TryFilter {
         Ok(before)
     }
 
-    fn judge(&self, filter: &SavedFilter, post: JobPost, job: &PreparedJob, preview: &mut FilterPreview) {
+    fn judge(
+        &self,
+        filter: &SavedFilter,
+        shown: usize,
+        (post, job): (JobPost, &PreparedJob),
+        preview: &mut FilterPreview,
+    ) {
         if filter.matches(job) {
             preview.matching += 1;
-            if preview.newest.len() < PREVIEWED {
+            if preview.newest.len() < shown {
                 preview.newest.push(self.previewed(post));
             }
-        } else if preview.near_misses.len() < PREVIEWED {
+        } else if preview.near_misses.len() < shown {
             let is_failure = |condition: &ExplainedCondition| match condition.result {
                 Verdict::Held => false,
                 Verdict::Failed => true,
@@ -243,6 +255,7 @@ impl TryFilter {
     async fn count_older(
         &self,
         filter: &SavedFilter,
+        shown: usize,
         older_than: i64,
         preview: &mut FilterPreview,
     ) -> Result<(), StoreError> {
@@ -278,7 +291,7 @@ impl TryFilter {
                 for (post, prepared) in jobs.iter().filter_map(|job| self.read(job)) {
                     if filter.matches(&prepared) {
                         preview.matching += 1;
-                        if preview.newest.len() < PREVIEWED {
+                        if preview.newest.len() < shown {
                             preview.newest.push(self.previewed(post));
                         }
                     }

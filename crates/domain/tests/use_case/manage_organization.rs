@@ -414,7 +414,9 @@ async fn with_a_lapsed_subscription_nothing_starts_and_no_key_is_made() {
         ))
     );
     let owner = signed_in(&service, MemberRole::Owner).await;
-    let refused = manage_api_keys(&service).create_as(&owner, "CI", None).await;
+    let refused = manage_api_keys(&service)
+        .create_as(&(&owner).into(), "CI", None)
+        .await;
     assert!(matches!(
         refused,
         Err(ManageApiKeysError::SubscriptionInactive(_))
@@ -489,10 +491,13 @@ async fn an_owners_keys_are_recorded_without_the_key_and_members_have_none_to_ma
     let service = Service::new().await;
     let keys = manage_api_keys(&service);
     let other = signed_in(&service, MemberRole::Member).await;
-    let refused = keys.create_as(&other, "CI", None).await;
+    let refused = keys.create_as(&(&other).into(), "CI", None).await;
     assert_eq!(refused, Err(Unauthorized::NotOwner.into()));
     let owner = signed_in(&service, MemberRole::Owner).await;
-    let created = keys.create_as(&owner, "CI", Some(at(100))).await.unwrap();
+    let created = keys
+        .create_as(&(&owner).into(), "CI", Some(at(100)))
+        .await
+        .unwrap();
     assert_eq!(created.id.as_str(), "key_ci_2", "key_ci is in use");
     let found = service
         .stores
@@ -502,8 +507,8 @@ async fn an_owners_keys_are_recorded_without_the_key_and_members_have_none_to_ma
         .unwrap()
         .unwrap();
     assert!(found.works_at(at(50)) && !found.works_at(at(100)));
-    let at_first = keys.revoke_as(&owner, &created.id).await.unwrap();
-    assert_eq!(keys.revoke_as(&owner, &created.id).await, Ok(at_first));
+    let at_first = keys.revoke_as(&(&owner).into(), &created.id).await.unwrap();
+    assert_eq!(keys.revoke_as(&(&owner).into(), &created.id).await, Ok(at_first));
     let found = service
         .stores
         .api_keys
@@ -536,10 +541,12 @@ async fn what_an_owner_asked_for_before_a_demotion_or_sign_out_is_not_done_after
     let sessions = &service.stores.sessions;
     assert_eq!(sessions.end_session(&signed_out.session).await, Ok(()));
     for person in [demoted, signed_out] {
-        let created = manage_api_keys(&service).create_as(&person, "CI", None).await;
+        let created = manage_api_keys(&service)
+            .create_as(&(&person).into(), "CI", None)
+            .await;
         assert_eq!(created, Err(Unauthorized::Ended.into()));
         let revoked = manage_api_keys(&service)
-            .revoke_as(&person, &before.api_keys[0].0.id)
+            .revoke_as(&(&person).into(), &before.api_keys[0].0.id)
             .await;
         assert_eq!(revoked, Err(Unauthorized::Ended.into()));
         let added = manage(&service).change(&person, &add).await;

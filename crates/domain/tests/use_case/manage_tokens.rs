@@ -3,11 +3,18 @@
 use std::time::Duration;
 
 use bidloop_domain::model::MemberRole::{Member, Owner};
-use bidloop_domain::model::{SubscriptionStatus, Timestamp, TokenScope};
-use bidloop_domain::use_case::{MAX_TOKENS, MadeToken, NewPersonalToken, PeopleError, TokenHolder};
-use bidloop_port_contracts::fixture::{commit, organization, organization_id};
+use bidloop_domain::model::{
+    ActivityKind, LeadStatus, SubscriptionStatus, Timestamp, TokenScope, Unauthorized,
+};
+use bidloop_domain::use_case::{
+    ActingMember, LeadError, MAX_TOKENS, MadeToken, NewPersonalToken, PeopleError, TokenHolder,
+};
+use bidloop_port_contracts::fixture::{activities, commit, organization, organization_id};
+use serde_json::json;
 
+use crate::manage_organization::manage_api_keys;
 use crate::people::{ANN, Console, key};
+use crate::service::{Service, acme, dry_run, job, request};
 
 const BOB: &str = "bob@acme.test";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -101,6 +108,61 @@ async fn only_owners_have_tokens_to_manage_with() {
         scope_of(&console, read.token.expose()).await,
         Some(TokenScope::Read)
     );
+}
+
+#[tokio::test]
+async fn what_a_persons_tool_does_is_recorded_as_the_persons_with_the_tokens_id() {
+    let service = Service::with(acme().user(ANN, Owner)).await;
+    let lead = service.lead(&job("1")).await;
+    let console = Console {
+        service,
+        passwords: std::sync::Arc::default(),
+    };
+    let service = &console.service;
+    let new = NewPersonalToken {
+        name: "Agent",
+        scope: TokenScope::Manage,
+        expires_at: None,
+    };
+    let holder = TokenHolder::by_command(Service::organization(), key(ANN), "tokens create");
+    let made = console.tokens().make(&holder, new).await.unwrap();
+    let caller = console.authenticate_token().execute(made.token.expose()).await;
+    let acting = ActingMember::from(&caller.unwrap().unwrap());
+    let requester = acting.requester();
+    let campaign = Service::campaign();
+    let submit = service.submit_bid();
+    for request in [dry_run(request()), request()] {
+        submit
+            .execute(&requester, &campaign, &lead, Ok(request))
+            .await
+            .unwrap();
+    }
+    let reject = service.reject_lead();
+    let rejected = reject.execute(&requester, &campaign, &lead, Ok(None)).await;
+    assert_eq!(rejected, Err(LeadError::RejectionTooLate(LeadStatus::Queued)));
+    let keys = manage_api_keys(service);
+    keys.create_as(&acting, "CI", None).await.unwrap();
+    let token = json!(made.record.id);
+    let entries = activities(&service.stores, &Service::organization()).await;
+    let by_tool: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry.details.get("personalToken") == Some(&token))
+        .map(|entry| (entry.kind, entry.actor.name.as_deref()))
+        .collect();
+    let by_ann = |kind| (kind, Some(ANN));
+    assert_eq!(
+        by_tool,
+        [
+            by_ann(ActivityKind::Change),
+            by_ann(ActivityKind::Rejection),
+            by_ann(ActivityKind::Bid),
+            by_ann(ActivityKind::Bid)
+        ]
+    );
+    let owner = console.tokens().revoke(&holder, &made.record.id).await;
+    owner.unwrap();
+    let refused = keys.create_as(&acting, "CI", None).await;
+    assert_eq!(refused, Err(Unauthorized::Ended.into()));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Filters tried on stored jobs (contract section 4).
 
 use bidloop_domain::port::Quarantine;
-use bidloop_domain::use_case::{FilterPreview, NEAR_MISSES_AMONG, TryFilter};
+use bidloop_domain::use_case::{FilterPreview, NEAR_MISSES_AMONG, PREVIEWED, TryFilter};
 use serde_json::{Value, json};
 
 use crate::service::{Service, job, job_with, links};
@@ -16,7 +16,11 @@ fn try_filter(service: &Service) -> TryFilter {
 }
 
 async fn preview(service: &Service, body: Value) -> FilterPreview {
-    try_filter(service).preview(&body).await.unwrap().unwrap()
+    try_filter(service)
+        .preview(&body, PREVIEWED)
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 fn ids(preview: &FilterPreview) -> Vec<&str> {
@@ -93,7 +97,11 @@ async fn a_filter_that_rules_nothing_out_is_tried_on_the_newest_jobs_only() {
 async fn a_faulty_filter_is_told_with_all_its_faults() {
     let service = Service::new().await;
     let body = json!({"keywords": "AND", "colour": "red"});
-    let faults = try_filter(&service).preview(&body).await.unwrap().unwrap_err();
+    let faults = try_filter(&service)
+        .preview(&body, PREVIEWED)
+        .await
+        .unwrap()
+        .unwrap_err();
     assert_eq!(faults.len(), 2);
     let explained = try_filter(&service).explain(&body, "1").await.unwrap();
     assert_eq!(explained.unwrap_err(), faults);

@@ -117,6 +117,7 @@ impl State {
                 .filter(|found| found.record.organization_id == *organization && found.record.works_at(at))
                 .map(|_| None),
             Authorization::Session(hash) => self.role_of_session(hash, organization, at).map(Some),
+            Authorization::PersonalToken(id) => self.role_of_token(id, organization, at).map(Some),
             Authorization::Subscription => self.organizations.contains_key(organization).then_some(None),
         };
         found.ok_or(Unauthorized::Ended)

@@ -310,6 +310,22 @@ impl State {
         }
     }
 
+    /// The role of the token's person, if a request of the organization can be accepted on it at `at`.
+    pub(super) fn role_of_token(
+        &self,
+        id: &PersonalTokenId,
+        organization: &OrganizationId,
+        at: Timestamp,
+    ) -> Option<MemberRole> {
+        let (token, _) = self.tokens.get(&(organization.clone(), id.clone()))?;
+        if !token.works_at(at) {
+            return None;
+        }
+        let place = (organization.clone(), token.user.clone());
+        let membership = self.people.memberships.get(&place)?;
+        Some(membership.role)
+    }
+
     /// Removes everybody from a removed organization.
     pub(super) fn remove_members(&mut self, organization: &OrganizationId) {
         let keys: Vec<EmailKey> = self

@@ -1,8 +1,8 @@
 //! Whether a request may be accepted: checked in the transaction that accepts it (decisions D5 and D6).
 
 use bidloop_domain::model::{
-    ApiKeyRecord, Authorization, MemberRole, OrganizationId, SessionTimes, Subscription, Timestamp,
-    Unauthorized,
+    ApiKeyRecord, Authorization, MemberRole, OrganizationId, PersonalTokenRecord, SessionTimes, Subscription,
+    Timestamp, Unauthorized,
 };
 
 use super::prelude::*;
@@ -36,9 +36,9 @@ pub(super) async fn active_subscription(
 /// Until the transaction ends, the subscription cannot change and the key can be neither removed nor replaced: provisioning
 /// locks the organization exclusively. The key can be marked as revoked meanwhile, so that a stream of requests does not
 /// delay it; revoking then waits for this transaction before it is reported as done. A session or a membership ends by
-/// removing its row, which waits for this transaction, too. So does a change of a role, which locks the organization.
-/// Several transactions can hold these locks at once. The organization is locked before the key or the session, as
-/// provisioning does.
+/// removing its row, which waits for this transaction, too. So do a change of a role, which locks the organization, and
+/// the revocation of a personal token, which locks its row. Several transactions can hold these locks at once. The
+/// organization is locked before the key, the session or the token, as provisioning does.
 pub(super) async fn authorized(
     conn: &mut Conn,
     authorization: &Authorization,
@@ -79,6 +79,27 @@ pub(super) async fn authorized(
             let found: Option<Found> = for_key_share!(session).first(conn).await.optional()?;
             found
                 .filter(|(times, ..)| times.0.is_live_at(at))
+                .map(|(_, Row(membership), Row(subscription))| (subscription, Some(membership.role)))
+        }
+        Authorization::PersonalToken(id) => {
+            type Found = (Row<PersonalTokenRecord>, Row<StoredMembership>, Row<Subscription>);
+            let token = organizations::table
+                .inner_join(personal_tokens::table.on(personal_tokens::organization_id.eq(organizations::id)))
+                .inner_join(
+                    memberships::table.on(memberships::organization_id
+                        .eq(personal_tokens::organization_id)
+                        .and(memberships::email_key.eq(personal_tokens::email_key))),
+                )
+                .filter(organizations::id.eq(organization.as_str()))
+                .filter(personal_tokens::id.eq(id.as_str()))
+                .select((
+                    Row::<PersonalTokenRecord>::as_select(),
+                    Row::<StoredMembership>::as_select(),
+                    Row::<Subscription>::as_select(),
+                ));
+            let found: Option<Found> = for_key_share!(token).first(conn).await.optional()?;
+            found
+                .filter(|(record, ..)| record.0.works_at(at))
                 .map(|(_, Row(membership), Row(subscription))| (subscription, Some(membership.role)))
         }
         Authorization::Subscription => {

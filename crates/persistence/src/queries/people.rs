@@ -173,6 +173,11 @@ async fn carry_out(conn: &mut Conn, change: &PeopleChange) -> Result<(), Failure
         }
         PeopleChange::RevokeToken(organization, token, at) => {
             let token = personal_tokens::table.find((organization.as_str(), token.as_str()));
+            // What is being accepted on the token shares a lock on its row, and ends before the token does.
+            let _locked: Option<String> = for_update!(token.select(personal_tokens::id))
+                .first(conn)
+                .await
+                .optional()?;
             diesel::update(token.filter(personal_tokens::revoked_at.is_null()))
                 .set(personal_tokens::revoked_at.eq(at.as_millis()))
                 .execute(conn)

@@ -6,7 +6,7 @@ use askama::Template;
 use bidloop_domain::matching::{ExplainedCondition, SavedFilter};
 use bidloop_domain::model::{CampaignId, FieldError, FilterId};
 use bidloop_domain::port::FilterRecord;
-use bidloop_domain::use_case::{FilterPreview, OrganizationChange, TriedJob, check_expression};
+use bidloop_domain::use_case::{FilterPreview, OrganizationChange, PREVIEWED, TriedJob, check_expression};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -392,7 +392,7 @@ async fn preview(visit: &Visit, body: &Value) -> Result<Option<Preview>, PageErr
     );
     let begun = clock.now();
     let found = visit.console.run(async move {
-        let found = try_filter.preview(&body).await;
+        let found = try_filter.preview(&body, PREVIEWED).await;
         // It runs to its end even if the browser goes away, and keeps its place until then.
         drop(place);
         found

@@ -112,7 +112,7 @@ pub(crate) async fn create(Posted { visit, fields }: Posted) -> Result<HttpRespo
     );
     let created = visit
         .console
-        .run(async move { manage.create_as(&person, &wanted, expiry).await });
+        .run(async move { manage.create_as(&(&person).into(), &wanted, expiry).await });
     match created.await? {
         Ok(created) => show(&visit, Some(created)).await,
         Err(ManageApiKeysError::Name) => {
@@ -166,7 +166,7 @@ pub(crate) async fn revoke(
     let (manage, person) = (visit.console.manage_api_keys.clone(), visit.signed_in.clone());
     let revoked = visit
         .console
-        .run(async move { manage.revoke_as(&person, &key).await });
+        .run(async move { manage.revoke_as(&(&person).into(), &key).await });
     revoked.await?.map_err(page_error)?;
     Ok(go_to(&visit, &format!("{PATH}?done=revoked")))
 }

@@ -99,7 +99,10 @@ impl<'g> Judged<'g> {
 
     fn judged(&mut self, decision: &'g Decision) -> Option<Decided> {
         if self.made.iter().any(|(made, _)| made.lead() == decision.lead())
-            || matches!(decision.authorization, Authorization::Session(_))
+            || matches!(
+                decision.authorization,
+                Authorization::Session(_) | Authorization::PersonalToken(_)
+            )
         {
             return None;
         }

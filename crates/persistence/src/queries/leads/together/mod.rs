@@ -2,8 +2,8 @@
 //!
 //! The outcome is that of deciding on them one after the other, as they arrived. A decision that is not plain goes alone,
 //! after the group, and so do the later ones of its organization: on a lead that has no record, on one that an earlier
-//! decision of the group is on, with a session, or in a period whose bids are not counted yet. If the group fails, each of
-//! its decisions goes alone.
+//! decision of the group is on, with a session or a personal token, or in a period whose bids are not counted yet. If the
+//! group fails, each of its decisions goes alone.
 //!
 //! | file | owns |
 //! |---|---|
