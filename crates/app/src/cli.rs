@@ -95,6 +95,9 @@ pub(crate) enum Command {
     Filters(FiltersCommand),
     /// Prints the interface description (OpenAPI 3.1).
     Openapi(OpenapiArgs),
+    /// A marketplace, or a translator in front of one.
+    #[command(subcommand)]
+    Marketplace(MarketplaceCommand),
     /// The settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -412,6 +415,41 @@ pub(crate) enum FiltersCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MarketplaceCommand {
+    /// Checks that a server keeps the marketplace protocol, rule by rule. Bids nothing unless a job is named.
+    Check(MarketplaceCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MarketplaceCheckArgs {
+    /// The server's address, as in marketplace.base_url.
+    pub(crate) url: String,
+    /// The token of a bidder account. Other users of this machine can see it: prefer --token-file or the environment.
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "BIDLOOP_MARKETPLACE__TOKEN",
+        hide_env_values = true
+    )]
+    pub(crate) token: Option<String>,
+    /// A file that holds the token; `-` is standard input. Comes before --token.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// A file that holds the token for the feed, if it has one of its own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) feed_token_file: Option<PathBuf>,
+    /// Make one proposal on this job. It costs connects, and a client may see it.
+    #[arg(long, value_name = "JOB_ID")]
+    pub(crate) allow_proposals: Option<String>,
+    /// The time limit of a call, as in marketplace.timeout_ms.
+    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    pub(crate) timeout_ms: u64,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

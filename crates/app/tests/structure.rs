@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
 /// whatever they measure.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("bidloop-matching", &[]),
     ("bidloop-domain", &["bidloop-matching"]),
     ("bidloop-attachments", &["bidloop-domain"]),
@@ -24,6 +24,11 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("bidloop-http-server", &[]),
     ("bidloop-mail", &["bidloop-domain"]),
     ("bidloop-marketplace", &["bidloop-domain"]),
+    // Not the client's calls: only how an address is read and written.
+    (
+        "bidloop-marketplace-check",
+        &["bidloop-domain", "bidloop-marketplace"],
+    ),
     ("bidloop-mcp", &["bidloop-domain", "bidloop-http-server"]),
     ("bidloop-persistence", &["bidloop-domain"]),
     ("bidloop-port-contracts", &["bidloop-domain"]),
@@ -75,6 +80,7 @@ const HOMES: [(&str, &[&str]); 14] = [
         &[
             "bidloop-attachments",
             "bidloop-marketplace",
+            "bidloop-marketplace-check",
             "bidloop-simulator",
             "bidloop-webhooks",
         ],

@@ -22,8 +22,17 @@ pub enum BaseUrlError {
 }
 
 /// A checked base address, split into the parts of a request.
+///
+/// ```
+/// use bidloop_marketplace::{BaseUrl, percent_encode};
+///
+/// let base_url = BaseUrl::parse("https://market.test/eu/")?;
+/// let target = base_url.target(&format!("/api/jobs/{}", percent_encode("a/b")));
+/// assert_eq!(target, "/eu/api/jobs/a%2Fb");
+/// # Ok::<(), bidloop_marketplace::BaseUrlError>(())
+/// ```
 #[derive(Debug, Clone)]
-pub(crate) struct BaseUrl {
+pub struct BaseUrl {
     origin: Uri,
     host_header: HeaderValue,
     /// The path in front of every call's path: empty, or `/…` without a slash at its end.
@@ -31,7 +40,8 @@ pub(crate) struct BaseUrl {
 }
 
 impl BaseUrl {
-    pub(crate) fn parse(text: &str) -> Result<Self, BaseUrlError> {
+    /// Reads an `http` or `https` address.
+    pub fn parse(text: &str) -> Result<Self, BaseUrlError> {
         let url = Url::parse(text).map_err(|error| BaseUrlError::Invalid(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(BaseUrlError::Scheme(url.scheme().to_owned()));
@@ -57,17 +67,17 @@ impl BaseUrl {
     }
 
     /// The address to connect to.
-    pub(crate) fn origin(&self) -> &Uri {
+    pub fn origin(&self) -> &Uri {
         &self.origin
     }
 
     /// The `Host` header.
-    pub(crate) fn host_header(&self) -> &HeaderValue {
+    pub fn host_header(&self) -> &HeaderValue {
         &self.host_header
     }
 
     /// The request target of a call; `path` is the protocol's path and query.
-    pub(crate) fn target(&self, path: &str) -> String {
+    pub fn target(&self, path: &str) -> String {
         format!("{}{path}", self.prefix)
     }
 }
@@ -80,7 +90,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.');
 
 /// Percent-encodes a text for one path segment or one query value.
-pub(crate) fn percent_encode(text: &str) -> String {
+pub fn percent_encode(text: &str) -> String {
     // The segments `.` and `..` would lead to another place.
     let only_dots = text.bytes().all(|byte| byte == b'.');
     let escaped = if only_dots { NON_ALPHANUMERIC } else { ESCAPED };

@@ -19,5 +19,5 @@ mod retry_after;
 mod upload;
 mod wire;
 
-pub use base_url::BaseUrlError;
+pub use base_url::{BaseUrl, BaseUrlError, percent_encode};
 pub use marketplace::{HyperMarketplace, MarketplaceSettings};

@@ -18,6 +18,7 @@ mod keys;
 mod leads;
 mod list_leads;
 mod manual;
+mod marketplace;
 mod mcp;
 mod migrate;
 mod moment;
@@ -127,6 +128,7 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Init(args) => return init::run(args),
         Command::Completions(args) => return manual::completions(args),
         Command::Man(args) => return manual::man(args),
+        Command::Marketplace(command) => return marketplace::run(command).await,
         _ => {}
     }
     let settings = Settings::load(config)?;
@@ -163,7 +165,8 @@ async fn dispatch(cli: Cli) -> Outcome {
         | Command::Simulate(_)
         | Command::Init(_)
         | Command::Completions(_)
-        | Command::Man(_) => Ok(()),
+        | Command::Man(_)
+        | Command::Marketplace(_) => Ok(()),
     }
 }
 

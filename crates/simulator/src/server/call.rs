@@ -36,7 +36,13 @@ fn decide(request: ReadRequest, shared: &Shared) -> Result<Answer, Refusal> {
     let ok = |value: &Value| Ok(Answer::json(StatusCode::OK, value));
     match &request.call {
         Call::Feed => feed(&request, shared),
-        Call::Job(id) => Ok(Answer::text(StatusCode::OK, shared.market().job(id)?)),
+        Call::Job(id) => {
+            // Anybody may see a job, but a token that was revoked is reported.
+            if let Some(token) = &request.token {
+                shared.market().account(Some(token))?;
+            }
+            Ok(Answer::text(StatusCode::OK, shared.market().job(id)?))
+        }
         Call::JobPage(ciphertext) => {
             let id = ciphertext.strip_prefix("~02").unwrap_or(ciphertext);
             Ok(Answer::text(StatusCode::OK, shared.market().job(id)?))
