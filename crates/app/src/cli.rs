@@ -206,6 +206,9 @@ pub(crate) struct SimulateArgs {
     /// Seed of the generated job posts.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// A bidder account that this token opens, with 1,000 connects; may be repeated.
+    #[arg(long = "account", value_name = "TOKEN", default_value = "simulator-token")]
+    pub(crate) accounts: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]

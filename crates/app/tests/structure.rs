@@ -12,11 +12,12 @@ use serde_json::Value;
 
 /// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
 /// whatever they measure.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     ("bidloop-matching", &[]),
     ("bidloop-domain", &["bidloop-matching"]),
     ("bidloop-attachments", &["bidloop-domain"]),
     ("bidloop-billing", &["bidloop-domain", "bidloop-http-server"]),
+    ("bidloop-client", &[]),
     ("bidloop-console", &["bidloop-domain", "bidloop-http-server"]),
     ("bidloop-demo", &["bidloop-domain", "bidloop-simulator"]),
     ("bidloop-fakes", &["bidloop-domain"]),
@@ -32,7 +33,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("bidloop-mcp", &["bidloop-domain", "bidloop-http-server"]),
     ("bidloop-persistence", &["bidloop-domain"]),
     ("bidloop-port-contracts", &["bidloop-domain"]),
-    ("bidloop-simulator", &["bidloop-domain"]),
+    ("bidloop-simulator", &["bidloop-client", "bidloop-domain"]),
     ("bidloop-templates", &["bidloop-domain"]),
     ("bidloop-webhooks", &["bidloop-domain"]),
 ];
@@ -79,6 +80,7 @@ const HOMES: [(&str, &[&str]); 14] = [
         "hyper",
         &[
             "bidloop-attachments",
+            "bidloop-client",
             "bidloop-marketplace",
             "bidloop-marketplace-check",
             "bidloop-simulator",

@@ -38,9 +38,7 @@ impl FeedLine {
         };
         let (event, style, details) = match delivery.signature() {
             Signature::Valid | Signature::NotChecked => (event, style, details),
-            Signature::Missing | Signature::Refused(_) => {
-                ("forged?", Style::Red, "not signed with the secret".to_owned())
-            }
+            Signature::Refused(_) => ("forged?", Style::Red, "not signed with the secret".to_owned()),
         };
         Self {
             at: delivery.received_at(),

@@ -145,7 +145,7 @@ pub(crate) fn decisions(data: &Value, look: Look) -> String {
 pub(crate) fn bid(data: &Value, look: Look) -> String {
     let command = bid_command(
         data["bidUrl"].as_str().unwrap_or_default(),
-        &bid_on(&data["lead"]),
+        &full_bid(&data["lead"]),
     );
     format!("{}\n{command}", look.paint(Style::Dim, "  To bid on it:"))
 }
@@ -159,9 +159,13 @@ pub(crate) fn dry_run(data: &Value, look: Look) -> String {
     format!("\n{}\n\n{command}\n", look.paint(Style::Bold, said))
 }
 
+fn full_bid(lead: &Value) -> Value {
+    serde_json::to_value(bid_on(lead)).unwrap_or_default()
+}
+
 /// A complete bid with a short letter, so that the command is readable.
 fn short_bid(lead: &Value) -> Value {
-    let mut bid = bid_on(lead);
+    let mut bid = full_bid(lead);
     let title = one_line(lead["title"].as_str().unwrap_or_default());
     bid["coverLetter"] = Value::String(format!(
         "Hello, I would like to work on “{title}” and could begin on Monday."

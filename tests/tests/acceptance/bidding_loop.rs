@@ -1,13 +1,12 @@
 //! The loop as a whole: posts become leads, leads become `job.new`, bids, proposals and `bid_complete`.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use acceptance::document::{AUTOMATIC, EXTERNAL, ORGANIZATION, SECRET, campaign};
 use acceptance::world::{all_leads, id, lead_with_status, stays};
 use acceptance::{Kind, World, posts, until};
-use bidloop_domain::model::webhook_signature::{self, SignatureHeaders};
-use bidloop_domain::model::{Timestamp, WebhookSecret};
+use bidloop_client::{SignatureHeaders, WebhookVerifier};
 use bidloop_simulator::{Generator, Options, PostSource, Publishing};
 use serde_json::{Value, json};
 
@@ -95,17 +94,14 @@ fn generated_posts_become_proposals_through_the_external_callers_bids(kind: Kind
         }
     }
     assert!(service.stop().success());
+    let verifier = WebhookVerifier::new([SECRET])
+        .unwrap()
+        .tolerance(Duration::from_secs(60));
     for delivery in world.receiver.deliveries() {
-        let header = |name| delivery.header(name).unwrap();
-        let signed = SignatureHeaders {
-            id: header("webhook-id"),
-            timestamp: header("webhook-timestamp"),
-            signature: header("webhook-signature"),
-        };
+        let signed = SignatureHeaders::find(|name| delivery.header(name)).unwrap();
         assert_eq!(signed.id, delivery.id());
-        let secret = WebhookSecret::parse(SECRET).unwrap();
-        let now = Timestamp::from_millis(delivery.received_at());
-        webhook_signature::verify(&secret, signed, delivery.body(), now, Duration::from_secs(60)).unwrap();
+        let now = UNIX_EPOCH + Duration::from_millis(delivery.received_at().unsigned_abs());
+        verifier.check(now, signed, delivery.body()).unwrap();
     }
 }
 

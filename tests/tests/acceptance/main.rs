@@ -27,6 +27,7 @@ mod bidding_loop;
 mod bids;
 mod billing;
 mod canaries;
+mod client;
 mod crashes;
 mod demo;
 mod doctor;

@@ -1,11 +1,12 @@
 //! `bidloop apply`: reports, faults, and all or nothing.
 
 use acceptance::document::{EXTERNAL, KEY, ORGANIZATION, campaign, document, organization};
-use acceptance::world::{bid, id, path};
+use acceptance::world::{bid, id, lead_with_status, path};
 use acceptance::{Installation, Kind, World, posts, until};
 use serde_json::{Value, json};
 
 on_both_databases!(
+    apply_warns_of_external_campaigns_whose_bids_will_be_refused,
     the_same_file_twice_changes_nothing,
     generated_keys_and_secrets_are_reported_once_and_work,
     toml_and_standard_input_say_the_same_as_json,
@@ -356,4 +357,39 @@ fn a_campaigns_attachments_go_with_its_proposals(kind: Kind) {
         "{}",
         refused.err
     );
+}
+
+fn apply_warns_of_external_campaigns_whose_bids_will_be_refused(kind: Kind) {
+    let world = World::new(kind);
+    let mut campaign = world.external(EXTERNAL, "rust");
+    let account = campaign.as_object_mut().unwrap().remove("bidderAccountId");
+    let applied = world
+        .installation
+        .try_apply(&world.document(&[campaign.clone()]))
+        .expect(0);
+    let warning = "bids of the campaign camp_ext of org_acme will be refused: it has no bidder account";
+    assert!(applied.err.contains(warning), "{}", applied.err);
+
+    campaign["bidderAccountId"] = account.unwrap();
+    let applied = world
+        .installation
+        .try_apply(&world.document(&[campaign.clone()]))
+        .expect(0);
+    assert!(!applied.err.contains("will be refused"), "{}", applied.err);
+
+    let mut unknown = world.document(&[campaign]);
+    unknown["organizations"][0]["bidderAccounts"][0]["token"] = "unknown".into();
+    world.installation.apply(&unknown);
+    let service = world.installation.serve();
+    let lead = world
+        .publish(&service, EXTERNAL, vec![posts::hourly("rust")], 1)
+        .remove(0);
+    service
+        .api()
+        .post_json(&path(EXTERNAL, id(&lead), "bid"), &bid())
+        .expect(200);
+    lead_with_status(&service.api(), EXTERNAL, id(&lead), "failed");
+    let applied = world.installation.try_apply(&unknown).expect(0);
+    let warning = "will be refused: the marketplace refused the token of its bidder account acct_1";
+    assert!(applied.err.contains(warning), "{}", applied.err);
 }

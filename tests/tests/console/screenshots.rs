@@ -109,7 +109,8 @@ fn started() -> (World, Service, Vec<Value>) {
     let leads = world::all_leads(&api, "software");
     for lead in leads.iter().skip(2).step_by(2).take(5) {
         let bid = world::path("software", world::id(lead), "bid");
-        api.post_json(&bid, &bid_on(lead)).expect(200);
+        api.post_json(&bid, &serde_json::to_value(bid_on(lead)).unwrap())
+            .expect(200);
         settle(&world, &api, JOBS);
     }
     let session = Session::of(&service, YOU);

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use bidloop_domain::model::ApiKeyId;
-use bidloop_domain::port::{AttachmentPieces, AttachmentSource, AttachmentSourceError, StoreError};
+use bidloop_domain::port::{
+    AttachmentPieces, AttachmentSource, AttachmentSourceError, Clock as _, StoreError,
+};
 use bidloop_domain::provisioning::{EntityKind, ProvisioningReport};
 use bytes::Bytes;
 use serde_json::Value;
@@ -12,9 +14,10 @@ use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
 use super::progress::Progress;
-use super::{Failure, Outcome, database, input, keys, output, targets};
+use super::{Failure, Outcome, accounts, database, input, keys, output, targets};
 use crate::service::{Operations, webhook_sender};
 use crate::settings::Settings;
+use crate::system::SystemClock;
 use crate::toml_text;
 use crate::workers;
 
@@ -36,6 +39,10 @@ pub(super) async fn run(settings: &Settings, file: &Path) -> Outcome {
     match targets::warnings(&*database.provisioning(), &webhook_sender(settings)).await {
         Ok(lines) => output::errors(&lines),
         Err(error) => tracing::warn!(%error, "the webhooks' targets could not be checked"),
+    }
+    match accounts::warnings(&*database.overview(), &document, SystemClock.now()).await {
+        Ok(lines) => output::errors(&lines),
+        Err(error) => tracing::warn!(%error, "the campaigns' bidder accounts could not be checked"),
     }
     match output::json(&report) {
         Ok(()) => Ok(()),

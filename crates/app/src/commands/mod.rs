@@ -1,5 +1,6 @@
 //! One file a command. A command prints its result on standard output and fails with a [`Failure`].
 
+mod accounts;
 mod activity;
 mod apply;
 mod backup;

@@ -8,9 +8,6 @@ use super::{Failure, Outcome, output};
 use crate::cli::SimulateArgs;
 use crate::shutdown;
 
-/// The token of the account that the simulator has from its start.
-const ACCOUNT_TOKEN: &str = "simulator-token";
-
 pub(super) async fn run(args: &SimulateArgs) -> Outcome {
     if args.rate.is_some_and(|rate| !rate.is_finite() || rate <= 0.0) {
         return Err(Failure::usage("--rate: must be above 0 jobs per second"));
@@ -34,16 +31,18 @@ pub(super) async fn run(args: &SimulateArgs) -> Outcome {
     let simulator = Simulator::start(args.listen, options)
         .await
         .map_err(|error| Failure::failed(format!("--listen {}: {error}", args.listen)))?;
-    let account = json!({"id": "simulated", "name": "Simulated account", "connectsBalance": 1_000, "profileHourlyRate": 60});
-    simulator
-        .put_account(ACCOUNT_TOKEN, account)
-        .map_err(|error| Failure::failed(error.to_string()))?;
+    for token in &args.accounts {
+        simulator
+            .put_account(token, json!({"connectsBalance": 1_000, "profileHourlyRate": 60}))
+            .map_err(|error| Failure::failed(format!("--account: {error}")))?;
+    }
     output::line(&format!(
         "The marketplace simulator listens on {}.",
         simulator.base_url()
     ))?;
     output::line(&format!(
-        "It has a bidder account with the token {ACCOUNT_TOKEN}; PUT /sim/accounts/TOKEN makes others."
+        "Its bidder accounts have these tokens: {}. PUT /sim/accounts/TOKEN makes others.",
+        args.accounts.join(", ")
     ))?;
     shutdown::requested().await;
     simulator.shutdown().await;

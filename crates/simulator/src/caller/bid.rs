@@ -1,6 +1,7 @@
 //! Writes the text of a bid.
 
-use serde_json::{Value, json};
+use bidloop_client::Bid;
+use serde_json::Value;
 
 /// Returns a bid on a lead of `job.new` or List: the cover letter names the job, and each question is quoted verbatim and
 /// answered as often as it is asked.
@@ -9,15 +10,14 @@ use serde_json::{Value, json};
 /// use serde_json::json;
 ///
 /// let lead = json!({"title": "Rust developer for a booking platform", "questions": ["When can you start?"]});
-/// let bid = bidloop_simulator::caller::bid_on(&lead);
+/// let bid = serde_json::to_value(bidloop_simulator::caller::bid_on(&lead))?;
 /// assert!(bid["coverLetter"].as_str().unwrap().contains("Rust developer for a booking platform"));
 /// assert_eq!(bid["questionAnswerPairs"][0]["question"], "When can you start?");
+/// # Ok::<(), serde_json::Error>(())
 /// ```
-pub fn bid_on(lead: &Value) -> Value {
-    let pairs: Vec<Value> = texts(&lead["questions"])
-        .map(|question| json!({"question": question, "answer": answer_to(question, lead)}))
-        .collect();
-    json!({"coverLetter": cover_letter(lead), "questionAnswerPairs": pairs})
+pub fn bid_on(lead: &Value) -> Bid {
+    let answered = |bid: Bid, question| bid.answer(question, answer_to(question, lead));
+    texts(&lead["questions"]).fold(Bid::new(cover_letter(lead)), answered)
 }
 
 fn cover_letter(lead: &Value) -> String {
@@ -95,6 +95,11 @@ fn listed(words: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    fn written(lead: &Value) -> Value {
+        serde_json::to_value(bid_on(lead)).unwrap()
+    }
 
     #[test]
     fn every_question_is_quoted_verbatim_and_answered_as_often_as_it_is_asked() {
@@ -104,7 +109,7 @@ mod tests {
             "Time zone?",
             "¿Cuándo puede empezar?",
         ];
-        let bid = bid_on(&json!({"title": "T", "questions": questions}));
+        let bid = written(&json!({"title": "T", "questions": questions}));
         let pairs = bid["questionAnswerPairs"].as_array().unwrap();
         let asked: Vec<&str> = pairs
             .iter()
@@ -121,14 +126,14 @@ mod tests {
     #[test]
     fn the_letter_names_the_job_and_its_skills() {
         let lead = json!({"title": " Rewrite a ledger ", "skills": [{"name": "Rust"}, {"name": "Tokio"}], "questions": []});
-        let letter = bid_on(&lead)["coverLetter"].as_str().unwrap().to_owned();
+        let letter = written(&lead)["coverLetter"].as_str().unwrap().to_owned();
         assert!(letter.contains("“Rewrite a ledger”"), "{letter}");
         assert!(letter.contains("Rust and Tokio"), "{letter}");
     }
 
     #[test]
     fn a_lead_without_anything_still_gets_a_letter() {
-        let bid = bid_on(&json!({"title": "", "skills": null, "questions": null}));
+        let bid = written(&json!({"title": "", "skills": null, "questions": null}));
         assert!(bid["coverLetter"].as_str().unwrap().len() > 20);
         assert_eq!(bid["questionAnswerPairs"], json!([]));
     }

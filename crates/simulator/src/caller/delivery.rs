@@ -1,14 +1,11 @@
 //! A received delivery: its envelope and the check of its signature.
 
+use std::time::{Duration, UNIX_EPOCH};
+
+use bidloop_client::{SignatureHeaders, SignatureRefused, WebhookVerifier};
 use bytes::Bytes;
 use http::HeaderMap;
 use serde_json::Value;
-
-use bidloop_domain::model::webhook_signature::{
-    self, DEFAULT_TOLERANCE, ID_HEADER, SIGNATURE_HEADER, SignatureHeaders, SignatureRefused,
-    TIMESTAMP_HEADER,
-};
-use bidloop_domain::model::{Timestamp, WebhookSecret};
 
 /// The result of checking a delivery's signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,9 +14,7 @@ pub enum Signature {
     NotChecked,
     /// One of the receiver's secrets signed it, and the time is recent.
     Valid,
-    /// Signature headers are missing.
-    Missing,
-    /// None of the receiver's secrets signed it, or the time is off.
+    /// It is not signed, none of the receiver's secrets signed it, or the time is off.
     Refused(SignatureRefused),
 }
 
@@ -39,10 +34,14 @@ impl Delivery {
         path: String,
         headers: HeaderMap,
         body: Bytes,
-        secrets: &[WebhookSecret],
+        verifier: Option<&WebhookVerifier>,
         received_at: i64,
     ) -> Self {
-        let signature = judge(&headers, &body, secrets, Timestamp::from_millis(received_at));
+        let signature = match verifier.map(|verifier| check(verifier, &headers, &body, received_at)) {
+            None => Signature::NotChecked,
+            Some(Ok(())) => Signature::Valid,
+            Some(Err(refused)) => Signature::Refused(refused),
+        };
         let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
         Self {
             received_at,
@@ -100,29 +99,12 @@ impl Delivery {
     }
 }
 
-fn judge(headers: &HeaderMap, body: &[u8], secrets: &[WebhookSecret], now: Timestamp) -> Signature {
-    if secrets.is_empty() {
-        return Signature::NotChecked;
-    }
-    let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let (Some(id), Some(timestamp), Some(signature)) = (
-        header(ID_HEADER),
-        header(TIMESTAMP_HEADER),
-        header(SIGNATURE_HEADER),
-    ) else {
-        return Signature::Missing;
-    };
-    let signed = SignatureHeaders {
-        id,
-        timestamp,
-        signature,
-    };
-    let mut refused = SignatureRefused::Mismatch;
-    for secret in secrets {
-        match webhook_signature::verify(secret, signed, body, now, DEFAULT_TOLERANCE) {
-            Ok(()) => return Signature::Valid,
-            Err(fault) => refused = fault,
-        }
-    }
-    Signature::Refused(refused)
+fn check(
+    verifier: &WebhookVerifier,
+    headers: &HeaderMap,
+    body: &[u8],
+    received_at: i64,
+) -> Result<(), SignatureRefused> {
+    let now = UNIX_EPOCH + Duration::from_millis(received_at.unsigned_abs());
+    verifier.check(now, SignatureHeaders::try_from(headers)?, body)
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bidloop_domain::model::WebhookSecret;
+use bidloop_client::WebhookVerifier;
 use tokio::sync::{mpsc, watch};
 
 use super::auto_reply::Reply;
@@ -58,7 +58,8 @@ pub(super) type OnEvent = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// The state that the connections and the embedding program share. No lock is held across an await.
 pub(super) struct Inbox {
-    pub(super) secrets: Vec<WebhookSecret>,
+    /// Without one, signatures are not checked.
+    pub(super) verifier: Option<WebhookVerifier>,
     keep: usize,
     state: Mutex<State>,
     count: watch::Sender<u64>,
@@ -75,13 +76,13 @@ struct State {
 impl Inbox {
     /// An empty inbox that keeps the `keep` newest deliveries and queues those to be replied to in `replies`.
     pub(super) fn new(
-        secrets: Vec<WebhookSecret>,
+        verifier: Option<WebhookVerifier>,
         keep: Option<usize>,
         on_event: OnEvent,
         replies: Option<mpsc::UnboundedSender<Arc<Delivery>>>,
     ) -> Self {
         Self {
-            secrets,
+            verifier,
             keep: keep.unwrap_or(usize::MAX),
             state: Mutex::default(),
             count: watch::Sender::new(0),
@@ -110,7 +111,6 @@ impl Inbox {
         };
         let answer = answer.unwrap_or_else(|| match delivery.signature() {
             Signature::NotChecked | Signature::Valid => Answer::status(200),
-            Signature::Missing => Answer::status(401).with_body("the signature headers are missing"),
             Signature::Refused(refused) => Answer::status(401).with_body(refused.to_string()),
         });
         (self.on_event)(Event::Delivered(Arc::clone(&delivery)));

@@ -29,7 +29,7 @@
 //! Reading order: `receiver` (the interface), `inbox` (deliveries and answers), `delivery`, `auto_reply` (sends bids), `bid`
 //! (their text), `server` (the connections).
 //!
-//! The caller uses the domain's code for the check of signatures alone, as a Rust program of an API user would.
+//! Signatures are checked and bids are sent with `bidloop-client`, as a Rust program of an API user would.
 
 mod auto_reply;
 mod bid;

@@ -1,9 +1,10 @@
 //! The webhook receiver that programs and tests embed: start it, script its answers, read its deliveries, stop it.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bidloop_client::{ApiKey, WebhookVerifier};
 use bidloop_domain::model::WebhookSecret;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::{mpsc, watch};
@@ -56,12 +57,16 @@ impl Receiver {
         options: ReceiverOptions,
         on_event: impl Fn(Event) + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        let secrets: Vec<String> = options.secrets.iter().map(WebhookSecret::expose).collect();
+        let verifier = (!secrets.is_empty()).then(|| WebhookVerifier::new(&secrets));
+        let verifier = verifier.transpose().map_err(unusable)?;
         let listener = TcpListener::bind(listen).await?;
         let address = listener.local_addr()?;
         let on_event: OnEvent = Arc::new(on_event);
         let stop_replies = watch::Sender::new(false);
         let (to_reply, replies) = match options.auto_reply {
-            Some(api_key) => {
+            Some(key) => {
+                let api_key = ApiKey::parse(&key).map_err(unusable)?;
                 let (to_reply, waiting) = mpsc::unbounded_channel();
                 let on_event = Arc::clone(&on_event);
                 let report = move |reply| on_event(Event::Replied(reply));
@@ -70,7 +75,7 @@ impl Receiver {
             }
             None => (None, None),
         };
-        let inbox = Arc::new(Inbox::new(options.secrets, options.keep, on_event, to_reply));
+        let inbox = Arc::new(Inbox::new(verifier, options.keep, on_event, to_reply));
         let (stop, stopped) = watch::channel(false);
         let server = tokio::spawn(server::serve(listener, Arc::clone(&inbox), stopped));
         Ok(Self {
@@ -124,4 +129,8 @@ impl Receiver {
         self.stop_replying().await;
         ended(self.server).await;
     }
+}
+
+fn unusable(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, error)
 }

@@ -44,7 +44,13 @@ async fn respond(request: Request<Incoming>, inbox: &Inbox) -> Response<Full<Byt
         Err(_) => return response(Answer::status(400).with_body("the body breaks off")),
     };
     let path = head.uri.path().to_owned();
-    let answer = inbox.record(Delivery::read(path, head.headers, body, &inbox.secrets, now_ms()));
+    let answer = inbox.record(Delivery::read(
+        path,
+        head.headers,
+        body,
+        inbox.verifier.as_ref(),
+        now_ms(),
+    ));
     if !answer.delay.is_zero() {
         tokio::time::sleep(answer.delay).await;
     }

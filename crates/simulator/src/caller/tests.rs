@@ -4,8 +4,8 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bidloop_domain::model::WebhookSecret;
-use bidloop_domain::model::webhook_signature::{self, SignatureRefused};
+use bidloop_client::SignatureRefused;
+use bidloop_domain::model::{WebhookSecret, webhook_signature};
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper_util::rt::TokioIo;
@@ -27,6 +27,10 @@ fn run<F: Future<Output = ()>>(test: F) {
 
 fn secret() -> WebhookSecret {
     WebhookSecret::generate([7; 32])
+}
+
+fn key() -> String {
+    format!("lk_{}", "1".repeat(64))
 }
 
 fn signed_options() -> ReceiverOptions {
@@ -124,7 +128,7 @@ fn forged_old_and_unsigned_deliveries_are_answered_401_and_kept() {
             [
                 Signature::Refused(SignatureRefused::Mismatch),
                 Signature::Refused(SignatureRefused::TooOld),
-                Signature::Missing,
+                Signature::Refused(SignatureRefused::Missing("webhook-id")),
             ]
         );
     });
@@ -189,7 +193,7 @@ fn auto_reply_bids_through_the_bid_url_with_the_key_and_reports_the_answer() {
             .unwrap();
         let (sender, mut replies) = mpsc::unbounded_channel();
         let options = ReceiverOptions {
-            auto_reply: Some("lk_1".to_owned()),
+            auto_reply: Some(key()),
             ..signed_options()
         };
         let receiver = Receiver::start("127.0.0.1:0", options, move |event| {
@@ -199,7 +203,10 @@ fn auto_reply_bids_through_the_bid_url_with_the_key_and_reports_the_answer() {
         })
         .await
         .unwrap();
-        api.answer_next(Answer::status(200).with_body(r#"{"success":true}"#));
+        api.answer_next(
+            Answer::status(200)
+                .with_body(r#"{"success":true,"leadId":"ld_1","campaignId":"c","organizationId":"o"}"#),
+        );
         api.answer_next(Answer::status(409).with_body(r#"{"message":"already queued"}"#));
         let body = job_new(&api.url("/v1/campaigns/c/leads/ld_1/bid"));
         for _ in 0..2 {
@@ -217,9 +224,15 @@ fn auto_reply_bids_through_the_bid_url_with_the_key_and_reports_the_answer() {
         assert_eq!(first.lead_id, "ld_1");
         let bid = &api.deliveries()[0];
         assert_eq!(bid.path(), "/v1/campaigns/c/leads/ld_1/bid");
-        assert_eq!(bid.header("authorization"), Some("Bearer lk_1"));
+        assert_eq!(
+            bid.header("authorization"),
+            Some(format!("Bearer {}", key()).as_str())
+        );
         assert_eq!(bid.header("content-type"), Some("application/json"));
-        assert_eq!(bid.json(), &bid_on(&body["data"]["lead"]));
+        assert_eq!(
+            bid.json(),
+            &serde_json::to_value(bid_on(&body["data"]["lead"])).unwrap()
+        );
     });
 }
 
@@ -232,7 +245,7 @@ fn an_api_that_cannot_be_reached_is_reported_without_a_status() {
             .unwrap();
         let (sender, mut replies) = mpsc::unbounded_channel();
         let options = ReceiverOptions {
-            auto_reply: Some("lk_1".to_owned()),
+            auto_reply: Some(key()),
             ..signed_options()
         };
         let receiver = Receiver::start("127.0.0.1:0", options, move |event| {
@@ -242,7 +255,7 @@ fn an_api_that_cannot_be_reached_is_reported_without_a_status() {
         })
         .await
         .unwrap();
-        let body = job_new(&format!("http://{closed}/bid"));
+        let body = job_new(&format!("http://{closed}/v1/campaigns/c/leads/ld_1/bid"));
         deliver(&receiver, &body, &body, now_ms() / 1000).await;
         let reply = replies.recv().await.unwrap();
         assert_eq!(reply.status, None);
@@ -257,16 +270,16 @@ fn the_key_is_never_sent_where_an_unsigned_delivery_points() {
             .await
             .unwrap();
         let options = ReceiverOptions {
-            auto_reply: Some("lk_1".to_owned()),
+            auto_reply: Some(key()),
             ..signed_options()
         };
         let receiver = Receiver::start("127.0.0.1:0", options, |_| {}).await.unwrap();
-        let stranger = job_new(&api.url("/stranger"));
+        let stranger = job_new(&api.url("/v1/stranger"));
         receiver.answer_next(Answer::status(200));
         assert_eq!(post(&receiver, "POST", &[], stranger.to_string()).await.0, 200);
         // Replies begin in the order of deliveries, and stopping waits for those under way: had the stranger's been
         // replied to, its address would have been called by then.
-        let body = job_new(&api.url("/true"));
+        let body = job_new(&api.url("/v1/true"));
         deliver(&receiver, &body, &body, now_ms() / 1000).await;
         api.wait_for(1).await;
         receiver.shutdown().await;
@@ -275,7 +288,7 @@ fn the_key_is_never_sent_where_an_unsigned_delivery_points() {
             .iter()
             .map(|delivery| delivery.path().to_owned())
             .collect();
-        assert_eq!(called, ["/true"]);
+        assert_eq!(called, ["/v1/true"]);
     });
 }
 
@@ -286,11 +299,11 @@ fn after_it_stops_replying_deliveries_are_still_received() {
             .await
             .unwrap();
         let options = ReceiverOptions {
-            auto_reply: Some("lk_1".to_owned()),
+            auto_reply: Some(key()),
             ..signed_options()
         };
         let mut receiver = Receiver::start("127.0.0.1:0", options, |_| {}).await.unwrap();
-        let body = job_new(&api.url("/bid"));
+        let body = job_new(&api.url("/v1/bid"));
         assert_eq!(deliver(&receiver, &body, &body, now_ms() / 1000).await, 200);
         api.wait_for(1).await;
         receiver.stop_replying().await;
