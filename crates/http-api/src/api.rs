@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use crate::bearer::presented_key;
+use crate::description::Description;
 use crate::errors::Refusal;
 use crate::held_readiness::HeldReadiness;
 use crate::ports::{Readiness as _, RequestMetrics};
@@ -35,6 +36,8 @@ pub struct HttpApi {
     pub reject_lead: Arc<RejectLead>,
     /// `uploadLeadAttachments`.
     pub upload_attachments: Arc<UploadAttachments>,
+    /// The interface description, with the service's address.
+    pub description: Arc<Description>,
     /// Generates ids of requests without one.
     pub entropy: Arc<dyn Entropy>,
     /// Checked before an answer that does not need the database.

@@ -226,3 +226,7 @@ impl From<LeadError> for Refusal {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "errors_tests.rs"]
+mod tests;

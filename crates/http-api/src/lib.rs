@@ -12,16 +12,16 @@
 //! | `bodies_in_flight` | how many bytes of request bodies the service holds |
 //! | `errors` | the status and body of every error |
 //! | `operation` | the four operations, one file each |
-//! | `openapi` | the description that `bidloop openapi` prints |
+//! | `description` | the interface description, as JSON and as a page |
 
 mod api;
 mod bearer;
 mod bid_body;
 pub mod bodies;
 mod bodies_in_flight;
+mod description;
 mod errors;
 mod held_readiness;
-mod openapi;
 mod operability;
 mod operation;
 mod ports;
@@ -32,7 +32,7 @@ mod routes;
 
 pub use api::HttpApi;
 pub use bodies_in_flight::BodyLimits;
+pub use description::{Description, openapi};
 pub use held_readiness::HeldReadiness;
-pub use openapi::openapi;
 pub use ports::{Readiness, RequestMetrics};
 pub use routes::{Offer, application};

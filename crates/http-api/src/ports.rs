@@ -20,7 +20,7 @@ pub trait Readiness: Send + Sync + std::fmt::Debug {
 /// Counts requests.
 pub trait RequestMetrics: Send + Sync + std::fmt::Debug {
     /// Counts a request whose answer begins; its body may still have to be sent. `operation` is an `operationId` of the
-    /// interface description, `healthz`, `readyz`, `metrics`, or `none` for a request without a route.
+    /// interface description, `openapi`, `docs`, `healthz`, `readyz`, `metrics`, or `none` for a request without a route.
     fn answered(&self, operation: &'static str, status: u16, duration: Duration);
 
     /// All metrics, in the `OpenMetrics` text format.

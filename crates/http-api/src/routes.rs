@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use actix_web::http::Method;
-use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, Route, guard, web};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, Resource, Route, guard, web};
 
 use bidloop_http_server::{RequestBody, RequestObserver};
 use tracing::Span;
 
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, BodyLimits};
+use crate::description;
 use crate::errors::Refusal;
 use crate::operability;
 use crate::operation::{self, path_ids};
@@ -17,9 +18,9 @@ use crate::operation::{self, path_ids};
 /// The routes that a process serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
-    /// The operations under `/v1` and the operability endpoints.
+    /// The operations under `/v1` with their description, and the operability endpoints.
     All,
-    /// The operations alone, where operability has an address of its own.
+    /// The operations and their description alone, where operability has an address of its own.
     OperationsOnly,
     /// The operability endpoints alone: on an address of their own, or of a replica without the API's role.
     OperabilityOnly,
@@ -89,6 +90,13 @@ pub(crate) static OPERABILITY: [Operation; 3] = [
     operation(Method::GET, "/metrics", "metrics"),
 ];
 
+/// What describes the interface. It needs no key.
+pub(crate) static DESCRIPTION: [Operation; 3] = [
+    operation(Method::GET, "/v1/openapi.json", "openapi"),
+    operation(Method::GET, "/docs", "docs"),
+    operation(Method::GET, "/docs/style.css", "docs"),
+];
+
 /// Returns what adds the API to an application: its routes, the data that they need, and the answer to requests that no
 /// route takes.
 pub fn application(
@@ -111,20 +119,29 @@ pub fn application(
 }
 
 fn configure_operations(config: &mut web::ServiceConfig) {
-    config.service(web::scope("/v1").default_service(web::to(operate)));
+    config
+        .service(only("/v1/openapi.json", probe().to(description::json)))
+        .service(only("/docs", probe().to(description::docs)))
+        .service(only("/docs/style.css", probe().to(description::style)))
+        .service(web::scope("/v1").default_service(web::to(operate)));
 }
 
 fn configure_operability(config: &mut web::ServiceConfig) {
-    let probe = || web::route().guard(guard::Any(guard::Get()).or(guard::Head()));
-    let only = |path, route: Route| {
-        web::resource(path)
-            .route(route)
-            .default_service(web::to(wrong_probe))
-    };
     config
         .service(only("/healthz", probe().to(operability::healthz)))
         .service(only("/readyz", probe().to(operability::readyz)))
         .service(only("/metrics", probe().to(operability::metrics)));
+}
+
+fn probe() -> Route {
+    web::route().guard(guard::Any(guard::Get()).or(guard::Head()))
+}
+
+/// A resource that is only read.
+fn only(path: &'static str, route: Route) -> Resource {
+    web::resource(path)
+        .route(route)
+        .default_service(web::to(wrong_probe))
 }
 
 impl RequestObserver for HttpApi {
@@ -140,7 +157,11 @@ impl RequestObserver for HttpApi {
         let Some(pattern) = request.match_pattern() else {
             return "none";
         };
-        match OPERABILITY.iter().find(|endpoint| endpoint.path == pattern) {
+        match OPERABILITY
+            .iter()
+            .chain(&DESCRIPTION)
+            .find(|endpoint| endpoint.path == pattern)
+        {
             Some(endpoint) if endpoint.method == request.method() => endpoint.id,
             Some(_) => "none",
             None if pattern.starts_with("/v1") => "none",

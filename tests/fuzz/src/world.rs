@@ -21,7 +21,9 @@ use bidloop_domain::use_case::{
     UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
-use bidloop_http_api::{BodyLimits, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application};
+use bidloop_http_api::{
+    BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application,
+};
 use serde_json::json;
 
 pub(crate) const KEY: &str = "lk_a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1";
@@ -112,6 +114,7 @@ impl World {
                 blobs: Arc::new(MemoryBlobStore::new()),
                 requests,
             }),
+            description: Arc::new(Description::of_service_at("http://api.test")),
             entropy,
             readiness: Arc::new(HeldReadiness::new(Arc::new(Ready))),
             metrics: Arc::new(NoMetrics),

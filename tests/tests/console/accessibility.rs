@@ -157,6 +157,10 @@ fn no_page_no_dialog_and_no_menu_has_a_violation_that_axe_finds() {
     let mut dialogs = BTreeSet::new();
     browser.go("/sign-in");
     findings.check("/sign-in", "html", &WIDTHS);
+    // The page of the interface description is the API's. It needs no session.
+    browser.go("/docs");
+    findings.check("/docs", "html", &WIDTHS);
+    browser.go("/sign-in");
     sign_in(&browser, OPS, PASSWORD);
     browser.wait_for_path("/");
     for path in &paths {

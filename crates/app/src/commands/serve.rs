@@ -11,7 +11,9 @@ use async_trait::async_trait;
 use bidloop_billing::StripeWebhook;
 use bidloop_console::{Console, Streams};
 use bidloop_domain::port::StoreError;
-use bidloop_http_api::{BodyLimits, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application};
+use bidloop_http_api::{
+    BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application,
+};
 use bidloop_http_server::{ConnectionLimits, RunningServer, ServerSettings};
 use bidloop_mcp::http::{CallMetrics, McpServer};
 use bidloop_persistence::{Database, MigrateError};
@@ -127,7 +129,7 @@ impl Listening {
             .clone()
             .unwrap_or_else(|| format!("http://{address}"));
         let service = Arc::new(Service::new(settings, database, &base_url).await?);
-        let api = http_api(&service, database);
+        let api = http_api(&service, database, &base_url);
         let limits = connection_limits(settings);
         let (mut servers, mut streams) = (Vec::new(), None);
         if let Some((listener, address)) = operability {
@@ -254,7 +256,7 @@ fn connection_limits(settings: &Settings) -> ConnectionLimits {
     }
 }
 
-fn http_api(service: &Service, database: &Database) -> HttpApi {
+fn http_api(service: &Service, database: &Database, base_url: &str) -> HttpApi {
     HttpApi {
         authenticate: Arc::clone(&service.authenticate),
         locate_lead: Arc::clone(&service.locate_lead),
@@ -262,6 +264,7 @@ fn http_api(service: &Service, database: &Database) -> HttpApi {
         submit_bid: Arc::clone(&service.submit_bid),
         reject_lead: Arc::clone(&service.reject_lead),
         upload_attachments: Arc::clone(&service.upload_attachments),
+        description: Arc::new(Description::of_service_at(base_url)),
         entropy: Arc::new(SystemEntropy),
         readiness: Arc::new(HeldReadiness::new(Arc::new(DatabaseReadiness {
             database: database.clone(),

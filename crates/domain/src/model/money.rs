@@ -20,12 +20,17 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 /// Fifteen digits: every decimal of that length is distinct as a float.
 const MAX_CENTS: i64 = 999_999_999_999_999;
 
-/// The exact decimal that `float` prints as; `None` if it is not a finite number, or too large.
+/// The least decimal above zero: 10⁻²⁸.
+const LEAST: Decimal = Decimal::from_parts(1, 0, 0, false, 28);
+
+/// The exact decimal that `float` prints as; `None` if it is not a finite number, or too large. A number that is nearer
+/// to zero than any decimal but zero becomes the least decimal of its sign, since bounds depend on the sign.
 ///
 /// ```
 /// use bidloop_domain::model::exact_decimal;
 ///
 /// assert_eq!(exact_decimal(45.1).unwrap().to_string(), "45.1");
+/// assert!(exact_decimal(-1e-300).unwrap() < exact_decimal(0.0).unwrap());
 /// assert_eq!(exact_decimal(f64::NAN), None);
 /// assert_eq!(exact_decimal(1e300), None);
 /// ```
@@ -33,9 +38,12 @@ pub fn exact_decimal(float: f64) -> Option<Decimal> {
     if !float.is_finite() || float.abs() > 1e28 {
         return None;
     }
-    Decimal::from_str(&format!("{float}"))
-        .ok()
-        .map(|decimal| decimal.normalize())
+    let decimal = Decimal::from_str(&format!("{float}")).ok()?.normalize();
+    Some(match decimal.is_zero() {
+        true if float > 0.0 => LEAST,
+        true if float < 0.0 => -LEAST,
+        _ => decimal,
+    })
 }
 
 /// The exact decimal of a JSON number, as [`exact_decimal`].
@@ -246,7 +254,7 @@ impl Connects {
     }
 }
 
-json_number!(Connects, "an integer from 0");
+json_number!(Connects, "an integer from 0 to 9007199254740991");
 
 impl fmt::Display for Connects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -346,7 +354,10 @@ impl HourlyRate {
     }
 }
 
-json_number!(HourlyRate, "a number of US dollars per hour above 0");
+json_number!(
+    HourlyRate,
+    "a number of US dollars per hour above 0 and at most 9999999999999.99"
+);
 
 impl fmt::Display for HourlyRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

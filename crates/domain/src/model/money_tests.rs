@@ -76,6 +76,8 @@ fn connects_are_integers_from_zero_however_written() {
         "9007199254740992",
         "18446744073709551615",
         "-0.1",
+        "1e-300",
+        "-1e-300",
     ] {
         assert_eq!(Connects::from_number(&number(text)), None, "{text}");
     }
@@ -83,11 +85,21 @@ fn connects_are_integers_from_zero_however_written() {
 
 #[test]
 fn percentages_lie_from_0_to_100() {
-    for text in ["0", "100", "33.333", "1e-3", "100.0"] {
+    for text in ["0", "100", "33.333", "1e-3", "100.0", "1e-300", "-0.0"] {
         assert!(Percentage::from_number(&number(text)).is_some(), "{text}");
     }
-    for text in ["-0.1", "100.0001", "1e300", "-5"] {
+    for text in ["-0.1", "100.0001", "1e300", "-5", "-1e-300"] {
         assert!(Percentage::from_number(&number(text)).is_none(), "{text}");
+    }
+}
+
+#[test]
+fn hourly_rates_lie_above_zero_and_within_fifteen_digits() {
+    for text in ["1e-300", "0.01", "45.125", "9999999999999.99"] {
+        assert!(HourlyRate::from_number(&number(text)).is_some(), "{text}");
+    }
+    for text in ["0", "-0.0", "-1e-300", "-1", "10000000000000", "1e300"] {
+        assert!(HourlyRate::from_number(&number(text)).is_none(), "{text}");
     }
 }
 

@@ -91,7 +91,7 @@ async fn a_faulty_configuration_changes_nothing_and_is_reported_with_all_its_fau
     let lines = refused(json!({"minBoost": -1, "bidWithWarning": null})).await;
     assert_eq!(
         lines,
-        "bidWithWarning: must be one of \"bid\", \"skip\"\nminBoost: must be an integer from 0, or null"
+        "bidWithWarning: must be one of \"bid\", \"skip\"\nminBoost: must be an integer from 0 to 9007199254740991, or null"
     );
     let line = refused(json!({"minBoost": 6})).await;
     assert!(

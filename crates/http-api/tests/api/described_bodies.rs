@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
-use bidloop_domain::attachment_rules::{MAX_FILE_BYTES, MAX_FILES};
+use bidloop_domain::attachment_rules::{ContentType, MAX_FILE_BYTES, MAX_FILES};
 use bidloop_domain::matching::filter_schema;
 use bidloop_domain::model::{
     AlreadyHiredAction, BidCompleteData, BidOutcome, BidWithWarning, BiddingConfig, CampaignId, Connects,
-    DeliveryId, DeliveryTarget, EndpointId, EventPayload, HourlyRateStrategy,
+    DeliveryId, DeliveryTarget, EndpointId, EventKind, EventPayload, HourlyRateStrategy,
     InsufficientBoostConnectsAction, JobId, JobPost, Lead, LeadForm, LeadId, LeadStatus, LeadWithJob, Links,
-    OrganizationId, PAYLOAD_VERSION, PaymentKind, Reason, ReasonCode, SubscriptionStatus, Terms, Timestamp,
-    UsdCents, VariantArray, WebhookSecret, lead_document,
+    OrganizationId, PAYLOAD_VERSION, PaymentKind, Reason, ReasonCode, SubscriptionStatus, Terms, TermsJson,
+    Timestamp, UsdCents, VariantArray, WebhookSecret, lead_document,
 };
-use bidloop_domain::port::{ClaimedDelivery, Entropy, LeaseOwner};
+use bidloop_domain::port::{ClaimedDelivery, Entropy, LeaseOwner, OutgoingWebhook};
 use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, InFlight, MAX_PAGE, MAX_REASON_CHARS};
 use bidloop_fakes::{FakeWebhookSender, MemoryStore, SequentialEntropy, SimulatedClock};
-use bidloop_http_api::openapi;
 use serde_json::{Map, Value, json};
 
+use crate::described::Description;
 use crate::upload::{self, Form};
 use crate::world::{ORG, QUESTIONS, World, address_of, organization};
 
@@ -33,136 +33,36 @@ const REQUESTS: [&str; 7] = [
     "SavedFilter",
 ];
 
-/// The interface description, and the fields that have been seen of its schemas.
-struct Description {
-    document: Value,
-    seen: BTreeMap<String, BTreeSet<String>>,
-}
-
-impl Description {
-    fn new() -> Self {
-        Self {
-            document: openapi(),
-            seen: BTreeMap::new(),
-        }
-    }
-
-    fn schemas(&self) -> &Map<String, Value> {
-        self.document["components"]["schemas"].as_object().unwrap()
-    }
-
-    /// Follows a reference.
-    fn resolved<'a>(&'a self, schema: &'a Value) -> &'a Value {
-        match schema["$ref"].as_str() {
-            Some(reference) => &self.schemas()[name_in(reference)],
-            None => schema,
-        }
-    }
-
-    fn fields_of(&self, name: &str) -> BTreeSet<String> {
-        let properties = self.schemas()[name]["properties"].as_object().unwrap();
-        properties.keys().cloned().collect()
-    }
-
-    /// Checks a value against a schema of the description, and notes which fields it has.
-    fn check(&mut self, name: &str, value: &Value) {
-        if let Some(fields) = value.as_object() {
-            let seen = self.seen.entry(name.to_owned()).or_default();
-            seen.extend(fields.keys().cloned());
-        }
-        let schema = self.schemas()[name].clone();
-        self.check_inline(&schema, value, name);
-    }
-
-    fn check_inline(&mut self, schema: &Value, value: &Value, at: &str) {
-        if let Some(reference) = schema["$ref"].as_str() {
-            return self.check(name_in(reference), value);
-        }
-        if let Some(alternatives) = schema["oneOf"].as_array() {
-            if let (false, Some(schema)) = (value.is_null(), alternatives.first()) {
-                self.check_inline(schema, value, at);
-            }
-            return;
-        }
-        let types = types_of(schema);
-        assert!(
-            types.iter().any(|kind| is_of(kind, value)),
-            "{at} is {types:?}: {value}"
-        );
-        if let Some(words) = schema["enum"].as_array() {
-            assert!(words.contains(value), "{at}: {value}");
-        }
-        if let (Some(properties), Some(fields)) = (schema["properties"].as_object(), value.as_object()) {
-            for (name, field) in fields {
-                let place = format!("{at}.{name}");
-                let property = properties.get(name);
-                let property = property.unwrap_or_else(|| panic!("{place} is not described"));
-                self.check_inline(property, field, &place);
-            }
-            for name in required_in(schema) {
-                assert!(fields.contains_key(&name), "{at}.{name} is required");
-            }
-        }
-        for item in value.as_array().into_iter().flatten() {
-            self.check_inline(&schema["items"], item, at);
-        }
-    }
-
-    /// A value with every field.
-    fn example(&self, schema: &Value) -> Value {
-        let schema = self.resolved(schema);
-        if let Some(words) = schema["enum"].as_array() {
-            return words[0].clone();
-        }
-        match types_of(schema)[0] {
-            "object" => schema["properties"]
-                .as_object()
-                .unwrap()
-                .iter()
-                .map(|(name, property)| (name.clone(), self.example(property)))
-                .collect(),
-            "array" => json!([self.example(&schema["items"])]),
-            "boolean" => json!(true),
-            "string" => json!("text"),
-            "integer" | "number" => json!(bounds(schema).0.unwrap_or(1)),
-            other => panic!("{other}"),
-        }
-    }
-}
-
-fn name_in(reference: &str) -> &str {
-    reference.strip_prefix("#/components/schemas/").unwrap()
-}
-
 fn types_of(schema: &Value) -> Vec<&str> {
     match &schema["type"] {
         Value::String(kind) => vec![kind],
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-        _ => panic!("{schema} has no type"),
+        kinds => kinds
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect(),
     }
 }
 
-fn is_of(kind: &str, value: &Value) -> bool {
-    match kind {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "boolean" => value.is_boolean(),
-        "string" => value.is_string(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        _ => value.is_null(),
+/// A value with every field.
+fn full_value(description: &Description, schema: &Value) -> Value {
+    let schema = description.resolved(schema);
+    if let Some(words) = schema["enum"].as_array() {
+        return words[0].clone();
     }
-}
-
-fn required_in(schema: &Value) -> BTreeSet<String> {
-    let names = schema["required"].as_array().into_iter().flatten();
-    names.map(|name| name.as_str().unwrap().to_owned()).collect()
-}
-
-/// The least and the greatest integer that a number may be.
-fn bounds(schema: &Value) -> (Option<i64>, Option<i64>) {
-    let above = schema["exclusiveMinimum"].as_i64().map(|bound| bound + 1);
-    (above.or(schema["minimum"].as_i64()), schema["maximum"].as_i64())
+    match types_of(schema)[0] {
+        "object" => {
+            let properties = schema["properties"].as_object().unwrap().iter();
+            properties
+                .map(|(name, property)| (name.clone(), full_value(description, property)))
+                .collect()
+        }
+        "array" => json!([full_value(description, &schema["items"])]),
+        "boolean" => json!(true),
+        "string" => json!("text"),
+        _ => json!(1),
+    }
 }
 
 /// A job post with all fields of the protocol.
@@ -170,7 +70,7 @@ fn full_job() -> String {
     json!({
         "id": "1", "ciphertext": "~1", "title": "T", "description": "D", "url": "/jobs/~1", "postedAt": 1,
         "category": "c", "occupation": "o", "skills": [{"name": "rust"}], "questions": ["q"],
-        "projectType": "p", "projectDuration": "d", "isFeatured": true, "region": "r",
+        "projectType": "p", "projectDuration": "d", "isFeatured": true, "region": "USOnly",
         "metadata": {
             "experienceLevel": "e", "paymentType": "Hourly", "hourlyRate": {"min": 1.5, "max": 2},
             "fixedPrice": 3, "duration": "d", "hours": "h",
@@ -183,8 +83,22 @@ fn full_job() -> String {
             "companyId": "id",
         },
         "attachments": [{"fileName": "f", "length": 1, "uri": "/u"}],
-        "vendorQualifications": {"talentType": "ANY"}, "clientReviews": [{"any": 1}],
+        "vendorQualifications": {
+            "location": "Norway", "talentType": "ANY", "englishLevel": "BASIC", "minimumEarnings": 100,
+            "jobSuccessScore": 80, "includeRisingTalent": true,
+        },
+        "clientReviews": [{"score": 5, "comment": "c"}],
         "openJobs": [{"id": "2", "ciphertext": "~2", "title": "T", "type": "FIXED", "isPtcPrivate": false}],
+    })
+    .to_string()
+}
+
+/// A job post whose objects are all empty.
+fn bare_job() -> String {
+    json!({
+        "id": "1", "ciphertext": "~1", "title": "T", "description": "D", "url": "/jobs/~1", "postedAt": 1,
+        "metadata": {"hourlyRate": {}}, "clientInfo": {}, "attachments": [{}], "vendorQualifications": {},
+        "clientReviews": [{}], "openJobs": [{}],
     })
     .to_string()
 }
@@ -211,8 +125,8 @@ fn links() -> Links {
     Links::new("http://api.test", Some("http://market.test"))
 }
 
-/// The body of the webhook that the service sends.
-fn sent_webhook(payload: EventPayload) -> Value {
+/// The webhook that the service sends as a test.
+fn sent_webhook(payload: EventPayload) -> OutgoingWebhook {
     let sender = Arc::new(FakeWebhookSender::new());
     let deliver = DeliverWebhooks {
         store: Arc::new(MemoryStore::new()),
@@ -241,7 +155,7 @@ fn sent_webhook(payload: EventPayload) -> Value {
             lead,
             job_json: full_job(),
         }),
-        is_test: false,
+        is_test: true,
         sent_by: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -249,7 +163,7 @@ fn sent_webhook(payload: EventPayload) -> Value {
         .build()
         .unwrap();
     runtime.block_on(deliver.send(&delivery));
-    serde_json::from_slice(&sender.sent()[0].body).unwrap()
+    sender.sent().remove(0)
 }
 
 fn bid_complete(outcome: &BidOutcome) -> EventPayload {
@@ -265,32 +179,8 @@ fn bid_complete(outcome: &BidOutcome) -> EventPayload {
     .payload()
 }
 
-#[test]
-fn answers_and_webhooks_have_the_described_fields_and_no_others() {
-    let mut description = Description::new();
-    JobPost::parse(&full_job()).unwrap();
-    let stored = LeadWithJob {
-        lead: lead(),
-        job_json: full_job(),
-    };
-    for form in [LeadForm::Listed, LeadForm::Pushed] {
-        let document = lead_document(&stored, Some("Campaign"), &links(), form).unwrap();
-        description.check("Lead", &serde_json::from_str(document.get()).unwrap());
-    }
-    let world = World::new();
-    let bid = |letter: &str| json!({"coverLetter": letter, "questionAnswerPairs": [], "dryRun": true});
-    let bid_on = |job, letter| world.post(&address_of(job, "bid"), &bid(letter)).json();
-    description.check("LeadPage", &world.get("/v1/campaigns/camp/leads?limit=2").json());
-    description.check("LeadActionAck", &bid_on(0, "Hi"));
-    description.check("StandardError", &bid_on(0, ""));
-    description.check("ValidationError", &bid_on(1, "Hi"));
-    let upload = upload::request(&address_of(0, "attachments"), Form::new().text("a.txt").bytes());
-    description.check("LeadAttachment", &world.send(&upload).json()[0]);
-    world.provision(&[organization(ORG, SubscriptionStatus::Active, 0)]);
-    let real = json!({"coverLetter": "Hi", "questionAnswerPairs": []});
-    description.check("QuotaError", &world.post(&address_of(0, "bid"), &real).json());
-
-    description.check("JobNewEnvelope", &sent_webhook(EventPayload::JobNew));
+/// Ends of bids, and a dry run.
+fn bid_completes() -> Vec<EventPayload> {
     let submitted = BidOutcome::Submitted {
         proposal_id: "p".to_owned(),
         submitted_at: Timestamp::from_seconds(1),
@@ -307,20 +197,106 @@ fn answers_and_webhooks_have_the_described_fields_and_no_others() {
         boost_connects: Connects::ZERO,
         existing_proposal_id: None,
     };
-    for outcome in [submitted, skipped] {
-        let sent = sent_webhook(bid_complete(&outcome));
-        description.check("BidCompleteEnvelope", &sent);
+    let unknown = TermsJson {
+        kind: PaymentKind::Fixed,
+        amount: None,
+    };
+    let simulated =
+        BidCompleteData::simulated(&lead(), "http://market.test/jobs/~1", "T", unknown, None).payload();
+    vec![bid_complete(&submitted), bid_complete(&skipped), simulated]
+}
+
+/// Checks a webhook's body and headers.
+fn check_webhook(description: &mut Description, event: &str, envelope: &str, webhook: &OutgoingWebhook) {
+    description.check(envelope, &serde_json::from_slice(&webhook.body).unwrap());
+    let described = &description.document["webhooks"][event]["post"];
+    let parameters = described["parameters"].as_array().unwrap();
+    let mut sent: BTreeMap<String, Value> = webhook
+        .headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), json!(value)))
+        .collect();
+    assert_eq!(sent.remove("content-type"), Some(json!("application/json")));
+    sent.remove("user-agent");
+    for parameter in parameters {
+        let parameter = description.resolved(parameter);
+        let name = parameter["name"].as_str().unwrap().to_lowercase();
+        let value = sent
+            .remove(&name)
+            .unwrap_or_else(|| panic!("{event} has no {name}"));
+        assert_eq!(
+            description.faults(&parameter["schema"], &value),
+            [""; 0],
+            "{name}"
+        );
+    }
+    assert!(sent.is_empty(), "{event} has {sent:?}");
+}
+
+#[test]
+fn answers_and_webhooks_have_the_described_fields_and_what_is_always_sent_is_required() {
+    let mut description = Description::new();
+    for job_json in [full_job(), bare_job()] {
+        JobPost::parse(&job_json).unwrap();
+        let stored = LeadWithJob {
+            lead: lead(),
+            job_json,
+        };
+        for (form, schema) in [(LeadForm::Listed, "ListedLead"), (LeadForm::Pushed, "Lead")] {
+            let document = lead_document(&stored, Some("Campaign"), &links(), form).unwrap();
+            description.check(schema, &serde_json::from_str(document.get()).unwrap());
+        }
+    }
+    let world = World::new();
+    let bid = |letter: &str, config: Value| json!({"coverLetter": letter, "questionAnswerPairs": [], "dryRun": true, "biddingConfig": config});
+    let bid_on = |job, letter, config| world.post(&address_of(job, "bid"), &bid(letter, config)).json();
+    description.check("LeadPage", &world.get("/v1/campaigns/camp/leads?limit=2").json());
+    description.check("LeadActionAck", &bid_on(0, "Hi", json!({})));
+    description.check("StandardError", &bid_on(0, "", json!({})));
+    description.check("StandardError", &world.get("/v1/campaigns/unknown/leads").json());
+    description.check("ValidationError", &bid_on(1, "Hi", json!({})));
+    let without_rate = json!({"biddingHourlyRateStrategy": "fixed_rate"});
+    description.check("ValidationError", &bid_on(0, "Hi", without_rate));
+    let upload = upload::request(&address_of(0, "attachments"), Form::new().text("a.txt").bytes());
+    description.check("LeadAttachment", &world.send(&upload).json()[0]);
+    description.check(
+        "LeadActionAck",
+        &world.post(&address_of(1, "reject"), &json!({})).json(),
+    );
+    world.provision(&[organization(ORG, SubscriptionStatus::Active, 0)]);
+    let real = json!({"coverLetter": "Hi", "questionAnswerPairs": []});
+    description.check("QuotaError", &world.post(&address_of(0, "bid"), &real).json());
+
+    check_webhook(
+        &mut description,
+        "job.new",
+        "JobNewEnvelope",
+        &sent_webhook(EventPayload::JobNew),
+    );
+    for payload in bid_completes() {
+        check_webhook(
+            &mut description,
+            "bid_complete",
+            "BidCompleteEnvelope",
+            &sent_webhook(payload),
+        );
     }
 
-    let answered: Vec<&String> = description
-        .schemas()
-        .iter()
-        .filter(|(name, schema)| schema["properties"].is_object() && !REQUESTS.contains(&name.as_str()))
-        .map(|(name, _)| name)
-        .collect();
-    assert_eq!(answered, description.seen.keys().collect::<Vec<_>>());
-    for (name, fields) in &description.seen {
-        assert_eq!(*fields, description.fields_of(name), "{name}");
+    for (name, schema) in description.schemas() {
+        let fields = Description::own_fields(schema);
+        if fields.is_empty() || REQUESTS.contains(&name.as_str()) {
+            continue;
+        }
+        let seen = description
+            .seen
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} was not seen"));
+        assert_eq!(*seen, fields, "{name}");
+        assert_eq!(
+            description.always[name],
+            Description::required(schema),
+            "{name}: always sent"
+        );
     }
 }
 
@@ -343,11 +319,11 @@ fn check_fields(
     let fields = full.pointer(pointer).unwrap().as_object().unwrap();
     assert_eq!(
         fields.keys().cloned().collect::<BTreeSet<_>>(),
-        description.fields_of(schema)
+        Description::own_fields(&description.schemas()[schema])
     );
     let unknown = with(&|object| drop(object.insert("unknown".to_owned(), json!(1))));
     assert_eq!(unknown, (400, vec![path("unknown")]), "{schema}");
-    let required = required_in(&description.schemas()[schema]);
+    let required = Description::required(&description.schemas()[schema]);
     for name in fields.keys() {
         let without = with(&|object| drop(object.remove(name)));
         if required.contains(name) {
@@ -371,7 +347,7 @@ fn a_bid_takes_the_described_fields_and_no_others() {
         };
         (answer.status, paths)
     };
-    let mut full = description.example(&description.schemas()["SubmitBidRequest"]);
+    let mut full = full_value(&description, &description.schemas()["SubmitBidRequest"]);
     let pair = full["questionAnswerPairs"][0].clone();
     full["questionAnswerPairs"] = QUESTIONS
         .map(|question| {
@@ -398,37 +374,106 @@ fn a_bid_takes_the_described_fields_and_no_others() {
 }
 
 #[test]
-fn a_bidding_configuration_has_the_described_bounds_and_nulls() {
+fn a_bidding_configuration_has_the_described_bounds_and_nulls_and_messages_name_the_bounds() {
     let description = Description::new();
     let world = World::new();
-    let status = |name: &str, value: Value| {
+    let post = |name: &str, value: Value| {
         let body = json!({
             "coverLetter": "Hi", "questionAnswerPairs": [], "dryRun": true, "biddingConfig": {name: value},
         });
-        world.post(&address_of(0, "bid"), &body).status
+        world.post(&address_of(0, "bid"), &body)
     };
-    for (name, property) in description.schemas()["BiddingConfigOverride"]["properties"]
-        .as_object()
-        .unwrap()
-    {
+    let config = &description.schemas()["BiddingConfigOverride"]["properties"];
+    for (name, property) in config.as_object().unwrap() {
         let property = description.resolved(property);
-        let takes_null = types_of(property).contains(&"null");
+        let kinds = types_of(property);
+        let takes_null = kinds.contains(&"null");
         assert_eq!(
-            status(name, Value::Null),
+            post(name, Value::Null).status,
             if takes_null { 200 } else { 400 },
             "{name}: null"
         );
-        let (least, greatest) = bounds(property);
-        for (bound, beyond) in [(least, -1), (greatest, 1)] {
-            if let Some(bound) = bound {
-                assert_eq!(status(name, json!(bound)), 200, "{name}: {bound}");
-                assert_eq!(
-                    status(name, json!(bound + beyond)),
-                    400,
-                    "{name}: {bound} + {beyond}"
+        let step = match kinds[0] {
+            "integer" => 1.0,
+            "number" => 0.01,
+            _ => continue,
+        };
+        for (keyword, inside, beyond) in [
+            ("minimum", 0.0, -step),
+            ("minimum", 0.0, -1e-300),
+            ("exclusiveMinimum", 1e-300, 0.0),
+            ("exclusiveMinimum", step, -step),
+            ("maximum", 0.0, step),
+        ] {
+            let Some(bound) = property[keyword].as_f64() else {
+                continue;
+            };
+            assert_eq!(
+                post(name, json!(bound + inside)).status,
+                200,
+                "{name}: {bound} + {inside}"
+            );
+            let beyond = bound + beyond;
+            let fits = description.faults(property, &json!(beyond)).is_empty();
+            let answer = post(name, json!(beyond));
+            assert_eq!(answer.status, if fits { 200 } else { 400 }, "{name}: {beyond}");
+            if !fits {
+                let message = answer.message();
+                assert!(
+                    message.contains(&property[keyword].to_string()),
+                    "{name}: {message}"
                 );
             }
         }
+        assert!(property["maximum"].is_number(), "{name} has an upper bound");
+    }
+}
+
+#[test]
+fn texts_are_accepted_exactly_if_they_fit_their_patterns() {
+    let description = Description::new();
+    let world = World::new();
+    let schemas = description.schemas();
+    let letter = &schemas["SubmitBidRequest"]["properties"]["coverLetter"];
+    let answer = &schemas["QuestionAnswerPair"]["properties"]["answer"];
+    let reason = &schemas["RejectLeadRequest"]["properties"]["reason"];
+    let odd = (0..=0x20).chain(0x7f..=0xa1).chain([
+        0x1680, 0x180e, 0x2000, 0x200a, 0x200b, 0x2028, 0x2029, 0x202f, 0x205f, 0x2060, 0x3000, 0xfeff,
+        0x1f600,
+    ]);
+    let texts = odd.map(|code| char::from_u32(code).unwrap().to_string());
+    for text in texts.chain([
+        String::new(),
+        " a".to_owned(),
+        "a\n".to_owned(),
+        "\0a".to_owned(),
+        "a\0\n".to_owned(),
+    ]) {
+        let fits = |schema: &Value| description.faults(schema, &json!(text)).is_empty();
+        let bid = |letter: &str, answer: &str| {
+            let pairs = QUESTIONS.map(|question| json!({"question": question, "answer": answer}));
+            let body = json!({"coverLetter": letter, "questionAnswerPairs": pairs, "dryRun": true});
+            world.post(&address_of(1, "bid"), &body).status == 200
+        };
+        assert_eq!(bid(&text, "a"), fits(letter), "letter {text:?}");
+        assert_eq!(bid("a", &text), fits(answer), "answer {text:?}");
+        let rejection = world.post(&address_of(1, "reject"), &json!({"reason": text, "x": 1}));
+        let is_named = rejection.error_paths().contains(&"reason".to_owned());
+        assert_eq!(!is_named, fits(reason), "reason {text:?}");
+    }
+    let id = &description.document["components"]["parameters"]["LeadId"]["schema"];
+    for text in [
+        "a",
+        "A-z_0",
+        "",
+        "a b",
+        "é",
+        "a\n",
+        &"x".repeat(64),
+        &"x".repeat(65),
+    ] {
+        let fits = description.faults(id, &json!(text)).is_empty();
+        assert_eq!(LeadId::parse(text).is_ok(), fits, "{text:?}");
     }
 }
 
@@ -436,7 +481,7 @@ fn a_bidding_configuration_has_the_described_bounds_and_nulls() {
 fn a_rejection_takes_the_described_fields_and_no_others() {
     let description = Description::new();
     let world = World::new();
-    let full = description.example(&description.schemas()["RejectLeadRequest"]);
+    let full = full_value(&description, &description.schemas()["RejectLeadRequest"]);
     let jobs = std::cell::Cell::new(0);
     let post = |body: &Value| {
         let answer = world.post(&address_of(jobs.get(), "reject"), body);
@@ -460,6 +505,8 @@ fn the_described_limits_and_words_are_the_codes() {
     let schemas = description.schemas();
     for (name, words) in [
         ("LeadStatus", words::<LeadStatus>()),
+        ("LeadReasonCode", words::<ReasonCode>()),
+        ("TermsType", json!([PaymentKind::Hourly, PaymentKind::Fixed])),
         ("BiddingHourlyRateStrategy", words::<HourlyRateStrategy>()),
         ("BidOrSkip", words::<BidWithWarning>()),
         (
@@ -477,8 +524,23 @@ fn the_described_limits_and_words_are_the_codes() {
             .contains(&json!(word))
     }));
 
+    let types: Vec<&str> = ContentType::VARIANTS.iter().map(|known| known.as_str()).collect();
+    assert_eq!(schemas["FileType"]["enum"], json!(types));
+    let upload =
+        &description.document["paths"]["/v1/campaigns/{campaign_id}/leads/{lead_id}/attachments"]["post"];
+    let encoding = &upload["requestBody"]["content"]["multipart/form-data"]["encoding"];
+    assert_eq!(encoding["files"]["contentType"], types.join(", "));
+    let events =
+        ["JobNewEnvelope", "BidCompleteEnvelope"].map(|name| &schemas[name]["properties"]["event"]["const"]);
+    let kinds = EventKind::VARIANTS.iter().map(ToString::to_string);
+    assert_eq!(json!(events), json!(kinds.collect::<Vec<_>>()));
+    assert_eq!(
+        schemas["LeadAttachment"]["properties"]["sizeBytes"]["maximum"],
+        MAX_FILE_BYTES
+    );
+
     let parameters = &description.document["paths"]["/v1/campaigns/{campaign_id}/leads"]["get"]["parameters"];
-    let limit = &parameters[2];
+    let limit = &parameters[1];
     assert_eq!(limit["name"], "limit");
     assert_eq!(
         (&limit["schema"]["maximum"], &limit["schema"]["default"]),
@@ -501,5 +563,7 @@ fn the_described_limits_and_words_are_the_codes() {
         assert!(described.contains(extension.trim_matches('.')), "{extension}");
     }
 
-    assert_eq!(schemas["SavedFilter"], filter_schema());
+    let filter = filter_schema();
+    assert_eq!(schemas["SavedFilter"]["properties"], filter["properties"]);
+    assert_eq!(schemas["SavedFilter"]["additionalProperties"], false);
 }

@@ -6,6 +6,7 @@ mod bid;
 mod bounded_cost;
 mod client;
 mod connections;
+mod described;
 mod described_bodies;
 mod description;
 mod failure;

@@ -21,7 +21,9 @@ use bidloop_domain::use_case::{
     UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
-use bidloop_http_api::{BodyLimits, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application};
+use bidloop_http_api::{
+    BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application,
+};
 use bidloop_http_server::{ConnectionLimits, RunningServer, serve};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -261,6 +263,7 @@ fn api(
             requests: requests.clone(),
         }),
         upload_attachments: Arc::new(UploadAttachments { blobs, requests }),
+        description: Arc::new(Description::of_service_at("http://api.test/")),
         entropy,
         readiness: Arc::new(HeldReadiness::new(readiness)),
         metrics: metrics.clone(),
