@@ -106,7 +106,7 @@ impl StripeWebhook {
         let followed = async move { follow.execute(&report).await };
         let followed = self.runtime.spawn(followed.in_current_span()).await;
         let followed =
-            followed.map_err(|error| Refusal::internal(format!("a use case panicked: {error}")))?;
+            followed.map_err(|error| Refusal::internal(&format!("a use case panicked: {error}")))?;
         match followed {
             Ok(Followed::Organization(organization)) => {
                 tracing::info!(event = id, kind, %organization, "followed an event of Stripe");
@@ -157,7 +157,7 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 
-    fn internal(cause: String) -> Self {
+    fn internal(cause: &str) -> Self {
         tracing::error!(cause, "a request failed");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "an internal error occurred")
     }
@@ -207,7 +207,7 @@ impl From<FollowBillingError> for Refusal {
             FollowBillingError::Contended | FollowBillingError::Store(StoreError::Unavailable(_)) => {
                 Self::unavailable()
             }
-            FollowBillingError::Store(error) => Self::internal(error.to_string()),
+            FollowBillingError::Store(error) => Self::internal(&error.to_string()),
         }
     }
 }

@@ -141,7 +141,7 @@ pub async fn a_change_replaces_the_subscription_and_is_recorded(stores: Stores) 
     make(&stores, &change).await;
     assert_eq!(subscription(&stores).await, canceled());
     let (_, _, recorded) = &change.subscriptions[0];
-    assert_eq!(activities(&stores, &acme).await, [recorded.clone()]);
+    assert_eq!(activities(&stores, &acme).await, std::slice::from_ref(recorded));
     let snapshot = stores.provisioning.snapshot(&[acme], &[]).await.unwrap();
     assert_eq!(snapshot.organizations[0].name, "Organization org_acme");
 }

@@ -42,6 +42,8 @@ fn find_in(
     for place in places {
         match std::fs::read_to_string(place) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // Another user's working directory, as under `sudo -u`: what is in it is not meant.
+            Err(_) if place.is_relative() && place.symlink_metadata().is_err() => {}
             Ok(text) => {
                 let path = (*place).to_owned();
                 return Ok(Some(SettingsFile { path, text }));

@@ -151,6 +151,7 @@ impl<'r, 'v, 'f, T, Id> Entry<'r, 'v, 'f, T, Id> {
     }
 
     /// A field that a new entity needs, and that can be unset. `None` if it is faulty or missing, which is reported.
+    #[expect(clippy::option_option, reason = "a faulty value is not the same as no value")]
     pub(super) fn nullable<U: Clone + 'r>(
         &mut self,
         name: &'static str,

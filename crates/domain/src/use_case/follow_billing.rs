@@ -166,7 +166,7 @@ impl FollowBilling {
         let others = organization.paid_by.iter().filter(|other| other.id != record.id);
         let own = (record.organization_id.as_ref() == Some(&organization.id)).then_some(record);
         let after = match decisive(others.chain(own)) {
-            Some(state) => subscription_of(state, before),
+            Some(state) => subscription_of(&state, before),
             // What paid for it pays for another organization now.
             None => Subscription {
                 status: SubscriptionStatus::Canceled,
@@ -188,8 +188,8 @@ impl FollowBilling {
         record: &BilledRecord,
     ) -> Activity {
         let (before, after) = (facts(before), facts(after));
-        let changed = before.iter().zip(&after).filter(|(old, new)| old != new);
-        let (words, changes): (Vec<String>, Vec<Value>) = changed
+        let differing = before.iter().zip(&after).filter(|(old, new)| old != new);
+        let (words, changes): (Vec<String>, Vec<Value>) = differing
             .map(|((field, old), (_, new))| {
                 let change = json!({"type": "organization", "id": organization,
                     "field": format!("subscription.{field}"), "old": old, "new": new});
@@ -279,7 +279,7 @@ fn decisive<'r>(paid_by: impl Iterator<Item = &'r BilledRecord>) -> Option<Bille
     decisive.map(|(_, state)| state)
 }
 
-fn subscription_of(state: BilledState, before: &Subscription) -> Subscription {
+fn subscription_of(state: &BilledState, before: &Subscription) -> Subscription {
     Subscription {
         status: state.status,
         collection_paused: state.collection_paused,

@@ -1,4 +1,4 @@
-//! The description's texts, which are CommonMark.
+//! The description's texts, which are `CommonMark`.
 
 use pulldown_cmark::{Parser, html};
 

@@ -25,7 +25,7 @@ pub(crate) fn run<F: Future<Output = ()>>(test: impl FnOnce() -> F) {
     runtime.block_on(async {
         tokio::time::timeout(Duration::from_secs(60), test())
             .await
-            .unwrap()
+            .unwrap();
     });
 }
 

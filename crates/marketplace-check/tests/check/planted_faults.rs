@@ -76,12 +76,12 @@ const FAULTS: &[Fault] = &[
     }),
     answers("a number as a string", "feed.job-shape", |sent, reply, _| {
         each_job(sent, reply, |job| {
-            job["metadata"]["hourlyRate"]["min"] = json!("10")
+            job["metadata"]["hourlyRate"]["min"] = json!("10");
         });
     }),
     answers("a missing title", "feed.job-shape", |sent, reply, _| {
         each_job(sent, reply, |job| {
-            drop(job.as_object_mut().unwrap().remove("title"))
+            drop(job.as_object_mut().unwrap().remove("title"));
         });
     }),
     answers("an id that is a number", "feed.job-shape", |sent, reply, _| {
@@ -99,7 +99,7 @@ const FAULTS: &[Fault] = &[
         "feed.times",
         |sent, reply, _| {
             each_job(sent, reply, |job| {
-                job["postedAt"] = json!(job["postedAt"].as_i64().unwrap() / 1000)
+                job["postedAt"] = json!(job["postedAt"].as_i64().unwrap() / 1000);
             });
         },
     ),
@@ -124,7 +124,7 @@ const FAULTS: &[Fault] = &[
         }
     }),
     asks("no limit", "feed.limit", |sent, _| {
-        drop(sent.query.remove("limit"))
+        drop(sent.query.remove("limit"));
     }),
     Fault {
         name: "the cursor's own job again",
