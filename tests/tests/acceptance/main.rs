@@ -39,6 +39,7 @@ mod lead_commands;
 mod listing;
 mod listing_commands;
 mod lost_output;
+mod marketplace_check;
 mod marketplace_trouble;
 mod measures;
 mod operability;

@@ -93,7 +93,7 @@ fn without_a_token_the_feed_and_the_refusals_are_checked() {
             rules_that_are(&report, Verdict::Broken),
             [""; 0],
             "{}",
-            unheld(report)
+            unheld(&report)
         );
         let held = rules_that_are(&report, Verdict::Held);
         for rule in [
@@ -122,7 +122,7 @@ fn an_empty_feed_breaks_no_rule() {
             rules_that_are(&report, Verdict::Broken),
             [""; 0],
             "{}",
-            unheld(report)
+            unheld(&report)
         );
         let order = report
             .rules
@@ -144,7 +144,7 @@ fn proposals_after(change: fn(&bidloop_simulator::Simulator)) {
             rules_that_are(&report, Verdict::Broken),
             [""; 0],
             "{}",
-            unheld(report)
+            unheld(&report)
         );
         let accepted = report
             .rules
@@ -182,7 +182,7 @@ fn a_job_that_the_account_has_applied_to_before_is_no_fault() {
             rules_that_are(&report, Verdict::Broken),
             [""; 0],
             "{}",
-            unheld(report)
+            unheld(&report)
         );
         let accepted = report
             .rules
@@ -214,7 +214,7 @@ fn calls_that_are_limited_are_repeated_when_the_marketplace_says() {
             rules_that_are(&report, Verdict::Held).len(),
             RULES.len(),
             "{}",
-            unheld(report)
+            unheld(&report)
         );
         simulator.shutdown().await;
     });
@@ -227,7 +227,7 @@ fn an_address_where_nothing_answers_is_reported_at_once() {
         target.timeout = Duration::from_secs(60);
         let report = checked(&target).await;
         assert_eq!(rules_that_are(&report, Verdict::Broken), ["answers.complete"]);
-        assert_eq!(report.held, 1, "answers.in-time: {}", unheld(report));
+        assert_eq!(report.held, 1, "answers.in-time: {}", unheld(&report));
     });
 }
 
