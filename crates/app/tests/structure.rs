@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// What a member may depend on in the workspace. The program sees every crate; benchmarks and acceptance tests drive
 /// whatever they measure.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("bidloop-matching", &[]),
     ("bidloop-domain", &["bidloop-matching"]),
     ("bidloop-attachments", &["bidloop-domain"]),

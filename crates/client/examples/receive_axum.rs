@@ -4,6 +4,12 @@
 //! $ API_KEY=lk_… WEBHOOK_SECRET=whsec_… cargo run -p bidloop-client --example receive_axum
 //! ```
 
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "an example prints, and reads its own settings"
+)]
+
 use std::error::Error;
 use std::sync::Arc;
 

@@ -84,7 +84,7 @@ fn errors_on_leads() -> Vec<LeadError> {
         LeadError::NoConnectedAccount,
         LeadError::QuotaUsedUp(QuotaUsage {
             used: 50,
-            limit: 50,
+            limit: Some(50),
             period_end: Timestamp::from_seconds(1_792_592_000),
         }),
         LeadError::UnexpectedPart {

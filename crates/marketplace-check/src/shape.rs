@@ -360,12 +360,11 @@ mod tests {
             );
         }
         match schema["type"].as_str() {
-            None => "any".to_owned(),
             Some("object") if schema["properties"].is_object() => {
                 described_fields(schemas, schema, place, into);
                 "object".to_owned()
             }
-            Some("object") => "any".to_owned(),
+            None | Some("object") => "any".to_owned(),
             Some("array") => format!(
                 "list of {}",
                 described_kind(schemas, &schema["items"], &format!("{place}[]"), into)

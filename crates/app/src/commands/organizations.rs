@@ -52,13 +52,14 @@ fn print(organization: &ListedOrganization) -> Outcome {
     } else {
         ""
     };
+    let limit = facts.subscription.proposal_limit;
+    let of_limit = limit.map_or_else(String::new, |limit| format!(" of {limit}"));
     output::quoting_line(&format!(
-        "{}  {}  {}{paused}  {} campaigns  {} of {} proposals used",
+        "{}  {}  {}{paused}  {} campaigns  {}{of_limit} proposals used",
         name.id,
         name.name,
         facts.subscription.status,
         facts.campaigns.len(),
         facts.used,
-        facts.subscription.proposal_limit,
     ))
 }

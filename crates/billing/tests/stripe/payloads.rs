@@ -97,6 +97,10 @@ pub(crate) fn invoice(shape: Shape, id: &str) -> Value {
 }
 
 /// An event of this type about `object`.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "test code that makes the object in the call"
+)]
 pub(crate) fn event(id: &str, kind: &str, created: i64, object: Value) -> Value {
     json!({
         "id": id, "object": "event", "api_version": "2025-09-30.clover", "created": created,

@@ -109,7 +109,7 @@ impl TestDatabase {
         let database = Database::open(&DatabaseSettings {
             request_connections: 8,
             prepared_statements: false,
-            ..DatabaseSettings::new(&self.url())
+            ..DatabaseSettings::new(self.url())
         });
         Self {
             database: database.unwrap(),
