@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn delivery(event: &str, data: Value) -> Delivery {
+    fn delivery(event: &str, data: &Value) -> Delivery {
         let envelope = json!({"id": "d1", "event": event, "version": "2026-09-10", "createdAt": 5, "data": data, "new": 1});
         serde_json::from_value(envelope).unwrap()
     }
@@ -186,7 +186,7 @@ mod tests {
                      "vendorQualifications": {"talentType": "ANY", "englishLevel": "KLINGON"},
                      "openJobs": [{"id": "1", "type": "HOURLY", "isPtcPrivate": false}]}
         });
-        let Event::JobNew(job) = delivery("job.new", data).event else {
+        let Event::JobNew(job) = delivery("job.new", &data).event else {
             panic!("no job.new")
         };
         let demands = job.lead.vendor_qualifications.unwrap();
@@ -201,7 +201,7 @@ mod tests {
             "proposalId": null, "submittedAt": null, "terms": {"type": "hourly", "amount": null}, "boostConnects": null,
             "connectsSpent": 0, "connectsCostUsd": 0, "jobUrl": "http://m", "title": "T"
         });
-        let Event::BidComplete(end) = delivery("bid_complete", data).event else {
+        let Event::BidComplete(end) = delivery("bid_complete", &data).event else {
             panic!("no bid_complete")
         };
         assert_eq!((end.dry_run, &end.outcome), (true, &Outcome::Submitted));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn an_event_of_a_later_version_is_no_error() {
-        let event = delivery("lead.archived", json!([1])).event;
+        let event = delivery("lead.archived", &json!([1])).event;
         assert!(
             matches!(event, Event::Unknown { event, data } if event == "lead.archived" && data == json!([1]))
         );

@@ -75,7 +75,7 @@ mod tests {
     const POLICY: RetryPolicy = RetryPolicy {
         attempts: 6,
         first_pause: Duration::from_millis(100),
-        longest_pause: Duration::from_millis(1_000),
+        longest_pause: Duration::from_secs(1),
         total: Duration::from_secs(10),
     };
 

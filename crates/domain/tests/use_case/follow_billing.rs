@@ -88,6 +88,7 @@ async fn subscription(service: &Service, id: &str) -> Subscription {
     found.unwrap()[0].subscription.clone()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "answers are compared with it")]
 fn of_acme() -> Result<Followed, FollowBillingError> {
     Ok(Followed::Organization(organization_id("org_acme")))
 }
