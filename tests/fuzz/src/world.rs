@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
     AccountId, ActivityQuery, ApiKey, ApiKeyId, ApiKeyRecord, BiddingConfig, CampaignId, CampaignMode,
-    CampaignState, JobId, LeadId, Links, MarketplaceToken, OrganizationId, ProposalTemplate, Renewal, Subscription,
-    SubscriptionStatus, Timestamp,
+    CampaignState, JobId, LeadId, Links, MarketplaceToken, OrganizationId, ProposalTemplate, Renewal,
+    Subscription, SubscriptionStatus, Timestamp,
 };
 use bidloop_domain::port::{
     AccountRecord, ActivityStore, CampaignRecord, CommitProvisioning, FeedCursor, JobStore, LeadStore,
