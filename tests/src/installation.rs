@@ -242,6 +242,16 @@ impl Installation {
         Service::start(self.command(arguments), self.address)
     }
 
+    /// Starts another process of the API, on an address of its own, and waits until it is ready.
+    #[track_caller]
+    pub fn serve_api_beside(&mut self) -> Service {
+        let address = free_address();
+        self.set("server.listen", &address.to_string());
+        let mut service = Service::start(self.command(&["serve", "--role", "api"]), address);
+        service.wait_until_ready();
+        service
+    }
+
     /// Replaces a text in a column by one of the same length, as a damaged disk would. No program must be running.
     #[track_caller]
     pub fn damage(&self, place: (&str, &str), text: &str, damaged: &str) {

@@ -3,10 +3,9 @@
 use std::time::SystemTime;
 
 use acceptance::api::Answer;
-use acceptance::document::{EXTERNAL, KEY, ORGANIZATION, campaign, document, organization};
-use acceptance::installation::free_address;
-use acceptance::world::{STEP, bid, id, path};
-use acceptance::{Api, Installation, Kind, World, posts, until};
+use acceptance::document::{EXTERNAL, ORGANIZATION, campaign, document, organization};
+use acceptance::world::{bid, id, path};
+use acceptance::{Api, Installation, Kind, World, posts};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -154,14 +153,8 @@ fn every_process_refuses_a_key_once_the_end_was_answered(kind: Kind) {
     let mut world = world(kind);
     world.installation.apply(&document(unpaid()));
     let service = world.installation.serve();
-    let elsewhere = free_address();
-    world.installation.set("server.listen", &elsewhere.to_string());
-    let _second = world.installation.start(&["serve", "--role", "api"]);
-    let (other, stripe) = (Api::new(elsewhere, Some(KEY)), service.api_with(None));
-    until("the second process is ready", STEP, || {
-        let answer = other.try_call("GET", "/readyz", &[], b"");
-        answer.is_ok_and(|answer| answer.status == 200)
-    });
+    let second = world.installation.serve_api_beside();
+    let (other, stripe) = (second.api(), service.api_with(None));
     for round in 0..3 {
         let active = subscription("sub_1", "active", "50");
         send(

@@ -109,9 +109,7 @@ fn no_process_serves_a_key_once_its_end_was_reported(kind: Kind) {
     world.provision(&[campaign(EXTERNAL, "rust")]);
     let service = world.installation.serve();
     world.publish(&service, EXTERNAL, posts::many("rust", 5), 5);
-    world.installation.set("server.listen", "127.0.0.1:0");
-    let mut second = world.installation.start(&["serve", "--role", "api"]);
-    second.wait_until_ready();
+    let second = world.installation.serve_api_beside();
     let addresses = [service.address(), second.address()];
     let set_collection_paused = |paused: bool| {
         let subscription = json!({"collectionPaused": paused});
