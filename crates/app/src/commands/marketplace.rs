@@ -88,7 +88,7 @@ fn print(report: &Report) -> Outcome {
 
 fn lines(finding: &Finding) -> Vec<String> {
     let mut lines = vec![format!(
-        "{:<10} {:<26} {}",
+        "{:<10} {:<27} {}",
         finding.result, finding.rule, finding.says
     )];
     let details = [
