@@ -44,3 +44,24 @@ need_node() {
     exit 1
   fi
 }
+
+# Has promtool: the system's, or else that of Debian's package, unpacked in a folder. Installing the package would also
+# start the Prometheus server as a service.
+need_promtool() {
+  local folder=$1
+  if command -v promtool >/dev/null; then return; fi
+  if [ ! -x "$folder/usr/bin/promtool" ] && command -v apt-get >/dev/null; then
+    say "unpacking promtool from the system's package prometheus"
+    if [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; then as_root apt-get update -qq; fi
+    rm -rf "$folder"
+    mkdir -p "$folder/download"
+    # apt gives up root's rights for a download, and says so where it cannot.
+    (cd "$folder/download" && apt-get download -qq -o APT::Sandbox::User=root prometheus && dpkg-deb -x prometheus_*.deb "$folder")
+    rm -rf "$folder/download"
+  fi
+  export PATH="$folder/usr/bin:$PATH"
+  if ! command -v promtool >/dev/null; then
+    echo "$0 needs promtool, and could not get it. Install it (Debian: prometheus) and run again." >&2
+    exit 1
+  fi
+}
