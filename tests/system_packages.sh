@@ -55,8 +55,9 @@ need_promtool() {
     if [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; then as_root apt-get update -qq; fi
     rm -rf "$folder"
     mkdir -p "$folder/download"
-    # apt gives up root's rights for a download, and says so where it cannot.
-    (cd "$folder/download" && apt-get download -qq -o APT::Sandbox::User=root prometheus && dpkg-deb -x prometheus_*.deb "$folder")
+    # As root, apt would download as another user, who may not write here.
+    (cd "$folder/download" && timeout 300 apt-get download -qq -o APT::Sandbox::User=root prometheus &&
+      dpkg-deb -x prometheus_*.deb "$folder") || true
     rm -rf "$folder/download"
   fi
   export PATH="$folder/usr/bin:$PATH"

@@ -54,12 +54,12 @@ def pages():
     assert alerts and len(alerts) == len(set(alerts)), "alerts are missing or named twice"
 
     tests = (DOCS / "monitoring/alerts_test.yaml").read_text()
-    fired = set(re.findall(r"exp_samples.*alertname=\"(\w+)\"|^ +- \{labels: '\{alertname=\"(\w+)\"", tests, re.MULTILINE))
-    fired = {name for names in fired for name in names if name}
+    fired = set(re.findall(r"\{labels: '\{alertname=\"(\w+)\"", tests))
     assert fired == set(alerts), f"alerts without a test, or tests without an alert: {sorted(fired ^ set(alerts))}"
 
     sections = re.findall(r"^### (Bidloop\w+)$", (DOCS / "monitoring.md").read_text(), re.MULTILINE)
-    assert sections == alerts, f"docs/monitoring.md has other sections: {sorted(set(sections) ^ set(alerts))}, or another order"
+    others = sorted(set(sections) ^ set(alerts))
+    assert sections == alerts, f"docs/monitoring.md has other sections: {others}, or another order"
     links = re.findall(r"runbook_url: docs/monitoring\.md#(\w+)", ALERTS)
     assert links == [alert.lower() for alert in alerts], "a runbook_url leads elsewhere"
 
@@ -68,7 +68,8 @@ def pages():
     taken = set()
     for panel in DASHBOARD["panels"]:
         place = panel["gridPos"]
-        cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+        columns = range(place["x"], place["x"] + place["w"])
+        cells = {(x, y) for x in columns for y in range(place["y"], place["y"] + place["h"])}
         assert place["x"] + place["w"] <= 24 and not cells & taken, f"panels overlap at {panel['title']}"
         taken |= cells
     for panel in panels():
@@ -76,7 +77,8 @@ def pages():
         assert panel["description"] and panel["fieldConfig"]["defaults"]["unit"], f"{title} lacks a description or a unit"
         for part in [panel, *panel["targets"]]:
             assert part["datasource"]["uid"] == "${datasource}", f"{title} has a data source of its own"
-        assert panel["type"] == "stat" or all(target["legendFormat"] for target in panel["targets"]), f"{title} lacks a legend"
+        has_legends = all(target["legendFormat"] for target in panel["targets"])
+        assert panel["type"] == "stat" or has_legends, f"{title} lacks a legend"
     print(f"{len(alerts)} alerts with tests and sections, {len(panels())} panels")
 
 
@@ -117,11 +119,7 @@ def metrics(url):
     assert not undescribed, f"docs/operations.md does not describe {sorted(undescribed)}"
 
     words = set(re.findall(r"`(\w+)`", section))
-    unknown = {
-        (label, value)
-        for label, value in values
-        if value not in words and f'{label}="{value}"' not in text
-    }
+    unknown = {(label, value) for label, value in values if value not in words and f'{label}="{value}"' not in text}
     assert not unknown, f"label values that neither docs/operations.md nor /metrics has: {sorted(unknown)}"
     print(f"{len(names)} metrics and {len(values)} label values are those of the program and of docs/operations.md")
 
