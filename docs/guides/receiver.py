@@ -4,6 +4,7 @@ import json
 import os
 import queue
 import threading
+import traceback
 import urllib.error
 import urllib.request
 
@@ -12,7 +13,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 API_KEY = os.environ["API_KEY"]
 webhook = Webhook(os.environ["WEBHOOK_SECRET"])
-jobs = queue.Queue()
+deliveries = queue.Queue(maxsize=1000)
 app = Flask(__name__)
 
 
@@ -22,19 +23,21 @@ def decide(job):
     if lead["questions"]:
         return print("left alone:", lead["title"], flush=True)
     bid = {"coverLetter": f"Hello, I can start on “{lead['title']}” on Monday.", "questionAnswerPairs": []}
+    if send(job, bid):
+        print("bid queued:", lead["title"], flush=True)
+
+
+def send(job, bid):
+    """Whether the bid was accepted. Sending one again is safe: a lead takes one bid."""
     headers = {"Authorization": f"Bearer {API_KEY}", "Content-Type": "application/json"}
     try:
         urllib.request.urlopen(urllib.request.Request(job["bidUrl"], json.dumps(bid).encode(), headers), timeout=30)
-        print("bid queued:", lead["title"], flush=True)
+        return True
     except urllib.error.HTTPError as refused:
-        print("refused:", lead["title"], refused.read().decode(), flush=True)
-    except OSError as lost:  # Sending the bid again is safe: a lead takes one bid.
-        print("no answer:", lead["title"], lost, flush=True)
-
-
-def work():
-    while True:
-        decide(jobs.get())
+        print("refused:", job["lead"]["title"], refused.read().decode(), flush=True)
+    except OSError as lost:
+        print("no answer:", job["lead"]["title"], lost, flush=True)
+    return False
 
 
 @app.post("/")
@@ -43,10 +46,27 @@ def receive():
         delivery = webhook.verify(request.get_data(), dict(request.headers))
     except (WebhookVerificationError, ValueError) as forged:
         return str(forged), 401
-    if delivery["event"] == "job.new":
-        jobs.put(delivery["data"])
+    try:
+        deliveries.put_nowait(delivery)
+    except queue.Full:
+        return "too many deliveries wait", 503
     return ""
 
 
-threading.Thread(target=work, daemon=True).start()
-app.run(port=9000)
+def work(events):
+    """Calls the function of each delivery's event, one delivery at a time."""
+    while True:
+        delivery = deliveries.get()
+        try:
+            events.get(delivery["event"], lambda data: None)(delivery["data"])
+        except Exception:  # One delivery's fault must not end the thread.
+            traceback.print_exc()
+
+
+def serve(events):
+    threading.Thread(target=work, args=[events], daemon=True).start()
+    app.run(port=9000)
+
+
+if __name__ == "__main__":
+    serve({"job.new": decide})
