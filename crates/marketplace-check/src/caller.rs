@@ -17,7 +17,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tower_service::Service as _;
@@ -32,6 +32,9 @@ const MOST_SILENT: usize = 3;
 const MOST_REPEATS: usize = 3;
 /// The longest wait that a 429 can ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// How long an answer is waited for before its connection is cut.
+const ANSWER_BEGINS_WITHIN: Duration = Duration::from_millis(500);
 
 /// A call to make.
 #[derive(Debug, Clone)]
@@ -224,7 +227,8 @@ impl Caller {
         Ok(sender)
     }
 
-    /// Sends a call as a whole, and closes the connection without reading an answer.
+    /// Sends a call as a whole, and closes the connection when its answer begins, or after half a second: by then the call
+    /// has arrived.
     pub(crate) async fn send_and_hang_up(&self, call: &Call) -> Result<(), NoAnswer> {
         if self.is_given_up() {
             return Err(NoAnswer::NotAsked);
@@ -253,6 +257,7 @@ impl Caller {
             let broken = |error: std::io::Error| NoAnswer::Broken(error.to_string());
             stream.write_all(&bytes).await.map_err(broken)?;
             stream.flush().await.map_err(broken)?;
+            let _ = timeout(ANSWER_BEGINS_WITHIN.min(self.timeout / 2), stream.read_u8()).await;
             stream.shutdown().await.map_err(broken)
         };
         let sent = timeout(self.timeout, sending).await;

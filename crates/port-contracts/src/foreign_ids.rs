@@ -337,6 +337,13 @@ pub async fn the_consoles_pages_show_nothing_of_another_organization(stores: Sto
         at: at(0),
         id: entry.id,
     };
+    let theirs = ActivityQuery {
+        organization_id: Some(other.clone()),
+        campaign_id: None,
+        lead_id: None,
+        limit: 10,
+    };
+    assert_eq!(stores.activities.behind(&theirs, oldest).await, Ok(Vec::new()));
     assert_eq!(stores.activities.newer(&search, oldest, 10).await, Ok(0));
 
     let shell = stores.overview.shell(other, at(1)).await.unwrap().unwrap();
@@ -374,6 +381,7 @@ mod tests {
     use super::Judgement::{self, OfTheInstallation, Shown, ShownElsewhere, WritesWhatItIsGiven};
 
     const JUDGED: &[(&str, &str, Judgement)] = &[
+        ("ActivityStore", "behind", Shown),
         ("ActivityStore", "find", Shown),
         ("ActivityStore", "list", Shown),
         ("ActivityStore", "newer", Shown),
@@ -387,6 +395,9 @@ mod tests {
         ("AutomaticBidStore", "automatic_count", OfTheInstallation),
         ("AutomaticBidStore", "claim", OfTheInstallation),
         ("AutomaticBidStore", "complete", Shown),
+        ("BillingStore", "billed", OfTheInstallation),
+        ("BillingStore", "billed_organizations", OfTheInstallation),
+        ("BillingStore", "commit_billing", WritesWhatItIsGiven),
         ("CampaignFeedStore", "bid_means", Shown),
         ("CampaignFeedStore", "campaign_filters", Shown),
         ("CampaignFeedStore", "feed_entries", Shown),
@@ -448,6 +459,7 @@ mod tests {
         ("MatchStore", "stored_jobs", OfTheInstallation),
         ("MatchStore", "switch", OfTheInstallation),
         ("OverviewStore", "facts", Shown),
+        ("OverviewStore", "organizations", OfTheInstallation),
         ("OverviewStore", "shell", Shown),
         ("OverviewStore", "signs", Shown),
         ("PeopleStore", "commit_people", ShownElsewhere),

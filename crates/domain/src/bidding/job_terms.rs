@@ -4,7 +4,7 @@
 
 use rust_decimal::Decimal;
 
-use crate::model::{JobPost, PaymentKind, UsdCents, exact_decimal};
+use crate::model::{JobPost, LEAST_DECIMAL, PaymentKind, UsdCents, exact_decimal};
 
 /// A job's figures for the rules on amounts, in USD; `None` where unknown.
 ///
@@ -86,11 +86,10 @@ impl JobTerms {
     }
 }
 
-/// A figure if it counts as known: above zero and at most [`UsdCents::MAX`].
+/// A figure if it counts as known: above zero and at most [`UsdCents::MAX`]. What no decimal but zero is near to is zero.
 pub(super) fn known_dollars(figure: Option<f64>) -> Option<Decimal> {
-    figure
-        .and_then(exact_decimal)
-        .filter(|dollars| *dollars > Decimal::ZERO && *dollars <= UsdCents::MAX.to_decimal())
+    let dollars = exact_decimal(figure?)?;
+    (dollars > LEAST_DECIMAL && dollars <= UsdCents::MAX.to_decimal()).then_some(dollars)
 }
 
 #[cfg(test)]

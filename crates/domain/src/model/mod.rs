@@ -94,8 +94,8 @@ pub use lead_document::{
 };
 pub use lead_status::LeadStatus;
 pub use merge::merge_patch;
-pub(crate) use money::decimal_to_number;
 pub use money::{Connects, HourlyRate, NumberOutOfRange, Percentage, UsdCents, exact_decimal};
+pub(crate) use money::{LEAST_DECIMAL, decimal_to_number};
 pub use number::whole_number;
 pub use object::Object;
 pub(crate) use object::objects;

@@ -21,7 +21,7 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 const MAX_CENTS: i64 = 999_999_999_999_999;
 
 /// The least decimal above zero: 10⁻²⁸.
-const LEAST: Decimal = Decimal::from_parts(1, 0, 0, false, 28);
+pub(crate) const LEAST_DECIMAL: Decimal = Decimal::from_parts(1, 0, 0, false, 28);
 
 /// The exact decimal that `float` prints as; `None` if it is not a finite number, or too large. A number that is nearer
 /// to zero than any decimal but zero becomes the least decimal of its sign, since bounds depend on the sign.
@@ -40,8 +40,8 @@ pub fn exact_decimal(float: f64) -> Option<Decimal> {
     }
     let decimal = Decimal::from_str(&format!("{float}")).ok()?.normalize();
     Some(match decimal.is_zero() {
-        true if float > 0.0 => LEAST,
-        true if float < 0.0 => -LEAST,
+        true if float > 0.0 => LEAST_DECIMAL,
+        true if float < 0.0 => -LEAST_DECIMAL,
         _ => decimal,
     })
 }

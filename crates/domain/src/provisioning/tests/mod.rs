@@ -158,7 +158,7 @@ fn the_guides_examples_can_be_applied_one_after_the_other() {
     assert_eq!(examples.len(), 2);
     let mut world = World::default();
     let report = world.apply(&examples[0]).unwrap();
-    assert_eq!((report.created.len(), report.secrets.len()), (5, 2));
+    assert_eq!((report.created.len(), report.secrets.len()), (6, 2));
     let report = world.apply(&examples[1]).unwrap();
     assert_eq!(ids(&report.changed), ["organization org_acme"]);
 }
