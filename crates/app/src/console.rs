@@ -6,10 +6,10 @@ use bidloop_console::{Console, ConsoleAddress, Previews, Streams};
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{Clock, Entropy, LeaseOwner, LinkMailer, WorkSignal};
 use bidloop_domain::use_case::{
-    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, FindLead, InFlight, Invitations,
-    ListCampaigns, ManageApiKeys, ManageLead, ManageOrganization, PreviewBid, SearchActivity, SettleBids,
-    ShowAccounts, ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead,
-    ShowOverview, ShowReadiness, ShowShell, TryEndpoints, TryFilter,
+    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, InFlight, Invitations, ListCampaigns,
+    ManageApiKeys, ManageLead, ManageOrganization, PreviewBid, SearchActivity, SettleBids, ShowAccounts,
+    ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview,
+    ShowReadiness, ShowShell, TryEndpoints, TryFilter,
 };
 use bidloop_mail::SmtpLinkMailer;
 use bidloop_templates::JinjaProposalWriter;
@@ -24,10 +24,6 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let links = Links::new(base_url, settings.marketplace_url());
-    let find_lead = || FindLead {
-        leads: Arc::clone(&stores.leads),
-        feed: Arc::clone(&stores.campaign_feed),
-    };
     let provisioning = ApplyProvisioning {
         store: Arc::clone(&stores.provisioning),
         blobs: Arc::clone(&service.blobs),
@@ -102,7 +98,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
             quarantine: service.quarantine.clone(),
         }),
         show_lead: Arc::new(ShowLead {
-            find: find_lead(),
+            find: stores.find_lead(),
             activities: Arc::clone(&stores.activities),
             links: links.clone(),
         }),
@@ -130,7 +126,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         }),
         show_bidding: Arc::new(ShowBidding {
             provisioning: Arc::clone(&stores.provisioning),
-            find: find_lead(),
+            find: stores.find_lead(),
             statistics: Arc::clone(&stores.statistics),
             writer: Arc::new(JinjaProposalWriter::new()),
             links: links.clone(),
@@ -154,16 +150,16 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
                 limits: DeliveryLimits::default(),
                 in_flight: InFlight::default(),
             },
-            find: find_lead(),
+            find: stores.find_lead(),
             records: Arc::clone(&stores.delivery_records),
             entropy: Arc::clone(&entropy),
             pause: Arc::new(SystemClock),
         }),
         previews: Arc::new(Previews::default()),
         streams: Streams::new(Arc::clone(&stores.overview)),
-        find_lead: Arc::new(find_lead()),
+        find_lead: Arc::new(stores.find_lead()),
         preview_bid: Arc::new(PreviewBid {
-            find: find_lead(),
+            find: stores.find_lead(),
             marketplace: service.marketplace(),
             clock: Arc::clone(&clock),
             pause: Arc::new(SystemClock),

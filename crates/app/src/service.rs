@@ -60,6 +60,13 @@ pub(crate) struct Stores {
 }
 
 impl Stores {
+    pub(crate) fn find_lead(&self) -> FindLead {
+        FindLead {
+            leads: Arc::clone(&self.leads),
+            feed: Arc::clone(&self.campaign_feed),
+        }
+    }
+
     pub(crate) fn of(database: &Database) -> Self {
         Self {
             api_keys: database.api_keys(),
@@ -387,10 +394,7 @@ impl Operations {
                     limits: DeliveryLimits::default(),
                     in_flight: InFlight::default(),
                 },
-                find: FindLead {
-                    leads: Arc::clone(&stores.leads),
-                    feed: Arc::clone(&stores.campaign_feed),
-                },
+                find: stores.find_lead(),
                 records: Arc::clone(&stores.delivery_records),
                 entropy: Arc::clone(&entropy),
                 pause: Arc::new(SystemClock),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{Clock, Entropy};
 use bidloop_domain::use_case::{
-    AuthenticatePersonalToken, DescribeLead, ExplainMatch, FindLead, ListCampaigns, ListLeadsOfStatus,
-    ManageApiKeys, SearchActivity, TryFilter,
+    AuthenticatePersonalToken, DescribeLead, ExplainMatch, ListCampaigns, ListLeadsOfStatus, ManageApiKeys,
+    SearchActivity, TryFilter,
 };
 use bidloop_http_api::bodies;
 use bidloop_mcp::http::{CallMetrics, McpServer, OwnHosts};
@@ -23,10 +23,6 @@ pub(crate) fn tool_server(service: &Service, settings: &Settings, base_url: &str
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let links = Links::new(base_url, settings.marketplace_url());
-    let find_lead = || FindLead {
-        leads: Arc::clone(&stores.leads),
-        feed: Arc::clone(&stores.campaign_feed),
-    };
     ToolServer {
         authenticate: Arc::new(AuthenticatePersonalToken {
             people: Arc::clone(&stores.people),
@@ -44,10 +40,12 @@ pub(crate) fn tool_server(service: &Service, settings: &Settings, base_url: &str
             quarantine: service.quarantine.clone(),
         }),
         describe_lead: Arc::new(DescribeLead {
-            find: find_lead(),
+            find: stores.find_lead(),
             links: links.clone(),
         }),
-        explain_match: Arc::new(ExplainMatch { find: find_lead() }),
+        explain_match: Arc::new(ExplainMatch {
+            find: stores.find_lead(),
+        }),
         try_filter: Arc::new(TryFilter {
             matches: Arc::clone(&stores.matches),
             feed: Arc::clone(&stores.campaign_feed),
@@ -59,7 +57,7 @@ pub(crate) fn tool_server(service: &Service, settings: &Settings, base_url: &str
             activities: Arc::clone(&stores.activities),
             feed: Arc::clone(&stores.campaign_feed),
         }),
-        find_lead: Arc::new(find_lead()),
+        find_lead: Arc::new(stores.find_lead()),
         submit_bid: Arc::clone(&service.submit_bid),
         reject_lead: Arc::clone(&service.reject_lead),
         manage_api_keys: Arc::new(ManageApiKeys {

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bidloop_marketplace_check::{Report, Target, Verdict, check};
+use bidloop_marketplace_check::{Finding, Report, Target, Verdict, check};
 use bidloop_simulator::{Options, Simulator};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
@@ -83,6 +83,18 @@ pub(crate) async fn checked(target: &Target) -> Report {
 pub(crate) fn rules_that_are(report: &Report, verdict: Verdict) -> Vec<&'static str> {
     let rules = report.rules.iter().filter(|finding| finding.result == verdict);
     rules.map(|finding| finding.rule).collect()
+}
+
+/// What came of a rule.
+pub(crate) fn finding<'r>(report: &'r Report, rule: &str) -> &'r Finding {
+    let found = report.rules.iter().find(|finding| finding.rule == rule);
+    found.unwrap()
+}
+
+#[track_caller]
+pub(crate) fn assert_nothing_broken(report: &Report) {
+    let broken = rules_that_are(report, Verdict::Broken);
+    assert_eq!(broken, [""; 0], "{}", unheld(report));
 }
 
 /// What is not held, for the message of a failed test.

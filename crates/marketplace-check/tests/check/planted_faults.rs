@@ -8,7 +8,7 @@ use http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use serde_json::{Value, json};
 
 use crate::faulty_translator::{self, Fault, KEY, Memory, Reply, Sent};
-use crate::market::{TOKEN, checked, now_ms, rules_that_are, run, simulator, target, unheld};
+use crate::market::{TOKEN, checked, finding, now_ms, rules_that_are, run, simulator, target, unheld};
 
 const FEED: &str = "GET /api/jobs";
 const JOB: &str = "GET /api/jobs/<id>";
@@ -552,11 +552,7 @@ async fn report_on(fault: Fault) -> Report {
 fn assert_found(fault: Fault, report: &Report) {
     let broken = rules_that_are(report, Verdict::Broken);
     assert_eq!(broken, [fault.breaks], "{}: {}", fault.name, unheld(report));
-    let finding = report
-        .rules
-        .iter()
-        .find(|finding| finding.rule == fault.breaks)
-        .unwrap();
+    let finding = finding(report, fault.breaks);
     for text in [finding.expected.as_deref(), finding.came.as_deref(), finding.mend] {
         assert!(
             text.is_some_and(|text| !text.is_empty()),

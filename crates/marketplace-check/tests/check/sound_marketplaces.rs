@@ -6,18 +6,15 @@ use bidloop_marketplace_check::{RULES, Report, Verdict};
 use serde_json::json;
 
 use crate::faulty_translator::{self, Fault};
-use crate::market::{TOKEN, checked, rules_that_are, run, simulator, target, unheld};
+use crate::market::{
+    TOKEN, assert_nothing_broken, checked, finding, rules_that_are, run, simulator, target, unheld,
+};
 
 /// Rules that a check without a fault cannot try.
 const NEVER_TRIED: &[&str] = &["answers.retry-after"];
 
 fn assert_sound(report: &Report, not_tried: &[&str]) {
-    assert_eq!(
-        rules_that_are(report, Verdict::Broken),
-        [""; 0],
-        "{}",
-        unheld(report)
-    );
+    assert_nothing_broken(report);
     assert_eq!(
         rules_that_are(report, Verdict::NotTried),
         not_tried,
@@ -89,12 +86,7 @@ fn without_a_token_the_feed_and_the_refusals_are_checked() {
         let mut target = target(simulator.base_url());
         target.token = None;
         let report = checked(&target).await;
-        assert_eq!(
-            rules_that_are(&report, Verdict::Broken),
-            [""; 0],
-            "{}",
-            unheld(&report)
-        );
+        assert_nothing_broken(&report);
         let held = rules_that_are(&report, Verdict::Held);
         for rule in [
             "feed.order",
@@ -118,17 +110,8 @@ fn an_empty_feed_breaks_no_rule() {
         let simulator = simulator.await.unwrap();
         simulator.put_account(TOKEN, json!({"id": "acct_1"})).unwrap();
         let report = checked(&target(simulator.base_url())).await;
-        assert_eq!(
-            rules_that_are(&report, Verdict::Broken),
-            [""; 0],
-            "{}",
-            unheld(&report)
-        );
-        let order = report
-            .rules
-            .iter()
-            .find(|finding| finding.rule == "feed.order")
-            .unwrap();
+        assert_nothing_broken(&report);
+        let order = finding(&report, "feed.order");
         assert_eq!(order.result, Verdict::NotTried);
         simulator.shutdown().await;
     });
@@ -140,17 +123,8 @@ fn proposals_after(change: fn(&bidloop_simulator::Simulator)) {
         let simulator = simulator().await;
         change(&simulator);
         let report = checked(&target(simulator.base_url())).await;
-        assert_eq!(
-            rules_that_are(&report, Verdict::Broken),
-            [""; 0],
-            "{}",
-            unheld(&report)
-        );
-        let accepted = report
-            .rules
-            .iter()
-            .find(|finding| finding.rule == "proposals.accepted")
-            .unwrap();
+        assert_nothing_broken(&report);
+        let accepted = finding(&report, "proposals.accepted");
         assert_eq!(accepted.result, Verdict::NotTried);
         let why = accepted.why.as_deref().unwrap_or_default();
         assert!(why.contains("name ") && why.contains("job"), "{why}");
@@ -178,17 +152,8 @@ fn a_job_that_the_account_has_applied_to_before_is_no_fault() {
         let mut again = target(simulator.base_url());
         again.run = "again".to_owned();
         let report = checked(&again).await;
-        assert_eq!(
-            rules_that_are(&report, Verdict::Broken),
-            [""; 0],
-            "{}",
-            unheld(&report)
-        );
-        let accepted = report
-            .rules
-            .iter()
-            .find(|finding| finding.rule == "proposals.accepted")
-            .unwrap();
+        assert_nothing_broken(&report);
+        let accepted = finding(&report, "proposals.accepted");
         assert!(
             accepted
                 .why
