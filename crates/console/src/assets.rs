@@ -3,15 +3,14 @@
 
 use std::sync::LazyLock;
 
-use actix_web::http::header::{self, CacheControl, CacheDirective};
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
+use bidloop_http_server::StaticContent;
 use sha2::{Digest, Sha256};
 
 struct Asset {
     name: &'static str,
-    content_type: &'static str,
-    content: &'static str,
     path: String,
+    content: StaticContent,
 }
 
 fn asset(name: &'static str, content_type: &'static str, content: &'static str) -> Asset {
@@ -19,12 +18,12 @@ fn asset(name: &'static str, content_type: &'static str, content: &'static str) 
     let path = format!("/assets/{name}.{digest}");
     Asset {
         name,
-        content_type,
-        content,
         path,
+        content: StaticContent::new(content_type, FOR_EVER, content),
     }
 }
 
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
 const SVG: &str = "image/svg+xml";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -52,19 +51,12 @@ pub(crate) fn path(name: &str) -> &'static str {
 }
 
 /// `GET /assets/{file}`.
-pub(crate) async fn serve(file: web::Path<String>) -> HttpResponse {
+pub(crate) async fn serve(request: HttpRequest, file: web::Path<String>) -> HttpResponse {
     let wanted = format!("/assets/{file}");
-    let Some(asset) = ASSETS.iter().find(|asset| asset.path == wanted) else {
-        return HttpResponse::NotFound().finish();
-    };
-    HttpResponse::Ok()
-        .insert_header((header::CONTENT_TYPE, asset.content_type))
-        .insert_header(CacheControl(vec![
-            CacheDirective::Public,
-            CacheDirective::MaxAge(31_536_000),
-            CacheDirective::Extension("immutable".to_owned(), None),
-        ]))
-        .body(asset.content)
+    match ASSETS.iter().find(|asset| asset.path == wanted) {
+        Some(asset) => asset.content.answer(&request),
+        None => HttpResponse::NotFound().finish(),
+    }
 }
 
 #[cfg(test)]
@@ -77,7 +69,7 @@ mod tests {
             .find(|asset| asset.name == name)
             .unwrap()
             .content
-            .len()
+            .length()
     }
 
     #[test]

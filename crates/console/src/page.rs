@@ -51,7 +51,8 @@ pub(crate) fn campaign_id(text: &str) -> Result<CampaignId, PageError> {
 
 /// Path and query of the page that a person sees: the one that is asked for, or the one that a change or a script is of.
 pub(crate) fn shown_page(request: &HttpRequest) -> String {
-    let is_page = request.method() == Method::GET && !request.headers().contains_key("hx-request");
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let is_page = is_read && !request.headers().contains_key("hx-request");
     let of_header = |name| {
         let url = request.headers().get(name)?.to_str().ok()?;
         Some(url.parse::<Uri>().ok()?.path_and_query()?.to_string())

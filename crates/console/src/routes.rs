@@ -1,7 +1,7 @@
 //! The paths of the console (contract section 6).
 
 use actix_web::middleware::{Compress, from_fn};
-use actix_web::web;
+use actix_web::{FromRequest, Handler, Responder, Route, web};
 
 use crate::page::PageError;
 use crate::pages::campaign::{bid, bidding, bidding_files, feed, filters, lead, lead_actions, lead_config};
@@ -24,22 +24,53 @@ pub fn application(console: Console) -> impl Fn(&mut web::ServiceConfig) + Clone
             for route in routes {
                 resource = resource.route(route);
             }
-            config.service(resource.wrap(from_fn(guard::guard)).wrap(Compress::default()));
+            config.service(resource.wrap(from_fn(guard::guard)));
         }
-        // Compressing would hold events back.
+        // The stream has no end, so HEAD could not tell its length; compressing would hold events back.
         let events = web::resource("/events").get(events::show);
         config.service(events.wrap(from_fn(guard::guard)));
     }
 }
 
-/// Each path with its methods.
-fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
-    use web::{get, post};
+/// Reads, for GET and HEAD. The answer is compressed: of its secrets it has only the token of changes, which is masked.
+fn get() -> Reads {
+    Reads { compresses: true }
+}
+
+/// The same for an answer that is not to be compressed. It holds a secret, or is compressed already.
+fn get_as_it_is() -> Reads {
+    Reads { compresses: false }
+}
+
+struct Reads {
+    compresses: bool,
+}
+
+impl Reads {
+    fn to<F, A>(self, handler: F) -> Route
+    where
+        F: Handler<A>,
+        A: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        let reads = actix_web::guard::Any(actix_web::guard::Get()).or(actix_web::guard::Head());
+        let route = web::route().guard(reads).to(handler);
+        if self.compresses {
+            route.wrap(Compress::default())
+        } else {
+            route
+        }
+    }
+}
+
+/// Each path with its methods. The answer to a change is not compressed: it may show a new key or secret, once.
+fn pages() -> Vec<(&'static str, Vec<Route>)> {
+    use web::post;
     vec![
-        ("/assets/{file}", vec![get().to(assets::serve)]),
+        ("/assets/{file}", vec![get_as_it_is().to(assets::serve)]),
         (
             "/sign-in",
-            vec![get().to(sign_in::show), post().to(sign_in::sign_in)],
+            vec![get_as_it_is().to(sign_in::show), post().to(sign_in::sign_in)],
         ),
         (
             "/sign-out",
@@ -48,11 +79,11 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
         ("/switch", vec![post().to(sign_in::switch)]),
         (
             "/first-run",
-            vec![get().to(first_run::show), post().to(first_run::set_up)],
+            vec![get_as_it_is().to(first_run::show), post().to(first_run::set_up)],
         ),
         (
             "/invite/{token}",
-            vec![get().to(invite::show), post().to(invite::use_link)],
+            vec![get_as_it_is().to(invite::show), post().to(invite::use_link)],
         ),
         ("/", vec![get().to(overview::show)]),
         ("/activity", vec![get().to(activity::show)]),
@@ -215,8 +246,8 @@ fn pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
 }
 
 /// The pages of endpoints, under a campaign and under the settings.
-fn webhook_pages() -> Vec<(&'static str, Vec<actix_web::Route>)> {
-    use web::{get, post};
+fn webhook_pages() -> Vec<(&'static str, Vec<Route>)> {
+    use web::post;
     let list = || vec![get().to(webhooks::show), post().to(webhook_forms::create)];
     let new = || vec![get().to(webhook_forms::ask_new)];
     let edit = || vec![get().to(webhook_forms::ask_edit), post().to(webhook_forms::edit)];

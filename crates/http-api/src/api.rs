@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use crate::bearer::presented_key;
+use crate::cross_origin::AllowedOrigins;
 use crate::description::Description;
 use crate::errors::Refusal;
 use crate::held_readiness::HeldReadiness;
@@ -38,6 +39,8 @@ pub struct HttpApi {
     pub upload_attachments: Arc<UploadAttachments>,
     /// The interface description, with the service's address.
     pub description: Arc<Description>,
+    /// The web pages that may call the operations and read their description.
+    pub origins: AllowedOrigins,
     /// Generates ids of requests without one.
     pub entropy: Arc<dyn Entropy>,
     /// Checked before an answer that does not need the database.

@@ -15,6 +15,8 @@ use tokio::task::spawn_blocking;
 
 use bidloop_http_server::{BytePool, ByteShare, NoRoom, SHORT_BODY_BYTES};
 
+use crate::compressed_pages::CompressedPages;
+
 const MB: u64 = 1_048_576;
 
 /// The most bytes of bodies at once.
@@ -45,6 +47,7 @@ pub(crate) struct BodiesInFlight {
     pub(crate) json: Arc<BytePool>,
     pub(crate) uploads: Arc<BytePool>,
     pub(crate) pages: Arc<BytePool>,
+    pub(crate) compressed_pages: CompressedPages,
     /// Permits parsing a long body: one at a time.
     long_bodies: Semaphore,
 }
@@ -55,6 +58,7 @@ impl BodiesInFlight {
             json: BytePool::of(limits.json_bytes),
             uploads: BytePool::of(limits.upload_bytes),
             pages: BytePool::of(limits.page_bytes),
+            compressed_pages: CompressedPages::new(),
             long_bodies: Semaphore::new(1),
         }
     }

@@ -72,6 +72,11 @@ impl Refusal {
         }
     }
 
+    /// A web page may not call the operations, or not so. `why` ends without a full stop.
+    pub(crate) fn preflight(why: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, why)
+    }
+
     /// The database is unavailable or not migrated.
     pub(crate) fn not_ready() -> Self {
         Self::unavailable("the service is not ready".to_owned())

@@ -10,6 +10,8 @@
 //! | [`application`] | the routes |
 //! | [`bodies`] | how bodies are read and errors worded, for other adapters |
 //! | `bodies_in_flight` | how many bytes of request bodies the service holds |
+//! | [`AllowedOrigins`] | which web pages may call the operations |
+//! | `compressed_pages` | pages of leads for callers that ask for compression |
 //! | `errors` | the status and body of every error |
 //! | `operation` | the four operations, one file each |
 //! | `description` | the interface description, as JSON and as a page |
@@ -19,6 +21,8 @@ mod bearer;
 mod bid_body;
 pub mod bodies;
 mod bodies_in_flight;
+mod compressed_pages;
+mod cross_origin;
 mod description;
 mod errors;
 mod held_readiness;
@@ -32,6 +36,7 @@ mod routes;
 
 pub use api::HttpApi;
 pub use bodies_in_flight::BodyLimits;
+pub use cross_origin::AllowedOrigins;
 pub use description::{Description, openapi};
 pub use held_readiness::HeldReadiness;
 pub use ports::{Readiness, RequestMetrics};

@@ -1,7 +1,8 @@
 //! The endpoints for operators: liveness, readiness and metrics. They need no key.
 
 use actix_web::http::header::ContentType;
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
+use bidloop_http_server::answer_short;
 
 use crate::HttpApi;
 use crate::errors::Refusal;
@@ -32,10 +33,8 @@ pub(crate) async fn readyz(api: web::Data<HttpApi>) -> HttpResponse {
 }
 
 /// Answered while the database is away, too: that is when it is needed.
-pub(crate) async fn metrics(api: web::Data<HttpApi>) -> HttpResponse {
-    HttpResponse::Ok()
-        .content_type(OPEN_METRICS)
-        .body(api.metrics.text())
+pub(crate) async fn metrics(request: HttpRequest, api: web::Data<HttpApi>) -> HttpResponse {
+    answer_short(&request, OPEN_METRICS, api.metrics.text().into())
 }
 
 fn plain(text: &'static str) -> HttpResponse {

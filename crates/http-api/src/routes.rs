@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use actix_web::http::Method;
+use actix_web::middleware::from_fn;
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, Resource, Route, guard, web};
 
 use bidloop_http_server::{RequestBody, RequestObserver};
@@ -10,6 +11,7 @@ use tracing::Span;
 
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, BodyLimits};
+use crate::cross_origin::{AllowedOrigins, word_refusals};
 use crate::description;
 use crate::errors::Refusal;
 use crate::operability;
@@ -66,6 +68,16 @@ pub(crate) fn operation_at(path: &str) -> Option<(&'static Operation, Ids<'_>)> 
 }
 
 impl Operation {
+    /// HEAD is answered as GET, without the body.
+    fn takes(&self, method: &Method) -> bool {
+        let answered_as = if method == Method::HEAD {
+            &Method::GET
+        } else {
+            method
+        };
+        self.method == *answered_as
+    }
+
     /// The ids in `path`, if it is this operation's.
     fn ids_in<'p>(&self, path: &'p str) -> Option<Ids<'p>> {
         let mut ids = Ids::default();
@@ -109,7 +121,7 @@ pub fn application(
     move |config| {
         config.app_data(api.clone()).app_data(bodies.clone());
         if offer != Offer::OperabilityOnly {
-            configure_operations(config);
+            configure_operations(config, &api.origins);
         }
         if offer != Offer::OperationsOnly {
             configure_operability(config);
@@ -118,12 +130,17 @@ pub fn application(
     }
 }
 
-fn configure_operations(config: &mut web::ServiceConfig) {
+fn configure_operations(config: &mut web::ServiceConfig, origins: &AllowedOrigins) {
+    let interface = web::scope("/v1")
+        .service(only("/openapi.json", probe().to(description::json)))
+        .default_service(web::to(operate));
+    match origins.guard() {
+        None => config.service(interface),
+        Some(cors) => config.service(interface.wrap(cors).wrap(from_fn(word_refusals))),
+    };
     config
-        .service(only("/v1/openapi.json", probe().to(description::json)))
         .service(only("/docs", probe().to(description::docs)))
-        .service(only("/docs/style.css", probe().to(description::style)))
-        .service(web::scope("/v1").default_service(web::to(operate)));
+        .service(only("/docs/style.css", probe().to(description::style)));
 }
 
 fn configure_operability(config: &mut web::ServiceConfig) {
@@ -162,7 +179,7 @@ impl RequestObserver for HttpApi {
             .chain(&DESCRIPTION)
             .find(|endpoint| endpoint.path == pattern)
         {
-            Some(endpoint) if endpoint.method == request.method() => endpoint.id,
+            Some(endpoint) if endpoint.takes(request.method()) => endpoint.id,
             Some(_) => "none",
             None if pattern.starts_with("/v1") => "none",
             None if pattern == "/billing/stripe" => "stripe",
@@ -187,7 +204,7 @@ async fn operate(
         let refusal = refuse_address(&request, &api).await;
         return Refusal::answer(body, refusal);
     };
-    if operation.method != request.method() {
+    if !operation.takes(request.method()) {
         let refusal = refuse_method(&request, ids, &api).await;
         return Refusal::answer(body, refusal);
     }
@@ -207,7 +224,7 @@ async fn refuse_method(request: &HttpRequest, ids: Ids<'_>, api: &HttpApi) -> Re
     let organization = &caller.organization_id;
     let located = api.locate_lead.execute(organization, &campaign, lead.as_ref());
     api.read(located).await??;
-    let allow = if lead.is_some() { "POST" } else { "GET" };
+    let allow = if lead.is_some() { "POST" } else { "GET, HEAD" };
     Err(Refusal::wrong_method(request.method().as_str(), allow))
 }
 

@@ -9,6 +9,7 @@
 //! | [`Parts`] | the parts of a `multipart/form-data` body |
 //! | [`BytePool`] | how many bytes of bodies are held, shared fairly |
 //! | [`Holding`], [`answer_holding`] | an answer to a request whose body may not have been read |
+//! | [`ContentTag`], [`StaticContent`], [`gzip`] | entity tags, conditional requests, compression |
 //! | [`TrustedProxies`] | which address a request comes from, behind a proxy |
 //! | [`RequestObserver`] | counts requests |
 
@@ -17,6 +18,7 @@ mod client_address;
 mod connection;
 mod multipart;
 mod observation;
+mod representation;
 mod request_body;
 mod server;
 mod unread_body;
@@ -28,6 +30,9 @@ pub use multipart::{
     FRAMING_BYTES, FormDataFault, FormPartHead, Parts, Pieces, boundary_of, pieces, send_pieces,
 };
 pub use observation::RequestObserver;
+pub use representation::{
+    Answer, Coding, ContentTag, StaticContent, WORTH_COMPRESSING_BYTES, answer_short, asks_for_gzip, gzip,
+};
 pub use request_body::{BodyFault, RequestBody, declared_length, declares_no_body, is_media_type};
 pub use server::{RunningServer, ServerSettings, serve};
 pub use unread_body::{Holding, answer_holding};

@@ -1,15 +1,20 @@
 //! The id, log span and metrics of every request.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use actix_web::body::{BoxBody, MessageBody};
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::Method;
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpRequest, web};
+use bytes::Bytes;
 use tracing::Instrument;
 use tracing::field::Empty;
 
@@ -35,7 +40,7 @@ pub trait RequestObserver: Send + Sync + std::fmt::Debug {
 }
 
 /// Wraps every request: tells its connection when it begins and ends, accepts or generates its `X-Request-Id`, opens its
-/// span, counts it.
+/// span, counts it. An answer that says nothing of caches is kept by none, and one to HEAD has no body.
 pub(crate) async fn observe<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -44,8 +49,33 @@ pub(crate) async fn observe<B: MessageBody + 'static>(
         return Ok(measure(request, next).await?.map_into_boxed_body());
     };
     exchange.begin_request(!declares_no_body(request.headers()));
-    let response = measure(request, next).await?.map_into_boxed_body();
+    let mut response = measure(request, next).await?.map_into_boxed_body();
+    let headers = response.headers_mut();
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    if response.request().method() == Method::HEAD {
+        response = response.map_body(|_, answer| Unsent(answer).boxed());
+    }
     Ok(response.map_body(|_, answer| Holding::new(EndsRequest(exchange), answer).boxed()))
+}
+
+/// The body of an answer to HEAD: its length is told, and it is not made.
+///
+/// If another request was pipelined, the server takes the answer for that to its method. It then misses the body and ends
+/// the connection, so that nothing is misread.
+struct Unsent(BoxBody);
+
+impl MessageBody for Unsent {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        self.0.size()
+    }
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Poll::Ready(None)
+    }
 }
 
 async fn measure<B: MessageBody + 'static>(

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix_http::error::DispatchError;
@@ -36,6 +37,7 @@ pub struct ServerSettings {
 pub struct RunningServer {
     address: SocketAddr,
     handle: ServerHandle,
+    stopping: Arc<AtomicBool>,
     task: JoinHandle<io::Result<()>>,
 }
 
@@ -48,6 +50,7 @@ impl RunningServer {
     /// Stops accepting connections, waits at most 15 seconds for requests in flight, and returns when all connections
     /// are closed.
     pub async fn stop(self) -> io::Result<()> {
+        self.stopping.store(true, Ordering::Relaxed);
         self.handle.stop(true).await;
         self.task.await.map_err(io::Error::other)?
     }
@@ -61,17 +64,23 @@ pub fn serve(
     settings: ServerSettings,
 ) -> io::Result<RunningServer> {
     let address = listener.local_addr()?;
-    let observer = web::Data::new(observer);
+    let observing = web::Data::new(observer.clone());
     let app = move || {
         App::new()
-            .app_data(observer.clone())
+            .app_data(observing.clone())
             .wrap(from_fn(observe))
             .configure(routes.clone())
     };
     let workers = settings.workers.max(1);
     let limits = settings.connections;
-    let admission = Admission::new(limits.per_address);
-    let long_bodies = Arc::new(LongBodies::new(&limits));
+    let guard = Guard {
+        limits,
+        admission: Admission::new(limits.per_address),
+        long_bodies: Arc::new(LongBodies::new(&limits)),
+        stopping: Arc::default(),
+        observer,
+    };
+    let is_stopping = guard.stopping.clone();
     let builder = Server::build()
         .workers(workers)
         .max_concurrent_connections(limits.connections.div_ceil(workers))
@@ -81,7 +90,7 @@ pub fn serve(
     let server = builder
         .listen("http", listener, move || {
             let stopping = stopping.clone();
-            accept(limits, admission.clone(), long_bodies.clone()).and_then(
+            accept(guard.clone()).and_then(
                 HttpService::build()
                     // A `GuardedStream` times heads and idleness.
                     .keep_alive(KeepAlive::Os)
@@ -101,15 +110,44 @@ pub fn serve(
     Ok(RunningServer {
         address,
         handle: server.handle(),
+        stopping: is_stopping,
         task: tokio::spawn(server),
     })
 }
 
-/// Takes a connection, unless its address has too many.
-fn accept(
+/// What connections are guarded with.
+#[derive(Clone)]
+struct Guard {
     limits: ConnectionLimits,
     admission: Admission,
     long_bodies: Arc<LongBodies>,
+    stopping: Arc<AtomicBool>,
+    observer: Arc<dyn RequestObserver>,
+}
+
+impl Guard {
+    /// Takes a connection, unless its address has too many.
+    fn admit(&self, io: TcpStream) -> io::Result<(GuardedStream, Option<SocketAddr>)> {
+        let peer = io.peer_addr()?;
+        let admitted = self
+            .admission
+            .admit(peer.ip())
+            .ok_or(io::ErrorKind::ConnectionRefused)?;
+        io.set_nodelay(true)?;
+        let stream = GuardedStream::new(
+            io,
+            Exchange::new(self.limits),
+            self.observer.clone(),
+            self.long_bodies.clone(),
+            self.stopping.clone(),
+            admitted,
+        );
+        Ok((stream, Some(peer)))
+    }
+}
+
+fn accept(
+    guard: Guard,
 ) -> impl ServiceFactory<
     TcpStream,
     Config = (),
@@ -118,24 +156,7 @@ fn accept(
     InitError = (),
 > {
     fn_service(move |io: TcpStream| {
-        let guarded = guard(io, limits, &admission, long_bodies.clone());
+        let guarded = guard.admit(io);
         async { guarded.map_err(DispatchError::Io) }
     })
-}
-
-fn guard(
-    io: TcpStream,
-    limits: ConnectionLimits,
-    admission: &Admission,
-    long_bodies: Arc<LongBodies>,
-) -> io::Result<(GuardedStream, Option<SocketAddr>)> {
-    let peer = io.peer_addr()?;
-    let admitted = admission
-        .admit(peer.ip())
-        .ok_or(io::ErrorKind::ConnectionRefused)?;
-    io.set_nodelay(true)?;
-    Ok((
-        GuardedStream::new(io, Exchange::new(limits), long_bodies, admitted),
-        Some(peer),
-    ))
 }

@@ -33,6 +33,7 @@ mod demo;
 mod doctor;
 mod foreign_ids;
 mod hostile_requests;
+mod http_manners;
 mod installing;
 mod keys;
 mod lead_commands;

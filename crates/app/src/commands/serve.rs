@@ -129,7 +129,7 @@ impl Listening {
             .clone()
             .unwrap_or_else(|| format!("http://{address}"));
         let service = Arc::new(Service::new(settings, database, &base_url).await?);
-        let api = http_api(&service, database, &base_url);
+        let api = http_api(&service, settings, database, &base_url);
         let limits = connection_limits(settings);
         let (mut servers, mut streams) = (Vec::new(), None);
         if let Some((listener, address)) = operability {
@@ -256,7 +256,7 @@ fn connection_limits(settings: &Settings) -> ConnectionLimits {
     }
 }
 
-fn http_api(service: &Service, database: &Database, base_url: &str) -> HttpApi {
+fn http_api(service: &Service, settings: &Settings, database: &Database, base_url: &str) -> HttpApi {
     HttpApi {
         authenticate: Arc::clone(&service.authenticate),
         locate_lead: Arc::clone(&service.locate_lead),
@@ -265,6 +265,7 @@ fn http_api(service: &Service, database: &Database, base_url: &str) -> HttpApi {
         reject_lead: Arc::clone(&service.reject_lead),
         upload_attachments: Arc::clone(&service.upload_attachments),
         description: Arc::new(Description::of_service_at(base_url)),
+        origins: settings.server.cors_origins.clone(),
         entropy: Arc::new(SystemEntropy),
         readiness: Arc::new(HeldReadiness::new(Arc::new(DatabaseReadiness {
             database: database.clone(),

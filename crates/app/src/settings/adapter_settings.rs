@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bidloop_attachments::StorageSettings;
 use bidloop_domain::model::{MarketplaceToken, Secret};
+use bidloop_http_api::AllowedOrigins;
 use bidloop_mail::{MailSender, MailServer, MailSettings};
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use bidloop_persistence::DatabaseSettings;
@@ -149,6 +150,16 @@ pub(super) fn networks<N: FromStr>(read: &mut Reader<'_>, key: &str) -> Vec<N> {
         networks.map(network).collect()
     });
     networks.unwrap_or_default()
+}
+
+/// The web pages that may call the API.
+pub(super) fn cors_origins(read: &mut Reader<'_>) -> AllowedOrigins {
+    let key = "server.cors_origins";
+    let origins = read.texts(key).unwrap_or_default();
+    AllowedOrigins::parse(origins.iter().map(String::as_str)).unwrap_or_else(|fault| {
+        read.fault(key, &fault);
+        AllowedOrigins::None
+    })
 }
 
 /// The TLS settings of connections to webhook receivers.

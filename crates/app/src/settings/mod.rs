@@ -23,6 +23,7 @@ use bidloop_attachments::StorageSettings;
 use bidloop_billing::StripeSecret;
 use bidloop_domain::model::Secret;
 use bidloop_domain::use_case::{PostCache, Retention};
+use bidloop_http_api::AllowedOrigins;
 use bidloop_http_server::TrustedProxies;
 use bidloop_mail::MailSettings;
 use bidloop_webhooks::Targets;
@@ -50,6 +51,8 @@ pub(crate) struct ServerSettings {
     pub(crate) max_connections_per_address: Option<NonZeroUsize>,
     /// The most bytes of posts that are kept in memory for pages of leads.
     pub(crate) post_cache_bytes: u64,
+    /// The web pages that may call the API.
+    pub(crate) cors_origins: AllowedOrigins,
     /// Whose word is taken for where a request comes from.
     pub(crate) trusted_proxies: TrustedProxies,
 }
@@ -191,6 +194,7 @@ impl Settings {
             post_cache_bytes: read
                 .whole("server.post_cache_mb", PostCache::DEFAULT_BYTES / MB, 0)
                 .saturating_mul(MB),
+            cors_origins: adapter_settings::cors_origins(&mut read),
             trusted_proxies: TrustedProxies::new(adapter_settings::networks(
                 &mut read,
                 "server.trusted_proxies",

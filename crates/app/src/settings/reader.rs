@@ -99,6 +99,21 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A list: texts in brackets, or one text with commas or spaces between them.
+    pub(super) fn texts(&mut self, key: &str) -> Option<Vec<String>> {
+        if let Value::Array(items) = &self.values.0.get(key)?.value {
+            let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+            let texts: Option<Vec<String>> = texts.collect();
+            if texts.is_none() {
+                self.fault(key, "must be a list of texts in quotes");
+            }
+            return texts;
+        }
+        let text = self.text(key)?;
+        let texts = text.split([',', ' ']).filter(|text| !text.is_empty());
+        Some(texts.map(str::to_owned).collect())
+    }
+
     pub(super) fn boolean(&mut self, key: &str, default: bool) -> bool {
         let parsed = match self.found(key, default) {
             None => return default,

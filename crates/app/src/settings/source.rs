@@ -41,6 +41,7 @@ pub(super) const KEYS: &[&str] = &[
     "retention.letters_days",
     "secrets.key_file",
     "server.base_url",
+    "server.cors_origins",
     "server.listen",
     "server.max_connections",
     "server.max_connections_per_address",

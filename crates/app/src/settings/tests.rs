@@ -61,6 +61,41 @@ fn proxies_are_trusted_by_network() {
 }
 
 #[test]
+fn origins_of_web_pages_are_a_list_or_a_text_and_each_is_checked() {
+    let origins = |toml: &str| load(&format!("[server]\ncors_origins = {toml}\n"), &[]);
+    let these =
+        |origins: &[&str]| AllowedOrigins::These(origins.iter().map(|origin| (*origin).to_owned()).collect());
+    for (toml, expected) in [
+        ("[]", AllowedOrigins::None),
+        ("[\"*\"]", AllowedOrigins::Any),
+        ("\"*\"", AllowedOrigins::Any),
+        ("[\"https://a.example\"]", these(&["https://a.example"])),
+        (
+            "\"https://a.example, http://localhost:3000\"",
+            these(&["https://a.example", "http://localhost:3000"]),
+        ),
+    ] {
+        assert_eq!(origins(toml).unwrap().server.cors_origins, expected, "{toml}");
+    }
+    assert_eq!(load("", &[]).unwrap().server.cors_origins, AllowedOrigins::None);
+    for (toml, because) in [
+        (
+            "[\"https://a.example/\"]",
+            "browsers write it `https://a.example`",
+        ),
+        ("[\"https://a.example\", \"*\"]", "must be the only entry"),
+        ("[1]", "must be a list of texts in quotes"),
+        ("7", "must be a text in quotes"),
+    ] {
+        let faults = origins(toml).unwrap_err();
+        assert!(
+            matches!(&faults[..], [fault] if fault.starts_with("server.cors_origins") && fault.contains(because)),
+            "{toml}: {faults:?}"
+        );
+    }
+}
+
+#[test]
 fn the_tool_server_is_off_unless_it_has_an_address() {
     assert!(load("", &[]).unwrap().mcp.is_none());
     let settings = load("[mcp]\nlisten = \"127.0.0.1:8090\"\n", &[]).unwrap();

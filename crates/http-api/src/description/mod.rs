@@ -16,9 +16,9 @@ mod schema_view;
 use std::sync::OnceLock;
 
 use actix_web::http::header::{self, HeaderName, HeaderValue};
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::matching::filter_schema;
-use bytes::Bytes;
+use bidloop_http_server::StaticContent;
 use serde_json::{Value, json};
 
 use crate::HttpApi;
@@ -48,8 +48,9 @@ fn saved_filter() -> Value {
 #[derive(Debug)]
 pub struct Description {
     base_url: String,
-    json: OnceLock<Bytes>,
-    page: OnceLock<Result<Bytes, String>>,
+    json: OnceLock<StaticContent>,
+    page: OnceLock<Result<StaticContent, String>>,
+    style: OnceLock<StaticContent>,
 }
 
 impl Description {
@@ -59,6 +60,7 @@ impl Description {
             base_url: base_url.trim_end_matches('/').to_owned(),
             json: OnceLock::new(),
             page: OnceLock::new(),
+            style: OnceLock::new(),
         }
     }
 
@@ -68,23 +70,28 @@ impl Description {
         document
     }
 
-    fn json(&self) -> Bytes {
+    fn json(&self) -> &StaticContent {
         self.json
-            .get_or_init(|| Bytes::from(self.document().to_string()))
-            .clone()
+            .get_or_init(|| StaticContent::new("application/json", CACHED, self.document().to_string()))
     }
 
-    fn page(&self) -> Result<Bytes, Refusal> {
+    fn page(&self) -> Result<&StaticContent, Refusal> {
         let page = self.page.get_or_init(|| {
-            let page = page::render(&self.document());
-            page.map(Bytes::from).map_err(|error| error.to_string())
+            let page = page::render(&self.document()).map_err(|error| error.to_string())?;
+            Ok(StaticContent::new("text/html; charset=utf-8", CACHED, page))
         });
-        page.clone().map_err(Refusal::internal)
+        page.as_ref().map_err(|error| Refusal::internal(error.clone()))
+    }
+
+    fn style(&self) -> &StaticContent {
+        let sheet = include_bytes!("../../assets/docs.css");
+        self.style
+            .get_or_init(|| StaticContent::new("text/css; charset=utf-8", CACHED, &sheet[..]))
     }
 }
 
 /// For how many seconds browsers and clients may keep what is served here.
-const CACHED: HeaderValue = HeaderValue::from_static("public, max-age=300");
+const CACHED: &str = "public, max-age=300";
 
 /// The page loads its style sheet and nothing else, runs no script, and is shown in no frame.
 const SECURITY_HEADERS: [(HeaderName, &str); 3] = [
@@ -97,37 +104,34 @@ const SECURITY_HEADERS: [(HeaderName, &str); 3] = [
 ];
 
 /// `GET /v1/openapi.json`.
-pub(crate) async fn json(api: web::Data<HttpApi>) -> HttpResponse {
-    match api.require_database().await {
-        Ok(()) => content("application/json", api.description.json()),
-        Err(refusal) => refusal.into_response(),
-    }
+pub(crate) async fn json(request: HttpRequest, api: web::Data<HttpApi>) -> HttpResponse {
+    let ready = api.require_database().await;
+    answer(&request, ready.map(|()| api.description.json()))
 }
 
 /// `GET /docs`.
-pub(crate) async fn docs(api: web::Data<HttpApi>) -> HttpResponse {
-    let page = api.require_database().await.and_then(|()| api.description.page());
-    match page {
-        Ok(page) => content("text/html; charset=utf-8", page),
-        Err(refusal) => refusal.into_response(),
-    }
+pub(crate) async fn docs(request: HttpRequest, api: web::Data<HttpApi>) -> HttpResponse {
+    let ready = api.require_database().await;
+    answer(&request, ready.and_then(|()| api.description.page()))
 }
 
 /// `GET /docs/style.css`.
-pub(crate) async fn style(api: web::Data<HttpApi>) -> HttpResponse {
-    let sheet = Bytes::from_static(include_bytes!("../../assets/docs.css"));
-    match api.require_database().await {
-        Ok(()) => content("text/css; charset=utf-8", sheet),
-        Err(refusal) => refusal.into_response(),
-    }
+pub(crate) async fn style(request: HttpRequest, api: web::Data<HttpApi>) -> HttpResponse {
+    let ready = api.require_database().await;
+    answer(&request, ready.map(|()| api.description.style()))
 }
 
-fn content(content_type: &'static str, body: Bytes) -> HttpResponse {
-    let mut response = HttpResponse::Ok();
-    response.content_type(content_type);
-    response.insert_header((header::CACHE_CONTROL, CACHED));
-    for (name, value) in SECURITY_HEADERS {
-        response.insert_header((name, value));
+fn answer(request: &HttpRequest, content: Result<&StaticContent, Refusal>) -> HttpResponse {
+    match content {
+        Ok(content) => {
+            let mut response = content.answer(request);
+            for (name, value) in SECURITY_HEADERS {
+                response
+                    .headers_mut()
+                    .insert(name, HeaderValue::from_static(value));
+            }
+            response
+        }
+        Err(refusal) => refusal.into_response(),
     }
-    response.body(body)
 }

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use actix_web::body::{BoxBody, SizedStream};
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse};
+use bidloop_domain::model::OrganizationId;
 use bidloop_domain::use_case::{ListedLeads, MAX_PAGE};
 use bytes::Bytes;
 use futures::stream;
 use url::form_urlencoded;
 
 use super::path_ids;
-use bidloop_http_server::{BytePool, ByteShare, Holding};
+use bidloop_http_server::{
+    Answer, BytePool, ByteShare, Coding, ContentTag, Holding, WORTH_COMPRESSING_BYTES, asks_for_gzip,
+};
 
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, overloaded, share_of};
@@ -31,20 +34,54 @@ pub(crate) async fn list_leads(
     bodies: &BodiesInFlight,
 ) -> HttpResponse {
     match page(request, ids, api, &bodies.pages).await {
-        Ok((listed, share)) => HttpResponse::Ok()
-            .content_type(ContentType::json())
-            .body(Holding::new(share, BoxBody::new(page_body(listed)))),
+        Ok(page) => page.answer(request, api, bodies).await,
         Err(refusal) => refusal.into_response(),
     }
 }
 
-/// The page, and what it holds until it is read.
+/// Caches may keep a page for its caller, and ask each time whether it is still the same.
+const REVALIDATED: &str = "private, no-cache";
+
+/// `LeadPage` in pieces, so that the page as a whole is never copied.
+struct Page {
+    pieces: Vec<Bytes>,
+    organization: OrganizationId,
+    /// What it holds until the caller has read it. A compressed page holds as much: it is shorter.
+    share: ByteShare,
+}
+
+impl Page {
+    async fn answer(self, request: &HttpRequest, api: &HttpApi, bodies: &BodiesInFlight) -> HttpResponse {
+        let length = self.pieces.iter().map(Bytes::len).sum::<usize>();
+        let tag = ContentTag::of(self.pieces.iter().map(|piece| &**piece));
+        let asks_for_gzip = length >= WORTH_COMPRESSING_BYTES && asks_for_gzip(request);
+        if let Some(coding) = tag.known(request.headers(), asks_for_gzip) {
+            return tag.begin_answer(Answer::Known(coding), REVALIDATED).finish();
+        }
+        let pages = &bodies.compressed_pages;
+        let compressed = if asks_for_gzip {
+            pages
+                .page(&self.organization, tag, &self.pieces, &api.runtime)
+                .await
+        } else {
+            None
+        };
+        let (coding, body) = match compressed {
+            Some(page) => (Coding::Gzip, BoxBody::new(page)),
+            None => (Coding::Identity, BoxBody::new(stream_of(self.pieces, length))),
+        };
+        tag.begin_answer(Answer::Content(coding), REVALIDATED)
+            .content_type(ContentType::json())
+            .body(Holding::new(self.share, body))
+    }
+}
+
 async fn page(
     request: &HttpRequest,
     ids: Ids<'_>,
     api: &HttpApi,
     pages: &Arc<BytePool>,
-) -> Result<(ListedLeads, ByteShare), Refusal> {
+) -> Result<Page, Refusal> {
     let caller = api.authenticate(request).await?;
     let mut share = share_of(pages, &caller);
     let (campaign, _) = path_ids::read(&caller, ids)?;
@@ -54,7 +91,11 @@ async fn page(
     let listed = api.read(list).await??;
     let bytes = listed.data.iter().map(Bytes::len).sum();
     share.take(bytes).map_err(overloaded)?;
-    Ok((listed, share))
+    Ok(Page {
+        pieces: pieces_of(listed),
+        organization: caller.organization_id,
+        share,
+    })
 }
 
 /// Reads the query, which is never refused (decision A4): a value out of bounds counts as the nearer bound, a value that
@@ -88,10 +129,7 @@ fn integer(text: &str) -> Option<i128> {
     Some(text.parse().unwrap_or(bound))
 }
 
-/// `LeadPage` as a stream of its pieces, so that the page as a whole is never copied.
-fn page_body(
-    page: ListedLeads,
-) -> SizedStream<impl futures::Stream<Item = Result<Bytes, std::convert::Infallible>>> {
+fn pieces_of(page: ListedLeads) -> Vec<Bytes> {
     let tail = format!(
         r#","total":{},"offset":{},"limit":{},"hasMore":{}}}"#,
         page.total,
@@ -103,8 +141,14 @@ fn page_body(
     pieces.push(Bytes::from_static(br#"{"data":"#));
     pieces.extend(page.data);
     pieces.push(Bytes::from(tail));
-    let length = pieces.iter().map(|piece| piece.len() as u64).sum();
-    SizedStream::new(length, stream::iter(pieces.into_iter().map(Ok)))
+    pieces
+}
+
+fn stream_of(
+    pieces: Vec<Bytes>,
+    length: usize,
+) -> SizedStream<impl futures::Stream<Item = Result<Bytes, std::convert::Infallible>>> {
+    SizedStream::new(length as u64, stream::iter(pieces.into_iter().map(Ok)))
 }
 
 #[cfg(test)]

@@ -99,6 +99,31 @@ fn a_head_that_does_not_come_ends_the_connection() {
 }
 
 #[test]
+fn a_head_that_stops_is_answered_and_one_that_never_began_is_not() {
+    let world = limited();
+    let mut after_another = connected(&world, HEALTH);
+    assert_eq!(read_answer(&mut after_another).unwrap().status, 200);
+    after_another.write_all(b"G").unwrap();
+    let stopped = [
+        connected(&world, b"GET"),
+        connected(&world, b"GET /healthz HTTP/1.1\r\nX: "),
+        after_another,
+    ];
+    for mut stream in stopped {
+        let answer = read_answer(&mut stream).unwrap();
+        assert_eq!((answer.status, answer.header("connection")), (408, Some("close")));
+        assert_eq!(answer.json()["statusCode"], 408);
+        assert_eq!(answer.header("x-request-id").unwrap().len(), 36);
+        assert_eq!(stream.read(&mut [0; 10]).unwrap(), 0, "it is closed");
+    }
+    assert!(read_answer(&mut connect(world.address)).is_none());
+    assert_eq!(
+        world.metrics.seen(),
+        [("healthz", 200), ("none", 408), ("none", 408), ("none", 408)]
+    );
+}
+
+#[test]
 fn a_second_head_that_does_not_come_ends_the_connection() {
     let world = limited();
     for beginning in [&b"G"[..], b"GET /healthz HTTP/1.1\r\nX: "] {

@@ -39,7 +39,7 @@ fn every_operation_names_every_status_it_answers_with() {
     let lead = "/v1/campaigns/{campaign_id}/leads/{lead_id}";
     assert_eq!(
         statuses("/v1/campaigns/{campaign_id}/leads", "get"),
-        ["200", "401", "404", "500", "503"]
+        ["200", "304", "401", "404", "500", "503"]
     );
     assert_eq!(
         statuses(&format!("{lead}/bid"), "post"),

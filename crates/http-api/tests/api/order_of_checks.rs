@@ -231,7 +231,7 @@ fn a_wrong_method_is_405_with_the_allowed_one() {
     }
     let answer = world.send(&Request::new("POST", "/v1/campaigns/camp/leads").key(&key()));
     assert_standard_error(&answer, 405, "Method Not Allowed");
-    assert_eq!(answer.header("allow"), Some("GET"));
+    assert_eq!(answer.header("allow"), Some("GET, HEAD"));
 }
 
 #[test]

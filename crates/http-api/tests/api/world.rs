@@ -22,7 +22,8 @@ use bidloop_domain::use_case::{
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::{
-    BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application,
+    AllowedOrigins, BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics,
+    application,
 };
 use bidloop_http_server::{ConnectionLimits, RunningServer, serve};
 use serde_json::json;
@@ -264,6 +265,7 @@ fn api(
         }),
         upload_attachments: Arc::new(UploadAttachments { blobs, requests }),
         description: Arc::new(Description::of_service_at("http://api.test/")),
+        origins: AllowedOrigins::None,
         entropy,
         readiness: Arc::new(HeldReadiness::new(readiness)),
         metrics: metrics.clone(),

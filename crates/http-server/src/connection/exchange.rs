@@ -91,6 +91,24 @@ impl Exchange {
         false
     }
 
+    /// Whether a request is open: its head came, and its answer has not been handed to the connection.
+    pub(super) fn is_serving(&self) -> bool {
+        matches!(self.phase.get(), Phase::Serving)
+    }
+
+    /// Whether a request is open whose body has not been read to its end.
+    pub(super) fn awaits_body(&self) -> bool {
+        self.is_serving() && !self.is_body_read.get()
+    }
+
+    /// Since when a head comes that is not complete.
+    pub(super) fn head_began(&self) -> Option<Instant> {
+        match self.phase.get() {
+            Phase::Head { since, bytes } if bytes > 0 => Some(since),
+            _ => None,
+        }
+    }
+
     /// Whether the rest of a refused request's body is read.
     pub(super) fn is_lingering(&self) -> bool {
         matches!(self.phase.get(), Phase::Lingering { .. })

@@ -10,6 +10,7 @@ mod exchange;
 mod limits;
 mod long_bodies;
 mod patience;
+mod refused_head;
 mod stream;
 
 pub(crate) use admission::Admission;

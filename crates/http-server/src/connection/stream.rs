@@ -4,21 +4,23 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use actix_web::http::StatusCode;
+use bytes::Buf as _;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep_until};
 
 use super::admission::Admitted;
 use super::long_bodies::Linger;
+use super::refused_head::{DROPPED_AT_MOST, RefusedHead, answer, parser_answer};
 use super::{Exchange, LongBodies, Patience};
+use crate::observation::RequestObserver;
 
-/// The answer to a head beyond the limit, before there is a request: a Standard Error.
-const HEAD_TOO_LONG: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\n\
-    content-length: 116\r\nconnection: close\r\n\r\n{\"statusCode\":431,\"error\":\"Request Header Fields Too Large\",\
-    \"message\":\"the request's line and headers are too long\"}";
+const TOO_LONG: StatusCode = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
 
 /// A TCP connection that fails with [`io::ErrorKind::TimedOut`] once it exceeds a limit.
 ///
@@ -28,6 +30,7 @@ const HEAD_TOO_LONG: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\nc
 pub(crate) struct GuardedStream {
     io: TcpStream,
     exchange: Rc<Exchange>,
+    observer: Arc<dyn RequestObserver>,
     timer: Pin<Box<Sleep>>,
     /// Whether the server was given the chance to find a request in the most bytes of a head.
     has_paused: bool,
@@ -38,18 +41,12 @@ pub(crate) struct GuardedStream {
     linger: Option<Linger>,
     /// Until when the others' long bodies go first.
     paused_until: Instant,
+    /// Whether the peer or the server has ended the connection.
+    has_ended: bool,
+    /// Whether the server stops.
+    stopping: Arc<AtomicBool>,
     _admitted: Admitted,
 }
-
-/// A head that was too long has been answered. What comes is read and dropped until the peer closes: a connection that is
-/// closed with bytes unread is reset, and the peer would lose the answer.
-#[derive(Debug, Default)]
-struct RefusedHead {
-    dropped_bytes: usize,
-}
-
-/// The most bytes that are read behind a head that was refused.
-const DROPPED_AT_MOST: usize = 1024 * 1024;
 
 /// The peer has to read before more can be written.
 #[derive(Debug)]
@@ -75,7 +72,9 @@ impl GuardedStream {
     pub(crate) fn new(
         io: TcpStream,
         exchange: Rc<Exchange>,
+        observer: Arc<dyn RequestObserver>,
         long_bodies: Arc<LongBodies>,
+        stopping: Arc<AtomicBool>,
         admitted: Admitted,
     ) -> Self {
         let first = exchange.deadline().unwrap_or_else(Instant::now);
@@ -83,6 +82,7 @@ impl GuardedStream {
         Self {
             io,
             exchange,
+            observer,
             timer: Box::pin(sleep_until(first.into())),
             has_paused: false,
             refused: None,
@@ -91,6 +91,8 @@ impl GuardedStream {
             long_bodies,
             linger: None,
             paused_until: Instant::now(),
+            has_ended: false,
+            stopping,
             _admitted: admitted,
         }
     }
@@ -140,6 +142,38 @@ impl GuardedStream {
         true
     }
 
+    fn poll_read_within_limits(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.is_late(context) {
+            self.refuse_late_head(context);
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        if self.refused.is_some() {
+            return self.poll_refuse(TOO_LONG, context).map(Err);
+        }
+        if !self.may_linger() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        if self.withholds_reading() || self.paused_until > Instant::now() {
+            return Poll::Pending;
+        }
+        let room = self.exchange.room();
+        if room > 0 {
+            self.has_paused = false;
+            return self.poll_read_up_to(room, context, buffer);
+        }
+        if self.has_paused {
+            return self.poll_refuse(TOO_LONG, context).map(Err);
+        }
+        // What has come may hold a whole head: the server looks for it once reading has to wait.
+        self.has_paused = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
     /// Reads at most `room` bytes.
     fn poll_read_up_to(
         &mut self,
@@ -157,38 +191,72 @@ impl GuardedStream {
             buffer.advance(read);
         }
         let read = buffer.filled().len() - before;
+        self.has_ended |= read == 0;
         if self.exchange.received(read) {
             self.paused_until = self.long_bodies.received(read, Instant::now());
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Answers a head that is too long, and waits for the peer to close. Everything before it was answered and written: the
-    /// server writes what it has each time before it waits, and reading is put off while it cannot.
-    fn poll_refuse_head(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.refused.is_none() {
-            self.refused = Some(RefusedHead::default());
-            self.exchange.refuse_head();
-            // An empty socket buffer takes it at once. A peer that has filled it does not read answers anyway.
-            let _unsent = self.io.try_write(HEAD_TOO_LONG);
+    /// The answer to a head that is refused. It is counted like those to requests.
+    fn refusal(&self, status: StatusCode) -> RefusedHead {
+        let request_id = self.observer.new_id();
+        let took = self
+            .exchange
+            .head_began()
+            .map_or(Duration::ZERO, |began| began.elapsed());
+        self.observer.answered("none", status.as_u16(), took);
+        tracing::debug!(
+            request_id,
+            status = status.as_u16(),
+            "answered what is no request"
+        );
+        RefusedHead::answered_with(answer(status, &request_id))
+    }
+
+    /// Answers a head that did not come in time. All that came was read, so the connection can be closed at once.
+    fn refuse_late_head(&mut self, context: &mut Context<'_>) {
+        let has_begun = self.exchange.head_began().is_some();
+        // Behind an answer that the peer has not read, another one would be a part of it.
+        if has_begun && self.refused.is_none() && self.blocked.is_none() {
+            let refused = self.refusal(StatusCode::REQUEST_TIMEOUT);
+            let _unsent = self.io.try_write(&refused.unsent);
             let _open = Pin::new(&mut self.io).poll_shutdown(context);
-            // Arms the timer for the end of the wait.
-            let _late = self.is_late(context);
         }
+    }
+
+    /// Refuses a head, or sends on the refusal. Ends with an error once the peer has closed, or was waited for long enough.
+    ///
+    /// Everything before it was answered and written: the server writes what it has each time before it waits, and reading
+    /// is put off while it cannot.
+    fn poll_refuse(&mut self, status: StatusCode, context: &mut Context<'_>) -> Poll<io::Error> {
+        if self.refused.is_none() {
+            self.refused = Some(self.refusal(status));
+            self.exchange.refuse_head();
+        }
+        if self.is_late(context) {
+            return Poll::Ready(io::ErrorKind::TimedOut.into());
+        }
+        let over = || io::Error::new(io::ErrorKind::InvalidData, "what came is no request");
+        let may_linger = self.may_linger();
         let refused = self.refused.get_or_insert_default();
+        while !refused.unsent.is_empty() {
+            match ready!(Pin::new(&mut self.io).poll_write(context, &refused.unsent)) {
+                Ok(sent) if sent > 0 => refused.unsent.advance(sent),
+                _ => return Poll::Ready(over()),
+            }
+        }
+        let _open = Pin::new(&mut self.io).poll_shutdown(context);
         let mut dropped = [0; 4096];
-        while refused.dropped_bytes < DROPPED_AT_MOST {
+        while may_linger && refused.dropped_bytes < DROPPED_AT_MOST {
             let mut some = ReadBuf::new(&mut dropped);
-            ready!(Pin::new(&mut self.io).poll_read(context, &mut some))?;
-            if some.filled().is_empty() {
+            let read = ready!(Pin::new(&mut self.io).poll_read(context, &mut some));
+            if read.is_err() || some.filled().is_empty() {
                 break;
             }
             refused.dropped_bytes += some.filled().len();
         }
-        Poll::Ready(Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "the head is too long",
-        )))
+        Poll::Ready(over())
     }
 
     /// Takes the outcome of writing, and gives up a peer that does not read.
@@ -201,6 +269,7 @@ impl GuardedStream {
             let patience = self.patience;
             let blocked = self.blocked.get_or_insert_with(|| Blocked::for_at_most(patience));
             ready!(blocked.timer.as_mut().poll(context));
+            self.has_ended = true;
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         };
         if let Some(blocked) = self.blocked.take() {
@@ -209,6 +278,7 @@ impl GuardedStream {
                 context.waker().wake_by_ref();
             }
         }
+        self.has_ended |= result.is_err();
         self.patience.moved(*result.as_ref().unwrap_or(&0));
         Poll::Ready(result)
     }
@@ -221,36 +291,25 @@ impl AsyncRead for GuardedStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.is_late(context) {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-        }
-        if this.refused.is_some() {
-            return this.poll_refuse_head(context);
-        }
-        if !this.may_linger() {
-            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-        }
-        if this.withholds_reading() || this.paused_until > Instant::now() {
-            return Poll::Pending;
-        }
-        let room = this.exchange.room();
-        if room > 0 {
-            this.has_paused = false;
-            return this.poll_read_up_to(room, context, buffer);
-        }
-        if this.has_paused {
-            return this.poll_refuse_head(context);
-        }
-        // What has come may hold a whole head: the server looks for it once reading has to wait.
-        this.has_paused = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
+        let read = this.poll_read_within_limits(context, buffer);
+        this.has_ended |= matches!(read, Poll::Ready(Err(_)));
+        read
     }
 }
 
 impl AsyncWrite for GuardedStream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        let of_parser = if this.exchange.is_serving() {
+            None
+        } else {
+            parser_answer(bytes)
+        };
+        let bytes = match of_parser {
+            Some((0, status)) => return this.poll_refuse(status, context).map(Err),
+            Some((start, _)) => &bytes[..start],
+            None => bytes,
+        };
         let outcome = Pin::new(&mut this.io).poll_write(context, bytes);
         this.written(context, outcome)
     }
@@ -260,6 +319,19 @@ impl AsyncWrite for GuardedStream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().io).poll_shutdown(context)
+        let this = self.get_mut();
+        this.has_ended = true;
+        Pin::new(&mut this.io).poll_shutdown(context)
+    }
+}
+
+impl Drop for GuardedStream {
+    /// A connection that nobody ended, with a request whose body is still read, is given up by the parser.
+    fn drop(&mut self) {
+        let is_given_up = self.exchange.awaits_body() && !self.has_ended && self.blocked.is_none();
+        if is_given_up && !self.stopping.load(Ordering::Relaxed) && !std::thread::panicking() {
+            let refused = self.refusal(StatusCode::BAD_REQUEST);
+            let _unsent = self.io.try_write(&refused.unsent);
+        }
     }
 }

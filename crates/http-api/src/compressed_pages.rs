@@ -1,0 +1,119 @@
+//! [`CompressedPages`]: pages of leads, compressed for callers that ask for it.
+//!
+//! Compressing a page of a hundred leads takes many times as long as all else that is done for it. So a page that is asked
+//! for again is kept compressed, by its content. A long one is compressed on a thread of its own, and few at once: while
+//! all turns are taken, pages are sent as they are.
+
+use bidloop_domain::model::OrganizationId;
+use bidloop_http_server::{ContentTag, gzip};
+use bytes::Bytes;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+/// The most bytes that are kept.
+const KEPT_BYTES: u64 = 16 * 1_048_576;
+/// Roughly the size of a compressed page.
+const USUAL_BYTES: u64 = 32 * 1024;
+/// Pages up to this length are compressed where their request is served: a hand-over would take longer.
+const SHORT_PAGE_BYTES: usize = 32 * 1024;
+/// Pages that are compressed at once.
+const TURNS: usize = 2;
+
+/// Organizations never share an entry: a tag resists chance and not malice.
+type Key = (OrganizationId, ContentTag);
+
+#[derive(Debug, Clone)]
+struct BytesOfPage;
+
+impl Weighter<Key, Bytes> for BytesOfPage {
+    fn weight(&self, _: &Key, page: &Bytes) -> u64 {
+        page.len() as u64
+    }
+}
+
+/// The pages that were compressed last.
+#[derive(Debug)]
+pub(crate) struct CompressedPages {
+    kept: Cache<Key, Bytes, BytesOfPage>,
+    turns: Semaphore,
+}
+
+impl CompressedPages {
+    pub(crate) fn new() -> Self {
+        let usual = usize::try_from(KEPT_BYTES / USUAL_BYTES).unwrap_or_default();
+        Self {
+            kept: Cache::with_weighter(usual, KEPT_BYTES, BytesOfPage),
+            turns: Semaphore::new(TURNS),
+        }
+    }
+
+    /// An organization's page with this tag, compressed; `None` if that has to wait.
+    pub(crate) async fn page(
+        &self,
+        organization: &OrganizationId,
+        tag: ContentTag,
+        pieces: &[Bytes],
+        runtime: &Handle,
+    ) -> Option<Bytes> {
+        let key = (organization.clone(), tag);
+        if let Some(kept) = self.kept.get(&key) {
+            return Some(kept);
+        }
+        let compressed = if pieces.iter().map(Bytes::len).sum::<usize>() <= SHORT_PAGE_BYTES {
+            compress(pieces)
+        } else {
+            let _turn = self.turns.try_acquire().ok()?;
+            let pieces = pieces.to_vec();
+            runtime.spawn_blocking(move || compress(&pieces)).await.ok()?
+        };
+        self.kept.insert(key, compressed.clone());
+        Some(compressed)
+    }
+}
+
+fn compress(pieces: &[Bytes]) -> Bytes {
+    gzip(pieces.iter().map(|piece| &**piece))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn organization(id: &str) -> OrganizationId {
+        OrganizationId::parse(id).unwrap()
+    }
+
+    fn tag_of(pieces: &[Bytes]) -> ContentTag {
+        ContentTag::of(pieces.iter().map(|piece| &**piece))
+    }
+
+    #[tokio::test]
+    async fn a_page_is_compressed_once_for_each_organization() {
+        let pages = CompressedPages::new();
+        let pieces = [Bytes::from("a lead ".repeat(10_000))];
+        let (tag, runtime) = (tag_of(&pieces), Handle::current());
+        let of = |organization| pages.page(organization, tag, &pieces, &runtime);
+        let (one, other) = (organization("one"), organization("other"));
+        let first = of(&one).await.unwrap();
+        assert!(first.len() < pieces[0].len() / 4);
+        assert_eq!(of(&one).await.unwrap().as_ptr(), first.as_ptr(), "the same bytes");
+        assert_ne!(of(&other).await.unwrap().as_ptr(), first.as_ptr());
+    }
+
+    #[tokio::test]
+    async fn a_long_page_does_not_wait_for_others_and_a_short_one_needs_no_turn() {
+        let pages = CompressedPages::new();
+        let (long, short) = (
+            [Bytes::from(vec![b'x'; 100_000])],
+            [Bytes::from(vec![b'x'; 10_000])],
+        );
+        let (one, runtime) = (organization("one"), Handle::current());
+        let turns = pages.turns.try_acquire_many(2).unwrap();
+        assert_eq!(pages.page(&one, tag_of(&long), &long, &runtime).await, None);
+        assert!(pages.page(&one, tag_of(&short), &short, &runtime).await.is_some());
+        drop(turns);
+        assert!(pages.page(&one, tag_of(&long), &long, &runtime).await.is_some());
+    }
+}
