@@ -74,10 +74,17 @@ pub fn pieces<E>() -> (mpsc::Sender<Result<Bytes, E>>, Pieces<E>) {
     mpsc::channel(PIECES_IN_FLIGHT)
 }
 
-/// Sends the pieces of a body until it ends or breaks off, or until nobody receives them.
+/// Sends the pieces of a body until it ends or breaks off, or until nobody receives them: a refusal does not wait for a
+/// client that pauses. What has come is read first, so that a body that was wanted is read to its end.
 pub async fn send_pieces<E>(body: impl Stream<Item = Result<Bytes, E>>, to: mpsc::Sender<Result<Bytes, E>>) {
     let mut body = pin!(body);
-    while let Some(piece) = body.next().await {
+    loop {
+        let piece = tokio::select! {
+            biased;
+            piece = body.next() => piece,
+            () = to.closed() => return,
+        };
+        let Some(piece) = piece else { return };
         if to.send(piece).await.is_err() {
             return;
         }
@@ -241,6 +248,16 @@ mod tests {
         ] {
             assert_eq!(file_name(disposition), expected, "{disposition}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_pauses_is_given_up_when_nobody_receives_it() {
+        let (sender, mut received) = pieces::<FormDataFault>();
+        let pauses = stream::iter([Ok(Bytes::from_static(b"begun"))]).chain(stream::pending());
+        let sending = tokio::spawn(send_pieces(pauses, sender));
+        assert_eq!(received.recv().await, Some(Ok(Bytes::from_static(b"begun"))));
+        drop(received);
+        sending.await.unwrap();
     }
 
     #[test]
