@@ -5,6 +5,7 @@
 //! byte, never reaches the attachments. Memory use does not depend on a file's size, and no file operation blocks the
 //! threads of the async runtime.
 
+mod bucket_fault;
 mod file_io;
 mod folder_walk;
 mod hyper_connector;

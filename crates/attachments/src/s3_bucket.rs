@@ -2,7 +2,7 @@
 //!
 //! Content is staged in an unnamed temporary file, which the system removes even after a crash, and uploaded when it is
 //! published. A small file takes one request. A larger one is uploaded in parts and becomes visible as a whole with the
-//! last request.
+//! last request. Uploads take turns, so that their number does not decide how much memory they take.
 
 use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
@@ -21,14 +21,20 @@ use object_store::{ObjectStore, ObjectStoreExt, RetryConfig};
 use rustls::ClientConfig;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt, BufReader, BufWriter};
+use tokio::sync::Semaphore;
 
+use crate::bucket_fault::{self, blob_error};
 use crate::file_io::{BUFFER, off_the_runtime, staging_writer, unavailable};
 use crate::hyper_connector::HyperConnector;
 use crate::storage_settings::StorageSettingsError;
 
-/// The smallest part that S3 accepts, except for the last one, in bytes. At most two parts are in memory: one that is
-/// being uploaded and one that is being read.
+/// The smallest part that S3 accepts, except for the last one, in bytes. At most two parts of an upload are in memory: one
+/// that is being uploaded and one that is being read.
 const PART: usize = 5 * 1024 * 1024;
+const PARTS_OF_AN_UPLOAD: u32 = 2;
+
+/// The parts of all uploads that are in memory at once.
+const PARTS_IN_MEMORY: usize = 4;
 
 /// The ends of host names of AWS.
 const AWS: [&str; 2] = [".amazonaws.com", ".amazonaws.com.cn"];
@@ -38,6 +44,7 @@ pub(crate) struct S3Bucket {
     store: Arc<dyn ObjectStore>,
     prefix: String,
     asks_the_machine: bool,
+    memory: Arc<Semaphore>,
 }
 
 /// Refuses an endpoint that no request would reach, or that would refuse every request.
@@ -132,6 +139,7 @@ impl S3Bucket {
             store: Arc::new(store),
             prefix: prefix.to_owned(),
             asks_the_machine,
+            memory: Arc::new(Semaphore::new(PARTS_IN_MEMORY)),
         })
     }
 
@@ -201,11 +209,21 @@ impl StagedBlob for StagedUpload {
         let mut file = file.into_inner().into_std().await;
         // A task of its own, so that a cancelled caller leaves no incomplete upload in the bucket.
         let published = tokio::spawn(async move {
-            let file = off_the_runtime(move || file.seek(SeekFrom::Start(0)).map(|_| file)).await?;
-            upload(File::from_std(file), bucket.store, key).await
+            let (file, size) = off_the_runtime(move || {
+                file.seek(SeekFrom::Start(0))?;
+                let size = file.metadata()?.len();
+                Ok((file, size))
+            })
+            .await?;
+            let parts = if size < PART as u64 { 1 } else { PARTS_OF_AN_UPLOAD };
+            let turn = bucket.memory.acquire_many(parts).await;
+            let _turn = turn.map_err(std::io::Error::other)?;
+            upload(File::from_std(file), Arc::clone(&bucket.store), key).await
         });
         let published = published.await.map_err(std::io::Error::other);
-        published.flatten().map_err(unavailable)
+        published
+            .flatten()
+            .map_err(|error| bucket_fault::unavailable(&error.to_string()))
     }
 }
 
@@ -220,11 +238,4 @@ async fn upload(file: File, store: Arc<dyn ObjectStore>, key: Path) -> std::io::
     }
     // Completes the upload, or aborts it.
     upload.shutdown().await
-}
-
-fn blob_error(error: object_store::Error) -> BlobError {
-    match error {
-        object_store::Error::NotFound { .. } => BlobError::NotFound,
-        other => BlobError::Unavailable(other.to_string()),
-    }
 }

@@ -77,6 +77,11 @@ impl StorageSettings {
         }
     }
 
+    /// Whether attachments are in a bucket, which only a request shows to be there and to be ours.
+    pub fn is_bucket(&self) -> bool {
+        matches!(self.0, Storage::Bucket(_))
+    }
+
     /// Attachments in this folder.
     pub fn folder(folder: impl Into<PathBuf>) -> Self {
         Self(Storage::Folder(folder.into()))

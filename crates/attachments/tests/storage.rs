@@ -14,6 +14,7 @@ use bidloop_attachments::{StorageSettings, StorageSettingsError};
 use bidloop_domain::port::{BlobError, BlobPath, BlobStore};
 use bytes::Bytes;
 use futures::StreamExt;
+use futures::future::join_all;
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 
@@ -250,6 +251,23 @@ async fn a_large_file_goes_up_in_parts_and_is_visible_when_it_is_whole() {
     assert!(load(&storage, "a.zip").await.unwrap() == content(12 * MIB + 5));
 }
 
+/// Each has two parts in memory.
+#[tokio::test]
+async fn large_files_take_turns_however_many_are_published_at_once() {
+    let s3 = FakeS3::start().await;
+    let storage = open_bucket(&s3, "s3://files").await;
+    let large = content(11_000_000);
+    let names: Vec<String> = (0..6).map(|number| format!("{number}.zip")).collect();
+    let stored = names.iter().map(|name| store(&storage, name, &large));
+    for stored in join_all(stored).await {
+        stored.unwrap();
+    }
+    assert_eq!(s3.most_uploads(), 2);
+    for name in &names {
+        assert!(load(&storage, name).await.unwrap() == large, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn an_upload_that_breaks_off_is_aborted_and_leaves_nothing() {
     let s3 = FakeS3::start().await;
@@ -271,14 +289,23 @@ async fn content_that_is_dropped_unpublished_never_reaches_the_bucket() {
     assert_eq!(s3.requests(), Vec::<String>::new());
 }
 
+/// A wrong setting must not look like lost files, or like files that are deleted already.
 #[tokio::test]
-async fn a_bucket_that_is_not_there_makes_the_storage_unavailable() {
+async fn a_bucket_that_is_not_there_makes_the_storage_unavailable_and_no_file_look_absent() {
     let s3 = FakeS3::start().await;
     let elsewhere = open_bucket(&s3, "s3://no-such-bucket").await;
-    assert!(matches!(
-        store(&elsewhere, "a", b"a").await,
-        Err(BlobError::Unavailable(_))
-    ));
+    let answers = [
+        store(&elsewhere, "a", b"a").await.err(),
+        load(&elsewhere, "a").await.err(),
+        elsewhere.delete(&path("a")).await.err(),
+        elsewhere.list(&path("a")).next().await.and_then(Result::err),
+    ];
+    for answer in answers {
+        let Some(BlobError::Unavailable(why)) = answer else {
+            panic!("{answer:?}");
+        };
+        assert!(why.starts_with("there is no such bucket: create it"), "{why}");
+    }
 }
 
 fn variables<'v>(set: &'v [(&str, &str)]) -> impl Iterator<Item = (String, String)> + 'v {

@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 struct State {
     objects: BTreeMap<String, Bytes>,
     uploads: BTreeMap<String, BTreeMap<u32, Bytes>>,
+    most_uploads: usize,
     part_lengths: Vec<usize>,
     requests: Vec<String>,
     unsigned: usize,
@@ -85,6 +86,11 @@ impl FakeS3 {
         self.state().uploads.len()
     }
 
+    /// The most uploads in parts that were open at once.
+    pub(crate) fn most_uploads(&self) -> usize {
+        self.state().most_uploads
+    }
+
     pub(crate) fn refuse_part(&self, number: u32) {
         self.state().refused_part = Some(number);
     }
@@ -113,7 +119,8 @@ async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Response<Fu
             && value.contains("/eu-central-1/s3/aws4_request")
     });
     state.unsigned += usize::from(!is_signed);
-    if head.method == Method::GET && query.get("list-type") == Some(&"2") {
+    let is_list = head.method == Method::GET && query.get("list-type") == Some(&"2");
+    if is_list && head.uri.path() == "/files" {
         return listed(&state.objects, &query);
     }
     let Some(key) = head.uri.path().strip_prefix("/files/").map(str::to_owned) else {
@@ -125,12 +132,13 @@ async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Response<Fu
     let part = query.get("partNumber").map(|number| number.parse().unwrap());
     match (head.method, query.get("uploadId").copied(), part) {
         (Method::POST, None, _) => {
-            let id = format!("upload-{}", state.uploads.len());
+            let id = format!("upload-{}", state.requests.len());
             let begun = format!(
                 "<InitiateMultipartUploadResult><Bucket>files</Bucket><Key>{key}</Key><UploadId>{id}</UploadId>\
                  </InitiateMultipartUploadResult>"
             );
             state.uploads.insert(id, BTreeMap::new());
+            state.most_uploads = state.most_uploads.max(state.uploads.len());
             xml(StatusCode::OK, begun)
         }
         (Method::PUT, Some(_), Some(number)) if state.refused_part == Some(number) => xml(
