@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Brings the database to this version's schema.
     Migrate(JsonArg),
-    /// Lists the stored rows that this version cannot read.
+    /// Lists the stored rows that this version cannot read, and tries the bucket of attachments.
     Doctor(DoctorArgs),
     /// Copies the SQLite database into FILE while the service runs.
     Backup(BackupArgs),

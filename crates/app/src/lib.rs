@@ -3,6 +3,7 @@
 //! It is a library, so that it is compiled while the code of its dependencies is still being generated.
 
 mod billing;
+mod bucket;
 mod cli;
 mod commands;
 mod console;

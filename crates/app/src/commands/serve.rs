@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bidloop_billing::StripeWebhook;
 use bidloop_console::{Console, Streams};
-use bidloop_domain::port::StoreError;
+use bidloop_domain::port::{BlobStore, StoreError};
 use bidloop_http_api::{
     BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application,
 };
@@ -23,6 +23,7 @@ use futures::future::join_all;
 use super::progress::Progress;
 use super::{Failure, Outcome, database, targets};
 use crate::billing::stripe_webhook;
+use crate::bucket;
 use crate::console::console;
 use crate::descriptors;
 use crate::metrics::Metrics;
@@ -58,6 +59,9 @@ pub(super) async fn run(settings: &Settings, roles: &BTreeSet<Role>) -> Outcome 
         prepared = prepare_database(settings, &database) => prepared?,
     }
     warn_of_targets(settings, &database).await;
+    if settings.attachments.is_bucket() {
+        tokio::spawn(warn_of_bucket(Arc::clone(&listening.service.blobs)));
+    }
     if roles.contains(&Role::Api) {
         offer_first_sign_in(&listening.service).await;
     }
@@ -352,6 +356,13 @@ async fn warn_of_targets(settings: &Settings, database: &Database) {
             }
         }
         Err(error) => tracing::warn!(%error, "the webhooks' targets could not be checked"),
+    }
+}
+
+/// A bucket that is away may come back, so the service works meanwhile.
+async fn warn_of_bucket(blobs: Arc<dyn BlobStore>) {
+    if let Err(error) = bucket::look(&*blobs).await {
+        tracing::warn!(%error, "uploads and bids with files fail for now; `bidloop doctor` tries the bucket again");
     }
 }
 
