@@ -130,6 +130,10 @@ fn the_example_files_are_those_that_init_writes() {
     let example = |name: &str| std::fs::read_to_string(format!("{examples}{name}")).unwrap();
     let written = |name: &str| std::fs::read_to_string(installation.folder().join(name)).unwrap();
     assert_eq!(written("bidloop.toml"), example("bidloop.toml"));
+    assert_eq!(
+        written("receiver.py"),
+        example("../../../../docs/guides/receiver.py")
+    );
     let document = |text: String| -> serde_json::Value { serde_json::from_str(&text).unwrap() };
     let mut provisioning = document(written("provisioning.json"));
     let password = provisioning["organizations"][0]["users"][0]["password"].take();

@@ -1,4 +1,4 @@
-//! `bidloop init`: example settings and an example provisioning file, which work against `bidloop simulate`.
+//! `bidloop init`: example settings, an example provisioning file and a receiver, which work against `bidloop simulate`.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -12,16 +12,21 @@ use crate::system::SystemEntropy;
 
 const SETTINGS: &str = include_str!("../../package/examples/bidloop.toml");
 const PROVISIONING: &str = include_str!("../../package/examples/provisioning.json");
+/// The guide's own, so that the program alone is enough to begin.
+const RECEIVER: &str = include_str!("../../../../docs/guides/receiver.py");
 /// Stands in the example for a password that each folder has its own of.
 const PASSWORD: &str = "replace-this-password";
 
 const NEXT: &str = "  \
-  bidloop simulate --rate 1         # a marketplace to try with, in a terminal of its own
+  bidloop simulate --rate 5         # a marketplace to try with, in a terminal of its own
   bidloop apply provisioning.json   # prints the API key and the webhook's secret, this once
   bidloop serve                     # the service, and the console at http://127.0.0.1:8080
 
 Sign in to the console as you@acme.example with the password in provisioning.json.
-Webhooks go to http://127.0.0.1:9000/, where a program of yours decides.";
+Webhooks go to http://127.0.0.1:9000/, where a program of yours decides. receiver.py is one. Run it with the key and the
+secret that `apply` has printed:
+  python3 -m venv venv && venv/bin/pip install -q Flask==3.1.3 standardwebhooks==1.1.0
+  API_KEY=lk_… WEBHOOK_SECRET=whsec_… venv/bin/python receiver.py";
 
 pub(super) fn run(args: &InitArgs) -> Outcome {
     let mut random = [0; 16];
@@ -30,6 +35,7 @@ pub(super) fn run(args: &InitArgs) -> Outcome {
     let files = [
         ("bidloop.toml", SETTINGS.to_owned()),
         ("provisioning.json", PROVISIONING.replace(PASSWORD, &password)),
+        ("receiver.py", RECEIVER.to_owned()),
     ];
     write(&args.folder, &files)?;
     for (name, _) in &files {
