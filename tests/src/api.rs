@@ -139,9 +139,14 @@ impl Api {
     /// `POST` of files, all in parts named `files`.
     #[track_caller]
     pub fn upload(&self, path: &str, files: &[Upload<'_>]) -> Answer {
+        self.try_upload(path, files)
+            .unwrap_or_else(|error| panic!("POST {path}: {error}"))
+    }
+
+    /// `POST` of files to a service that may go away meanwhile.
+    pub fn try_upload(&self, path: &str, files: &[Upload<'_>]) -> io::Result<Answer> {
         let (kind, body) = form_data(files);
         self.try_call("POST", path, &[("Content-Type", &kind)], &body)
-            .unwrap_or_else(|error| panic!("POST {path}: {error}"))
     }
 
     /// Sends the first half of a `POST`, of JSON or of one file.

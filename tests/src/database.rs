@@ -184,7 +184,7 @@ pub fn variable(name: &str, what: &str) -> String {
     optional(name).unwrap_or_else(|| panic!("{name} is not set ({what}): run tests/run, or set it"))
 }
 
-fn optional(name: &str) -> Option<String> {
+pub(crate) fn optional(name: &str) -> Option<String> {
     #[expect(
         clippy::disallowed_methods,
         reason = "tests/run tells the tests where things are"

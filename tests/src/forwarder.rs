@@ -1,4 +1,5 @@
-//! A TCP forwarder that can be cut: how a database goes away and comes back without anybody stopping its server.
+//! A TCP forwarder that can be cut: how a server goes away and comes back without anybody stopping it. It can also keep
+//! answers back, so that a request is served and its sender does not know.
 
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -16,6 +17,7 @@ pub struct Forwarder {
 #[derive(Debug, Default)]
 struct State {
     cut: bool,
+    keeps_answers: bool,
     streams: Vec<TcpStream>,
 }
 
@@ -34,7 +36,9 @@ impl Forwarder {
                 let Ok(to) = TcpStream::connect(&target) else {
                     continue;
                 };
-                for (from, to) in [(&from, &to), (&to, &from)] {
+                let both_ways = [(&from, &to), (&to, &from)];
+                let ways = if state.keeps_answers { 1 } else { 2 };
+                for (from, to) in both_ways.into_iter().take(ways) {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
                     std::thread::spawn(move || copy(from, to));
                 }
@@ -46,6 +50,11 @@ impl Forwarder {
             state,
             accepting: Some(accepting),
         }
+    }
+
+    /// Passes on no answer on connections that are made from now on.
+    pub fn keep_answers(&self) {
+        self.state.lock().unwrap().keeps_answers = true;
     }
 
     /// Cuts every connection and refuses further ones.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::attachments::Attachments;
 use crate::database::{Kind, TestDatabase, variable};
 use crate::own_server::OwnServer;
 use crate::patience::eventually;
@@ -68,6 +69,7 @@ pub struct Installation {
     settings: BTreeMap<String, String>,
     address: SocketAddr,
     database: TestDatabase,
+    attachments: Attachments,
     folder: TempDir,
 }
 
@@ -89,28 +91,40 @@ impl Installation {
 
     fn on(database: TestDatabase, folder: TempDir) -> Self {
         let address = free_address();
+        let attachments = Attachments::create(folder.path());
         let mut installation = Self {
             umask: None,
             variables: BTreeMap::new(),
             settings: BTreeMap::new(),
             address,
             database,
+            attachments,
             folder,
         };
-        let attachments = format!(
-            "file:{}",
-            installation.folder.path().join("attachments").display()
-        );
         let url = installation.database.url();
         installation.set("server.listen", &address.to_string());
         installation.set("database.url", &url);
         if installation.database.pooler().is_some() {
             installation.set("database.prepared_statements", "false");
         }
-        installation.set("attachments.url", &attachments);
+        installation.use_attachments();
         installation.set("webhooks.allow_insecure_targets", "true");
         installation.set("marketplace.poll_interval_ms", "50");
         installation
+    }
+
+    /// Keeps attachments in the bucket, whatever the caller of the tests asks for.
+    pub fn keep_attachments_in_bucket(&mut self) {
+        self.attachments = Attachments::in_bucket(self.folder.path());
+        self.use_attachments();
+    }
+
+    fn use_attachments(&mut self) {
+        let url = self.attachments.url();
+        self.set("attachments.url", &url);
+        for (name, value) in self.attachments.variables() {
+            self.set_variable(name, &value);
+        }
     }
 
     /// Changes a setting for all that is started from now on.
@@ -141,6 +155,11 @@ impl Installation {
     /// Its database.
     pub fn database(&self) -> &TestDatabase {
         &self.database
+    }
+
+    /// Where its attachments are.
+    pub fn attachments(&self) -> &Attachments {
+        &self.attachments
     }
 
     /// Its folder, which is also the commands' working directory.
@@ -297,7 +316,8 @@ impl Installation {
         };
         command.args(arguments).current_dir(self.folder.path());
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("BIDLOOP_") {
+            let text = name.to_string_lossy();
+            if text.starts_with("BIDLOOP_") || text.starts_with("AWS_") {
                 command.env_remove(name);
             }
         }

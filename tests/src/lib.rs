@@ -4,7 +4,8 @@
 //! This crate is the harness; the rules it holds the program to are the test binary's, `tests/acceptance/`.
 //! Reading order: `world` (a marketplace, a caller and an installation put together), `installation` (settings,
 //! database, commands), `service` (a running `bidloop serve`), `api` (HTTP calls), `document` and `posts` (what
-//! is provisioned and published), `database`, `forwarder` and `own_server` (a database a test, its going away, and a server's crash), `patience` (waiting with a deadline).
+//! is provisioned and published), `database` and `own_server` (a database a test, and a server's crash), `attachments` and
+//! `bucket` (a place of files a test), `forwarder` (a server's going away), `patience` (waiting with a deadline).
 
 #![expect(
     clippy::unwrap_used,
@@ -16,6 +17,8 @@
 )]
 
 pub mod api;
+pub mod attachments;
+pub mod bucket;
 pub mod database;
 pub mod document;
 pub mod forwarder;
@@ -27,7 +30,10 @@ pub mod service;
 pub mod world;
 
 pub use api::{Answer, Api};
+pub use attachments::Attachments;
+pub use bucket::{Access, Bucket};
 pub use database::{Kind, variable};
+pub use forwarder::Forwarder;
 pub use installation::{Finished, Installation};
 pub use own_server::OwnServer;
 pub use patience::{eventually, eventually_or, until};

@@ -21,6 +21,7 @@ macro_rules! on_both_databases {
 }
 
 mod activity;
+mod attachments_in_a_bucket;
 mod availability;
 mod backups;
 mod bidding_loop;

@@ -1,7 +1,5 @@
 //! An organization that is removed while the service runs: gone at once, erased whole, and nobody else notices.
 
-use std::path::{Path, PathBuf};
-
 use acceptance::api::Upload;
 use acceptance::document::{EXTERNAL, document, organization};
 use acceptance::world::{STEP, all_leads, bid, id, lead_with_status, listed, path};
@@ -32,16 +30,6 @@ fn removal() -> Value {
     document(json!({"id": GONE, "state": "absent"}))
 }
 
-/// The files below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let paths = entries.map(|entry| entry.unwrap().path());
-    let files = paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] });
-    files.collect()
-}
-
 fn prune(world: &World) -> Value {
     world.installation.run(&["prune", "--json"]).expect(0).json()
 }
@@ -64,8 +52,10 @@ fn a_removed_organization_is_gone_at_once_erased_whole_and_nobody_else_notices(k
     };
     gone_api.upload(&upload, &[file]).expect(200);
     // A crash may have left this one: no row names it.
-    let attachments = installation.folder().join("attachments");
-    installation.file("attachments/org_gone/ld_x/0b-left-over.txt", "left over");
+    let attachments = installation.attachments();
+    attachments.put("org_gone/ld_x/0b-left-over.txt", "left over");
+    assert_eq!(attachments.list(GONE).len(), 2);
+    assert_eq!(attachments.list(&format!("campaigns/{GONE}")).len(), 1);
 
     // While the outcome of a bid is not known, the organization stays.
     let away = json!([{"call": "POST /api/proposals", "status": 503}]);
@@ -116,11 +106,9 @@ fn a_removed_organization_is_gone_at_once_erased_whole_and_nobody_else_notices(k
     until("all is erased", STEP, || {
         prune(&world)["removedOrganizations"] == json!([])
     });
-    assert_eq!(files(&attachments.join(GONE)), Vec::<PathBuf>::new());
-    assert_eq!(
-        files(&attachments.join("campaigns").join(GONE)),
-        Vec::<PathBuf>::new()
-    );
+    for folder in [GONE.to_owned(), format!("campaigns/{GONE}")] {
+        assert_eq!(attachments.list(&folder), Vec::<String>::new());
+    }
     for (table, rows) in installation.database().rows_as_text() {
         assert!(!rows.contains(GONE), "{table}: {rows}");
     }
