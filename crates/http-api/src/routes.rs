@@ -187,6 +187,14 @@ impl RequestObserver for HttpApi {
         }
     }
 
+    fn route(&self, request: &HttpRequest) -> Option<String> {
+        let operation = request.extensions().get::<&'static Operation>().copied();
+        operation.map_or_else(
+            || request.match_pattern(),
+            |operation| Some(operation.path.to_owned()),
+        )
+    }
+
     fn answered(&self, operation: &'static str, status: u16, duration: Duration) {
         self.metrics.answered(operation, status, duration);
     }

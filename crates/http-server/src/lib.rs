@@ -11,7 +11,7 @@
 //! | [`Holding`], [`answer_holding`] | an answer to a request whose body may not have been read |
 //! | [`ContentTag`], [`StaticContent`], [`gzip`] | entity tags, conditional requests, compression |
 //! | [`TrustedProxies`] | which address a request comes from, behind a proxy |
-//! | [`RequestObserver`] | counts requests |
+//! | [`RequestObserver`] | counts requests, and may [trace](RequestSpan) them |
 
 mod byte_pool;
 mod client_address;
@@ -29,7 +29,7 @@ pub use connection::{ConnectionLimits, SHORT_BODY_BYTES};
 pub use multipart::{
     FRAMING_BYTES, FormDataFault, FormPartHead, Parts, Pieces, boundary_of, pieces, send_pieces,
 };
-pub use observation::RequestObserver;
+pub use observation::{RequestObserver, RequestSpan};
 pub use representation::{
     Answer, Coding, ContentTag, StaticContent, WORTH_COMPRESSING_BYTES, answer_short, asks_for_gzip, gzip,
 };

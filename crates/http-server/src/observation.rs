@@ -35,8 +35,24 @@ pub trait RequestObserver: Send + Sync + std::fmt::Debug {
     /// What the request was routed to, for metrics and logs.
     fn operation(&self, request: &HttpRequest) -> &'static str;
 
+    /// Begins the request's span in a trace. `None`: the request is not traced.
+    fn trace(&self, _request: &ServiceRequest) -> Option<Box<dyn RequestSpan>> {
+        None
+    }
+
+    /// The pattern of the addresses that the request was routed by, for its span.
+    fn route(&self, request: &HttpRequest) -> Option<String> {
+        request.match_pattern()
+    }
+
     /// A request's answer begins; its body may still have to be sent.
     fn answered(&self, operation: &'static str, status: u16, duration: Duration);
+}
+
+/// A request's span in a trace. Dropped without an answer, it ends, too: the caller has gone.
+pub trait RequestSpan {
+    /// The request's answer begins, which ends the span.
+    fn answered(self: Box<Self>, operation: &'static str, route: Option<String>, status: u16);
 }
 
 /// Wraps every request: tells its connection when it begins and ends, accepts or generates its `X-Request-Id`, opens its
@@ -96,12 +112,16 @@ async fn measure<B: MessageBody + 'static>(
         campaign = Empty,
         lead = Empty,
     );
+    let trace = observer.trace(&request);
     let mut response = next.call(request).instrument(span.clone()).await?;
     response.headers_mut().insert(REQUEST_ID, id);
     let status = response.status().as_u16();
     let duration = started.elapsed();
     let operation = observer.operation(response.request());
     observer.answered(operation, status, duration);
+    if let Some(trace) = trace {
+        trace.answered(operation, observer.route(response.request()), status);
+    }
     tracing::debug!(parent: &span, operation, status, ?duration, "answered");
     Ok(response)
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bidloop_domain::model::{BidId, JobId, MarketplaceToken, Proposal};
+use bidloop_domain::model::{BidId, JobId, MarketplaceToken, Proposal, TRACE_PARENT_HEADER};
 use bidloop_domain::port::{
-    Clock, Entropy, FeedCursor, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace, MarketplaceError,
-    SubmittedProposal,
+    Clock, CurrentTrace, Entropy, FeedCursor, FeedPage, FileUpload, LiveAccount, LiveJob, Marketplace,
+    MarketplaceError, SubmittedProposal,
 };
 use futures::TryStreamExt as _;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
@@ -40,6 +40,7 @@ const HANGING_AFTER: Duration = Duration::from_secs(4);
 const MAX_PAGE_LIMIT: u32 = 500;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const TRACE_PARENT: HeaderName = HeaderName::from_static(TRACE_PARENT_HEADER);
 
 /// The settings of a [`HyperMarketplace`].
 #[derive(Debug, Clone)]
@@ -62,6 +63,7 @@ pub struct HyperMarketplace {
     timeout: Duration,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
+    trace: Option<Arc<dyn CurrentTrace>>,
 }
 
 impl fmt::Debug for HyperMarketplace {
@@ -90,7 +92,15 @@ impl HyperMarketplace {
             timeout: settings.timeout,
             clock,
             entropy,
+            trace: None,
         })
+    }
+
+    /// Passes the trace that a call belongs to on with it.
+    #[must_use]
+    pub fn with_trace(mut self, trace: Arc<dyn CurrentTrace>) -> Self {
+        self.trace = Some(trace);
+        self
     }
 
     fn request(&self, call: Call<'_>) -> Result<Request<RequestBody>, MarketplaceError> {
@@ -110,6 +120,9 @@ impl HyperMarketplace {
         }
         for (name, value) in call.headers {
             request = request.header(name, value);
+        }
+        if let Some(trace) = self.trace.as_ref().and_then(|trace| trace.trace_parent()) {
+            request = request.header(TRACE_PARENT, trace.to_string());
         }
         request
             .body(call.body)

@@ -15,6 +15,7 @@ use bidloop_domain::model::{
     FilterId, JobId, LeadAttachment, LeadId, LeadStatus, LinkHash, LinkId, LinkKind, MemberRole,
     OrganizationId, PersonalTokenHash, PersonalTokenId, Proposal, ProposalFile, ProposalTemplate,
     QuestionAnswerPair, Reason, Renewal, Secret, SubscriptionStatus, Terms, Timestamp, TokenScope,
+    TraceParent,
 };
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
@@ -104,13 +105,18 @@ pub(crate) trait InColumn<ST: ColumnType>: Sized {
     /// The value, or what is wrong with what is stored.
     fn read(stored: ST::Read) -> Result<Self, String>;
 
+    /// The value of a column that may be null.
+    fn read_nullable(stored: Option<ST::Read>) -> Result<Option<Self>, String> {
+        stored.map(Self::read).transpose()
+    }
+
     /// What is stored for the value.
     fn written(&self) -> Result<ST::Written<'_>, serde_json::Error>;
 }
 
 impl<ST: ColumnType + SqlType, T: InColumn<ST>> InColumn<Nullable<ST>> for Option<T> {
     fn read(stored: Option<ST::Read>) -> Result<Self, String> {
-        stored.map(T::read).transpose()
+        T::read_nullable(stored)
     }
 
     fn written(&self) -> Result<Option<ST::Written<'_>>, serde_json::Error> {
@@ -255,6 +261,21 @@ impl InColumn<Text> for Secret<String> {
 
     fn written(&self) -> Result<Cow<'_, str>, serde_json::Error> {
         Ok(self.expose().into())
+    }
+}
+
+/// A trace that cannot be read is none: no work depends on it.
+impl InColumn<Text> for TraceParent {
+    fn read(stored: String) -> Result<Self, String> {
+        Self::parse(&stored).ok_or(stored)
+    }
+
+    fn read_nullable(stored: Option<String>) -> Result<Option<Self>, String> {
+        Ok(stored.and_then(|stored| Self::parse(&stored)))
+    }
+
+    fn written(&self) -> Result<Cow<'_, str>, serde_json::Error> {
+        Ok(self.to_string().into())
     }
 }
 

@@ -9,7 +9,7 @@ use bidloop_domain::model::{
     AccountId, AccountSummary, Activity, Actor, ApiKeyRecord, BidRecord, Campaign, CampaignId, DeliveryId,
     EmailKey, EndpointId, EventKind, Lead, LeadId, LinkId, LinkKind, MemberRole, NewBid, OneTimeLink,
     OrganizationId, Person, PersonalTokenRecord, QueuedBid, Secret, SessionTimes, Subscription, Timestamp,
-    WebhookEndpoint, WebhookSecret,
+    TraceParent, WebhookEndpoint, WebhookSecret,
 };
 use bidloop_domain::port::{
     AccountRecord, AutomaticBidIntent, Backfill, BidSummary, BilledRecord, CampaignRecord, FilterRecord,
@@ -94,6 +94,8 @@ pub(crate) struct Delivery {
     pub(crate) is_test: bool,
     /// Who had it sent at once; `None` for the service.
     pub(crate) sent_by: Option<Actor>,
+    /// The trace that it belongs to.
+    pub(crate) trace_parent: Option<TraceParent>,
 }
 
 /// An endpoint as the sender needs it.
@@ -473,7 +475,7 @@ columns! { CampaignRecord in campaigns by organization_id/id {
 
 columns! { Delivery in deliveries by organization_id/id {
     organization_id, id, endpoint_id, campaign_id, lead_id, event, data, created_at, is_test,
-    sent_by,
+    sent_by, trace_parent,
 } }
 
 columns! { Endpoint in webhook_endpoints by organization_id/id { id, url, events, active } parts { secrets: StoredSecrets } }
@@ -487,6 +489,7 @@ columns! { Lead in leads by organization_id/id {
 
 columns! { NewBid in bids by organization_id/id {
     id, organization_id, campaign_id, lead_id, job_id, cover_letter, answers, config, queued_at, deadline,
+    trace_parent,
 } }
 
 columns! { OrganizationRecord in organizations by id { id, name } parts { subscription: Subscription }
@@ -497,7 +500,7 @@ columns! { PendingDelivery in deliveries by organization_id/id { organization_id
 
 columns! { QueuedBid in bids by organization_id/id {
     id, organization_id, campaign_id, lead_id, job_id, account_id, cover_letter, answers, config, attachments,
-    queued_at, deadline, attempts, proposal, answer_outstanding,
+    queued_at, deadline, attempts, proposal, answer_outstanding, trace_parent,
 } }
 
 columns! { StoredSecrets in webhook_endpoints by organization_id/id { secret, previous_secret, previous_secret_until } }

@@ -368,6 +368,7 @@ diesel::table! {
         boost_connects -> BigInt,
         connects_spent -> BigInt,
         ended_at -> Nullable<BigInt>,
+        trace_parent -> Nullable<Text>,
     }
 }
 
@@ -410,6 +411,7 @@ diesel::table! {
         ended_at -> Nullable<BigInt>,
         is_test -> Bool,
         sent_by -> Nullable<JsonText>,
+        trace_parent -> Nullable<Text>,
     }
 }
 

@@ -140,6 +140,7 @@ async fn assert_refused(world: &World, authorization: &Authorization, lead: &Lea
         campaign_id: lead.campaign_id.clone(),
         lead_id: lead.id.clone(),
         payload: ended(bid(lead, at(2)).id),
+        trace_parent: None,
     };
     assert_eq!(
         leads.record_dry_run(authorization, &entry, &event).await,

@@ -112,6 +112,7 @@ pub async fn a_dry_run_under_another_organizations_ids_reaches_none_of_its_endpo
         campaign_id: two.world.campaign.clone(),
         lead_id: two.lead.id.clone(),
         payload: ended(bidloop_domain::model::BidId(id)),
+        trace_parent: None,
     };
     let entry = activity(&two.other, ActivityKind::Bid, "accepted", at(1));
     two.world

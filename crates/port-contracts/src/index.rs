@@ -545,6 +545,12 @@ index! { $
             what_the_marketplace_says_of_an_account_is_noted,
             a_reading_of_an_account_never_replaces_a_later_one,
         ],
+        traces: [
+            a_queued_bid_keeps_its_trace_and_its_event_brings_it_to_the_receiver,
+            bids_that_are_accepted_at_once_keep_each_its_own_trace_or_none,
+            the_delivery_of_a_dry_run_has_its_trace,
+            a_try_has_the_trace_of_its_event,
+        ],
         unanswered_bids: [
             queued_bids_are_listed_oldest_first_with_the_state_of_their_account,
             an_unanswered_bid_is_unsettled_beyond_its_deadline_or_without_an_account,

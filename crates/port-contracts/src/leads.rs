@@ -435,6 +435,7 @@ pub(crate) fn dry_run_of(lead: &Lead) -> NewEvent {
             dry_run: true,
             data: r#"{"dryRun": true, "amount": null}"#.to_owned(),
         },
+        trace_parent: None,
     }
 }
 

@@ -90,6 +90,7 @@ mod sign_in_tries;
 mod statistics;
 mod submission_leases;
 mod submissions;
+mod traces;
 mod unanswered_bids;
 mod webhook_senders;
 

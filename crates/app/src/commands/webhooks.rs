@@ -43,6 +43,7 @@ pub(super) async fn run(settings: &Settings, command: WebhooksCommand) -> Outcom
         actor: Actor::command("webhooks test"),
         authorization: Authorization::Subscription,
         http_status: None,
+        trace_parent: None,
     };
     let tried = endpoints
         .test(&operator, &id, TestWith { event, make_lead })

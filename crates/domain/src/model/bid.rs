@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AccountId, BidId, BiddingConfig, CampaignId, Connects, EffectiveConfig, ExplanationStep, JobId, LeadId,
-    LeadStatus, OrganizationId, ProposalFile, Reason, Terms, Timestamp,
+    LeadStatus, OrganizationId, ProposalFile, Reason, Terms, Timestamp, TraceParent,
 };
 
 /// The proposal's body, submitted as it is. Not blank (decision A2).
@@ -70,6 +70,8 @@ pub struct NewBid {
     pub queued_at: Timestamp,
     /// The moment at which it is given up (decision B4).
     pub deadline: Timestamp,
+    /// The trace that it belongs to, if its request brought one.
+    pub trace_parent: Option<TraceParent>,
 }
 
 /// A decided proposal: stored before it is first sent, and never changed after that (decision B4).
@@ -131,6 +133,8 @@ pub struct QueuedBid {
     /// Whether the answer to an attempt is unknown, perhaps because of a crash. The stored proposal is then sent again
     /// before anything else is read or decided.
     pub answer_outstanding: bool,
+    /// The trace that it belongs to.
+    pub trace_parent: Option<TraceParent>,
 }
 
 /// How a bid ended.

@@ -49,6 +49,7 @@ mod sign_in_tries;
 mod statistics;
 mod terms;
 mod timestamp;
+mod trace_parent;
 mod webhook;
 pub mod webhook_signature;
 mod words;
@@ -122,6 +123,7 @@ pub use statistics::{Counted, Histogram, Measure, SUBMITTED, StatisticsStep, Tal
 pub use strum::VariantArray;
 pub use terms::{Terms, TermsJson};
 pub use timestamp::Timestamp;
+pub use trace_parent::{TRACE_PARENT_HEADER, TraceParent};
 pub use webhook::{
     DeliveryState, DeliveryTarget, EventKind, EventPayload, NewEvent, PAYLOAD_VERSION, WebhookEndpoint,
     envelope, receivers,

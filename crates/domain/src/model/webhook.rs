@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::words::words;
-use super::{CampaignId, DeliveryId, EndpointId, EventId, LeadId, OrganizationId, Timestamp, WebhookSecret};
+use super::{
+    CampaignId, DeliveryId, EndpointId, EventId, LeadId, OrganizationId, Timestamp, TraceParent,
+    WebhookSecret,
+};
 
 /// The payload version in every envelope (decision C2).
 pub const PAYLOAD_VERSION: &str = "2026-09-10";
@@ -77,6 +80,8 @@ pub struct NewEvent {
     pub lead_id: LeadId,
     /// What happened.
     pub payload: EventPayload,
+    /// The trace that it belongs to.
+    pub trace_parent: Option<TraceParent>,
 }
 
 /// The content of an event.

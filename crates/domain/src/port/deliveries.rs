@@ -10,7 +10,7 @@ use super::{Clock, LeaseOwner, StoreError, WebhookAttempt};
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, Authorization, CampaignId, DeliveryId,
     DeliveryTarget, EndpointId, EventKind, EventPayload, JobId, LeadId, LeadStatus, LeadWithJob, NewEvent,
-    OrganizationId, Timestamp, Unauthorized, details,
+    OrganizationId, Timestamp, TraceParent, Unauthorized, details,
 };
 
 /// A delivery not yet tried.
@@ -49,6 +49,8 @@ pub struct ClaimedDelivery {
     pub is_test: bool,
     /// Who had it sent at once (decision E6); `None` for the service.
     pub sent_by: Option<Actor>,
+    /// The trace that it belongs to, which its receiver is told.
+    pub trace_parent: Option<TraceParent>,
 }
 
 /// The most tries of an endpoint, tests and triggered events, within [`TRIES_WITHIN`] (decision E6).

@@ -27,6 +27,7 @@ mod billing;
 mod blob_store;
 mod campaign_feed;
 mod clock;
+mod current_trace;
 mod deliveries;
 mod delivery_records;
 mod erasure;
@@ -69,6 +70,7 @@ pub use campaign_feed::{
     ListedMatch, ListedMatches, Newest, SignedMatch, SignedMatches,
 };
 pub use clock::{Clock, Entropy, Pause};
+pub use current_trace::CurrentTrace;
 pub use deliveries::{
     BeginTry, ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, MAX_TRIES, MAX_TRIGGERED,
     NewTry, PendingDelivery, TRIES_WITHIN, TriedReceivers,

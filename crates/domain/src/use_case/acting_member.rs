@@ -20,6 +20,7 @@ impl ActingMember {
             actor: self.member.actor(),
             authorization: self.authorization.clone(),
             http_status: None,
+            trace_parent: None,
         }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::model::{
     Activity, CampaignId, DeliveryId, EndpointId, EventKind, EventPayload, JobPost, LeadForm, LeadId,
-    LeadWithJob, Links, OrganizationId, Timestamp, envelope, lead_document, sign,
+    LeadWithJob, Links, OrganizationId, TRACE_PARENT_HEADER, Timestamp, envelope, lead_document, sign,
 };
 use crate::port::{
     ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
@@ -249,6 +249,9 @@ impl DeliverWebhooks {
         ];
         if delivery.is_test {
             headers.push((TEST_HEADER, "true".to_owned()));
+        }
+        if let Some(trace) = delivery.trace_parent {
+            headers.push((TRACE_PARENT_HEADER, trace.to_string()));
         }
         Ok((
             OutgoingWebhook {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{LeadAddress, LeadError};
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, Authorization, CampaignId, Lead,
-    OrganizationId, details,
+    OrganizationId, TraceParent, details,
 };
 use crate::port::{
     ActivityStore, CampaignFeedStore, Clock, Entropy, LeadContext, LeadLookup, LeadStore, StoreError,
@@ -31,6 +31,8 @@ pub struct Requester {
     /// The HTTP adapter's table of statuses, so that the recorded status is the answered one. `None` for a request that
     /// is not made over HTTP.
     pub http_status: Option<HttpStatusOf>,
+    /// The trace that the request belongs to.
+    pub trace_parent: Option<TraceParent>,
 }
 
 impl Requester {
@@ -41,6 +43,7 @@ impl Requester {
             actor: Actor::service(),
             authorization: Authorization::Subscription,
             http_status: None,
+            trace_parent: None,
         }
     }
 }

@@ -116,6 +116,7 @@ impl SubmitBid {
             config,
             queued_at: now,
             deadline: now.plus(self.deadline),
+            trace_parent: requester.trace_parent,
         };
         let mut entry = self.entry(requester, found);
         let facts = json!({ "bidId": bid.id, "biddingConfig": bid.config });
@@ -154,6 +155,7 @@ impl SubmitBid {
             campaign_id: lead.campaign_id.clone(),
             lead_id: lead.id.clone(),
             payload,
+            trace_parent: requester.trace_parent,
         };
         let leads = &self.requests.leads;
         leads

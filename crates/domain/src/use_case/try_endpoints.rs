@@ -214,6 +214,7 @@ impl TryEndpoints {
             campaign_id: lead.campaign_id.clone(),
             lead_id: lead.id.clone(),
             payload,
+            trace_parent: None,
         }
     }
 

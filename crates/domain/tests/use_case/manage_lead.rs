@@ -37,6 +37,7 @@ fn ann() -> Requester {
         actor: Actor::user(&person),
         authorization: Authorization::Subscription,
         http_status: None,
+        trace_parent: None,
     }
 }
 

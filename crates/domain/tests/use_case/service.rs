@@ -229,6 +229,7 @@ impl Service {
                 Ok(()) => 200,
                 Err(error) => error.http_status().unwrap(),
             }),
+            trace_parent: None,
         }
     }
 

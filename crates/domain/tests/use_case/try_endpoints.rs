@@ -34,6 +34,7 @@ fn ann() -> Requester {
         actor: Actor::user(&person),
         authorization: Authorization::Subscription,
         http_status: None,
+        trace_parent: None,
     }
 }
 

@@ -210,6 +210,7 @@ impl State {
                 sender: Some(Lease::new(owner, now.plus(lasts))),
                 is_test: to != TriedReceivers::All,
                 sent_by: Some(by.clone()),
+                trace_parent: event.trace_parent,
             };
             self.delivery_index.insert(delivery.id, place);
             self.deliveries.push(delivery);
@@ -299,6 +300,7 @@ impl State {
             lead: lead.map(|entry| self.lead_with_job(entry)).transpose()?,
             is_test: delivery.is_test,
             sent_by: delivery.sent_by.clone(),
+            trace_parent: delivery.trace_parent,
         })
     }
 

@@ -235,6 +235,7 @@ impl State {
                     campaign_id: campaign_id.clone(),
                     lead_id,
                     payload: EventPayload::JobNew,
+                    trace_parent: None,
                 };
                 counts.deliveries += self.queue_event(&event, page.at);
             }

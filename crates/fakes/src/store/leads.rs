@@ -330,6 +330,7 @@ impl State {
                 attempts: 0,
                 proposal: None,
                 answer_outstanding: false,
+                trace_parent: bid.trace_parent,
             },
             status: LeadStatus::Queued,
             period_start: period.start,

@@ -34,7 +34,7 @@ use bidloop_domain::model::{
     Counted, DeliveryId, DeliveryState, EmailKey, EndpointId, EventPayload, FilterId, FirstRunCodeHash,
     JobId, Lead, LeadId, LeadStatus, LeadWithJob, LinkHash, LinkId, NewEvent, OneTimeLink, OrganizationId,
     PersonalTokenHash, PersonalTokenId, PersonalTokenRecord, QueuedBid, SessionHash, StatisticsStep,
-    Timestamp, Tries, TrySubject, WebhookEndpoint, receivers,
+    Timestamp, TraceParent, Tries, TrySubject, WebhookEndpoint, receivers,
 };
 use bidloop_domain::port::{
     AccountReading, AccountRecord, AutomaticBidIntent, BilledRecord, CampaignRecord, CampaignRevision,
@@ -258,6 +258,7 @@ struct Delivery {
     is_test: bool,
     /// Who had it sent at once; `None` for the service.
     sent_by: Option<Actor>,
+    trace_parent: Option<TraceParent>,
 }
 
 #[derive(Debug, Clone)]
@@ -386,6 +387,7 @@ impl State {
                 sender: None,
                 is_test: false,
                 sent_by: None,
+                trace_parent: event.trace_parent,
             });
             queued += 1;
         }

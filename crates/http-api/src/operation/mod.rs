@@ -13,8 +13,9 @@ pub(crate) use upload_attachments::upload_attachments;
 
 use std::sync::Arc;
 
-use actix_web::HttpRequest;
-use bidloop_domain::model::{CampaignId, LeadId};
+use actix_web::http::header::HeaderName;
+use actix_web::{HttpMessage as _, HttpRequest};
+use bidloop_domain::model::{CampaignId, LeadId, TRACE_PARENT_HEADER, TraceParent};
 use bidloop_domain::use_case::{LeadError, Requester};
 use bidloop_http_server::{BytePool, ByteShare};
 use serde::Serialize;
@@ -61,6 +62,7 @@ impl LeadRequest {
                 authorization: caller.authorization(),
                 organization_id: caller.organization_id,
                 http_status: Some(http_status),
+                trace_parent: trace_of(request),
             },
             campaign,
             lead,
@@ -77,6 +79,19 @@ impl LeadRequest {
             dry_run: dry_run.then_some(true),
         }
     }
+}
+
+const TRACE_PARENT: HeaderName = HeaderName::from_static(TRACE_PARENT_HEADER);
+
+/// The trace that the request belongs to: its observer's, or else the caller's. A header that is malformed, or sent twice,
+/// is as none.
+fn trace_of(request: &HttpRequest) -> Option<TraceParent> {
+    if let Some(observed) = request.extensions().get::<TraceParent>() {
+        return Some(*observed);
+    }
+    let mut headers = request.headers().get_all(&TRACE_PARENT);
+    let header = headers.next().filter(|_| headers.next().is_none())?;
+    TraceParent::parse(header.to_str().ok()?)
 }
 
 /// What was read of a body, for the use case to judge. An overload is answered at once: it costs no look-up.

@@ -157,6 +157,7 @@ fn sent_webhook(payload: EventPayload) -> OutgoingWebhook {
         }),
         is_test: true,
         sent_by: None,
+        trace_parent: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -183,6 +183,7 @@ fn delivery(wanted: &Try, endpoint: &EndpointId, now: Timestamp) -> Delivery {
         created_at: now,
         is_test: wanted.only.is_some(),
         sent_by: Some(wanted.by.clone()),
+        trace_parent: event.trace_parent,
     }
 }
 
@@ -215,6 +216,7 @@ async fn store(conn: &mut Conn, wanted: &Try, new: &[Delivery], now: Timestamp) 
                 deliveries::owner_until.eq(until),
                 deliveries::is_test.eq(delivery.is_test),
                 deliveries::sent_by.eq(delivery.sent_by.clone().map(Col)),
+                deliveries::trace_parent.eq(delivery.trace_parent.map(Col)),
             ))
             .execute(conn)
             .await?;

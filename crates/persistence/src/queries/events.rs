@@ -1,5 +1,6 @@
 //! Queueing the deliveries of events, in the transaction of the command that causes them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use bidloop_domain::model::{
@@ -158,6 +159,9 @@ async fn insert_deliveries(
         })
         .with(deliveries::created_at, |_| at.as_millis())
         .with(deliveries::state, |_| DeliveryState::Pending.as_str())
+        .with(deliveries::trace_parent, |(event, _)| {
+            event.trace_parent.map(|trace| Cow::from(trace.to_string()))
+        })
         .run(conn, Write::InsertNew)
         .await?;
     Ok(queued as u64)

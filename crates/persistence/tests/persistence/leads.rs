@@ -101,6 +101,7 @@ fn bid(number: u128, lead: LeadId, queued_at: i64) -> NewBid {
         config: effective(&unset, &unset, &unset),
         queued_at: Timestamp::from_millis(queued_at),
         deadline: Timestamp::from_millis(queued_at + 900),
+        trace_parent: None,
     }
 }
 

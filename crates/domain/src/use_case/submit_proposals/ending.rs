@@ -50,6 +50,7 @@ impl Ending<'_> {
             campaign_id: bid.campaign_id.clone(),
             lead_id: bid.lead_id.clone(),
             payload: data.payload(),
+            trace_parent: bid.trace_parent,
         };
         let details = details(json!({
             "bidId": bid.id,

@@ -266,6 +266,7 @@ impl Context {
             lead: lead.cloned(),
             is_test: delivery.is_test,
             sent_by: delivery.sent_by.clone(),
+            trace_parent: delivery.trace_parent,
         })
     }
 }

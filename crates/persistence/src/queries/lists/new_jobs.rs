@@ -83,6 +83,7 @@ fn job_new(lead: &Lead) -> NewEvent {
         campaign_id: lead.campaign_id.clone(),
         lead_id: lead.id.clone(),
         payload: EventPayload::JobNew,
+        trace_parent: None,
     }
 }
 
