@@ -19,6 +19,7 @@ mod system;
 mod telemetry;
 mod toml_text;
 mod tools;
+mod traces;
 mod trust_roots;
 mod version;
 mod work_notifiers;

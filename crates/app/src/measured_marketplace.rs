@@ -1,4 +1,4 @@
-//! [`MeasuredMarketplace`]: the marketplace, with the duration and outcome of each call in the metrics.
+//! [`MeasuredMarketplace`]: the marketplace, with the duration and outcome of each call in the metrics and in traces.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,24 +10,50 @@ use bidloop_domain::port::{
 };
 
 use crate::metrics::Metrics;
+use crate::traces::{Kind, NewSpan, SpanEnd, Traces};
 
 #[derive(Debug)]
 pub(crate) struct MeasuredMarketplace {
     pub(crate) marketplace: Arc<dyn Marketplace>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) traces: Arc<Traces>,
 }
 
 impl MeasuredMarketplace {
     async fn measured<T>(
         &self,
-        call: &str,
+        call: &'static str,
         answer: impl Future<Output = Result<T, MarketplaceError>> + Send,
     ) -> Result<T, MarketplaceError> {
         let started = Instant::now();
-        let answer = answer.await;
+        let trace = self.traces.begin_part(|| span_of(call));
+        let answer = trace.scope(answer).await;
         let outcome = answer.as_ref().map_or_else(outcome_of, |_| "answered");
         self.metrics.marketplace_call(call, outcome, started.elapsed());
+        trace.end(|| SpanEnd {
+            error: answer.is_err().then(|| outcome.to_owned()),
+            ..SpanEnd::default()
+        });
         answer
+    }
+}
+
+/// The span of a call, named by the protocol's method and address.
+fn span_of(call: &'static str) -> NewSpan {
+    let (method, route) = match call {
+        "feed" => ("GET", "/api/jobs"),
+        "job" => ("GET", "/api/jobs/{id}"),
+        "account" => ("GET", "/api/account"),
+        "upload" => ("POST", "/api/attachments"),
+        _ => ("POST", "/api/proposals"),
+    };
+    NewSpan {
+        kind: Kind::Client,
+        name: format!("{method} {route}"),
+        attributes: vec![
+            ("http.request.method", method.to_owned()),
+            ("url.template", route.to_owned()),
+        ],
     }
 }
 

@@ -30,6 +30,7 @@ use crate::metrics::Metrics;
 use crate::password_hasher::Argon2PasswordHasher;
 use crate::settings::Settings;
 use crate::system::{SystemClock, SystemEntropy, SystemThreads};
+use crate::traces::{TaskTrace, Traces};
 use crate::work_notifiers::WorkNotifiers;
 use crate::workers::WorkerStates;
 
@@ -160,6 +161,7 @@ pub(crate) struct Service {
     pub(crate) stores: Stores,
     pub(crate) worker_stores: Stores,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) traces: Arc<Traces>,
     pub(crate) notifiers: Arc<WorkNotifiers>,
     pub(crate) authenticate: Arc<Authenticate>,
     pub(crate) list_leads: Arc<ListLeads>,
@@ -209,7 +211,8 @@ impl Service {
         let measured = database.clone();
         let posts = Arc::new(PostCache::new(settings.server.post_cache_bytes));
         let metrics = Metrics::new(quarantine.clone(), Arc::clone(&posts), move || measured.load());
-        let marketplace = open_marketplace(settings, &clock, &entropy, &metrics)?;
+        let traces = Arc::new(Traces::start(settings.telemetry.as_ref())?);
+        let marketplace = open_marketplace(settings, &clock, &entropy, &metrics, &traces)?;
         let lead_requests = |stores: &Stores| LeadRequests {
             leads: Arc::clone(&stores.leads),
             feed: Arc::clone(&stores.campaign_feed),
@@ -249,6 +252,7 @@ impl Service {
         Ok(Self {
             people: PeopleCases::new(&stores, &clock, &entropy),
             metrics,
+            traces,
             authenticate: Arc::new(Authenticate {
                 keys: Arc::clone(&stores.api_keys),
                 clock: Arc::clone(&clock),
@@ -478,14 +482,16 @@ fn open_marketplace(
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
     metrics: &Arc<Metrics>,
+    traces: &Arc<Traces>,
 ) -> anyhow::Result<Option<(Arc<dyn Marketplace>, Duration)>> {
     let Some(market) = &settings.marketplace else {
         return Ok(None);
     };
     let client = HyperMarketplace::new(&market.client, Arc::clone(clock), Arc::clone(entropy))?;
     let measured = MeasuredMarketplace {
-        marketplace: Arc::new(client),
+        marketplace: Arc::new(client.with_trace(Arc::new(TaskTrace))),
         metrics: Arc::clone(metrics),
+        traces: Arc::clone(traces),
     };
     Ok(Some((Arc::new(measured), market.poll_interval)))
 }

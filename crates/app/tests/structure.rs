@@ -59,7 +59,7 @@ const IMPURE: [&str; 10] = [
 ];
 
 /// The only members that may name each technology.
-const HOMES: [(&str, &[&str]); 14] = [
+const HOMES: [(&str, &[&str]); 16] = [
     ("actix-http", &["bidloop-http-server"]),
     ("actix-server", &["bidloop-http-server"]),
     (
@@ -91,6 +91,8 @@ const HOMES: [(&str, &[&str]); 14] = [
     ("minijinja", &["bidloop-templates"]),
     ("multer", &["bidloop-http-server", "bidloop-simulator"]),
     ("object_store", &["bidloop-attachments"]),
+    ("opentelemetry", &["bidloop"]),
+    ("opentelemetry_sdk", &["bidloop"]),
     ("rmcp", &["bidloop-mcp"]),
     ("tokio-postgres", &["bidloop-persistence"]),
 ];

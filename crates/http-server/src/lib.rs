@@ -11,7 +11,8 @@
 //! | [`Holding`], [`answer_holding`] | an answer to a request whose body may not have been read |
 //! | [`ContentTag`], [`StaticContent`], [`gzip`] | entity tags, conditional requests, compression |
 //! | [`TrustedProxies`] | which address a request comes from, behind a proxy |
-//! | [`RequestObserver`] | counts requests, and may [trace](RequestSpan) them |
+//! | [`RequestObserver`] | counts requests |
+//! | [`RequestTracer`], [`traced`] | spans of requests in traces |
 
 mod byte_pool;
 mod client_address;
@@ -20,6 +21,7 @@ mod multipart;
 mod observation;
 mod representation;
 mod request_body;
+mod request_trace;
 mod server;
 mod unread_body;
 
@@ -29,10 +31,11 @@ pub use connection::{ConnectionLimits, SHORT_BODY_BYTES};
 pub use multipart::{
     FRAMING_BYTES, FormDataFault, FormPartHead, Parts, Pieces, boundary_of, pieces, send_pieces,
 };
-pub use observation::{RequestObserver, RequestSpan};
+pub use observation::RequestObserver;
 pub use representation::{
     Answer, Coding, ContentTag, StaticContent, WORTH_COMPRESSING_BYTES, answer_short, asks_for_gzip, gzip,
 };
 pub use request_body::{BodyFault, RequestBody, declared_length, declares_no_body, is_media_type};
+pub use request_trace::{RequestSpan, RequestTracer, traced};
 pub use server::{RunningServer, ServerSettings, serve};
 pub use unread_body::{Holding, answer_holding};

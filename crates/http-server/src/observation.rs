@@ -20,6 +20,7 @@ use tracing::field::Empty;
 
 use crate::connection::{EndsRequest, Exchange};
 use crate::request_body::declares_no_body;
+use crate::request_trace::{RequestTracer, begin_span};
 use crate::unread_body::Holding;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -35,24 +36,18 @@ pub trait RequestObserver: Send + Sync + std::fmt::Debug {
     /// What the request was routed to, for metrics and logs.
     fn operation(&self, request: &HttpRequest) -> &'static str;
 
-    /// Begins the request's span in a trace. `None`: the request is not traced.
-    fn trace(&self, _request: &ServiceRequest) -> Option<Box<dyn RequestSpan>> {
-        None
-    }
-
-    /// The pattern of the addresses that the request was routed by, for its span.
+    /// The pattern of addresses that the request was routed by.
     fn route(&self, request: &HttpRequest) -> Option<String> {
         request.match_pattern()
     }
 
+    /// What traces requests, if they are traced.
+    fn tracer(&self) -> Option<&dyn RequestTracer> {
+        None
+    }
+
     /// A request's answer begins; its body may still have to be sent.
     fn answered(&self, operation: &'static str, status: u16, duration: Duration);
-}
-
-/// A request's span in a trace. Dropped without an answer, it ends, too: the caller has gone.
-pub trait RequestSpan {
-    /// The request's answer begins, which ends the span.
-    fn answered(self: Box<Self>, operation: &'static str, route: Option<String>, status: u16);
 }
 
 /// Wraps every request: tells its connection when it begins and ends, accepts or generates its `X-Request-Id`, opens its
@@ -95,7 +90,7 @@ impl MessageBody for Unsent {
 }
 
 async fn measure<B: MessageBody + 'static>(
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
     let Some(observer) = request.app_data::<web::Data<Arc<dyn RequestObserver>>>().cloned() else {
@@ -112,7 +107,7 @@ async fn measure<B: MessageBody + 'static>(
         campaign = Empty,
         lead = Empty,
     );
-    let trace = observer.trace(&request);
+    let trace = observer.tracer().map(|tracer| begin_span(tracer, &mut request));
     let mut response = next.call(request).instrument(span.clone()).await?;
     response.headers_mut().insert(REQUEST_ID, id);
     let status = response.status().as_u16();
@@ -120,7 +115,7 @@ async fn measure<B: MessageBody + 'static>(
     let operation = observer.operation(response.request());
     observer.answered(operation, status, duration);
     if let Some(trace) = trace {
-        trace.answered(operation, observer.route(response.request()), status);
+        trace.answered(observer.route(response.request()), status);
     }
     tracing::debug!(parent: &span, operation, status, ?duration, "answered");
     Ok(response)

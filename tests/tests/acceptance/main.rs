@@ -57,6 +57,7 @@ mod row_measures;
 mod saved_filters;
 mod sealing;
 mod settings;
+mod traces;
 mod unsettled_bids;
 mod uploads;
 mod webhooks;

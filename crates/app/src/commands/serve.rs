@@ -32,6 +32,7 @@ use crate::settings::Settings;
 use crate::shutdown::StopSignals;
 use crate::system::SystemEntropy;
 use crate::tools;
+use crate::traces::Traces;
 use crate::workers::{self, Role, WorkerStates, Workers};
 
 /// How long a stop waits for requests and deliveries in flight (contract section 1).
@@ -139,6 +140,7 @@ impl Listening {
         if let Some((listener, address)) = operability {
             let limits = limits.at_most(OPERABILITY_CONNECTIONS);
             servers.push(start_http(
+                &service.traces,
                 api.clone(),
                 Beside::default(),
                 listener,
@@ -158,14 +160,14 @@ impl Listening {
                 .console
                 .as_ref()
                 .map(|console| Arc::clone(&console.streams));
-            servers.push(start_http(api, beside, listener, offer, limits)?);
+            servers.push(start_http(&service.traces, api, beside, listener, offer, limits)?);
             tracing::info!(%address, %base_url, ?roles, "listening");
         }
         if let Some((listener, address)) = mcp {
             let hosts = tools::own_hosts(settings, address, &base_url);
             let tools = tools::mcp_server(&service, settings, &base_url, hosts);
             let limits = limits.at_most(MCP_CONNECTIONS);
-            servers.push(start_mcp(tools, listener, limits)?);
+            servers.push(start_mcp(&service.traces, tools, listener, limits)?);
             tracing::info!(%address, "listening for tools at /mcp");
         }
         let servers = Servers {
@@ -208,6 +210,7 @@ impl Running {
     /// Stops taking work and waits at most 15 seconds for requests and deliveries in flight.
     pub(super) async fn stop(self) -> Outcome {
         let (stopped, finished) = tokio::join!(self.servers.stop(), self.workers.stop(STOP_WITHIN));
+        self.service.traces.stop().await;
         if !finished {
             tracing::warn!("work in flight did not finish in time; the database has its state");
         }
@@ -288,6 +291,7 @@ struct Beside {
 }
 
 fn start_http(
+    traces: &Arc<Traces>,
     api: HttpApi,
     beside: Beside,
     listener: TcpListener,
@@ -298,7 +302,7 @@ fn start_http(
         workers: HTTP_THREADS,
         connections,
     };
-    let observer = Arc::new(api.clone());
+    let observer = traces.of_requests(Arc::new(api.clone()));
     let api = application(api, offer, BodyLimits::DEFAULT);
     let console = beside.console.map(bidloop_console::application);
     let stripe = beside.stripe.map(bidloop_billing::application);
@@ -317,6 +321,7 @@ fn start_http(
 }
 
 fn start_mcp(
+    traces: &Arc<Traces>,
     tools: McpServer,
     listener: TcpListener,
     connections: ConnectionLimits,
@@ -325,10 +330,10 @@ fn start_mcp(
         workers: 1,
         connections,
     };
-    let observer = Arc::new(bidloop_mcp::http::Observer {
+    let observer = traces.of_requests(Arc::new(bidloop_mcp::http::Observer {
         metrics: Arc::clone(&tools.metrics),
         entropy: Arc::new(SystemEntropy),
-    });
+    }));
     let routes = bidloop_mcp::http::application(tools);
     bidloop_http_server::serve(observer, routes, listener, settings)
         .map_err(|error| Failure::failed(format!("the tool server cannot be started: {error}")))

@@ -227,6 +227,53 @@ pub(super) fn mail(read: &mut Reader<'_>) -> Option<MailSettings> {
     })
 }
 
+/// The settings of the export of spans; `None` without a collector.
+pub(super) fn telemetry(read: &mut Reader<'_>) -> Option<super::TelemetrySettings> {
+    const ENDPOINT: &str = "telemetry.otlp_endpoint";
+    let headers = read.secret("telemetry.otlp_headers", otlp_headers);
+    let service_name = read.text_or("telemetry.service_name", "bidloop");
+    let sample_ratio = read.ratio("telemetry.sample_ratio", 1.0);
+    let otlp_endpoint = read.http_url(ENDPOINT)?;
+    if cfg!(not(feature = "otel")) {
+        read.fault(
+            ENDPOINT,
+            "is set, but this program was built without the export of traces: leave it out, or build the program with \
+             `--features otel`",
+        );
+    }
+    if headers.is_some() {
+        tls::require(
+            read,
+            ENDPOINT,
+            plain_host(&otlp_endpoint, |url| url.scheme() == "http").as_deref(),
+            false,
+            "use an `https://` address, or leave `telemetry.otlp_headers` out",
+        );
+    }
+    Some(super::TelemetrySettings {
+        otlp_endpoint,
+        headers: Secret::new(headers.unwrap_or_default()),
+        service_name: service_name.unwrap_or_else(|| "bidloop".to_owned()),
+        sample_ratio,
+    })
+}
+
+/// Headers as `name=value`, with commas between them.
+fn otlp_headers(text: &str) -> Result<Vec<(String, String)>, String> {
+    let header = |part: &str| {
+        let (name, value) = part.split_once('=')?;
+        let (name, value) = (name.trim(), value.trim());
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let is_fit = !name.is_empty() && name.bytes().all(is_name);
+        let is_value = value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+        (is_fit && is_value).then(|| (name.to_lowercase(), value.to_owned()))
+    };
+    let headers: Option<Vec<_>> = text.split(',').map(header).collect();
+    headers.ok_or_else(|| {
+        "must be headers such as `authorization=Bearer …`, with commas between them".to_owned()
+    })
+}
+
 /// The host of a URL that is one without TLS.
 fn plain_host(url: &str, is_plain: impl Fn(&Url) -> bool) -> Option<String> {
     let url = Url::parse(url).ok().filter(is_plain)?;

@@ -100,6 +100,18 @@ pub(crate) struct WebhookSettings {
     pub(crate) tls: Arc<ClientConfig>,
 }
 
+/// Where spans are exported to, and which.
+#[derive(Debug, Clone)]
+pub(crate) struct TelemetrySettings {
+    /// The collector's address for OTLP over HTTP, without `/v1/traces`.
+    pub(crate) otlp_endpoint: String,
+    /// What each request carries, such as a token.
+    pub(crate) headers: Secret<Vec<(String, String)>>,
+    pub(crate) service_name: String,
+    /// The share of traces that are recorded, of those that begin here: 0 to 1.
+    pub(crate) sample_ratio: f64,
+}
+
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFormat {
@@ -130,6 +142,8 @@ pub(crate) struct Settings {
     /// A folder, or a bucket with the credentials and region of the usual `AWS_*` variables.
     pub(crate) attachments: StorageSettings,
     pub(crate) log_format: LogFormat,
+    /// Without it, no span is exported.
+    pub(crate) telemetry: Option<TelemetrySettings>,
     /// Without it, owners pass invitations and password links on themselves.
     pub(crate) mail: Option<MailSettings>,
     /// Verifies what Stripe sends. Without it, nothing is taken from Stripe.
@@ -244,6 +258,7 @@ impl Settings {
                 LogFormat::Text
             }
         };
+        let telemetry = adapter_settings::telemetry(&mut read);
         let mut settings = Self {
             server,
             console_enabled,
@@ -256,6 +271,7 @@ impl Settings {
             webhooks,
             attachments,
             log_format,
+            telemetry,
             mail,
             stripe_webhook_secret,
             warnings: Vec::new(),

@@ -143,6 +143,24 @@ impl<'a> Reader<'a> {
             })
     }
 
+    /// A number from 0 to 1.
+    pub(super) fn ratio(&mut self, key: &str, default: f64) -> f64 {
+        let parsed = match self.found(key, default) {
+            None => return default,
+            Some(Value::Float(value)) => Some(*value),
+            Some(Value::Integer(0)) => Some(0.0),
+            Some(Value::Integer(1)) => Some(1.0),
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            Some(_) => None,
+        };
+        parsed
+            .filter(|value| (0.0..=1.0).contains(value))
+            .unwrap_or_else(|| {
+                self.fault(key, "must be a number from 0 to 1");
+                default
+            })
+    }
+
     /// A number of things; 0 and a missing key stand for the default.
     pub(super) fn count(&mut self, key: &'static str) -> Option<NonZeroUsize> {
         usize::try_from(self.whole(key, 0, 0))

@@ -9,7 +9,11 @@ use super::source::{KEYS, Place, Values};
 /// Stands for a secret.
 const HIDDEN: &str = "***";
 /// Settings whose values are secrets as a whole.
-const SECRETS: [&str; 2] = ["billing.stripe_webhook_secret", "marketplace.token"];
+const SECRETS: [&str; 3] = [
+    "billing.stripe_webhook_secret",
+    "marketplace.token",
+    "telemetry.otlp_headers",
+];
 /// Settings whose values are URLs, perhaps with a password.
 const URLS: [&str; 2] = ["database.url", "mail.smtp_url"];
 

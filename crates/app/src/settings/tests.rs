@@ -472,6 +472,60 @@ fn the_secret_of_stripes_webhook_is_checked_and_shown_nowhere() {
     );
 }
 
+#[cfg(feature = "otel")]
+#[test]
+fn traces_are_exported_to_the_collector_that_is_named() {
+    assert!(load("", &[]).unwrap().telemetry.is_none());
+    let settings = load(
+        "[telemetry]\notlp_endpoint = \"http://127.0.0.1:4318\"\nsample_ratio = 0.25\n\
+         otlp_headers = \"authorization=Bearer a=b, X-Scope = t\"\n",
+        &[],
+    );
+    let settings = settings.unwrap();
+    assert!(!format!("{settings:?}").contains("Bearer"));
+    let telemetry = settings.telemetry.unwrap();
+    assert_eq!(telemetry.service_name, "bidloop");
+    assert!((telemetry.sample_ratio - 0.25).abs() < f64::EPSILON);
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        telemetry.headers.expose(),
+        &[header("authorization", "Bearer a=b"), header("x-scope", "t")]
+    );
+    let headers = "[telemetry]\notlp_endpoint = \"http://collector:4318\"\notlp_headers = \"a=b\"\n";
+    let faults = load(headers, &[]).unwrap_err();
+    assert!(faults[0].contains("without TLS"), "{faults:?}");
+}
+
+#[cfg(not(feature = "otel"))]
+#[test]
+fn a_program_without_traces_says_so() {
+    let faults = load("[telemetry]\notlp_endpoint = \"http://127.0.0.1:4318\"\n", &[]).unwrap_err();
+    assert!(
+        faults[0].starts_with("telemetry.otlp_endpoint") && faults[0].contains("built without"),
+        "{faults:?}"
+    );
+    assert!(load("[telemetry]\nsample_ratio = 1\n", &[]).is_ok());
+}
+
+#[test]
+fn settings_of_traces_are_checked() {
+    for (wrong, because) in [
+        ("sample_ratio = 1.1", "from 0 to 1"),
+        ("sample_ratio = \"nan\"", "from 0 to 1"),
+        ("sample_ratio = -1", "from 0 to 1"),
+        ("otlp_endpoint = \"collector:4318\"", "http://"),
+        ("otlp_headers = \"s3cret\"", "with commas between them"),
+        ("otlp_headers = \"a b=s3cret\"", "with commas between them"),
+        ("otlp_headers = \"a=s3cret\\nx\"", "with commas between them"),
+    ] {
+        let faults = load(&format!("[telemetry]\n{wrong}\n"), &[]).unwrap_err();
+        assert!(
+            faults.len() == 1 && faults[0].contains(because) && !faults[0].contains("s3cret"),
+            "{wrong}: {faults:?}"
+        );
+    }
+}
+
 #[test]
 fn retention_of_zero_days_keeps_for_ever() {
     let settings = load("[retention]\njobs_days = 0\nactivity_days = 1\n", &[]).unwrap();

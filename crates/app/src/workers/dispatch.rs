@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bidloop_domain::port::{ClaimedDelivery, StoreError, WorkKind};
+use bidloop_domain::port::{ClaimedDelivery, DeliveryOutcome, StoreError, WorkKind};
 use bidloop_domain::use_case::SentDelivery;
 use tracing::Instrument;
 
 use super::running::{Pauses, Workers};
 use super::supervision::Supervisor;
 use crate::service::Service;
+use crate::traces::{Kind, NewSpan, SpanEnd};
 
 /// Pause between two checks for events of other processes.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -54,7 +55,10 @@ async fn pass(
     Ok(found_work)
 }
 
-async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery, supervisor: &Supervisor) {
+async fn deliver(service: Arc<Service>, mut delivery: ClaimedDelivery, supervisor: &Supervisor) {
+    let trace = service.traces.begin(delivery.trace_parent, || span_of(&delivery));
+    // The receiver is told of the delivery itself.
+    delivery.trace_parent = trace.trace_parent();
     let span = tracing::info_span!(
         "delivery",
         organization = %delivery.organization_id,
@@ -70,6 +74,14 @@ async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery, supervisor: &
             service.notifiers.of(WorkKind::Deliveries).notify_one();
         }
         let outcome = sent.outcome.reason().unwrap_or("delivered");
+        trace.end(|| SpanEnd {
+            status: match &sent.outcome {
+                DeliveryOutcome::Attempted(attempt) => attempt.response_status,
+                _ => None,
+            },
+            error: sent.outcome.reason().map(str::to_owned),
+            ..SpanEnd::default()
+        });
         service
             .metrics
             .delivery(sent.event.as_str(), outcome, sent.since_posting);
@@ -78,6 +90,21 @@ async fn deliver(service: Arc<Service>, delivery: ClaimedDelivery, supervisor: &
     }
     .instrument(span)
     .await;
+}
+
+fn span_of(delivery: &ClaimedDelivery) -> NewSpan {
+    NewSpan {
+        kind: Kind::Client,
+        name: format!("deliver {}", delivery.payload.kind()),
+        attributes: vec![
+            ("http.request.method", "POST".to_owned()),
+            ("bidloop.organization", delivery.organization_id.to_string()),
+            ("bidloop.campaign", delivery.campaign_id.to_string()),
+            ("bidloop.lead", delivery.lead_id.to_string()),
+            ("bidloop.delivery", delivery.id.to_string()),
+            ("bidloop.endpoint", delivery.target.endpoint_id.to_string()),
+        ],
+    }
 }
 
 /// Records the outcome; retries while the database is unavailable. If that takes too long, a later pass fails the

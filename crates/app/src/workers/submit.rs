@@ -10,6 +10,7 @@ use tracing::Instrument;
 
 use super::running::{Pauses, Workers};
 use crate::service::Service;
+use crate::traces::{Kind, NewSpan, SpanEnd};
 
 /// Accounts whose bids are submitted in parallel.
 const SIDE_BY_SIDE: usize = 32;
@@ -39,14 +40,14 @@ async fn pass(
     }
     let claimed = submit.claim(free).await?;
     let found_work = !claimed.is_empty();
-    for bid in claimed {
+    for mut bid in claimed {
         let permit = Arc::clone(room).acquire_owned().await;
         let (service, submit) = (Arc::clone(service), Arc::clone(submit));
         let supervisor = workers.supervisor.clone();
         workers.tasks.spawn(async move {
             let work = async {
                 supervisor.fault_point();
-                let is_recorded = work(&service, &submit, &bid).await;
+                let is_recorded = work(&service, &submit, &mut bid).await;
                 supervisor.fault_point();
                 is_recorded
             };
@@ -64,7 +65,13 @@ async fn pass(
 }
 
 /// Returns whether the progress is recorded, so that the bid is not claimed any more.
-async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid) -> bool {
+async fn work(service: &Service, submit: &SubmitProposals, claimed: &mut ClaimedBid) -> bool {
+    let trace = service
+        .traces
+        .begin(claimed.bid.trace_parent, || span_of(claimed));
+    // What follows from the submission belongs to it.
+    claimed.bid.trace_parent = trace.trace_parent();
+    let claimed = &*claimed;
     let bid = &claimed.bid;
     let span = tracing::info_span!(
         "submission",
@@ -73,7 +80,7 @@ async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid)
         lead = %bid.lead_id,
         bid = %bid.id,
     );
-    async {
+    let work = async {
         let keep_lease = async {
             let mut ticks = tokio::time::interval(LEASE / 4);
             ticks.tick().await;
@@ -86,29 +93,52 @@ async fn work(service: &Service, submit: &SubmitProposals, claimed: &ClaimedBid)
         };
         let outcome = tokio::select! {
             outcome = submit.work(claimed) => outcome,
-            () = keep_lease => return false,
+            () = keep_lease => return (false, "lease_lost"),
         };
         let is_recorded = outcome.is_ok();
-        match outcome {
+        let word = match outcome {
             Ok(SubmissionOutcome::Ended(status)) => {
                 service.metrics.submission(status.as_str());
                 tracing::info!(outcome = status.as_str(), "bid ended");
+                status.as_str()
             }
             Ok(SubmissionOutcome::Postponed(why)) => {
                 service.metrics.submission("postponed");
                 tracing::warn!(why, attempts = bid.attempts + 1, "bid postponed");
+                "postponed"
             }
             Ok(SubmissionOutcome::LeaseLost) => {
                 service.metrics.submission("lease_lost");
                 tracing::warn!("another process took the bid over");
+                "lease_lost"
             }
             Err(error) => {
                 service.metrics.submission("store_error");
                 tracing::error!(%error, "the bid's progress could not be recorded; will retry");
+                "store_error"
             }
-        }
-        is_recorded
+        };
+        (is_recorded, word)
+    };
+    let (is_recorded, outcome) = trace.scope(work.instrument(span)).await;
+    trace.end(|| SpanEnd {
+        attributes: vec![("bidloop.outcome", outcome.to_owned())],
+        error: (!is_recorded).then(|| outcome.to_owned()),
+        ..SpanEnd::default()
+    });
+    is_recorded
+}
+
+fn span_of(claimed: &ClaimedBid) -> NewSpan {
+    let bid = &claimed.bid;
+    NewSpan {
+        kind: Kind::Internal,
+        name: "submission".to_owned(),
+        attributes: vec![
+            ("bidloop.organization", bid.organization_id.to_string()),
+            ("bidloop.campaign", bid.campaign_id.to_string()),
+            ("bidloop.lead", bid.lead_id.to_string()),
+            ("bidloop.bid", bid.id.to_string()),
+        ],
     }
-    .instrument(span)
-    .await
 }

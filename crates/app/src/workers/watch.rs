@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::running::{PassError, Pauses, Workers};
 use crate::service::Service;
+use crate::traces::{Kind, NewSpan, SpanEnd};
 
 /// The worker's name.
 const WORKER: &str = "watch";
@@ -92,15 +93,34 @@ async fn run(service: &Service, workers: &Workers) {
             }
             continue;
         }
-        let passed = pass(service, &mut ingest, workers).await;
-        match &passed {
-            Ok(_) => {}
-            Err(IngestError::Marketplace(_)) => service.metrics.feed_read_failed("marketplace_failed"),
-            Err(IngestError::Store(_)) => service.metrics.feed_read_failed("store_failed"),
+        let trace = service.traces.begin(None, span_of_read);
+        let passed = trace.scope(pass(service, &mut ingest, workers)).await;
+        trace.end(|| SpanEnd {
+            error: passed.as_ref().err().map(|error| word(error).to_owned()),
+            ..SpanEnd::default()
+        });
+        if let Err(error) = &passed {
+            service.metrics.feed_read_failed(word(error));
         }
         if !pauses.after(passed).await {
             return;
         }
+    }
+}
+
+/// How metrics and traces name the failure of a read.
+const fn word(error: &IngestError) -> &'static str {
+    match error {
+        IngestError::Marketplace(_) => "marketplace_failed",
+        IngestError::Store(_) => "store_failed",
+    }
+}
+
+fn span_of_read() -> NewSpan {
+    NewSpan {
+        kind: Kind::Internal,
+        name: "feed page".to_owned(),
+        attributes: Vec::new(),
     }
 }
 

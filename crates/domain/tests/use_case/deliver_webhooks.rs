@@ -5,12 +5,14 @@ use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bidloop_domain::model::{ActivityKind, ActivityOutcome, EventKind, WebhookSecret, webhook_signature};
+use bidloop_domain::model::{
+    ActivityKind, ActivityOutcome, EventKind, TraceParent, WebhookSecret, webhook_signature,
+};
 use bidloop_domain::port::{
     OutgoingWebhook, ProvisioningChange, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookRecord,
     WebhookSender,
 };
-use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, SentDelivery};
+use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, Requester, SentDelivery};
 use bidloop_port_contracts::fixture::{at, campaign, organization, webhook};
 use serde_json::{Value, json};
 
@@ -143,6 +145,33 @@ async fn the_activity_of_a_dry_runs_delivery_says_that_it_was_one() {
         .collect();
     told.sort_by_key(|(event, _)| event.to_string());
     assert_eq!(told, [(json!("bid_complete"), true), (json!("job.new"), false)]);
+}
+
+#[tokio::test]
+async fn what_follows_from_a_bid_carries_the_trace_of_its_request_and_nothing_else_does() {
+    let (service, lead) = Service::with_lead().await;
+    let trace = TraceParent::new(7, 8, true).unwrap();
+    let requester = Requester {
+        trace_parent: Some(trace),
+        ..Service::requester()
+    };
+    for bid in [dry_run(request()), request()] {
+        let submit_bid = service.submit_bid();
+        let campaign = Service::campaign();
+        let accepted = submit_bid.execute(&requester, &campaign, &lead, Ok(bid));
+        accepted.await.unwrap();
+    }
+    service.submit().await;
+    service.deliver().await;
+    let sent = service.sender.sent_to(HOOK);
+    assert_eq!(sent.len(), 3);
+    for webhook in sent {
+        let is_of_bid = body(&webhook)["event"] == "bid_complete";
+        let mut headers = webhook.headers.iter();
+        let told = headers.find(|(name, _)| *name == "traceparent");
+        let told = told.map(|(_, value)| value.clone());
+        assert_eq!(told, is_of_bid.then(|| trace.to_string()));
+    }
 }
 
 #[tokio::test]

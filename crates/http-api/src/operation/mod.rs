@@ -13,8 +13,8 @@ pub(crate) use upload_attachments::upload_attachments;
 
 use std::sync::Arc;
 
+use actix_web::HttpRequest;
 use actix_web::http::header::HeaderName;
-use actix_web::{HttpMessage as _, HttpRequest};
 use bidloop_domain::model::{CampaignId, LeadId, TRACE_PARENT_HEADER, TraceParent};
 use bidloop_domain::use_case::{LeadError, Requester};
 use bidloop_http_server::{BytePool, ByteShare};
@@ -83,12 +83,8 @@ impl LeadRequest {
 
 const TRACE_PARENT: HeaderName = HeaderName::from_static(TRACE_PARENT_HEADER);
 
-/// The trace that the request belongs to: its observer's, or else the caller's. A header that is malformed, or sent twice,
-/// is as none.
+/// The trace that the request belongs to. A header that is malformed, or sent twice, is as none.
 fn trace_of(request: &HttpRequest) -> Option<TraceParent> {
-    if let Some(observed) = request.extensions().get::<TraceParent>() {
-        return Some(*observed);
-    }
     let mut headers = request.headers().get_all(&TRACE_PARENT);
     let header = headers.next().filter(|_| headers.next().is_none())?;
     TraceParent::parse(header.to_str().ok()?)

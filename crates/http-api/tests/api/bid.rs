@@ -72,6 +72,40 @@ fn a_dry_run_says_so_and_changes_nothing() {
     assert_eq!((answer.status, answer.json().get("dryRun")), (200, None));
 }
 
+/// Sends a dry run with these headers; answers the trace of its `bid_complete`.
+fn trace_of_a_dry_run(headers: &[&str]) -> Option<String> {
+    let world = World::new();
+    world.provision(&[bid_complete_endpoint()]);
+    let mut body = bid(&json!([]));
+    body["dryRun"] = json!(true);
+    let mut request = Request::new("POST", &address_of(0, "bid"))
+        .key(&key())
+        .header("Content-Type", "application/json")
+        .body(body.to_string());
+    for header in headers {
+        request = request.header("traceparent", header);
+    }
+    assert_eq!(world.send(&request).status, 200);
+    let mut claimed = world.claim_deliveries();
+    assert_eq!(claimed.len(), 1);
+    claimed.remove(0).trace_parent.map(|trace| trace.to_string())
+}
+
+#[test]
+fn a_trace_is_taken_over_and_a_malformed_one_is_ignored() {
+    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    assert_eq!(trace_of_a_dry_run(&[header]).as_deref(), Some(header));
+    for ignored in [
+        &[][..],
+        &[""],
+        &["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331"],
+        &["00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333\u{e9}-01"],
+        &[header, header],
+    ] {
+        assert_eq!(trace_of_a_dry_run(ignored), None, "{ignored:?}");
+    }
+}
+
 #[test]
 fn a_second_bid_is_409_naming_the_status() {
     let world = World::new();

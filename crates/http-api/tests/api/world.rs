@@ -13,8 +13,9 @@ use bidloop_domain::model::{
     Renewal, Subscription, SubscriptionStatus, Timestamp,
 };
 use bidloop_domain::port::{
-    AccountRecord, ActivityStore, BlobStore, CampaignRecord, CommitProvisioning, FeedCursor, JobStore,
-    LeadStore, MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, Quarantine, RecordPage,
+    AccountRecord, ActivityStore, BlobStore, CampaignRecord, ClaimedDelivery, Clock, CommitProvisioning,
+    DeliveryStore, FeedCursor, JobStore, LeadStore, LeaseOwner, MatchedJob, MatchedPage, ProvisioningChange,
+    ProvisioningStore, Quarantine, RecordPage,
 };
 use bidloop_domain::use_case::{
     Authenticate, KeyLeases, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid,
@@ -187,6 +188,20 @@ impl World {
     }
 
     /// How often the database was asked whether it is ready.
+    /// Claims what is to be sent.
+    pub(crate) fn claim_deliveries(&self) -> Vec<ClaimedDelivery> {
+        let (owner, clock) = (
+            LeaseOwner::new("sender"),
+            Arc::clone(&self.clock) as Arc<dyn Clock>,
+        );
+        self.runtime.block_on(async {
+            let deliveries: &dyn DeliveryStore = &*self.store;
+            let pending = deliveries.pending(&[], 100, 100).await.unwrap();
+            let claimed = deliveries.claim(&pending, &owner, &clock, Duration::from_secs(14));
+            claimed.await.unwrap()
+        })
+    }
+
     pub(crate) fn readiness_asked(&self) -> usize {
         self.readiness.asked.load(Ordering::SeqCst)
     }

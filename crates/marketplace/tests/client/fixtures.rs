@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bidloop_domain::model::{
     BidId, Connects, CoverLetter, JobId, MarketplaceToken, PaymentKind, Proposal, QuestionAnswerPair, Terms,
-    Timestamp, UsdCents,
+    Timestamp, TraceParent, UsdCents,
 };
-use bidloop_domain::port::{BlobError, Clock, Entropy, FileUpload};
+use bidloop_domain::port::{BlobError, Clock, CurrentTrace, Entropy, FileUpload};
 use bidloop_marketplace::{HyperMarketplace, MarketplaceSettings};
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -35,6 +35,15 @@ impl Clock for FixedSurroundings {
 
     fn monotonic(&self) -> Duration {
         Duration::ZERO
+    }
+}
+
+/// What calls belong to.
+pub(crate) const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+impl CurrentTrace for FixedSurroundings {
+    fn trace_parent(&self) -> Option<TraceParent> {
+        TraceParent::parse(TRACE)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which answer becomes which result, and what a request looks like on the wire.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::model::Connects;
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::fixtures::{
-    ACCOUNT_JSON, FixedSurroundings, SUBMITTED_JSON, TOKEN, client, client_with, file, job_id, key,
+    ACCOUNT_JSON, FixedSurroundings, SUBMITTED_JSON, TOKEN, TRACE, client, client_with, file, job_id, key,
     post_json, proposal, settings, token,
 };
 use crate::scripted_server::{ScriptedServer, Step, answer, ok};
@@ -22,6 +23,26 @@ async fn submit_answered(step: Step) -> Result<String, MarketplaceError> {
         .await;
     server.only();
     submitted.map(|submitted| submitted.proposal_id)
+}
+
+#[tokio::test]
+async fn each_call_carries_the_trace_that_it_belongs_to() {
+    let steps = vec![
+        ok(ACCOUNT_JSON),
+        answer(201, "", r#"{"id":"att_1"}"#),
+        answer(201, "", SUBMITTED_JSON),
+    ];
+    let server = ScriptedServer::start(steps).await;
+    let client = client(&server.base_url).with_trace(Arc::new(FixedSurroundings));
+    client.account(&TOKEN).await.unwrap();
+    let content = file("cv.txt", vec![Ok(Bytes::from_static(b"cv"))]);
+    client.upload(&TOKEN, content).await.unwrap();
+    client.submit(&TOKEN, key(), &proposal("7")).await.unwrap();
+    let received = server.received();
+    assert_eq!(received.len(), 3);
+    for request in received {
+        assert_eq!(request.header("traceparent"), Some(TRACE), "{}", request.line());
+    }
 }
 
 #[tokio::test]
@@ -44,6 +65,7 @@ async fn a_proposal_is_sent_in_the_protocols_words_under_its_key() {
     );
     assert_eq!(request.header("content-type"), Some("application/json"));
     assert_eq!(request.header("accept-encoding"), None);
+    assert_eq!(request.header("traceparent"), None);
     assert_eq!(request.header("host"), server.base_url.strip_prefix("http://"));
     assert_eq!(
         serde_json::from_slice::<Value>(&request.body).unwrap(),

@@ -38,6 +38,7 @@ on_both_databases!(
     a_campaign_of_which_nothing_can_be_read_can_be_removed,
     an_organization_that_cannot_be_read_is_named_as_such_and_can_be_removed,
     unreadable_entries_of_the_activity_record_are_left_out,
+    a_trace_that_is_unreadable_is_none,
     what_was_set_aside_is_tried_again_after_a_restart,
 );
 
@@ -300,6 +301,21 @@ async fn a_hundred_unreadable_bids_of_one_account_do_not_hide_the_next(bed: Test
         .unwrap();
     assert_eq!(claimed.len(), 1);
     assert_eq!(claimed[0].bid.lead_id, good.id);
+    bed
+}
+
+async fn a_trace_that_is_unreadable_is_none(bed: TestDatabase) -> TestDatabase {
+    let (world, lead) = World::with_lead(stores(&bed.database)).await;
+    world.bid(&lead, at(1)).await;
+    let nonsense = "00-nonsense-01";
+    bed.run_sql(&format!("UPDATE bids SET trace_parent = '{nonsense}'"))
+        .await;
+    bed.run_sql(&format!("UPDATE deliveries SET trace_parent = '{nonsense}'"))
+        .await;
+    assert_eq!(world.claim_one("me", at(2)).await.bid.trace_parent, None);
+    let sent = claim(&world.stores, &pending(&world).await).await;
+    assert!(!sent.is_empty() && sent.iter().all(|delivery| delivery.trace_parent.is_none()));
+    assert_eq!((counted(&bed, "bids"), counted(&bed, "deliveries")), (0, 0));
     bed
 }
 

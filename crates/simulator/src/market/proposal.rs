@@ -187,6 +187,8 @@ struct Record {
     key: String,
     token: String,
     account_id: Option<String>,
+    /// Of the call that was recorded.
+    traceparent: Option<String>,
     body: Value,
     received_at: i64,
     calls: u64,
@@ -220,6 +222,7 @@ impl Record {
             "receivedAt": self.received_at,
             "token": self.token,
             "accountId": self.account_id,
+            "traceparent": self.traceparent,
             "body": self.body,
         });
         record.extend(outcome.as_object().cloned().unwrap_or_default());
@@ -232,6 +235,7 @@ impl Record {
 pub(crate) struct Call {
     pub(crate) key: String,
     pub(crate) token: String,
+    pub(crate) traceparent: Option<String>,
     pub(crate) body: Value,
     pub(crate) at: i64,
 }
@@ -317,6 +321,7 @@ impl Proposals {
             record.calls += 1;
             record.statuses.push(status.as_u16());
             record.token = call.token;
+            record.traceparent = call.traceparent;
             record.body = call.body;
             record.outcome = outcome;
         } else {
@@ -324,6 +329,7 @@ impl Proposals {
                 key: call.key,
                 token: call.token,
                 account_id: account_id.map(str::to_owned),
+                traceparent: call.traceparent,
                 body: call.body,
                 received_at: call.at,
                 calls: 1,

@@ -24,6 +24,7 @@ fn call(key: u8, job: u8, boost: u32) -> Call {
     Call {
         key: format!("k{key}"),
         token: "t".to_owned(),
+        traceparent: None,
         body,
         at: 5,
     }

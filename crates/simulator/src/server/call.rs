@@ -159,6 +159,7 @@ fn propose(request: ReadRequest, body: &[u8], shared: &Shared) -> Result<Answer,
     let call = proposal::Call {
         key,
         token,
+        traceparent: request.traceparent,
         body,
         at: now_ms(),
     };

@@ -49,6 +49,7 @@ struct ReadRequest {
     query: Option<String>,
     token: Option<String>,
     idempotency_key: Option<String>,
+    traceparent: Option<String>,
     body: Body,
     fault: Option<Fault>,
 }
@@ -110,6 +111,7 @@ async fn read(request: Request<Incoming>, call: Call, segments: &[String], share
     let idempotency_key = header(HeaderName::from_static("idempotency-key"))
         .map(|key| key.trim().to_owned())
         .filter(|key| !key.is_empty());
+    let traceparent = header(HeaderName::from_static("traceparent"));
     let mut fault = None;
     if call.is_protocol() {
         shared.count_call(call.name());
@@ -140,6 +142,7 @@ async fn read(request: Request<Incoming>, call: Call, segments: &[String], share
         query,
         token,
         idempotency_key,
+        traceparent,
         body,
         fault,
     }
