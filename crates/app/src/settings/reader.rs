@@ -1,6 +1,6 @@
 //! Reads raw values as the types of settings and collects faults.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -20,6 +20,8 @@ pub(super) struct Reader<'a> {
     warnings: Vec<SettingsFault>,
     /// The defaults of keys that are not set.
     defaults: BTreeMap<String, Value>,
+    /// The keys that were read as secrets.
+    secrets: BTreeSet<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -29,6 +31,7 @@ impl<'a> Reader<'a> {
             faults,
             warnings: Vec::new(),
             defaults: BTreeMap::new(),
+            secrets: BTreeSet::new(),
         }
     }
 
@@ -49,7 +52,7 @@ impl<'a> Reader<'a> {
 
     /// All settings that have been read, without secrets.
     pub(super) fn shown(&self) -> Vec<ShownSetting> {
-        shown(&self.values, |key| self.defaults.get(key).cloned())
+        shown(&self.values, &self.secrets, |key| self.defaults.get(key).cloned())
     }
 
     /// The value; if it is not set, the default is noted to be shown.
@@ -234,6 +237,7 @@ impl<'a> Reader<'a> {
         key: &str,
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
+        self.secrets.insert(key.to_owned());
         let file_key = format!("{key}_file");
         if !self.is_set(&file_key) {
             return self.parsed(key, parse);

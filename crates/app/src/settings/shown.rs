@@ -1,5 +1,7 @@
 //! The settings as `bidloop config show` shows them, without secrets.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use toml::Value;
 use url::Url;
@@ -8,13 +10,7 @@ use super::source::{KEYS, Place, Values};
 
 /// Stands for a secret.
 const HIDDEN: &str = "***";
-/// Settings whose values are secrets as a whole.
-const SECRETS: [&str; 3] = [
-    "billing.stripe_webhook_secret",
-    "marketplace.token",
-    "telemetry.otlp_headers",
-];
-/// Settings whose values are URLs, perhaps with a password.
+/// Secrets that are URLs: only the password is hidden.
 const URLS: [&str; 2] = ["database.url", "mail.smtp_url"];
 
 /// A setting's value in force.
@@ -29,8 +25,12 @@ pub(crate) struct ShownSetting {
     pub(crate) place: Option<String>,
 }
 
-/// All settings by key. `default` tells the defaults.
-pub(super) fn shown(values: &Values, default: impl Fn(&str) -> Option<Value>) -> Vec<ShownSetting> {
+/// All settings by key. `secrets` were read as such. `default` tells the defaults.
+pub(super) fn shown(
+    values: &Values,
+    secrets: &BTreeSet<String>,
+    default: impl Fn(&str) -> Option<Value>,
+) -> Vec<ShownSetting> {
     let show = |key: &'static str| match values.0.get(key) {
         None => ShownSetting {
             key,
@@ -40,7 +40,7 @@ pub(super) fn shown(values: &Values, default: impl Fn(&str) -> Option<Value>) ->
         },
         Some(found) => ShownSetting {
             key,
-            value: Some(visible(key, &found.value)),
+            value: Some(visible(&found.value, secrets.contains(key), URLS.contains(&key))),
             source: match found.place {
                 Place::File(_) => "file",
                 Place::Variable(_) => "environment",
@@ -51,12 +51,17 @@ pub(super) fn shown(values: &Values, default: impl Fn(&str) -> Option<Value>) ->
     KEYS.iter().copied().map(show).collect()
 }
 
-fn visible(key: &str, value: &Value) -> Value {
+fn visible(value: &Value, is_secret: bool, is_url: bool) -> Value {
     match value {
-        _ if SECRETS.contains(&key) => Value::String(HIDDEN.to_owned()),
-        Value::String(url) if URLS.contains(&key) => Value::String(without_password(url)),
+        Value::String(url) if is_url => Value::String(without_password(url)),
+        _ if is_secret => Value::String(HIDDEN.to_owned()),
+        Value::String(url) if has_password(url) => Value::String(HIDDEN.to_owned()),
         other => other.clone(),
     }
+}
+
+fn has_password(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| url.password().is_some())
 }
 
 /// The URL without its password. A text in which a password may stand elsewhere is hidden as a whole.
@@ -88,6 +93,14 @@ fn without_password(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_password_in_the_url_of_a_setting_that_is_no_secret_is_hidden() {
+        let shown = |text: &str| visible(&Value::String(text.to_owned()), false, false);
+        assert_eq!(shown("https://u:s3cret@market.test").as_str(), Some("***"));
+        let plain = "https://market.test/api";
+        assert_eq!(shown(plain).as_str(), Some(plain));
+    }
 
     #[test]
     fn no_password_of_a_url_is_shown() {

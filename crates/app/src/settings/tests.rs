@@ -458,6 +458,39 @@ fn each_setting_is_shown_with_its_value_in_force_and_its_place() {
 }
 
 #[test]
+fn every_setting_that_a_file_may_hold_is_a_secret_and_never_shown() {
+    let is_secret = |key: &&&str| source::KEYS.contains(&format!("{key}_file").as_str());
+    let secrets: Vec<&str> = source::KEYS.iter().filter(is_secret).copied().collect();
+    assert!(secrets.contains(&"marketplace.token"), "{secrets:?}");
+    let mut values = source::Values::default();
+    for key in &secrets {
+        let found = source::Found {
+            value: toml::Value::String("s3cret".to_owned()),
+            place: source::Place::Variable("X".to_owned()),
+        };
+        values.0.insert(key, found);
+    }
+    let shown = Settings::read(values, &[], &mut Vec::new()).shown;
+    for key in secrets {
+        let found = shown.iter().find(|shown| shown.key == key).unwrap();
+        assert_eq!(found.value.as_ref().unwrap().as_str(), Some("***"), "{key}");
+    }
+}
+
+#[test]
+fn what_is_read_as_a_secret_is_hidden_whatever_its_name() {
+    let mut faults = Vec::new();
+    let mut values = source::Values::default();
+    values.add_file(Path::new("x.toml"), "[mail]\nfrom = \"s3cret\"", &mut faults);
+    let mut read = Reader::new(values, &mut faults);
+    assert_eq!(
+        read.secret("mail.from", |text| Ok(text.to_owned())),
+        Some("s3cret".to_owned())
+    );
+    assert!(!format!("{:?}", read.shown()).contains("s3cret"));
+}
+
+#[test]
 fn the_secret_of_stripes_webhook_is_checked_and_shown_nowhere() {
     assert!(load("", &[]).unwrap().stripe_webhook_secret.is_none());
     let variable = "BIDLOOP_BILLING__STRIPE_WEBHOOK_SECRET";

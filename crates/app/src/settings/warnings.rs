@@ -26,6 +26,19 @@ pub(super) fn note(settings: &Settings, read: &mut Reader<'_>) {
         }
         Some(url) => note_base_url(url, settings, read),
     }
+    if let Some(mcp) = &settings.mcp {
+        let has_proxy = mcp
+            .base_url
+            .as_deref()
+            .is_some_and(|url| url.starts_with("https://"));
+        if !mcp.listen.ip().to_canonical().is_loopback() && !has_proxy {
+            read.warn(
+                "mcp.listen",
+                "is open to other machines without TLS: personal tokens, letters and API keys cross the network readable. \
+                 Listen on 127.0.0.1 behind a proxy with TLS, and set mcp.base_url to its https:// address",
+            );
+        }
+    }
     let development = settings.webhooks.targets.policy == bidloop_webhooks::TargetPolicy::AllowInsecure;
     if development && is_for_others(server.listen, server.base_url.as_deref()) {
         read.warn(
@@ -152,6 +165,12 @@ mod tests {
                 "webhooks.allow_insecure_targets",
                 "for development",
             ),
+            ("[mcp]\nlisten = \"10.0.0.5:8090\"", "mcp.listen", "without TLS"),
+            (
+                "[mcp]\nlisten = \"[::]:8090\"\nbase_url = \"http://tools.test\"",
+                "mcp.listen",
+                "mcp.base_url",
+            ),
             (
                 "[attachments]\nurl = \"s3://files\"",
                 "attachments.url",
@@ -173,6 +192,8 @@ mod tests {
             "[marketplace]\nbase_url = \"http://127.0.0.1:9090\"\n[webhooks]\nallow_insecure_targets = true",
             "[server]\nlisten = \"0.0.0.0:8080\"\nbase_url = \"http://bidloop:8080\"",
             "[server]\nbase_url = \"http://10.0.0.5:8080\"",
+            "[mcp]\nlisten = \"127.0.0.1:8090\"",
+            "[mcp]\nlisten = \"0.0.0.0:8090\"\nbase_url = \"https://tools.example.com\"",
             "[server]\nbase_url = \"http://host.docker.internal:8080\"",
             "[server]\nbase_url = \"https://bids.example.com\"\ntrusted_proxies = \"127.0.0.0/8\"\n\
              [marketplace]\nbase_url = \"https://market.test\"\ntoken = \"t\"",
