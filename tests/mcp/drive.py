@@ -66,6 +66,7 @@ async def whole_loop(client, installation, title):
     bid = {**on_lead, "coverLetter": "I can start on Monday.", "questionAnswerPairs": []}
     tried, text = await call(client, "submit_bid", bid)
     assert tried["dryRun"] is True and text.startswith("Dry run"), text
+    assert tried["simulated"]["outcome"] == "submitted" and tried["simulated"]["boostConnects"] == 0, tried
     assert (await call(client, "get_lead", on_lead))[0]["status"] == "new"
     done, _ = await call(client, "submit_bid", {**bid, "dryRun": False})
     assert done == {"success": True, "organizationId": "acme", **on_lead}, done

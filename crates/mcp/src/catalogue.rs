@@ -139,8 +139,8 @@ impl Tool {
                  each step of their decision, and changes of settings."
             }
             Self::SubmitBid => {
-                "Bids on one lead, or tries it. A dry run, the default, checks the bid, sends a simulated bid_complete \
-                 webhook and changes nothing. With dryRun false the proposal is queued and will be submitted to the \
+                "Bids on one lead, or tries it. A dry run, the default, checks the bid, returns what it would offer, sends a \
+                 simulated bid_complete webhook and changes nothing. With dryRun false the proposal is queued and will be submitted to the \
                  marketplace: this spends connects and cannot be undone. Ask your user first, unless they said otherwise."
             }
             Self::RejectLead => {

@@ -16,10 +16,19 @@ use crate::model::{
 use crate::port::{AcceptBid, LeadContext, RecordDryRun, StoreError, WorkKind, WorkSignal};
 
 /// An accepted request (specification, `LeadActionAck`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BidAccepted {
-    /// Whether the bid was simulated, and nothing queued.
-    pub dry_run: bool,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BidAccepted {
+    /// The bid is queued.
+    Queued,
+    /// The bid was simulated, and nothing queued: what its `bid_complete` reports.
+    Simulated(Box<DryRun>),
+}
+
+impl BidAccepted {
+    /// Whether nothing was queued.
+    pub const fn is_dry_run(&self) -> bool {
+        matches!(self, Self::Simulated(_))
+    }
 }
 
 /// Takes bids (specification, POST …/bid; decisions A1, A6 to A8, B2).
@@ -54,7 +63,7 @@ impl SubmitBid {
         };
         match judged {
             Ok(accepted) => {
-                self.signal.wake(if accepted.dry_run {
+                self.signal.wake(if accepted.is_dry_run() {
                     WorkKind::Deliveries
                 } else {
                     WorkKind::Submissions
@@ -94,11 +103,8 @@ impl SubmitBid {
             return Err(LeadError::Rules(faults));
         }
         if request.dry_run {
-            return match self.simulate(requester, found, campaign, &post, &config).await? {
-                RecordDryRun::Recorded => Ok(BidAccepted { dry_run: true }),
-                RecordDryRun::NotAuthorized(why) => Err(LeadError::NotAuthorized(why)),
-                RecordDryRun::TooManyPending => Err(LeadError::ReceiverOverloaded),
-            };
+            let simulated = self.simulate(requester, found, campaign, &post, &config).await?;
+            return Ok(BidAccepted::Simulated(Box::new(simulated)));
         }
         let answers = in_lead_order(&questions, &request.question_answer_pairs)
             .into_iter()
@@ -123,7 +129,7 @@ impl SubmitBid {
         entry.details = details_on(&requester.authorization, facts);
         let leads = &self.requests.leads;
         match leads.accept_bid(&requester.authorization, &bid, &entry).await? {
-            AcceptBid::Accepted => Ok(BidAccepted { dry_run: false }),
+            AcceptBid::Accepted => Ok(BidAccepted::Queued),
             AcceptBid::NotAuthorized(why) => Err(LeadError::NotAuthorized(why)),
             AcceptBid::LeadUnknown => Err(LeadError::LeadUnknown),
             AcceptBid::LeadNotNew(status) => Err(LeadError::BidTooLate(status)),
@@ -141,7 +147,7 @@ impl SubmitBid {
         campaign: &Campaign,
         post: &JobPost,
         config: &EffectiveConfig,
-    ) -> Result<RecordDryRun, StoreError> {
+    ) -> Result<DryRun, LeadError> {
         let lead = &found.lead.lead;
         let (simulated, payload) = simulated_bid(lead, campaign, post, config, &self.links);
         let mut entry = self.entry(requester, found);
@@ -158,9 +164,12 @@ impl SubmitBid {
             trace_parent: requester.trace_parent,
         };
         let leads = &self.requests.leads;
-        leads
-            .record_dry_run(&requester.authorization, &entry, &event)
-            .await
+        let recorded = leads.record_dry_run(&requester.authorization, &entry, &event);
+        match recorded.await? {
+            RecordDryRun::Recorded => Ok(simulated),
+            RecordDryRun::NotAuthorized(why) => Err(LeadError::NotAuthorized(why)),
+            RecordDryRun::TooManyPending => Err(LeadError::ReceiverOverloaded),
+        }
     }
 
     fn entry(&self, requester: &Requester, found: &LeadContext) -> Activity {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bidloop_domain::model::{ActivityKind, BidRequest, FieldError, LeadId, LeadStatus};
+use bidloop_domain::model::{ActivityKind, BidRequest, Connects, FieldError, LeadId, LeadStatus};
 use bidloop_domain::port::{Marketplace as _, ProvisioningChange, WorkKind};
 use bidloop_domain::use_case::{BidAccepted, LeadError, Requester};
 use bidloop_fakes::Call;
@@ -48,7 +48,7 @@ async fn a_bid_is_queued_with_all_that_it_needs_frozen() {
     let (service, lead) = Service::with_lead().await;
     service.signal.take();
     let accepted = bid(&service, &lead, Ok(request_with(json!({"minBoost": 3})))).await;
-    assert_eq!(accepted, Ok(BidAccepted { dry_run: false }));
+    assert_eq!(accepted, Ok(BidAccepted::Queued));
     assert_eq!(service.status(&lead).await, LeadStatus::Queued);
     assert_eq!(service.signal.take(), [WorkKind::Submissions]);
     let record = service.context(&lead).await.bid.unwrap();
@@ -378,10 +378,11 @@ async fn a_dry_run_looks_at_neither_quota_nor_status_and_changes_nothing_but_the
         [Call::Job, Call::Account, Call::Upload, Call::Submit].map(|call| service.marketplace.calls(call))
     };
     let called = calls(&service);
-    assert_eq!(
-        bid(&service, &lead, Ok(dry_run(request()))).await,
-        Ok(BidAccepted { dry_run: true })
-    );
+    let accepted = bid(&service, &lead, Ok(dry_run(request()))).await.unwrap();
+    let BidAccepted::Simulated(simulated) = accepted else {
+        panic!("{accepted:?}")
+    };
+    assert_eq!(simulated.boost_connects, Some(Connects::ZERO));
     let after = service.context(&lead).await;
     assert_eq!((before.lead, before.bid), (after.lead, after.bid));
     assert_eq!(calls(&service), called, "the marketplace is not contacted");

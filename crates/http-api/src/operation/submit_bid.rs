@@ -46,5 +46,5 @@ async fn submit(
             (accepted.await, bid)
         })
         .await?;
-    Ok(HttpResponse::Ok().json(bid.acknowledged(accepted?.dry_run)))
+    Ok(HttpResponse::Ok().json(bid.acknowledged(accepted?.is_dry_run())))
 }

@@ -1,7 +1,8 @@
 //! `submit_bid` and `reject_lead`.
 
-use bidloop_domain::model::{CampaignId, LeadId};
-use bidloop_domain::use_case::{ActingMember, LeadAddress, LeadError, Requester, TokenCaller};
+use bidloop_domain::bidding::DryRun;
+use bidloop_domain::model::{CampaignId, Connects, LeadId, LeadStatus};
+use bidloop_domain::use_case::{ActingMember, BidAccepted, LeadAddress, LeadError, Requester, TokenCaller};
 use serde_json::{Value, json};
 
 use super::Arguments;
@@ -25,12 +26,15 @@ pub(super) async fn submit(
     let accepted = server.submit_bid.execute(&requester, &campaign, address, request);
     let accepted = accepted.await?;
     let mut body = acknowledged(&requester, &campaign, &lead);
-    let says = if accepted.dry_run {
-        body[DRY_RUN] = Value::Bool(true);
-        "Dry run: the bid would be queued, and nothing was. list_activity with this leadId and the kind bid shows the \
-         computed terms step by step. Call again with dryRun false to bid."
-    } else {
-        "The bid is queued, not yet submitted. get_lead shows how it ends."
+    let says = match accepted {
+        BidAccepted::Simulated(simulated) => {
+            body[DRY_RUN] = Value::Bool(true);
+            body["simulated"] = figures(&simulated);
+            "Dry run: the bid would be queued, and nothing was. `simulated` has what it would offer; null is what only the \
+             marketplace knows. A dry run spends nothing: the bid would cost the connects that the job asks for, and the \
+             boost. Call again with dryRun false to bid."
+        }
+        BidAccepted::Queued => "The bid is queued, not yet submitted. get_lead shows how it ends.",
     };
     Ok(Answer::of(body).saying(says))
 }
@@ -76,6 +80,19 @@ async fn located(
     let organization = &requester.organization_id;
     let located = server.find_lead.locate(organization, campaign, &address).await?;
     Ok(located.unwrap_or(address))
+}
+
+/// What the `bid_complete` of a dry run reports (decision C1), with the steps that lead to it.
+fn figures(simulated: &DryRun) -> Value {
+    let spent = Connects::ZERO;
+    json!({
+        "outcome": LeadStatus::Submitted,
+        "terms": simulated.terms,
+        "boostConnects": simulated.boost_connects,
+        "connectsSpent": spent,
+        "connectsCostUsd": spent.cost().to_number(),
+        "steps": simulated.steps,
+    })
 }
 
 /// `LeadActionAck` of the specification.

@@ -121,6 +121,16 @@ async fn a_bid_is_a_dry_run_unless_the_call_says_otherwise() {
     let mut client = world.client(MEMBER, TokenScope::Bid).await;
     let tried = client.succeed("submit_bid", World::bid("1", json!({}))).await;
     assert_eq!(tried["dryRun"], true);
+    let mut simulated = tried["simulated"].clone();
+    let steps = simulated["steps"].take();
+    let figures = json!({
+        "outcome": "submitted", "terms": {"type": "hourly", "amount": null}, "boostConnects": 0, "connectsSpent": 0,
+        "connectsCostUsd": 0, "steps": null,
+    });
+    assert_eq!(simulated, figures);
+    let recorded = &world.recorded().await[0].details["steps"];
+    assert!(steps.as_array().is_some_and(|steps| !steps.is_empty()));
+    assert_eq!(&steps, recorded);
     assert_eq!(world.store.queued_count().await, Ok(0));
     let bid = World::bid("1", json!({"dryRun": false}));
     let queued = client.succeed("submit_bid", bid.clone()).await;

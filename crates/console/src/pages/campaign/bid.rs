@@ -158,7 +158,7 @@ pub(crate) async fn act(
     match submitted.await? {
         Ok(accepted) => {
             // A dry run makes no lead, so the address names the job.
-            let path = if accepted.dry_run {
+            let path = if accepted.is_dry_run() {
                 place.after("dry_run")
             } else {
                 format!("{}?done=queued", place.path())
