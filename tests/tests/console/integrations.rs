@@ -11,7 +11,24 @@ on_both_databases!(
     a_webhook_is_added_with_its_secret_shown_once_and_tested_and_rotated,
     an_endpoint_is_paused_edited_and_removed,
     members_test_the_organizations_webhooks_and_change_none,
+    keys_and_webhooks_lead_to_the_reference_of_the_api,
 );
+
+fn keys_and_webhooks_lead_to_the_reference_of_the_api(kind: Kind) {
+    let (_world, service) = with_paused_campaign(kind);
+    let session = Session::of(&service, OPS);
+    for page in ["api-keys", "webhooks"] {
+        let shown = session
+            .get(&format!("/settings/integrations/{page}"))
+            .expect(200)
+            .text();
+        assert!(
+            shown.contains("<a href=\"/docs\">API reference</a>"),
+            "{page}: {shown}"
+        );
+    }
+    assert!(session.get("/docs").expect(200).text().contains("Bidloop"));
+}
 
 fn a_webhook_is_added_with_its_secret_shown_once_and_tested_and_rotated(kind: Kind) {
     let (world, service) = with_paused_campaign(kind);
