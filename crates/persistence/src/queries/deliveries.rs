@@ -79,6 +79,7 @@ impl DeliveryStore for Store {
         clock: &Arc<dyn Clock>,
         lasts: Duration,
     ) -> Result<BeginTry, StoreError> {
+        let of = wanted.event.organization_id.clone();
         let begun = Try {
             authorization: authorization.clone(),
             event: wanted.event.clone(),
@@ -93,8 +94,10 @@ impl DeliveryStore for Store {
         };
         let clock = clock.clone();
         let (quarantine, sealer) = (self.quarantine.clone(), self.sealer.clone());
-        self.write(async move |conn: &mut Conn| begin_try(conn, &quarantine, &sealer, &begun, &*clock).await)
-            .await
+        self.write_for(&of, async move |conn: &mut Conn| {
+            begin_try(conn, &quarantine, &sealer, &begun, &*clock).await
+        })
+        .await
     }
 
     async fn finish(

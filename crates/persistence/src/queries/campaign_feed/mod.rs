@@ -201,7 +201,9 @@ impl CampaignFeedStore for Store {
         at: Timestamp,
     ) -> Result<bool, StoreError> {
         let (key, person) = ((organization.clone(), campaign.clone()), person.clone());
-        self.write(async move |conn: &mut Conn| looks::looked_at(conn, &key, &person, at).await)
-            .await
+        self.write_for(organization, async move |conn: &mut Conn| {
+            looks::looked_at(conn, &key, &person, at).await
+        })
+        .await
     }
 }

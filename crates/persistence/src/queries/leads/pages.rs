@@ -63,7 +63,7 @@ pub(super) async fn page(
             let (quarantine, known) = (store.quarantine.clone(), Arc::clone(&store.served_lists));
             let work =
                 async move |conn: &mut Conn| materialized_page(conn, &quarantine, &known, &range).await;
-            store.write(work).await
+            store.write_for(organization, work).await
         }
     }
 }
