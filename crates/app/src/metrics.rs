@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::Duration;
 
 use bidloop_domain::model::Timestamp;
-use bidloop_domain::port::Quarantine;
+use bidloop_domain::port::{InstallationState, Quarantine};
 use bidloop_domain::use_case::PostCache;
 use bidloop_persistence::ConnectionLoad;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -40,6 +40,10 @@ pub(crate) struct Metrics {
     requests: Family<Answered, Counter>,
     request_seconds: Family<Operation, Histogram, fn() -> Histogram>,
     queue_depth: Family<Labels<1>, Gauge>,
+    queue_oldest_age: Family<Labels<1>, Gauge<f64, AtomicU64>>,
+    unsettled_bids: Gauge,
+    disconnected_accounts: Gauge,
+    organizations: Family<Labels<1>, Gauge>,
     deliveries: Family<Labels<2>, Counter>,
     submissions: Family<Labels<1>, Counter>,
     automatic_bids: Family<Labels<1>, Counter>,
@@ -100,6 +104,23 @@ impl Metrics {
                 Family::new_with_constructor(request_seconds),
             ),
             queue_depth: registry.add("queue_depth", "Waiting work, by queue"),
+            queue_oldest_age: registry.add_seconds(
+                "queue_oldest_age",
+                "Age of the oldest waiting work, by queue; 0 when none waits",
+                Family::default(),
+            ),
+            unsettled_bids: registry.add(
+                "unsettled_bids",
+                "Bids whose answer is outstanding, beyond their deadline or without an account",
+            ),
+            disconnected_accounts: registry.add(
+                "disconnected_accounts",
+                "Disconnected bidder accounts with which active campaigns bid",
+            ),
+            organizations: registry.add(
+                "organizations",
+                "Organizations with an active campaign that cannot bid, or not for long, by what they lack",
+            ),
             deliveries: registry.add("deliveries", "Webhook deliveries by event and outcome"),
             submissions: registry.add("submissions", "Attempts to submit a bid by outcome"),
             automatic_bids: registry.add("automatic_bids", "Leads of automatic campaigns by outcome"),
@@ -149,7 +170,7 @@ impl Metrics {
     pub(crate) fn render(&self) -> String {
         for (table, rows) in self.quarantine.counts() {
             let gauge = self.unreadable_rows.get_or_create(&[("table", table.to_owned())]);
-            gauge.set(i64::try_from(rows).unwrap_or(i64::MAX));
+            set_count(&gauge, rows);
         }
         let mut text = String::new();
         match prometheus_client::encoding::text::encode(&mut text, &self.registry) {
@@ -169,7 +190,30 @@ impl Metrics {
 
     pub(crate) fn queue_depth(&self, queue: &str, depth: u64) {
         let gauge = self.queue_depth.get_or_create(&[("queue", queue.to_owned())]);
-        gauge.set(i64::try_from(depth).unwrap_or(i64::MAX));
+        set_count(&gauge, depth);
+    }
+
+    pub(crate) fn installation_state(&self, state: &InstallationState, now: Timestamp) {
+        for (queue, oldest) in [
+            ("deliveries", state.oldest_delivery),
+            ("submissions", state.oldest_bid),
+        ] {
+            let age = oldest.map_or(Duration::ZERO, |oldest| now.since(oldest));
+            let gauge = self
+                .queue_oldest_age
+                .get_or_create(&[("queue", queue.to_owned())]);
+            gauge.set(age.as_secs_f64());
+        }
+        set_count(&self.unsettled_bids, state.unsettled_bids);
+        set_count(&self.disconnected_accounts, state.disconnected_accounts);
+        for (word, count) in [
+            ("lapsed", state.lapsed_organizations),
+            ("quota_used_up", state.organizations_without_quota),
+            ("quota_low", state.organizations_low_on_quota),
+        ] {
+            let gauge = self.organizations.get_or_create(&[("state", word.to_owned())]);
+            set_count(&gauge, count);
+        }
     }
 
     pub(crate) fn delivery(&self, event: &str, outcome: &str, since_posting: Option<Duration>) {
@@ -231,7 +275,7 @@ impl Metrics {
     }
 
     pub(crate) fn backfill_progress(&self, jobs: u64) {
-        self.backfilled_jobs.set(i64::try_from(jobs).unwrap_or(i64::MAX));
+        set_count(&self.backfilled_jobs, jobs);
     }
 
     pub(crate) fn pruned(&self, kind: &str, rows: u64) {
@@ -240,6 +284,42 @@ impl Metrics {
     }
 }
 
+fn set_count(gauge: &Gauge, count: u64) {
+    gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+}
+
 fn of_outcome(outcome: &str) -> Labels<1> {
     [("outcome", outcome.to_owned())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_of_the_installation_is_told_in_ages_and_counts() {
+        let metrics = Metrics::new(Quarantine::default(), Arc::default(), Vec::new);
+        let state = InstallationState {
+            oldest_bid: Some(Timestamp::from_seconds(40)),
+            unsettled_bids: 2,
+            disconnected_accounts: 3,
+            lapsed_organizations: 4,
+            organizations_without_quota: 5,
+            organizations_low_on_quota: 6,
+            ..InstallationState::default()
+        };
+        metrics.installation_state(&state, Timestamp::from_seconds(100));
+        let text = metrics.render();
+        for line in [
+            "bidloop_queue_oldest_age_seconds{queue=\"submissions\"} 60.0",
+            "bidloop_queue_oldest_age_seconds{queue=\"deliveries\"} 0.0",
+            "bidloop_unsettled_bids 2",
+            "bidloop_disconnected_accounts 3",
+            "bidloop_organizations{state=\"lapsed\"} 4",
+            "bidloop_organizations{state=\"quota_used_up\"} 5",
+            "bidloop_organizations{state=\"quota_low\"} 6",
+        ] {
+            assert!(text.lines().any(|told| told == line), "{line} in {text}");
+        }
+    }
 }

@@ -250,7 +250,8 @@ mod tests {
     use async_trait::async_trait;
     use bidloop_domain::model::{SessionToken, Timestamp};
     use bidloop_domain::port::{
-        OrganizationFacts, OrganizationName, OrganizationSigns, ShellFacts, StoreError,
+        InstallationState, OrganizationFacts, OrganizationName, OrganizationSigns, OrganizationSummary,
+        ShellFacts, StoreError,
     };
     use futures::StreamExt as _;
 
@@ -270,6 +271,19 @@ mod tests {
             _: u32,
         ) -> Result<Vec<OrganizationName>, StoreError> {
             Ok(Vec::new())
+        }
+
+        async fn summaries(
+            &self,
+            _: Option<&OrganizationId>,
+            _: u32,
+            _: Timestamp,
+        ) -> Result<Vec<OrganizationSummary>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn installation_state(&self, _: Timestamp) -> Result<InstallationState, StoreError> {
+            Ok(InstallationState::default())
         }
 
         async fn shell(&self, _: &OrganizationId, _: Timestamp) -> Result<Option<ShellFacts>, StoreError> {

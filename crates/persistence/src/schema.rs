@@ -496,5 +496,6 @@ diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     people,
     personal_tokens,
+    quota_usage,
     sessions,
 );

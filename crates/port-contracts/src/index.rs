@@ -271,6 +271,15 @@ index! { $
             of_two_endpoints_with_one_url_one_gets_the_event,
             a_lead_without_receivers_is_made_all_the_same,
         ],
+        installation: [
+            organizations_are_summed_up_page_by_page_with_what_each_has_used,
+            a_summary_tells_the_same_as_the_page_of_its_organization,
+            the_oldest_bid_and_delivery_are_those_that_wait_longest,
+            a_bid_whose_answer_is_outstanding_is_unsettled_and_waits_no_more,
+            disconnected_accounts_count_if_active_campaigns_bid_with_them,
+            organizations_without_an_active_subscription_count_if_a_campaign_is_active,
+            organizations_with_less_than_a_tenth_of_their_quota_are_told_from_those_with_none,
+        ],
         jobs: [
             before_the_first_page_there_is_no_position,
             a_recorded_page_moves_the_position,

@@ -72,6 +72,7 @@ mod first_run;
 mod foreign_ids;
 mod index;
 mod ingest_actions;
+mod installation;
 mod jobs;
 mod lead_attachments;
 mod lead_bids;

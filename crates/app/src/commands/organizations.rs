@@ -1,6 +1,6 @@
 //! `bidloop organizations list`.
 
-use bidloop_domain::use_case::ListedOrganization;
+use bidloop_domain::port::OrganizationSummary;
 use serde_json::{Value, json};
 
 use super::{Outcome, database, output};
@@ -19,47 +19,47 @@ pub(super) async fn run(settings: &Settings, command: &OrganizationsCommand) -> 
     listed.iter().try_for_each(print)
 }
 
-fn document(organization: &ListedOrganization) -> Value {
+fn document(organization: &OrganizationSummary) -> Value {
     let name = &organization.name;
-    let Some(facts) = &organization.facts else {
-        return json!({ "id": name.id, "name": name.name, "subscription": null, "campaigns": null });
-    };
+    let subscription = organization.usage.as_ref().map(|usage| {
+        json!({
+            "status": usage.subscription.status,
+            "collectionPaused": usage.subscription.collection_paused,
+            "currentPeriodStart": usage.period.start.as_seconds(),
+            "currentPeriodEnd": usage.period.end.as_seconds(),
+            "proposalLimit": usage.subscription.proposal_limit,
+            "proposalsUsed": usage.used,
+        })
+    });
     json!({
         "id": name.id,
         "name": name.name,
-        "subscription": {
-            "status": facts.subscription.status,
-            "collectionPaused": facts.subscription.collection_paused,
-            "currentPeriodStart": facts.period.start.as_seconds(),
-            "currentPeriodEnd": facts.period.end.as_seconds(),
-            "proposalLimit": facts.subscription.proposal_limit,
-            "proposalsUsed": facts.used,
-        },
-        "campaigns": facts.campaigns.len(),
+        "subscription": subscription,
+        "campaigns": organization.campaigns,
     })
 }
 
-fn print(organization: &ListedOrganization) -> Outcome {
+fn print(organization: &OrganizationSummary) -> Outcome {
     let name = &organization.name;
-    let Some(facts) = &organization.facts else {
+    let Some(usage) = &organization.usage else {
         return output::quoting_line(&format!(
             "{}  {}  cannot be read: see `bidloop doctor`",
             name.id, name.name
         ));
     };
-    let paused = if facts.subscription.collection_paused {
+    let paused = if usage.subscription.collection_paused {
         ", collection paused"
     } else {
         ""
     };
-    let limit = facts.subscription.proposal_limit;
+    let limit = usage.subscription.proposal_limit;
     let of_limit = limit.map_or_else(String::new, |limit| format!(" of {limit}"));
     output::quoting_line(&format!(
-        "{}  {}  {}{paused}  {} campaigns  {}{of_limit} proposals used",
+        "{}  {}  {}{paused}  {}  {}{of_limit} proposals used",
         name.id,
         name.name,
-        facts.subscription.status,
-        facts.campaigns.len(),
-        facts.used,
+        usage.subscription.status,
+        output::counted(organization.campaigns, "campaign", "campaigns"),
+        usage.used,
     ))
 }

@@ -14,6 +14,12 @@ pub(super) fn line(text: &str) -> Outcome {
     written.map_err(|error| unwritten(&error))
 }
 
+/// A number of things: `1 filter`, `2 filters`.
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+    let things = if count == 1 { one } else { many };
+    format!("{count} {things}")
+}
+
 /// Writes a line of a result that quotes what others wrote, without control characters.
 pub(super) fn quoting_line(text: &str) -> Outcome {
     line(&sanitize_for_log(text, usize::MAX))

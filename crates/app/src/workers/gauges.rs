@@ -1,4 +1,4 @@
-//! Measures queue depths and stores when keys were last used, every few seconds.
+//! Measures what waits and what keeps campaigns from bidding, and stores when keys were last used, every few seconds.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +10,10 @@ use super::running::{Pauses, Workers};
 use crate::service::Service;
 
 const PAUSE: Duration = Duration::from_secs(5);
+/// The least time between two looks at the state of the installation, which read all organizations.
+const STATE_PAUSE: Duration = Duration::from_secs(15);
+/// A look takes one part in so many of the time.
+const STATE_SHARE: u32 = 50;
 /// How long workers pass over rows that they could not read. Then they try again: `apply` or an operator may have mended
 /// them.
 const UNREADABLE_ROUND: Duration = Duration::from_secs(60);
@@ -18,7 +22,11 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     let never_woken = Notify::new();
     let mut pauses = Pauses::new(&workers, "gauges", &never_woken, PAUSE);
     let mut round_began = Instant::now();
-    while pauses.after(measure(&service).await.map(|()| false)).await {
+    let mut state_due = round_began;
+    while pauses
+        .after(measure(&service, &mut state_due).await.map(|()| false))
+        .await
+    {
         if round_began.elapsed() >= UNREADABLE_ROUND {
             service.quarantine.next_round();
             round_began = Instant::now();
@@ -29,7 +37,7 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     }
 }
 
-async fn measure(service: &Service) -> Result<(), StoreError> {
+async fn measure(service: &Service, state_due: &mut Instant) -> Result<(), StoreError> {
     service.authenticate.flush_uses().await?;
     let stores = &service.worker_stores;
     service
@@ -44,5 +52,11 @@ async fn measure(service: &Service) -> Result<(), StoreError> {
     service
         .metrics
         .queue_depth("backfills", stores.matches.due_count().await?);
+    if *state_due <= Instant::now() {
+        let (now, began) = (service.clock.now(), Instant::now());
+        let state = stores.overview.installation_state(now).await?;
+        service.metrics.installation_state(&state, now);
+        *state_due = Instant::now() + STATE_PAUSE.max(began.elapsed() * STATE_SHARE);
+    }
     Ok(())
 }

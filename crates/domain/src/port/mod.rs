@@ -98,8 +98,8 @@ pub use matches::{
     Backfill, CampaignRevision, DueBackfills, MatchStore, StoredJob, StoredSignature, SwitchMatches,
 };
 pub use overview::{
-    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OrganizationName,
-    OrganizationSigns, OverviewStore, ShellFacts,
+    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, InstallationState, OrganizationFacts,
+    OrganizationName, OrganizationSigns, OrganizationSummary, OverviewStore, ShellFacts, SubscriptionUsage,
 };
 pub use password_hasher::{HasherBusy, PasswordHasher};
 pub use people::{

@@ -102,6 +102,47 @@ pub struct OrganizationName {
     pub name: String,
 }
 
+/// An organization in the list of all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OrganizationSummary {
+    /// Id and name.
+    pub name: OrganizationName,
+    /// The subscription and what is used of it; `None` if it cannot be read.
+    pub usage: Option<SubscriptionUsage>,
+    /// How many campaigns it has.
+    pub campaigns: u64,
+}
+
+/// A subscription and what is used of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubscriptionUsage {
+    /// The subscription as it is now.
+    pub subscription: Subscription,
+    /// The period in force.
+    pub period: BillingPeriod,
+    /// Proposals counted in it (decision B3).
+    pub used: u64,
+}
+
+/// What in the whole installation waits, or keeps campaigns from bidding: for those who watch over it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InstallationState {
+    /// When the queued bid with the earliest deadline was queued, of those whose answer is not outstanding.
+    pub oldest_bid: Option<Timestamp>,
+    /// When the oldest delivery that is not being sent yet was queued.
+    pub oldest_delivery: Option<Timestamp>,
+    /// Queued bids whose answer is outstanding, beyond their deadline or without an account (decision B4).
+    pub unsettled_bids: u64,
+    /// Disconnected accounts with which active campaigns bid.
+    pub disconnected_accounts: u64,
+    /// Organizations with an active campaign and no active subscription (decision D6).
+    pub lapsed_organizations: u64,
+    /// Organizations with an active campaign whose period has no proposal left.
+    pub organizations_without_quota: u64,
+    /// Organizations with an active campaign whose period has less than a tenth of its proposals left, and at least one.
+    pub organizations_low_on_quota: u64,
+}
+
 /// By what an open page notices that something happened in an organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrganizationSigns {
@@ -122,6 +163,19 @@ pub trait OverviewStore: Send + Sync + std::fmt::Debug {
         after: Option<&OrganizationId>,
         limit: u32,
     ) -> Result<Vec<OrganizationName>, StoreError>;
+
+    /// Up to `limit` organizations behind `after`, by id, each with what is used of its subscription. One whose id or name
+    /// cannot be read is left out.
+    async fn summaries(
+        &self,
+        after: Option<&OrganizationId>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<OrganizationSummary>, StoreError>;
+
+    /// What waits, and what keeps campaigns from bidding. It may miss what was used of a period that began or was changed
+    /// since the organization's last bid.
+    async fn installation_state(&self, now: Timestamp) -> Result<InstallationState, StoreError>;
 
     /// What stands on every page: a few indexed reads. `None` if there is no such organization.
     async fn shell(

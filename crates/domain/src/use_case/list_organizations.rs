@@ -3,19 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::port::{Clock, OrganizationName, OverviewStore, ShellFacts, StoreError};
+use crate::port::{Clock, OrganizationName, OrganizationSummary, OverviewStore, StoreError};
 
 /// Organizations that are read at a time.
 const PAGE: u32 = 200;
-
-/// An organization in the list.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedOrganization {
-    /// Id and name.
-    pub name: OrganizationName,
-    /// Campaigns, subscription and quota; `None` if they cannot be read.
-    pub facts: Option<ShellFacts>,
-}
 
 /// Lists the installation's organizations.
 #[derive(Debug)]
@@ -27,15 +18,18 @@ pub struct ListOrganizations {
 }
 
 impl ListOrganizations {
-    /// By id. One that is removed meanwhile has no facts.
-    pub async fn execute(&self) -> Result<Vec<ListedOrganization>, StoreError> {
+    /// By id.
+    pub async fn execute(&self) -> Result<Vec<OrganizationSummary>, StoreError> {
         let now = self.clock.now();
-        let mut listed = Vec::new();
-        for name in self.names().await? {
-            let facts = self.store.shell(&name.id, now).await?;
-            listed.push(ListedOrganization { name, facts });
+        let mut listed: Vec<OrganizationSummary> = Vec::new();
+        loop {
+            let last = listed.last().map(|last| &last.name.id);
+            let page = self.store.summaries(last, PAGE, now).await?;
+            if page.is_empty() {
+                return Ok(listed);
+            }
+            listed.extend(page);
         }
-        Ok(listed)
     }
 
     /// Ids and names alone, by id.

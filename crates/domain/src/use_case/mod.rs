@@ -160,7 +160,7 @@ pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
 pub use list_campaigns::{ListCampaigns, ListedCampaign};
 pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
 pub use list_leads_of_status::ListLeadsOfStatus;
-pub use list_organizations::{ListOrganizations, ListedOrganization};
+pub use list_organizations::ListOrganizations;
 pub use locate_lead::LocateLead;
 pub use manage_api_keys::{CreatedApiKey, ManageApiKeys, ManageApiKeysError, NewApiKey};
 pub use manage_lead::{ManageLead, ManageLeadError};

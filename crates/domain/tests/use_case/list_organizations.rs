@@ -24,7 +24,7 @@ async fn all_organizations_are_listed_with_what_they_have() {
         .iter()
         .find(|listed| listed.name.id.as_str() == "org_400")
         .unwrap();
-    let facts = last.facts.as_ref().unwrap();
-    assert_eq!((facts.subscription.proposal_limit, facts.used), (Some(7), 0));
-    assert_eq!(facts.campaigns[0].id.as_str(), "camp");
+    let usage = last.usage.as_ref().unwrap();
+    assert_eq!((usage.subscription.proposal_limit, usage.used), (Some(7), 0));
+    assert_eq!(last.campaigns, 1);
 }

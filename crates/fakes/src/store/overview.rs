@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use bidloop_domain::bidding::current_period;
-use bidloop_domain::model::{DeliveryState, LeadStatus, OrganizationId, Timestamp};
+use bidloop_domain::model::{CampaignState, DeliveryState, LeadStatus, OrganizationId, Timestamp};
 use bidloop_domain::port::{
-    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts, OrganizationName,
-    OrganizationSigns, OverviewStore, ShellFacts, StoreError,
+    AccountFacts, CampaignFacts, CampaignSign, EndpointFacts, InstallationState, OrganizationFacts,
+    OrganizationName, OrganizationSigns, OrganizationSummary, OverviewStore, ShellFacts, StoreError,
+    SubscriptionUsage,
 };
 
 use super::{Bid, MemoryStore, Organization, State, count, length};
@@ -20,15 +21,27 @@ impl OverviewStore for MemoryStore {
         limit: u32,
     ) -> Result<Vec<OrganizationName>, StoreError> {
         let state = self.state()?;
-        let behind = state
-            .organizations
-            .iter()
-            .filter(|(id, _)| after.is_none_or(|after| *id > after));
-        let names = behind.map(|(id, known)| OrganizationName {
-            id: id.clone(),
-            name: known.record.name.clone(),
-        });
+        let names = state.behind(after).map(|(id, known)| known.named(id));
         Ok(names.take(length(limit)).collect())
+    }
+
+    async fn summaries(
+        &self,
+        after: Option<&OrganizationId>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<OrganizationSummary>, StoreError> {
+        let state = self.state()?;
+        let summaries = state.behind(after).map(|(id, known)| OrganizationSummary {
+            name: known.named(id),
+            usage: Some(state.usage_of(id, known, now)),
+            campaigns: count(known.campaigns.len()),
+        });
+        Ok(summaries.take(length(limit)).collect())
+    }
+
+    async fn installation_state(&self, now: Timestamp) -> Result<InstallationState, StoreError> {
+        Ok(self.state()?.installation_state(now))
     }
 
     async fn shell(
@@ -76,7 +89,104 @@ impl OverviewStore for MemoryStore {
     }
 }
 
+impl Organization {
+    fn named(&self, id: &OrganizationId) -> OrganizationName {
+        OrganizationName {
+            id: id.clone(),
+            name: self.record.name.clone(),
+        }
+    }
+
+    fn acts(&self) -> bool {
+        let mut campaigns = self.campaigns.values();
+        campaigns.any(|campaign| campaign.record.state == CampaignState::Active)
+    }
+
+    /// The disconnected accounts with which active campaigns bid.
+    fn disconnected(&self) -> usize {
+        let active = self.campaigns.values().map(|campaign| &campaign.record);
+        let active: Vec<_> = active
+            .filter(|campaign| campaign.state == CampaignState::Active)
+            .collect();
+        let accounts = self.accounts.values().map(|account| &account.record);
+        let disconnected = accounts.filter(|account| !account.connected);
+        let used = disconnected.filter(|account| {
+            active
+                .iter()
+                .any(|campaign| campaign.account_id.as_ref() == Some(&account.id))
+        });
+        used.count()
+    }
+}
+
 impl State {
+    fn behind<'s>(
+        &'s self,
+        after: Option<&'s OrganizationId>,
+    ) -> impl Iterator<Item = (&'s OrganizationId, &'s Organization)> {
+        let all = self.organizations.iter();
+        all.filter(move |(id, _)| after.is_none_or(|after| *id > after))
+    }
+
+    fn usage_of(
+        &self,
+        id: &OrganizationId,
+        organization: &Organization,
+        now: Timestamp,
+    ) -> SubscriptionUsage {
+        let subscription = organization.record.subscription.clone();
+        let period = current_period(&subscription, now);
+        SubscriptionUsage {
+            used: self.used_in(id, period),
+            subscription,
+            period,
+        }
+    }
+
+    fn installation_state(&self, now: Timestamp) -> InstallationState {
+        let queued = || self.bids.iter().filter(|bid| bid.status == LeadStatus::Queued);
+        let waiting = queued().filter(|bid| !bid.queued.answer_outstanding);
+        let unsettled = queued().filter(|bid| {
+            let queued = &bid.queued;
+            let has_account = self
+                .account(&queued.organization_id, &queued.account_id)
+                .is_some();
+            queued.answer_outstanding && (queued.deadline <= now || !has_account)
+        });
+        let pending = self
+            .deliveries
+            .iter()
+            .filter(|one| one.state == DeliveryState::Pending);
+        let mut found = InstallationState {
+            oldest_bid: waiting
+                .min_by_key(|bid| bid.queued.deadline)
+                .map(|bid| bid.queued.queued_at),
+            oldest_delivery: pending.map(|one| one.created_at).min(),
+            unsettled_bids: count(unsettled.count()),
+            ..InstallationState::default()
+        };
+        for (id, organization) in &self.organizations {
+            found.disconnected_accounts += count(organization.disconnected());
+            if !organization.acts() {
+                continue;
+            }
+            let usage = self.usage_of(id, organization, now);
+            if !usage.subscription.is_active() {
+                found.lapsed_organizations += 1;
+                continue;
+            }
+            let Some(limit) = usage.subscription.proposal_limit.map(u64::from) else {
+                continue;
+            };
+            if usage.used >= limit {
+                found.organizations_without_quota += 1;
+            } else if usage.used * 10 > limit * 9 {
+                found.organizations_low_on_quota += 1;
+            }
+        }
+        found
+    }
+
     fn shell_of(&self, id: &OrganizationId, organization: &Organization, now: Timestamp) -> ShellFacts {
         let subscription = organization.record.subscription.clone();
         let period = current_period(&subscription, now);

@@ -87,6 +87,7 @@ mod events;
 mod feed_lease;
 mod filter_changes;
 mod inspection;
+mod installation;
 mod jobs;
 mod leads;
 mod lists;

@@ -9,12 +9,14 @@ use bidloop_domain::model::{
     OrganizationId, ProposalTemplate, Subscription, Timestamp, WebhookEndpoint,
 };
 use bidloop_domain::port::{
-    AccountFacts, AccountReading, CampaignFacts, CampaignSign, EndpointFacts, OrganizationFacts,
-    OrganizationName, OrganizationSigns, OverviewStore, ShellFacts, StoreError,
+    AccountFacts, AccountReading, CampaignFacts, CampaignSign, EndpointFacts, InstallationState,
+    OrganizationFacts, OrganizationName, OrganizationSigns, OrganizationSummary, OverviewStore, ShellFacts,
+    StoreError,
 };
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
 
+use super::installation;
 use super::locks::ONLY_ROW;
 use super::prelude::*;
 
@@ -46,6 +48,25 @@ impl OverviewStore for Store {
             Ok(read.collect())
         })
         .await
+    }
+
+    async fn summaries(
+        &self,
+        after: Option<&OrganizationId>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<OrganizationSummary>, StoreError> {
+        let after = after.map_or_else(String::new, ToString::to_string);
+        let quarantine = self.quarantine.clone();
+        self.read(async move |conn: &mut Conn| {
+            installation::summaries(conn, &quarantine, after, i64::from(limit), now).await
+        })
+        .await
+    }
+
+    async fn installation_state(&self, now: Timestamp) -> Result<InstallationState, StoreError> {
+        self.read(async move |conn: &mut Conn| installation::state(conn, now).await)
+            .await
     }
 
     async fn shell(
@@ -187,7 +208,7 @@ async fn shell(
 }
 
 /// The period's counted proposals. A period that nobody has bid in yet is not counted.
-async fn used_in(
+pub(super) async fn used_in(
     conn: &mut Conn,
     organization: &OrganizationId,
     period: BillingPeriod,
