@@ -5,6 +5,7 @@
     reason = "these comments are the help texts that people read"
 )]
 
+mod color;
 mod installing;
 mod organizations;
 
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 use bidloop_domain::model::{
     ApiKeyId, BidId, CampaignId, LeadId, OrganizationId, PersonalTokenId, Timestamp, TokenScope,
 };
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
@@ -37,19 +38,22 @@ use crate::workers::Role;
 pub(crate) struct Cli {
     /// Settings file (TOML), else $BIDLOOP_CONFIG, ./bidloop.toml or /etc/bidloop/bidloop.toml; variables
     /// BIDLOOP_SECTION__KEY override it.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", display_order = 997)]
     pub(crate) config: Option<PathBuf>,
+    /// Colours of help and log; `auto`: on a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, display_order = 998)]
+    pub(crate) color: ColorChoice,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Everything in one process, with nothing to set up: start here.
+    /// Runs everything in one process, with nothing to set up: start here.
     Demo(DemoArgs),
     /// Writes example settings and an example provisioning file into a folder.
     Init(InitArgs),
-    /// The service.
+    /// Runs the service.
     Serve(ServeArgs),
     /// Provisions what FILE describes; `-` reads standard input.
     Apply(ApplyArgs),
@@ -61,44 +65,44 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Removes what is older than the settings `retention.*` keep.
     Prune(PruneArgs),
-    /// The marketplace simulator alone.
+    /// Runs the marketplace simulator alone.
     Simulate(SimulateArgs),
     /// Prints a new code for the first sign-in, while there are no users.
     FirstRun(JsonArg),
-    /// API keys of an organization.
+    /// Creates, lists and revokes API keys of an organization.
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Personal tokens, with which a person's tools act for the person.
+    /// Creates, lists and revokes personal tokens, with which a person's tools act for the person.
     #[command(subcommand)]
     Tokens(TokensCommand),
-    /// The tool server on standard input and output, for an agent that starts it; the token is BIDLOOP_TOKEN.
+    /// Runs the tool server on standard input and output, for an agent that starts it; the token is BIDLOOP_TOKEN.
     Mcp,
-    /// The installation's organizations.
+    /// Lists the installation's organizations.
     #[command(subcommand)]
     Organizations(OrganizationsCommand),
-    /// Campaigns.
+    /// Lists campaigns with what they lack and brought in.
     #[command(subcommand)]
     Campaigns(CampaignsCommand),
-    /// A campaign's leads, or one lead.
+    /// Lists a campaign's leads; shows, configures or reopens one.
     #[command(subcommand)]
     Leads(LeadsCommand),
-    /// Queued bids, and those whose answer cannot be had.
+    /// Lists queued bids; settles one whose answer cannot be had.
     #[command(subcommand)]
     Bids(BidsCommand),
-    /// The Activity record as JSON lines, newest first.
+    /// Prints the Activity record as JSON lines, newest first.
     Activity(ActivityArgs),
-    /// Webhook endpoints.
+    /// Tests webhook endpoints.
     #[command(subcommand)]
     Webhooks(WebhooksCommand),
-    /// Saved filters against job posts.
+    /// Tests saved filters against job posts.
     #[command(subcommand)]
     Filters(FiltersCommand),
     /// Prints the interface description (OpenAPI 3.1).
     Openapi(OpenapiArgs),
-    /// A marketplace, or a translator in front of one.
+    /// Checks a marketplace, or a translator in front of one.
     #[command(subcommand)]
     Marketplace(MarketplaceCommand),
-    /// The settings.
+    /// Shows or checks the settings.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Asks the service of these settings whether it is ready: exit status 0, or else 1.
@@ -175,7 +179,7 @@ pub(crate) struct ApplyArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// Must not exist yet.
+    /// The copy. It must not exist yet.
     pub(crate) file: PathBuf,
     /// Print JSON.
     #[arg(long)]
@@ -215,6 +219,7 @@ pub(crate) struct SimulateArgs {
 pub(crate) enum KeysCommand {
     /// Creates a key and shows it once.
     Create {
+        /// The organization.
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,
         /// Shown as the actor in the Activity record.
@@ -232,6 +237,7 @@ pub(crate) enum KeysCommand {
     },
     /// Lists an organization's keys.
     List {
+        /// The organization.
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,
         /// Print JSON.
@@ -240,8 +246,10 @@ pub(crate) enum KeysCommand {
     },
     /// Revokes a key. Once this has ended, every process refuses the key.
     Revoke {
+        /// The organization.
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,
+        /// The key, as `keys list` shows it.
         #[arg(long, value_parser = ApiKeyId::parse)]
         id: ApiKeyId,
         /// Print JSON.
@@ -254,6 +262,7 @@ pub(crate) enum KeysCommand {
 pub(crate) enum TokensCommand {
     /// Creates a token and shows it once.
     Create {
+        /// The organization.
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,
         /// The member whose tools use it.
@@ -274,8 +283,10 @@ pub(crate) enum TokensCommand {
     },
     /// Lists a member's tokens.
     List {
+        /// The organization.
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,
+        /// The member.
         #[arg(long, value_name = "EMAIL")]
         user: String,
         /// Print JSON.
@@ -284,10 +295,13 @@ pub(crate) enum TokensCommand {
     },
     /// Revokes a token immediately.
     Revoke {
+        /// The organization.
         #[arg(long, value_name = "ID", value_parser = OrganizationId::parse)]
         organization: OrganizationId,
+        /// The member.
         #[arg(long, value_name = "EMAIL")]
         user: String,
+        /// The token, as `tokens list` shows it.
         #[arg(long, value_parser = PersonalTokenId::parse)]
         id: PersonalTokenId,
         /// Print JSON.
@@ -302,6 +316,7 @@ pub(crate) enum LeadsCommand {
     List(ListLeadsArgs),
     /// Shows a lead, its configuration and its bid.
     Show {
+        /// The lead.
         #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
         lead: LeadId,
         /// The result is JSON with or without this flag.
@@ -310,6 +325,7 @@ pub(crate) enum LeadsCommand {
     },
     /// Replaces the lead's own bidding configuration; `{}` clears it.
     Configure {
+        /// The lead.
         #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
         lead: LeadId,
         /// A BiddingConfigOverride (JSON); `-` is standard input.
@@ -321,6 +337,7 @@ pub(crate) enum LeadsCommand {
     },
     /// Sets a skipped or failed lead back to `new`.
     Reopen {
+        /// The lead.
         #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
         lead: LeadId,
         /// Print JSON.
@@ -348,6 +365,7 @@ pub(crate) enum BidsCommand {
     },
     /// Ends an unanswered bid as the marketplace's answer would have ended it.
     Settle {
+        /// The bid, as `bids list` shows it.
         #[arg(long, value_name = "ID", value_parser = parse_bid)]
         bid: BidId,
         /// What the marketplace shows.
@@ -472,7 +490,7 @@ pub(crate) enum ConfigCommand {
 }
 
 fn parse_bid(text: &str) -> Result<BidId, &'static str> {
-    let id = Uuid::parse_str(text).map_err(|_| "not the id of a bid, which `bids list` shows")?;
+    let id = Uuid::parse_str(text).map_err(|_| "not the id of a bid, which `bidloop bids list` shows")?;
     Ok(BidId(id))
 }
 

@@ -27,11 +27,9 @@ mod workers;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 /// Runs the command that the program's arguments name, and answers its exit status.
 pub fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::of_process();
     file_modes::keep_new_files_private();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     match runtime {

@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{IsTerminal, stderr};
 
+use clap::ColorChoice;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -13,10 +14,10 @@ use crate::settings::LogFormat;
 type BoxedLayer<S> = Box<dyn Layer<S> + Send + Sync>;
 
 /// Starts logging; the levels come from `RUST_LOG`, or are the default ones.
-pub(crate) fn start(format: LogFormat, default_levels: &str) {
+pub(crate) fn start(format: LogFormat, default_levels: &str, color: ColorChoice) {
     let lines = fmt::layer().with_writer(stderr);
     let lines: BoxedLayer<Registry> = match format {
-        LogFormat::Text => lines.with_ansi(has_colours()).with_target(false).boxed(),
+        LogFormat::Text => lines.with_ansi(has_colours(color)).with_target(false).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
     let subscriber = tracing_subscriber::registry()
@@ -26,11 +27,15 @@ pub(crate) fn start(format: LogFormat, default_levels: &str) {
     let _already_started = subscriber.try_init();
 }
 
-/// Colours go to a terminal, unless the conventions of terminals refuse them (no-color.org).
-fn has_colours() -> bool {
+/// Unless somebody asked, colours go to a terminal that does not refuse them by convention (no-color.org).
+fn has_colours(color: ColorChoice) -> bool {
     let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || env::var_os("TERM").is_some_and(|value| value == "dumb");
-    stderr().is_terminal() && !refused
+    match color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => stderr().is_terminal() && !refused,
+    }
 }
 
 /// An [`EnvFilter`] can choose by the fields of spans, and looks for that at every step of every span. The default levels

@@ -60,6 +60,8 @@ pub struct DemoOptions {
     pub seed: Option<u64>,
     /// Whether the receiver bids on each `job.new`.
     pub auto_reply: bool,
+    /// Whether the output has colours; `None`: on a terminal that permits them.
+    pub colour: Option<bool>,
 }
 
 /// The service as the demo needs it.
@@ -171,7 +173,7 @@ impl Demo {
         let Some(events) = self.events.take() else {
             return Ok(());
         };
-        let screen = Screen::of_standard_output();
+        let screen = Screen::of_standard_output(self.options.colour);
         let introduction = Introduction {
             base_url: &service.base_url,
             program: &service.program,

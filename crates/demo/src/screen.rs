@@ -64,14 +64,14 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    pub(crate) fn of_standard_output() -> Self {
+    pub(crate) fn of_standard_output(colour: Option<bool>) -> Self {
         let terminal = std::io::stdout().is_terminal();
         // Conventions of terminals (no-color.org), not settings of the program.
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         Self {
             terminal,
-            colour: terminal && !refused,
+            colour: colour.unwrap_or(terminal && !refused),
         }
     }
 

@@ -123,6 +123,47 @@ fn the_files_that_init_writes_work_against_the_simulator() {
 }
 
 #[test]
+fn init_names_a_file_that_stands_where_the_folder_should() {
+    let installation = Installation::new(Kind::Sqlite);
+    installation.file("taken", "");
+    let (status, _, refused) = printed(bare(&installation, &["init", "taken"]));
+    assert_eq!(
+        (status, refused.as_str()),
+        (
+            1,
+            "taken: is a file: name a folder, which is made if it is missing\n"
+        )
+    );
+}
+
+#[test]
+fn colours_are_those_that_are_asked_for() {
+    let installation = Installation::new(Kind::Sqlite);
+    let is_coloured = |arguments: &[&str], no_color: bool| {
+        let mut command = bare(&installation, arguments);
+        command.envs(no_color.then_some(("NO_COLOR", "1")));
+        let (_, out, err) = printed(command);
+        (out + &err).contains('\u{1b}')
+    };
+    assert!(!is_coloured(&["serve", "--help"], false), "no terminal");
+    assert!(is_coloured(&["serve", "--help", "--color=always"], true));
+    assert!(is_coloured(&["--color", "always", "serve", "--nope"], false));
+    let demo = ["demo", "--listen", "127.0.0.1:0", "--for", "0.1", "--color"];
+    for (word, coloured) in [("always", true), ("never", false)] {
+        assert_eq!(
+            is_coloured(&[&demo[..], &[word]].concat(), false),
+            coloured,
+            "{word}"
+        );
+    }
+    let (status, _, refused) = printed(bare(&installation, &["serve", "--color", "sometimes"]));
+    assert!(
+        status == 2 && refused.contains("[possible values: auto, always, never]"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn the_example_files_are_those_that_init_writes() {
     let installation = Installation::new(Kind::Sqlite);
     printed(bare(&installation, &["init"]));

@@ -2,14 +2,68 @@
 
 use acceptance::document::{EXTERNAL, ORGANIZATION, campaign};
 use acceptance::world::{STEP, bid, id, path};
-use acceptance::{Kind, Service, World, posts, until};
+use acceptance::{Installation, Kind, Service, World, posts, until};
 use serde_json::{Value, json};
 
 on_both_databases!(
     organizations_campaigns_and_leads_are_listed,
     new_entries_follow_until_an_interrupt,
     an_endpoint_is_tested_and_the_exit_status_says_how_it_ended,
+    what_is_not_there_is_named,
 );
+
+#[test]
+fn a_command_that_lists_makes_no_database() {
+    let installation = Installation::new(Kind::Sqlite);
+    for command in [&["organizations", "list"][..], &["activity"], &["doctor"]] {
+        let refused = installation.run(command).expect(1);
+        assert!(
+            refused.err.starts_with("there is no database ") && refused.err.contains("`bidloop apply`"),
+            "{}",
+            refused.err
+        );
+    }
+    let url = installation.database().url();
+    let file = url.strip_prefix("sqlite://").unwrap();
+    assert!(!std::path::Path::new(file).exists());
+}
+
+fn what_is_not_there_is_named(kind: Kind) {
+    let world = World::new(kind);
+    world.provision(&[world.external(EXTERNAL, "rust")]);
+    let run = |line: &str| world.installation.run(&line.split(' ').collect::<Vec<_>>());
+    let [no_organization, no_campaign] = ["organization \"nope\"", "campaign \"nope\""];
+    for (line, says) in [
+        ("activity --follow --organization nope", no_organization),
+        ("activity --follow --campaign nope", no_campaign),
+        (
+            "activity --follow --organization org_acme --campaign nope",
+            no_campaign,
+        ),
+        ("bids list --organization nope", no_organization),
+        ("bids list --organization nope --json", no_organization),
+        ("campaigns list --organization nope", no_organization),
+        ("leads list --organization org_acme --campaign nope", no_campaign),
+        (
+            "webhooks test --organization org_acme --id nope",
+            "endpoint \"nope\"",
+        ),
+        ("leads show --lead nope", "lead \"nope\""),
+    ] {
+        let refused = run(line).expect(1);
+        assert!(
+            refused.err.contains(says) && refused.out.is_empty(),
+            "{line}: {}",
+            refused.err
+        );
+    }
+    let listed = run("activity --organization nope").expect(0);
+    assert!(
+        listed.out.is_empty() && listed.err.contains(no_organization),
+        "{}",
+        listed.err
+    );
+}
 
 fn organizations_campaigns_and_leads_are_listed(kind: Kind) {
     let world = World::new(kind);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bidloop_domain::model::ActivityQuery;
+use bidloop_domain::model::{ActivityQuery, OrganizationId};
 use bidloop_domain::port::StoreError;
 use bidloop_domain::use_case::{FollowActivity, ListActivity};
 
-use super::{Outcome, database, output};
+use super::{Failure, Outcome, database, no_organization, output};
 use crate::cli::ActivityArgs;
 use crate::service::Operations;
 use crate::settings::Settings;
@@ -28,17 +28,51 @@ pub(super) async fn run(settings: &Settings, args: &ActivityArgs) -> Outcome {
     // Once caught, signals do not end the process by themselves.
     let stop = args.follow.then(StopSignals::catch);
     let database = database::open_current(settings).await?;
-    let list_activity = Operations::new(settings, &database).await?.list_activity;
-    if let Some(mut stop) = stop {
-        return tokio::select! {
+    let operations = Operations::new(settings, &database).await?;
+    let entries = operations.list_activity.execute(&query).await?;
+    // What is gone may have left entries.
+    let unknown = if entries.is_empty() {
+        unknown(&operations, args).await?
+    } else {
+        None
+    };
+    match (stop, unknown) {
+        (Some(_), Some(unknown)) => Err(Failure::failed(unknown)),
+        (Some(mut stop), None) => tokio::select! {
             () = stop.requested() => Ok(()),
-            ended = follow(&list_activity, &query) => ended,
-        };
+            ended = follow(&operations.list_activity, &query) => ended,
+        },
+        (None, unknown) => {
+            output::errors(unknown.as_slice());
+            entries.iter().try_for_each(output::json_line)
+        }
     }
-    for entry in list_activity.execute(&query).await? {
-        output::json_line(&entry)?;
+}
+
+/// What is asked for and not there. A lead may be a match that becomes one later.
+async fn unknown(operations: &Operations, args: &ActivityArgs) -> Result<Option<String>, Failure> {
+    let organizations = operations.list_organizations.names().await?;
+    let is_asked = |id: &OrganizationId| args.organization.as_ref().is_none_or(|asked| asked == id);
+    let ids: Vec<_> = organizations
+        .iter()
+        .map(|name| &name.id)
+        .filter(|id| is_asked(id))
+        .collect();
+    if let (Some(organization), []) = (&args.organization, &ids[..]) {
+        return Ok(Some(no_organization(organization)));
     }
-    Ok(())
+    let Some(campaign) = &args.campaign else {
+        return Ok(None);
+    };
+    let leads = &operations.operate_leads.leads;
+    for id in ids {
+        if leads.campaign_exists(id, campaign).await? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(format!(
+        "there is no campaign \"{campaign}\": `bidloop campaigns list` shows those there are"
+    )))
 }
 
 /// Prints until standard output is closed.

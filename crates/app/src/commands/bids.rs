@@ -6,7 +6,7 @@ use bidloop_domain::use_case::{SettleBidsError, Settlement};
 use serde_json::json;
 
 use super::moment::moment;
-use super::{Failure, Outcome, database, output};
+use super::{Failure, Outcome, database, no_organization, output};
 use crate::cli::{BidsCommand, SettledAs};
 use crate::service::Operations;
 use crate::settings::Settings;
@@ -20,7 +20,8 @@ impl From<SettleBidsError> for Failure {
 pub(super) async fn run(settings: &Settings, command: BidsCommand) -> Outcome {
     let settlement = settlement(&command)?;
     let database = database::open_current(settings).await?;
-    let bids = Operations::new(settings, &database).await?.settle_bids;
+    let operations = Operations::new(settings, &database).await?;
+    let bids = &operations.settle_bids;
     match command {
         BidsCommand::List {
             unsettled,
@@ -34,6 +35,16 @@ pub(super) async fn run(settings: &Settings, command: BidsCommand) -> Outcome {
                 limit,
             };
             let waiting = bids.list(&query).await?;
+            if let Some(id) = query.organization_id.filter(|_| waiting.is_empty())
+                && !operations
+                    .list_organizations
+                    .names()
+                    .await?
+                    .iter()
+                    .any(|name| name.id == id)
+            {
+                return Err(Failure::failed(no_organization(&id)));
+            }
             if as_json {
                 output::json(&waiting)
             } else {
@@ -85,13 +96,13 @@ fn print(bid: &WaitingBid) -> Outcome {
         "no answer outstanding"
     };
     output::line(&format!(
-        "{}  {}  lead {}  account {} ({account})  queued {}  deadline {}  {} attempts  {answer}",
+        "{}  {}  lead {}  account {} ({account})  queued {}  deadline {}  {}  {answer}",
         bid.id,
         bid.organization_id,
         bid.lead_id,
         bid.account_id,
         moment(bid.queued_at),
         moment(bid.deadline),
-        bid.attempts,
+        output::counted(bid.attempts.into(), "attempt", "attempts"),
     ))
 }

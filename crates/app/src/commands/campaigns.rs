@@ -4,7 +4,7 @@ use bidloop_domain::model::OrganizationId;
 use bidloop_domain::use_case::ListedCampaign;
 use serde_json::{Value, json};
 
-use super::{Failure, Outcome, database, output};
+use super::{Failure, Outcome, database, no_organization, output};
 use crate::cli::CampaignsCommand;
 use crate::service::Operations;
 use crate::settings::Settings;
@@ -27,7 +27,7 @@ pub(super) async fn run(settings: &Settings, command: CampaignsCommand) -> Outco
         let campaigns = operations.list_campaigns.of(&id).await?;
         // One that is not asked for by name may have been removed meanwhile.
         if campaigns.is_none() && organization.is_some() {
-            return Err(Failure::failed(format!("there is no organization \"{id}\"")));
+            return Err(Failure::failed(no_organization(&id)));
         }
         for campaign in campaigns.unwrap_or_default() {
             if as_json {
@@ -66,13 +66,13 @@ fn print(organization: &OrganizationId, campaign: &ListedCampaign) -> Outcome {
         parts => format!("  lacks {}", parts.join(", ").replace('_', " ")),
     };
     output::quoting_line(&format!(
-        "{}  {organization}  {}  {}, {}  {} filters  {} matches today  {} submitted in 7 days{missing}",
+        "{}  {organization}  {}  {}, {}  {}  {} today  {} submitted in 7 days{missing}",
         campaign.sign.id,
         campaign.sign.name,
         campaign.sign.mode,
         campaign.sign.state,
-        campaign.filters,
-        campaign.matches_today,
+        output::counted(campaign.filters, "filter", "filters"),
+        output::counted(campaign.matches_today, "match", "matches"),
         campaign.submitted,
     ))
 }

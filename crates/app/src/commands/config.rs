@@ -46,7 +46,7 @@ async fn check(settings: &Settings, as_json: bool) -> Outcome {
 /// Warnings of the stored webhook targets. None if the database cannot be read: the settings may be checked before there
 /// is one.
 async fn refused_targets(settings: &Settings) -> Vec<String> {
-    let Ok(database) = database::open_existing(settings).await else {
+    let Ok(database) = database::open_current(settings).await else {
         return Vec::new();
     };
     let warnings = targets::warnings(&*database.provisioning(), &webhook_sender(settings)).await;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use bidloop_persistence::{Database, MigrateError, OpenError, SchemaState};
 
-use super::Failure;
 use super::progress::Progress;
+use super::{Failure, output};
 use crate::settings::{Settings, opening};
 
 /// Prepares the database, which need not be reachable. The settings have checked the URL, but the machine may refuse,
@@ -17,19 +17,16 @@ pub(super) fn open(settings: &Settings) -> Result<Database, Failure> {
     })
 }
 
-/// For a look at a database that need not be there. It makes nothing.
-pub(super) async fn open_existing(settings: &Settings) -> Result<Database, Failure> {
+/// For commands that do not migrate: the database must be there, and its schema current. It makes nothing.
+pub(super) async fn open_current(settings: &Settings) -> Result<Database, Failure> {
     let url = settings.database.url.expose();
     if let Some(path) = url.strip_prefix("sqlite://")
         && !Path::new(path).exists()
     {
-        return Err(Failure::failed("there is no database yet"));
+        return Err(Failure::failed(format!(
+            "there is no database {path} yet: `bidloop apply` and `bidloop serve` make it"
+        )));
     }
-    open_current(settings).await
-}
-
-/// For commands that do not migrate: the schema must be current.
-pub(super) async fn open_current(settings: &Settings) -> Result<Database, Failure> {
     let database = open(settings)?;
     require_current(&database).await?;
     Ok(database)
@@ -67,8 +64,8 @@ pub(super) fn schema_fault(state: &SchemaState) -> Option<String> {
     match state {
         SchemaState::Current => None,
         SchemaState::Older { pending } => Some(format!(
-            "the database's schema is older than this program: {} steps are pending; run `bidloop migrate`",
-            pending.len()
+            "the database's schema is older than this program: {} pending; run `bidloop migrate`",
+            output::counted(pending.len() as u64, "step is", "steps are")
         )),
         SchemaState::Newer { unknown } => Some(format!(
             "the database was migrated by a newer version of bidloop (it has the steps {}); run that version",

@@ -12,6 +12,7 @@ use bidloop_attachments::StorageSettings;
 use bidloop_demo::{Demo, DemoError, DemoOptions, HIGHEST_RATE, RunningService};
 use bidloop_domain::model::Secret;
 use bidloop_webhooks::TargetPolicy;
+use clap::ColorChoice;
 
 use super::apply::FolderSource;
 use super::{Failure, Outcome, database, serve};
@@ -27,7 +28,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How many ports after one in use are tried for a suggestion.
 const PORTS_TO_TRY: u16 = 50;
 
-pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
+pub(super) async fn run(settings: &Settings, args: &DemoArgs, color: ColorChoice) -> Outcome {
     check(args)?;
     let listen = free_address(args.listen.unwrap_or(settings.server.listen))?;
     let data_dir = prepared(&args.data_dir)?;
@@ -36,6 +37,11 @@ pub(super) async fn run(settings: &Settings, args: &DemoArgs) -> Outcome {
         rate: args.rate,
         seed: args.seed,
         auto_reply: args.auto_reply,
+        colour: match color {
+            ColorChoice::Auto => None,
+            ColorChoice::Always => Some(true),
+            ColorChoice::Never => Some(false),
+        },
     };
     let mut demo = Demo::start(options, Arc::new(SystemClock), &SystemEntropy).await?;
     let settings = demo_settings(settings, listen, &data_dir, demo.market_url());

@@ -51,6 +51,10 @@ pub(super) fn run(args: &InitArgs) -> Outcome {
 
 /// Writes all files, or none if one of them is there already.
 fn write(folder: &Path, files: &[(&str, String)]) -> Outcome {
+    if folder.is_file() {
+        let problem = "is a file: name a folder, which is made if it is missing";
+        return Err(Failure::failed(format!("{}: {problem}", folder.display())));
+    }
     std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
     let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
     let there: Vec<String> = paths

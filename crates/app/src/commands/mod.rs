@@ -37,6 +37,7 @@ mod webhooks;
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use bidloop_domain::model::OrganizationId;
 use bidloop_domain::port::StoreError;
 use bidloop_domain::use_case::ApplyProvisioningError;
 
@@ -107,6 +108,11 @@ impl From<Vec<SettingsFault>> for Failure {
     }
 }
 
+/// An organization that a command names and that is not there.
+fn no_organization(id: &OrganizationId) -> String {
+    format!("there is no organization \"{id}\": `bidloop organizations list` shows those there are")
+}
+
 pub(crate) type Outcome = Result<(), Failure>;
 
 /// Runs the command and turns its outcome into the process's exit status.
@@ -140,9 +146,9 @@ async fn dispatch(cli: Cli) -> Outcome {
         Command::Demo(_) => "warn,bidloop::workers::watch=error",
         _ => "warn,bidloop::commands::progress=info",
     };
-    telemetry::start(settings.log_format, level);
+    telemetry::start(settings.log_format, level, cli.color);
     match cli.command {
-        Command::Demo(args) => demo::run(&settings, &args).await,
+        Command::Demo(args) => demo::run(&settings, &args, cli.color).await,
         Command::Serve(args) => serve::run(&settings, &args.role.into_iter().collect()).await,
         Command::Apply(args) => apply::run(&settings, &args.file).await,
         Command::Doctor(args) => doctor::run(&settings, &args).await,

@@ -1,6 +1,6 @@
 //! `bidloop webhooks test`: a test event to one endpoint, as the console's Test sends it (decision E6).
 
-use bidloop_domain::model::{Actor, Authorization};
+use bidloop_domain::model::{Actor, Authorization, EndpointId, OrganizationId};
 use bidloop_domain::use_case::{Requester, TestWith, TriedDelivery, TryEndpointsError};
 use serde_json::{Value, json};
 
@@ -10,22 +10,23 @@ use crate::cli::WebhooksCommand;
 use crate::service::Operations;
 use crate::settings::Settings;
 
-impl From<TryEndpointsError> for Failure {
-    fn from(error: TryEndpointsError) -> Self {
-        Self::failed(match error {
-            TryEndpointsError::NoLead { can_make: true } => {
-                "there is no lead to test with yet: --make-lead makes one of the latest matching job"
-                    .to_owned()
-            }
-            TryEndpointsError::NoLead { can_make: false } => {
-                "there is no lead to test with yet, and no stored job matches a campaign".to_owned()
-            }
-            TryEndpointsError::TooManyTries { again_at, .. } => {
-                format!("{error}: try again after {}", moment(again_at))
-            }
-            other => other.to_string(),
-        })
-    }
+fn failed(error: TryEndpointsError, organization: &OrganizationId, id: &EndpointId) -> Failure {
+    Failure::failed(match error {
+        TryEndpointsError::EndpointUnknown => {
+            format!("the organization \"{organization}\" has no endpoint \"{id}\"")
+        }
+        TryEndpointsError::NoLead { can_make: true } => {
+            "there is no lead to test with yet: --make-lead makes one of the latest matching job".to_owned()
+        }
+        TryEndpointsError::NoLead { can_make: false } => {
+            "there is no lead to test with yet, and no stored job matches a campaign: wait for a job that does"
+                .to_owned()
+        }
+        TryEndpointsError::TooManyTries { again_at, .. } => {
+            format!("{error}: try again after {}", moment(again_at))
+        }
+        other => other.to_string(),
+    })
 }
 
 pub(super) async fn run(settings: &Settings, command: WebhooksCommand) -> Outcome {
@@ -47,7 +48,8 @@ pub(super) async fn run(settings: &Settings, command: WebhooksCommand) -> Outcom
     };
     let tried = endpoints
         .test(&operator, &id, TestWith { event, make_lead })
-        .await?;
+        .await;
+    let tried = tried.map_err(|error| failed(error, &operator.organization_id, &id))?;
     if as_json {
         output::json(&document(&tried))?;
     } else {

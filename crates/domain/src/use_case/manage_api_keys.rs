@@ -83,7 +83,7 @@ pub enum ManageApiKeysError {
         id: ApiKeyId,
     },
     /// The organization has no key with this id.
-    #[error("organization \"{organization}\" has no key \"{id}\": `keys list` shows those it has")]
+    #[error("organization \"{organization}\" has no key \"{id}\": `bidloop keys list` shows those it has")]
     KeyUnknown {
         /// The organization whose keys were searched.
         organization: OrganizationId,

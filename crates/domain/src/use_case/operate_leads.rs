@@ -49,7 +49,10 @@ impl ShownLead {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OperateLeadsError {
     /// There is no such lead.
-    #[error("there is no lead \"{0}\": List leads and `job.new` name the leads there are")]
+    #[error(
+        "there is no lead \"{0}\": `bidloop leads list` shows leads and matches, and a match becomes a lead when the API \
+         lists it"
+    )]
     LeadUnknown(LeadId),
     /// The faults of the configuration, printed one on each line.
     #[error("{}", lines(.0))]

@@ -39,7 +39,7 @@ pub enum Settlement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettleBidsError {
     /// The bid ended, has no outstanding answer, or does not exist.
-    #[error("no queued bid \"{0}\" waits for an answer: `bids list --unsettled` shows those that do")]
+    #[error("no queued bid \"{0}\" waits for an answer: `bidloop bids list --unsettled` shows those that do")]
     NotUnanswered(BidId),
     /// A submitter is at work on it.
     #[error("bid \"{0}\" is being sent right now: try again in a few seconds")]

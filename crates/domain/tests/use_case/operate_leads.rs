@@ -140,7 +140,8 @@ async fn a_lead_of_any_other_status_stays_as_it_is() {
 async fn an_unknown_lead_is_named() {
     let operate = Service::new().await.operate_leads();
     let nobody = LeadId::parse("ld_x").unwrap();
-    let message = "there is no lead \"ld_x\": List leads and `job.new` name the leads there are";
+    let message = "there is no lead \"ld_x\": `bidloop leads list` shows leads and matches, and a match becomes a lead when \
+                   the API lists it";
     assert_eq!(operate.show(&nobody).await.unwrap_err().to_string(), message);
     let configured = operate.configure(&nobody, &json!({})).await;
     assert_eq!(configured.unwrap_err().to_string(), message);
