@@ -40,8 +40,6 @@ fn what_is_not_there_is_named(kind: Kind) {
             "activity --follow --organization org_acme --campaign nope",
             no_campaign,
         ),
-        ("bids list --organization nope", no_organization),
-        ("bids list --organization nope --json", no_organization),
         ("campaigns list --organization nope", no_organization),
         ("leads list --organization org_acme --campaign nope", no_campaign),
         (
@@ -57,12 +55,14 @@ fn what_is_not_there_is_named(kind: Kind) {
             refused.err
         );
     }
-    let listed = run("activity --organization nope").expect(0);
-    assert!(
-        listed.out.is_empty() && listed.err.contains(no_organization),
-        "{}",
-        listed.err
-    );
+    for line in ["activity --organization nope", "bids list --organization nope"] {
+        let listed = run(line).expect(0);
+        assert!(
+            listed.out.is_empty() && listed.err.contains(no_organization),
+            "{line}: {}",
+            listed.err
+        );
+    }
 }
 
 fn organizations_campaigns_and_leads_are_listed(kind: Kind) {

@@ -35,15 +35,11 @@ pub(super) async fn run(settings: &Settings, command: BidsCommand) -> Outcome {
                 limit,
             };
             let waiting = bids.list(&query).await?;
-            if let Some(id) = query.organization_id.filter(|_| waiting.is_empty())
-                && !operations
-                    .list_organizations
-                    .names()
-                    .await?
-                    .iter()
-                    .any(|name| name.id == id)
-            {
-                return Err(Failure::failed(no_organization(&id)));
+            if let (Some(id), []) = (&query.organization_id, &waiting[..]) {
+                let known = operations.list_organizations.names().await?;
+                if !known.iter().any(|name| name.id == *id) {
+                    output::errors(&[no_organization(id)]);
+                }
             }
             if as_json {
                 output::json(&waiting)
