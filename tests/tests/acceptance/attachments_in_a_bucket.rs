@@ -66,7 +66,8 @@ fn described(name: &str, content: &str) -> (String, u64, String) {
 
 /// More than one part of an upload in parts: lines of which no two are alike.
 fn large() -> String {
-    (0..1_200_000).map(|line| format!("{line:09}\n")).collect()
+    let lines: Vec<String> = (0..1_200_000).map(|line| format!("{line:09}")).collect();
+    lines.join("\n")
 }
 
 fn keys(world: &World, folder: &str) -> Vec<String> {
