@@ -151,14 +151,14 @@ fn wrong_settings_of_a_bucket_are_named_by_the_doctor_by_a_start_and_at_an_uploa
         endpoint: nowhere,
         ..program.clone()
     };
+    let wrong = "AWS_SECRET_ACCESS_KEY does not belong to AWS_ACCESS_KEY_ID";
     let beyond_policy = "s3://bidloop-test/another-prefix";
     for (url, bucket, remedy) in [
         (
             url.as_str(),
-            &wrong_secret,
-            "AWS_SECRET_ACCESS_KEY does not belong to AWS_ACCESS_KEY_ID",
+            &unknown_key,
+            "the storage does not know the access key",
         ),
-        (&url, &unknown_key, "the storage does not know the access key"),
         (
             &url,
             &away,
@@ -166,6 +166,7 @@ fn wrong_settings_of_a_bucket_are_named_by_the_doctor_by_a_start_and_at_an_uploa
         ),
         (&elsewhere, &owner, "there is no such bucket: create it"),
         (beyond_policy, &program, "the access key lacks a permission"),
+        (&url, &wrong_secret, wrong),
     ] {
         let installation = &mut world.installation;
         installation.set("attachments.url", url);
@@ -188,8 +189,7 @@ fn wrong_settings_of_a_bucket_are_named_by_the_doctor_by_a_start_and_at_an_uploa
 
     // With the last of them.
     let service = world.installation.serve();
-    let remedy = "the access key lacks a permission";
-    until("the start warns of it", STEP, || service.log().contains(remedy));
+    until("the start warns of it", STEP, || service.log().contains(wrong));
     let leads = world.publish(&service, EXTERNAL, vec![posts::hourly("rust")], 1);
     let upload = path(EXTERNAL, id(&leads[0]), "attachments");
     let answer = service
@@ -198,7 +198,7 @@ fn wrong_settings_of_a_bucket_are_named_by_the_doctor_by_a_start_and_at_an_uploa
         .expect(503);
     assert!(!answer.text().contains("AWS_"), "{}", answer.text());
     until("the log says why", STEP, || {
-        service.log().matches(remedy).count() >= 2
+        service.log().matches(wrong).count() >= 2
     });
 }
 
