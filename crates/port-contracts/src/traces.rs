@@ -3,6 +3,8 @@
 use bidloop_domain::model::{ActivityKind, Authorization, NewBid, NewEvent, TraceParent};
 use bidloop_domain::port::{AcceptBid, BeginTry, ClaimedDelivery, LeaseOwner, TriedReceivers};
 
+use futures::future::join_all;
+
 use crate::Stores;
 use crate::endpoint_tries::{begin_try, job_new};
 use crate::fixture::{
@@ -63,11 +65,7 @@ pub async fn bids_that_are_accepted_at_once_keep_each_its_own_trace_or_none(stor
             ..bid(lead, at(10))
         })
         .collect();
-    let [a, b, c, d, e, f] = bids.as_slice() else {
-        panic!("six bids")
-    };
-    let accept = |bid| accept(&world, bid);
-    tokio::join!(accept(a), accept(b), accept(c), accept(d), accept(e), accept(f));
+    join_all(bids.iter().map(|bid| accept(&world, bid))).await;
     for _ in &bids {
         let claimed = world.claim_one("me", at(20)).await;
         let accepted = bids.iter().find(|bid| bid.id == claimed.bid.id).unwrap();

@@ -102,6 +102,10 @@ pub(crate) struct WebhookSettings {
 
 /// Where spans are exported to, and which.
 #[derive(Debug, Clone)]
+#[cfg_attr(
+    not(feature = "otel"),
+    expect(dead_code, reason = "only an exporter reads it")
+)]
 pub(crate) struct TelemetrySettings {
     /// The collector's address for OTLP over HTTP, without `/v1/traces`.
     pub(crate) otlp_endpoint: String,

@@ -17,6 +17,10 @@ struct Unreported {
 }
 
 impl Losses {
+    #[cfg_attr(
+        not(feature = "otel"),
+        expect(dead_code, reason = "only an exporter calls it")
+    )]
     pub(super) fn note(&self, spans: u64, why: &dyn std::fmt::Display) {
         if let Some(dropped) = self.to_report(spans, Instant::now()) {
             tracing::warn!(dropped, %why, "spans were not exported");

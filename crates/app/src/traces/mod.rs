@@ -51,6 +51,10 @@ pub(crate) type Attribute = (&'static str, String);
 
 /// A span that begins.
 #[derive(Debug)]
+#[cfg_attr(
+    not(feature = "otel"),
+    expect(dead_code, reason = "only an exporter reads it")
+)]
 pub(crate) struct NewSpan {
     pub(crate) kind: Kind,
     pub(crate) name: String,
@@ -59,6 +63,10 @@ pub(crate) struct NewSpan {
 
 /// How a span ends.
 #[derive(Debug, Default)]
+#[cfg_attr(
+    not(feature = "otel"),
+    expect(dead_code, reason = "only an exporter reads it")
+)]
 pub(crate) struct SpanEnd {
     /// A name that was not known at the beginning.
     pub(crate) name: Option<String>,

@@ -39,6 +39,7 @@ async fn begin_try(world: &World, lead: &Lead, only: Option<&EndpointId>) -> Res
         campaign_id: lead.campaign_id.clone(),
         lead_id: lead.id.clone(),
         payload: EventPayload::JobNew,
+        trace_parent: None,
     };
     let new = NewTry {
         event: &event,

@@ -74,10 +74,7 @@ pub(super) fn exchange(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 pub(super) fn replies(mut bytes: &[u8], are_to_head: bool) -> Vec<Reply> {
     let mut replies = Vec::new();
     while !bytes.is_empty() {
-        let end = bytes
-            .windows(4)
-            .position(|window| window == b"\r\n\r\n")
-            .expect("a whole head");
+        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
         let head = std::str::from_utf8(&bytes[..end]).unwrap();
         bytes = &bytes[end + 4..];
         let mut lines = head.split("\r\n");

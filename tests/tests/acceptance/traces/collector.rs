@@ -90,7 +90,7 @@ fn read(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     let length = head
         .lines()
         .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-    let mut body = vec![0; length.expect("a declared length")];
+    let mut body = vec![0; length.unwrap()];
     reader.read_exact(&mut body).ok()?;
     Some((head, body))
 }
