@@ -27,19 +27,18 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bidloop-guide."))
     (folder / "bin").mkdir()
     (folder / "bin/bidloop").symlink_to(os.environ["BIDLOOP_TEST_PROGRAM"])
+    (folder / "docs").symlink_to(ROOT / "docs")
     environment = {
         "PATH": f"{folder}/bin:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
-        "BIDLOOP_DATABASE__URL": f"sqlite://{folder}/bidloop.db",
-        "BIDLOOP_ATTACHMENTS__URL": f"file:{folder}/attachments",
         "BIDLOOP_SERVER__LISTEN": "127.0.0.1:0",
     }
     market = free_address()
     lines = [line.replace("127.0.0.1:9090", market) for line in commands()]
-    assert len(lines) == 9, "the guide has other commands: look whether this test still runs them all"
+    assert len(lines) == 10, "the guide has other commands: look whether this test still runs them all"
     # What the guide leaves running is ended by its number.
     ends = 'kill $(jobs -p); wait'
     script = "\n".join(["set -euo pipefail", f"trap '{ends}' EXIT", *lines])
-    done = subprocess.run(["bash", "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     tried = re.findall(r"^tried: (.*)$", done.stdout, re.M)
     assert len(tried) == 2 and tried == re.findall(r"^bid queued: (.*)$", done.stdout, re.M), done.stdout

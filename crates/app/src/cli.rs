@@ -51,7 +51,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Runs everything in one process, with nothing to set up: start here.
     Demo(DemoArgs),
-    /// Writes example settings and an example provisioning file into a folder.
+    /// Writes example settings, a provisioning file and a receiver in Python into a folder.
     Init(InitArgs),
     /// Runs the service.
     Serve(ServeArgs),

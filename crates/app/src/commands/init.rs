@@ -20,11 +20,11 @@ const PASSWORD: &str = "replace-this-password";
 const NEXT: &str = "  \
   bidloop simulate --rate 5         # a marketplace to try with, in a terminal of its own
   bidloop apply provisioning.json   # prints the API key and the webhook's secret, this once
-  bidloop serve                     # the service, and the console at http://127.0.0.1:8080
+  bidloop serve                     # the service, in a second terminal; its console is at http://127.0.0.1:8080
 
 Sign in to the console as you@acme.example with the password in provisioning.json.
-Webhooks go to http://127.0.0.1:9000/, where a program of yours decides. receiver.py is one. Run it with the key and the
-secret that `apply` has printed:
+Webhooks go to http://127.0.0.1:9000/, where a program of yours decides. receiver.py is one. In a third terminal, run it with
+the key and the secret that `apply` has printed:
   python3 -m venv venv && venv/bin/pip install -q Flask==3.1.3 standardwebhooks==1.1.0
   API_KEY=lk_… WEBHOOK_SECRET=whsec_… venv/bin/python receiver.py";
 
