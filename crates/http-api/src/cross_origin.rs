@@ -62,6 +62,7 @@ impl AllowedOrigins {
             header::CONTENT_TYPE,
             header::IF_NONE_MATCH,
             header::HeaderName::from_static("x-request-id"),
+            header::HeaderName::from_static("traceparent"),
         ];
         let read = [
             header::ETAG,

@@ -11,7 +11,7 @@ use bidloop_domain::model::{
     DeliveryId, DeliveryTarget, EndpointId, EventKind, EventPayload, HourlyRateStrategy,
     InsufficientBoostConnectsAction, JobId, JobPost, Lead, LeadForm, LeadId, LeadStatus, LeadWithJob, Links,
     OrganizationId, PAYLOAD_VERSION, PaymentKind, Reason, ReasonCode, SubscriptionStatus, Terms, TermsJson,
-    Timestamp, UsdCents, VariantArray, WebhookSecret, lead_document,
+    Timestamp, TraceParent, UsdCents, VariantArray, WebhookSecret, lead_document,
 };
 use bidloop_domain::port::{ClaimedDelivery, Entropy, LeaseOwner, OutgoingWebhook};
 use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, InFlight, MAX_PAGE, MAX_REASON_CHARS};
@@ -157,7 +157,7 @@ fn sent_webhook(payload: EventPayload) -> OutgoingWebhook {
         }),
         is_test: true,
         sent_by: None,
-        trace_parent: None,
+        trace_parent: TraceParent::new(1, 2, true),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -68,7 +68,7 @@ fn a_named_page_may_call_the_operations_without_a_key_for_the_preflight() {
         ("/v1/campaigns/camp_ext/leads/ld_1/bid", "POST"),
         ("/v1/openapi.json", "GET"),
     ] {
-        let headers = "authorization,content-type,if-none-match,x-request-id";
+        let headers = "authorization,content-type,if-none-match,traceparent,x-request-id";
         let reply = preflight(&service, path, APP, method, headers);
         assert!(matches!(reply.status, 200 | 204), "{path}: {reply:?}");
         assert_eq!(allowed(&reply), Some(APP), "{path}");
@@ -76,7 +76,13 @@ fn a_named_page_may_call_the_operations_without_a_key_for_the_preflight() {
             ("access-control-allow-methods", &["GET", "HEAD", "POST"][..]),
             (
                 "access-control-allow-headers",
-                &["authorization", "content-type", "if-none-match", "x-request-id"],
+                &[
+                    "authorization",
+                    "content-type",
+                    "if-none-match",
+                    "traceparent",
+                    "x-request-id",
+                ],
             ),
         ] {
             let value = reply.header(header).unwrap();
