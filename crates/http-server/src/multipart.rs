@@ -5,6 +5,7 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use actix_web::http::header::{self, ContentDisposition, HeaderMap, HeaderValue};
 use bytes::Bytes;
@@ -24,6 +25,9 @@ const SLICE_BYTES: usize = 16 * 1024;
 
 /// The most pieces between the connection and the parser.
 const PIECES_IN_FLIGHT: usize = 2;
+/// How much is read behind a form's closing boundary, and for how long: line ends, and the end of a chunked body.
+const REST_BYTES: usize = 64 * 1024;
+const REST_WITHIN: Duration = Duration::from_secs(1);
 
 /// What is wrong with a body, as the end of a sentence about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,21 +78,34 @@ pub fn pieces<E>() -> (mpsc::Sender<Result<Bytes, E>>, Pieces<E>) {
     mpsc::channel(PIECES_IN_FLIGHT)
 }
 
-/// Sends the pieces of a body until it ends or breaks off, or until nobody receives them: a refusal does not wait for a
-/// client that pauses. What has come is read first, so that a body that was wanted is read to its end.
+/// Sends the pieces of a body until it ends or breaks off, or until nobody receives them.
+///
+/// The parser stops receiving at a form's closing boundary, and a refusal anywhere. So the rest is then read for a moment: a
+/// body that was wanted is read to its end, and a refusal does not wait long for a client that pauses.
 pub async fn send_pieces<E>(body: impl Stream<Item = Result<Bytes, E>>, to: mpsc::Sender<Result<Bytes, E>>) {
     let mut body = pin!(body);
     loop {
         let piece = tokio::select! {
             biased;
             piece = body.next() => piece,
-            () = to.closed() => return,
+            () = to.closed() => break,
         };
         let Some(piece) = piece else { return };
         if to.send(piece).await.is_err() {
-            return;
+            break;
         }
     }
+    let rest = async {
+        let mut bytes = 0;
+        while let Some(Ok(piece)) = body.next().await {
+            bytes += piece.len();
+            if bytes > REST_BYTES {
+                return;
+            }
+        }
+    };
+    // What does not end in time counts as refused.
+    let _ = tokio::time::timeout(REST_WITHIN, rest).await;
 }
 
 /// The parts of a body. A fault of the body is reported as `E`.
@@ -251,6 +268,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_follows_the_closing_boundary_is_read_though_nobody_receives_it() {
+        let (sender, received) = pieces::<FormDataFault>();
+        let (end, ended) = tokio::sync::oneshot::channel();
+        let (read_to_end, is_read) = tokio::sync::oneshot::channel();
+        let body = stream::once(async { Ok(Bytes::from_static(b"--boundary--")) })
+            .chain(stream::once(async {
+                ended.await.unwrap();
+                Ok(Bytes::from_static(b"\r\n"))
+            }))
+            .chain(stream::once(async { read_to_end.send(()).unwrap() }).filter_map(async |()| None));
+        let sending = tokio::spawn(send_pieces(body, sender));
+        drop(received);
+        end.send(()).unwrap();
+        sending.await.unwrap();
+        is_read.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_body_that_pauses_is_given_up_when_nobody_receives_it() {
         let (sender, mut received) = pieces::<FormDataFault>();
         let pauses = stream::iter([Ok(Bytes::from_static(b"begun"))]).chain(stream::pending());

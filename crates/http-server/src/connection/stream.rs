@@ -135,11 +135,14 @@ impl GuardedStream {
 
     /// Whether the rest of a refused body may be read, if there is one.
     fn may_linger(&mut self) -> bool {
-        if self.linger.is_none() && self.exchange.is_lingering() {
-            self.linger = self.long_bodies.linger();
-            return self.linger.is_some();
+        if !self.exchange.is_lingering() {
+            self.linger = None;
+            return true;
         }
-        true
+        if self.linger.is_none() {
+            self.linger = self.long_bodies.linger();
+        }
+        self.linger.is_some()
     }
 
     fn poll_read_within_limits(
