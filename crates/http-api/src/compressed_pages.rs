@@ -4,6 +4,8 @@
 //! for again is kept compressed, by its content. A long one is compressed on a thread of its own, and few at once: while
 //! all turns are taken, pages are sent as they are.
 
+use std::sync::Arc;
+
 use bidloop_domain::model::OrganizationId;
 use bidloop_http_server::{ContentTag, gzip};
 use bytes::Bytes;
@@ -37,7 +39,7 @@ impl Weighter<Key, Bytes> for BytesOfPage {
 #[derive(Debug)]
 pub(crate) struct CompressedPages {
     kept: Cache<Key, Bytes, BytesOfPage>,
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
 }
 
 impl CompressedPages {
@@ -45,7 +47,7 @@ impl CompressedPages {
         let usual = usize::try_from(KEPT_BYTES / USUAL_BYTES).unwrap_or_default();
         Self {
             kept: Cache::with_weighter(usual, KEPT_BYTES, BytesOfPage),
-            turns: Semaphore::new(TURNS),
+            turns: Arc::new(Semaphore::new(TURNS)),
         }
     }
 
@@ -64,9 +66,14 @@ impl CompressedPages {
         let compressed = if pieces.iter().map(Bytes::len).sum::<usize>() <= SHORT_PAGE_BYTES {
             compress(pieces)
         } else {
-            let _turn = self.turns.try_acquire().ok()?;
+            let turn = Arc::clone(&self.turns).try_acquire_owned().ok()?;
             let pieces = pieces.to_vec();
-            runtime.spawn_blocking(move || compress(&pieces)).await.ok()?
+            // The turn ends with the work, though the caller may be gone before.
+            let work = move || {
+                let _turn = turn;
+                compress(&pieces)
+            };
+            runtime.spawn_blocking(work).await.ok()?
         };
         self.kept.insert(key, compressed.clone());
         Some(compressed)
@@ -79,6 +86,8 @@ fn compress(pieces: &[Bytes]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
 
     fn organization(id: &str) -> OrganizationId {
@@ -100,6 +109,19 @@ mod tests {
         assert!(first.len() < pieces[0].len() / 4);
         assert_eq!(of(&one).await.unwrap().as_ptr(), first.as_ptr(), "the same bytes");
         assert_ne!(of(&other).await.unwrap().as_ptr(), first.as_ptr());
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_is_gone_does_not_end_the_turn_of_its_page() {
+        let pages = CompressedPages::new();
+        // Compressing it takes a moment.
+        let noise = (0..8_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()[3]);
+        let long = [Bytes::from(noise.collect::<Vec<u8>>())];
+        let (one, runtime) = (organization("one"), Handle::current());
+        let gone = pages.page(&one, tag_of(&long), &long, &runtime).now_or_never();
+        assert_eq!(gone, None);
+        assert_eq!(pages.turns.available_permits(), TURNS - 1);
+        let _ended = pages.turns.acquire_many(2).await.unwrap();
     }
 
     #[tokio::test]

@@ -3,13 +3,14 @@
 //! The credential of a call is its `Authorization` header, which the page has to have: cookies are neither sent nor taken.
 
 use actix_cors::{Cors, CorsError};
-use actix_web::Error;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, header};
 use actix_web::middleware::Next;
+use actix_web::{Error, web};
 use url::Url;
 
+use crate::HttpApi;
 use crate::errors::Refusal;
 
 /// For how many seconds a browser need not ask again.
@@ -104,11 +105,21 @@ fn origin(text: &str) -> Result<String, String> {
     ))
 }
 
-/// Words the refusal of a preflight as a Standard Error.
+/// Words the refusal of a preflight as a Standard Error, and refuses it while the database is unavailable.
 pub(crate) async fn word_refusals<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
+    let is_preflight = request.method() == Method::OPTIONS
+        && request
+            .headers()
+            .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if is_preflight
+        && let Some(api) = request.app_data::<web::Data<HttpApi>>().cloned()
+        && let Err(refusal) = api.require_database().await
+    {
+        return Ok(request.into_response(refusal.into_response()));
+    }
     let response = next.call(request).await?.map_into_boxed_body();
     let error = response.response().error();
     let refused = error

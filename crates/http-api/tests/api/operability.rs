@@ -59,6 +59,9 @@ fn while_the_database_is_away_all_but_healthz_and_metrics_is_503() {
         Request::new("POST", &address_of(0, "reject")).key(&key()),
         Request::new("DELETE", &address_of(0, "reject")).key(&key()),
         Request::new("POST", &address_of(0, "attachments")).key(&key()),
+        Request::new("OPTIONS", &address_of(0, "bid"))
+            .header("Origin", "https://app.test")
+            .header("Access-Control-Request-Method", "POST"),
     ];
     for request in &requests {
         let answer = world.send(request);

@@ -280,7 +280,7 @@ fn api(
         }),
         upload_attachments: Arc::new(UploadAttachments { blobs, requests }),
         description: Arc::new(Description::of_service_at("http://api.test/")),
-        origins: AllowedOrigins::None,
+        origins: AllowedOrigins::parse(["https://app.test"]).unwrap(),
         entropy,
         readiness: Arc::new(HeldReadiness::new(readiness)),
         metrics: metrics.clone(),
