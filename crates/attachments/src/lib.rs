@@ -13,6 +13,7 @@ mod local_folder;
 mod s3_bucket;
 mod storage_settings;
 mod storage_url;
+mod upload_turns;
 
 pub use local_folder::OpenFolderError;
 pub use storage_settings::{StorageSettings, StorageSettingsError};

@@ -2,7 +2,7 @@
 //!
 //! Content is staged in an unnamed temporary file, which the system removes even after a crash, and uploaded when it is
 //! published. A small file takes one request. A larger one is uploaded in parts and becomes visible as a whole with the
-//! last request. Uploads take turns, so that their number does not decide how much memory they take.
+//! last request. Uploads take [turns](UploadTurns), so that their number does not decide how much memory they take.
 
 use std::io::{Seek, SeekFrom};
 use std::sync::Arc;
@@ -21,20 +21,16 @@ use object_store::{ObjectStore, ObjectStoreExt, RetryConfig};
 use rustls::ClientConfig;
 use tokio::fs::File;
 use tokio::io::{AsyncWriteExt, BufReader, BufWriter};
-use tokio::sync::Semaphore;
 
 use crate::bucket_fault::{self, blob_error};
 use crate::file_io::{BUFFER, off_the_runtime, staging_writer, unavailable};
 use crate::hyper_connector::HyperConnector;
 use crate::storage_settings::StorageSettingsError;
+use crate::upload_turns::UploadTurns;
 
 /// The smallest part that S3 accepts, except for the last one, in bytes. At most two parts of an upload are in memory: one
 /// that is being uploaded and one that is being read.
 const PART: usize = 5 * 1024 * 1024;
-const PARTS_OF_AN_UPLOAD: u32 = 2;
-
-/// The parts of all uploads that are in memory at once.
-const PARTS_IN_MEMORY: usize = 4;
 
 /// The ends of host names of AWS.
 const AWS: [&str; 2] = [".amazonaws.com", ".amazonaws.com.cn"];
@@ -44,7 +40,7 @@ pub(crate) struct S3Bucket {
     store: Arc<dyn ObjectStore>,
     prefix: String,
     asks_the_machine: bool,
-    memory: Arc<Semaphore>,
+    turns: Arc<UploadTurns>,
 }
 
 /// Refuses an endpoint that no request would reach, or that would refuse every request.
@@ -139,7 +135,7 @@ impl S3Bucket {
             store: Arc::new(store),
             prefix: prefix.to_owned(),
             asks_the_machine,
-            memory: Arc::new(Semaphore::new(PARTS_IN_MEMORY)),
+            turns: Arc::default(),
         })
     }
 
@@ -204,7 +200,7 @@ impl StagedBlob for StagedUpload {
 
     async fn publish(self: Box<Self>, path: &BlobPath) -> Result<(), BlobError> {
         let Self { bucket, mut file } = *self;
-        let key = bucket.key_of(path);
+        let (key, owner) = (bucket.key_of(path), owner_of(path).to_owned());
         file.flush().await.map_err(unavailable)?;
         let mut file = file.into_inner().into_std().await;
         // A task of its own, so that a cancelled caller leaves no incomplete upload in the bucket.
@@ -215,15 +211,27 @@ impl StagedBlob for StagedUpload {
                 Ok((file, size))
             })
             .await?;
-            let parts = if size < PART as u64 { 1 } else { PARTS_OF_AN_UPLOAD };
-            let turn = bucket.memory.acquire_many(parts).await;
-            let _turn = turn.map_err(std::io::Error::other)?;
+            let _turn = if size < PART as u64 {
+                bucket.turns.of_small().await?
+            } else {
+                bucket.turns.of_large(owner).await?
+            };
             upload(File::from_std(file), Arc::clone(&bucket.store), key).await
         });
         let published = published.await.map_err(std::io::Error::other);
         published
             .flatten()
             .map_err(|error| bucket_fault::unavailable(&error.to_string()))
+    }
+}
+
+/// Whose turn an upload takes: the organization's, whose id is the first segment of an upload's path and the second of a
+/// campaign's file.
+fn owner_of(path: &BlobPath) -> &str {
+    let mut segments = path.as_str().split('/');
+    match (segments.next(), segments.next()) {
+        (Some("campaigns"), Some(owner)) | (Some(owner), _) => owner,
+        (None, _) => path.as_str(),
     }
 }
 
