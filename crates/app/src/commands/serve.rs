@@ -209,8 +209,12 @@ impl Running {
 
     /// Stops taking work and waits at most 15 seconds for requests and deliveries in flight.
     pub(super) async fn stop(self) -> Outcome {
+        let began = Instant::now();
         let (stopped, finished) = tokio::join!(self.servers.stop(), self.workers.stop(STOP_WITHIN));
-        self.service.traces.stop().await;
+        self.service
+            .traces
+            .stop(STOP_WITHIN.saturating_sub(began.elapsed()))
+            .await;
         if !finished {
             tracing::warn!("work in flight did not finish in time; the database has its state");
         }

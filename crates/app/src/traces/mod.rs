@@ -13,6 +13,7 @@ mod otel;
 mod requests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bidloop_domain::model::TraceParent;
 use bidloop_domain::port::CurrentTrace;
@@ -115,10 +116,10 @@ impl Traces {
         }
     }
 
-    /// Exports what has ended, for a few seconds at most.
-    pub(crate) async fn stop(&self) {
+    /// Exports what has ended, for a few seconds and no longer than this.
+    pub(crate) async fn stop(&self, within: Duration) {
         if let Some(exporter) = &self.exporter {
-            exporter.stop().await;
+            exporter.stop(within).await;
         }
     }
 }

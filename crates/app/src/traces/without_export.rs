@@ -1,5 +1,7 @@
 //! Stands for the export of spans in a program that is built without it: there is none.
 
+use std::time::Duration;
+
 use bidloop_domain::model::TraceParent;
 
 use super::{NewSpan, SpanEnd};
@@ -17,7 +19,7 @@ impl Exporter {
         match *self {}
     }
 
-    pub(super) async fn stop(&self) {
+    pub(super) async fn stop(&self, _within: Duration) {
         match *self {}
     }
 }

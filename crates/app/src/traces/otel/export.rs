@@ -66,11 +66,11 @@ impl Export {
     }
 
     /// Sends what is waiting.
-    pub(super) async fn stop(&self) {
+    pub(super) async fn stop(&self, within: Duration) {
         self.stop.cancel();
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task
-            && tokio::time::timeout(STOP_WITHIN, task).await.is_err()
+            && tokio::time::timeout(within.min(STOP_WITHIN), task).await.is_err()
         {
             tracing::warn!("the collector did not take the last spans in time");
         }

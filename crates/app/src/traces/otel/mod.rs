@@ -2,6 +2,9 @@
 
 mod export;
 mod http_client;
+mod share;
+
+use std::time::Duration;
 
 use opentelemetry::trace::{
     Span as _, SpanContext, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceState, Tracer as _,
@@ -9,11 +12,12 @@ use opentelemetry::trace::{
 };
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
+use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 
 use bidloop_domain::model::TraceParent;
 
 use self::export::Export;
+use self::share::Share;
 use super::{Attribute, Kind, NewSpan, SpanEnd};
 use crate::settings::TelemetrySettings;
 
@@ -31,11 +35,9 @@ impl Exporter {
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
             .build();
         let (export, queue) = Export::start(settings, &resource)?;
-        // Whether a caller records the trace counts for what follows from its request.
-        let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(settings.sample_ratio)));
         let provider = SdkTracerProvider::builder()
             .with_resource(resource)
-            .with_sampler(sampler)
+            .with_sampler(Share::of(settings.sample_ratio))
             .with_span_processor(queue)
             .build();
         Ok(Self {
@@ -63,8 +65,8 @@ impl Exporter {
         }
     }
 
-    pub(super) async fn stop(&self) {
-        self.export.stop().await;
+    pub(super) async fn stop(&self, within: Duration) {
+        self.export.stop(within).await;
     }
 }
 
