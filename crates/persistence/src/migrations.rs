@@ -111,16 +111,40 @@ pub(crate) fn run_pending<DB: Backend>(
     Ok(())
 }
 
+/// PostgreSQL's words for a lock that was not had in time, and for a deadlock: another process was in the way.
+const GIVEN_UP: [&str; 2] = ["(SQLSTATE 55P03)", "(SQLSTATE 40P01)"];
+
 fn step_failure(error: &(dyn std::error::Error + Send + Sync)) -> Failure {
-    Failure::fault(format!("a migration failed: {error}"))
+    let text = format!("a migration failed: {error}");
+    if GIVEN_UP.iter().any(|sqlstate| text.contains(sqlstate)) {
+        return Failure::unavailable(text);
+    }
+    Failure::fault(text)
 }
 
 #[cfg(test)]
 mod tests {
+    use bidloop_domain::port::StoreError;
+
     use super::*;
 
     fn versions(texts: &[&str]) -> Vec<String> {
         texts.iter().map(|&text| text.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_lock_that_was_not_had_in_time_is_tried_for_again() {
+        let failed = |text: &str| StoreError::from(step_failure(&*Box::from(text)));
+        for text in [
+            "canceling statement (SQLSTATE 55P03)",
+            "deadlock detected (SQLSTATE 40P01)",
+        ] {
+            assert!(matches!(failed(text), StoreError::Unavailable(_)), "{text}");
+        }
+        assert!(matches!(
+            failed("syntax error (SQLSTATE 42601)"),
+            StoreError::Backend(_)
+        ));
     }
 
     #[test]

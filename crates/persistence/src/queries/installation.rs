@@ -9,9 +9,10 @@ use diesel::sql_types::{BigInt, Nullable};
 use super::overview::used_in;
 use super::prelude::*;
 
-/// An organization's columns: id, name, subscription, how many campaigns it has, when its newest counted bid was queued, and
+/// An organization's columns: its id twice, name, subscription, how many campaigns it has, when its newest counted bid was queued, and
 /// start, end and use of a period that may be in force.
 type SummaryRow = (
+    String,
     Attempt<Col<OrganizationId>>,
     Attempt<Col<String>>,
     Tried<Subscription>,
@@ -20,14 +21,14 @@ type SummaryRow = (
     Option<(i64, i64, Col<u64>)>,
 );
 
-/// One statement, and one more for each organization whose period was changed since its last bid.
+/// With the last id, readable or not; `None` without a row. One statement, and one more for each organization whose period was changed since its last bid.
 pub(super) async fn summaries(
     conn: &mut Conn,
     quarantine: &Quarantine,
     after: String,
     limit: i64,
     now: Timestamp,
-) -> Result<Vec<OrganizationSummary>, Failure> {
+) -> Result<(Vec<OrganizationSummary>, Option<String>), Failure> {
     let now_millis = now.as_millis();
     // The period that was reported is in force before its start too.
     let may_be_in_force = quota_usage::period_end.gt(now_millis).and(
@@ -48,6 +49,7 @@ pub(super) async fn summaries(
         .limit(limit)
         .select((
             organizations::id,
+            organizations::id,
             organizations::name,
             Tried::<Subscription>::as_select(),
             sql::<BigInt>("(SELECT COUNT(*) FROM campaigns AS c WHERE c.organization_id = organizations.id)"),
@@ -61,8 +63,9 @@ pub(super) async fn summaries(
         ))
         .load(conn)
         .await?;
+    let last = rows.last().map(|(id, ..)| id.clone());
     let mut summaries: Vec<OrganizationSummary> = Vec::with_capacity(rows.len());
-    for (id, name, subscription, campaigns, newest_bid, counted) in rows {
+    for (_, id, name, subscription, campaigns, newest_bid, counted) in rows {
         let (Ok(Col(id)), Ok(Col(name))) = (id.0, name.0) else {
             continue;
         };
@@ -94,7 +97,7 @@ pub(super) async fn summaries(
             });
         }
     }
-    Ok(summaries)
+    Ok((summaries, last))
 }
 
 /// Bids that are being decided or wait to be: the index `bids_given_up` has them by their deadlines.

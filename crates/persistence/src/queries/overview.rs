@@ -32,20 +32,31 @@ impl OverviewStore for Store {
         after: Option<&OrganizationId>,
         limit: u32,
     ) -> Result<Vec<OrganizationName>, StoreError> {
-        let after = after.map_or_else(String::new, ToString::to_string);
+        let mut after = after.map_or_else(String::new, ToString::to_string);
         self.read(async move |conn: &mut Conn| {
-            let rows: Vec<(Attempt<Col<OrganizationId>>, Attempt<Col<String>>)> = organizations::table
-                .filter(organizations::id.gt(after))
-                .order(organizations::id)
-                .limit(i64::from(limit))
-                .select((organizations::id, organizations::name))
-                .load(conn)
-                .await?;
-            let read = rows.into_iter().filter_map(|(id, name)| {
-                let (Col(id), Col(name)) = (id.0.ok()?, name.0.ok()?);
-                Some(OrganizationName { id, name })
-            });
-            Ok(read.collect())
+            loop {
+                let rows: Vec<(String, Attempt<Col<OrganizationId>>, Attempt<Col<String>>)> =
+                    organizations::table
+                        .filter(organizations::id.gt(after.as_str()))
+                        .order(organizations::id)
+                        .limit(i64::from(limit))
+                        .select((organizations::id, organizations::id, organizations::name))
+                        .load(conn)
+                        .await?;
+                let Some((last, ..)) = rows.last() else {
+                    return Ok(Vec::new());
+                };
+                after.clone_from(last);
+                let read = rows.into_iter().filter_map(|(_, id, name)| {
+                    let (Col(id), Col(name)) = (id.0.ok()?, name.0.ok()?);
+                    Some(OrganizationName { id, name })
+                });
+                let read: Vec<OrganizationName> = read.collect();
+                // A page of rows that cannot be read hides nothing behind it.
+                if !read.is_empty() {
+                    return Ok(read);
+                }
+            }
         })
         .await
     }
@@ -56,10 +67,18 @@ impl OverviewStore for Store {
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<OrganizationSummary>, StoreError> {
-        let after = after.map_or_else(String::new, ToString::to_string);
+        let mut after = after.map_or_else(String::new, ToString::to_string);
         let quarantine = self.quarantine.clone();
         self.read(async move |conn: &mut Conn| {
-            installation::summaries(conn, &quarantine, after, i64::from(limit), now).await
+            loop {
+                let (summaries, last) =
+                    installation::summaries(conn, &quarantine, after, i64::from(limit), now).await?;
+                // A page of rows that cannot be read hides nothing behind it.
+                match last {
+                    Some(last) if summaries.is_empty() => after = last,
+                    _ => return Ok(summaries),
+                }
+            }
         })
         .await
     }

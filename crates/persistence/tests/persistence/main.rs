@@ -22,6 +22,7 @@ mod schema;
 mod secrets_at_rest;
 mod spare_databases;
 mod test_database;
+mod unreadable_organizations;
 mod unreadable_progress;
 mod unreadable_rows;
 mod waiting;
