@@ -22,7 +22,8 @@ use bidloop_domain::use_case::{
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::{
-    BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application,
+    AllowedOrigins, BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics,
+    application,
 };
 use serde_json::json;
 
@@ -88,6 +89,7 @@ impl World {
             entropy: entropy.clone(),
         };
         let api = HttpApi {
+            origins: AllowedOrigins::None,
             authenticate: Arc::new(Authenticate {
                 keys: store.clone(),
                 clock,
