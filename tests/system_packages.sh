@@ -1,7 +1,8 @@
 # What scripts have installed. They read this file; it runs nothing.
 # shellcheck shell=bash
 
-say() { printf '\n== %s\n' "$1"; }
+# With the minutes since the script's start.
+say() { printf '\n== %s (%d:%02d)\n' "$1" $((SECONDS / 60)) $((SECONDS % 60)); }
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi

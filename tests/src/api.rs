@@ -59,6 +59,13 @@ impl Answer {
     }
 }
 
+/// The token of the forms on a page of the console.
+#[track_caller]
+pub fn form_token(page: &str) -> String {
+    let (_, token) = page.split_once("name=\"csrf\" value=\"").expect("a form");
+    token.split('"').next().unwrap_or_default().to_owned()
+}
+
 /// A request of which half the body is still to be sent.
 #[derive(Debug)]
 pub struct HalfSent {

@@ -490,7 +490,7 @@ columns! { Lead in leads by organization_id/id {
 columns! { NewBid in bids by organization_id/id {
     id, organization_id, campaign_id, lead_id, job_id, cover_letter, answers, config, queued_at, deadline,
     trace_parent,
-} }
+} empty { posted_at } }
 
 columns! { OrganizationRecord in organizations by id { id, name } parts { subscription: Subscription }
     empty { users, api_keys, webhooks, accounts, campaigns }

@@ -1,5 +1,6 @@
 //! What holds for every request to the console: headers, host, origin, session and token (decision E5).
 
+use acceptance::api::form_token;
 use acceptance::{Answer, Kind, Service};
 
 use crate::acme::{PASSWORD, with_paused_campaign};
@@ -97,14 +98,7 @@ fn a_change_from_another_page_is_refused(kind: Kind) {
     let (_world, service) = with_paused_campaign(kind);
     let cookie = sign_in(&service);
     let own = origin(&service);
-    let page = call(&service, "GET", "/sign-out", &[("Cookie", &cookie)], "").text();
-    let token = page
-        .split("name=\"csrf\" value=\"")
-        .nth(1)
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap();
+    let token = form_token(&call(&service, "GET", "/sign-out", &[("Cookie", &cookie)], "").text());
     let body = format!("csrf={token}");
     let post = |headers: &[(&str, &str)]| {
         let mut all = vec![FORM, ("Cookie", cookie.as_str())];
@@ -124,14 +118,7 @@ fn a_form_without_the_sessions_token_is_refused(kind: Kind) {
     let (_world, service) = with_paused_campaign(kind);
     let (cookie, other) = (sign_in(&service), sign_in(&service));
     let own = origin(&service);
-    let page = call(&service, "GET", "/sign-out", &[("Cookie", &other)], "").text();
-    let of_other = page
-        .split("name=\"csrf\" value=\"")
-        .nth(1)
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap();
+    let of_other = form_token(&call(&service, "GET", "/sign-out", &[("Cookie", &other)], "").text());
     let headers = [FORM, ("Cookie", cookie.as_str()), ("Origin", own.as_str())];
     for body in [String::new(), "csrf=".to_owned(), format!("csrf={of_other}")] {
         call(&service, "POST", "/sign-out", &headers, &body).expect(403);

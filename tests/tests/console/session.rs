@@ -1,5 +1,6 @@
 //! A session over plain HTTP, for what a browser does not let people do.
 
+use acceptance::api::form_token;
 use acceptance::{Answer, Service};
 
 use crate::acme::PASSWORD;
@@ -98,9 +99,7 @@ impl<'s> Session<'s> {
 
     /// The token that forms of the session carry at this moment.
     pub(crate) fn token(&self) -> String {
-        let page = self.get("/sign-out").expect(200).text();
-        let token = page.split("name=\"csrf\" value=\"").nth(1).unwrap();
-        token.split('"').next().unwrap().to_owned()
+        form_token(&self.get("/sign-out").expect(200).text())
     }
 
     /// Sends a form of the settings' page of users with the session's token.

@@ -125,10 +125,6 @@ const SHOW_STATUS: &str = "\
 UPDATE matches SET lead_status = 'queued' WHERE matches.organization_id = :organization \
 AND matches.campaign_id = :by_sql AND matches.generation = :sql_generation AND matches.job_id = :job";
 
-const POSTED_AT: &str = "\
-SELECT jobs.posted_at FROM leads INNER JOIN jobs ON jobs.id = leads.job_id \
-WHERE leads.organization_id = :organization AND leads.id = :lead LIMIT 1";
-
 /// The service writes the rows as arrays to PostgreSQL, and one by one to SQLite.
 const COUNT: &str = "\
 INSERT INTO fresh_counts (organization_id, measure, hour, campaign_id, subject, bucket, count) VALUES \
@@ -205,7 +201,6 @@ pub(super) fn bid(database: &Database<'_>) -> Result<Script> {
             Step::Together(writes.map(str::to_owned).into()),
             locking(LISTS),
             one(SHOW_STATUS),
-            one(POSTED_AT),
             one(COUNT),
             one("COMMIT"),
         ],

@@ -60,6 +60,8 @@ pub struct NewBid {
     pub lead_id: LeadId,
     /// The lead's job.
     pub job_id: JobId,
+    /// When the job was posted; counted, not stored.
+    pub posted_at: Timestamp,
     /// The proposal's body.
     pub cover_letter: CoverLetter,
     /// In the order of the lead's questions.

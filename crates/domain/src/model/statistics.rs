@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::words::words;
-use super::{BidOutcome, CampaignId, EndpointId, OrganizationId, Timestamp};
+use super::{BidOutcome, CampaignId, EndpointId, NewBid, OrganizationId, Timestamp};
 
 words! {
     /// What is counted.
@@ -244,18 +244,16 @@ impl Tally {
         self.one(organization, campaign, Measure::HandedOver);
     }
 
-    /// A real bid was accepted on a job that was posted at `posted_at`, if that is known.
-    pub fn bid(
-        &mut self,
-        organization: &OrganizationId,
-        campaign: &CampaignId,
-        at: Timestamp,
-        posted_at: Option<Timestamp>,
-    ) {
-        self.one(organization, campaign, Measure::Bid);
-        if let Some(posted_at) = posted_at {
-            self.time(organization, Measure::BidTime, "", at.since(posted_at));
-        }
+    /// A real bid was accepted.
+    pub fn bid(&mut self, bid: &NewBid) {
+        let organization = &bid.organization_id;
+        self.one(organization, &bid.campaign_id, Measure::Bid);
+        self.time(
+            organization,
+            Measure::BidTime,
+            "",
+            bid.queued_at.since(bid.posted_at),
+        );
     }
 
     /// A bid with this account ended.

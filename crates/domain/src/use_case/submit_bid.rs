@@ -117,6 +117,7 @@ impl SubmitBid {
             campaign_id: lead.campaign_id.clone(),
             lead_id: lead.id.clone(),
             job_id: lead.job_id.clone(),
+            posted_at: post.posted_at,
             cover_letter: request.cover_letter,
             answers,
             config,

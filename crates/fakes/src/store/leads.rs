@@ -348,9 +348,8 @@ impl State {
             entry.latest_bid = Some(bid.id);
         }
         self.record_activity(activity);
-        let posted_at = self.posted_at(&bid.lead_id);
         let mut tally = Tally::default();
-        tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);
+        tally.bid(bid);
         self.count(bid.queued_at, &tally);
         AcceptBid::Accepted
     }

@@ -37,13 +37,21 @@ const SESSION: &str = "
 const SESSION_OF_A_TRANSACTION: &str = "
     SET LOCAL statement_timeout = '30s';
     SET LOCAL idle_in_transaction_session_timeout = '30s';
-    SET LOCAL jit = off;
-    SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'
+    SET LOCAL jit = off
 ";
+
+/// The same for one that writes.
+const WRITES_OF_A_TRANSACTION: &str =
+    "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'";
 
 /// For a transaction of statements over arrays, which find rows by their keys: left to itself, the server plans each anew, which
 /// takes as long as to run it.
 const KEEP_PLANS: &str = "SET LOCAL plan_cache_mode = 'force_generic_plan'";
+
+/// The same where each statement is planned anew anyway: the server need not weigh ways to join that read whole tables.
+const PLAN_SOON: &str = "
+    SET LOCAL plan_cache_mode = 'force_generic_plan'; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off
+";
 
 /// For a transaction that gives up when it does not have a lock soon.
 const SOON: &str = "SET LOCAL lock_timeout = '100ms'";
@@ -71,33 +79,37 @@ impl Session {
         match self {
             Self::Own => "BEGIN".to_owned(),
             Self::OfAPooler => {
-                format!("BEGIN ISOLATION LEVEL READ COMMITTED;{SESSION_OF_A_TRANSACTION}")
+                format!(
+                    "BEGIN ISOLATION LEVEL READ COMMITTED;{SESSION_OF_A_TRANSACTION};{WRITES_OF_A_TRANSACTION}"
+                )
             }
         }
     }
 
     /// The same for a transaction that finds rows by their keys.
     pub(super) fn begin_write_by_keys(self, locks: Locks) -> String {
-        let begin = self.begin_write();
+        let (begin, by_keys) = (self.begin_write(), self.by_keys());
         match locks {
-            Locks::Soon => format!("{begin};{KEEP_PLANS};{SOON}"),
-            Locks::Patiently => format!("{begin};{KEEP_PLANS}"),
+            Locks::Soon => format!("{begin};{by_keys};{SOON}"),
+            Locks::Patiently => format!("{begin};{by_keys}"),
         }
     }
 
-    pub(super) fn begin_read_by_keys(self) -> String {
-        let begin = self.begin_reads("READ COMMITTED");
-        format!("{begin};{KEEP_PLANS}")
+    pub(super) fn begin_snapshot_by_keys(self) -> String {
+        format!("{};{}", self.begin_snapshot(), self.by_keys())
+    }
+
+    fn by_keys(self) -> &'static str {
+        match self {
+            Self::Own => KEEP_PLANS,
+            Self::OfAPooler => PLAN_SOON,
+        }
     }
 
     pub(super) fn begin_snapshot(self) -> String {
-        self.begin_reads("REPEATABLE READ")
-    }
-
-    fn begin_reads(self, isolation: &str) -> String {
-        let begin = format!("BEGIN ISOLATION LEVEL {isolation} READ ONLY");
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         match self {
-            Self::Own => begin,
+            Self::Own => begin.to_owned(),
             Self::OfAPooler => format!("{begin};{SESSION_OF_A_TRANSACTION}"),
         }
     }

@@ -17,19 +17,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use diesel::connection::{CacheSize, DynInstrumentation, Instrumentation};
-use diesel::pg::{Pg, PgMetadataLookup, PgQueryBuilder, PgTypeMetadata};
-use diesel::query_builder::bind_collector::RawBytesBindCollector;
-use diesel::query_builder::{AsQuery, QueryBuilder as _, QueryFragment, QueryId};
+use diesel::pg::Pg;
+use diesel::query_builder::{AsQuery, QueryFragment, QueryId};
 use diesel::{ConnectionError, ConnectionResult, QueryResult};
 use diesel_async::{AnsiTransactionManager, AsyncConnection, AsyncConnectionCore, SimpleAsyncConnection};
 use futures::future::{BoxFuture, join, join_all};
 use futures::stream::BoxStream;
 use futures::{FutureExt as _, StreamExt as _};
-use tokio_postgres::types::private::BytesMut;
-use tokio_postgres::types::{IsNull, ToSql, Type};
-use tokio_postgres::{Client, RowStream, Statement};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, RowStream};
 
 use super::connect::Session;
+use super::encoded::{self, Encoded, Form, Prepared};
 use super::errors::from_server;
 use super::row::PgRow;
 
@@ -77,31 +76,6 @@ impl PreparedStatements {
     }
 }
 
-#[derive(Clone)]
-struct Prepared {
-    statement: Statement,
-    only_reads: bool,
-}
-
-/// A statement and its values.
-struct Encoded {
-    id: Option<TypeId>,
-    form: Form,
-    values: Vec<Value>,
-}
-
-enum Form {
-    Prepared(Prepared),
-    Text(String),
-}
-
-/// A value as it is sent.
-#[derive(Debug)]
-struct Value {
-    kind: Type,
-    bytes: Option<Vec<u8>>,
-}
-
 impl Conn {
     pub(super) fn new(client: Client, session: Session) -> Self {
         Self {
@@ -136,7 +110,7 @@ impl Conn {
 
     /// Commits the transaction, and before that executes what was to be executed then.
     pub(super) async fn commit(&mut self) -> QueryResult<()> {
-        let at_commit = std::mem::take(&mut self.at_commit);
+        let mut at_commit = std::mem::take(&mut self.at_commit);
         if self.has_failed.load(Ordering::Relaxed) {
             self.rollback().await?;
             // The server would answer the commit with a rollback, and call that a success.
@@ -145,6 +119,9 @@ impl Conn {
         if at_commit.is_empty() && self.take_opening().is_some() {
             self.is_in_transaction = false;
             return Ok(());
+        }
+        if self.prepared.is_none() {
+            at_commit = Encoded::in_one(at_commit).into_iter().collect();
         }
         let this = &*self;
         let written = join_all(at_commit.into_iter().map(|statement| this.executed(statement)));
@@ -181,12 +158,17 @@ impl Conn {
     }
 
     /// Executes a write together with the transaction's commit. It must be one of the transaction's last statements, and may
-    /// change any number of rows.
+    /// change any number of rows. Where the server plans each statement anew, those of a transaction are one, which takes
+    /// less time; so no two of them may change the same row.
     pub(super) fn execute_at_commit(
         &mut self,
         statement: &(impl QueryFragment<Pg> + QueryId),
     ) -> QueryResult<()> {
-        let encoded = self.encoded(statement)?;
+        let values_before = match self.prepared {
+            Some(_) => 0,
+            None => self.at_commit.iter().map(|write| write.values.len()).sum(),
+        };
+        let encoded = self.encoded(statement, values_before)?;
         self.at_commit.push(encoded);
         Ok(())
     }
@@ -195,27 +177,14 @@ impl Conn {
         self.opening.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn encoded<Q: QueryFragment<Pg> + QueryId>(&self, query: &Q) -> QueryResult<Encoded> {
-        let mut collected = RawBytesBindCollector::<Pg>::new();
-        query.collect_binds(&mut collected, &mut NoOtherTypes, &Pg)?;
-        let values = collected.metadata.iter().zip(collected.binds);
-        let values = values.map(|(kind, bytes)| {
-            Ok(Value {
-                kind: type_of(kind)?,
-                bytes,
-            })
-        });
-        let values = values.collect::<QueryResult<_>>()?;
+    fn encoded<Q: QueryFragment<Pg> + QueryId>(
+        &self,
+        query: &Q,
+        values_before: usize,
+    ) -> QueryResult<Encoded> {
         let id = Q::query_id();
         let known = id.and_then(|id| self.prepared(|known| known.by_type.get(&id).cloned()));
-        let form = if let Some(prepared) = known {
-            Form::Prepared(prepared)
-        } else {
-            let mut text = PgQueryBuilder::default();
-            query.to_sql(&mut text, &Pg)?;
-            Form::Text(text.finish())
-        };
-        Ok(Encoded { id, form, values })
+        Encoded::of(query, id, known, values_before)
     }
 
     fn prepared<T>(&self, find: impl FnOnce(&mut PreparedStatements) -> Option<T>) -> Option<T> {
@@ -288,7 +257,7 @@ impl Conn {
                     .prepare_typed(&text, &kinds)
                     .await
                     .map_err(|error| from_server(&error))?,
-                only_reads: only_reads(&text),
+                only_reads: encoded::only_reads(&text),
             },
         };
         self.prepared(|known| match id {
@@ -327,12 +296,12 @@ impl Conn {
         &self,
         source: Q,
     ) -> BoxFuture<'_, QueryResult<BoxStream<'static, QueryResult<PgRow>>>> {
-        let statement = self.encoded(&source.as_query());
+        let statement = self.encoded(&source.as_query(), 0);
         async move { self.loaded(statement?).await }.boxed()
     }
 
     fn execute<Q: QueryFragment<Pg> + QueryId>(&self, source: &Q) -> BoxFuture<'_, QueryResult<usize>> {
-        let statement = self.encoded(source);
+        let statement = self.encoded(source, 0);
         async move { self.executed(statement?).await }.boxed()
     }
 
@@ -348,66 +317,6 @@ impl Conn {
             self.has_failed.store(true, Ordering::Relaxed);
             from_server(&error)
         })
-    }
-}
-
-impl Encoded {
-    fn only_reads(&self) -> bool {
-        match &self.form {
-            Form::Prepared(prepared) => prepared.only_reads,
-            Form::Text(text) => only_reads(text),
-        }
-    }
-}
-
-/// Whether a statement changes nothing: ours call no functions that do.
-fn only_reads(text: &str) -> bool {
-    text.starts_with("SELECT ")
-}
-
-/// The schema has no types of its own, so the server need not be asked for any.
-struct NoOtherTypes;
-
-impl PgMetadataLookup for NoOtherTypes {
-    fn lookup_type(&mut self, _name: &str, _schema: Option<&str>) -> PgTypeMetadata {
-        PgTypeMetadata::new(0, 0)
-    }
-}
-
-fn type_of(kind: &PgTypeMetadata) -> QueryResult<Type> {
-    let oid = kind
-        .oid()
-        .map_err(|error| diesel::result::Error::SerializationError(Box::new(error)))?;
-    let unknown =
-        || diesel::result::Error::SerializationError(format!("no type has the number {oid}").into());
-    Type::from_oid(oid).ok_or_else(unknown)
-}
-
-impl ToSql for Value {
-    fn to_sql(
-        &self,
-        _: &Type,
-        out: &mut BytesMut,
-    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        Ok(match &self.bytes {
-            Some(bytes) => {
-                out.extend_from_slice(bytes);
-                IsNull::No
-            }
-            None => IsNull::Yes,
-        })
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    fn to_sql_checked(
-        &self,
-        kind: &Type,
-        out: &mut BytesMut,
-    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        self.to_sql(kind, out)
     }
 }
 

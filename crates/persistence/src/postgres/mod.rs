@@ -31,6 +31,7 @@ use self::shares::Shares;
 mod batch;
 mod connect;
 mod connection;
+mod encoded;
 mod errors;
 mod migrate;
 mod row;
@@ -252,13 +253,13 @@ impl Store {
         self.read(work).await
     }
 
-    /// As [`read`](Self::read), for statements that find each row by a key or an index, whatever is asked for: the server keeps
-    /// their plans. Left to itself it may plan them anew each time, and reads the ends of indexes for that.
-    pub(crate) async fn read_by_keys<T: Send + 'static>(
+    /// As [`snapshot`](Self::snapshot), for statements that find each row by a key or an index, whatever is asked for: the
+    /// server keeps their plans. Left to itself it may plan them anew each time, and reads the ends of indexes for that.
+    pub(crate) async fn snapshot_by_keys<T: Send + 'static>(
         &self,
         work: impl Work<Conn, T>,
     ) -> Result<T, StoreError> {
-        self.transact(Transaction::ReadByKeys, work).await
+        self.transact(Transaction::SnapshotByKeys, work).await
     }
 
     /// Runs statements on one snapshot. They must not write.
@@ -345,7 +346,15 @@ impl Store {
                     return Err(Failure::unavailable("the database took too long"));
                 };
                 let failure = match ran {
-                    Ok(value) => return Ok(value),
+                    Ok(value) => {
+                        if transaction.is_snapshot() {
+                            // Nobody waits for its end. The pool discards the connection if there is none.
+                            tokio::spawn(
+                                async move { tokio::time::timeout(WORK_TIMEOUT, conn.commit()).await },
+                            );
+                        }
+                        return Ok(value);
+                    }
                     Err(failure) => failure,
                 };
                 let repeatable = match &failure {
@@ -394,13 +403,17 @@ fn pool(connector: &Connector, connections: usize) -> Result<Pool<Connector>, Op
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transaction {
     None,
-    ReadByKeys,
+    SnapshotByKeys,
     Snapshot,
     Write,
     WriteByKeys(Locks),
 }
 
 impl Transaction {
+    fn is_snapshot(self) -> bool {
+        matches!(self, Self::Snapshot | Self::SnapshotByKeys)
+    }
+
     fn writes(self) -> bool {
         matches!(self, Self::Write | Self::WriteByKeys(_))
     }
@@ -409,20 +422,21 @@ impl Transaction {
     fn begin(self, session: Session) -> Option<String> {
         match self {
             Self::None => None,
-            Self::ReadByKeys => Some(session.begin_read_by_keys()),
+            Self::SnapshotByKeys => Some(session.begin_snapshot_by_keys()),
             Self::Snapshot => Some(session.begin_snapshot()),
             Self::Write => Some(session.begin_write()),
             Self::WriteByKeys(locks) => Some(session.begin_write_by_keys(locks)),
         }
     }
 
-    /// Commits what succeeded and rolls back what failed.
+    /// Commits what was written and rolls back what failed.
     async fn end<T>(self, conn: &mut Conn, done: Result<T, Failure>) -> Result<T, Failure> {
         if self == Self::None {
             return done;
         }
         match &done {
-            Ok(_) => conn.commit().await?,
+            Ok(_) if self.writes() => conn.commit().await?,
+            Ok(_) => {}
             Err(_) => {
                 if let Err(error) = conn.rollback().await {
                     // The pool discards the connection, and the server rolls back with it.

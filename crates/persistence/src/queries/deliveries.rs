@@ -49,7 +49,7 @@ impl DeliveryStore for Store {
     ) -> Result<Vec<PendingDelivery>, StoreError> {
         let (busy, quarantine) = (busy.to_vec(), self.quarantine.clone());
         let low = Arc::clone(&self.pending_from);
-        self.read_by_keys(async move |conn: &mut Conn| {
+        self.snapshot_by_keys(async move |conn: &mut Conn| {
             pending(conn, &quarantine, &low, &busy, per_endpoint, limit).await
         })
         .await

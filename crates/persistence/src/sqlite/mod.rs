@@ -222,12 +222,12 @@ impl Store {
         self.readers.read(Isolation::Statement, work).await
     }
 
-    /// As [`read`](Self::read): SQLite plans a statement once.
-    pub(crate) async fn read_by_keys<T: Send + 'static>(
+    /// As [`snapshot`](Self::snapshot): SQLite plans a statement once.
+    pub(crate) async fn snapshot_by_keys<T: Send + 'static>(
         &self,
         work: impl Work<Conn, T>,
     ) -> Result<T, StoreError> {
-        self.read(work).await
+        self.snapshot(work).await
     }
 
     /// A look-up is had sooner than others could be waited for.

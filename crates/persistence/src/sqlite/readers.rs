@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
 
 use bidloop_domain::port::StoreError;
 
@@ -31,8 +32,9 @@ pub(super) struct Readers {
     path: PathBuf,
     queue: Queue<Read>,
     threads: usize,
-    /// Connections that no caller uses at the moment. There are as many as callers have read at the same time.
-    here: Arc<Mutex<Vec<Reader>>>,
+    /// Connections that no caller uses at the moment, each with the thread that used it last. There are as many as callers
+    /// have read at the same time.
+    here: Arc<Mutex<Vec<(ThreadId, Reader)>>>,
 }
 
 impl Readers {
@@ -83,13 +85,21 @@ impl Readers {
 
     /// Runs `work` on the calling thread.
     pub(super) fn read_here<T>(&self, work: impl Work<Conn, T>) -> Result<T, Failure> {
+        let thread = std::thread::current().id();
         let here = || self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = here().pop();
-        let mut reader = idle.unwrap_or_else(|| Reader::new(&self.path));
+        let mut reader = idle_of(thread, &mut here()).unwrap_or_else(|| Reader::new(&self.path));
         let read = reader.read(Isolation::Statement, work);
-        here().push(reader);
+        here().push((thread, reader));
         read
     }
+}
+
+/// Takes a connection, that of the thread if it is there: memory that another thread has allocated waits for that thread's
+/// lock when it is freed.
+fn idle_of(thread: ThreadId, idle: &mut Vec<(ThreadId, Reader)>) -> Option<Reader> {
+    let own = idle.iter().rposition(|(user, _)| *user == thread);
+    let place = own.or(idle.len().checked_sub(1))?;
+    Some(idle.swap_remove(place).1)
 }
 
 struct Reader {

@@ -96,6 +96,7 @@ fn bid(number: u128, lead: LeadId, queued_at: i64) -> NewBid {
         campaign_id: campaign(),
         job_id: JobId::parse(lead.as_str()).unwrap(),
         lead_id: lead,
+        posted_at: Timestamp::from_millis(queued_at),
         cover_letter: CoverLetter::parse("Dear client \0 \\0".to_owned()).unwrap(),
         answers: Vec::new(),
         config: effective(&unset, &unset, &unset),

@@ -1,5 +1,6 @@
 //! What caches may keep.
 
+use acceptance::api::form_token;
 use acceptance::document::{self, EXTERNAL, KEY, campaign};
 use acceptance::world::{id, path};
 use acceptance::{Kind, World, posts};
@@ -111,14 +112,7 @@ fn a_new_key_is_neither_kept_nor_compressed_and_the_record_is_compressed() {
         ask(address, "GET", path, &headers).expect(200)
     };
 
-    let page = get("/settings/integrations/api-keys/new", "identity").text();
-    let token = page
-        .split("name=\"csrf\" value=\"")
-        .nth(1)
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap();
+    let token = form_token(&get("/settings/integrations/api-keys/new", "identity").text());
     let made = form(
         "/settings/integrations/api-keys",
         &cookie,

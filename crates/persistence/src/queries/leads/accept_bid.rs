@@ -10,7 +10,7 @@ use super::super::authorization::active_subscription;
 use super::super::lists::lead_statuses::show_status;
 use super::super::prelude::*;
 use super::super::quota::locked_quota;
-use super::super::statistics::{count, posted_at};
+use super::super::statistics::count;
 use super::acted_on::ActedOn;
 use super::rows::locked_lead;
 
@@ -102,9 +102,8 @@ async fn accept_on(
         .execute(conn)
         .await?;
     show_status(conn, lead, LeadStatus::Queued).await?;
-    let posted_at = posted_at(conn, &bid.organization_id, &bid.lead_id).await?;
     let mut tally = Tally::default();
-    tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);
+    tally.bid(bid);
     count(conn, &tally, bid.queued_at).await?;
     Ok(AcceptBid::Accepted)
 }

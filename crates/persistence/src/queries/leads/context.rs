@@ -1,9 +1,11 @@
 //! One lead with everything that a decision on it needs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use bidloop_domain::model::{
-    AccountSummary, BidRecord, Campaign, Lead, LeadAttachment, LeadId, LeadWithJob, OrganizationId,
+    AccountId, AccountSummary, BidRecord, Campaign, CampaignId, Lead, LeadAttachment, LeadId, LeadWithJob,
+    OrganizationId,
 };
 use bidloop_domain::port::LeadContext;
 
@@ -20,48 +22,42 @@ type ContextRow = (
     Option<Col<LeadAttachment>>,
 );
 
-/// Selects the rows of the leads that conditions find. One statement reads everything but a lead's bid, so that a decision is
-/// based on one moment.
-macro_rules! context_rows {
-    ($($condition:expr),+) => {{
-        let campaign = campaigns::organization_id
-            .eq(leads::organization_id)
-            .and(campaigns::id.eq(leads::campaign_id));
-        let account = bidder_accounts::organization_id
-            .eq(campaigns::organization_id)
-            .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
-        let upload = lead_attachments::organization_id
-            .eq(leads::organization_id)
-            .and(lead_attachments::lead_id.eq(leads::id));
-        leads::table
-            .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
-            .inner_join(organizations::table.on(organizations::id.eq(leads::organization_id)))
-            .left_join(campaigns::table.on(campaign))
-            .left_join(bidder_accounts::table.on(account))
-            .left_join(lead_attachments::table.on(upload))
-            $(.filter($condition))+
-            .order((leads::id, lead_attachments::position))
-            .select((
-                Tried::<Lead>::as_select(),
-                leads::bid_id,
-                jobs::json,
-                Option::<Tried<Campaign>>::as_select(),
-                Option::<Tried<AccountSummary>>::as_select(),
-                lead_attachments::attachment.nullable(),
-            ))
-    }};
-}
-
-/// The organization's lead.
+/// The organization's lead. One statement reads everything but its bid, so that a decision is based on one moment.
 pub(crate) async fn lead_context(
     conn: &mut Conn,
     quarantine: &Quarantine,
     organization: &OrganizationId,
     lead: &LeadId,
 ) -> Result<Option<LeadContext>, Failure> {
-    let lead = leads::id.eq(lead.as_str());
-    let rows = context_rows!(leads::organization_id.eq(organization.as_str()), lead);
-    let Some((mut found, bid_id)) = contexts(quarantine, rows.load(conn).await?)?.pop() else {
+    let campaign = campaigns::organization_id
+        .eq(leads::organization_id)
+        .and(campaigns::id.eq(leads::campaign_id));
+    let account = bidder_accounts::organization_id
+        .eq(campaigns::organization_id)
+        .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
+    let upload = lead_attachments::organization_id
+        .eq(leads::organization_id)
+        .and(lead_attachments::lead_id.eq(leads::id));
+    let rows: Vec<ContextRow> = leads::table
+        .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
+        .inner_join(organizations::table.on(organizations::id.eq(leads::organization_id)))
+        .left_join(campaigns::table.on(campaign))
+        .left_join(bidder_accounts::table.on(account))
+        .left_join(lead_attachments::table.on(upload))
+        .filter(leads::organization_id.eq(organization.as_str()))
+        .filter(leads::id.eq(lead.as_str()))
+        .order(lead_attachments::position)
+        .select((
+            Tried::<Lead>::as_select(),
+            leads::bid_id,
+            jobs::json,
+            Option::<Tried<Campaign>>::as_select(),
+            Option::<Tried<AccountSummary>>::as_select(),
+            lead_attachments::attachment.nullable(),
+        ))
+        .load(conn)
+        .await?;
+    let Some((mut found, bid_id)) = context(quarantine, rows)? else {
         return Ok(None);
     };
     if let Some(id) = bid_id {
@@ -70,47 +66,117 @@ pub(crate) async fn lead_context(
     Ok(Some(found))
 }
 
-/// Those of the leads that have no bid, by their ids, which are unique.
+/// A lead that is asked for.
+#[derive(Debug)]
+pub(crate) struct LeadKey {
+    pub(super) organization: OrganizationId,
+    pub(super) campaign: CampaignId,
+    pub(super) lead: LeadId,
+}
+
+/// With the campaign's account.
+type CampaignRow = (Tried<Campaign>, Option<Col<AccountId>>);
+type AccountRow = (Col<OrganizationId>, Tried<AccountSummary>);
+type Loaded = (
+    Vec<(Tried<Lead>, String)>,
+    Vec<CampaignRow>,
+    Vec<AccountRow>,
+    Vec<(Col<LeadId>, Col<LeadAttachment>)>,
+);
+
+/// Those of the leads that are there, of the named campaigns, and without a bid. The statements must see one moment. To plan
+/// them takes a fifth of the time that one statement over their six tables takes.
 pub(super) async fn leads_without_bid(
     conn: &mut Conn,
     quarantine: &Quarantine,
-    ids: impl Iterator<Item = &LeadId>,
+    asked: &[Arc<LeadKey>],
 ) -> Result<HashMap<LeadId, LeadContext>, Failure> {
-    let ids: Vec<&str> = ids.map(LeadId::as_str).collect();
-    let rows = context_rows!(one_of!(leads::id, ids), leads::bid_id.is_null());
-    let found = contexts(quarantine, rows.load(conn).await?)?;
-    let by_id = |(found, _): (LeadContext, _)| (found.lead.lead.id.clone(), found);
-    Ok(found.into_iter().map(by_id).collect())
+    let ids: BTreeSet<&str> = asked.iter().map(|key| key.lead.as_str()).collect();
+    let organizations: BTreeSet<&str> = asked.iter().map(|key| key.organization.as_str()).collect();
+    let campaign_ids: BTreeSet<&str> = asked.iter().map(|key| key.campaign.as_str()).collect();
+    let of_leads = leads::table
+        .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
+        .filter(one_of!(leads::id, &ids))
+        .filter(leads::bid_id.is_null())
+        .select((Tried::<Lead>::as_select(), jobs::json));
+    let of_campaigns = campaigns::table
+        .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
+        .filter(one_of!(campaigns::organization_id, &organizations))
+        .filter(one_of!(campaigns::id, &campaign_ids))
+        .select((Tried::<Campaign>::as_select(), campaigns::account_id));
+    let of_accounts = bidder_accounts::table
+        .filter(one_of!(bidder_accounts::organization_id, &organizations))
+        .select((
+            bidder_accounts::organization_id,
+            Tried::<AccountSummary>::as_select(),
+        ));
+    let uploads = lead_attachments::table
+        .filter(one_of!(lead_attachments::organization_id, &organizations))
+        .filter(one_of!(lead_attachments::lead_id, &ids))
+        .order((lead_attachments::lead_id, lead_attachments::position))
+        .select((lead_attachments::lead_id, lead_attachments::attachment));
+    let loaded: Loaded = load_together!(conn, of_leads, of_campaigns, of_accounts, uploads)?;
+    let (lead_rows, campaign_rows, account_rows, uploads) = loaded;
+
+    let mut accounts = HashMap::with_capacity(account_rows.len());
+    for (Col(organization), account) in account_rows {
+        let account = account.required(quarantine)?;
+        accounts.insert((organization, account.id.clone()), account);
+    }
+    let mut campaigns = HashMap::with_capacity(campaign_rows.len());
+    for (campaign, account) in campaign_rows {
+        let campaign = campaign.required(quarantine)?;
+        let organization = campaign.organization_id.clone();
+        let account = account.and_then(|id| accounts.get(&(organization.clone(), id.0)).cloned());
+        campaigns.insert(
+            (organization, campaign.id.clone()),
+            Campaign { account, ..campaign },
+        );
+    }
+    let mut attachments: HashMap<LeadId, Vec<LeadAttachment>> = HashMap::new();
+    for (Col(lead), Col(attachment)) in uploads {
+        attachments.entry(lead).or_default().push(attachment);
+    }
+    let mut found = HashMap::with_capacity(lead_rows.len());
+    for (lead, job_json) in lead_rows {
+        let lead = lead.required(quarantine)?;
+        let campaign = (lead.organization_id.clone(), lead.campaign_id.clone());
+        let Some(campaign) = campaigns.get(&campaign) else {
+            continue;
+        };
+        let context = LeadContext {
+            attachments: attachments.remove(&lead.id).unwrap_or_default(),
+            campaign: Some(campaign.clone()),
+            bid: None,
+            lead: LeadWithJob { lead, job_json },
+        };
+        found.insert(context.lead.lead.id.clone(), context);
+    }
+    Ok(found)
 }
 
-/// What rows say of each lead, without its bid, and the bid's id. The rows of one lead follow each other.
-fn contexts(
+/// What a lead's rows say of it, without its bid, and the bid's id.
+fn context(
     quarantine: &Quarantine,
     rows: Vec<ContextRow>,
-) -> Result<Vec<(LeadContext, Option<String>)>, Failure> {
-    let mut contexts: Vec<(LeadContext, Option<String>)> = Vec::new();
-    for (lead, bid_id, job_json, campaign, account, upload) in rows {
-        let lead = lead.required(quarantine)?;
-        let upload = upload.map(|upload| upload.0);
-        if let Some((of_lead, _)) = contexts.last_mut()
-            && of_lead.lead.lead.id == lead.id
-        {
-            of_lead.attachments.extend(upload);
-            continue;
-        }
-        let campaign = campaign
-            .map(|campaign| campaign.required(quarantine))
-            .transpose()?;
-        let account = account.map(|account| account.required(quarantine)).transpose()?;
-        let context = LeadContext {
-            lead: LeadWithJob { lead, job_json },
-            campaign: campaign.map(|campaign| Campaign { account, ..campaign }),
-            attachments: upload.into_iter().collect(),
-            bid: None,
-        };
-        contexts.push((context, bid_id));
-    }
-    Ok(contexts)
+) -> Result<Option<(LeadContext, Option<String>)>, Failure> {
+    let mut rows = rows.into_iter();
+    let Some((lead, bid_id, job_json, campaign, account, upload)) = rows.next() else {
+        return Ok(None);
+    };
+    let lead = lead.required(quarantine)?;
+    let campaign = campaign
+        .map(|campaign| campaign.required(quarantine))
+        .transpose()?;
+    let account = account.map(|account| account.required(quarantine)).transpose()?;
+    let uploads = upload.into_iter().chain(rows.filter_map(|(.., upload)| upload));
+    let context = LeadContext {
+        lead: LeadWithJob { lead, job_json },
+        campaign: campaign.map(|campaign| Campaign { account, ..campaign }),
+        attachments: uploads.map(|upload| upload.0).collect(),
+        bid: None,
+    };
+    Ok(Some((context, bid_id)))
 }
 
 /// The bid is not joined: as long as PostgreSQL has no statistics of the table, it would read all of the organization's

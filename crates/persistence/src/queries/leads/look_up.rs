@@ -1,33 +1,23 @@
 //! A lead looked up before a decision. Where the server plans each statement anew, the look-ups that arrive at the same time
-//! are one statement: planning it takes longer than reading a lead.
+//! share statements: planning them takes longer than reading a lead.
 
 use std::sync::Arc;
 
-use bidloop_domain::model::{CampaignId, LeadId, OrganizationId};
 use bidloop_domain::port::{LeadContext, LeadLookup, StoreError};
 
 use super::super::prelude::*;
-use super::context::{lead_context, leads_without_bid};
+use super::context::{LeadKey, lead_context, leads_without_bid};
 use super::together::lane_key;
 use crate::grouping::{Grouped, Locks};
 
-/// The lead that is looked up.
-pub(crate) struct LookUp {
-    pub(super) organization: OrganizationId,
-    pub(super) campaign: CampaignId,
-    pub(super) lead: LeadId,
-}
-
-impl LookUp {
-    fn is_of_campaign(&self, found: &LeadContext) -> bool {
-        let campaign = found.campaign.as_ref();
-        found.lead.lead.organization_id == self.organization
-            && campaign.is_some_and(|campaign| campaign.id == self.campaign)
-    }
+fn is_of_campaign(key: &LeadKey, found: &LeadContext) -> bool {
+    let campaign = found.campaign.as_ref();
+    found.lead.lead.organization_id == key.organization
+        && campaign.is_some_and(|campaign| campaign.id == key.campaign)
 }
 
 impl Store {
-    pub(super) async fn look_up_lead(&self, look_up: LookUp) -> Result<LeadLookup, StoreError> {
+    pub(super) async fn look_up_lead(&self, look_up: LeadKey) -> Result<LeadLookup, StoreError> {
         let look_up = Arc::new(look_up);
         let look_ups = LookUps(self.clone());
         match self.shared_look_ups() {
@@ -45,23 +35,22 @@ impl Store {
 pub(crate) struct LookUps(Store);
 
 impl Grouped for LookUps {
-    type Command = LookUp;
+    type Command = LeadKey;
     type Answer = LeadLookup;
 
-    /// Answers those whose leads are there and without a bid, as nearly all are: these are in one statement.
+    /// Answers those whose leads are there and without a bid, as nearly all are.
     async fn together(
         &self,
-        group: Vec<Arc<LookUp>>,
+        group: Vec<Arc<LeadKey>>,
         _locks: Locks,
     ) -> Result<Option<Vec<Option<LeadLookup>>>, StoreError> {
         let quarantine = self.0.quarantine.clone();
         self.0
-            .look_up(async move |conn: &mut Conn| {
-                let ids = group.iter().map(|look_up| &look_up.lead);
-                let found = leads_without_bid(conn, &quarantine, ids).await?;
-                let answer = |look_up: &Arc<LookUp>| {
+            .snapshot_by_keys(async move |conn: &mut Conn| {
+                let found = leads_without_bid(conn, &quarantine, &group).await?;
+                let answer = |look_up: &Arc<LeadKey>| {
                     let found = found.get(&look_up.lead);
-                    let found = found.filter(|found| look_up.is_of_campaign(found));
+                    let found = found.filter(|found| is_of_campaign(look_up, found));
                     found.map(|found| LeadLookup::Found(Box::new(found.clone())))
                 };
                 Ok(Some(group.iter().map(answer).collect()))
@@ -69,13 +58,13 @@ impl Grouped for LookUps {
             .await
     }
 
-    async fn alone(&self, look_up: Arc<LookUp>) -> Result<LeadLookup, StoreError> {
+    async fn alone(&self, look_up: Arc<LeadKey>) -> Result<LeadLookup, StoreError> {
         let quarantine = self.0.quarantine.clone();
         self.0
             .look_up(async move |conn: &mut Conn| {
                 let organization = &look_up.organization;
                 let found = lead_context(conn, &quarantine, organization, &look_up.lead).await?;
-                if let Some(found) = found.filter(|found| look_up.is_of_campaign(found)) {
+                if let Some(found) = found.filter(|found| is_of_campaign(&look_up, found)) {
                     return Ok(LeadLookup::Found(Box::new(found)));
                 }
                 let campaign = campaigns::table.find((organization.as_str(), look_up.campaign.as_str()));

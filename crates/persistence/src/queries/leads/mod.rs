@@ -24,8 +24,7 @@ use bidloop_domain::port::{
 use sha2::{Digest as _, Sha256};
 
 use self::acted_on::ActedOn;
-use self::context::lead_context;
-use self::look_up::LookUp;
+use self::context::{LeadKey, lead_context};
 use self::rows::{locked_lead, organization_of};
 use self::together::{Decided, Decision, Wanted};
 use super::activities::insert_activity;
@@ -79,7 +78,7 @@ impl LeadStore for Store {
         campaign: &CampaignId,
         lead: &LeadId,
     ) -> Result<LeadLookup, StoreError> {
-        self.look_up_lead(LookUp {
+        self.look_up_lead(LeadKey {
             organization: organization.clone(),
             campaign: campaign.clone(),
             lead: lead.clone(),

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bidloop_domain::model::{
-    AccountSummary, ApiKeyHash, ApiKeyRecord, CampaignId, Lead, LeadAttachment, LeadId, OrganizationId,
-    ProposalFile, Subscription, Timestamp,
+    AccountId, AccountSummary, ApiKeyHash, ApiKeyRecord, CampaignId, Lead, LeadAttachment, LeadId,
+    OrganizationId, ProposalFile, Subscription,
 };
 
 use super::super::super::lists::match_list::CampaignKey;
@@ -19,9 +19,8 @@ pub(super) struct Found {
     pub(super) keys: HashMap<ApiKeyHash, ApiKeyRecord>,
     pub(super) quotas: HashMap<(OrganizationId, i64), Quota>,
     pub(super) campaigns: HashMap<CampaignKey, FoundCampaign>,
-    pub(super) accounts: HashMap<CampaignKey, AccountSummary>,
+    pub(super) accounts: HashMap<(OrganizationId, AccountId), AccountSummary>,
     pub(super) uploads: HashMap<LeadId, Vec<ProposalFile>>,
-    pub(super) posted: HashMap<LeadId, Timestamp>,
 }
 
 /// The bids that count in a period.
@@ -34,6 +33,7 @@ pub(super) struct Quota {
 pub(super) struct FoundCampaign {
     pub(super) served: i64,
     pub(super) last: i64,
+    pub(super) account: Option<AccountId>,
     pub(super) files: Vec<ProposalFile>,
 }
 
@@ -47,11 +47,11 @@ type CampaignRow = (
     Col<CampaignId>,
     i64,
     i64,
+    Option<Col<AccountId>>,
     Col<Vec<ProposalFile>>,
 );
-type AccountRow = (Col<OrganizationId>, Col<CampaignId>, Row<AccountSummary>);
+type AccountRow = (Col<OrganizationId>, Row<AccountSummary>);
 type UploadRow = (Col<LeadId>, Col<LeadAttachment>);
-type PostedRow = (Col<LeadId>, i64);
 type Loaded = (
     Vec<Row<Lead>>,
     Vec<SubscriptionRow>,
@@ -60,7 +60,6 @@ type Loaded = (
     Vec<CampaignRow>,
     Vec<AccountRow>,
     Vec<UploadRow>,
-    Vec<PostedRow>,
 );
 
 impl Found {
@@ -115,18 +114,13 @@ impl Found {
                 campaigns::id,
                 campaigns::generation,
                 campaigns::last_generation,
+                campaigns::account_id,
                 campaigns::attachments,
             ));
-        let account = bidder_accounts::organization_id
-            .eq(campaigns::organization_id)
-            .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
-        let accounts = campaigns::table
-            .inner_join(bidder_accounts::table.on(account))
-            .filter(one_of!(campaigns::organization_id, &bidding))
-            .filter(one_of!(campaigns::id, &campaign_ids))
+        let accounts = bidder_accounts::table
+            .filter(one_of!(bidder_accounts::organization_id, &bidding))
             .select((
-                campaigns::organization_id,
-                campaigns::id,
+                bidder_accounts::organization_id,
                 Row::<AccountSummary>::as_select(),
             ));
         let uploads = lead_attachments::table
@@ -134,10 +128,6 @@ impl Found {
             .filter(one_of!(lead_attachments::lead_id, &bid_on))
             .order((lead_attachments::lead_id, lead_attachments::position))
             .select((lead_attachments::lead_id, lead_attachments::attachment));
-        let posted = leads::table
-            .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
-            .filter(one_of!(leads::id, &bid_on))
-            .select((leads::id, jobs::posted_at));
 
         let loaded: Loaded = load_together!(
             conn,
@@ -148,9 +138,8 @@ impl Found {
             for_share!(campaigns),
             accounts,
             uploads,
-            posted,
         )?;
-        let (leads, subscriptions, keys, quotas, campaigns, accounts, files, posted) = loaded;
+        let (leads, subscriptions, keys, quotas, campaigns, accounts, files) = loaded;
         let mut uploads: HashMap<LeadId, Vec<ProposalFile>> = HashMap::new();
         for (Col(lead), Col(file)) in files {
             uploads.entry(lead).or_default().push(file.into());
@@ -169,13 +158,9 @@ impl Found {
             campaigns: campaigns.into_iter().map(campaign).collect(),
             accounts: accounts
                 .into_iter()
-                .map(|(organization, campaign, account)| ((organization.0, campaign.0), account.0))
+                .map(|(organization, Row(account))| ((organization.0, account.id.clone()), account))
                 .collect(),
             uploads,
-            posted: posted
-                .into_iter()
-                .map(|(lead, at)| (lead.0, Timestamp::from_millis(at)))
-                .collect(),
         })
     }
 }
@@ -189,7 +174,12 @@ fn quota((organization, start, period_end, used): QuotaRow) -> ((OrganizationId,
     ((organization.0, start), quota)
 }
 
-fn campaign((organization, id, served, last, files): CampaignRow) -> (CampaignKey, FoundCampaign) {
-    let files = files.0;
-    ((organization.0, id.0), FoundCampaign { served, last, files })
+fn campaign((organization, id, served, last, account, files): CampaignRow) -> (CampaignKey, FoundCampaign) {
+    let found = FoundCampaign {
+        served,
+        last,
+        account: account.map(|account| account.0),
+        files: files.0,
+    };
+    ((organization.0, id.0), found)
 }

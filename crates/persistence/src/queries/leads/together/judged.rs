@@ -166,7 +166,8 @@ impl<'g> Judged<'g> {
             Ok(subscription) => subscription,
             Err(refused) => return Some(refused.into()),
         };
-        let account = found.accounts.get(&campaign_key);
+        let account = campaign.and_then(|campaign| campaign.account.clone());
+        let account = account.and_then(|id| found.accounts.get(&(bid.organization_id.clone(), id)));
         let Some(account) = account.filter(|account| account.connected) else {
             return Some(AcceptBid::NoConnectedAccount);
         };
@@ -299,10 +300,9 @@ impl<'g> Judged<'g> {
     async fn count_bids(&self, conn: &mut Conn) -> Result<(), Failure> {
         let mut tallies: BTreeMap<Timestamp, Tally> = BTreeMap::new();
         for Accepted { bid, .. } in &self.accepted {
-            let posted_at = self.found.posted.get(&bid.lead_id).copied();
             let hour = StatisticsStep::Hour.start(bid.queued_at);
             let tally = tallies.entry(hour).or_default();
-            tally.bid(&bid.organization_id, &bid.campaign_id, bid.queued_at, posted_at);
+            tally.bid(bid);
         }
         for (hour, tally) in tallies {
             count(conn, &tally, hour).await?;
