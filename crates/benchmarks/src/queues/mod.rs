@@ -66,21 +66,29 @@ enum Part {
     Ports,
     /// Jobs posted at once, ingested and delivered by the program.
     Bursts,
-    /// The same while a snapshot is held; on PostgreSQL.
+    /// The same while a snapshot is held, beside a database without one; on PostgreSQL.
     Snapshot,
     /// From a job's posting to its webhook, against 100,000 saved filters; on PostgreSQL.
     Delay,
 }
 
 impl Part {
-    fn measure(self, world: World<'_>, options: &Options, report: &mut Report) -> Result<()> {
-        let on_postgres = matches!(world.database, Database::Postgres(_));
+    fn measure(
+        self,
+        program: &Program,
+        server: Option<&PostgresServer>,
+        options: &Options,
+        report: &mut Report,
+    ) -> Result<()> {
+        let world = World::new(program, server)?;
+        let on_postgres = server.is_some();
         match self {
             Self::Ports => through_the_ports(&world, options, report),
             Self::Bursts => Bursts::begin(world)?.measure(options.burst, report),
             Self::Snapshot if on_postgres => {
                 let hold = Duration::from_secs(options.hold);
-                snapshot::measure(world, options.held_jobs, hold, report)
+                let without = World::new(program, server)?;
+                snapshot::measure(world, without, options.held_jobs, hold, report)
             }
             Self::Delay if on_postgres => {
                 let arriving = Duration::from_secs(options.arriving);
@@ -120,8 +128,7 @@ fn measure_on(
         if !options.asks_for(*part) {
             continue;
         }
-        let measured = World::new(program, server).and_then(|world| part.measure(world, options, report));
-        if let Err(error) = measured {
+        if let Err(error) = part.measure(program, server, options, report) {
             let name = format!("{part:?}, the rest");
             report.add(Row::failed(name, format!("not measured: {error:#}")));
         }

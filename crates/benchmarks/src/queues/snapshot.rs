@@ -6,39 +6,54 @@ use anyhow::Result;
 
 use super::bursts::{Bursts, USUAL};
 use crate::postgres::HeldSnapshot;
-use crate::report::{Report, Row, progress};
+use crate::report::{Report, Row, median, progress};
 use crate::world::World;
 
-/// Bursts whose median counts.
+/// Bursts of each database whose median counts.
 const ROUNDS: usize = 5;
 
-/// Measures the pace without the snapshot, holds one until so many jobs are worked off and for at least `hold`, and
-/// measures again.
-pub(super) fn measure(world: World<'_>, jobs: usize, hold: Duration, report: &mut Report) -> Result<()> {
-    let name = world.name(&format!(
+/// Measures two databases of one server in turn, after so many jobs of each and after at least `hold`. In one of them the
+/// snapshot is held meanwhile. They differ in nothing else: a database gets slower by what is stored in it, too.
+pub(super) fn measure(
+    held: World<'_>,
+    without: World<'_>,
+    jobs: usize,
+    hold: Duration,
+    report: &mut Report,
+) -> Result<()> {
+    let name = held.name(&format!(
         "bursts of {USUAL} while a snapshot is held: pace, to without"
     ));
-    let url = world.database.url();
-    let mut bursts = Bursts::begin(world)?;
-    let without = bursts.bursts(USUAL, ROUNDS)?;
+    let url = held.database.url();
+    let mut databases = [Bursts::begin(held)?, Bursts::begin(without)?];
+    let before = in_turn(&mut databases, ROUNDS)?;
     let snapshot = HeldSnapshot::of(&url)?;
     let started = Instant::now();
-    for _ in 0..jobs.div_ceil(USUAL) {
-        bursts.burst(USUAL)?;
-    }
+    in_turn(&mut databases, jobs.div_ceil(USUAL))?;
     let rest = hold.saturating_sub(started.elapsed());
     progress(&format!("holding the snapshot for another {} s", rest.as_secs()));
     std::thread::sleep(rest);
-    let with = bursts.bursts(USUAL, ROUNDS)?;
+    let [with, without] = in_turn(&mut databases, ROUNDS)?;
     let held_for = snapshot.release()?;
-    let after = bursts.bursts(USUAL, ROUNDS)?;
     report.add(
-        Row::new(name, with.rate / without.rate, "times")
+        Row::new(name, with / without, "times")
             .at_least(0.95)
-            .with("without, jobs a second", without.rate)
-            .with("with", with.rate)
-            .with("after its release", after.rate)
+            .with("with, jobs a second", with)
+            .with("without", without)
+            .with("before it, in the same database", before[0])
+            .with("in the other", before[1])
             .with("held for s", held_for.as_secs_f64()),
     );
     Ok(())
+}
+
+/// The medians of bursts, which the databases take in turn.
+fn in_turn(databases: &mut [Bursts<'_>; 2], rounds: usize) -> Result<[f64; 2]> {
+    let mut rates = [Vec::new(), Vec::new()];
+    for _ in 0..rounds {
+        for (bursts, rates) in databases.iter_mut().zip(&mut rates) {
+            rates.push(bursts.burst(USUAL)?.rate);
+        }
+    }
+    Ok(rates.map(median))
 }
