@@ -290,7 +290,7 @@ impl Installation {
     /// The Activity record's lines that these arguments choose, newest first.
     #[track_caller]
     pub fn activity(&self, arguments: &[&str]) -> Vec<Value> {
-        let mut all = vec!["activity", "--limit", "10000"];
+        let mut all = vec!["activity", "--limit", "1000000"];
         all.extend(arguments);
         self.run(&all).expect(0).json_lines()
     }
