@@ -91,7 +91,7 @@ pub async fn an_accepted_command_makes_its_match_a_lead_as_the_list_makes_it(sto
     let BeginTry::Begun(begun) = begun else {
         panic!("{begun:?}");
     };
-    assert_eq!(begun[0].lead.as_ref().unwrap().lead, leads[4]);
+    assert_eq!(*begun[0].lead.as_ref().unwrap().lead, leads[4]);
     let statuses = [
         LeadStatus::Rejected,
         LeadStatus::Queued,

@@ -1,15 +1,16 @@
 //! The rules of `DeliveryStore`: each delivery is sent at most once (decisions C2, C3, C5, C7 and C8).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Authorization, DeliveryId, EndpointId, EventKind,
-    EventPayload, Measure, WebhookSecret,
+    EventPayload, LeadWithJob, Measure, NewLead, PostFields, Timestamp, WebhookSecret,
 };
 use bidloop_domain::port::{
-    ClaimedDelivery, DeliveryFacts, DeliveryOutcome, LeaseOwner, PendingDelivery, ProvisioningChange,
-    WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookRecord,
+    ClaimedDelivery, DeliveryEnd, DeliveryFacts, DeliveryOutcome, LeaseOwner, PendingDelivery,
+    ProvisioningChange, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookRecord,
 };
 
 use crate::Stores;
@@ -48,7 +49,7 @@ async fn one_pending(stores: Stores) -> (World, Vec<PendingDelivery>) {
     (world, pending)
 }
 
-fn outcome(delivered: bool) -> DeliveryOutcome {
+pub(crate) fn outcome(delivered: bool) -> DeliveryOutcome {
     let failure = WebhookFailure {
         kind: WebhookFailureKind::UnexpectedStatus,
         message: "500".to_owned(),
@@ -71,13 +72,30 @@ fn entry_of(begun: &ClaimedDelivery, delivered: bool) -> Activity {
 }
 
 pub(crate) async fn finish(world: &World, begun: &ClaimedDelivery, delivered: bool, owner: &str) -> bool {
-    let (outcome, entry) = (outcome(delivered), entry_of(begun, delivered));
-    let (organization, owner) = (&begun.organization_id, LeaseOwner::new(owner));
+    let end = Arc::new(DeliveryEnd {
+        delivery: begun.clone(),
+        outcome: outcome(delivered),
+        activity: entry_of(begun, delivered),
+    });
     let deliveries = &world.stores.deliveries;
-    deliveries
-        .finish(organization, begun.id, &outcome, &owner, &entry)
-        .await
-        .unwrap()
+    deliveries.finish(&end, &LeaseOwner::new(owner)).await.unwrap()
+}
+
+/// The end of a delivery, with the Activity entry that it has.
+pub(crate) fn end_of(begun: &ClaimedDelivery, outcome: DeliveryOutcome, at: Timestamp) -> Arc<DeliveryEnd> {
+    Arc::new(DeliveryEnd {
+        activity: begun.facts().activity(&outcome, at),
+        delivery: begun.clone(),
+        outcome,
+    })
+}
+
+/// What a `job.new` of the lead tells of.
+pub(crate) fn told_of(LeadWithJob { lead, job_json }: LeadWithJob) -> NewLead {
+    NewLead {
+        lead: Arc::new(lead),
+        post: PostFields::of(&job_json).unwrap(),
+    }
 }
 
 /// That the Activity record consists of this delivery's failure for this reason.
@@ -246,9 +264,9 @@ pub async fn a_begun_job_new_carries_the_lead_and_the_job_as_they_are_now(stores
     assert_eq!(begun.campaign_name.as_deref(), Some("Renamed"));
     assert_eq!((begun.payload, begun.created_at), (EventPayload::JobNew, at(0)));
     assert_eq!(begun.target.endpoint_id, pending[0].endpoint_id);
-    let carried = begun.lead.unwrap();
-    assert_eq!(carried, world.context(&lead).await.lead);
-    assert_eq!(carried.job_json, changed.json);
+    let lead = world.context(&lead).await.lead;
+    assert_eq!(lead.job_json, changed.json);
+    assert_eq!(begun.lead, Some(told_of(lead)));
 }
 
 pub async fn a_begun_bid_complete_carries_its_data_as_it_was(stores: Stores) {

@@ -4,15 +4,14 @@
 use std::time::Duration;
 
 use bidloop_domain::bidding::ReasonCode;
-use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, Authorization, Lead, LeadStatus, OrganizationId, Unauthorized,
-};
+use bidloop_domain::model::{ActivityKind, Authorization, Lead, LeadStatus, OrganizationId, Unauthorized};
 use bidloop_domain::port::{
-    AcceptBid, CommitProvisioning, DeliveryOutcome, FilterChanges, LeadLookup, LeaseOwner,
-    ProvisioningChange, RecordPage, ReopenLead, Revision, SwitchMatches, WebhookAttempt,
+    AcceptBid, CommitProvisioning, FilterChanges, LeadLookup, LeaseOwner, ProvisioningChange, RecordPage,
+    ReopenLead, Revision, SwitchMatches,
 };
 
 use crate::Stores;
+use crate::deliveries::{end_of, outcome};
 use crate::fixture::{
     OrganizationBuilder, World, activities, activity, at, at_once, campaign, clock_at, finish, key,
     organization, organization_id, refused_bid, revision, submitted,
@@ -383,21 +382,9 @@ pub async fn what_was_under_way_for_a_removed_organization_leaves_nothing(stores
     assert_eq!(claimed.map(|claimed| claimed.len()), Ok(0));
     erase(&world, 100).await;
 
-    let attempt = WebhookAttempt {
-        failure: None,
-        response_status: Some(200),
-        duration: Duration::from_millis(12),
-        response_body: String::new(),
-    };
-    let entry = |kind| activity(&world.organization, kind, "delivered", at(700));
     for sent in &sending {
-        let entry = Activity {
-            id: ActivityId::of_delivery(sent.id),
-            ..entry(ActivityKind::Delivery)
-        };
-        let outcome = DeliveryOutcome::Attempted(attempt.clone());
-        let ended = deliveries.finish(&world.organization, sent.id, &outcome, &owner, &entry);
-        assert_eq!(ended.await, Ok(false));
+        let end = end_of(sent, outcome(true), at(700));
+        assert_eq!(deliveries.finish(&end, &owner).await, Ok(false));
     }
     let claimed = deliveries
         .claim(&pending, &owner, &clock_at(at(700)), lasts)

@@ -2,13 +2,15 @@
 //!
 //! A test compares the methods of the ports with a list, so that none is forgotten.
 
+use std::sync::Arc;
+
 use bidloop_domain::model::{
     AccountId, ActivityKind, ActivityPlace, ActivityQuery, ActivitySearch, Authorization, BiddingConfig,
     CampaignId, Connects, EmailKey, EventId, Lead, LeadStatus, NewEvent, OrganizationId, Unauthorized,
 };
 use bidloop_domain::port::{
-    AcceptBid, AccountReading, AddAttachments, AutomaticBidIntent, DeliveryOutcome, FeedQuery, LeadLookup,
-    LeaseOwner, PendingDelivery, RejectLead, RevokeApiKey,
+    AcceptBid, AccountReading, AddAttachments, AutomaticBidIntent, ClaimedDelivery, DeliveryEnd,
+    DeliveryOutcome, FeedQuery, LeadLookup, LeaseOwner, PendingDelivery, RejectLead, RevokeApiKey,
 };
 use uuid::Uuid;
 
@@ -158,16 +160,17 @@ pub async fn another_organizations_delivery_is_neither_claimed_nor_ended(stores:
     let (clock, lasts) = (clock_at(at(1)), seconds(14));
     let claimed = deliveries.claim(&foreign, &owner, &clock, lasts).await.unwrap();
     assert_eq!(claimed.len(), 0);
-    let claimed = deliveries.claim(&pending, &owner, &clock, lasts).await.unwrap();
+    let mut claimed = deliveries.claim(&pending, &owner, &clock, lasts).await.unwrap();
     assert_eq!(claimed.len(), 1);
-    let entry = activity(&two.other, ActivityKind::Delivery, "failed", at(2));
-    let gone = DeliveryOutcome::EndpointRemoved;
-    assert_eq!(
-        deliveries
-            .finish(&two.other, claimed[0].id, &gone, &owner, &entry)
-            .await,
-        Ok(false)
-    );
+    let end = Arc::new(DeliveryEnd {
+        delivery: ClaimedDelivery {
+            organization_id: two.other.clone(),
+            ..claimed.remove(0)
+        },
+        outcome: DeliveryOutcome::EndpointRemoved,
+        activity: activity(&two.other, ActivityKind::Delivery, "failed", at(2)),
+    });
+    assert_eq!(deliveries.finish(&end, &owner).await, Ok(false));
     two.assert_untouched(LeadStatus::New).await;
 }
 

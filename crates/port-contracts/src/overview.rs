@@ -8,9 +8,10 @@ use bidloop_domain::port::{
 };
 
 use crate::Stores;
+use crate::deliveries::end_of;
 use crate::fixture::{
-    World, activity, at, campaign, clock_at, commit, organization, organization_id, refused_bid, seconds,
-    submitted, webhook,
+    World, at, campaign, clock_at, commit, organization, organization_id, refused_bid, seconds, submitted,
+    webhook,
 };
 
 async fn shell(world: &World, second: i64) -> ShellFacts {
@@ -126,20 +127,12 @@ pub async fn an_endpoint_is_shown_with_the_ends_of_its_last_deliveries(stores: S
     let pending = world.pending().await;
     let claimed = deliveries
         .claim(&pending, &owner, &clock_at(at(1)), seconds(14))
-        .await;
-    assert_eq!(claimed.unwrap().len(), 25);
-    for delivery in &pending {
-        let outcome = DeliveryOutcome::CorruptPayload("odd".to_owned());
-        let entry = activity(
-            &world.organization,
-            bidloop_domain::model::ActivityKind::Delivery,
-            "failed",
-            at(2),
-        );
-        deliveries
-            .finish(&world.organization, delivery.id, &outcome, &owner, &entry)
-            .await
-            .unwrap();
+        .await
+        .unwrap();
+    assert_eq!(claimed.len(), 25);
+    for delivery in &claimed {
+        let end = end_of(delivery, DeliveryOutcome::CorruptPayload("odd".to_owned()), at(2));
+        deliveries.finish(&end, &owner).await.unwrap();
     }
     let mut second = webhook("wh_2", Some("camp"), "https://hooks.test/2", &[EventKind::JobNew]);
     second.previous_secret = Some((second.secret.clone(), at(9)));

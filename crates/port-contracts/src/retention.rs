@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use bidloop_domain::model::{Activity, ActivityId, ActivityKind, Timestamp};
-use bidloop_domain::port::{DeliveryOutcome, LeaseOwner, Prunable, PruneCursor, PruneStep, WebhookAttempt};
+use bidloop_domain::model::{ActivityKind, Timestamp};
+use bidloop_domain::port::{LeaseOwner, Prunable, PruneCursor, PruneStep};
 
 use crate::Stores;
+use crate::deliveries::{end_of, outcome};
 use crate::fixture::{World, activities, activity, at, clock_at, proposal, submitted, titled_job};
 
 /// One step from the beginning.
@@ -79,29 +80,8 @@ async fn deliver(world: &World, seconds: i64) {
         )
         .await
         .unwrap();
-    let entry = activity(
-        &world.organization,
-        ActivityKind::Delivery,
-        "delivered",
-        at(seconds),
-    );
-    let entry = Activity {
-        id: ActivityId::of_delivery(claimed[0].id),
-        ..entry
-    };
-    let outcome = DeliveryOutcome::Attempted(WebhookAttempt {
-        failure: None,
-        response_status: Some(200),
-        duration: Duration::from_millis(12),
-        response_body: String::new(),
-    });
-    let id = claimed[0].id;
-    assert_eq!(
-        deliveries
-            .finish(&world.organization, id, &outcome, &owner, &entry)
-            .await,
-        Ok(true)
-    );
+    let end = end_of(&claimed[0], outcome(true), at(seconds));
+    assert_eq!(deliveries.finish(&end, &owner).await, Ok(true));
 }
 
 pub async fn an_ended_delivery_is_removed_and_an_outstanding_one_never(stores: Stores) {

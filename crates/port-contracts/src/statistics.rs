@@ -4,18 +4,17 @@ use std::time::Duration;
 
 use bidloop_domain::bidding::ReasonCode;
 use bidloop_domain::model::{
-    Activity, ActivityKind, Connects, Lead, Measure, OrganizationId, StatisticsStep, TimeBucket, Timestamp,
-    VariantArray,
+    Connects, Lead, Measure, OrganizationId, StatisticsStep, TimeBucket, Timestamp, VariantArray,
 };
 use bidloop_domain::port::{
-    CountedSum, CountsQuery, DeliveryOutcome, LeaseOwner, PendingDelivery, Prunable, PruneCursor,
+    ClaimedDelivery, CountedSum, CountsQuery, DeliveryOutcome, LeaseOwner, Prunable, PruneCursor,
     WebhookAttempt, WebhookFailure, WebhookFailureKind,
 };
 
 use crate::Stores;
+use crate::deliveries::end_of;
 use crate::fixture::{
-    World, activity, at, at_once, campaign, clock_at, organization, refused_bid, seconds, submitted,
-    titled_job,
+    World, at, at_once, campaign, clock_at, organization, refused_bid, seconds, submitted, titled_job,
 };
 
 const HOUR: i64 = 60 * 60;
@@ -91,32 +90,24 @@ fn attempt(failure: Option<WebhookFailureKind>, took: Duration) -> DeliveryOutco
     })
 }
 
-fn entry(world: &World, now: Timestamp) -> Activity {
-    activity(&world.organization, ActivityKind::Delivery, "delivered", now)
-}
-
-async fn claim(world: &World, pending: &[PendingDelivery], now: Timestamp) {
+async fn claim(world: &World, now: Timestamp) -> Vec<ClaimedDelivery> {
+    let pending = world.pending().await;
     let deliveries = &world.stores.deliveries;
     let claimed = deliveries
-        .claim(pending, &owner(), &clock_at(now), seconds(14))
-        .await;
-    assert_eq!(claimed.unwrap().len(), pending.len());
+        .claim(&pending, &owner(), &clock_at(now), seconds(14))
+        .await
+        .unwrap();
+    assert_eq!(claimed.len(), pending.len());
+    claimed
 }
 
 /// Claims all that is pending and ends each with this outcome.
 async fn deliver(world: &World, outcome: &DeliveryOutcome, now: Timestamp) {
-    let pending = world.pending().await;
-    claim(world, &pending, now).await;
-    for delivery in pending {
+    for delivery in claim(world, now).await {
         let deliveries = &world.stores.deliveries;
-        let entry = entry(world, now);
-        let ended = deliveries
-            .finish(&world.organization, delivery.id, outcome, &owner(), &entry)
-            .await;
-        assert_eq!(ended, Ok(true));
-        let again = deliveries
-            .finish(&world.organization, delivery.id, outcome, &owner(), &entry)
-            .await;
+        let end = end_of(&delivery, outcome.clone(), now);
+        assert_eq!(deliveries.finish(&end, &owner()).await, Ok(true));
+        let again = deliveries.finish(&end, &owner()).await;
         assert_eq!(again, Ok(false), "an end is recorded and counted once");
     }
 }
@@ -207,7 +198,7 @@ pub async fn failed_deliveries_are_counted_by_campaign_and_endpoint(stores: Stor
     // What cannot be written is not sent.
     deliver(&world, &DeliveryOutcome::CorruptPayload("odd".to_owned()), at(25)).await;
     world.new_lead("3", at(30)).await;
-    claim(&world, &world.pending().await, at(31)).await;
+    claim(&world, at(31)).await;
     assert_eq!(world.stores.deliveries.interrupt_overdue(at(100)).await, Ok(1));
     assert_eq!(count(&world, Measure::Delivered, "").await, 0);
     assert_eq!(count(&world, Measure::DeliveryFailed, "").await, 3);
@@ -321,18 +312,14 @@ pub async fn another_organizations_counts_are_its_own(stores: Stores) {
 pub async fn what_happens_at_once_is_counted_in_full(stores: Stores) {
     let world = World::new(stores).await;
     let leads = world.new_leads(16, at(0)).await;
-    let pending = world.pending().await;
-    assert_eq!(pending.len(), leads.len());
-    claim(&world, &pending, at(5)).await;
+    let claimed = claim(&world, at(5)).await;
+    assert_eq!(claimed.len(), leads.len());
     let ended = at_once(16, |number| {
-        let (world, delivery) = (world.clone(), pending[number].clone());
+        let (world, delivery) = (world.clone(), claimed[number].clone());
         async move {
-            let entry = entry(&world, at(6));
             let took = attempt(None, Duration::from_millis(80));
             let deliveries = &world.stores.deliveries;
-            deliveries
-                .finish(&world.organization, delivery.id, &took, &owner(), &entry)
-                .await
+            deliveries.finish(&end_of(&delivery, took, at(6)), &owner()).await
         }
     })
     .await;

@@ -67,26 +67,25 @@ async fn deliver(service: Arc<Service>, mut delivery: ClaimedDelivery, superviso
         delivery = %delivery.id,
     );
     async {
-        let sent = service.deliver_webhooks.send(&delivery).await;
+        let sent = service.deliver_webhooks.send(delivery).await;
         supervisor.fault_point();
         if sent.makes_room {
             // So the worker need not wait for its pause.
             service.notifiers.of(WorkKind::Deliveries).notify_one();
         }
-        let outcome = sent.outcome.reason().unwrap_or("delivered");
+        let event = sent.end.delivery.payload.kind().as_str();
+        let outcome = sent.end.outcome.reason().unwrap_or("delivered");
         trace.end(|| SpanEnd {
-            status: match &sent.outcome {
+            status: match &sent.end.outcome {
                 DeliveryOutcome::Attempted(attempt) => attempt.response_status,
                 _ => None,
             },
-            error: sent.outcome.reason().map(str::to_owned),
+            error: sent.end.outcome.reason().map(str::to_owned),
             ..SpanEnd::default()
         });
-        service
-            .metrics
-            .delivery(sent.event.as_str(), outcome, sent.since_posting);
+        service.metrics.delivery(event, outcome, sent.since_posting);
         record(&service, &sent).await;
-        tracing::info!(event = sent.event.as_str(), outcome, "webhook sent");
+        tracing::info!(event, outcome, "webhook sent");
     }
     .instrument(span)
     .await;

@@ -1,18 +1,21 @@
-//! The rows of deliveries written by SQL alone, in batches of 100: stored, marked, ended with their Activity entries, counted.
+//! The rows that the ports wrote, written once more by SQL alone, in batches of 100: stored, marked, ended with their Activity
+//! entries, counted.
 //!
-//! The tables are copies of the program's, indexes included. Nothing is read.
+//! The tables are copies of the program's, indexes included. The rows are those of the program's tables, in the order in which
+//! they were stored and ended. Nothing is read meanwhile.
 
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, ensure};
 use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{Client, NoTls, Row};
 
 use super::worked_off::WorkedOff;
 use crate::postgres::PostgresDatabase;
 use crate::process::Cpu;
-use crate::world::ORGANIZATION;
 
 const BATCH: usize = 100;
 /// Connections that write at the same time.
@@ -25,36 +28,74 @@ CREATE TABLE bare.activities (LIKE public.activities INCLUDING ALL); \
 CREATE TABLE bare.fresh_counts (LIKE public.fresh_counts INCLUDING ALL); \
 CREATE TABLE bare.told_leads (LIKE public.told_leads INCLUDING ALL)";
 
+const ROWS: &str = "\
+SELECT d.organization_id, d.id, d.endpoint_id, d.campaign_id, d.lead_id, d.created_at, d.ended_at, a.id, a.details \
+FROM public.deliveries d JOIN public.activities a \
+ON a.organization_id = d.organization_id AND a.lead_id = d.lead_id AND a.details::json ->> 'deliveryId' = d.id \
+WHERE a.kind = 'delivery'";
+
 const ENQUEUE: &str = "\
-INSERT INTO bare.deliveries (organization_id, id, endpoint_id, campaign_id, lead_id, event, created_at, state) \
-SELECT $1, id, 'endpoint_' || substr(id, 35, 2), 'campaign', 'ld_' || id, 'job.new', $2, 'pending' FROM unnest($3::text[]) id";
+INSERT INTO bare.deliveries (organization_id, id, endpoint_id, campaign_id, lead_id, created_at, event, state) \
+SELECT *, 'job.new', 'pending' FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])";
 
 const MARK: &str = "\
-UPDATE bare.deliveries SET state = 'sending', owner = '01a1f8bc-df9f-77d7-9675-a05f6911b658', owner_until = $2 \
-WHERE organization_id = $1 AND id = ANY($3::text[])";
+UPDATE bare.deliveries SET state = 'sending', owner = '01a1f8bc-df9f-77d7-9675-a05f6911b658', owner_until = $3 \
+FROM unnest($1::text[], $2::text[]) AS batch (organization_id, id) \
+WHERE deliveries.organization_id = batch.organization_id AND deliveries.id = batch.id";
 
 const FINISH: &str = "\
-UPDATE bare.deliveries SET state = 'delivered', ended_at = $2 WHERE organization_id = $1 AND id = ANY($3::text[])";
+UPDATE bare.deliveries SET state = 'delivered', ended_at = batch.ended_at \
+FROM unnest($1::text[], $2::text[], $3::bigint[]) AS batch (organization_id, id, ended_at) \
+WHERE deliveries.organization_id = batch.organization_id AND deliveries.id = batch.id";
 
 const RECORD: &str = "\
-INSERT INTO bare.activities (organization_id, id, at, campaign_id, lead_id, kind, actor_kind, outcome, dry_run, \
-message, details) \
-SELECT $1, id, $2, 'campaign', 'ld_' || id, 'delivery', 'service', 'delivered', FALSE, 'job.new delivered.', $4 \
-FROM unnest($3::text[]) id ON CONFLICT DO NOTHING";
+INSERT INTO bare.activities (organization_id, id, at, campaign_id, lead_id, details, kind, actor_kind, outcome, dry_run, \
+message) \
+SELECT *, 'delivery', 'service', 'delivered', FALSE, 'job.new delivered.' \
+FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[]) ON CONFLICT DO NOTHING";
 
 /// The time of each delivery, by its endpoint.
 const COUNT: &str = "\
-INSERT INTO bare.fresh_counts (organization_id, measure, hour, campaign_id, subject, bucket, count) \
-SELECT $1, 'endpoint_time', $2, '', 'endpoint_' || substr(id, 35, 2), 0, 1 FROM unnest($3::text[]) id";
+INSERT INTO bare.fresh_counts (organization_id, hour, subject, measure, campaign_id, bucket, count) \
+SELECT *, 'endpoint_time', '', 0, 1 FROM unnest($1::text[], $2::bigint[], $3::text[])";
 
-/// The lead of every twentieth delivery: each is told to twenty endpoints.
 const TELL: &str = "\
-INSERT INTO bare.told_leads (organization_id, lead_id) \
-SELECT $1, 'ld_' || id FROM unnest($2::text[]) WITH ORDINALITY AS told (id, place) WHERE place % 20 = 0 \
-ON CONFLICT DO NOTHING";
+INSERT INTO bare.told_leads (organization_id, lead_id) SELECT * FROM unnest($1::text[], $2::text[]) ON CONFLICT DO NOTHING";
 
-/// As long as a delivery's.
-const DETAILS: &str = r#"{"deliveryId":"01a1f8bc-df9f-77d7-9675-a05f6911b658","durationMs":0,"endpointId":"endpoint_00","event":"job.new","reason":null,"responseBody":"","responseStatus":200,"url":"https://receiver.example/0/0"}"#;
+const HOUR_MS: i64 = 3_600_000;
+
+/// A delivery with its Activity entry, as the ports wrote them.
+#[derive(Clone)]
+struct Written {
+    organization: String,
+    id: String,
+    endpoint: String,
+    campaign: String,
+    lead: String,
+    created_at: i64,
+    ended_at: i64,
+    activity: String,
+    details: String,
+    /// Whether it is the first of its lead's to end.
+    tells_first: bool,
+}
+
+impl From<Row> for Written {
+    fn from(row: Row) -> Self {
+        Self {
+            organization: row.get(0),
+            id: row.get(1),
+            endpoint: row.get(2),
+            campaign: row.get(3),
+            lead: row.get(4),
+            created_at: row.get(5),
+            ended_at: row.get(6),
+            activity: row.get(7),
+            details: row.get(8),
+            tells_first: false,
+        }
+    }
+}
 
 /// What a connection does with a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,17 +105,31 @@ enum Step {
     Work,
 }
 
-/// Stores this many deliveries and ends them.
+/// Stores the deliveries that the ports have ended, this many, and ends them.
 pub(super) fn work_off(database: &PostgresDatabase<'_>, count: usize) -> Result<WorkedOff> {
     database.execute(TABLES)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    let mut written = runtime.block_on(read(&database.url))?;
+    ensure!(
+        written.len() == count,
+        "the ports wrote {} deliveries",
+        written.len()
+    );
+    written.sort_by_key(|delivery| delivery.ended_at);
+    let mut told = HashSet::new();
+    for delivery in &mut written {
+        delivery.tells_first = told.insert(delivery.lead.clone());
+    }
+    let ended = Arc::new(written.clone());
+    written.sort_by(|a, b| (a.created_at, &a.lead, &a.endpoint).cmp(&(b.created_at, &b.lead, &b.endpoint)));
+    let stored = Arc::new(written);
     let cpu = || Cpu::of(Some(std::process::id()), database.server.pid());
     let before = cpu();
     let (enqueue, work) = runtime.block_on(async {
-        let enqueue = in_parallel(&database.url, count, Step::Enqueue).await?;
-        let work = in_parallel(&database.url, count, Step::Work).await?;
+        let enqueue = in_parallel(&database.url, &stored, Step::Enqueue).await?;
+        let work = in_parallel(&database.url, &ended, Step::Work).await?;
         anyhow::Ok((enqueue, work))
     })?;
     let cpu = cpu().each_since(before, count as f64 / 1e6);
@@ -92,20 +147,30 @@ pub(super) fn work_off(database: &PostgresDatabase<'_>, count: usize) -> Result<
     })
 }
 
+async fn connected(url: &str) -> Result<Client> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+async fn read(url: &str) -> Result<Vec<Written>> {
+    let rows = connected(url).await?.query(ROWS, &[]).await?;
+    Ok(rows.into_iter().map(Written::from).collect())
+}
+
 /// Gives each connection a share of the batches. Returns how long that took.
-async fn in_parallel(url: &str, count: usize, step: Step) -> Result<f64> {
+async fn in_parallel(url: &str, deliveries: &Arc<Vec<Written>>, step: Step) -> Result<f64> {
     let mut clients = Vec::new();
     for _ in 0..CONNECTIONS {
-        let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-        tokio::spawn(connection);
-        clients.push(client);
+        clients.push(connected(url).await?);
     }
     let started = Instant::now();
     let mut tasks = JoinSet::new();
     for (share, client) in clients.into_iter().enumerate() {
+        let deliveries = Arc::clone(deliveries);
         tasks.spawn(async move {
-            let batches = (0..count).step_by(BATCH).skip(share).step_by(CONNECTIONS);
-            write(client, batches.map(|first| first..count.min(first + BATCH)), step).await
+            let batches = deliveries.chunks(BATCH).skip(share).step_by(CONNECTIONS);
+            write(client, batches, step).await
         });
     }
     while let Some(written) = tasks.join_next().await {
@@ -114,11 +179,7 @@ async fn in_parallel(url: &str, count: usize, step: Step) -> Result<f64> {
     Ok(started.elapsed().as_secs_f64())
 }
 
-async fn write(
-    client: Client,
-    batches: impl Iterator<Item = std::ops::Range<usize>>,
-    step: Step,
-) -> Result<()> {
+async fn write(client: Client, batches: impl Iterator<Item = &[Written]>, step: Step) -> Result<()> {
     let [enqueue, mark, finish, record, count, tell] = [
         client.prepare(ENQUEUE).await?,
         client.prepare(MARK).await?,
@@ -127,25 +188,49 @@ async fn write(
         client.prepare(COUNT).await?,
         client.prepare(TELL).await?,
     ];
-    let organization = ORGANIZATION;
-    let at = 1_795_174_490_015_i64;
     for batch in batches {
-        let ids: Vec<String> = batch.map(id).collect();
+        let texts = |of: fn(&Written) -> &str| batch.iter().map(of).collect::<Vec<&str>>();
+        let organizations = texts(|delivery| &delivery.organization);
+        let ids = texts(|delivery| &delivery.id);
+        let endpoints = texts(|delivery| &delivery.endpoint);
+        let campaigns = texts(|delivery| &delivery.campaign);
+        let leads = texts(|delivery| &delivery.lead);
         match step {
             Step::Enqueue => {
-                client.execute(&enqueue, &[&organization, &at, &ids]).await?;
+                let created_at: Vec<i64> = batch.iter().map(|delivery| delivery.created_at).collect();
+                let rows: [&(dyn ToSql + Sync); 6] =
+                    [&organizations, &ids, &endpoints, &campaigns, &leads, &created_at];
+                client.execute(&enqueue, &rows).await?;
             }
             Step::Work => {
-                client.execute(&mark, &[&organization, &at, &ids]).await?;
-                let finished: [&(dyn ToSql + Sync); 3] = [&organization, &at, &ids];
-                let recorded: [&(dyn ToSql + Sync); 4] = [&organization, &at, &ids, &DETAILS];
-                let told: [&(dyn ToSql + Sync); 2] = [&organization, &ids];
+                let ended_at: Vec<i64> = batch.iter().map(|delivery| delivery.ended_at).collect();
+                let hours: Vec<i64> = ended_at.iter().map(|at| at - at % HOUR_MS).collect();
+                let activities = texts(|delivery| &delivery.activity);
+                let details = texts(|delivery| &delivery.details);
+                let first = batch.iter().filter(|delivery| delivery.tells_first);
+                let (told_in, told): (Vec<&str>, Vec<&str>) = first
+                    .map(|delivery| (delivery.organization.as_str(), delivery.lead.as_str()))
+                    .unzip();
+                client
+                    .execute(&mark, &[&organizations, &ids, &ended_at[0]])
+                    .await?;
+                let finished: [&(dyn ToSql + Sync); 3] = [&organizations, &ids, &ended_at];
+                let recorded: [&(dyn ToSql + Sync); 6] = [
+                    &organizations,
+                    &activities,
+                    &ended_at,
+                    &campaigns,
+                    &leads,
+                    &details,
+                ];
+                let counted: [&(dyn ToSql + Sync); 3] = [&organizations, &hours, &endpoints];
+                let told: [&(dyn ToSql + Sync); 2] = [&told_in, &told];
                 // The statements of the transaction are sent at once.
                 tokio::try_join!(
                     client.batch_execute("BEGIN"),
                     client.execute(&finish, &finished),
                     client.execute(&record, &recorded),
-                    client.execute(&count, &finished),
+                    client.execute(&count, &counted),
                     client.execute(&tell, &told),
                     client.batch_execute("COMMIT"),
                 )?;
@@ -153,24 +238,4 @@ async fn write(
         }
     }
     Ok(())
-}
-
-/// An id of the form and spread of a delivery's.
-fn id(number: usize) -> String {
-    let spread = (number as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-    format!("{spread:036x}")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn ids_differ_and_are_as_long_as_a_delivery_s() {
-        let ids: BTreeSet<String> = (0..1000).map(id).collect();
-        assert_eq!(ids.len(), 1000);
-        assert!(ids.iter().all(|id| id.len() == 36));
-    }
 }

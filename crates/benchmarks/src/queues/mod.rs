@@ -20,9 +20,9 @@ use clap::ValueEnum as _;
 use self::bursts::Bursts;
 use self::worked_off::WorkedOff;
 use crate::database::Database;
-use crate::postgres::PostgresServer;
+use crate::postgres::{PostgresDatabase, PostgresServer};
 use crate::program::Program;
-use crate::report::{Report, Row, progress};
+use crate::report::{Report, Row, median, progress};
 use crate::world::{Databases, World, on_databases};
 
 /// Deliveries on SQLite, where they are only shown.
@@ -42,6 +42,9 @@ pub(crate) struct Options {
     /// Deliveries through the ports, a multiple of 1,000.
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     deliveries: usize,
+    /// Rounds of them on PostgreSQL, in which they take turns with the others.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
     /// Jobs of the largest burst.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     burst: usize,
@@ -80,19 +83,19 @@ impl Part {
         options: &Options,
         report: &mut Report,
     ) -> Result<()> {
-        let world = World::new(program, server)?;
+        let world = || World::new(program, server);
         let on_postgres = server.is_some();
         match self {
-            Self::Ports => through_the_ports(&world, options, report),
-            Self::Bursts => Bursts::begin(world)?.measure(options.burst, report),
+            Self::Ports if on_postgres => beside_others(&world, options, report),
+            Self::Ports => through_the_ports(&world()?, options, report),
+            Self::Bursts => Bursts::begin(world()?)?.measure(options.burst, report),
             Self::Snapshot if on_postgres => {
                 let hold = Duration::from_secs(options.hold);
-                let without = World::new(program, server)?;
-                snapshot::measure(world, without, options.held_jobs, hold, report)
+                snapshot::measure(world()?, world()?, options.held_jobs, hold, report)
             }
             Self::Delay if on_postgres => {
                 let arriving = Duration::from_secs(options.arriving);
-                delay::measure(world, arriving, report)
+                delay::measure(world()?, arriving, report)
             }
             Self::Snapshot | Self::Delay => Ok(()),
         }
@@ -136,37 +139,74 @@ fn measure_on(
     Ok(())
 }
 
+/// Deliveries through the ports on SQLite, which are only shown.
 fn through_the_ports(world: &World<'_>, options: &Options, report: &mut Report) -> Result<()> {
-    let name = |what: &str| world.name(&format!("deliveries: {what}"));
-    let count = match world.database {
-        Database::Sqlite(_) => options.deliveries.min(ON_SQLITE),
-        Database::Postgres(_) => options.deliveries,
-    };
-    progress(&name(&format!("{count} through the ports")));
-    let ours = ports::work_off(world, count)?;
-    report.add(ours.row(name("through the ports")));
-    let Database::Postgres(database) = &world.database else {
-        return Ok(());
-    };
-    // Each begins without what the one before left to be written.
-    database.execute("CHECKPOINT")?;
-    progress(&name("graphile-worker"));
-    let graphile = graphile::work_off(database, count);
-    compare(ours, graphile, name("graphile-worker"), 1.0, report);
-    database.execute("CHECKPOINT")?;
-    progress(&name("bare SQL"));
-    let bare = bare_sql::work_off(database, count);
-    compare(ours, bare, name("bare SQL in batches of 100"), 0.6, report);
+    let name = world.name("deliveries: through the ports");
+    progress(&name);
+    let ours = ports::work_off(world, options.deliveries.min(ON_SQLITE))?;
+    report.add(ours.row(name));
     Ok(())
 }
 
-fn compare(ours: WorkedOff, peer: Result<WorkedOff>, name: String, goal: f64, report: &mut Report) {
-    let ratio = format!("{name}: ratio to it");
-    match peer {
-        Ok(peer) => {
-            report.add(peer.row(name));
-            report.add(Row::new(ratio, ours.rate() / peer.rate(), "×").at_least(goal));
+/// What works off the same number on the same database.
+struct Peer {
+    name: &'static str,
+    /// How many times its rate the ports must reach.
+    goal: f64,
+    work_off: fn(&PostgresDatabase<'_>, usize) -> Result<WorkedOff>,
+}
+
+const PEERS: [Peer; 2] = [
+    Peer {
+        name: "bare SQL in batches of 100",
+        goal: 0.6,
+        work_off: bare_sql::work_off,
+    },
+    Peer {
+        name: "graphile-worker",
+        goal: 1.0,
+        work_off: graphile::work_off,
+    },
+];
+
+/// Deliveries through the ports and by others, which take turns. Each round has a database of its own.
+fn beside_others<'s>(
+    world: &impl Fn() -> Result<World<'s>>,
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
+    let name = |what: &str| format!("deliveries: {what}, PostgreSQL");
+    let mut ours = Vec::new();
+    let mut theirs = PEERS.each_ref().map(|_| Vec::new());
+    for round in 1..=options.rounds {
+        let world = world()?;
+        progress(&format!("{}, round {round}", name("through the ports")));
+        ours.push(ports::work_off(&world, options.deliveries)?);
+        let Database::Postgres(database) = &world.database else {
+            return Ok(());
+        };
+        for (peer, runs) in PEERS.iter().zip(&mut theirs) {
+            // Each begins without what the one before left to be written.
+            database.execute("CHECKPOINT")?;
+            progress(&format!("{}, round {round}", name(peer.name)));
+            runs.push((peer.work_off)(database, options.deliveries));
         }
-        Err(error) => report.add(Row::failed(ratio, format!("not measured: {error:#}"))),
     }
+    report.add(WorkedOff::median(&ours).row(name("through the ports")));
+    for (peer, runs) in PEERS.iter().zip(theirs) {
+        let name = name(peer.name);
+        let ratio = format!("{name}: ratio to it");
+        match runs.into_iter().collect::<Result<Vec<_>>>() {
+            Ok(runs) => {
+                let ratios = ours
+                    .iter()
+                    .zip(&runs)
+                    .map(|(ours, peer)| ours.rate() / peer.rate());
+                report.add(WorkedOff::median(&runs).row(name));
+                report.add(Row::new(ratio, median(ratios.collect()), "×").at_least(peer.goal));
+            }
+            Err(error) => report.add(Row::failed(ratio, format!("not measured: {error:#}"))),
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Deliveries through the ports, in this process, with a sender that does nothing: stored with the leads that they tell of,
-//! marked, ended with their Activity entries. The loop is that of the program's worker.
+//! marked, ended with their Activity entries. As in the program, they are sent while others are stored, and the loop is that
+//! of its worker.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,7 +35,7 @@ const PAGE: usize = 10;
 /// The worker's pause if there was nothing to send.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How often the worker of statistics adds up what was counted.
-const BETWEEN_SUMS: Duration = Duration::from_secs(1);
+const BETWEEN_SUMS: Duration = Duration::from_secs(2);
 /// How long nothing may happen.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -98,15 +99,18 @@ pub(super) fn work_off(world: &World<'_>, count: usize) -> Result<WorkedOff> {
         let pages = pages(count)?;
         let before = cpu();
         let started = Instant::now();
-        enqueue(&database, pages).await?;
-        let enqueue = started.elapsed().as_secs_f64();
-        let started = Instant::now();
+        let wake = Arc::new(Notify::new());
         let webhooks = Arc::new(deliver_webhooks(&database));
-        deliver(&webhooks, &database.statistics(), count).await?;
+        let enqueue = async {
+            enqueue(&database, pages, &wake).await?;
+            Ok(started.elapsed().as_secs_f64())
+        };
+        let statistics = database.statistics();
+        let (enqueue, ()) = tokio::try_join!(enqueue, deliver(&webhooks, &statistics, &wake, count))?;
         Ok(WorkedOff {
             count,
             enqueue,
-            work: started.elapsed().as_secs_f64(),
+            work: started.elapsed().as_secs_f64() - enqueue,
             cpu: cpu().each_since(before, count as f64 / 1e6),
         })
     })
@@ -160,7 +164,8 @@ fn pages(count: usize) -> Result<Vec<Vec<MatchedJob>>> {
     Ok(jobs.chunks(PAGE).map(<[MatchedJob]>::to_vec).collect())
 }
 
-async fn enqueue(database: &Database, pages: Vec<Vec<MatchedJob>>) -> Result<()> {
+/// Stores the pages, and wakes the worker after each.
+async fn enqueue(database: &Database, pages: Vec<Vec<MatchedJob>>, wake: &Notify) -> Result<()> {
     let store = database.jobs();
     for (number, jobs) in pages.into_iter().enumerate() {
         let expected = (jobs.len() * DELIVERIES_A_JOB) as u64;
@@ -177,6 +182,7 @@ async fn enqueue(database: &Database, pages: Vec<Vec<MatchedJob>>) -> Result<()>
             matches!(recorded, RecordPage::Recorded(counts) if counts.deliveries == expected),
             "{recorded:?}"
         );
+        wake.notify_one();
     }
     Ok(())
 }
@@ -185,9 +191,9 @@ async fn enqueue(database: &Database, pages: Vec<Vec<MatchedJob>>) -> Result<()>
 async fn deliver(
     webhooks: &Arc<DeliverWebhooks>,
     statistics: &Arc<dyn StatisticsStore>,
+    wake: &Arc<Notify>,
     count: usize,
 ) -> Result<()> {
-    let room = Arc::new(Notify::new());
     let mut tasks = JoinSet::new();
     let mut counting: JoinSet<Result<(), StoreError>> = JoinSet::new();
     let mut recorded = 0;
@@ -205,11 +211,11 @@ async fn deliver(
         let claimed = webhooks.claim().await?;
         let found_work = !claimed.is_empty();
         for delivery in claimed {
-            let (webhooks, room) = (Arc::clone(webhooks), Arc::clone(&room));
+            let (webhooks, wake) = (Arc::clone(webhooks), Arc::clone(wake));
             tasks.spawn(async move {
-                let sent = webhooks.send(&delivery).await;
+                let sent = webhooks.send(delivery).await;
                 if sent.makes_room {
-                    room.notify_one();
+                    wake.notify_one();
                 }
                 webhooks.record(&sent).await
             });
@@ -221,7 +227,7 @@ async fn deliver(
         }
         if !found_work {
             // The permit of a task that has ended is kept until here.
-            let _ = tokio::time::timeout(PAUSE, room.notified()).await;
+            let _ = tokio::time::timeout(PAUSE, wake.notified()).await;
             if recorded + tasks.len() == count {
                 while let Some(ended) = tasks.join_next().await {
                     ensure!(ended??, "a delivery was recorded too late");

@@ -12,13 +12,13 @@ use crate::world::World;
 /// Bursts of each database whose median counts.
 const ROUNDS: usize = 5;
 
-/// Measures two databases of one server in turn, after so many jobs of each and after at least `hold`. In one of them the
+/// Measures two databases of one server in turn, after so many jobs of each and after at least `lasting`. In one of them the
 /// snapshot is held meanwhile. They differ in nothing else: a database gets slower by what is stored in it, too.
 pub(super) fn measure(
     held: World<'_>,
     without: World<'_>,
     jobs: usize,
-    hold: Duration,
+    lasting: Duration,
     report: &mut Report,
 ) -> Result<()> {
     let name = held.name(&format!(
@@ -30,7 +30,7 @@ pub(super) fn measure(
     let snapshot = HeldSnapshot::of(&url)?;
     let started = Instant::now();
     in_turn(&mut databases, jobs.div_ceil(USUAL))?;
-    let rest = hold.saturating_sub(started.elapsed());
+    let rest = lasting.saturating_sub(started.elapsed());
     progress(&format!("holding the snapshot for another {} s", rest.as_secs()));
     std::thread::sleep(rest);
     let [with, without] = in_turn(&mut databases, ROUNDS)?;

@@ -71,6 +71,15 @@ impl JobAddress {
         }
     }
 
+    /// The marketplace's own address.
+    pub(super) fn marketplace() -> Self {
+        Self(Address::Path("/".to_owned()))
+    }
+
+    pub(super) const fn is_path(&self) -> bool {
+        matches!(self.0, Address::Path(_))
+    }
+
     /// The whole address; a path lies under `marketplace`, an address without a slash at its end.
     pub fn under(&self, marketplace: Option<&str>) -> String {
         match &self.0 {

@@ -248,16 +248,6 @@ impl JobPost {
         Ok(post)
     }
 
-    /// When a stored post was posted, without reading the rest of it; `None` if it does not say so.
-    pub fn posted_at_in(json: &str) -> Option<Timestamp> {
-        #[derive(Deserialize)]
-        struct Posted {
-            #[serde(rename = "postedAt", deserialize_with = "posted_at")]
-            at: Timestamp,
-        }
-        serde_json::from_str(json).ok().map(|Posted { at }| at)
-    }
-
     /// Reads an entry of the feed: a post whose `url` is a [`JobAddress`] (decision D2).
     ///
     /// # Errors

@@ -1,6 +1,10 @@
 //! Leads. [`lead_document`](super::lead_document) writes their JSON.
 
-use super::{BiddingConfig, CampaignId, JobId, LeadId, LeadStatus, OrganizationId, Reason, Timestamp};
+use std::sync::Arc;
+
+use super::{
+    BiddingConfig, CampaignId, JobId, LeadId, LeadStatus, OrganizationId, PostFields, Reason, Timestamp,
+};
 
 /// A job that matched a campaign, under a stable id.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +38,15 @@ pub struct LeadWithJob {
     pub lead: Lead,
     /// The `JobPost` JSON, byte for byte as the marketplace served it.
     pub job_json: String,
+}
+
+/// A lead with its job's post, as a `job.new` tells of them. Clones share them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewLead {
+    /// The lead.
+    pub lead: Arc<Lead>,
+    /// The job's post.
+    pub post: PostFields,
 }
 
 /// A lead on a page of its campaign's list, apart from its job's post.

@@ -2,13 +2,15 @@
 //!
 //! The job's values are copied as bytes; only the fields that the contract renames or replaces are rewritten.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::{
     CampaignId, JobAddress, Lead, LeadId, LeadStatus, LeadWithJob, ListedLead, OrganizationId, Reason,
-    Timestamp,
+    Timestamp, number,
 };
 
 /// The addresses from which a lead's links are made.
@@ -47,11 +49,7 @@ impl Links {
     /// A post's `url` as a whole address; a path is relative to the marketplace's address. In place of a stored `url` that
     /// is no [`JobAddress`] stands the marketplace's own address.
     pub fn job_url(&self, url: &str) -> String {
-        let marketplace = self.marketplace_base.as_deref();
-        match JobAddress::parse(url) {
-            Ok(address) => address.under(marketplace),
-            Err(_) => format!("{}/", marketplace.unwrap_or_default()),
-        }
+        stored_address(url).under(self.marketplace_base.as_deref())
     }
 }
 
@@ -69,34 +67,61 @@ pub enum LeadForm {
 #[error("the stored job is not a JobPost: {0}")]
 pub struct CorruptJob(#[from] serde_json::Error);
 
-/// What a job's post gives to the Lead objects of all its leads: `jobUrl` and the fields of the post, as JSON. Clones
-/// share its bytes.
+/// A stored `url`. Earlier versions stored whatever the feed said.
+fn stored_address(url: &str) -> JobAddress {
+    JobAddress::parse(url).unwrap_or_else(|_| JobAddress::marketplace())
+}
+
+/// What a job's post gives to the Lead objects of all its leads, read once. Clones share it.
 ///
 /// Null `skills` and `questions` become `[]`, null `metadata` and `clientInfo` `{}`; other fields that the marketplace
 /// leaves out are null (contract section 5).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PostFields(Bytes);
+pub struct PostFields(Arc<ReadPost>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct ReadPost {
+    /// As the content of a JSON string.
+    address: String,
+    /// Whether the address lies under the marketplace's.
+    is_path: bool,
+    posted_at: Option<Timestamp>,
+    json: Bytes,
+}
 
 impl PostFields {
     /// Reads the stored JSON of a job.
     ///
     /// # Errors
     /// [`CorruptJob`] if it is not a job post.
-    pub fn of(job_json: &str, links: &Links) -> Result<Self, CorruptJob> {
+    pub fn of(job_json: &str) -> Result<Self, CorruptJob> {
         let post: Post<'_> = serde_json::from_str(job_json)?;
-        let job_url = links.job_url(&post.url);
-        let object = Bytes::from(serde_json::to_vec(&LinkedPost { job_url, post })?);
-        Ok(Self(object.slice(1..object.len() - 1)))
+        let address = stored_address(&post.url);
+        let object = Bytes::from(serde_json::to_vec(&post)?);
+        Ok(Self(Arc::new(ReadPost {
+            address: inside_string(&address.under(None)),
+            is_path: address.is_path(),
+            posted_at: number::whole_number(post.posted_at)
+                .ok()
+                .map(Timestamp::from_millis),
+            json: object.slice(1..object.len() - 1),
+        })))
     }
 
-    /// The fields without braces around them.
+    /// When the job was posted; `None` if the post does not say so.
+    pub fn posted_at(&self) -> Option<Timestamp> {
+        self.0.posted_at
+    }
+
+    /// The fields as JSON, without braces around them. `jobUrl`, which depends on the marketplace's address, is not one of
+    /// them.
     pub fn json(&self) -> &Bytes {
-        &self.0
+        &self.0.json
     }
 
-    /// As [`json`](Self::json).
-    pub fn into_json(self) -> Bytes {
-        self.0
+    /// How many bytes it holds.
+    pub fn size(&self) -> usize {
+        self.0.json.len() + self.0.address.len()
     }
 }
 
@@ -140,9 +165,11 @@ impl<'a> From<&'a ListedLead> for LeadFields<'a> {
 }
 
 /// Writes the Lead objects of a campaign (specification, Lead). An object is the [head](Self::head), the
-/// [`PostFields`] of its job and the [tail](Self::tail).
+/// [fields](PostFields::json) of its job's post and the [tail](Self::tail).
 #[derive(Debug)]
 pub struct LeadWriter {
+    /// The marketplace's address, under which paths lie, as the content of a JSON string.
+    marketplace: String,
     /// From the campaign's id to the name of the proposal's field.
     campaign: String,
     /// What the addresses of a listed lead's operations begin with.
@@ -160,28 +187,45 @@ impl LeadWriter {
     ) -> Self {
         let name = campaign_name.map_or_else(|| "null".to_owned(), json);
         Self {
+            marketplace: inside_string(links.marketplace_base.as_deref().unwrap_or_default()),
             campaign: format!(
                 r#","campaignId":"{campaign}","campaignName":{name},"organizationId":"{organization}","proposalId":"#
             ),
-            operations: (form == LeadForm::Listed).then(|| {
-                let base = json(&links.leads_of(campaign));
-                base.trim_end_matches('"').to_owned()
-            }),
+            operations: (form == LeadForm::Listed).then(|| inside_string(&links.leads_of(campaign))),
         }
     }
 
-    /// Writes what is before the post.
-    pub fn head(&self, lead: LeadFields<'_>, out: &mut Vec<u8>) {
+    /// Writes a Lead object.
+    pub fn write(&self, lead: LeadFields<'_>, post: &PostFields, out: &mut Vec<u8>) {
+        self.head(lead, post, out);
+        out.extend_from_slice(post.json());
+        self.tail(lead, out);
+    }
+
+    /// Writes what is before the fields of the post.
+    pub fn head(&self, lead: LeadFields<'_>, post: &PostFields, out: &mut Vec<u8>) {
         let (id, status) = (lead.id.as_str(), lead.status.as_str());
         extend(out, [r#"{"id":""#, id, r#"","status":""#, status, "\""]);
         if let Some(reason) = lead.reason {
             extend(out, [",\"reason\":", &json(reason)]);
         }
         let created_at = lead.created_at.as_millis().to_string();
-        extend(out, [",\"createdAt\":", &created_at, ","]);
+        let PostFields(post) = post;
+        let marketplace = if post.is_path { &self.marketplace } else { "" };
+        extend(
+            out,
+            [
+                ",\"createdAt\":",
+                &created_at,
+                ",\"jobUrl\":\"",
+                marketplace,
+                &post.address,
+                "\",",
+            ],
+        );
     }
 
-    /// Writes what is behind the post.
+    /// Writes what is behind the fields of the post.
     pub fn tail(&self, lead: LeadFields<'_>, out: &mut Vec<u8>) {
         extend(out, [&self.campaign]);
         match lead.proposal_id {
@@ -193,10 +237,10 @@ impl LeadWriter {
             extend(
                 out,
                 [
-                    ",\"bidUrl\":",
+                    ",\"bidUrl\":\"",
                     operations,
                     id,
-                    "/bid\",\"rejectUrl\":",
+                    "/bid\",\"rejectUrl\":\"",
                     operations,
                     id,
                     "/reject\"",
@@ -217,7 +261,7 @@ pub fn lead_document(
     links: &Links,
     form: LeadForm,
 ) -> Result<Box<RawValue>, CorruptJob> {
-    let post = PostFields::of(job_json, links)?;
+    let post = PostFields::of(job_json)?;
     let writer = LeadWriter::new(
         &lead.organization_id,
         &lead.campaign_id,
@@ -225,10 +269,8 @@ pub fn lead_document(
         links,
         form,
     );
-    let mut document = Vec::with_capacity(post.json().len() + 512);
-    writer.head(lead.into(), &mut document);
-    document.extend_from_slice(post.json());
-    writer.tail(lead.into(), &mut document);
+    let mut document = Vec::with_capacity(post.size() + 512);
+    writer.write(lead.into(), &post, &mut document);
     Ok(serde_json::from_slice(&document)?)
 }
 
@@ -241,6 +283,12 @@ fn extend<const N: usize>(out: &mut Vec<u8>, texts: [&str; N]) {
 /// Texts and reasons can always be written.
 fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}
+
+/// A text as the content of a JSON string.
+fn inside_string(text: &str) -> String {
+    let quoted = json(text);
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// Checks that a Lead object can be written with the stored job.
@@ -310,14 +358,6 @@ fn or_empty_object<S: Serializer>(value: &Raw<'_>, serializer: S) -> Result<S::O
         Some(value) => value.serialize(serializer),
         None => serde_json::Map::new().serialize(serializer),
     }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LinkedPost<'a> {
-    job_url: String,
-    #[serde(flatten)]
-    post: Post<'a>,
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub use job_post::{
     ClientInfo, HourlyRange, JobAttachment, JobMetadata, JobPost, JobPostError, OpenJob, Skill,
     VendorQualifications,
 };
-pub use lead::{Lead, LeadWithJob, ListedLead};
+pub use lead::{Lead, LeadWithJob, ListedLead, NewLead};
 pub use lead_document::{
     CorruptJob, LeadFields, LeadForm, LeadWriter, Links, PostFields, lead_document, readable_job,
 };

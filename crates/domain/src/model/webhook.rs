@@ -1,8 +1,7 @@
 //! Webhook endpoints, events and envelopes.
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
 use super::words::words;
 use super::{
@@ -153,44 +152,27 @@ pub struct DeliveryTarget {
 ///
 /// `data` must be a JSON object; it is copied byte for byte.
 ///
-/// # Errors
-/// None that a valid `data` can cause.
-///
 /// ```
 /// use bidloop_domain::model::{DeliveryId, EventKind, Timestamp, envelope};
-/// use serde_json::value::RawValue;
 ///
-/// let data = RawValue::from_string(r#"{"leadId":"ld_1"}"#.to_owned())?;
 /// let delivery = DeliveryId(uuid::Uuid::nil());
-/// let body = envelope(delivery, EventKind::JobNew, Timestamp::from_seconds(1_790_000_000), &data)?;
+/// let at = Timestamp::from_seconds(1_790_000_000);
+/// let body = envelope(delivery, EventKind::JobNew, at, br#"{"leadId":"ld_1"}"#);
 /// let json: serde_json::Value = serde_json::from_slice(&body)?;
 /// assert_eq!(json["event"], "job.new");
 /// assert_eq!(json["createdAt"], 1_790_000_000);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-pub fn envelope(
-    id: DeliveryId,
-    event: EventKind,
-    created_at: Timestamp,
-    data: &RawValue,
-) -> Result<Bytes, serde_json::Error> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Envelope<'a> {
-        id: DeliveryId,
-        event: EventKind,
-        version: &'static str,
-        created_at: i64,
-        data: &'a RawValue,
-    }
-    let envelope = Envelope {
-        id,
-        event,
-        version: PAYLOAD_VERSION,
-        created_at: created_at.as_seconds(),
-        data,
-    };
-    serde_json::to_vec(&envelope).map(Bytes::from)
+pub fn envelope(id: DeliveryId, event: EventKind, created_at: Timestamp, data: &[u8]) -> Bytes {
+    let created_at = created_at.as_seconds();
+    let head = format!(
+        r#"{{"id":"{id}","event":"{event}","version":"{PAYLOAD_VERSION}","createdAt":{created_at},"data":"#
+    );
+    let mut body = Vec::with_capacity(head.len() + data.len() + 1);
+    body.extend_from_slice(head.as_bytes());
+    body.extend_from_slice(data);
+    body.push(b'}');
+    body.into()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Clock, LeaseOwner, StoreError, WebhookAttempt};
 use crate::model::{
     Activity, ActivityId, ActivityKind, ActivityOutcome, Actor, Authorization, CampaignId, DeliveryId,
-    DeliveryTarget, EndpointId, EventKind, EventPayload, JobId, LeadId, LeadStatus, LeadWithJob, NewEvent,
+    DeliveryTarget, EndpointId, EventKind, EventPayload, JobId, LeadId, LeadStatus, NewEvent, NewLead,
     OrganizationId, Timestamp, TraceParent, Unauthorized, details,
 };
 
@@ -43,8 +43,8 @@ pub struct ClaimedDelivery {
     pub payload: EventPayload,
     /// When the event happened.
     pub created_at: Timestamp,
-    /// The lead and its job as they are now, for a `job.new`.
-    pub lead: Option<LeadWithJob>,
+    /// The lead and its job's post as they are now, for a `job.new`.
+    pub lead: Option<NewLead>,
     /// Whether a person tests the endpoint with it (decision E6).
     pub is_test: bool,
     /// Who had it sent at once (decision E6); `None` for the service.
@@ -231,6 +231,35 @@ impl DeliveryFacts<'_> {
     }
 }
 
+impl ClaimedDelivery {
+    /// The facts for its Activity entry.
+    pub fn facts(&self) -> DeliveryFacts<'_> {
+        DeliveryFacts {
+            organization_id: &self.organization_id,
+            campaign_id: &self.campaign_id,
+            lead_id: &self.lead_id,
+            id: self.id,
+            event: self.payload.kind(),
+            dry_run: self.payload.is_dry_run(),
+            endpoint_id: &self.target.endpoint_id,
+            url: &self.target.url,
+            is_test: self.is_test,
+            sent_by: self.sent_by.as_ref(),
+        }
+    }
+}
+
+/// The end of a delivery by the process that claimed it.
+#[derive(Debug, Clone)]
+pub struct DeliveryEnd {
+    /// The delivery as it was claimed.
+    pub delivery: ClaimedDelivery,
+    /// How it ended.
+    pub outcome: DeliveryOutcome,
+    /// Its Activity entry, at the time of the end.
+    pub activity: Activity,
+}
+
 /// Deliveries, each sent at most once (decision C5).
 #[async_trait]
 pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
@@ -278,14 +307,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
 
     /// Records the end of a delivery that `owner` claimed, with its Activity. Returns false, and records nothing, if
     /// the delivery is no longer `owner`'s.
-    async fn finish(
-        &self,
-        organization: &OrganizationId,
-        delivery: DeliveryId,
-        outcome: &DeliveryOutcome,
-        owner: &LeaseOwner,
-        activity: &Activity,
-    ) -> Result<bool, StoreError>;
+    async fn finish(&self, end: &Arc<DeliveryEnd>, owner: &LeaseOwner) -> Result<bool, StoreError>;
 
     /// Ends as [`Interrupted`](DeliveryOutcome::Interrupted), each with its Activity, the deliveries that are marked as
     /// sending beyond their deadline; returns how many.

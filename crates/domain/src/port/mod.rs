@@ -72,8 +72,8 @@ pub use campaign_feed::{
 pub use clock::{Clock, Entropy, Pause};
 pub use current_trace::CurrentTrace;
 pub use deliveries::{
-    BeginTry, ClaimedDelivery, DeliveryFacts, DeliveryOutcome, DeliveryStore, MAX_TRIES, MAX_TRIGGERED,
-    NewTry, PendingDelivery, TRIES_WITHIN, TriedReceivers,
+    BeginTry, ClaimedDelivery, DeliveryEnd, DeliveryFacts, DeliveryOutcome, DeliveryStore, MAX_TRIES,
+    MAX_TRIGGERED, NewTry, PendingDelivery, TRIES_WITHIN, TriedReceivers,
 };
 pub use delivery_records::{DeliveryRecords, RecordedDelivery};
 pub use erasure::ErasureStore;

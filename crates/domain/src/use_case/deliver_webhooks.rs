@@ -8,15 +8,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::value::RawValue;
+use bytes::Bytes;
 
 use crate::model::{
-    Activity, CampaignId, DeliveryId, EndpointId, EventKind, EventPayload, JobPost, LeadForm, LeadId,
-    LeadWithJob, Links, OrganizationId, TRACE_PARENT_HEADER, Timestamp, envelope, lead_document, sign,
+    EndpointId, EventPayload, Lead, LeadForm, LeadWriter, Links, OrganizationId, PostFields,
+    TRACE_PARENT_HEADER, Timestamp, envelope, sign,
 };
 use crate::port::{
-    ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
+    ClaimedDelivery, Clock, DeliveryEnd, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
     StoreError, WebhookSender,
 };
 
@@ -42,13 +41,8 @@ impl Default for DeliveryLimits {
 /// A delivery that was sent and must be recorded.
 #[derive(Debug, Clone)]
 pub struct SentDelivery {
-    organization_id: OrganizationId,
-    pub(super) id: DeliveryId,
-    pub(super) activity: Activity,
-    /// How it ended.
-    pub outcome: DeliveryOutcome,
-    /// The event's kind.
-    pub event: EventKind,
+    /// What is recorded.
+    pub end: Arc<DeliveryEnd>,
     /// From the job's posting to the delivery of its `job.new`.
     pub since_posting: Option<Duration>,
     /// Whether the next claim can take more deliveries to the endpoint.
@@ -76,11 +70,35 @@ pub struct DeliverWebhooks {
 
 /// The number of deliveries in flight to each endpoint.
 #[derive(Debug, Default)]
-pub struct InFlight(Mutex<HashMap<(OrganizationId, EndpointId), u32>>);
+pub struct InFlight(Mutex<Places>);
 
 impl InFlight {
-    fn locked(&self) -> MutexGuard<'_, HashMap<(OrganizationId, EndpointId), u32>> {
+    fn locked(&self) -> MutexGuard<'_, Places> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Places that are taken.
+#[derive(Debug, Default)]
+struct Places {
+    of_endpoint: HashMap<(OrganizationId, EndpointId), u32>,
+    all: u32,
+}
+
+impl Places {
+    fn take(&mut self, endpoint: (OrganizationId, EndpointId)) {
+        *self.of_endpoint.entry(endpoint).or_default() += 1;
+        self.all += 1;
+    }
+
+    fn give_back(&mut self, endpoint: &(OrganizationId, EndpointId)) {
+        if let Some(count) = self.of_endpoint.get_mut(endpoint) {
+            *count -= 1;
+            self.all -= 1;
+            if *count == 0 {
+                self.of_endpoint.remove(endpoint);
+            }
+        }
     }
 }
 
@@ -112,8 +130,11 @@ impl DeliverWebhooks {
 
     /// `None` if there were pending deliveries and none of them could be claimed.
     async fn claim_once(&self) -> Result<Option<Vec<ClaimedDelivery>>, StoreError> {
-        let mut taken = self.in_flight.locked().clone();
-        let mut room = self.limits.in_flight.saturating_sub(taken.values().sum());
+        let (mut taken, all) = {
+            let places = self.in_flight.locked();
+            (places.of_endpoint.clone(), places.all)
+        };
+        let mut room = self.limits.in_flight.saturating_sub(all);
         if room == 0 {
             return Ok(Some(Vec::new()));
         }
@@ -144,7 +165,7 @@ impl DeliverWebhooks {
             .await?;
         let mut in_flight = self.in_flight.locked();
         for delivery in &claimed {
-            *in_flight.entry(endpoint_of(delivery)).or_default() += 1;
+            in_flight.take(endpoint_of(delivery));
         }
         drop(in_flight);
         Ok(Some(claimed).filter(|claimed| !claimed.is_empty()))
@@ -153,12 +174,13 @@ impl DeliverWebhooks {
     /// Makes the one attempt.
     ///
     /// The endpoint's place is free again when this ends, be it in a panic.
-    pub async fn send(&self, delivery: &ClaimedDelivery) -> SentDelivery {
+    pub async fn send(&self, delivery: ClaimedDelivery) -> SentDelivery {
+        let endpoint = endpoint_of(&delivery);
         let place = Place {
             in_flight: &self.in_flight,
-            endpoint: endpoint_of(delivery),
+            endpoint: &endpoint,
         };
-        let (outcome, posted_at) = match self.write(delivery) {
+        let (outcome, posted_at) = match self.write(&delivery) {
             Ok((webhook, posted_at)) => {
                 let attempt = self.sender.send(webhook).await;
                 (DeliveryOutcome::Attempted(attempt), posted_at)
@@ -166,40 +188,23 @@ impl DeliverWebhooks {
             Err(fault) => (DeliveryOutcome::CorruptPayload(fault), None),
         };
         drop(place);
-        let makes_room = self.has_room(&endpoint_of(delivery));
         let now = self.clock.now();
-        let event = delivery.payload.kind();
-        let facts = DeliveryFacts {
-            organization_id: &delivery.organization_id,
-            campaign_id: &delivery.campaign_id,
-            lead_id: &delivery.lead_id,
-            id: delivery.id,
-            event,
-            dry_run: delivery.payload.is_dry_run(),
-            endpoint_id: &delivery.target.endpoint_id,
-            url: &delivery.target.url,
-            is_test: delivery.is_test,
-            sent_by: delivery.sent_by.as_ref(),
-        };
         SentDelivery {
-            organization_id: delivery.organization_id.clone(),
-            id: delivery.id,
-            activity: facts.activity(&outcome, now),
             since_posting: posted_at
                 .filter(|_| outcome.is_delivered())
                 .map(|posted| now.since(posted)),
-            outcome,
-            event,
-            makes_room,
+            makes_room: self.has_room(&endpoint),
+            end: Arc::new(DeliveryEnd {
+                activity: delivery.facts().activity(&outcome, now),
+                delivery,
+                outcome,
+            }),
         }
     }
 
     /// Records the outcome. Returns false if the mark had passed its deadline and was failed as interrupted.
     pub async fn record(&self, sent: &SentDelivery) -> Result<bool, StoreError> {
-        let (organization, outcome) = (&sent.organization_id, &sent.outcome);
-        self.store
-            .finish(organization, sent.id, outcome, &self.owner, &sent.activity)
-            .await
+        self.store.finish(&sent.end, &self.owner).await
     }
 
     /// Fails deliveries that are still marked as sending after their deadline, because of a crash (decision C5).
@@ -209,8 +214,8 @@ impl DeliverWebhooks {
 
     fn has_room(&self, endpoint: &(OrganizationId, EndpointId)) -> bool {
         let in_flight = self.in_flight.locked();
-        let room = self.limits.in_flight.saturating_sub(in_flight.values().sum());
-        let count = in_flight.get(endpoint).copied().unwrap_or(0);
+        let room = self.limits.in_flight.saturating_sub(in_flight.all);
+        let count = in_flight.of_endpoint.get(endpoint).copied().unwrap_or(0);
         is_free_enough(count, self.per_endpoint(room))
     }
 
@@ -221,15 +226,18 @@ impl DeliverWebhooks {
 
     fn write(&self, delivery: &ClaimedDelivery) -> Result<(OutgoingWebhook, Option<Timestamp>), String> {
         let now = self.clock.now();
-        let (data, posted_at) = match &delivery.payload {
-            EventPayload::JobNew => self.job_new(delivery)?,
-            EventPayload::BidComplete { data, .. } => (
-                RawValue::from_string(data.clone()).map_err(|error| error.to_string())?,
-                None,
-            ),
+        let (body, posted_at) = match &delivery.payload {
+            EventPayload::JobNew => {
+                let new = delivery
+                    .lead
+                    .as_ref()
+                    .ok_or("the delivery's lead is not stored")?;
+                let name = delivery.campaign_name.as_deref();
+                let data = job_new_data(&new.lead, &new.post, name, &self.links);
+                (body_of(delivery, &data), new.post.posted_at())
+            }
+            EventPayload::BidComplete { data, .. } => (body_of(delivery, data.as_bytes()), None),
         };
-        let body = envelope(delivery.id, delivery.payload.kind(), delivery.created_at, &data)
-            .map_err(|error| error.to_string())?;
         let signature = sign(
             &delivery.target.secrets,
             &delivery.id.to_string(),
@@ -262,45 +270,31 @@ impl DeliverWebhooks {
             posted_at,
         ))
     }
+}
 
-    fn job_new(&self, delivery: &ClaimedDelivery) -> Result<(Box<RawValue>, Option<Timestamp>), String> {
-        let stored = delivery
-            .lead
-            .as_ref()
-            .ok_or("the delivery's lead is not stored")?;
-        let data = job_new_data(stored, delivery.campaign_name.as_deref(), &self.links)?;
-        let posted_at = JobPost::posted_at_in(&stored.job_json);
-        Ok((data, posted_at))
-    }
+fn body_of(delivery: &ClaimedDelivery, data: &[u8]) -> Bytes {
+    envelope(delivery.id, delivery.payload.kind(), delivery.created_at, data)
 }
 
 /// The `data` of a lead's `job.new`.
 pub(super) fn job_new_data(
-    stored: &LeadWithJob,
+    lead: &Lead,
+    post: &PostFields,
     campaign_name: Option<&str>,
     links: &Links,
-) -> Result<Box<RawValue>, String> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct JobNew<'a> {
-        organization_id: &'a OrganizationId,
-        campaign_id: &'a CampaignId,
-        lead_id: &'a LeadId,
-        bid_url: String,
-        reject_url: String,
-        lead: Box<RawValue>,
-    }
-    let document = lead_document(stored, campaign_name, links, LeadForm::Pushed);
-    let lead = &stored.lead;
-    let data = JobNew {
-        organization_id: &lead.organization_id,
-        campaign_id: &lead.campaign_id,
-        lead_id: &lead.id,
-        bid_url: links.bid_url(&lead.campaign_id, &lead.id),
-        reject_url: links.reject_url(&lead.campaign_id, &lead.id),
-        lead: document.map_err(|error| error.to_string())?,
-    };
-    serde_json::value::to_raw_value(&data).map_err(|error| error.to_string())
+) -> Vec<u8> {
+    let (organization, campaign, id) = (&lead.organization_id, &lead.campaign_id, &lead.id);
+    let writer = LeadWriter::new(organization, campaign, campaign_name, links, LeadForm::Pushed);
+    let [bid_url, reject_url] =
+        [links.bid_url(campaign, id), links.reject_url(campaign, id)].map(serde_json::Value::from);
+    let head = format!(
+        r#"{{"organizationId":"{organization}","campaignId":"{campaign}","leadId":"{id}","bidUrl":{bid_url},"rejectUrl":{reject_url},"lead":"#
+    );
+    let mut data = Vec::with_capacity(head.len() + post.size() + 512);
+    data.extend_from_slice(head.as_bytes());
+    writer.write(lead.into(), post, &mut data);
+    data.push(b'}');
+    data
 }
 
 /// Whether an endpoint with so many deliveries in flight gets more. Half of its places are free then, so that a claim takes
@@ -312,18 +306,12 @@ const fn is_free_enough(in_flight: u32, at_most: u32) -> bool {
 /// One of an endpoint's places in flight. Dropped, it is free.
 struct Place<'a> {
     in_flight: &'a InFlight,
-    endpoint: (OrganizationId, EndpointId),
+    endpoint: &'a (OrganizationId, EndpointId),
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut in_flight = self.in_flight.locked();
-        if let Some(count) = in_flight.get_mut(&self.endpoint) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                in_flight.remove(&self.endpoint);
-            }
-        }
+        self.in_flight.locked().give_back(self.endpoint);
     }
 }
 

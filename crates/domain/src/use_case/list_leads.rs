@@ -95,7 +95,7 @@ impl ListLeads {
         }
         let mut read = HashMap::with_capacity(missing.len());
         for content in self.leads.job_contents(&missing).await? {
-            match PostFields::of(&content.json, &self.links) {
+            match PostFields::of(&content.json) {
                 Ok(post) => {
                     self.posts.keep(content.seq, &post);
                     read.insert(content.job_id, post);
@@ -140,7 +140,7 @@ impl LeadArray {
         if !self.posts.is_empty() {
             self.between.push(b',');
         }
-        self.writer.head(lead, &mut self.between);
+        self.writer.head(lead, &post, &mut self.between);
         self.posts.push((self.between.len(), post));
         self.writer.tail(lead, &mut self.between);
     }
@@ -152,7 +152,7 @@ impl LeadArray {
         let mut written = 0;
         for (place, post) in self.posts {
             pieces.push(between.slice(written..place));
-            pieces.push(post.into_json());
+            pieces.push(post.json().clone());
             written = place;
         }
         pieces.push(between.slice(written..));

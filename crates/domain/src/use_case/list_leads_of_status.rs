@@ -42,7 +42,7 @@ impl ListLeadsOfStatus {
         let mut array = LeadArray::new(writer);
         let mut unreadable = page.unreadable;
         for entry in &page.entries {
-            match PostFields::of(&entry.job_json, &self.links) {
+            match PostFields::of(&entry.job_json) {
                 Ok(post) => array.add((&entry.lead).into(), post),
                 Err(fault) => {
                     let job = entry.lead.job_id.as_str();

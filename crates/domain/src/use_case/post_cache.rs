@@ -11,7 +11,7 @@ use quick_cache::sync::Cache;
 use crate::model::PostFields;
 
 /// What a post takes beside its bytes, about.
-const OVERHEAD: u64 = 128;
+const OVERHEAD: u64 = 256;
 /// The usual size of a post, for a first guess of how many there will be.
 const USUAL_BYTES: u64 = 4_096;
 
@@ -80,20 +80,19 @@ struct Bytes;
 
 impl Weighter<i64, PostFields> for Bytes {
     fn weight(&self, _: &i64, post: &PostFields) -> u64 {
-        post.json().len() as u64 + OVERHEAD
+        post.size() as u64 + OVERHEAD
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Links;
 
     fn post(title: &str) -> PostFields {
         let json = format!(
             r#"{{"id":"1","title":"{title}","description":"","url":"/jobs/~1","postedAt":1790000000000}}"#
         );
-        PostFields::of(&json, &Links::new("http://api.test", None)).unwrap()
+        PostFields::of(&json).unwrap()
     }
 
     #[test]

@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::deliver_webhooks::{TEST_HEADER, job_new_data};
 use crate::model::{
     Activity, CampaignId, DeliveryId, DeliveryState, EndpointId, EventKind, EventPayload, JobPost, LeadId,
-    Links, OrganizationId, Timestamp, envelope,
+    Links, OrganizationId, PostFields, Timestamp, envelope,
 };
 use crate::port::{DeliveryRecords, RecordedDelivery, StoreError};
 
@@ -104,14 +102,16 @@ impl ShowDeliveries {
     }
 
     fn body(&self, delivery: &RecordedDelivery) -> Option<String> {
-        let data = match &delivery.payload {
-            EventPayload::BidComplete { data, .. } => RawValue::from_string(data.clone()).ok()?,
+        let body = |data: &[u8]| envelope(delivery.id, delivery.payload.kind(), delivery.created_at, data);
+        let body = match &delivery.payload {
+            EventPayload::BidComplete { data, .. } => body(data.as_bytes()),
             EventPayload::JobNew => {
-                let lead = delivery.lead.as_ref()?;
-                job_new_data(lead, delivery.campaign_name.as_deref(), &self.links).ok()?
+                let stored = delivery.lead.as_ref()?;
+                let post = PostFields::of(&stored.job_json).ok()?;
+                let name = delivery.campaign_name.as_deref();
+                body(&job_new_data(&stored.lead, &post, name, &self.links))
             }
         };
-        let body = envelope(delivery.id, delivery.payload.kind(), delivery.created_at, &data).ok()?;
-        String::from_utf8(body.to_vec()).ok()
+        String::from_utf8(body.into()).ok()
     }
 }

@@ -17,8 +17,8 @@ use crate::model::{
     LeadId, LeadStatus, NewEvent, Timestamp, Unauthorized, WebhookEndpoint, effective,
 };
 use crate::port::{
-    BeginTry, ClaimedDelivery, DeliveryOutcome, DeliveryRecords, Entropy, LeadContext, MAX_TRIGGERED, NewTry,
-    Pause, StoreError, TriedReceivers,
+    BeginTry, ClaimedDelivery, DeliveryEnd, DeliveryOutcome, DeliveryRecords, Entropy, LeadContext,
+    MAX_TRIGGERED, NewTry, Pause, StoreError, TriedReceivers,
 };
 
 /// How often the end of a delivery is recorded before it is left to be found as interrupted.
@@ -252,14 +252,14 @@ impl TryEndpoints {
                 return Err(TryEndpointsError::TooManyTries { endpoint, again_at });
             }
         };
-        let sent = begun.iter().map(|delivery| self.send_one(delivery));
+        let sent = begun.into_iter().map(|delivery| self.send_one(delivery));
         join_all(sent).await.into_iter().collect()
     }
 
-    async fn send_one(&self, delivery: &ClaimedDelivery) -> Result<TriedDelivery, TryEndpointsError> {
+    async fn send_one(&self, delivery: ClaimedDelivery) -> Result<TriedDelivery, TryEndpointsError> {
         let sent = self.deliver.send(delivery).await;
         self.record(&sent).await?;
-        Ok(tried(delivery, sent))
+        Ok(tried(&sent.end))
     }
 
     /// One that cannot be recorded is found as interrupted later.
@@ -291,26 +291,27 @@ fn tested_event(
     }
 }
 
-fn tried(delivery: &ClaimedDelivery, sent: SentDelivery) -> TriedDelivery {
-    let (response_status, fault) = match &sent.outcome {
+fn tried(end: &DeliveryEnd) -> TriedDelivery {
+    let (response_status, fault) = match &end.outcome {
         DeliveryOutcome::Attempted(attempt) => (
             attempt.response_status,
             attempt.failure.as_ref().map(|failure| failure.message.clone()),
         ),
         DeliveryOutcome::CorruptPayload(fault) => (None, Some(fault.clone())),
         DeliveryOutcome::EndpointRemoved | DeliveryOutcome::Interrupted => {
-            (None, sent.outcome.reason().map(str::to_owned))
+            (None, end.outcome.reason().map(str::to_owned))
         }
     };
+    let delivery = &end.delivery;
     TriedDelivery {
-        id: sent.id,
+        id: delivery.id,
         endpoint_id: delivery.target.endpoint_id.clone(),
         url: delivery.target.url.clone(),
-        event: sent.event,
-        delivered: sent.outcome.is_delivered(),
+        event: delivery.payload.kind(),
+        delivered: end.outcome.is_delivered(),
         response_status,
-        took: sent.outcome.was_sent().flatten(),
+        took: end.outcome.was_sent().flatten(),
         fault,
-        end: sent.activity,
+        end: end.activity.clone(),
     }
 }

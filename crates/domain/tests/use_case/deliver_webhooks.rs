@@ -325,7 +325,7 @@ async fn begin_all(deliver: &Arc<DeliverWebhooks>) -> (Vec<Pass<SentDelivery>>, 
         }
         for delivery in begun {
             let deliver = Arc::clone(deliver);
-            let mut send = Pass::new(async move { deliver.send(&delivery).await });
+            let mut send = Pass::new(async move { deliver.send(delivery).await });
             match send.step() {
                 None => sending.push(send),
                 Some(_) => ended += 1,
@@ -353,7 +353,7 @@ async fn a_slow_receiver_delays_no_other() {
     );
     drop(held);
     for send in &mut sending {
-        assert!(send.step().unwrap().outcome.is_delivered());
+        assert!(send.step().unwrap().end.outcome.is_delivered());
     }
     assert!(!deliver.claim().await.unwrap().is_empty(), "room again");
 }
@@ -471,7 +471,7 @@ async fn a_lead_is_told_as_it_stands_at_dispatch_and_a_removed_campaigns_name_is
 fn dispatch(deliver: DeliverWebhooks) -> Pass<()> {
     Pass::new(async move {
         for delivery in deliver.claim().await.unwrap() {
-            let sent = deliver.send(&delivery).await;
+            let sent = deliver.send(delivery).await;
             assert!(deliver.record(&sent).await.unwrap());
         }
     })
@@ -525,7 +525,7 @@ async fn an_outcome_that_comes_after_the_interruption_is_not_recorded() {
     let (service, _) = Service::with_lead().await;
     let deliver = service.deliver_webhooks(DeliveryLimits::default());
     let begun = deliver.claim().await.unwrap();
-    let sent = deliver.send(&begun[0]).await;
+    let sent = deliver.send(begun[0].clone()).await;
     service.clock.advance(Duration::from_secs(21));
     assert_eq!(deliver.interrupt_overdue().await, Ok(1));
     assert_eq!(deliver.record(&sent).await, Ok(false));
@@ -541,7 +541,7 @@ async fn an_outcome_waits_for_a_store_that_is_away_and_the_mark_outlasts_the_att
     let (service, _) = Service::with_lead().await;
     let deliver = service.deliver_webhooks(DeliveryLimits::default());
     let begun = deliver.claim().await.unwrap();
-    let sent = deliver.send(&begun[0]).await;
+    let sent = deliver.send(begun[0].clone()).await;
     service.store.set_available(false);
     assert!(deliver.record(&sent).await.is_err());
     service.store.set_available(true);
@@ -564,7 +564,7 @@ async fn of_two_dispatchers_one_sends_a_delivery() {
     let begun = one.claim().await.unwrap();
     assert_eq!(begun.len(), 1);
     assert!(other.claim().await.unwrap().is_empty());
-    one.send(&begun[0]).await;
+    one.send(begun[0].clone()).await;
     assert_eq!(service.sender.sent().len(), 1);
 }
 
@@ -575,12 +575,12 @@ async fn a_delivered_job_new_tells_how_long_its_posting_took() {
     service.clock.set(at(4));
     let deliver = service.deliver_webhooks(DeliveryLimits::default());
     let begun = deliver.claim().await.unwrap();
-    let sent = deliver.send(&begun[0]).await;
+    let sent = deliver.send(begun[0].clone()).await;
     assert_eq!(
-        (sent.event, sent.since_posting),
+        (sent.end.delivery.payload.kind(), sent.since_posting),
         (EventKind::JobNew, Some(Duration::from_secs(4)))
     );
-    assert!(sent.outcome.is_delivered());
+    assert!(sent.end.outcome.is_delivered());
 }
 
 /// Panics in the middle of each attempt.
@@ -615,7 +615,7 @@ async fn a_panic_while_sending_frees_the_endpoints_place() {
         let claimed = deliver.claim().await.unwrap();
         assert_eq!(claimed.len(), 1);
         let sending = Arc::clone(&deliver);
-        let sent = tokio::spawn(async move { sending.send(&claimed[0]).await });
+        let sent = tokio::spawn(async move { sending.send(claimed[0].clone()).await });
         assert!(sent.await.unwrap_err().is_panic());
     }
     assert_eq!(deliver.claim().await.unwrap().len(), 0, "each was tried once");

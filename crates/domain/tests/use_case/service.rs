@@ -472,7 +472,7 @@ impl Service {
             if begun.is_empty() {
                 return;
             }
-            for delivery in &begun {
+            for delivery in begun {
                 let sent = deliver.send(delivery).await;
                 assert!(deliver.record(&sent).await.unwrap());
             }

@@ -242,7 +242,7 @@ impl Loop {
             let dispatcher = self.dispatcher.clone();
             self.sending.push(Pass::new(async move {
                 crate::stepping::pause().await;
-                let sent = dispatcher.send(&delivery).await;
+                let sent = dispatcher.send(delivery).await;
                 crate::stepping::pause().await;
                 dispatcher.record(&sent).await.is_ok()
             }));

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    Activity, Actor, Authorization, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind,
-    NewEvent, OrganizationId, Tally, Timestamp,
+    Actor, Authorization, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, NewEvent,
+    NewLead, OrganizationId, PostFields, Tally, Timestamp,
 };
 use bidloop_domain::port::{
-    BeginTry, ClaimedDelivery, Clock, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner, MAX_TRIES,
-    MAX_TRIGGERED, NewTry, PendingDelivery, StoreError, TRIES_WITHIN, TriedReceivers,
+    BeginTry, ClaimedDelivery, Clock, DeliveryEnd, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner,
+    MAX_TRIES, MAX_TRIGGERED, NewTry, PendingDelivery, StoreError, TRIES_WITHIN, TriedReceivers,
 };
 
 use super::{Delivery, Lease, MemoryStore, State, count, length};
@@ -104,32 +104,27 @@ impl DeliveryStore for MemoryStore {
         begun
     }
 
-    async fn finish(
-        &self,
-        organization: &OrganizationId,
-        delivery: DeliveryId,
-        outcome: &DeliveryOutcome,
-        owner: &LeaseOwner,
-        activity: &Activity,
-    ) -> Result<bool, StoreError> {
+    async fn finish(&self, end: &Arc<DeliveryEnd>, owner: &LeaseOwner) -> Result<bool, StoreError> {
         let mut state = self.state()?;
-        let Some(place) = state.delivery_index.get(&delivery).copied() else {
+        let Some(place) = state.delivery_index.get(&end.delivery.id).copied() else {
             return Ok(false);
         };
         let delivery = &mut state.deliveries[place];
         let sender = delivery.sender.as_ref();
-        if delivery.organization_id != *organization || sender.is_none_or(|sender| sender.owner != *owner) {
+        if delivery.organization_id != end.delivery.organization_id
+            || sender.is_none_or(|sender| sender.owner != *owner)
+        {
             return Ok(false);
         }
-        delivery.state = if outcome.is_delivered() {
+        delivery.state = if end.outcome.is_delivered() {
             DeliveryState::Delivered
         } else {
             DeliveryState::Failed
         };
         delivery.sender = None;
-        delivery.ended_at = Some(activity.at);
-        state.record_activity(activity);
-        state.count_end(place, outcome, activity.at);
+        delivery.ended_at = Some(end.activity.at);
+        state.record_activity(&end.activity);
+        state.count_end(place, &end.outcome, end.activity.at);
         Ok(true)
     }
 
@@ -288,6 +283,12 @@ impl State {
             EventKind::JobNew => self.leads.get(&delivery.lead_id),
             EventKind::BidComplete => None,
         };
+        let lead = lead.map(|entry| {
+            Ok::<_, StoreError>(NewLead {
+                lead: Arc::new(entry.lead.clone()),
+                post: PostFields::of(&self.job_json(&entry.lead.job_id)?)?,
+            })
+        });
         Ok(ClaimedDelivery {
             organization_id: delivery.organization_id.clone(),
             id: delivery.id,
@@ -297,7 +298,7 @@ impl State {
             target,
             payload: delivery.payload.clone(),
             created_at: delivery.created_at,
-            lead: lead.map(|entry| self.lead_with_job(entry)).transpose()?,
+            lead: lead.transpose()?,
             is_test: delivery.is_test,
             sent_by: delivery.sent_by.clone(),
             trace_parent: delivery.trace_parent,

@@ -11,11 +11,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use bidloop_domain::model::{
-    Activity, Authorization, DeliveryId, EndpointId, EventKind, EventPayload, OrganizationId, Timestamp,
-};
+use bidloop_domain::model::{Authorization, EndpointId, EventKind, EventPayload, OrganizationId, Timestamp};
 use bidloop_domain::port::{
-    BeginTry, ClaimedDelivery, Clock, DeliveryOutcome, DeliveryStore, LeaseOwner, NewTry, PendingDelivery,
+    BeginTry, ClaimedDelivery, Clock, DeliveryEnd, DeliveryStore, LeaseOwner, NewTry, PendingDelivery,
     StoreError, TriedReceivers,
 };
 use diesel::dsl::sql;
@@ -100,23 +98,13 @@ impl DeliveryStore for Store {
         .await
     }
 
-    async fn finish(
-        &self,
-        organization: &OrganizationId,
-        delivery: DeliveryId,
-        outcome: &DeliveryOutcome,
-        owner: &LeaseOwner,
-        activity: &Activity,
-    ) -> Result<bool, StoreError> {
+    async fn finish(&self, end: &Arc<DeliveryEnd>, owner: &LeaseOwner) -> Result<bool, StoreError> {
         // Deliveries of one lead share a lane: that the lead was told is noted once, which others would wait for.
         let mut lane = DefaultHasher::new();
-        activity.lead_id.hash(&mut lane);
+        end.delivery.lead_id.hash(&mut lane);
         let command = EndCommand {
-            organization: organization.clone(),
-            delivery,
-            outcome: outcome.clone(),
+            end: Arc::clone(end),
             owner: owner.clone(),
-            activity: activity.clone(),
         };
         self.ends
             .carry_out(&Ends(self.clone()), lane.finish(), Arc::new(command))

@@ -1,11 +1,12 @@
 //! Marking deliveries as being sent, and loading all that is written into them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::model::{
-    CampaignId, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, Lead, LeadId, LeadWithJob,
-    OrganizationId, Timestamp, readable_job,
+    CampaignId, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, Lead, LeadId, NewLead, OrganizationId,
+    PostFields, Timestamp,
 };
 use bidloop_domain::port::{ClaimedDelivery, Clock, DeliveryOutcome, LeaseOwner, PendingDelivery};
 
@@ -136,11 +137,12 @@ type CampaignRow = (
     Attempt<Col<String>>,
 );
 
-/// The rows that deliveries refer to: endpoints, campaigns, leads with their jobs.
+/// The rows that deliveries refer to: endpoints, campaigns, leads, and the jobs of those with their JSON.
 type Loaded = (
     Vec<(Attempt<Col<OrganizationId>>, Tried<Endpoint>)>,
     Vec<CampaignRow>,
-    Vec<(Tried<Lead>, Attempt<String>)>,
+    Vec<Tried<Lead>>,
+    Vec<(String, Attempt<String>)>,
 );
 
 /// What deliveries refer to.
@@ -149,7 +151,7 @@ pub(in super::super) struct Context {
     endpoints: HashMap<(OrganizationId, EndpointId), FoundEndpoint>,
     campaign_names: HashMap<(OrganizationId, CampaignId), String>,
     /// Those that can be read.
-    leads: HashMap<LeadId, LeadWithJob>,
+    leads: HashMap<LeadId, NewLead>,
     unreadable_leads: HashSet<String>,
 }
 
@@ -186,12 +188,14 @@ impl Context {
         // Only the data of a job.new comes from its lead.
         let without_data = deliveries.iter().filter(|delivery| delivery.data.is_none());
         let lead_ids: HashSet<&str> = without_data.map(|delivery| delivery.lead_id.as_str()).collect();
-        let of_leads = leads::table
-            .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
-            .filter(one_of!(leads::id, lead_ids))
-            .select((Tried::<Lead>::as_select(), jobs::json));
-        let loaded: Loaded = load_together!(conn, of_endpoints, names, of_leads)?;
-        let (endpoint_rows, names, rows) = loaded;
+        let of_leads = leads::table.filter(one_of!(leads::id, &lead_ids));
+        // Each job once, however many leads it has.
+        let posts = jobs::table
+            .filter(jobs::id.eq_any(of_leads.clone().select(leads::job_id)))
+            .select((jobs::id, jobs::json));
+        let of_leads = of_leads.select(Tried::<Lead>::as_select());
+        let loaded: Loaded = load_together!(conn, of_endpoints, names, of_leads, posts)?;
+        let (endpoint_rows, names, lead_rows, jobs) = loaded;
         let mut endpoints = HashMap::with_capacity(endpoint_rows.len());
         for (organization, endpoint) in endpoint_rows {
             if let (Some(endpoint), Ok(Col(organization))) = (endpoint.or_aside(quarantine), organization.0) {
@@ -201,11 +205,20 @@ impl Context {
             }
         }
         let (mut leads, mut unreadable_leads) = (HashMap::new(), HashSet::new());
-        for (lead, job_json) in rows {
-            match readable_lead(lead, job_json) {
-                Ok(lead) => {
-                    leads.insert(lead.lead.id.clone(), lead);
-                }
+        let posts: HashMap<String, Result<PostFields, UnreadableRow>> = jobs
+            .into_iter()
+            .map(|(job, json)| {
+                let post = json
+                    .0
+                    .and_then(|json| PostFields::of(&json).map_err(|fault| fault.to_string()));
+                let post = post.map_err(|why| UnreadableRow::new("jobs", &job, why));
+                (job, post)
+            })
+            .collect();
+        for lead in lead_rows {
+            match with_post(lead, &posts) {
+                Ok(Some(new)) => drop(leads.insert(new.lead.id.clone(), new)),
+                Ok(None) => (),
                 Err((lead, row)) => {
                     quarantine.set_aside(&row);
                     unreadable_leads.insert(lead);
@@ -249,7 +262,7 @@ impl Context {
         }
         let campaign = (delivery.organization_id.clone(), delivery.campaign_id.clone());
         let lead = self.leads.get(&delivery.lead_id);
-        let lead = lead.filter(|lead| lead.lead.organization_id == delivery.organization_id);
+        let lead = lead.filter(|new| new.lead.organization_id == delivery.organization_id);
         Ok(ClaimedDelivery {
             organization_id: delivery.organization_id.clone(),
             id: delivery.id,
@@ -271,17 +284,19 @@ impl Context {
     }
 }
 
-/// A lead with its job, or the lead's name in the quarantine and the row that cannot be read.
-fn readable_lead(
+/// A lead with its job's post; `None` if the job is not stored. Otherwise the lead's name in the quarantine and the row that
+/// cannot be read.
+fn with_post(
     lead: Tried<Lead>,
-    Attempt(job_json): Attempt<String>,
-) -> Result<LeadWithJob, (String, UnreadableRow)> {
+    posts: &HashMap<String, Result<PostFields, UnreadableRow>>,
+) -> Result<Option<NewLead>, (String, UnreadableRow)> {
     let lead = lead.0.map_err(|row| (row.id.clone(), row))?;
-    let of_lead = |row: UnreadableRow| (key(&lead.organization_id, &lead.id), row);
-    let unreadable = |why: String| UnreadableRow::new("jobs", lead.job_id.as_str(), why);
-    let job_json = job_json.map_err(|why| of_lead(unreadable(why)))?;
-    match readable_job(&job_json) {
-        Ok(()) => Ok(LeadWithJob { lead, job_json }),
-        Err(error) => Err(of_lead(unreadable(error.to_string()))),
+    match posts.get(lead.job_id.as_str()) {
+        None => Ok(None),
+        Some(Ok(post)) => Ok(Some(NewLead {
+            lead: Arc::new(lead),
+            post: post.clone(),
+        })),
+        Some(Err(row)) => Err((key(&lead.organization_id, &lead.id), row.clone())),
     }
 }

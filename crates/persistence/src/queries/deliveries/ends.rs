@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use bidloop_domain::model::{
-    Activity, DeliveryId, DeliveryState, EventKind, LeadId, OrganizationId, StatisticsStep, Tally, Timestamp,
+    Activity, DeliveryState, EventKind, LeadId, OrganizationId, StatisticsStep, Tally, Timestamp,
 };
-use bidloop_domain::port::{DeliveryFacts, DeliveryOutcome, LeaseOwner, StoreError};
+use bidloop_domain::port::{DeliveryEnd, DeliveryFacts, DeliveryOutcome, LeaseOwner, StoreError};
 use diesel::dsl::auto_type;
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Bool;
@@ -25,23 +25,23 @@ const SWEPT_AT_ONCE: i64 = 200;
 /// The end of a delivery that was sent.
 #[derive(Debug)]
 pub(crate) struct EndCommand {
-    pub(crate) organization: OrganizationId,
-    pub(crate) delivery: DeliveryId,
-    pub(crate) outcome: DeliveryOutcome,
+    pub(crate) end: Arc<DeliveryEnd>,
     pub(crate) owner: LeaseOwner,
-    pub(crate) activity: Activity,
 }
 
 impl EndCommand {
-    fn key(&self) -> (String, String, Option<String>) {
-        let owner = self.owner.as_str().to_owned();
+    fn key(&self) -> Key {
+        let DeliveryEnd { delivery, .. } = &*self.end;
         (
-            self.organization.to_string(),
-            self.delivery.to_string(),
-            Some(owner),
+            delivery.organization_id.to_string(),
+            delivery.id.to_string(),
+            Some(self.owner.as_str().to_owned()),
         )
     }
 }
+
+/// A delivery and its owner.
+type Key = (String, String, Option<String>);
 
 /// The recording of ends in a store.
 #[derive(Clone)]
@@ -81,58 +81,47 @@ impl Grouped for Ends {
 /// Not in the words of the partial index on deliveries that are being sent, which would be read whole.
 const WAS_SENDING: &str = "deliveries.state || '' = 'sending'";
 
-type EndedRow = (String, String, Option<String>, Tried<Delivery>);
-
 async fn end_together(conn: &mut Conn, group: &[Arc<EndCommand>]) -> Result<Vec<bool>, Failure> {
     // Of one owner's ends of a delivery the first counts. Rows are locked in the order of their keys.
     let mut first: BTreeMap<_, &EndCommand> = BTreeMap::new();
     for command in group {
+        let delivery = &command.end.delivery;
         let key = (
-            command.organization.as_str(),
-            command.delivery.0,
+            delivery.organization_id.as_str(),
+            delivery.id.0,
             command.owner.as_str(),
         );
         first.entry(key).or_insert(command);
     }
     let commands: Vec<&EndCommand> = first.into_values().collect();
     let ends = Batch::of("deliveries", &commands)
-        .with(deliveries::organization_id, |end| end.organization.as_str())
-        .with(deliveries::id, |end| end.delivery.to_string())
-        .with(deliveries::owner, |end| Some(end.owner.as_str()))
-        .with(deliveries::state, |end| state(&end.outcome).as_str())
-        .with(deliveries::reason, |end| end.outcome.reason())
-        .with(deliveries::ended_at, |end| Some(end.activity.at.as_millis()));
-    let selected = (
-        deliveries::organization_id,
-        deliveries::id,
-        deliveries::owner,
-        Tried::<Delivery>::as_select(),
-    );
-    let ended: Vec<EndedRow> = write_returning(conn, ends, Write::UpdateIf(3, WAS_SENDING), selected).await?;
-    let mut ended: HashMap<_, Tried<Delivery>> = ended
+        .with(deliveries::organization_id, |command| {
+            command.end.delivery.organization_id.as_str()
+        })
+        .with(deliveries::id, |command| command.end.delivery.id.to_string())
+        .with(deliveries::owner, |command| Some(command.owner.as_str()))
+        .with(deliveries::state, |command| state(&command.end.outcome).as_str())
+        .with(deliveries::reason, |command| command.end.outcome.reason())
+        .with(deliveries::ended_at, |command| {
+            Some(command.end.activity.at.as_millis())
+        });
+    let selected = (deliveries::organization_id, deliveries::id, deliveries::owner);
+    let ended: Vec<Key> = write_returning(conn, ends, Write::UpdateIf(3, WAS_SENDING), selected).await?;
+    let ended: HashSet<Key> = ended.into_iter().collect();
+    let ended: Vec<&EndCommand> = commands
         .into_iter()
-        .map(|(organization, id, owner, delivery)| ((organization, id, owner), delivery))
-        .collect();
-    let ended: Vec<(&EndCommand, Option<Delivery>)> = commands
-        .into_iter()
-        // One that cannot be read has an end, too.
-        .filter_map(|command| Some((command, ended.remove(&command.key())?.0.ok())))
+        .filter(|command| ended.contains(&command.key()))
         .collect();
     let ends: Vec<End<'_>> = ended
         .iter()
-        .map(|(command, delivery)| End {
-            organization: &command.organization,
-            id: command.delivery,
-            delivery: delivery.as_ref(),
-            outcome: &command.outcome,
-            activity: &command.activity,
+        .map(|command| End {
+            facts: command.end.delivery.facts(),
+            outcome: &command.end.outcome,
+            activity: &command.end.activity,
         })
         .collect();
     record(conn, &ends).await?;
-    let counted: HashSet<*const EndCommand> = ended
-        .iter()
-        .map(|(command, _)| std::ptr::from_ref(*command))
-        .collect();
+    let counted: HashSet<*const EndCommand> = ended.into_iter().map(std::ptr::from_ref).collect();
     Ok(group
         .iter()
         .map(|command| counted.contains(&Arc::as_ptr(command)))
@@ -153,17 +142,17 @@ pub(super) async fn fail(
     let ends: Vec<End<'_>> = failed
         .iter()
         .zip(&activities)
-        .map(|((delivery, _), activity)| End {
-            organization: &delivery.organization_id,
-            id: delivery.id,
-            delivery: Some(delivery),
+        .map(|((delivery, url), activity)| End {
+            facts: facts(delivery, url),
             outcome,
             activity,
         })
         .collect();
     Batch::of("deliveries", &ends)
-        .with(deliveries::organization_id, |end| end.organization.as_str())
-        .with(deliveries::id, |end| end.id.to_string())
+        .with(deliveries::organization_id, |end| {
+            end.facts.organization_id.as_str()
+        })
+        .with(deliveries::id, |end| end.facts.id.to_string())
         .with(deliveries::state, |end| state(end.outcome).as_str())
         .with(deliveries::reason, |end| end.outcome.reason())
         .with(deliveries::ended_at, |end| end.activity.at.as_millis())
@@ -230,10 +219,7 @@ pub(super) async fn sweep(
 
 /// The end of a delivery whose row is locked.
 struct End<'e> {
-    organization: &'e OrganizationId,
-    id: DeliveryId,
-    /// `None` if it cannot be read.
-    delivery: Option<&'e Delivery>,
+    facts: DeliveryFacts<'e>,
     outcome: &'e DeliveryOutcome,
     activity: &'e Activity,
 }
@@ -257,37 +243,32 @@ async fn record(conn: &mut Conn, ends: &[End<'_>]) -> Result<(), Failure> {
 
 /// Counts ends of deliveries. What people try from the console is not counted.
 async fn count_ends(conn: &mut Conn, ends: &[End<'_>]) -> Result<(), Failure> {
-    let counted: Vec<(&End<'_>, &Delivery)> = ends
-        .iter()
-        .filter_map(|end| Some((end, end.delivery?)))
-        .filter(|(_, delivery)| !delivery.is_test)
-        .collect();
+    let counted = || ends.iter().filter(|end| !end.facts.is_test);
     let mut told: BTreeSet<(&OrganizationId, &LeadId)> = BTreeSet::new();
-    for (end, delivery) in &counted {
-        if delivery.event == EventKind::JobNew && end.outcome.is_delivered() {
-            told.insert((&delivery.organization_id, &delivery.lead_id));
+    for End { facts, outcome, .. } in counted() {
+        if facts.event == EventKind::JobNew && outcome.is_delivered() {
+            told.insert((facts.organization_id, facts.lead_id));
         }
     }
     let mut first_told = note_told(conn, &told).await?;
     let mut tallies: BTreeMap<Timestamp, Tally> = BTreeMap::new();
-    for (end, delivery) in counted {
-        let (organization, campaign) = (&delivery.organization_id, &delivery.campaign_id);
-        let at = end.activity.at;
+    for End {
+        facts,
+        outcome,
+        activity,
+    } in counted()
+    {
+        let (organization, campaign, at) = (facts.organization_id, facts.campaign_id, activity.at);
         let tally = tallies.entry(StatisticsStep::Hour.start(at)).or_default();
-        if delivery.event == EventKind::JobNew {
-            if !end.outcome.is_delivered() {
+        if facts.event == EventKind::JobNew {
+            if !outcome.is_delivered() {
                 tally.delivery_failed(organization, campaign);
-            } else if let Some(posted_at) = first_told.remove(&delivery.lead_id) {
+            } else if let Some(posted_at) = first_told.remove(facts.lead_id) {
                 tally.delivered(organization, campaign, at, posted_at);
             }
         }
-        if let Some(took) = end.outcome.was_sent() {
-            tally.endpoint_sent(
-                organization,
-                &delivery.endpoint_id,
-                end.outcome.is_delivered(),
-                took,
-            );
+        if let Some(took) = outcome.was_sent() {
+            tally.endpoint_sent(organization, facts.endpoint_id, outcome.is_delivered(), took);
         }
     }
     for (hour, tally) in tallies {
