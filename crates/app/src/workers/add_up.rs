@@ -8,8 +8,8 @@ use tokio::sync::Notify;
 use super::running::{Pauses, Workers};
 use crate::service::Service;
 
-/// Pause between two passes.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Pause between two passes. The longer, the more counts are of the same row; the figures are exact at any time.
+const PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     let never_woken = Notify::new();

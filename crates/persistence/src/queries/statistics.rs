@@ -1,7 +1,7 @@
 //! Counts of hours and days: commands insert fresh ones in their own transactions, a worker adds those to the counts of their
 //! hours and days, and people read the sums of both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -154,8 +154,7 @@ async fn add_up(conn: &mut Conn, low: &LowWater) -> Result<bool, Failure> {
             ))
             .load(conn)
             .await?;
-    // The same order in each transaction, so that none waits for another that waits for it.
-    let mut sums: BTreeMap<Counted, i64> = BTreeMap::new();
+    let mut hours: HashMap<(String, String, i64, String, String, i64), i64> = HashMap::new();
     // One that cannot be read is one of thousands.
     for row in moved {
         if let (
@@ -168,18 +167,24 @@ async fn add_up(conn: &mut Conn, low: &LowWater) -> Result<bool, Failure> {
             count,
         ) = row
         {
-            for step in StatisticsStep::VARIANTS {
-                let counted = Counted {
-                    organization: organization.clone(),
-                    step: step.as_str(),
-                    measure: measure.clone(),
-                    starts_at: step.start(Timestamp::from_millis(hour)).as_millis(),
-                    campaign: campaign.clone(),
-                    subject: subject.clone(),
-                    bucket,
-                };
-                *sums.entry(counted).or_default() += count;
-            }
+            let counted = (organization, measure, hour, campaign, subject, bucket);
+            *hours.entry(counted).or_default() += count;
+        }
+    }
+    // The same order in each transaction, so that none waits for another that waits for it.
+    let mut sums: BTreeMap<Counted, i64> = BTreeMap::new();
+    for ((organization, measure, hour, campaign, subject, bucket), count) in hours {
+        for step in StatisticsStep::VARIANTS {
+            let counted = Counted {
+                organization: organization.clone(),
+                step: step.as_str(),
+                measure: measure.clone(),
+                starts_at: step.start(Timestamp::from_millis(hour)).as_millis(),
+                campaign: campaign.clone(),
+                subject: subject.clone(),
+                bucket,
+            };
+            *sums.entry(counted).or_default() += count;
         }
     }
     let sums: Vec<(Counted, i64)> = sums.into_iter().collect();
