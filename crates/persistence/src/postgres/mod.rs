@@ -146,9 +146,11 @@ mod queries;
 #[cfg(test)]
 mod tests;
 
-/// How many groups of decisions on leads are made at the same time: one while another waits for the disk. More would make the
-/// groups smaller, and each costs about the same.
-const DECISION_LANES: usize = 2;
+/// How many groups of decisions on leads are made at the same time. With a second one both are smaller, and each costs about
+/// the same: bids take a third more CPU then.
+const DECISION_LANES: usize = 1;
+/// How many groups of look-ups before decisions are read at the same time.
+const LOOK_UP_LANES: usize = 1;
 /// How many groups of ends of deliveries are recorded at the same time: one while another waits for the disk.
 const END_LANES: usize = 2;
 /// How long a group of ends is gathered. Their endpoints get the next deliveries meanwhile.
@@ -174,8 +176,8 @@ pub(crate) struct Store {
     decisions: Lanes<queries::Decisions>,
     /// So do ends of deliveries.
     ends: Lanes<queries::Ends>,
-    /// Look-ups of leads before a decision share a statement, if it is planned each time.
-    look_ups: Option<Lanes<queries::LookUps>>,
+    /// Look-ups of leads before a decision share statements.
+    look_ups: Lanes<queries::LookUps>,
     pub(crate) pending_from: Arc<LowWater>,
     pub(crate) overdue_from: Arc<LowWater>,
     pub(crate) fresh_counts_from: Arc<LowWater>,
@@ -208,19 +210,14 @@ impl Store {
         sealer: Sealer,
     ) -> Result<(Self, Self), OpenError> {
         let connector = Connector::new(url, tls)?.with_session(session);
-        // What a group costs is mostly planning if nothing is kept prepared: fewer groups are better then.
-        let (decision_lanes, look_ups) = match session {
-            Session::Own => (DECISION_LANES, None),
-            Session::OfAPooler => (1, Some(Lanes::new(1))),
-        };
         let requests = Self {
             pool: pool(&connector, for_requests)?,
             kind: "requests",
             shares: Shares::of(for_requests),
             connector: connector.clone(),
-            decisions: Lanes::new(decision_lanes),
+            decisions: Lanes::new(DECISION_LANES),
             ends: Lanes::gathering(END_LANES, GATHERING),
-            look_ups,
+            look_ups: Lanes::new(LOOK_UP_LANES),
             pending_from: Arc::default(),
             overdue_from: Arc::default(),
             fresh_counts_from: Arc::default(),
@@ -232,15 +229,21 @@ impl Store {
             pool: pool(&connector, for_workers)?,
             kind: "workers",
             shares: Shares::of(for_workers),
-            decisions: Lanes::new(decision_lanes),
+            decisions: Lanes::new(DECISION_LANES),
             ends: Lanes::gathering(END_LANES, GATHERING),
             ..requests.clone()
         };
         Ok((requests, workers))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "SQLite has none")]
     fn shared_look_ups(&self) -> Option<&Lanes<queries::LookUps>> {
-        self.look_ups.as_ref()
+        Some(&self.look_ups)
+    }
+
+    /// Whether the server plans each statement anew.
+    fn plans_anew(&self) -> bool {
+        self.connector.session == Session::OfAPooler
     }
 
     /// Runs statements, each on its own snapshot. They must not write.

@@ -236,6 +236,11 @@ impl Store {
         None
     }
 
+    #[expect(clippy::unused_self, reason = "it is used on PostgreSQL")]
+    fn plans_anew(&self) -> bool {
+        false
+    }
+
     /// Runs statements that read some rows by their keys, at once and on the calling thread: handing them over would cost
     /// more.
     #[expect(clippy::unused_async, reason = "it is one on PostgreSQL")]

@@ -1,5 +1,4 @@
-//! A lead looked up before a decision. Where the server plans each statement anew, the look-ups that arrive at the same time
-//! share statements: planning them takes longer than reading a lead.
+//! A lead looked up before a decision. On PostgreSQL, look-ups that arrive at the same time share statements.
 
 use std::sync::Arc;
 
@@ -44,6 +43,10 @@ impl Grouped for LookUps {
         group: Vec<Arc<LeadKey>>,
         _locks: Locks,
     ) -> Result<Option<Vec<Option<LeadLookup>>>, StoreError> {
+        // A lone one takes one statement. To plan that would take longer than the others, which are simpler.
+        if let ([one], false) = (&group[..], self.0.plans_anew()) {
+            return Ok(Some(vec![Some(self.alone(Arc::clone(one)).await?)]));
+        }
         let quarantine = self.0.quarantine.clone();
         self.0
             .snapshot_by_keys(async move |conn: &mut Conn| {
