@@ -1,8 +1,8 @@
 //! The rows that the ports wrote, written once more by SQL alone, in batches of 100: stored, marked, ended with their Activity
 //! entries, counted.
 //!
-//! The tables are copies of the program's, indexes included. The rows are those of the program's tables, in the order in which
-//! they were stored and ended. Nothing is read meanwhile.
+//! The tables are copies of the program's, indexes included. The rows are those of the program's tables, stored page after page
+//! and ended in the order of their ends. Nothing is read meanwhile.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -147,7 +147,7 @@ mod queries;
 mod tests;
 
 /// How many groups of decisions on leads are made at the same time. With a second one both are smaller, and each costs about
-/// the same: bids take a third more CPU then.
+/// the same.
 const DECISION_LANES: usize = 1;
 /// How many groups of look-ups before decisions are read at the same time.
 const LOOK_UP_LANES: usize = 1;
