@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::model::{
-    Activity, ActivityId, ActivityKind, ActivityOutcome, Authorization, DeliveryId, EndpointId, EventKind,
-    EventPayload, LeadWithJob, Measure, NewLead, PostFields, Timestamp, WebhookSecret,
+    ActivityId, ActivityKind, ActivityOutcome, Authorization, DeliveryId, EndpointId, EventKind,
+    EventPayload, Measure, NewLead, Timestamp, WebhookSecret,
 };
 use bidloop_domain::port::{
     ClaimedDelivery, DeliveryEnd, DeliveryFacts, DeliveryOutcome, LeaseOwner, PendingDelivery,
@@ -62,23 +62,17 @@ pub(crate) fn outcome(delivered: bool) -> DeliveryOutcome {
     })
 }
 
-fn entry_of(begun: &ClaimedDelivery, delivered: bool) -> Activity {
-    let outcome = if delivered { "delivered" } else { "failed" };
-    let entry = activity(&begun.organization_id, ActivityKind::Delivery, outcome, at(101));
-    Activity {
-        id: ActivityId::of_delivery(begun.id),
-        ..entry
-    }
+pub(crate) async fn finish(world: &World, begun: &ClaimedDelivery, delivered: bool, owner: &str) -> bool {
+    let deliveries = &world.stores.deliveries;
+    deliveries
+        .finish(&reported_end(begun, delivered), &LeaseOwner::new(owner))
+        .await
+        .unwrap()
 }
 
-pub(crate) async fn finish(world: &World, begun: &ClaimedDelivery, delivered: bool, owner: &str) -> bool {
-    let end = Arc::new(DeliveryEnd {
-        delivery: begun.clone(),
-        outcome: outcome(delivered),
-        activity: entry_of(begun, delivered),
-    });
-    let deliveries = &world.stores.deliveries;
-    deliveries.finish(&end, &LeaseOwner::new(owner)).await.unwrap()
+/// The end that [`finish`] records.
+fn reported_end(begun: &ClaimedDelivery, delivered: bool) -> Arc<DeliveryEnd> {
+    end_of(begun, outcome(delivered), at(101))
 }
 
 /// The end of a delivery, with the Activity entry that it has.
@@ -88,14 +82,6 @@ pub(crate) fn end_of(begun: &ClaimedDelivery, outcome: DeliveryOutcome, at: Time
         delivery: begun.clone(),
         outcome,
     })
-}
-
-/// What a `job.new` of the lead tells of.
-pub(crate) fn told_of(LeadWithJob { lead, job_json }: LeadWithJob) -> NewLead {
-    NewLead {
-        lead: Arc::new(lead),
-        post: PostFields::of(&job_json).unwrap(),
-    }
 }
 
 /// That the Activity record consists of this delivery's failure for this reason.
@@ -266,7 +252,7 @@ pub async fn a_begun_job_new_carries_the_lead_and_the_job_as_they_are_now(stores
     assert_eq!(begun.target.endpoint_id, pending[0].endpoint_id);
     let lead = world.context(&lead).await.lead;
     assert_eq!(lead.job_json, changed.json);
-    assert_eq!(begun.lead, Some(told_of(lead)));
+    assert_eq!(begun.lead, Some(NewLead::read(lead).unwrap()));
 }
 
 pub async fn a_begun_bid_complete_carries_its_data_as_it_was(stores: Stores) {
@@ -367,7 +353,7 @@ pub async fn an_end_is_recorded_once_by_the_one_who_began(stores: Stores) {
     assert!(!finish(&world, &begun, true, "me").await);
     assert_eq!(
         activities(&world.stores, &world.organization).await,
-        [entry_of(&begun, false)]
+        [reported_end(&begun, false).activity.clone()]
     );
     assert_eq!(world.pending().await, []);
     assert_eq!(world.stores.deliveries.interrupt_overdue(at(9999)).await, Ok(0));
@@ -393,7 +379,7 @@ pub async fn ends_at_the_same_time_are_recorded_as_one_after_the_other(stores: S
     let entries = activities(&world.stores, &world.organization).await;
     assert_eq!(entries.len(), 40);
     for (place, begun) in begun.iter().enumerate() {
-        assert!(entries.contains(&entry_of(begun, delivered(place))));
+        assert!(entries.contains(&reported_end(begun, delivered(place)).activity));
     }
     assert_eq!(world.stores.deliveries.interrupt_overdue(at(9999)).await, Ok(0));
     let told: BTreeSet<_> = begun

@@ -2,7 +2,7 @@
 
 use bidloop_domain::model::{
     ActivityKind, Actor, ActorKind, Authorization, DeliveryState, EndpointId, EventId, EventKind,
-    EventPayload, JobId, Lead, LeadStatus, NewEvent, Timestamp,
+    EventPayload, JobId, Lead, LeadStatus, NewEvent, NewLead, Timestamp,
 };
 use bidloop_domain::port::{
     BeginTry, ClaimedDelivery, DeliveryOutcome, LeaseOwner, MAX_TRIES, MAX_TRIGGERED, NewTry,
@@ -10,7 +10,7 @@ use bidloop_domain::port::{
 };
 
 use crate::Stores;
-use crate::deliveries::{finish, told_of};
+use crate::deliveries::finish;
 use crate::fixture::{
     World, activities, activity, at, at_once, campaign, clock_at, commit, ended, fresh_uuid, organization,
     seconds, webhook,
@@ -128,7 +128,7 @@ pub async fn a_triggered_event_is_being_sent_to_every_receiver_and_is_never_pend
         );
         assert_eq!((delivery.created_at, delivery.is_test), (at(100), false));
         assert_eq!(delivery.campaign_name.as_deref(), Some("Campaign camp"));
-        let told = told_of(world.context(&lead).await.lead);
+        let told = NewLead::read(world.context(&lead).await.lead).unwrap();
         assert_eq!(delivery.lead, Some(told));
     }
     assert_eq!(world.pending().await, []);

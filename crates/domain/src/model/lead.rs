@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    BiddingConfig, CampaignId, JobId, LeadId, LeadStatus, OrganizationId, PostFields, Reason, Timestamp,
+    BiddingConfig, CampaignId, CorruptJob, JobId, LeadId, LeadStatus, OrganizationId, PostFields, Reason,
+    Timestamp,
 };
 
 /// A job that matched a campaign, under a stable id.
@@ -47,6 +48,19 @@ pub struct NewLead {
     pub lead: Arc<Lead>,
     /// The job's post.
     pub post: PostFields,
+}
+
+impl NewLead {
+    /// Reads the job's post.
+    ///
+    /// # Errors
+    /// [`CorruptJob`] if the job's JSON is not a job post.
+    pub fn read(LeadWithJob { lead, job_json }: LeadWithJob) -> Result<Self, CorruptJob> {
+        Ok(Self {
+            lead: Arc::new(lead),
+            post: PostFields::of(&job_json)?,
+        })
+    }
 }
 
 /// A lead on a page of its campaign's list, apart from its job's post.

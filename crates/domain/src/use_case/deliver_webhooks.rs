@@ -11,8 +11,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::model::{
-    EndpointId, EventPayload, Lead, LeadForm, LeadWriter, Links, OrganizationId, PostFields,
-    TRACE_PARENT_HEADER, Timestamp, envelope, sign,
+    EndpointId, EventPayload, LeadForm, LeadWriter, Links, NewLead, OrganizationId, TRACE_PARENT_HEADER,
+    Timestamp, envelope, sign,
 };
 use crate::port::{
     ClaimedDelivery, Clock, DeliveryEnd, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
@@ -233,7 +233,7 @@ impl DeliverWebhooks {
                     .as_ref()
                     .ok_or("the delivery's lead is not stored")?;
                 let name = delivery.campaign_name.as_deref();
-                let data = job_new_data(&new.lead, &new.post, name, &self.links);
+                let data = job_new_data(new, name, &self.links);
                 (body_of(delivery, &data), new.post.posted_at())
             }
             EventPayload::BidComplete { data, .. } => (body_of(delivery, data.as_bytes()), None),
@@ -278,8 +278,7 @@ fn body_of(delivery: &ClaimedDelivery, data: &[u8]) -> Bytes {
 
 /// The `data` of a lead's `job.new`.
 pub(super) fn job_new_data(
-    lead: &Lead,
-    post: &PostFields,
+    NewLead { lead, post }: &NewLead,
     campaign_name: Option<&str>,
     links: &Links,
 ) -> Vec<u8> {
@@ -292,7 +291,7 @@ pub(super) fn job_new_data(
     );
     let mut data = Vec::with_capacity(head.len() + post.size() + 512);
     data.extend_from_slice(head.as_bytes());
-    writer.write(lead.into(), post, &mut data);
+    writer.write((&**lead).into(), post, &mut data);
     data.push(b'}');
     data
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::deliver_webhooks::{TEST_HEADER, job_new_data};
 use crate::model::{
     Activity, CampaignId, DeliveryId, DeliveryState, EndpointId, EventKind, EventPayload, JobPost, LeadId,
-    Links, OrganizationId, PostFields, Timestamp, envelope,
+    Links, NewLead, OrganizationId, Timestamp, envelope,
 };
 use crate::port::{DeliveryRecords, RecordedDelivery, StoreError};
 
@@ -106,10 +106,9 @@ impl ShowDeliveries {
         let body = match &delivery.payload {
             EventPayload::BidComplete { data, .. } => body(data.as_bytes()),
             EventPayload::JobNew => {
-                let stored = delivery.lead.as_ref()?;
-                let post = PostFields::of(&stored.job_json).ok()?;
+                let new = NewLead::read(delivery.lead.clone()?).ok()?;
                 let name = delivery.campaign_name.as_deref();
-                body(&job_new_data(&stored.lead, &post, name, &self.links))
+                body(&job_new_data(&new, name, &self.links))
             }
         };
         String::from_utf8(body.into()).ok()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bidloop_domain::model::{
     Actor, Authorization, DeliveryId, DeliveryState, DeliveryTarget, EndpointId, EventKind, NewEvent,
-    NewLead, OrganizationId, PostFields, Tally, Timestamp,
+    NewLead, OrganizationId, Tally, Timestamp,
 };
 use bidloop_domain::port::{
     BeginTry, ClaimedDelivery, Clock, DeliveryEnd, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner,
@@ -283,12 +283,10 @@ impl State {
             EventKind::JobNew => self.leads.get(&delivery.lead_id),
             EventKind::BidComplete => None,
         };
-        let lead = lead.map(|entry| {
-            Ok::<_, StoreError>(NewLead {
-                lead: Arc::new(entry.lead.clone()),
-                post: PostFields::of(&self.job_json(&entry.lead.job_id)?)?,
-            })
-        });
+        let lead = match lead {
+            Some(entry) => Some(NewLead::read(self.lead_with_job(entry)?)?),
+            None => None,
+        };
         Ok(ClaimedDelivery {
             organization_id: delivery.organization_id.clone(),
             id: delivery.id,
@@ -298,7 +296,7 @@ impl State {
             target,
             payload: delivery.payload.clone(),
             created_at: delivery.created_at,
-            lead: lead.transpose()?,
+            lead,
             is_test: delivery.is_test,
             sent_by: delivery.sent_by.clone(),
             trace_parent: delivery.trace_parent,

@@ -10,9 +10,8 @@ use bidloop_domain::model::{
     AlreadyHiredAction, BidCompleteData, BidOutcome, BidWithWarning, BiddingConfig, CampaignId, Connects,
     DeliveryId, DeliveryTarget, EndpointId, EventKind, EventPayload, HourlyRateStrategy,
     InsufficientBoostConnectsAction, JobId, JobPost, Lead, LeadForm, LeadId, LeadStatus, LeadWithJob, Links,
-    NewLead, OrganizationId, PAYLOAD_VERSION, PaymentKind, PostFields, Reason, ReasonCode,
-    SubscriptionStatus, Terms, TermsJson, Timestamp, TraceParent, UsdCents, VariantArray, WebhookSecret,
-    lead_document,
+    NewLead, OrganizationId, PAYLOAD_VERSION, PaymentKind, Reason, ReasonCode, SubscriptionStatus, Terms,
+    TermsJson, Timestamp, TraceParent, UsdCents, VariantArray, WebhookSecret, lead_document,
 };
 use bidloop_domain::port::{ClaimedDelivery, Entropy, LeaseOwner, OutgoingWebhook};
 use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, InFlight, MAX_PAGE, MAX_REASON_CHARS};
@@ -152,10 +151,13 @@ fn sent_webhook(payload: EventPayload) -> OutgoingWebhook {
         },
         payload,
         created_at: Timestamp::from_seconds(1),
-        lead: Some(NewLead {
-            lead: Arc::new(lead),
-            post: PostFields::of(&full_job()).unwrap(),
-        }),
+        lead: Some(
+            NewLead::read(LeadWithJob {
+                lead,
+                job_json: full_job(),
+            })
+            .unwrap(),
+        ),
         is_test: true,
         sent_by: None,
         trace_parent: TraceParent::new(1, 2, true),
