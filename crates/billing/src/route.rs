@@ -78,7 +78,7 @@ impl StripeWebhook {
         bodies: Arc<BytePool>,
     ) -> Result<HttpResponse, Refusal> {
         let peer = request.peer_addr().map(|address| address.ip().to_string());
-        let mut share = bodies.share_of(PATH, &peer.unwrap_or_default());
+        let mut share = bodies.share_of(PATH, peer.unwrap_or_default());
         let read = body.read(MAX_EVENT_BYTES, |bytes| share.take(bytes).map_err(Refusal::from));
         let body = read.await?;
         let header = request

@@ -97,7 +97,7 @@ pub(crate) async fn read<T: TakesFiles>(
     let uploads = request.app_data::<web::Data<Uploads>>();
     let uploads = uploads.ok_or_else(|| PageError::Failed("the console is not configured".to_owned()))?;
     let member = visit.member();
-    let (organization, person) = (member.organization_id().as_str(), member.person.key.as_str());
+    let (organization, person) = (member.organization_id().clone(), member.person.key.as_str());
     let mut share = uploads.0.share_of(organization, person);
 
     let token = visit.signed_in.csrf.clone();

@@ -87,7 +87,7 @@ impl BodiesInFlight {
 
 /// What one request holds, which counts to its key.
 pub(crate) fn share_of(pool: &Arc<BytePool>, caller: &Caller) -> ByteShare {
-    pool.share_of(caller.organization_id.as_str(), caller.key_id.as_str())
+    pool.share_of(caller.organization_id.clone(), caller.key_id.clone())
 }
 
 /// There is no room for more (decision A3).

@@ -221,7 +221,8 @@ async fn operate(
         LEADS => operation::list_leads(&request, ids, &api, &bodies).await,
         BID => operation::submit_bid(&request, ids, body, &api, &bodies).await,
         REJECT => operation::reject_lead(&request, ids, body, &api, &bodies).await,
-        _ => operation::upload_attachments(&request, ids, body, &api, &bodies).await,
+        // Large and rare: the others are not moved with it.
+        _ => Box::pin(operation::upload_attachments(&request, ids, body, &api, &bodies)).await,
     }
 }
 

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An organization, and one of its keys or people.
-type Caller = (String, String);
+type Caller = (Arc<str>, Arc<str>);
 
 /// There is no room for more bytes, or no fair share of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct BytePool {
 #[derive(Debug, Default)]
 struct HeldBytes {
     all: u64,
-    by_organization: HashMap<String, u64>,
+    by_organization: HashMap<Arc<str>, u64>,
     /// By organization and caller.
     by_caller: HashMap<Caller, u64>,
 }
@@ -39,10 +39,14 @@ impl BytePool {
     }
 
     /// What one request of a caller of an organization holds: nothing yet.
-    pub fn share_of(self: &Arc<Self>, organization: &str, caller: &str) -> ByteShare {
+    pub fn share_of(
+        self: &Arc<Self>,
+        organization: impl Into<Arc<str>>,
+        caller: impl Into<Arc<str>>,
+    ) -> ByteShare {
         ByteShare {
             pool: self.clone(),
-            caller: (organization.to_owned(), caller.to_owned()),
+            caller: (organization.into(), caller.into()),
             bytes: 0,
         }
     }
@@ -106,7 +110,9 @@ impl ByteShare {
 
 impl Drop for ByteShare {
     fn drop(&mut self) {
-        self.pool.locked().remove(&self.caller, self.bytes);
+        if self.bytes > 0 {
+            self.pool.locked().remove(&self.caller, self.bytes);
+        }
     }
 }
 
@@ -127,7 +133,7 @@ mod tests {
         assert_eq!(fill(&mut first), 200);
         let mut of_the_same_key = pool.share_of("a", "k1");
         assert_eq!(fill(&mut of_the_same_key), 0);
-        let mut others: Vec<ByteShare> = (2..9).map(|key| pool.share_of("a", &format!("k{key}"))).collect();
+        let mut others: Vec<ByteShare> = (2..9).map(|key| pool.share_of("a", format!("k{key}"))).collect();
         let taken: u64 = others.iter_mut().map(fill).sum();
         assert_eq!(taken, 100);
     }
@@ -137,7 +143,7 @@ mod tests {
         let pool = BytePool::of(1_000_000);
         let mut held = Vec::new();
         for organization in 0..12 {
-            let mut share = pool.share_of(&format!("o{organization}"), "k");
+            let mut share = pool.share_of(format!("o{organization}"), "k");
             let mut piece = 1_000_000;
             while piece > 0 {
                 if share.take(piece).is_err() {

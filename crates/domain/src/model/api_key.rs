@@ -1,8 +1,8 @@
 //! API keys: `lk_` and 64 hexadecimal characters; stored as their SHA-256 only (decision D5).
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
+use super::digest::digests;
 use super::{ApiKeyId, OrganizationId, PersonalTokenId, Secret, SessionHash, Subscription, Timestamp};
 
 /// A text that is not an API key.
@@ -49,24 +49,13 @@ impl ApiKey {
 
     /// The digest under which the key is stored and looked up.
     pub fn hash(&self) -> ApiKeyHash {
-        ApiKeyHash(hex::encode(Sha256::digest(self.expose())))
+        ApiKeyHash::of(self.expose())
     }
 }
 
-/// SHA-256 of an API key, 64 lower-case hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ApiKeyHash(String);
-
-impl ApiKeyHash {
-    /// A stored digest.
-    pub fn from_stored(text: String) -> Self {
-        Self(text)
-    }
-
-    /// The digest as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+digests! {
+    /// SHA-256 of an API key, 64 lower-case hexadecimal digits.
+    pub struct ApiKeyHash;
 }
 
 /// An API key's record; the key itself is not stored.

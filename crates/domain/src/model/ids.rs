@@ -1,13 +1,16 @@
 //! Typed ids. Look-ups take the organization and the id, so they never find another organization's entities.
 //!
-//! Text ids are checked by `parse` and read by `as_str`. Ids that the service makes are UUIDs, or derived from what
-//! they identify, so that recording an entity twice records it once.
+//! Text ids are checked by `parse` and read by `as_str`; clones share the text. Ids that the service makes are UUIDs, or
+//! derived from what they identify, so that recording an entity twice records it once.
 
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
+
+use super::digest::hex_digits;
 
 /// A text that is not an id of the requested kind. The message says what such an id is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -47,9 +50,9 @@ fn is_job_id(text: &str) -> bool {
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident: $is_valid:ident, $rule:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks the characters and their number.
@@ -58,7 +61,7 @@ macro_rules! text_id {
             /// [`InvalidId`] if `text` is not an id of this kind.
             pub fn parse(text: &str) -> Result<Self, InvalidId> {
                 if $is_valid(text) {
-                    Ok(Self(text.to_owned()))
+                    Ok(Self(text.into()))
                 } else {
                     Err(InvalidId($rule))
                 }
@@ -80,7 +83,19 @@ macro_rules! text_id {
 
         impl From<$name> for String {
             fn from(id: $name) -> Self {
+                id.0.as_ref().to_owned()
+            }
+        }
+
+        impl From<$name> for Arc<str> {
+            fn from(id: $name) -> Self {
                 id.0
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
             }
         }
 
@@ -157,21 +172,21 @@ text_id!(
 impl ApiKeyId {
     /// An id from six random bytes, for a key whose creator names none.
     pub fn random(bytes: [u8; 6]) -> Self {
-        Self(format!("key_{}", hex::encode(bytes)))
+        Self(format!("key_{}", hex::encode(bytes)).into())
     }
 }
 
 impl LinkId {
     /// An id from six random bytes.
     pub fn random(bytes: [u8; 6]) -> Self {
-        Self(format!("link_{}", hex::encode(bytes)))
+        Self(format!("link_{}", hex::encode(bytes)).into())
     }
 }
 
 impl PersonalTokenId {
     /// An id from six random bytes.
     pub fn random(bytes: [u8; 6]) -> Self {
-        Self(format!("token_{}", hex::encode(bytes)))
+        Self(format!("token_{}", hex::encode(bytes)).into())
     }
 }
 
@@ -199,9 +214,9 @@ impl OrganizationId {
         let id = id.trim_end_matches('-');
         let id = if id.is_empty() { "organization" } else { id };
         Self(if number > 1 {
-            format!("{id}-{number}")
+            format!("{id}-{number}").into()
         } else {
-            id.to_owned()
+            id.into()
         })
     }
 }
@@ -223,18 +238,10 @@ impl LeadId {
     pub fn derive(organization: &OrganizationId, campaign: &CampaignId, job: &JobId) -> Self {
         let mut hash = Sha256::new();
         for part in [&organization.0, &campaign.0, &job.0] {
-            hash.update(part);
+            hash.update(part.as_bytes());
             hash.update([0]);
         }
-        let mut id = String::with_capacity(35);
-        id.push_str("ld_");
-        for byte in &hash.finalize()[..16] {
-            // A page derives a hundred ids.
-            id.extend(
-                [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])),
-            );
-        }
-        Self(id)
+        Self(hex_digits("ld_", &hash.finalize()[..16]).into())
     }
 }
 

@@ -18,6 +18,10 @@ use super::{
 pub struct Links {
     api_base: String,
     marketplace_base: Option<String>,
+    /// `api_base` as the content of a JSON string.
+    api_in_json: String,
+    /// `marketplace_base` as the content of a JSON string; empty if there is none.
+    marketplace_in_json: String,
 }
 
 impl Links {
@@ -25,25 +29,23 @@ impl Links {
     /// dropped.
     pub fn new(api_base: &str, marketplace_base: Option<&str>) -> Self {
         let trim = |url: &str| url.trim_end_matches('/').to_owned();
+        let (api_base, marketplace_base) = (trim(api_base), marketplace_base.map(trim));
         Self {
-            api_base: trim(api_base),
-            marketplace_base: marketplace_base.map(trim),
+            api_in_json: inside_string(&api_base),
+            marketplace_in_json: inside_string(marketplace_base.as_deref().unwrap_or_default()),
+            api_base,
+            marketplace_base,
         }
     }
 
     /// The address of the lead's bid operation.
     pub fn bid_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
-        format!("{}{lead}/bid", self.leads_of(campaign))
+        leads_of(&self.api_base, campaign) + lead.as_str() + "/bid"
     }
 
     /// The address of the lead's reject operation.
     pub fn reject_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
-        format!("{}{lead}/reject", self.leads_of(campaign))
-    }
-
-    /// What the addresses of operations on the campaign's leads begin with.
-    fn leads_of(&self, campaign: &CampaignId) -> String {
-        format!("{}/v1/campaigns/{campaign}/leads/", self.api_base)
+        leads_of(&self.api_base, campaign) + lead.as_str() + "/reject"
     }
 
     /// A post's `url` as a whole address; a path is relative to the marketplace's address. In place of a stored `url` that
@@ -51,6 +53,11 @@ impl Links {
     pub fn job_url(&self, url: &str) -> String {
         stored_address(url).under(self.marketplace_base.as_deref())
     }
+}
+
+/// What the addresses of operations on the campaign's leads begin with.
+fn leads_of(api_base: &str, campaign: &CampaignId) -> String {
+    format!("{api_base}/v1/campaigns/{campaign}/leads/")
 }
 
 /// The two forms of a Lead object.
@@ -167,31 +174,32 @@ impl<'a> From<&'a ListedLead> for LeadFields<'a> {
 /// Writes the Lead objects of a campaign (specification, Lead). An object is the [head](Self::head), the
 /// [fields](PostFields::json) of its job's post and the [tail](Self::tail).
 #[derive(Debug)]
-pub struct LeadWriter {
-    /// The marketplace's address, under which paths lie, as the content of a JSON string.
-    marketplace: String,
+pub struct LeadWriter<'l> {
+    links: &'l Links,
     /// From the campaign's id to the name of the proposal's field.
     campaign: String,
-    /// What the addresses of a listed lead's operations begin with.
-    operations: Option<String>,
+    /// What the addresses of a lead's operations begin with, as the content of a JSON string.
+    operations: String,
+    form: LeadForm,
 }
 
-impl LeadWriter {
+impl<'l> LeadWriter<'l> {
     /// `campaign_name` is `None` once the campaign was removed.
     pub fn new(
         organization: &OrganizationId,
         campaign: &CampaignId,
         campaign_name: Option<&str>,
-        links: &Links,
+        links: &'l Links,
         form: LeadForm,
     ) -> Self {
         let name = campaign_name.map_or_else(|| "null".to_owned(), json);
         Self {
-            marketplace: inside_string(links.marketplace_base.as_deref().unwrap_or_default()),
+            links,
             campaign: format!(
                 r#","campaignId":"{campaign}","campaignName":{name},"organizationId":"{organization}","proposalId":"#
             ),
-            operations: (form == LeadForm::Listed).then(|| inside_string(&links.leads_of(campaign))),
+            operations: leads_of(&links.api_in_json, campaign),
+            form,
         }
     }
 
@@ -211,7 +219,11 @@ impl LeadWriter {
         }
         let created_at = lead.created_at.as_millis().to_string();
         let PostFields(post) = post;
-        let marketplace = if post.is_path { &self.marketplace } else { "" };
+        let marketplace = if post.is_path {
+            &self.links.marketplace_in_json
+        } else {
+            ""
+        };
         extend(
             out,
             [
@@ -232,22 +244,28 @@ impl LeadWriter {
             Some(id) => extend(out, [&json(id)]),
             None => extend(out, ["null"]),
         }
-        if let Some(operations) = &self.operations {
-            let id = lead.id.as_str();
-            extend(
-                out,
-                [
-                    ",\"bidUrl\":\"",
-                    operations,
-                    id,
-                    "/bid\",\"rejectUrl\":\"",
-                    operations,
-                    id,
-                    "/reject\"",
-                ],
-            );
+        if self.form == LeadForm::Listed {
+            out.push(b',');
+            self.operations(lead.id, out);
         }
         out.push(b'}');
+    }
+
+    /// Writes the fields with the addresses of the lead's operations.
+    pub fn operations(&self, lead: &LeadId, out: &mut Vec<u8>) {
+        let (leads, id) = (self.operations.as_str(), lead.as_str());
+        extend(
+            out,
+            [
+                "\"bidUrl\":\"",
+                leads,
+                id,
+                "/bid\",\"rejectUrl\":\"",
+                leads,
+                id,
+                "/reject\"",
+            ],
+        );
     }
 }
 

@@ -150,27 +150,35 @@ pub struct DeliveryTarget {
 
 /// Writes the envelope of an event (specification, Events; decision C2).
 ///
-/// `data` must be a JSON object; it is copied byte for byte.
+/// `write_data` writes a JSON object of some `data_bytes`, more or less; it is sent as it is written.
 ///
 /// ```
 /// use bidloop_domain::model::{DeliveryId, EventKind, Timestamp, envelope};
 ///
 /// let delivery = DeliveryId(uuid::Uuid::nil());
 /// let at = Timestamp::from_seconds(1_790_000_000);
-/// let body = envelope(delivery, EventKind::JobNew, at, br#"{"leadId":"ld_1"}"#);
+/// let data = br#"{"leadId":"ld_1"}"#;
+/// let body = envelope(delivery, EventKind::JobNew, at, data.len(), |body| body.extend_from_slice(data));
 /// let json: serde_json::Value = serde_json::from_slice(&body)?;
 /// assert_eq!(json["event"], "job.new");
 /// assert_eq!(json["createdAt"], 1_790_000_000);
+/// assert_eq!(json["data"]["leadId"], "ld_1");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-pub fn envelope(id: DeliveryId, event: EventKind, created_at: Timestamp, data: &[u8]) -> Bytes {
+pub fn envelope(
+    id: DeliveryId,
+    event: EventKind,
+    created_at: Timestamp,
+    data_bytes: usize,
+    write_data: impl FnOnce(&mut Vec<u8>),
+) -> Bytes {
     let created_at = created_at.as_seconds();
     let head = format!(
         r#"{{"id":"{id}","event":"{event}","version":"{PAYLOAD_VERSION}","createdAt":{created_at},"data":"#
     );
-    let mut body = Vec::with_capacity(head.len() + data.len() + 1);
+    let mut body = Vec::with_capacity(head.len() + data_bytes + 1);
     body.extend_from_slice(head.as_bytes());
-    body.extend_from_slice(data);
+    write_data(&mut body);
     body.push(b'}');
     body.into()
 }

@@ -1,14 +1,15 @@
 //! The holder of a claim.
 
 use std::fmt;
+use std::sync::Arc;
 
-/// The holder of a lease: a process, or one claim of a process. Every holder has a name of its own.
+/// The holder of a lease: a process, or one claim of a process. Every holder has a name of its own. Clones share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeaseOwner(String);
+pub struct LeaseOwner(Arc<str>);
 
 impl LeaseOwner {
     /// A holder with this name.
-    pub fn new(name: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 

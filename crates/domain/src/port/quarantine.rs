@@ -119,8 +119,11 @@ impl Quarantine {
     }
 
     /// Whether the row was set aside, and is not to be tried again yet.
-    pub fn holds(&self, table: &str, id: &str) -> bool {
-        self.rows().get(table).is_some_and(|rows| rows.held.contains(id))
+    pub fn holds(&self, table: &str, id: impl Display) -> bool {
+        let rows = self.rows();
+        let held = rows.get(table).map(|rows| &rows.held);
+        // Mostly there is none, and then no key is written.
+        held.is_some_and(|held| !held.is_empty() && held.contains(&id.to_string()))
     }
 
     /// Whether no row of the table was set aside.

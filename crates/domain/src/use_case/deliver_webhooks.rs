@@ -8,12 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-
-use crate::model::{
-    EndpointId, EventPayload, LeadForm, LeadWriter, Links, NewLead, OrganizationId, TRACE_PARENT_HEADER,
-    Timestamp, envelope, sign,
-};
+use super::webhook_body::WebhookBody;
+use crate::model::{EndpointId, EventPayload, Links, OrganizationId, TRACE_PARENT_HEADER, Timestamp, sign};
 use crate::port::{
     ClaimedDelivery, Clock, DeliveryEnd, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
     StoreError, WebhookSender,
@@ -180,17 +176,14 @@ impl DeliverWebhooks {
             in_flight: &self.in_flight,
             endpoint: &endpoint,
         };
-        let (outcome, posted_at) = match self.write(&delivery) {
-            Ok((webhook, posted_at)) => {
-                let attempt = self.sender.send(webhook).await;
-                (DeliveryOutcome::Attempted(attempt), posted_at)
-            }
-            Err(fault) => (DeliveryOutcome::CorruptPayload(fault), None),
+        let outcome = match self.write(&delivery) {
+            Ok(webhook) => DeliveryOutcome::Attempted(self.sender.send(webhook).await),
+            Err(fault) => DeliveryOutcome::CorruptPayload(fault),
         };
         drop(place);
         let now = self.clock.now();
         SentDelivery {
-            since_posting: posted_at
+            since_posting: posted_at(&delivery)
                 .filter(|_| outcome.is_delivered())
                 .map(|posted| now.since(posted)),
             makes_room: self.has_room(&endpoint),
@@ -224,34 +217,28 @@ impl DeliverWebhooks {
         (room / SHARE_OF_ROOM).clamp(1, self.limits.per_endpoint)
     }
 
-    fn write(&self, delivery: &ClaimedDelivery) -> Result<(OutgoingWebhook, Option<Timestamp>), String> {
+    fn write(&self, delivery: &ClaimedDelivery) -> Result<OutgoingWebhook, String> {
         let now = self.clock.now();
-        let (body, posted_at) = match &delivery.payload {
-            EventPayload::JobNew => {
-                let new = delivery
-                    .lead
-                    .as_ref()
-                    .ok_or("the delivery's lead is not stored")?;
-                let name = delivery.campaign_name.as_deref();
-                let data = job_new_data(new, name, &self.links);
-                (body_of(delivery, &data), new.post.posted_at())
-            }
-            EventPayload::BidComplete { data, .. } => (body_of(delivery, data.as_bytes()), None),
+        let body = WebhookBody {
+            id: delivery.id,
+            created_at: delivery.created_at,
+            payload: &delivery.payload,
+            lead: delivery.lead.as_ref(),
+            campaign_name: delivery.campaign_name.as_deref(),
         };
-        let signature = sign(
-            &delivery.target.secrets,
-            &delivery.id.to_string(),
-            now.as_seconds(),
-            &body,
-        );
+        let body = body
+            .write(&self.links)
+            .ok_or("the delivery's lead is not stored")?;
+        let id = delivery.id.to_string();
+        let signature = sign(&delivery.target.secrets, &id, now.as_seconds(), &body);
         let mut headers = vec![
             ("content-type", "application/json".to_owned()),
             (
                 "user-agent",
                 concat!("bidloop/", env!("CARGO_PKG_VERSION")).to_owned(),
             ),
-            ("x-service-delivery-id", delivery.id.to_string()),
-            ("webhook-id", delivery.id.to_string()),
+            ("x-service-delivery-id", id.clone()),
+            ("webhook-id", id),
             ("webhook-timestamp", now.as_seconds().to_string()),
             ("webhook-signature", signature),
         ];
@@ -261,39 +248,20 @@ impl DeliverWebhooks {
         if let Some(trace) = delivery.trace_parent {
             headers.push((TRACE_PARENT_HEADER, trace.to_string()));
         }
-        Ok((
-            OutgoingWebhook {
-                url: delivery.target.url.clone(),
-                headers,
-                body,
-            },
-            posted_at,
-        ))
+        Ok(OutgoingWebhook {
+            url: delivery.target.url.clone(),
+            headers,
+            body,
+        })
     }
 }
 
-fn body_of(delivery: &ClaimedDelivery, data: &[u8]) -> Bytes {
-    envelope(delivery.id, delivery.payload.kind(), delivery.created_at, data)
-}
-
-/// The `data` of a lead's `job.new`.
-pub(super) fn job_new_data(
-    NewLead { lead, post }: &NewLead,
-    campaign_name: Option<&str>,
-    links: &Links,
-) -> Vec<u8> {
-    let (organization, campaign, id) = (&lead.organization_id, &lead.campaign_id, &lead.id);
-    let writer = LeadWriter::new(organization, campaign, campaign_name, links, LeadForm::Pushed);
-    let [bid_url, reject_url] =
-        [links.bid_url(campaign, id), links.reject_url(campaign, id)].map(serde_json::Value::from);
-    let head = format!(
-        r#"{{"organizationId":"{organization}","campaignId":"{campaign}","leadId":"{id}","bidUrl":{bid_url},"rejectUrl":{reject_url},"lead":"#
-    );
-    let mut data = Vec::with_capacity(head.len() + post.size() + 512);
-    data.extend_from_slice(head.as_bytes());
-    writer.write((&**lead).into(), post, &mut data);
-    data.push(b'}');
-    data
+/// When the job of a `job.new` was posted, if it is known.
+fn posted_at(delivery: &ClaimedDelivery) -> Option<Timestamp> {
+    match delivery.payload {
+        EventPayload::JobNew => delivery.lead.as_ref()?.post.posted_at(),
+        EventPayload::BidComplete { .. } => None,
+    }
 }
 
 /// Whether an endpoint with so many deliveries in flight gets more. Half of its places are free then, so that a claim takes

@@ -116,15 +116,15 @@ impl ListLeads {
 }
 
 /// A JSON array of Lead objects that is being written. What is between the posts is one buffer.
-pub(super) struct LeadArray {
-    writer: LeadWriter,
+pub(super) struct LeadArray<'l> {
+    writer: LeadWriter<'l>,
     between: Vec<u8>,
     /// The posts, each with where it stands in the buffer.
     posts: Vec<(usize, PostFields)>,
 }
 
-impl LeadArray {
-    pub(super) fn new(writer: LeadWriter) -> Self {
+impl<'l> LeadArray<'l> {
+    pub(super) fn new(writer: LeadWriter<'l>) -> Self {
         Self {
             writer,
             between: vec![b'['],

@@ -132,6 +132,7 @@ mod try_filter;
 mod upload_attachments;
 mod upload_campaign_files;
 mod use_link;
+mod webhook_body;
 mod write_automatic_bids;
 mod written_proposal;
 

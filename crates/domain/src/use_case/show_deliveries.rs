@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use super::deliver_webhooks::{TEST_HEADER, job_new_data};
+use super::deliver_webhooks::TEST_HEADER;
+use super::webhook_body::WebhookBody;
 use crate::model::{
-    Activity, CampaignId, DeliveryId, DeliveryState, EndpointId, EventKind, EventPayload, JobPost, LeadId,
-    Links, NewLead, OrganizationId, Timestamp, envelope,
+    Activity, CampaignId, DeliveryId, DeliveryState, EndpointId, EventKind, JobPost, LeadId, Links, NewLead,
+    OrganizationId, Timestamp,
 };
 use crate::port::{DeliveryRecords, RecordedDelivery, StoreError};
 
@@ -102,15 +103,14 @@ impl ShowDeliveries {
     }
 
     fn body(&self, delivery: &RecordedDelivery) -> Option<String> {
-        let body = |data: &[u8]| envelope(delivery.id, delivery.payload.kind(), delivery.created_at, data);
-        let body = match &delivery.payload {
-            EventPayload::BidComplete { data, .. } => body(data.as_bytes()),
-            EventPayload::JobNew => {
-                let new = NewLead::read(delivery.lead.clone()?).ok()?;
-                let name = delivery.campaign_name.as_deref();
-                body(&job_new_data(&new, name, &self.links))
-            }
+        let lead = delivery.lead.clone().and_then(|lead| NewLead::read(lead).ok());
+        let body = WebhookBody {
+            id: delivery.id,
+            created_at: delivery.created_at,
+            payload: &delivery.payload,
+            lead: lead.as_ref(),
+            campaign_name: delivery.campaign_name.as_deref(),
         };
-        String::from_utf8(body.into()).ok()
+        String::from_utf8(body.write(&self.links)?.into()).ok()
     }
 }

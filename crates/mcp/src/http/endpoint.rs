@@ -138,8 +138,8 @@ impl Endpoint {
         if declared_length(request.headers()).is_some_and(|length| length > most) {
             return Err(too_large());
         }
-        let organization = caller.member.organization_id().as_str();
-        let mut share = self.messages.share_of(organization, caller.token.as_str());
+        let organization = caller.member.organization_id().clone();
+        let mut share = self.messages.share_of(organization, caller.token.clone());
         let read = body
             .read(most, |bytes| share.take(bytes).map_err(ReadFault::from))
             .await;
@@ -162,8 +162,8 @@ impl Endpoint {
         let Ok(Ok(turn)) = turn else {
             return Err(overloaded());
         };
-        let organization = caller.member.organization_id().as_str();
-        let mut share = self.answers.share_of(organization, caller.token.as_str());
+        let organization = caller.member.organization_id().clone();
+        let mut share = self.answers.share_of(organization, caller.token.clone());
         let mut request = Request::new(Full::new(message));
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = http::Uri::from_static(PATH);

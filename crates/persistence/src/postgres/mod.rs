@@ -3,6 +3,7 @@
 //! The statements are in [`queries`], mounted here with this module's [`Conn`], [`Store`] and macros.
 
 use std::future::Future;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,9 +165,13 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long any work may take; the server ends its statements before that.
 const WORK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// All stores on a PostgreSQL database.
+/// All stores on a PostgreSQL database. Clones share its parts.
 #[derive(Clone)]
-pub(crate) struct Store {
+pub(crate) struct Store(Arc<Parts>);
+
+/// What a [`Store`] consists of.
+#[derive(Clone)]
+pub(crate) struct Parts {
     pool: Pool<Connector>,
     /// What the pool's connections are for.
     kind: &'static str,
@@ -184,6 +189,14 @@ pub(crate) struct Store {
     pub(crate) served_lists: Arc<queries::ServedLists>,
     pub(crate) quarantine: Quarantine,
     pub(crate) sealer: Sealer,
+}
+
+impl Deref for Store {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
 }
 
 impl std::fmt::Debug for Store {
@@ -210,7 +223,7 @@ impl Store {
         sealer: Sealer,
     ) -> Result<(Self, Self), OpenError> {
         let connector = Connector::new(url, tls)?.with_session(session);
-        let requests = Self {
+        let requests = Parts {
             pool: pool(&connector, for_requests)?,
             kind: "requests",
             shares: Shares::of(for_requests),
@@ -225,7 +238,7 @@ impl Store {
             quarantine: Quarantine::default(),
             sealer,
         };
-        let workers = Self {
+        let workers = Parts {
             pool: pool(&connector, for_workers)?,
             kind: "workers",
             shares: Shares::of(for_workers),
@@ -233,7 +246,7 @@ impl Store {
             ends: Lanes::gathering(END_LANES, GATHERING),
             ..requests.clone()
         };
-        Ok((requests, workers))
+        Ok((Self(Arc::new(requests)), Self(Arc::new(workers))))
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "SQLite has none")]

@@ -118,7 +118,10 @@ async fn free(
             .collect();
         if held > 0 {
             free.retain(|intent| {
-                !quarantine.holds(INTENTS, &format!("{}/{}", intent.organization_id, intent.lead_id))
+                !quarantine.holds(
+                    INTENTS,
+                    format_args!("{}/{}", intent.organization_id, intent.lead_id),
+                )
             });
         }
         free.truncate(limit);

@@ -2,6 +2,7 @@
 //!
 //! The statements are in [`queries`], mounted here with this module's [`Conn`], [`Store`] and macros.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -144,9 +145,12 @@ macro_rules! dense_range {
 #[path = "../queries/mod.rs"]
 mod queries;
 
-/// All stores on a SQLite database.
+/// All stores on a SQLite database. Clones share its parts.
 #[derive(Clone)]
-pub(crate) struct Store {
+pub(crate) struct Store(Arc<Parts>);
+
+/// What a [`Store`] consists of.
+pub(crate) struct Parts {
     path: PathBuf,
     writer: Writer,
     readers: Readers,
@@ -160,6 +164,14 @@ pub(crate) struct Store {
     pub(crate) served_lists: Arc<queries::ServedLists>,
     pub(crate) quarantine: Quarantine,
     pub(crate) sealer: Sealer,
+}
+
+impl Deref for Store {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
 }
 
 impl std::fmt::Debug for Store {
@@ -202,7 +214,7 @@ impl Store {
         let threads = |error: std::io::Error| OpenError::Threads(error.to_string());
         let writer = Writer::start(path.clone()).map_err(threads)?;
         let readers = Readers::start(&path, readers).map_err(threads)?;
-        Ok(Self {
+        Ok(Self(Arc::new(Parts {
             path,
             writer,
             readers,
@@ -214,7 +226,7 @@ impl Store {
             served_lists: Arc::default(),
             quarantine: Quarantine::default(),
             sealer,
-        })
+        })))
     }
 
     /// Runs statements, each on its own snapshot. They cannot write.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use bidloop_domain::model::{
-    Activity, DeliveryState, EventKind, LeadId, OrganizationId, StatisticsStep, Tally, Timestamp,
+    Activity, DeliveryId, DeliveryState, EventKind, LeadId, OrganizationId, StatisticsStep, Tally, Timestamp,
 };
 use bidloop_domain::port::{DeliveryEnd, DeliveryFacts, DeliveryOutcome, LeaseOwner, StoreError};
 use diesel::dsl::auto_type;
@@ -30,18 +30,16 @@ pub(crate) struct EndCommand {
 }
 
 impl EndCommand {
-    fn key(&self) -> Key {
-        let DeliveryEnd { delivery, .. } = &*self.end;
+    /// The delivery and its owner.
+    fn key(&self) -> (&str, DeliveryId, Option<&str>) {
+        let delivery = &self.end.delivery;
         (
-            delivery.organization_id.to_string(),
-            delivery.id.to_string(),
-            Some(self.owner.as_str().to_owned()),
+            delivery.organization_id.as_str(),
+            delivery.id,
+            Some(self.owner.as_str()),
         )
     }
 }
-
-/// A delivery and its owner.
-type Key = (String, String, Option<String>);
 
 /// The recording of ends in a store.
 #[derive(Clone)]
@@ -85,13 +83,7 @@ async fn end_together(conn: &mut Conn, group: &[Arc<EndCommand>]) -> Result<Vec<
     // Of one owner's ends of a delivery the first counts. Rows are locked in the order of their keys.
     let mut first: BTreeMap<_, &EndCommand> = BTreeMap::new();
     for command in group {
-        let delivery = &command.end.delivery;
-        let key = (
-            delivery.organization_id.as_str(),
-            delivery.id.0,
-            command.owner.as_str(),
-        );
-        first.entry(key).or_insert(command);
+        first.entry(command.key()).or_insert(command);
     }
     let commands: Vec<&EndCommand> = first.into_values().collect();
     let ends = Batch::of("deliveries", &commands)
@@ -106,8 +98,12 @@ async fn end_together(conn: &mut Conn, group: &[Arc<EndCommand>]) -> Result<Vec<
             Some(command.end.activity.at.as_millis())
         });
     let selected = (deliveries::organization_id, deliveries::id, deliveries::owner);
-    let ended: Vec<Key> = write_returning(conn, ends, Write::UpdateIf(3, WAS_SENDING), selected).await?;
-    let ended: HashSet<Key> = ended.into_iter().collect();
+    let ended: Vec<(String, Col<DeliveryId>, Option<String>)> =
+        write_returning(conn, ends, Write::UpdateIf(3, WAS_SENDING), selected).await?;
+    let ended: HashSet<_> = ended
+        .iter()
+        .map(|(organization, Col(id), owner)| (organization.as_str(), *id, owner.as_deref()))
+        .collect();
     let ended: Vec<&EndCommand> = commands
         .into_iter()
         .filter(|command| ended.contains(&command.key()))

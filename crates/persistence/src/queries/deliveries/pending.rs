@@ -5,6 +5,7 @@
 //! is not read with each look.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::time::Instant;
 
 use bidloop_domain::model::{DeliveryId, EndpointId, OrganizationId};
@@ -39,11 +40,7 @@ pub(super) async fn pending(
         quarantine,
         per_endpoint,
         limit,
-        full: busy
-            .iter()
-            .map(|(organization, endpoint)| key(organization, endpoint))
-            .collect(),
-        unreadable: unreadable.iter().cloned().collect(),
+        full: busy.iter().cloned().collect(),
         shares: HashMap::new(),
         seen: HashSet::new(),
         chosen: Vec::new(),
@@ -78,7 +75,10 @@ pub(super) async fn pending(
     }
     loop {
         let held = quarantine.count(DELIVERIES);
-        let mut left_out: Vec<String> = found.full.iter().cloned().collect();
+        let full = found.full.iter();
+        let mut left_out: Vec<String> = full
+            .map(|(organization, endpoint)| key(organization, endpoint))
+            .collect();
         left_out.extend(unreadable.iter().take(ENDPOINTS_LEFT_OUT).cloned());
         let of_each = stored(held).saturating_add(i64::from(per_endpoint));
         let oldest = oldest_of_each!(from, of_each, left_out, stored(limit.saturating_add(held)));
@@ -98,11 +98,9 @@ struct Found<'q> {
     per_endpoint: u32,
     limit: usize,
     /// The endpoints that get no more.
-    full: HashSet<String>,
-    /// The endpoints that cannot be read.
-    unreadable: HashSet<String>,
+    full: HashSet<(OrganizationId, EndpointId)>,
     /// How many deliveries are chosen for each endpoint.
-    shares: HashMap<String, u32>,
+    shares: HashMap<(OrganizationId, EndpointId), u32>,
     seen: HashSet<(OrganizationId, DeliveryId)>,
     chosen: Vec<PendingDelivery>,
 }
@@ -128,15 +126,17 @@ impl Found<'_> {
         let Some(delivery) = row.or_aside(self.quarantine) else {
             return false;
         };
-        let id = (delivery.organization_id.clone(), delivery.id);
-        if self.quarantine.holds(DELIVERIES, &key(&id.0, id.1)) {
+        let organization = &delivery.organization_id;
+        let is_held =
+            |table, id: &dyn Display| self.quarantine.holds(table, format_args!("{organization}/{id}"));
+        if is_held(DELIVERIES, &delivery.id) {
             return false;
         }
-        let endpoint = key(&delivery.organization_id, &delivery.endpoint_id);
+        let endpoint = (organization.clone(), delivery.endpoint_id.clone());
         if self.is_enough()
             || self.full.contains(&endpoint)
-            || self.unreadable.contains(&endpoint)
-            || !self.seen.insert(id)
+            || is_held(ENDPOINTS, &delivery.endpoint_id)
+            || !self.seen.insert((organization.clone(), delivery.id))
         {
             return true;
         }
