@@ -219,25 +219,23 @@ const LEFT_OUT: &str = "leftOut";
 /// An entry's details from a JSON object: its members as far as they fit into [`MAX_DETAILS_BYTES`], then the names of
 /// those that do not.
 pub(crate) fn details(object: Value) -> Map<String, Value> {
-    let Value::Object(members) = object else {
+    let Value::Object(mut members) = object else {
         return Map::new();
     };
     let mut room = MAX_DETAILS_BYTES;
-    let mut kept = Map::new();
     let mut left_out = Vec::new();
-    for (name, value) in members {
-        match room.checked_sub(name.len() + json_bytes(&value)) {
-            Some(left) => {
-                room = left;
-                kept.insert(name, value);
-            }
-            None => left_out.push(Value::String(name)),
+    members.retain(|name, value| {
+        let left = room.checked_sub(name.len() + json_bytes(value));
+        match left {
+            Some(left) => room = left,
+            None => left_out.push(Value::String(name.clone())),
         }
-    }
+        left.is_some()
+    });
     if !left_out.is_empty() {
-        kept.insert(LEFT_OUT.to_owned(), Value::Array(left_out));
+        members.insert(LEFT_OUT.to_owned(), Value::Array(left_out));
     }
-    kept
+    members
 }
 
 /// The length of a value's JSON.
