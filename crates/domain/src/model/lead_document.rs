@@ -16,12 +16,11 @@ use super::{
 /// The addresses from which a lead's links are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Links {
-    api_base: String,
     marketplace_base: Option<String>,
-    /// `api_base` as the content of a JSON string.
-    api_in_json: String,
-    /// `marketplace_base` as the content of a JSON string; empty if there is none.
+    /// The same as the content of a JSON string; empty if there is none.
     marketplace_in_json: String,
+    /// The service's own address as the content of a JSON string.
+    api_in_json: String,
 }
 
 impl Links {
@@ -29,23 +28,12 @@ impl Links {
     /// dropped.
     pub fn new(api_base: &str, marketplace_base: Option<&str>) -> Self {
         let trim = |url: &str| url.trim_end_matches('/').to_owned();
-        let (api_base, marketplace_base) = (trim(api_base), marketplace_base.map(trim));
+        let marketplace_base = marketplace_base.map(trim);
         Self {
-            api_in_json: inside_string(&api_base),
             marketplace_in_json: inside_string(marketplace_base.as_deref().unwrap_or_default()),
-            api_base,
             marketplace_base,
+            api_in_json: inside_string(&trim(api_base)),
         }
-    }
-
-    /// The address of the lead's bid operation.
-    pub fn bid_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
-        leads_of(&self.api_base, campaign) + lead.as_str() + "/bid"
-    }
-
-    /// The address of the lead's reject operation.
-    pub fn reject_url(&self, campaign: &CampaignId, lead: &LeadId) -> String {
-        leads_of(&self.api_base, campaign) + lead.as_str() + "/reject"
     }
 
     /// A post's `url` as a whole address; a path is relative to the marketplace's address. In place of a stored `url` that
@@ -53,11 +41,6 @@ impl Links {
     pub fn job_url(&self, url: &str) -> String {
         stored_address(url).under(self.marketplace_base.as_deref())
     }
-}
-
-/// What the addresses of operations on the campaign's leads begin with.
-fn leads_of(api_base: &str, campaign: &CampaignId) -> String {
-    format!("{api_base}/v1/campaigns/{campaign}/leads/")
 }
 
 /// The two forms of a Lead object.
@@ -198,7 +181,7 @@ impl<'l> LeadWriter<'l> {
             campaign: format!(
                 r#","campaignId":"{campaign}","campaignName":{name},"organizationId":"{organization}","proposalId":"#
             ),
-            operations: leads_of(&links.api_in_json, campaign),
+            operations: format!("{}/v1/campaigns/{campaign}/leads/", links.api_in_json),
             form,
         }
     }
