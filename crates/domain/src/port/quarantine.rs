@@ -73,7 +73,7 @@ impl Display for UnreadableRow {
 ///
 /// let quarantine = Quarantine::default();
 /// quarantine.set_aside(&UnreadableRow::of_organization("filters", "acme", "f_1", "body: no JSON"));
-/// assert!(quarantine.holds("filters", "acme/f_1"));
+/// assert!(quarantine.holds("filters", "acme", "f_1"));
 /// assert_eq!(quarantine.counts(), [("filters", 1)]);
 /// quarantine.release("filters", "acme/f_1");
 /// assert!(quarantine.is_empty("filters"));
@@ -118,12 +118,12 @@ impl Quarantine {
         );
     }
 
-    /// Whether the row was set aside, and is not to be tried again yet.
-    pub fn holds(&self, table: &str, id: impl Display) -> bool {
+    /// Whether the row of an organization was set aside, and is not to be tried again yet.
+    pub fn holds(&self, table: &str, organization: impl Display, id: impl Display) -> bool {
         let rows = self.rows();
-        let held = rows.get(table).map(|rows| &rows.held);
         // Mostly there is none, and then no key is written.
-        held.is_some_and(|held| !held.is_empty() && held.contains(&id.to_string()))
+        rows.get(table)
+            .is_some_and(|rows| !rows.held.is_empty() && rows.held.contains(&format!("{organization}/{id}")))
     }
 
     /// Whether no row of the table was set aside.
@@ -192,7 +192,7 @@ mod tests {
         let quarantine = Quarantine::default();
         quarantine.set_aside(&row(1));
         quarantine.next_round();
-        assert!(!quarantine.holds("bids", "org/1"));
+        assert!(!quarantine.holds("bids", "org", "1"));
         assert_eq!(quarantine.counts(), [("bids", 1)]);
         quarantine.next_round();
         assert_eq!(quarantine.counts(), [("bids", 0)]);

@@ -117,12 +117,7 @@ async fn free(
             .filter_map(|row| row.or_aside(quarantine))
             .collect();
         if held > 0 {
-            free.retain(|intent| {
-                !quarantine.holds(
-                    INTENTS,
-                    format_args!("{}/{}", intent.organization_id, intent.lead_id),
-                )
-            });
+            free.retain(|intent| !quarantine.holds(INTENTS, &intent.organization_id, &intent.lead_id));
         }
         free.truncate(limit);
         if complete || !free.is_empty() || quarantine.count(INTENTS) == held {

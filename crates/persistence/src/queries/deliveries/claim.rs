@@ -70,8 +70,7 @@ pub(super) async fn claim(
     let mut failed = Vec::new();
     let key_of = |delivery: &Delivery| (delivery.organization_id.to_string(), delivery.id.to_string());
     for delivery in &waiting {
-        let endpoint = format_args!("{}/{}", delivery.organization_id, delivery.endpoint_id);
-        if quarantine.holds(ENDPOINTS, endpoint) {
+        if quarantine.holds(ENDPOINTS, &delivery.organization_id, &delivery.endpoint_id) {
             // It waits until its endpoint can be read.
             unsent.insert(key_of(delivery));
             continue;
@@ -255,11 +254,9 @@ impl Context {
             UnreadableRow::of_organization(DELIVERIES, &delivery.organization_id, delivery.id, why)
         };
         let payload = payload(delivery).ok_or_else(|| unreadable("data cannot be read"))?;
+        let name = || key(&delivery.organization_id, &delivery.lead_id);
         // Mostly there is none, and then no name is written.
-        let unreadable_leads = Some(&self.unreadable_leads).filter(|leads| !leads.is_empty());
-        if unreadable_leads
-            .is_some_and(|leads| leads.contains(&key(&delivery.organization_id, &delivery.lead_id)))
-        {
+        if !self.unreadable_leads.is_empty() && self.unreadable_leads.contains(&name()) {
             return Err(unreadable("its lead, or the lead's job, cannot be read"));
         }
         let campaign = (delivery.organization_id.clone(), delivery.campaign_id.clone());

@@ -5,7 +5,6 @@
 //! is not read with each look.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Display;
 use std::time::Instant;
 
 use bidloop_domain::model::{DeliveryId, EndpointId, OrganizationId};
@@ -127,15 +126,15 @@ impl Found<'_> {
             return false;
         };
         let organization = &delivery.organization_id;
-        let is_held =
-            |table, id: &dyn Display| self.quarantine.holds(table, format_args!("{organization}/{id}"));
-        if is_held(DELIVERIES, &delivery.id) {
+        if self.quarantine.holds(DELIVERIES, organization, delivery.id) {
             return false;
         }
         let endpoint = (organization.clone(), delivery.endpoint_id.clone());
         if self.is_enough()
             || self.full.contains(&endpoint)
-            || is_held(ENDPOINTS, &delivery.endpoint_id)
+            || self
+                .quarantine
+                .holds(ENDPOINTS, organization, &delivery.endpoint_id)
             || !self.seen.insert((organization.clone(), delivery.id))
         {
             return true;
