@@ -1,7 +1,8 @@
 //! Commands that are carried out together: what arrives while one group is carried out forms the next one.
 //!
 //! A lone command waits for nobody, and a group shares one commit. Where nobody is kept waiting by it, lanes
-//! [gather](Lanes::gathering) a group for a moment.
+//! [gather](Lanes::gathering) a group for a moment. Where callers come again once they are answered, lanes
+//! [expect](Lanes::expecting) them: else the callers would split into two groups that take turns.
 //!
 //! Commands of a few lanes are carried out at the same time, those of one lane group after group. Whoever would make others
 //! wait gets a lane apart for as long as commands wait in it: a key (an organization) whose commands fail in their group,
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use bidloop_domain::port::StoreError;
 use futures::FutureExt as _;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 /// The most commands of a group whose callers wait: they hold their locks together.
 const MOST: usize = 64;
@@ -56,8 +57,17 @@ pub(crate) enum Locks {
 /// What commands of one kind wait in.
 pub(crate) struct Lanes<G: Grouped> {
     waiting: Arc<Mutex<Waiting<G>>>,
-    /// How long a group is gathered.
-    pause: Duration,
+    patience: Patience,
+}
+
+/// What a group waits for before it is carried out.
+#[derive(Debug, Clone, Copy)]
+enum Patience {
+    None,
+    /// That this much time is over.
+    Pause(Duration),
+    /// That those are back who were answered before, but no longer than this.
+    Return(Duration),
 }
 
 struct Waiting<G: Grouped> {
@@ -72,6 +82,10 @@ struct Lane<G: Grouped> {
     calls: VecDeque<Call<G>>,
     /// Whether a task carries out this lane's commands.
     is_led: bool,
+    /// How many commands the next group waits for.
+    expected: usize,
+    /// Told when as many wait.
+    are_back: Arc<Notify>,
 }
 
 /// A command whose caller waits for the answer.
@@ -91,7 +105,7 @@ impl<G: Grouped> Clone for Lanes<G> {
     fn clone(&self) -> Self {
         Self {
             waiting: Arc::clone(&self.waiting),
-            pause: self.pause,
+            patience: self.patience,
         }
     }
 }
@@ -99,23 +113,35 @@ impl<G: Grouped> Clone for Lanes<G> {
 impl<G: Grouped> Lanes<G> {
     /// `count`: how many groups are carried out at the same time, those of lanes apart not counted.
     pub(crate) fn new(count: usize) -> Self {
-        Self::gathering(count, Duration::ZERO)
+        Self::with(count, MOST, Patience::None)
     }
 
     /// Lanes in which the first command of a group waits for `pause`, unless the group is full: groups are larger, and each
     /// costs about the same.
     pub(crate) fn gathering(count: usize, pause: Duration) -> Self {
+        Self::with(count, MOST_GATHERED, Patience::Pause(pause))
+    }
+
+    /// Lanes in which a group that follows one of several commands waits until those callers may be back, at most for
+    /// `patience`: until as many commands wait as were answered and waited then. A caller that was alone waits for nobody.
+    pub(crate) fn expecting(count: usize, patience: Duration) -> Self {
+        Self::with(count, MOST, Patience::Return(patience))
+    }
+
+    fn with(count: usize, most: usize, patience: Patience) -> Self {
         let lane = |_| Lane {
             calls: VecDeque::new(),
             is_led: false,
+            expected: 0,
+            are_back: Arc::default(),
         };
         Self {
             waiting: Arc::new(Mutex::new(Waiting {
-                most: if pause.is_zero() { MOST } else { MOST_GATHERED },
+                most,
                 shared: (0..count.max(1)).map(lane).collect(),
                 apart: HashMap::new(),
             })),
-            pause,
+            patience,
         }
     }
 
@@ -144,9 +170,7 @@ impl<G: Grouped> Lanes<G> {
         let (lanes, by) = (self.clone(), by.clone());
         tokio::spawn(async move {
             loop {
-                if !lanes.pause.is_zero() && !lanes.locked().is_full(place) {
-                    tokio::time::sleep(lanes.pause).await;
-                }
+                lanes.wait(place).await;
                 let next = lanes.locked().next_group(place);
                 let Some((group, hot)) = next else { return };
                 if let Some(key) = hot {
@@ -155,15 +179,46 @@ impl<G: Grouped> Lanes<G> {
                 match place {
                     Place::Apart(_) => carry_out_apart(&by, group).await,
                     Place::Shared(lane) => {
+                        let count = group.len();
                         let answers = together(&by, &group, Locks::Soon).await;
                         let left = answer_each(group, answers);
-                        for key in lanes.locked().set_apart(lane, left) {
+                        let unled = lanes.locked().set_apart(lane, left);
+                        for key in unled {
                             lanes.lead(&by, Place::Apart(key));
                         }
+                        lanes.locked().expect_again(lane, count);
                     }
                 }
             }
         });
+    }
+
+    /// Waits before the next group is carried out.
+    async fn wait(&self, place: Place) {
+        match (self.patience, place) {
+            (Patience::Pause(pause), _) => {
+                if !self.locked().is_full(place) {
+                    tokio::time::sleep(pause).await;
+                }
+            }
+            (Patience::Return(patience), Place::Shared(lane)) => {
+                let are_back = Arc::clone(&self.locked().shared[lane].are_back);
+                let all = async {
+                    while self.locked().shared[lane].lacks_some() {
+                        are_back.notified().await;
+                    }
+                };
+                // Who is not back by then sends no other command, or has to think.
+                let _ = tokio::time::timeout(patience, all).await;
+            }
+            (Patience::Return(_), Place::Apart(_)) | (Patience::None, _) => {}
+        }
+    }
+}
+
+impl<G: Grouped> Lane<G> {
+    fn lacks_some(&self) -> bool {
+        self.calls.len() < self.expected
     }
 }
 
@@ -177,8 +232,21 @@ impl<G: Grouped> Waiting<G> {
         let number = usize::try_from(call.key % self.shared.len() as u64).unwrap_or(0);
         let lane = &mut self.shared[number];
         lane.calls.push_back(call);
+        if lane.calls.len() == lane.expected {
+            lane.are_back.notify_one();
+        }
         let is_led = std::mem::replace(&mut lane.is_led, true);
         (!is_led).then_some(Place::Shared(number))
+    }
+
+    /// After a group of `count` commands, the next one waits for as many.
+    fn expect_again(&mut self, lane: usize, count: usize) {
+        let lane = &mut self.shared[lane];
+        lane.expected = if count > 1 {
+            (count + lane.calls.len()).min(self.most)
+        } else {
+            0
+        };
     }
 
     /// Whether a whole group waits there.
@@ -205,6 +273,7 @@ impl<G: Grouped> Waiting<G> {
             Place::Shared(number) => {
                 let lane = &mut self.shared[number];
                 let mut group = first(&mut lane.calls, self.most);
+                lane.expected = 0;
                 lane.is_led = !group.is_empty();
                 let hot = hot(&group, &lane.calls, self.most);
                 if let Some(key) = hot {
@@ -335,6 +404,8 @@ mod tests {
     const LOCKED: u32 = 14;
     /// Is not answered in a group.
     const APART: u32 = 15;
+    /// Takes three seconds.
+    const LASTS: u32 = 16;
 
     impl Sizes {
         fn new() -> Self {
@@ -356,6 +427,9 @@ mod tests {
                     return false;
                 }
                 drop(self.unlocked.acquire().await.unwrap());
+            }
+            if commands.iter().any(|one| **one == LASTS) {
+                tokio::time::sleep(Duration::from_secs(3)).await;
             }
             let done = commands.iter().map(|one| **one);
             self.done.lock().unwrap().extend(done);
@@ -423,6 +497,54 @@ mod tests {
         let started = tokio::time::Instant::now();
         assert_eq!(all(&lanes, &by, &full).await, vec![Ok(256); 256]);
         assert_eq!(started.elapsed(), Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_group_waits_for_the_callers_of_the_one_before_but_not_for_long() {
+        let (lanes, by) = (Lanes::expecting(1, Duration::from_secs(6)), Sizes::new());
+        let after = async |seconds: u64, calls: &[(u64, u32)]| {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            all(&lanes, &by, calls).await
+        };
+        let started = tokio::time::Instant::now();
+        assert_eq!(after(0, &[(1, 1), (2, 2), (3, 3)]).await, vec![Ok(3); 3]);
+        let (first, last) = futures::join!(after(1, &[(1, 4), (2, 5)]), after(4, &[(3, 6)]));
+        assert_eq!((first, last), (vec![Ok(3); 2], vec![Ok(3)]));
+        assert_eq!(
+            started.elapsed(),
+            Duration::from_secs(4),
+            "as soon as all are back"
+        );
+        assert_eq!(after(1, &[(1, 7), (2, 8)]).await, vec![Ok(2); 2]);
+        assert_eq!(
+            started.elapsed(),
+            Duration::from_secs(10),
+            "one does not come back"
+        );
+        assert_eq!(after(0, &[(1, 9)]).await, [Ok(1)]);
+        assert_eq!(started.elapsed(), Duration::from_secs(16));
+        let lone = tokio::time::Instant::now();
+        for number in 10..13 {
+            assert_eq!(after(0, &[(1, number)]).await, [Ok(1)]);
+        }
+        assert_eq!(lone.elapsed(), Duration::ZERO, "who was alone waits for nobody");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn callers_that_take_turns_in_two_groups_become_one() {
+        let (lanes, by) = (Lanes::expecting(1, Duration::from_secs(6)), Sizes::new());
+        let caller = async |starts_after: u64| {
+            tokio::time::sleep(Duration::from_secs(starts_after)).await;
+            let mut groups = Vec::new();
+            for _ in 0..4 {
+                groups.push(lanes.carry_out(&by, 0, Arc::new(LASTS)).await.unwrap());
+                tokio::time::sleep(Duration::from_secs(2)).await;
+            }
+            groups
+        };
+        let groups = join_all([0, 0, 1, 1, 1].map(caller)).await;
+        assert_eq!(groups[..2], vec![[2, 5, 5, 5]; 2]);
+        assert_eq!(groups[2..], vec![[5, 5, 5, 3]; 3], "the two have ended before");
     }
 
     #[tokio::test]

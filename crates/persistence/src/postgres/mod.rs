@@ -150,6 +150,9 @@ mod tests;
 /// How many groups of decisions on leads are made at the same time. With a second one both are smaller, and each costs about
 /// the same.
 const DECISION_LANES: usize = 1;
+/// How long, at most, a group of decisions waits behind a pooler for the callers of the group before. They look up their next
+/// leads first.
+const RETURNING: Duration = Duration::from_millis(6);
 /// How many groups of look-ups before decisions are read at the same time.
 const LOOK_UP_LANES: usize = 1;
 /// How many groups of ends of deliveries are recorded at the same time: one while another waits for the disk.
@@ -228,7 +231,7 @@ impl Store {
             kind: "requests",
             shares: Shares::of(for_requests),
             connector: connector.clone(),
-            decisions: Lanes::new(DECISION_LANES),
+            decisions: decision_lanes(session),
             ends: Lanes::gathering(END_LANES, GATHERING),
             look_ups: Lanes::new(LOOK_UP_LANES),
             pending_from: Arc::default(),
@@ -242,7 +245,7 @@ impl Store {
             pool: pool(&connector, for_workers)?,
             kind: "workers",
             shares: Shares::of(for_workers),
-            decisions: Lanes::new(DECISION_LANES),
+            decisions: decision_lanes(session),
             ends: Lanes::gathering(END_LANES, GATHERING),
             ..requests.clone()
         };
@@ -401,6 +404,15 @@ impl Store {
                 error => error.to_string(),
             })
         })
+    }
+}
+
+/// Behind a pooler a group is planned anew, which can take as long as carrying it out. Callers that take turns in two groups
+/// would pay for that twice.
+fn decision_lanes(session: Session) -> Lanes<queries::Decisions> {
+    match session {
+        Session::Own => Lanes::new(DECISION_LANES),
+        Session::OfAPooler => Lanes::expecting(DECISION_LANES, RETURNING),
     }
 }
 

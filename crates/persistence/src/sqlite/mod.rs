@@ -305,6 +305,11 @@ impl Backend for Store {
     }
 
     async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
+        // The reader that looks stays connected. If no connection were left after migrating, SQLite would remove the log, and
+        // the next connection would make it anew. Both wait for the disk several times.
+        if self.schema_state().await?.pending()?.is_empty() {
+            return Ok(Vec::new());
+        }
         let path = self.path.clone();
         match tokio::task::spawn_blocking(move || migrate::migrate(&path)).await {
             Ok(migrated) => migrated,

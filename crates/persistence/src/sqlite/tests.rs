@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::connection::{READER_SETTINGS, open};
 use super::run::RunQueryDsl as _;
 use super::{Conn, Store};
+use crate::backend::Backend as _;
 use crate::failure::Failure;
 
 async fn store() -> (Store, TempDir) {
@@ -52,6 +53,23 @@ async fn values(store: &Store) -> Vec<i64> {
         })
         .await
         .unwrap()
+}
+
+#[tokio::test]
+async fn the_log_of_a_new_database_is_kept_open_from_its_migration_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("test.db");
+    let store = Store::open(file.to_str().unwrap(), 2, None).unwrap();
+    let steps = store.migrate().await.unwrap();
+    assert!(!steps.is_empty());
+    let log = folder.path().join("test.db-wal");
+    let length = std::fs::metadata(&log).map_or(0, |log| log.len());
+    assert!(
+        length > 0,
+        "it was put away, and is made anew by the next connection"
+    );
+    assert_eq!(store.migrate().await, Ok(Vec::new()));
+    assert_eq!(std::fs::metadata(&log).map_or(0, |log| log.len()), length);
 }
 
 /// Keeps the writing thread busy until the answer is dropped or sent, so that what follows waits together.
