@@ -39,7 +39,7 @@ pub struct DatabaseSettings {
     pub secrets_key_file: Option<PathBuf>,
     /// Called if the URL asks for TLS.
     pub postgres_tls: PostgresTls,
-    /// Threads that read from SQLite; one more writes.
+    /// Threads that read from SQLite, at most; one more writes.
     pub sqlite_readers: usize,
 }
 

@@ -19,7 +19,10 @@ impl Exporter {
         match *self {}
     }
 
-    #[expect(clippy::unused_async, reason = "with an export it waits for the spans to be sent")]
+    #[expect(
+        clippy::unused_async,
+        reason = "with an export it waits for the spans to be sent"
+    )]
     pub(super) async fn stop(&self, _within: Duration) {
         match *self {}
     }

@@ -43,7 +43,7 @@ impl Drop for Asking {
 }
 
 impl<W> Queue<W> {
-    /// A queue, and the end that the thread takes from. That ends when the last clone of the queue is dropped.
+    /// A queue, and the end that the thread takes from. It gets no more once the queue is dropped.
     pub(super) fn new() -> (Self, Receiver<W>) {
         let (sender, waiting) = sync_channel(LENGTH);
         let asking = Arc::default();
@@ -67,15 +67,6 @@ impl<W> Queue<W> {
         })?;
         let cut_short = |_| Err(StoreError::Backend("the work was cut short".to_owned()));
         answered.await.unwrap_or_else(cut_short)
-    }
-}
-
-impl<W> Clone for Queue<W> {
-    fn clone(&self) -> Self {
-        Self {
-            sender: self.sender.clone(),
-            asking: Arc::clone(&self.asking),
-        }
     }
 }
 

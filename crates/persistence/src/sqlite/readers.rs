@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
@@ -26,41 +27,66 @@ pub(super) enum Isolation {
     Snapshot,
 }
 
-/// A handle to the reading threads.
-#[derive(Clone)]
+/// A handle to the reading threads. They end when it is dropped and the queue is empty.
 pub(super) struct Readers {
     path: PathBuf,
     queue: Queue<Read>,
-    threads: usize,
+    /// Where the threads take the reads from.
+    reads: Arc<Mutex<Receiver<Read>>>,
+    /// How many threads there are. Each costs a connection, which reads the schema when it is made and keeps it.
+    threads: AtomicUsize,
+    most_threads: usize,
     /// Connections that no caller uses at the moment, each with the thread that used it last. There are as many as callers
     /// have read at the same time.
-    here: Arc<Mutex<Vec<(ThreadId, Reader)>>>,
+    here: Mutex<Vec<(ThreadId, Reader)>>,
 }
 
 impl Readers {
-    /// Starts the threads. They end when the last clone of this is dropped and the queue is empty.
-    pub(super) fn start(path: &Path, count: usize) -> std::io::Result<Self> {
+    /// Starts one thread. There are `most_threads` once so many have been busy at the same time.
+    pub(super) fn start(path: &Path, most_threads: usize) -> std::io::Result<Self> {
         let (queue, reads) = Queue::new();
-        let reads = Arc::new(Mutex::new(reads));
-        for number in 0..count.max(1) {
-            let mut reader = Reader::new(path);
-            let reads = Arc::clone(&reads);
-            std::thread::Builder::new()
-                .name(format!("sqlite-reader-{number}"))
-                .spawn(move || reader.serve(&reads))?;
-        }
-        Ok(Self {
+        let readers = Self {
             path: path.to_owned(),
             queue,
-            threads: count.max(1),
-            here: Arc::default(),
-        })
+            reads: Arc::new(Mutex::new(reads)),
+            threads: AtomicUsize::new(1),
+            most_threads: most_threads.max(1),
+            here: Mutex::default(),
+        };
+        readers.start_thread(0)?;
+        Ok(readers)
+    }
+
+    fn start_thread(&self, number: usize) -> std::io::Result<()> {
+        let mut reader = Reader::new(&self.path);
+        let reads = Arc::clone(&self.reads);
+        std::thread::Builder::new()
+            .name(format!("sqlite-reader-{number}"))
+            .spawn(move || reader.serve(&reads))?;
+        Ok(())
+    }
+
+    /// Starts another thread if all of them are busy and there may be more.
+    fn start_thread_if_needed(&self) {
+        let threads = self.threads.load(Ordering::Relaxed);
+        if self.queue.asking() < threads || threads >= self.most_threads {
+            return;
+        }
+        let counted =
+            self.threads
+                .compare_exchange(threads, threads + 1, Ordering::Relaxed, Ordering::Relaxed);
+        if counted.is_ok()
+            && let Err(error) = self.start_thread(threads)
+        {
+            self.threads.fetch_sub(1, Ordering::Relaxed);
+            tracing::warn!(%error, "no further thread to read the database could be started");
+        }
     }
 
     pub(super) fn load(&self) -> ConnectionLoad {
         ConnectionLoad {
             kind: "reader",
-            connections: self.threads,
+            connections: self.most_threads,
             work: self.queue.asking(),
         }
     }
@@ -80,6 +106,7 @@ impl Readers {
                 }
             })
         };
+        self.start_thread_if_needed();
         self.queue.ask(read).await
     }
 

@@ -1,5 +1,7 @@
 //! The writing thread's promises, shown on a table of the tests' own.
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use bidloop_domain::port::StoreError;
@@ -70,6 +72,30 @@ async fn the_log_of_a_new_database_is_kept_open_from_its_migration_on() {
     );
     assert_eq!(store.migrate().await, Ok(Vec::new()));
     assert_eq!(std::fs::metadata(&log).map_or(0, |log| log.len()), length);
+}
+
+#[tokio::test]
+async fn a_second_reader_starts_when_the_first_is_busy() {
+    let (store, _folder) = store().await;
+    let both = Arc::new(Barrier::new(2));
+    let reader = async |waits: bool| {
+        let both = Arc::clone(&both);
+        let work = async move |_: &mut Conn| {
+            if waits {
+                both.wait();
+            }
+            Ok(std::thread::current().name().map(str::to_owned))
+        };
+        store.read(work).await.unwrap().unwrap()
+    };
+    for _ in 0..3 {
+        assert_eq!(reader(false).await, "sqlite-reader-0");
+    }
+    let (one, other) = tokio::join!(reader(true), reader(true));
+    assert_eq!(
+        BTreeSet::from([&*one, &*other]),
+        BTreeSet::from(["sqlite-reader-0", "sqlite-reader-1"])
+    );
 }
 
 /// Keeps the writing thread busy until the answer is dropped or sent, so that what follows waits together.

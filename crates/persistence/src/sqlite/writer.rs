@@ -31,13 +31,12 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(15);
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// A handle to the writing thread.
-#[derive(Clone)]
 pub(super) struct Writer {
     queue: Queue<Box<dyn Command>>,
 }
 
 impl Writer {
-    /// Starts the thread. It ends when the last clone of this is dropped and the queue is empty.
+    /// Starts the thread. It ends when this is dropped and the queue is empty.
     pub(super) fn start(path: PathBuf) -> std::io::Result<Self> {
         let (queue, commands) = Queue::new();
         std::thread::Builder::new()
