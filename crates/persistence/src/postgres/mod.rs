@@ -152,7 +152,7 @@ mod tests;
 const DECISION_LANES: usize = 1;
 /// How long, at most, a group of decisions waits behind a pooler for the callers of the group before. They look up their next
 /// leads first.
-const RETURNING: Duration = Duration::from_millis(6);
+const RETURNING: Duration = Duration::from_millis(10);
 /// How many groups of look-ups before decisions are read at the same time.
 const LOOK_UP_LANES: usize = 1;
 /// How many groups of ends of deliveries are recorded at the same time: one while another waits for the disk.

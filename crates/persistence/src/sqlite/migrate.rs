@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
@@ -13,6 +14,9 @@ use crate::failure::Failure;
 use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pending};
 
 const STEPS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
+/// What the steps make of an empty database. A change of a table that is there makes SQLite read the whole schema again, so
+/// running the steps takes several times as long.
+const NEW_DATABASE: &str = include_str!("../../migrations/new_sqlite.sql");
 
 /// Compares the database with the steps of this program; changes nothing.
 pub(super) fn schema_state(conn: &mut SqliteConnection) -> Result<SchemaState, Failure> {
@@ -26,14 +30,67 @@ pub(super) fn schema_state(conn: &mut SqliteConnection) -> Result<SchemaState, F
     migrations::schema_state::<Sqlite>(&STEPS, applied)
 }
 
-/// Runs the pending steps, all or none, and returns their versions.
+/// Runs the pending steps, all or none, and returns their versions. An empty database gets what they make at once.
 pub(super) fn migrate(path: &Path) -> Result<Vec<String>, MigrateError> {
     let mut conn = open(path, &[])?;
     conn.exclusive_transaction(|conn| {
         let pending = schema_state(conn)?.pending()?;
-        if !pending.is_empty() {
+        let is_empty = sql::<Bool>("SELECT count(*) = 0 FROM sqlite_master");
+        if is_empty.get_result(conn)? {
+            conn.batch_execute(NEW_DATABASE)?;
+        } else if !pending.is_empty() {
             run_pending(conn, STEPS)?;
         }
         Ok(pending)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A script that makes all tables, indexes and rows of a database.
+    fn script(conn: &mut SqliteConnection) -> String {
+        let mut texts = |query: &str| sql::<Text>(query).load::<String>(conn).unwrap();
+        let mut script = texts(
+            "SELECT sql || ';' FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!' \
+             ORDER BY rowid",
+        );
+        let tables = texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
+        for table in tables.iter().filter(|table| !table.starts_with("sqlite_")) {
+            // When a step was run is not a part of what it makes.
+            let columns = format!("FROM pragma_table_info('{table}') WHERE name <> 'run_on'");
+            let names = texts(&format!("SELECT group_concat(name, ', ') {columns}")).remove(0);
+            let of_columns =
+                format!("SELECT group_concat('quote(' || name || ')', ' || '', '' || ') {columns}");
+            let values = texts(&of_columns).remove(0);
+            script.extend(texts(&format!(
+                "SELECT 'INSERT INTO {table} ({names}) VALUES (' || {values} || ');' FROM {table} ORDER BY 1"
+            )));
+        }
+        script.join("\n") + "\n"
+    }
+
+    #[test]
+    fn a_new_database_is_what_the_steps_make() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut stepwise = open(&folder.path().join("stepwise.db"), &[]).unwrap();
+        run_pending(&mut stepwise, STEPS).unwrap();
+        let expected = script(&mut stepwise);
+        if std::env::var_os("BIDLOOP_ACCEPT_SCHEMA").is_some() {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/new_sqlite.sql");
+            std::fs::write(file, &expected).unwrap();
+            return;
+        }
+        let new = folder.path().join("new.db");
+        let ran = migrate(&new).unwrap();
+        assert!(!ran.is_empty());
+        let mut new = open(&new, &[]).unwrap();
+        assert_eq!(
+            script(&mut new),
+            expected,
+            "if a step was added, run this test with BIDLOOP_ACCEPT_SCHEMA=1"
+        );
+        assert_eq!(schema_state(&mut new).unwrap(), SchemaState::Current);
+    }
 }
