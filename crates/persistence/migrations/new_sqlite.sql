@@ -1,3 +1,4 @@
+-- What the steps in the folder sqlite make of an empty file. Written by the test a_new_database_is_what_the_steps_make.
 CREATE TABLE __diesel_schema_migrations (
        version VARCHAR(50) PRIMARY KEY NOT NULL,
        run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP

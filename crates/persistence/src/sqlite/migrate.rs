@@ -49,6 +49,9 @@ pub(super) fn migrate(path: &Path) -> Result<Vec<String>, MigrateError> {
 mod tests {
     use super::*;
 
+    const HEADER: &str = "-- What the steps in the folder sqlite make of an empty file. Written by the test \
+                          a_new_database_is_what_the_steps_make.\n";
+
     /// A script that makes all tables, indexes and rows of a database.
     fn script(conn: &mut SqliteConnection) -> String {
         let mut texts = |query: &str| sql::<Text>(query).load::<String>(conn).unwrap();
@@ -79,7 +82,7 @@ mod tests {
         let expected = script(&mut stepwise);
         if std::env::var_os("BIDLOOP_ACCEPT_SCHEMA").is_some() {
             let file = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/new_sqlite.sql");
-            std::fs::write(file, &expected).unwrap();
+            std::fs::write(file, format!("{HEADER}{expected}")).unwrap();
             return;
         }
         let new = folder.path().join("new.db");
