@@ -9,7 +9,7 @@ use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl as _, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use super::connection::open;
+use super::connection::{execute, open};
 use crate::failure::Failure;
 use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pending};
 
@@ -33,7 +33,7 @@ pub(super) fn schema_state(conn: &mut SqliteConnection) -> Result<SchemaState, F
 /// Runs the pending steps, all or none, and returns their versions. An empty database gets what they make at once.
 pub(super) fn migrate(path: &Path) -> Result<Vec<String>, MigrateError> {
     let mut conn = open(path, &[])?;
-    conn.exclusive_transaction(|conn| {
+    let ran = conn.exclusive_transaction(|conn| {
         let pending = schema_state(conn)?.pending()?;
         let is_empty = sql::<Bool>("SELECT count(*) = 0 FROM sqlite_master");
         if is_empty.get_result(conn)? {
@@ -41,8 +41,11 @@ pub(super) fn migrate(path: &Path) -> Result<Vec<String>, MigrateError> {
         } else if !pending.is_empty() {
             run_pending(conn, STEPS)?;
         }
-        Ok(pending)
-    })
+        Ok::<_, MigrateError>(pending)
+    })?;
+    // The file has its schema from now on, even if the log does not travel with it.
+    execute(&mut conn, "PRAGMA wal_checkpoint(PASSIVE)")?;
+    Ok(ran)
 }
 
 #[cfg(test)]
