@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
@@ -14,15 +13,20 @@ use crate::failure::Failure;
 use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pending};
 
 const STEPS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
-/// What the steps make of an empty database. A change of a table that is there makes SQLite read the whole schema again, so
+/// What the steps make of a new database. A change of a table that is there makes SQLite read the whole schema again, so
 /// running the steps takes several times as long.
 const NEW_DATABASE: &str = include_str!("../../migrations/new_sqlite.sql");
 
-/// Compares the database with the steps of this program; changes nothing.
-pub(super) fn schema_state(conn: &mut SqliteConnection) -> Result<SchemaState, Failure> {
+/// Whether any step was ever run.
+fn is_migrated(conn: &mut SqliteConnection) -> Result<bool, Failure> {
     let is_migrated =
         sql::<Bool>("SELECT count(*) > 0 FROM sqlite_master WHERE name = '__diesel_schema_migrations'");
-    let applied = if is_migrated.get_result(conn)? {
+    Ok(is_migrated.get_result(conn)?)
+}
+
+/// Compares the database with the steps of this program; changes nothing.
+pub(super) fn schema_state(conn: &mut SqliteConnection) -> Result<SchemaState, Failure> {
+    let applied = if is_migrated(conn)? {
         sql::<Text>(APPLIED_STEPS).load(conn)?
     } else {
         Vec::new()
@@ -30,14 +34,13 @@ pub(super) fn schema_state(conn: &mut SqliteConnection) -> Result<SchemaState, F
     migrations::schema_state::<Sqlite>(&STEPS, applied)
 }
 
-/// Runs the pending steps, all or none, and returns their versions. An empty database gets what they make at once.
+/// Runs the pending steps, all or none, and returns their versions. A new database gets what they make at once.
 pub(super) fn migrate(path: &Path) -> Result<Vec<String>, MigrateError> {
     let mut conn = open(path, &[])?;
     let ran = conn.exclusive_transaction(|conn| {
         let pending = schema_state(conn)?.pending()?;
-        let is_empty = sql::<Bool>("SELECT count(*) = 0 FROM sqlite_master");
-        if is_empty.get_result(conn)? {
-            conn.batch_execute(NEW_DATABASE)?;
+        if !is_migrated(conn)? {
+            execute(conn, NEW_DATABASE)?;
         } else if !pending.is_empty() {
             run_pending(conn, STEPS)?;
         }

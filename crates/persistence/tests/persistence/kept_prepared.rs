@@ -40,9 +40,7 @@ impl Instrumentation for Watcher {
                 // What has no binds, such as BEGIN, is not prepared at all, and the migrations' statements run once.
                 if let Some((sql, _)) = shown.split_once(" -- binds: ")
                     && !self.kept.contains(sql)
-                    && !["__diesel_schema_migrations", "sqlite_master"]
-                        .iter()
-                        .any(|table| sql.contains(table))
+                    && !sql.contains("__diesel_schema_migrations")
                 {
                     PREPARED_ANEW.lock().unwrap().insert(sql.to_owned());
                 }
