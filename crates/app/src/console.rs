@@ -6,7 +6,7 @@ use bidloop_console::{Console, ConsoleAddress, Previews, Streams};
 use bidloop_domain::model::Links;
 use bidloop_domain::port::{Clock, Entropy, LeaseOwner, LinkMailer, WorkSignal};
 use bidloop_domain::use_case::{
-    ApplyProvisioning, ConnectAccount, DeliverWebhooks, DeliveryLimits, InFlight, Invitations, ListCampaigns,
+    ApplyProvisioning, ConnectAccount, DeliverWebhooks, InFlight, Invitations, ListCampaigns, MAX_IN_FLIGHT,
     ManageApiKeys, ManageLead, ManageOrganization, PreviewBid, SearchActivity, SettleBids, ShowAccounts,
     ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview,
     ShowReadiness, ShowShell, TryEndpoints, TryFilter,
@@ -147,7 +147,7 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
                 clock: Arc::clone(&clock),
                 links,
                 owner: LeaseOwner::new(format!("console/{}", entropy.uuid())),
-                limits: DeliveryLimits::default(),
+                max_in_flight: MAX_IN_FLIGHT,
                 in_flight: InFlight::default(),
             },
             find: stores.find_lead(),

@@ -14,8 +14,8 @@ use bidloop_domain::port::{
 };
 use bidloop_domain::use_case::{
     ApplyProvisioning, Authenticate, BackfillMatches, ChangePassword, CurrentFilters, DeliverWebhooks,
-    DeliveryLimits, EraseOrganizations, FindLead, FirstRun, InFlight, IngestJobs, KeyLeases, KeyUses,
-    LeadRequests, ListActivity, ListCampaigns, ListLeads, ListOrganizations, LocateLead, ManageApiKeys,
+    EraseOrganizations, FindLead, FirstRun, InFlight, IngestJobs, KeyLeases, KeyUses, LeadRequests,
+    ListActivity, ListCampaigns, ListLeads, ListOrganizations, LocateLead, MAX_IN_FLIGHT, ManageApiKeys,
     ManageMembers, ManagePersonalTokens, OperateLeads, PeopleCommits, PostCache, Prune, RejectLead, Sessions,
     SettleBids, ShowFeed, SignIn, SubmitBid, SubmitProposals, TakeTurns, Throttle, TryEndpoints,
     UploadAttachments, UseLink, WriteAutomaticBids,
@@ -285,7 +285,7 @@ impl Service {
                 clock: Arc::clone(&clock),
                 links: links.clone(),
                 owner: owner.clone(),
-                limits: DeliveryLimits::default(),
+                max_in_flight: MAX_IN_FLIGHT,
                 in_flight: InFlight::default(),
             },
             take_turns: TakeTurns {
@@ -395,7 +395,7 @@ impl Operations {
                     clock: Arc::clone(&clock),
                     links: links.clone(),
                     owner: LeaseOwner::new(format!("command/{}", entropy.uuid())),
-                    limits: DeliveryLimits::default(),
+                    max_in_flight: MAX_IN_FLIGHT,
                     in_flight: InFlight::default(),
                 },
                 find: stores.find_lead(),

@@ -13,7 +13,7 @@ use bidloop_domain::port::{
     Clock, FeedCursor, LeaseOwner, MatchedJob, MatchedPage, OutgoingWebhook, RecordPage, StatisticsStore,
     StoreError, WebhookAttempt, WebhookFailure, WebhookSender,
 };
-use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, InFlight};
+use bidloop_domain::use_case::{DeliverWebhooks, InFlight, MAX_IN_FLIGHT};
 use bidloop_persistence::{Database, DatabaseSettings};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -81,7 +81,7 @@ fn deliver_webhooks(database: &Database) -> DeliverWebhooks {
         clock: Arc::new(MachineClock(Instant::now())),
         links: Links::new("http://127.0.0.1", Some("http://127.0.0.1")),
         owner: LeaseOwner::new("benchmark"),
-        limits: DeliveryLimits::default(),
+        max_in_flight: MAX_IN_FLIGHT,
         in_flight: InFlight::default(),
     }
 }

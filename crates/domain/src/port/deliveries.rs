@@ -247,6 +247,14 @@ impl ClaimedDelivery {
             sent_by: self.sent_by.as_ref(),
         }
     }
+
+    /// When the job of a `job.new` was posted, if it is known.
+    pub fn posted_at(&self) -> Option<Timestamp> {
+        match self.payload {
+            EventPayload::JobNew => self.lead.as_ref()?.post.posted_at(),
+            EventPayload::BidComplete { .. } => None,
+        }
+    }
 }
 
 /// The end of a delivery by the process that claimed it.

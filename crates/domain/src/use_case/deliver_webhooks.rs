@@ -9,30 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::webhook_body::WebhookBody;
-use crate::model::{EndpointId, EventPayload, Links, OrganizationId, TRACE_PARENT_HEADER, Timestamp, sign};
+use crate::model::{EndpointId, Links, OrganizationId, TRACE_PARENT_HEADER, sign};
 use crate::port::{
     ClaimedDelivery, Clock, DeliveryEnd, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
     StoreError, WebhookSender,
 };
 
-/// The largest number of deliveries that are sent at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeliveryLimits {
-    /// In this process.
-    pub in_flight: u32,
-    /// To one endpoint, so that a slow one does not block the others (decision C5). The limit shrinks when many
-    /// deliveries are in flight.
-    pub per_endpoint: u32,
-}
-
-impl Default for DeliveryLimits {
-    fn default() -> Self {
-        Self {
-            in_flight: 512,
-            per_endpoint: 16,
-        }
-    }
-}
+/// The largest number of deliveries that a process sends at the same time.
+pub const MAX_IN_FLIGHT: u32 = 512;
 
 /// A delivery that was sent and must be recorded.
 #[derive(Debug, Clone)]
@@ -58,8 +42,8 @@ pub struct DeliverWebhooks {
     pub links: Links,
     /// The name of this process, unique among all processes.
     pub owner: LeaseOwner,
-    /// How many deliveries are sent at the same time.
-    pub limits: DeliveryLimits,
+    /// How many deliveries are sent at the same time, [`MAX_IN_FLIGHT`] in the program.
+    pub max_in_flight: u32,
     /// Deliveries that are being sent; none at first.
     pub in_flight: InFlight,
 }
@@ -105,6 +89,10 @@ const MAX_LOOKS: u32 = 16;
 /// receivers are slow, the fewer places each of them has, so that a fast receiver always finds one.
 const SHARE_OF_ROOM: u32 = 16;
 
+/// An endpoint gets more when at most this fraction of its places is taken, so that a claim takes several deliveries: its
+/// cost depends little on their number.
+const SHARE_STILL_TAKEN: u32 = 4;
+
 /// How long a delivery may be marked as sending: the 10 seconds of decision C4 and time to record the outcome. After a
 /// crash, a delivery is reported as interrupted only when this time is over.
 pub(super) const SENDING_LASTS: Duration = Duration::from_secs(14);
@@ -130,11 +118,11 @@ impl DeliverWebhooks {
             let places = self.in_flight.locked();
             (places.of_endpoint.clone(), places.all)
         };
-        let mut room = self.limits.in_flight.saturating_sub(all);
+        let mut room = self.max_in_flight.saturating_sub(all);
         if room == 0 {
             return Ok(Some(Vec::new()));
         }
-        let per_endpoint = self.per_endpoint(room);
+        let per_endpoint = share_of(room);
         let busy: Vec<_> = taken
             .iter()
             .filter(|(_, count)| !is_free_enough(**count, per_endpoint))
@@ -145,7 +133,7 @@ impl DeliverWebhooks {
             let count = taken
                 .entry((delivery.organization_id.clone(), delivery.endpoint_id.clone()))
                 .or_default();
-            let fits = *count < self.per_endpoint(room);
+            let fits = *count < share_of(room);
             if fits {
                 *count += 1;
                 room -= 1;
@@ -183,7 +171,8 @@ impl DeliverWebhooks {
         drop(place);
         let now = self.clock.now();
         SentDelivery {
-            since_posting: posted_at(&delivery)
+            since_posting: delivery
+                .posted_at()
                 .filter(|_| outcome.is_delivered())
                 .map(|posted| now.since(posted)),
             makes_room: self.has_room(&endpoint),
@@ -207,14 +196,9 @@ impl DeliverWebhooks {
 
     fn has_room(&self, endpoint: &(OrganizationId, EndpointId)) -> bool {
         let in_flight = self.in_flight.locked();
-        let room = self.limits.in_flight.saturating_sub(in_flight.all);
+        let room = self.max_in_flight.saturating_sub(in_flight.all);
         let count = in_flight.of_endpoint.get(endpoint).copied().unwrap_or(0);
-        is_free_enough(count, self.per_endpoint(room))
-    }
-
-    /// The largest number of deliveries in flight to one endpoint while `room` places are free in all.
-    fn per_endpoint(&self, room: u32) -> u32 {
-        (room / SHARE_OF_ROOM).clamp(1, self.limits.per_endpoint)
+        is_free_enough(count, share_of(room))
     }
 
     fn write(&self, delivery: &ClaimedDelivery) -> Result<OutgoingWebhook, String> {
@@ -256,18 +240,14 @@ impl DeliverWebhooks {
     }
 }
 
-/// When the job of a `job.new` was posted, if it is known.
-fn posted_at(delivery: &ClaimedDelivery) -> Option<Timestamp> {
-    match delivery.payload {
-        EventPayload::JobNew => delivery.lead.as_ref()?.post.posted_at(),
-        EventPayload::BidComplete { .. } => None,
-    }
+/// The largest number of deliveries in flight to one endpoint while `room` places are free in all.
+fn share_of(room: u32) -> u32 {
+    (room / SHARE_OF_ROOM).max(1)
 }
 
-/// Whether an endpoint with so many deliveries in flight gets more. Half of its places are free then, so that a claim takes
-/// several deliveries, whose cost depends little on their number.
+/// Whether an endpoint with so many deliveries in flight gets more.
 const fn is_free_enough(in_flight: u32, at_most: u32) -> bool {
-    in_flight * 2 <= at_most
+    in_flight * SHARE_STILL_TAKEN <= at_most
 }
 
 /// One of an endpoint's places in flight. Dropped, it is free.

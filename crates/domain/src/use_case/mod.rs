@@ -144,7 +144,7 @@ pub use backfill_matches::{BackfillMatches, BackfillReport, BackfillRun};
 pub use change_password::ChangePassword;
 pub use connect_account::{ConnectAccount, ConnectAccountError};
 pub use current_filters::CurrentFilters;
-pub use deliver_webhooks::{DeliverWebhooks, DeliveryLimits, InFlight, SentDelivery};
+pub use deliver_webhooks::{DeliverWebhooks, InFlight, MAX_IN_FLIGHT, SentDelivery};
 pub use describe_lead::DescribeLead;
 pub use erase_organizations::{EraseError, EraseFailure, EraseOrganizations, Erased, ErasureRun};
 pub use explain_match::ExplainMatch;

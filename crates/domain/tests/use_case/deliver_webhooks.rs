@@ -12,7 +12,7 @@ use bidloop_domain::port::{
     OutgoingWebhook, ProvisioningChange, WebhookAttempt, WebhookFailure, WebhookFailureKind, WebhookRecord,
     WebhookSender,
 };
-use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, Requester, SentDelivery};
+use bidloop_domain::use_case::{DeliverWebhooks, MAX_IN_FLIGHT, Requester, SentDelivery};
 use bidloop_port_contracts::fixture::{at, campaign, organization, webhook};
 use serde_json::{Value, json};
 
@@ -342,10 +342,10 @@ async fn a_slow_receiver_delays_no_other() {
         service.publish(&job(&number.to_string()));
     }
     service.ingest().await;
-    let deliver = Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
+    let deliver = Arc::new(service.deliver_webhooks(MAX_IN_FLIGHT));
     let (mut sending, _) = begin_all(&deliver).await;
     assert_eq!(service.sender.sent_to(prompt).len(), 100);
-    assert!(sending.len() <= 16, "{} to one endpoint at once", sending.len());
+    assert!(sending.len() <= 32, "{} to one endpoint at once", sending.len());
     assert_eq!(
         service.stores.deliveries.pending_count().await,
         Ok(100 - sending.len() as u64),
@@ -359,29 +359,25 @@ async fn a_slow_receiver_delays_no_other() {
 }
 
 #[tokio::test]
-async fn an_endpoint_gets_more_when_half_of_its_places_are_free() {
+async fn an_endpoint_gets_more_when_a_quarter_of_its_places_is_taken() {
     let service = Service::new().await;
     let mut held: Vec<_> = (0..15).map(|_| service.sender.hold(HOOK)).collect();
     for number in 0..40 {
         service.publish(&job(&number.to_string()));
     }
     service.ingest().await;
-    let limits = DeliveryLimits {
-        in_flight: 256,
-        ..DeliveryLimits::default()
-    };
-    let deliver = Arc::new(service.deliver_webhooks(limits));
+    let deliver = Arc::new(service.deliver_webhooks(256));
     let (mut sending, _) = begin_all(&deliver).await;
     assert_eq!(sending.len(), 15, "a sixteenth of what is free");
-    let (held_on, last) = (held.split_off(8), held.pop());
+    let (held_on, last) = (held.split_off(12), held.pop());
     drop(held);
-    for send in &mut sending[..7] {
+    for send in &mut sending[..11] {
         assert!(!send.step().unwrap().makes_room);
     }
-    assert!(deliver.claim().await.unwrap().is_empty(), "8 are in flight");
+    assert!(deliver.claim().await.unwrap().is_empty(), "4 are in flight");
     drop(last);
-    assert!(sending[7].step().unwrap().makes_room);
-    assert_eq!(deliver.claim().await.unwrap().len(), 8);
+    assert!(sending[11].step().unwrap().makes_room);
+    assert_eq!(deliver.claim().await.unwrap().len(), 12);
     drop(held_on);
 }
 
@@ -405,7 +401,7 @@ async fn forty_slow_receivers_leave_room_for_a_prompt_one() {
     let held: Vec<_> = (0..40 * 30)
         .map(|place| service.sender.hold(&slow(place % 40)))
         .collect();
-    let deliver = Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
+    let deliver = Arc::new(service.deliver_webhooks(MAX_IN_FLIGHT));
     let (sending, ended) = begin_all(&deliver).await;
     assert_eq!(ended, 0);
     service.commit(put(hook())).await;
@@ -484,10 +480,7 @@ async fn a_delivery_that_a_crash_interrupted_is_never_sent_again_and_the_backlog
     service.publish(&job("2"));
     service.ingest().await;
     let _held = service.sender.hold(HOOK);
-    let one_at_a_time = DeliveryLimits {
-        in_flight: 1,
-        per_endpoint: 1,
-    };
+    let one_at_a_time = 1;
     let mut crashing = dispatch(service.deliver_webhooks(one_at_a_time));
     assert!(crashing.step().is_none());
     drop(crashing);
@@ -499,7 +492,7 @@ async fn a_delivery_that_a_crash_interrupted_is_never_sent_again_and_the_backlog
         2,
         "the backlog is sent after the restart"
     );
-    let restarted = service.deliver_webhooks(DeliveryLimits::default());
+    let restarted = service.deliver_webhooks(MAX_IN_FLIGHT);
     assert_eq!(
         restarted.interrupt_overdue().await,
         Ok(0),
@@ -523,7 +516,7 @@ async fn a_delivery_that_a_crash_interrupted_is_never_sent_again_and_the_backlog
 #[tokio::test]
 async fn an_outcome_that_comes_after_the_interruption_is_not_recorded() {
     let (service, _) = Service::with_lead().await;
-    let deliver = service.deliver_webhooks(DeliveryLimits::default());
+    let deliver = service.deliver_webhooks(MAX_IN_FLIGHT);
     let begun = deliver.claim().await.unwrap();
     let sent = deliver.send(begun[0].clone()).await;
     service.clock.advance(Duration::from_secs(21));
@@ -539,7 +532,7 @@ async fn an_outcome_that_comes_after_the_interruption_is_not_recorded() {
 #[tokio::test]
 async fn an_outcome_waits_for_a_store_that_is_away_and_the_mark_outlasts_the_attempt() {
     let (service, _) = Service::with_lead().await;
-    let deliver = service.deliver_webhooks(DeliveryLimits::default());
+    let deliver = service.deliver_webhooks(MAX_IN_FLIGHT);
     let begun = deliver.claim().await.unwrap();
     let sent = deliver.send(begun[0].clone()).await;
     service.store.set_available(false);
@@ -558,8 +551,8 @@ async fn an_outcome_waits_for_a_store_that_is_away_and_the_mark_outlasts_the_att
 async fn of_two_dispatchers_one_sends_a_delivery() {
     let (service, _) = Service::with_lead().await;
     let (one, other) = (
-        service.deliver_webhooks(DeliveryLimits::default()),
-        service.deliver_webhooks(DeliveryLimits::default()),
+        service.deliver_webhooks(MAX_IN_FLIGHT),
+        service.deliver_webhooks(MAX_IN_FLIGHT),
     );
     let begun = one.claim().await.unwrap();
     assert_eq!(begun.len(), 1);
@@ -573,7 +566,7 @@ async fn a_delivered_job_new_tells_how_long_its_posting_took() {
     let service = Service::new().await;
     service.lead(&job("1")).await;
     service.clock.set(at(4));
-    let deliver = service.deliver_webhooks(DeliveryLimits::default());
+    let deliver = service.deliver_webhooks(MAX_IN_FLIGHT);
     let begun = deliver.claim().await.unwrap();
     let sent = deliver.send(begun[0].clone()).await;
     assert_eq!(
@@ -605,10 +598,7 @@ async fn a_panic_while_sending_frees_the_endpoints_place() {
     for number in 0..3 {
         service.lead(&job(&number.to_string())).await;
     }
-    let mut deliver = service.deliver_webhooks(DeliveryLimits {
-        in_flight: 1,
-        per_endpoint: 1,
-    });
+    let mut deliver = service.deliver_webhooks(1);
     deliver.sender = Arc::new(PanickingSender);
     let deliver = Arc::new(deliver);
     for _ in 0..3 {

@@ -14,8 +14,8 @@ use bidloop_domain::port::{
     Quarantine,
 };
 use bidloop_domain::use_case::{
-    Authenticate, BackfillMatches, Caller, CurrentFilters, DeliverWebhooks, DeliveryLimits, FindLead,
-    InFlight, IngestJobs, IngestedPage, KeyLeases, KeyUses, LeadError, LeadRequests, ListLeads, OperateLeads,
+    Authenticate, BackfillMatches, Caller, CurrentFilters, DeliverWebhooks, FindLead, InFlight, IngestJobs,
+    IngestedPage, KeyLeases, KeyUses, LeadError, LeadRequests, ListLeads, MAX_IN_FLIGHT, OperateLeads,
     RejectLead, Requester, ShowFeed, ShowLead, SubmissionOutcome, SubmitBid, SubmitProposals,
     UploadAttachments, WriteAutomaticBids,
 };
@@ -337,14 +337,14 @@ impl Service {
         }
     }
 
-    pub(crate) fn deliver_webhooks(&self, limits: DeliveryLimits) -> DeliverWebhooks {
+    pub(crate) fn deliver_webhooks(&self, max_in_flight: u32) -> DeliverWebhooks {
         DeliverWebhooks {
             store: self.store.clone(),
             sender: self.sender.clone(),
             clock: self.clock.clone(),
             links: links(),
             owner: LeaseOwner::new("dispatcher"),
-            limits,
+            max_in_flight,
             in_flight: InFlight::default(),
         }
     }
@@ -466,7 +466,7 @@ impl Service {
 
     /// Sends and records all that is pending.
     pub(crate) async fn deliver(&self) {
-        let deliver = self.deliver_webhooks(DeliveryLimits::default());
+        let deliver = self.deliver_webhooks(MAX_IN_FLIGHT);
         loop {
             let begun = deliver.claim().await.unwrap();
             if begun.is_empty() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus};
 use bidloop_domain::model::{Connects, EventKind, LeadId, LeadStatus, ProposalTemplate};
 use bidloop_domain::use_case::{
-    DeliverWebhooks, DeliveryLimits, LeadError, SubmissionOutcome, SubmitProposals,
+    DeliverWebhooks, LeadError, MAX_IN_FLIGHT, SubmissionOutcome, SubmitProposals,
 };
 use bidloop_fakes::{Call, FakeAccount, Fault, HeldAnswer};
 use bidloop_port_contracts::fixture::{account, campaign, job_id, lead_id, webhook};
@@ -98,7 +98,7 @@ impl Loop {
         service
             .marketplace
             .put_account("token_acct_2", FakeAccount::new("john"));
-        let dispatcher = Arc::new(service.deliver_webhooks(DeliveryLimits::default()));
+        let dispatcher = Arc::new(service.deliver_webhooks(MAX_IN_FLIGHT));
         let submitters = ["one", "two"]
             .map(|name| Submitter {
                 process: stepping_submitter(&service, name),
@@ -229,7 +229,7 @@ impl Loop {
         if self.chance.once_in(10) {
             // The process crashes with what it is sending, and starts anew.
             self.sending.clear();
-            self.dispatcher = Arc::new(self.service.deliver_webhooks(DeliveryLimits::default()));
+            self.dispatcher = Arc::new(self.service.deliver_webhooks(MAX_IN_FLIGHT));
         }
         let _ = self.dispatcher.interrupt_overdue().await;
         if self.chance.once_in(4) {
@@ -386,7 +386,7 @@ impl Loop {
         self.submitters.clear();
         self.sending.clear();
         self.held.clear();
-        self.dispatcher = Arc::new(self.service.deliver_webhooks(DeliveryLimits::default()));
+        self.dispatcher = Arc::new(self.service.deliver_webhooks(MAX_IN_FLIGHT));
         self.renew().await;
         self.service.clock.advance(Duration::from_secs(60));
         self.dispatcher.interrupt_overdue().await.unwrap();

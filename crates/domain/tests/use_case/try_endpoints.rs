@@ -7,7 +7,7 @@ use bidloop_domain::model::{
     SubscriptionStatus, Unauthorized,
 };
 use bidloop_domain::port::{MAX_TRIES, OutgoingWebhook, ProvisioningChange};
-use bidloop_domain::use_case::{DeliveryLimits, Requester, TestWith, TryEndpoints, TryEndpointsError};
+use bidloop_domain::use_case::{MAX_IN_FLIGHT, Requester, TestWith, TryEndpoints, TryEndpointsError};
 use bidloop_port_contracts::fixture::{at, campaign, organization_id, webhook};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::service::{HOOK, Service, acme, bare_acme, config, job};
 
 fn try_endpoints(service: &Service) -> TryEndpoints {
     TryEndpoints {
-        deliver: service.deliver_webhooks(DeliveryLimits::default()),
+        deliver: service.deliver_webhooks(MAX_IN_FLIGHT),
         find: service.find_lead(),
         records: service.store.clone(),
         entropy: service.entropy.clone(),

@@ -14,7 +14,7 @@ use bidloop_domain::model::{
     TermsJson, Timestamp, TraceParent, UsdCents, VariantArray, WebhookSecret, lead_document,
 };
 use bidloop_domain::port::{ClaimedDelivery, Entropy, LeaseOwner, OutgoingWebhook};
-use bidloop_domain::use_case::{DeliverWebhooks, DeliveryLimits, InFlight, MAX_PAGE, MAX_REASON_CHARS};
+use bidloop_domain::use_case::{DeliverWebhooks, InFlight, MAX_IN_FLIGHT, MAX_PAGE, MAX_REASON_CHARS};
 use bidloop_fakes::{FakeWebhookSender, MemoryStore, SequentialEntropy, SimulatedClock};
 use serde_json::{Map, Value, json};
 
@@ -134,7 +134,7 @@ fn sent_webhook(payload: EventPayload) -> OutgoingWebhook {
         clock: Arc::new(SimulatedClock::at(Timestamp::from_seconds(1))),
         links: links(),
         owner: LeaseOwner::new("test"),
-        limits: DeliveryLimits::default(),
+        max_in_flight: MAX_IN_FLIGHT,
         in_flight: InFlight::default(),
     };
     let lead = lead();

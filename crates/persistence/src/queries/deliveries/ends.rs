@@ -2,7 +2,7 @@
 //!
 //! Ends that arrive at the same time share a transaction. If it fails, each of them is recorded alone.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use bidloop_domain::model::{
@@ -114,6 +114,7 @@ async fn end_together(conn: &mut Conn, group: &[Arc<EndCommand>]) -> Result<Vec<
             facts: command.end.delivery.facts(),
             outcome: &command.end.outcome,
             activity: &command.end.activity,
+            posted_at: command.end.delivery.posted_at(),
         })
         .collect();
     record(conn, &ends).await?;
@@ -142,6 +143,7 @@ pub(super) async fn fail(
             facts: facts(delivery, url),
             outcome,
             activity,
+            posted_at: None,
         })
         .collect();
     Batch::of("deliveries", &ends)
@@ -218,6 +220,8 @@ struct End<'e> {
     facts: DeliveryFacts<'e>,
     outcome: &'e DeliveryOutcome,
     activity: &'e Activity,
+    /// When the job was posted, if it is known. It is needed for what was delivered alone.
+    posted_at: Option<Timestamp>,
 }
 
 const fn state(outcome: &DeliveryOutcome) -> DeliveryState {
@@ -252,6 +256,7 @@ async fn count_ends(conn: &mut Conn, ends: &[End<'_>]) -> Result<(), Failure> {
         facts,
         outcome,
         activity,
+        posted_at,
     } in counted()
     {
         let (organization, campaign, at) = (facts.organization_id, facts.campaign_id, activity.at);
@@ -259,8 +264,8 @@ async fn count_ends(conn: &mut Conn, ends: &[End<'_>]) -> Result<(), Failure> {
         if facts.event == EventKind::JobNew {
             if !outcome.is_delivered() {
                 tally.delivery_failed(organization, campaign);
-            } else if let Some(posted_at) = first_told.remove(facts.lead_id) {
-                tally.delivered(organization, campaign, at, posted_at);
+            } else if first_told.remove(facts.lead_id) {
+                tally.delivered(organization, campaign, at, *posted_at);
             }
         }
         if let Some(took) = outcome.was_sent() {
@@ -273,29 +278,17 @@ async fn count_ends(conn: &mut Conn, ends: &[End<'_>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Notes that the leads' `job.new` was delivered. Returns those for which it is the first time, with when their jobs were
-/// posted.
+/// Notes that the leads' `job.new` was delivered. Returns those for which it is the first time.
 async fn note_told(
     conn: &mut Conn,
     told: &BTreeSet<(&OrganizationId, &LeadId)>,
-) -> Result<HashMap<LeadId, Option<Timestamp>>, Failure> {
+) -> Result<HashSet<LeadId>, Failure> {
     let told: Vec<_> = told.iter().collect();
     let noted = Batch::of("told_leads", &told)
         .with(told_leads::organization_id, |(organization, _)| {
             organization.as_str()
         })
         .with(told_leads::lead_id, |(_, lead)| lead.as_str());
-    let posted_at = leads::table
-        .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
-        .filter(leads::organization_id.eq(told_leads::organization_id))
-        .filter(leads::id.eq(told_leads::lead_id))
-        .select(jobs::posted_at);
-    let selected = (told_leads::lead_id, posted_at.single_value());
-    let first: Vec<(String, Option<i64>)> = write_returning(conn, noted, Write::InsertNew, selected).await?;
-    let first: HashMap<String, Option<i64>> = first.into_iter().collect();
-    let first = told.iter().filter_map(|(_, lead)| {
-        let posted_at = first.get(lead.as_str())?;
-        Some(((*lead).clone(), posted_at.map(Timestamp::from_millis)))
-    });
-    Ok(first.collect())
+    let first: Vec<Col<LeadId>> = write_returning(conn, noted, Write::InsertNew, told_leads::lead_id).await?;
+    Ok(first.into_iter().map(|Col(lead)| lead).collect())
 }

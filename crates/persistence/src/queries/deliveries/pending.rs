@@ -15,8 +15,8 @@ use super::super::prelude::*;
 use super::{DELIVERIES, ENDPOINTS, is_pending, key};
 use crate::low_water::LowWater;
 
-/// How many of the oldest are read at first.
-const FIRST_READ: usize = 32;
+/// How many of the oldest are read at first: twice as many as one endpoint gets at most.
+const FIRST_READ: usize = 64;
 /// The most unreadable endpoints that the second look leaves out. Deliveries to more of them take places of others.
 const ENDPOINTS_LEFT_OUT: usize = 1_000;
 
