@@ -25,7 +25,7 @@ pub struct SentDelivery {
     pub end: Arc<DeliveryEnd>,
     /// From the job's posting to the delivery of its `job.new`.
     pub since_posting: Option<Duration>,
-    /// Whether the next claim can take more deliveries to the endpoint.
+    /// Whether the next claim can take more deliveries to the endpoint, and there may be some.
     pub makes_room: bool,
 }
 
@@ -63,6 +63,8 @@ impl InFlight {
 struct Places {
     of_endpoint: HashMap<(OrganizationId, EndpointId), u32>,
     all: u32,
+    /// Whether the last look may have left pending deliveries that found no place.
+    left_some: bool,
 }
 
 impl Places {
@@ -115,7 +117,9 @@ impl DeliverWebhooks {
     /// `None` if there were pending deliveries and none of them could be claimed.
     async fn claim_once(&self) -> Result<Option<Vec<ClaimedDelivery>>, StoreError> {
         let (mut taken, all) = {
-            let places = self.in_flight.locked();
+            let mut places = self.in_flight.locked();
+            // It is not known until the look is over.
+            places.left_some = true;
             (places.of_endpoint.clone(), places.all)
         };
         let mut room = self.max_in_flight.saturating_sub(all);
@@ -129,6 +133,7 @@ impl DeliverWebhooks {
             .map(|(endpoint, _)| endpoint.clone())
             .collect();
         let mut chosen = self.store.pending(&busy, per_endpoint, room).await?;
+        let found = chosen.len();
         chosen.retain(|delivery| {
             let count = taken
                 .entry((delivery.organization_id.clone(), delivery.endpoint_id.clone()))
@@ -140,6 +145,11 @@ impl DeliverWebhooks {
             }
             fits
         });
+        // What the store found is all there is, unless a limit was reached.
+        self.in_flight.locked().left_some = room == 0
+            || !busy.is_empty()
+            || chosen.len() < found
+            || taken.values().any(|count| *count >= per_endpoint);
         if chosen.is_empty() {
             return Ok(Some(Vec::new()));
         }
@@ -175,7 +185,7 @@ impl DeliverWebhooks {
                 .posted_at()
                 .filter(|_| outcome.is_delivered())
                 .map(|posted| now.since(posted)),
-            makes_room: self.has_room(&endpoint),
+            makes_room: self.makes_room(&endpoint),
             end: Arc::new(DeliveryEnd {
                 activity: delivery.facts().activity(&outcome, now),
                 delivery,
@@ -194,11 +204,11 @@ impl DeliverWebhooks {
         self.store.interrupt_overdue(self.clock.now()).await
     }
 
-    fn has_room(&self, endpoint: &(OrganizationId, EndpointId)) -> bool {
+    fn makes_room(&self, endpoint: &(OrganizationId, EndpointId)) -> bool {
         let in_flight = self.in_flight.locked();
         let room = self.max_in_flight.saturating_sub(in_flight.all);
         let count = in_flight.of_endpoint.get(endpoint).copied().unwrap_or(0);
-        is_free_enough(count, share_of(room))
+        in_flight.left_some && is_free_enough(count, share_of(room))
     }
 
     fn write(&self, delivery: &ClaimedDelivery) -> Result<OutgoingWebhook, String> {

@@ -382,6 +382,20 @@ async fn an_endpoint_gets_more_when_a_quarter_of_its_places_is_taken() {
 }
 
 #[tokio::test]
+async fn a_free_place_calls_for_a_look_only_if_deliveries_may_be_left() {
+    for (max_in_flight, claimed, some_are_left) in [(1, 1, true), (MAX_IN_FLIGHT, 2, false)] {
+        let service = Service::new().await;
+        for number in 0..2 {
+            service.lead(&job(&number.to_string())).await;
+        }
+        let deliver = service.deliver_webhooks(max_in_flight);
+        let mut begun = deliver.claim().await.unwrap();
+        assert_eq!(begun.len(), claimed);
+        assert_eq!(deliver.send(begun.remove(0)).await.makes_room, some_are_left);
+    }
+}
+
+#[tokio::test]
 async fn forty_slow_receivers_leave_room_for_a_prompt_one() {
     let slow = |number: usize| format!("https://hooks.test/slow/{number}");
     let mut organization = organization("org_acme").campaign(campaign("camp"));

@@ -220,7 +220,7 @@ struct End<'e> {
     facts: DeliveryFacts<'e>,
     outcome: &'e DeliveryOutcome,
     activity: &'e Activity,
-    /// When the job was posted, if it is known. It is needed for what was delivered alone.
+    /// When the job was posted, if it is known. Only what was delivered needs it.
     posted_at: Option<Timestamp>,
 }
 
