@@ -48,7 +48,7 @@ pub struct DeliverWebhooks {
     pub in_flight: InFlight,
 }
 
-/// The number of deliveries in flight to each endpoint.
+/// The number of deliveries in flight to each endpoint, and whether others may wait for their places.
 #[derive(Debug, Default)]
 pub struct InFlight(Mutex<Places>);
 
@@ -133,7 +133,6 @@ impl DeliverWebhooks {
             .map(|(endpoint, _)| endpoint.clone())
             .collect();
         let mut chosen = self.store.pending(&busy, per_endpoint, room).await?;
-        let found = chosen.len();
         chosen.retain(|delivery| {
             let count = taken
                 .entry((delivery.organization_id.clone(), delivery.endpoint_id.clone()))
@@ -145,11 +144,9 @@ impl DeliverWebhooks {
             }
             fits
         });
-        // What the store found is all there is, unless a limit was reached.
-        self.in_flight.locked().left_some = room == 0
-            || !busy.is_empty()
-            || chosen.len() < found
-            || taken.values().any(|count| *count >= per_endpoint);
+        // No pending delivery is left, unless its endpoint was not looked at or has its share now.
+        self.in_flight.locked().left_some =
+            !busy.is_empty() || taken.values().any(|count| *count >= share_of(room));
         if chosen.is_empty() {
             return Ok(Some(Vec::new()));
         }
