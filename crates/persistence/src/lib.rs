@@ -28,7 +28,7 @@
 //! | `for_update!`, `for_share!` | lock the rows that a query finds | do nothing: the one writer has the whole database |
 //! | `load_together!` | sends statements at once | runs them one after the other |
 //! | `Batch::run_at_commit` | sends the statement with the commit | runs it at once |
-//! | `one_of!`, `none_of!`, `pair_of!` | compare with arrays | compare with JSON |
+//! | `one_of!`, `one_of_many!`, `none_of!`, `pair_of!` | compare with arrays | compare with JSON |
 //! | `oldest_of_each!` | joins laterally | looks up row ids |
 //! | `dense_range!` | a range and its numbers, for the planner's sake | a range |
 //! | `Batch::run` | one statement over arrays | one prepared statement, row by row |

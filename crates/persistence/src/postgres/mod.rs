@@ -90,6 +90,16 @@ macro_rules! one_of {
     };
 }
 
+/// As `one_of!`, for a column of a small table, given by its name. PostgreSQL reads such a table whole, and would compare
+/// each row with each value of an array.
+macro_rules! one_of_many {
+    ($column:literal, $values:expr) => {
+        diesel::dsl::sql::<diesel::sql_types::Bool>(concat!($column, " IN (SELECT unnest("))
+            .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>($values)
+            .sql("))")
+    };
+}
+
 /// Whether two columns, given by their names, have one of some pairs of values. They are two arrays.
 macro_rules! pair_of {
     ($columns:literal, $pairs:expr) => {{

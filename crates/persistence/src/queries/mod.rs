@@ -5,7 +5,7 @@
 //! [`Corrupt`](bidloop_domain::port::StoreError::Corrupt) if that row cannot be read.
 //!
 //! The mounting module defines `Conn`, `RunQueryDsl`, `Store`, `PAGE_SIZE` and the macros `for_update!`,
-//! `for_no_key_update!`, `for_share!`, `for_key_share!`, `load_together!`, `one_of!`, `none_of!`,
+//! `for_no_key_update!`, `for_share!`, `for_key_share!`, `load_together!`, `one_of!`, `one_of_many!`, `none_of!`,
 //! `pair_of!`, `oldest_of_each!` and `dense_range!`, and runs a [`Batch`](crate::batch::Batch). Its `batch` has
 //! `write_returning`.
 

@@ -1,6 +1,6 @@
 //! The served lists of the campaigns that a page of the feed concerns, and what decides on the campaigns' actions.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use bidloop_domain::model::{
     CampaignAction, CampaignId, CampaignMode, CampaignState, OrganizationId, Subscription, Timestamp,
@@ -86,14 +86,12 @@ impl CampaignLists {
         quarantine: &Quarantine,
         wanted: HashSet<&CampaignKey>,
     ) -> Result<Self, Failure> {
-        let organizations: BTreeSet<&str> = wanted
+        let keys = wanted
             .iter()
-            .map(|(organization, _)| organization.as_str())
-            .collect();
-        let organizations: Vec<&str> = organizations.into_iter().collect();
+            .map(|(organization, campaign)| (organization.as_str(), campaign.as_str()));
         let rows: Vec<(ListColumns, Tried<Subscription>)> = campaigns::table
             .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
-            .filter(one_of!(campaigns::organization_id, organizations))
+            .filter(pair_of!("campaigns.organization_id, campaigns.id", keys))
             .select((ListColumns::as_select(), Tried::<Subscription>::as_select()))
             .load(conn)
             .await?;
@@ -104,33 +102,31 @@ impl CampaignLists {
                 continue;
             };
             let campaign = (organization, id);
-            if wanted.contains(&campaign) {
-                let stance = row.mode.0.and_then(|mode| Ok((mode.0, row.state.0?.0)));
-                if let Err(why) = &stance {
-                    quarantine.set_aside(&UnreadableRow::of_organization(
-                        "campaigns",
-                        &campaign.0,
-                        &campaign.1,
-                        format_args!("mode or state cannot be read: {why}"),
-                    ));
-                }
-                let subscription = subscription.or_aside(quarantine);
-                let list = CampaignList {
-                    list: MatchList {
-                        campaign: campaign.clone(),
-                        generation: row.list.generation,
-                        total: row.list.total,
-                        gap: row.list.gap,
-                        last_at: row.list.last_at,
-                    },
-                    stance: stance.ok(),
-                    subscribed: subscription.is_some_and(|subscription| subscription.is_active()),
-                    is_changed: false,
-                    created_at: None,
-                    anew_since: None,
-                };
-                lists.insert(campaign, list);
+            let stance = row.mode.0.and_then(|mode| Ok((mode.0, row.state.0?.0)));
+            if let Err(why) = &stance {
+                quarantine.set_aside(&UnreadableRow::of_organization(
+                    "campaigns",
+                    &campaign.0,
+                    &campaign.1,
+                    format_args!("mode or state cannot be read: {why}"),
+                ));
             }
+            let subscription = subscription.or_aside(quarantine);
+            let list = CampaignList {
+                list: MatchList {
+                    campaign: campaign.clone(),
+                    generation: row.list.generation,
+                    total: row.list.total,
+                    gap: row.list.gap,
+                    last_at: row.list.last_at,
+                },
+                stance: stance.ok(),
+                subscribed: subscription.is_some_and(|subscription| subscription.is_active()),
+                is_changed: false,
+                created_at: None,
+                anew_since: None,
+            };
+            lists.insert(campaign, list);
         }
         Ok(Self { lists })
     }
