@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use bidloop_domain::model::OrganizationId;
+use bidloop_domain::use_case::Piece;
 use bidloop_http_server::{ContentTag, gzip};
 use bytes::Bytes;
 use quick_cache::Weighter;
@@ -56,14 +57,15 @@ impl CompressedPages {
         &self,
         organization: &OrganizationId,
         tag: ContentTag,
-        pieces: &[Bytes],
+        pieces: &[Piece],
         runtime: &Handle,
     ) -> Option<Bytes> {
         let key = (organization.clone(), tag);
         if let Some(kept) = self.kept.get(&key) {
             return Some(kept);
         }
-        let compressed = if pieces.iter().map(Bytes::len).sum::<usize>() <= SHORT_PAGE_BYTES {
+        let compressed = if pieces.iter().map(|piece| piece.bytes().len()).sum::<usize>() <= SHORT_PAGE_BYTES
+        {
             compress(pieces)
         } else {
             let turn = Arc::clone(&self.turns).try_acquire_owned().ok()?;
@@ -80,8 +82,8 @@ impl CompressedPages {
     }
 }
 
-fn compress(pieces: &[Bytes]) -> Bytes {
-    gzip(pieces.iter().map(|piece| &**piece))
+fn compress(pieces: &[Piece]) -> Bytes {
+    gzip(pieces.iter().map(|piece| &**piece.bytes()))
 }
 
 #[cfg(test)]
@@ -94,19 +96,19 @@ mod tests {
         OrganizationId::parse(id).unwrap()
     }
 
-    fn tag_of(pieces: &[Bytes]) -> ContentTag {
-        ContentTag::of(pieces.iter().map(|piece| &**piece))
+    fn tag_of(pieces: &[Piece]) -> ContentTag {
+        ContentTag::of(pieces.iter().map(Piece::identity))
     }
 
     #[tokio::test]
     async fn a_page_is_compressed_once_for_each_organization() {
         let pages = CompressedPages::new();
-        let pieces = [Bytes::from("a lead ".repeat(10_000))];
+        let pieces = [Piece::Own("a lead ".repeat(10_000).into())];
         let (tag, runtime) = (tag_of(&pieces), Handle::current());
         let of = |organization| pages.page(organization, tag, &pieces, &runtime);
         let (one, other) = (organization("one"), organization("other"));
         let first = of(&one).await.unwrap();
-        assert!(first.len() < pieces[0].len() / 4);
+        assert!(first.len() < pieces[0].bytes().len() / 4);
         assert_eq!(of(&one).await.unwrap().as_ptr(), first.as_ptr(), "the same bytes");
         assert_ne!(of(&other).await.unwrap().as_ptr(), first.as_ptr());
     }
@@ -116,7 +118,7 @@ mod tests {
         let pages = CompressedPages::new();
         // Compressing it takes a moment.
         let noise = (0..8_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()[3]);
-        let long = [Bytes::from(noise.collect::<Vec<u8>>())];
+        let long = [Piece::Own(noise.collect::<Vec<u8>>().into())];
         let (one, runtime) = (organization("one"), Handle::current());
         let gone = pages.page(&one, tag_of(&long), &long, &runtime).now_or_never();
         assert_eq!(gone, None);
@@ -128,8 +130,8 @@ mod tests {
     async fn a_long_page_does_not_wait_for_others_and_a_short_one_needs_no_turn() {
         let pages = CompressedPages::new();
         let (long, short) = (
-            [Bytes::from(vec![b'x'; 100_000])],
-            [Bytes::from(vec![b'x'; 10_000])],
+            [Piece::Own(vec![b'x'; 100_000].into())],
+            [Piece::Own(vec![b'x'; 10_000].into())],
         );
         let (one, runtime) = (organization("one"), Handle::current());
         let turns = pages.turns.try_acquire_many(2).unwrap();

@@ -88,7 +88,7 @@ fn compress<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, level: Compression) 
 pub struct ContentTag(u128);
 
 impl ContentTag {
-    /// The tag of content in pieces.
+    /// The tag of content in pieces. A digest may stand for a piece, if it always does.
     pub fn of<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> Self {
         let mut hash = XxHash3_128::new();
         for piece in pieces {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
+use twox_hash::XxHash3_128;
 
 use super::{
     CampaignId, JobAddress, Lead, LeadId, LeadStatus, LeadWithJob, ListedLead, OrganizationId, Reason,
@@ -77,6 +78,7 @@ struct ReadPost {
     is_path: bool,
     posted_at: Option<Timestamp>,
     json: Bytes,
+    digest: [u8; 16],
 }
 
 impl PostFields {
@@ -88,13 +90,15 @@ impl PostFields {
         let post: Post<'_> = serde_json::from_str(job_json)?;
         let address = stored_address(&post.url);
         let object = Bytes::from(serde_json::to_vec(&post)?);
+        let json = object.slice(1..object.len() - 1);
         Ok(Self(Arc::new(ReadPost {
             address: inside_string(&address.under(None)),
             is_path: address.is_path(),
             posted_at: number::whole_number(post.posted_at)
                 .ok()
                 .map(Timestamp::from_millis),
-            json: object.slice(1..object.len() - 1),
+            digest: XxHash3_128::oneshot(&json).to_be_bytes(),
+            json,
         })))
     }
 
@@ -107,6 +111,11 @@ impl PostFields {
     /// them.
     pub fn json(&self) -> &Bytes {
         &self.0.json
+    }
+
+    /// An XXH3 hash of the JSON, which tells it from other posts. It resists chance and not malice.
+    pub fn digest(&self) -> &[u8] {
+        &self.0.digest
     }
 
     /// How many bytes it holds.
@@ -385,6 +394,20 @@ mod tests {
 
     const BARE: &str = r#"{"id":"7","ciphertext":"~7","title":"T","description":"D \u00e9",
         "url":"/jobs/~7","postedAt":1790000000000,"skills":null,"somethingNew":1}"#;
+
+    #[test]
+    fn a_posts_digest_changes_with_each_of_its_bytes() {
+        let post = PostFields::of(BARE).unwrap();
+        assert_eq!(post.digest(), PostFields::of(BARE).unwrap().digest());
+        for changed in [
+            BARE.replace("\"T\"", "\"U\""),
+            BARE.replace("D \\u00e9", "D  \\u00e9"),
+        ] {
+            let changed = PostFields::of(&changed).unwrap();
+            assert_ne!(post.json(), changed.json());
+            assert_ne!(post.digest(), changed.digest());
+        }
+    }
 
     fn document(job: &str, form: LeadForm) -> Value {
         let links = Links::new("http://127.0.0.1:8080/", Some("https://market.test/"));

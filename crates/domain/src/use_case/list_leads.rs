@@ -18,8 +18,8 @@ pub const MAX_PAGE: u32 = 100;
 /// A page, its leads written as JSON.
 #[derive(Debug)]
 pub struct ListedLeads {
-    /// A JSON array of Lead objects, newest first, in pieces. Pages share the bytes of their posts.
-    pub data: Vec<Bytes>,
+    /// A JSON array of Lead objects, newest first, in pieces.
+    pub data: Vec<Piece>,
     /// How many leads the array holds.
     pub count: usize,
     /// Matches across all pages.
@@ -32,7 +32,40 @@ pub struct ListedLeads {
     pub unreadable: usize,
 }
 
+/// A piece of JSON.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// Of one page alone.
+    Own(Bytes),
+    /// The fields of a post, which pages share.
+    Post(PostFields),
+}
+
+impl Piece {
+    /// The JSON.
+    pub fn bytes(&self) -> &Bytes {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Post(post) => post.json(),
+        }
+    }
+
+    /// What tells this piece from others: the JSON, or a post's digest, which is known already.
+    pub fn identity(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Post(post) => post.digest(),
+        }
+    }
+}
+
 impl ListedLeads {
+    /// The array in one piece.
+    pub fn json(&self) -> Vec<u8> {
+        let bytes: Vec<&[u8]> = self.data.iter().map(|piece| &**piece.bytes()).collect();
+        bytes.concat()
+    }
+
     /// True while `offset + count < total`, where leads that are left out count as listed: paging ends.
     pub fn has_more(&self) -> bool {
         let listed = self.count + self.unreadable;
@@ -145,17 +178,17 @@ impl<'l> LeadArray<'l> {
         self.writer.tail(lead, &mut self.between);
     }
 
-    pub(super) fn finish(mut self) -> Vec<Bytes> {
+    pub(super) fn finish(mut self) -> Vec<Piece> {
         self.between.push(b']');
         let between = Bytes::from(self.between);
         let mut pieces = Vec::with_capacity(2 * self.posts.len() + 1);
         let mut written = 0;
         for (place, post) in self.posts {
-            pieces.push(between.slice(written..place));
-            pieces.push(post.json().clone());
+            pieces.push(Piece::Own(between.slice(written..place)));
+            pieces.push(Piece::Post(post));
             written = place;
         }
-        pieces.push(between.slice(written..));
+        pieces.push(Piece::Own(between.slice(written..)));
         pieces
     }
 }

@@ -159,7 +159,7 @@ pub use lead_error::LeadError;
 pub use lead_request::{HttpStatusOf, LeadRequests, Requester};
 pub use list_activity::{DEFAULT_ACTIVITY_LIMIT, ListActivity};
 pub use list_campaigns::{ListCampaigns, ListedCampaign};
-pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE};
+pub use list_leads::{ListLeads, ListedLeads, MAX_PAGE, Piece};
 pub use list_leads_of_status::ListLeadsOfStatus;
 pub use list_organizations::ListOrganizations;
 pub use locate_lead::LocateLead;

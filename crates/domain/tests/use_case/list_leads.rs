@@ -18,7 +18,7 @@ async fn list(service: &Service, offset: u64, limit: u32) -> ListedLeads {
 }
 
 fn objects(page: &ListedLeads) -> Vec<Value> {
-    let array: Vec<Value> = serde_json::from_slice(&page.data.concat()).unwrap();
+    let array: Vec<Value> = serde_json::from_slice(&page.json()).unwrap();
     assert_eq!(array.len(), page.count);
     array
 }

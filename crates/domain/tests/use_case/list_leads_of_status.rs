@@ -19,7 +19,7 @@ async fn list(service: &Service, status: LeadStatus, offset: u64, limit: u32) ->
         )
         .await
         .unwrap();
-    (serde_json::from_slice(&listed.data.concat()).unwrap(), listed)
+    (serde_json::from_slice(&listed.json()).unwrap(), listed)
 }
 
 fn of_status(service: &Service) -> ListLeadsOfStatus {
@@ -44,7 +44,7 @@ async fn leads_of_a_status_are_counted_and_paged_and_look_as_list_leads_shows_th
         .execute(&Service::organization(), &Service::campaign(), 0, 10)
         .await
         .unwrap();
-    let all: Vec<Value> = serde_json::from_slice(&all.data.concat()).unwrap();
+    let all: Vec<Value> = serde_json::from_slice(&all.json()).unwrap();
     let second = all.iter().find(|lead| lead["ciphertext"] == "~2");
     assert_eq!(Some(&rejected[0]), second);
     let (new, page) = list(&service, LeadStatus::New, 0, 2).await;

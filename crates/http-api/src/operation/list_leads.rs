@@ -6,7 +6,7 @@ use actix_web::body::{BoxBody, SizedStream};
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse};
 use bidloop_domain::model::OrganizationId;
-use bidloop_domain::use_case::{ListedLeads, MAX_PAGE};
+use bidloop_domain::use_case::{ListedLeads, MAX_PAGE, Piece};
 use bytes::Bytes;
 use futures::stream;
 use url::form_urlencoded;
@@ -44,7 +44,7 @@ const REVALIDATED: &str = "private, no-cache";
 
 /// `LeadPage` in pieces, so that the page as a whole is never copied.
 struct Page {
-    pieces: Vec<Bytes>,
+    pieces: Vec<Piece>,
     organization: OrganizationId,
     /// What it holds until the caller has read it. A compressed page holds as much: it is shorter.
     share: ByteShare,
@@ -52,8 +52,8 @@ struct Page {
 
 impl Page {
     async fn answer(self, request: &HttpRequest, api: &HttpApi, bodies: &BodiesInFlight) -> HttpResponse {
-        let length = self.pieces.iter().map(Bytes::len).sum::<usize>();
-        let tag = ContentTag::of(self.pieces.iter().map(|piece| &**piece));
+        let length = self.pieces.iter().map(|piece| piece.bytes().len()).sum::<usize>();
+        let tag = ContentTag::of(self.pieces.iter().map(Piece::identity));
         let asks_for_gzip = length >= WORTH_COMPRESSING_BYTES && asks_for_gzip(request);
         if let Some(coding) = tag.known(request.headers(), asks_for_gzip) {
             return tag.begin_answer(Answer::Known(coding), REVALIDATED).finish();
@@ -89,7 +89,7 @@ async fn page(
     let organization = &caller.organization_id;
     let list = api.list_leads.execute(organization, &campaign, offset, limit);
     let listed = api.read(list).await??;
-    let bytes = listed.data.iter().map(Bytes::len).sum();
+    let bytes = listed.data.iter().map(|piece| piece.bytes().len()).sum();
     share.take(bytes).map_err(overloaded)?;
     Ok(Page {
         pieces: pieces_of(listed),
@@ -129,7 +129,7 @@ fn integer(text: &str) -> Option<i128> {
     Some(text.parse().unwrap_or(bound))
 }
 
-fn pieces_of(page: ListedLeads) -> Vec<Bytes> {
+fn pieces_of(page: ListedLeads) -> Vec<Piece> {
     let tail = format!(
         r#","total":{},"offset":{},"limit":{},"hasMore":{}}}"#,
         page.total,
@@ -138,17 +138,18 @@ fn pieces_of(page: ListedLeads) -> Vec<Bytes> {
         page.has_more()
     );
     let mut pieces = Vec::with_capacity(page.data.len() + 2);
-    pieces.push(Bytes::from_static(br#"{"data":"#));
+    pieces.push(Piece::Own(Bytes::from_static(br#"{"data":"#)));
     pieces.extend(page.data);
-    pieces.push(Bytes::from(tail));
+    pieces.push(Piece::Own(Bytes::from(tail)));
     pieces
 }
 
 fn stream_of(
-    pieces: Vec<Bytes>,
+    pieces: Vec<Piece>,
     length: usize,
 ) -> SizedStream<impl futures::Stream<Item = Result<Bytes, std::convert::Infallible>>> {
-    SizedStream::new(length as u64, stream::iter(pieces.into_iter().map(Ok)))
+    let bytes = pieces.into_iter().map(|piece| Ok(piece.bytes().clone()));
+    SizedStream::new(length as u64, stream::iter(bytes))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(super) async fn list(
                 .await?
         }
     };
-    let leads: Vec<Value> = serde_json::from_slice(&page.data.concat())
+    let leads: Vec<Value> = serde_json::from_slice(&page.json())
         .map_err(|fault| ToolError::Internal(format!("a page of leads is no list: {fault}")))?;
     let listed = leads.len();
     let leads = fitting(leads);
