@@ -64,8 +64,7 @@ impl CompressedPages {
         if let Some(kept) = self.kept.get(&key) {
             return Some(kept);
         }
-        let compressed = if pieces.iter().map(|piece| piece.bytes().len()).sum::<usize>() <= SHORT_PAGE_BYTES
-        {
+        let compressed = if length_of(pieces) <= SHORT_PAGE_BYTES {
             compress(pieces)
         } else {
             let turn = Arc::clone(&self.turns).try_acquire_owned().ok()?;
@@ -82,8 +81,13 @@ impl CompressedPages {
     }
 }
 
+/// How many bytes of JSON the pieces are.
+pub(crate) fn length_of(pieces: &[Piece]) -> usize {
+    pieces.iter().map(|piece| piece.bytes().len()).sum()
+}
+
 fn compress(pieces: &[Piece]) -> Bytes {
-    gzip(pieces.iter().map(|piece| &**piece.bytes()))
+    gzip(pieces.iter().map(Piece::bytes))
 }
 
 #[cfg(test)]

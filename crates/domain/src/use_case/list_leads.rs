@@ -43,7 +43,7 @@ pub enum Piece {
 
 impl Piece {
     /// The JSON.
-    pub fn bytes(&self) -> &Bytes {
+    pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes,
             Self::Post(post) => post.json(),
@@ -59,11 +59,20 @@ impl Piece {
     }
 }
 
+impl From<Piece> for Bytes {
+    fn from(piece: Piece) -> Self {
+        match piece {
+            Piece::Own(bytes) => bytes,
+            Piece::Post(post) => post.json().clone(),
+        }
+    }
+}
+
 impl ListedLeads {
     /// The array in one piece.
     pub fn json(&self) -> Vec<u8> {
-        let bytes: Vec<&[u8]> = self.data.iter().map(|piece| &**piece.bytes()).collect();
-        bytes.concat()
+        let pieces: Vec<&[u8]> = self.data.iter().map(Piece::bytes).collect();
+        pieces.concat()
     }
 
     /// True while `offset + count < total`, where leads that are left out count as listed: paging ends.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bidloop_domain::model::LeadStatus;
-use bidloop_domain::use_case::{LeadError, ListedLeads, MAX_PAGE};
+use bidloop_domain::use_case::{LeadError, ListedLeads, MAX_PAGE, Piece};
 use bidloop_port_contracts::fixture::{at, campaign, campaign_id, organization};
 use serde_json::{Value, json};
 
@@ -145,4 +145,20 @@ async fn posts_are_read_once_and_a_changed_post_is_shown_at_once() {
     changed.sort_by_key(Value::to_string);
     assert_eq!(changed, ["Rust service", "Rust, changed"]);
     assert_eq!(read(), (3, 3));
+}
+
+#[tokio::test]
+async fn a_page_is_told_apart_by_a_post_that_changed_and_by_nothing_else() {
+    let service = Service::new().await;
+    let identity = async || {
+        let page = list(&service, 0, 100).await;
+        let pieces: Vec<&[u8]> = page.data.iter().map(Piece::identity).collect();
+        pieces.concat()
+    };
+    service.lead(&job("1")).await;
+    let first = identity().await;
+    assert_eq!(identity().await, first);
+    service.publish(&job_with("1", json!({"region": "UKOnly"})));
+    service.ingest().await;
+    assert_ne!(identity().await, first);
 }

@@ -18,6 +18,7 @@ use bidloop_http_server::{
 
 use crate::HttpApi;
 use crate::bodies_in_flight::{BodiesInFlight, overloaded, share_of};
+use crate::compressed_pages::length_of;
 use crate::errors::Refusal;
 use crate::routes::Ids;
 
@@ -52,7 +53,7 @@ struct Page {
 
 impl Page {
     async fn answer(self, request: &HttpRequest, api: &HttpApi, bodies: &BodiesInFlight) -> HttpResponse {
-        let length = self.pieces.iter().map(|piece| piece.bytes().len()).sum::<usize>();
+        let length = length_of(&self.pieces);
         let tag = ContentTag::of(self.pieces.iter().map(Piece::identity));
         let asks_for_gzip = length >= WORTH_COMPRESSING_BYTES && asks_for_gzip(request);
         if let Some(coding) = tag.known(request.headers(), asks_for_gzip) {
@@ -89,8 +90,7 @@ async fn page(
     let organization = &caller.organization_id;
     let list = api.list_leads.execute(organization, &campaign, offset, limit);
     let listed = api.read(list).await??;
-    let bytes = listed.data.iter().map(|piece| piece.bytes().len()).sum();
-    share.take(bytes).map_err(overloaded)?;
+    share.take(length_of(&listed.data)).map_err(overloaded)?;
     Ok(Page {
         pieces: pieces_of(listed),
         organization: caller.organization_id,
@@ -148,8 +148,8 @@ fn stream_of(
     pieces: Vec<Piece>,
     length: usize,
 ) -> SizedStream<impl futures::Stream<Item = Result<Bytes, std::convert::Infallible>>> {
-    let bytes = pieces.into_iter().map(|piece| Ok(piece.bytes().clone()));
-    SizedStream::new(length as u64, stream::iter(bytes))
+    let pieces = pieces.into_iter().map(|piece| Ok(piece.into()));
+    SizedStream::new(length as u64, stream::iter(pieces))
 }
 
 #[cfg(test)]

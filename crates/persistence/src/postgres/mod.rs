@@ -90,13 +90,17 @@ macro_rules! one_of {
     };
 }
 
-/// As `one_of!`, for a column of a small table, given by its name. PostgreSQL reads such a table whole, and would compare
-/// each row with each value of an array.
+#[diesel::declare_sql_function]
+extern "SQL" {
+    /// The elements of an array, a row for each.
+    fn unnest(values: diesel::sql_types::Array<diesel::sql_types::Text>) -> diesel::sql_types::Text;
+}
+
+/// As `one_of!`, for a small table. PostgreSQL reads it whole, and would compare each row with each value of an array: 1,000
+/// rows and 312 values in 5.6 ms in place of 0.4.
 macro_rules! one_of_many {
-    ($column:literal, $values:expr) => {
-        diesel::dsl::sql::<diesel::sql_types::Bool>(concat!($column, " IN (SELECT unnest("))
-            .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>($values)
-            .sql("))")
+    ($column:expr, $values:expr) => {
+        $column.eq_any(diesel::select($crate::postgres::unnest($values)))
     };
 }
 

@@ -93,7 +93,7 @@ impl Endpoints {
             .collect();
         let organizations: Vec<&str> = organizations.into_iter().collect();
         let rows: Vec<EndpointRow> = webhook_endpoints::table
-            .filter(one_of_many!("webhook_endpoints.organization_id", organizations))
+            .filter(one_of_many!(webhook_endpoints::organization_id, organizations))
             .select((
                 webhook_endpoints::organization_id,
                 webhook_endpoints::id,
