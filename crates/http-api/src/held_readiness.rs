@@ -1,4 +1,4 @@
-//! [`HeldReadiness`]: whether the service is ready, asked at most once a second.
+//! [`HeldReadiness`]: whether the service is ready, asked at most once a second once it has started.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,14 +8,15 @@ use tokio::sync::Mutex;
 
 use crate::ports::Readiness;
 
-/// How long the service counts as ready after an answer.
-const READY_FOR: Duration = Duration::from_secs(1);
+/// How long an answer is held.
+const HELD_FOR: Duration = Duration::from_secs(1);
 
-/// How long it counts as not ready. Shorter, so that the end of an outage is seen at once.
-const NOT_READY_FOR: Duration = Duration::from_millis(50);
+/// How long an answer is held that the service is not ready yet. A start takes some milliseconds.
+const HELD_AT_START: Duration = Duration::from_millis(2);
+const STARTS_WITHIN: Duration = Duration::from_secs(1);
 
-/// How long, as long as it has not been ready: a start takes some milliseconds.
-const NOT_STARTED_FOR: Duration = Duration::from_millis(2);
+/// A database that takes longer to answer is not ready.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Holds the answer of another [`Readiness`]. Requests that arrive while it is being asked wait for that answer. So
 /// requests without a valid key, which anyone can send, cost the database next to nothing. All servers of a process share
@@ -23,15 +24,9 @@ const NOT_STARTED_FOR: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub struct HeldReadiness {
     asked: Arc<dyn Readiness>,
-    held: Mutex<Held>,
-}
-
-#[derive(Debug, Default)]
-struct Held {
-    is_ready: bool,
-    has_been_ready: bool,
-    /// `None` at first.
-    until: Option<Instant>,
+    started: Instant,
+    /// The last answer, and until when it is held.
+    held: Mutex<Option<(bool, Instant)>>,
 }
 
 impl HeldReadiness {
@@ -39,24 +34,25 @@ impl HeldReadiness {
     pub fn new(asked: Arc<dyn Readiness>) -> Self {
         Self {
             asked,
+            started: Instant::now(),
             held: Mutex::default(),
         }
     }
 
     async fn is_ready_at(&self, now: impl Fn() -> Instant + Send) -> bool {
         let mut held = self.held.lock().await;
-        if held.until.is_some_and(|until| now() < until) {
-            return held.is_ready;
+        if let Some((is_ready, until)) = *held
+            && now() < until
+        {
+            return is_ready;
         }
-        held.is_ready = self.asked.is_ready().await;
-        held.has_been_ready |= held.is_ready;
-        let held_for = match (held.is_ready, held.has_been_ready) {
-            (true, _) => READY_FOR,
-            (false, true) => NOT_READY_FOR,
-            (false, false) => NOT_STARTED_FOR,
-        };
-        held.until = Some(now() + held_for);
-        held.is_ready
+        let answer = tokio::time::timeout(ANSWERS_WITHIN, self.asked.is_ready());
+        let is_ready = answer.await.unwrap_or(false);
+        let answered = now();
+        let is_starting = !is_ready && answered.duration_since(self.started) < STARTS_WITHIN;
+        let held_for = if is_starting { HELD_AT_START } else { HELD_FOR };
+        *held = Some((is_ready, answered + held_for));
+        is_ready
     }
 }
 
@@ -102,33 +98,60 @@ mod tests {
         }
     }
 
+    /// Never answers.
+    #[derive(Debug)]
+    struct Hangs;
+
+    #[async_trait]
+    impl Readiness for Hangs {
+        async fn is_ready(&self) -> bool {
+            std::future::pending().await
+        }
+    }
+
     #[tokio::test]
     async fn the_end_of_a_start_is_seen_at_once() {
         let asked = Arc::new(ReadySoon::default());
         let held = HeldReadiness::new(asked.clone());
-        let start = Instant::now();
+        let start = held.started;
         let at = |after| held.is_ready_at(move || start + after);
         assert!(!at(Duration::ZERO).await);
-        assert!(!at(NOT_STARTED_FOR / 2).await);
+        assert!(!at(HELD_AT_START / 2).await);
         assert_eq!(asked.0.load(Ordering::SeqCst), 1);
-        assert!(at(NOT_STARTED_FOR).await);
+        assert!(at(HELD_AT_START).await);
     }
 
     #[tokio::test]
-    async fn an_answer_is_held_for_a_second_and_a_refusal_for_less() {
+    async fn a_start_that_lasts_is_asked_for_once_a_second() {
+        let asked = Arc::new(ReadySoon::default());
+        let held = HeldReadiness::new(asked.clone());
+        let start = held.started;
+        let at = |after| held.is_ready_at(move || start + after);
+        assert!(!at(STARTS_WITHIN).await);
+        assert!(!at(STARTS_WITHIN + HELD_FOR / 2).await);
+        assert!(at(STARTS_WITHIN + HELD_FOR).await);
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_held_for_a_second() {
         let asked = Arc::new(ReadyOnce::default());
         let held = HeldReadiness::new(asked.clone());
         let times = || asked.0.load(Ordering::SeqCst);
-        let start = Instant::now();
+        let start = held.started;
         let at = |after| held.is_ready_at(move || start + after);
         let ask_at_once = (0..100).map(|_| at(Duration::ZERO));
         assert_eq!(join_all(ask_at_once).await, [true; 100]);
-        assert!(at(READY_FOR / 2).await);
+        assert!(at(HELD_FOR / 2).await);
         assert_eq!(times(), 1);
-        assert!(!at(READY_FOR).await);
-        assert!(!at(READY_FOR).await);
+        assert!(!at(HELD_FOR).await);
+        assert!(!at(HELD_FOR * 3 / 2).await);
         assert_eq!(times(), 2);
-        assert!(!at(READY_FOR + NOT_READY_FOR).await);
+        assert!(!at(HELD_FOR * 2).await);
         assert_eq!(times(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_database_that_does_not_answer_is_not_ready() {
+        assert!(!HeldReadiness::new(Arc::new(Hangs)).is_ready().await);
     }
 }

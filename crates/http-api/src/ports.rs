@@ -7,8 +7,8 @@ use async_trait::async_trait;
 /// Whether the service is ready.
 #[async_trait]
 pub trait Readiness: Send + Sync + std::fmt::Debug {
-    /// Returns whether the database is reachable and migrated, within a second or two. Asked for `/readyz` and before
-    /// every answer that does not need the database, but at most once a second while the service is ready.
+    /// Returns whether the database is reachable and migrated. Asked for `/readyz` and before every answer that does not
+    /// need the database, but at most once a second: see [`HeldReadiness`](crate::HeldReadiness).
     async fn is_ready(&self) -> bool;
 
     /// The background workers of this process that should run and do not, because they panicked. Asked for `/readyz`.

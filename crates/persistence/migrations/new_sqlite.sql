@@ -420,6 +420,8 @@ CREATE INDEX billed_subscriptions_by_organization ON billed_subscriptions (organ
 CREATE INDEX bidder_accounts_disconnected ON bidder_accounts (organization_id, id) WHERE NOT connected;
 CREATE INDEX bids_unanswered ON bids (deadline) WHERE status = 'queued' AND answer_outstanding;
 CREATE INDEX organizations_lapsed ON organizations (id) WHERE subscription_status <> 'active' OR collection_paused;
+CREATE INDEX bids_applied_elsewhere ON bids (organization_id, campaign_id)
+    WHERE status = 'failed' AND proposal_id IS NOT NULL;
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000001');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000002');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000003');
@@ -438,6 +440,7 @@ INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000016');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000017');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000018');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000019');
+INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000020');
 INSERT INTO feed_lease (id, lease_owner, lease_until) VALUES (1, NULL, NULL);
 INSERT INTO feed_position (id, position, last_job_seq, pruned_before, pruned_to, read_at) VALUES (1, NULL, 0, NULL, 0, NULL);
 INSERT INTO revision_counter (id, value, filters_logged_since, filters_logged_to) VALUES (1, 0, 0, 0);

@@ -2,13 +2,16 @@
 //!
 //! The rows of what a queue has worked off stay in its index as long as any transaction may see them, and each look from the
 //! queue's start reads them again. So a look begins where the last one found the first row, as long as looks from the start
-//! take too much of the time. Those find what was stored late, by a slow transaction or a clock that is behind.
+//! take too much of the time. Those find what was stored late, by a slow transaction or a clock that is behind: after two
+//! seconds at most.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Looks from the start take at most one part in this many of the time.
 const SHARE_OF_TIME: u32 = 32;
+/// Looks from the start are never further apart, however long one takes.
+const LONGEST: Duration = Duration::from_secs(2);
 /// A look from the start that took longer is dear.
 const DEAR: Duration = Duration::from_millis(5);
 /// By how much a row that is stored later may be in front of the first row: milliseconds, or numbers.
@@ -38,7 +41,7 @@ impl LowWater {
         let state = self.locked();
         let is_recent = state
             .from_start
-            .is_some_and(|(at, took)| at.elapsed() < took * SHARE_OF_TIME);
+            .is_some_and(|(at, took)| at.elapsed() < (took * SHARE_OF_TIME).min(LONGEST));
         state.mark.filter(|_| is_recent).unwrap_or(Self::START)
     }
 
@@ -89,6 +92,20 @@ mod tests {
         low.note(LowWater::START, a_second_ago(), Some(50_000));
         low.note(LowWater::START, a_second_ago(), Some(20_000));
         assert_eq!(low.from(), 19_980);
+    }
+
+    #[test]
+    fn however_long_a_look_took_the_start_is_looked_at_again_soon() {
+        let low = LowWater::default();
+        low.note(LowWater::START, a_second_ago(), Some(50_000));
+        let from_start = |low: &LowWater, ago| {
+            let at = Instant::now().checked_sub(ago).unwrap();
+            low.locked().from_start = Some((at, Duration::from_secs(60)));
+        };
+        from_start(&low, LONGEST / 2);
+        assert_eq!(low.from(), 49_980);
+        from_start(&low, LONGEST);
+        assert_eq!(low.from(), LowWater::START);
     }
 
     #[test]

@@ -337,6 +337,7 @@ index! { $
             a_page_beyond_the_end_is_empty,
             every_job_on_a_page_becomes_a_lead_and_no_other_does,
             a_lead_keeps_its_id_and_created_at_however_often_it_is_listed,
+            a_reopened_lead_is_listed_with_the_proposal_id_that_it_kept,
             pages_read_at_once_make_each_lead_once,
             an_unknown_campaign_has_no_page,
             a_lead_is_found_with_everything_a_decision_needs,

@@ -12,8 +12,8 @@ use bidloop_domain::port::{
 
 use crate::Stores;
 use crate::fixture::{
-    World, account, activities, activity, at, at_once, campaign, campaign_id, clock_at, fresh_uuid, how_many,
-    lead_id, organization, organization_id, refused_bid, seconds, submitted,
+    World, account, activities, activity, already_applied, at, at_once, campaign, campaign_id, clock_at,
+    fresh_uuid, how_many, lead_id, organization, organization_id, refused_bid, seconds, submitted,
 };
 
 pub async fn a_page_holds_the_newest_first_with_the_total_and_the_campaigns_name(stores: Stores) {
@@ -114,6 +114,25 @@ pub async fn a_lead_keeps_its_id_and_created_at_however_often_it_is_listed(store
     let lead = world.find(&first[0].id).await.unwrap().lead.lead;
     assert_eq!((lead.job_id.as_str(), lead.created_at), ("1", at(10)));
     assert_eq!(first[0].created_at, at(10));
+}
+
+pub async fn a_reopened_lead_is_listed_with_the_proposal_id_that_it_kept(stores: Stores) {
+    let (world, lead) = World::with_lead(stores).await;
+    let listed = async || world.list(0, 1).await.leads.remove(0);
+    // As a process that remembers what it has listed.
+    for _ in 0..3 {
+        assert_eq!(listed().await.proposal_id, None);
+    }
+    world
+        .bid_to_the_end(&lead, already_applied("p_earlier"), at(1))
+        .await;
+    let entry = activity(&world.organization, ActivityKind::Submission, "new", at(2));
+    world.stores.leads.reopen(&lead.id, &entry).await.unwrap();
+    for _ in 0..3 {
+        let reopened = listed().await;
+        assert_eq!((reopened.status, reopened.reason), (LeadStatus::New, None));
+        assert_eq!(reopened.proposal_id.as_deref(), Some("p_earlier"));
+    }
 }
 
 pub async fn pages_read_at_once_make_each_lead_once(stores: Stores) {

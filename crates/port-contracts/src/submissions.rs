@@ -1,14 +1,14 @@
 //! The rules of `SubmissionStore` for what is claimed, when, and how bids end (decision B4). Leases and what many
 //! submitters do at once have a file of their own.
 
-use bidloop_domain::bidding::{Reason, ReasonCode};
-use bidloop_domain::model::{BidId, BidOutcome, Connects, Lead, LeadStatus, Proposal, VariantArray};
+use bidloop_domain::bidding::ReasonCode;
+use bidloop_domain::model::{BidId, Connects, Lead, LeadStatus, Proposal, VariantArray};
 use bidloop_domain::port::{AccountReading, ClaimedBid, LeaseOwner, ProvisioningChange};
 
 use crate::Stores;
 use crate::fixture::{
-    World, account, activities, at, campaign, commit, finish, job, organization, proposal, reason,
-    refused_bid, submitted, token,
+    World, account, activities, already_applied, at, campaign, commit, finish, job, organization, proposal,
+    reason, refused_bid, submitted, token,
 };
 
 /// The token of the account `acct_1`.
@@ -337,13 +337,9 @@ pub async fn a_refused_bid_leaves_its_reason_on_the_lead(stores: Stores) {
 
 pub async fn an_account_that_had_applied_leaves_its_proposal_id_on_the_lead(stores: Stores) {
     let (world, lead) = World::with_lead(stores).await;
-    let end = BidOutcome::NotSubmitted {
-        reason: Reason::new(ReasonCode::AlreadyApplied, "It had."),
-        terms: None,
-        boost_connects: Connects::ZERO,
-        existing_proposal_id: Some("p_earlier".to_owned()),
-    };
-    world.bid_to_the_end(&lead, end, at(1)).await;
+    world
+        .bid_to_the_end(&lead, already_applied("p_earlier"), at(1))
+        .await;
     let ended = world.context(&lead).await.lead.lead;
     assert_eq!(
         (ended.status, ended.proposal_id.as_deref()),

@@ -89,7 +89,8 @@ impl PostFields {
     pub fn of(job_json: &str) -> Result<Self, CorruptJob> {
         let post: Post<'_> = serde_json::from_str(job_json)?;
         let address = stored_address(&post.url);
-        let object = Bytes::from(serde_json::to_vec(&post)?);
+        // In a box, which has no room to spare: posts are kept.
+        let object = Bytes::from(serde_json::to_vec(&post)?.into_boxed_slice());
         let json = object.slice(1..object.len() - 1);
         Ok(Self(Arc::new(ReadPost {
             address: inside_string(&address.under(None)),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bidloop_matching::json::Faults;
 use serde_json::Value;
 
-use super::key_leases::{leases_end, may_end_access};
+use super::key_leases::{end_leases, leases_end};
 use crate::model::{BlobRef, EmailKey, FieldError, OrganizationId, Secret, Timestamp};
 use crate::port::{
     AttachmentSource, BlobError, BlobStore, Clock, CommitProvisioning, Entropy, HasherBusy, PasswordHasher,
@@ -100,12 +100,14 @@ impl ApplyProvisioning {
             // In each attempt: an organization that was removed meanwhile has lost its files.
             self.copy(&prepared, source).await?;
             if plan.changes.is_empty() {
+                // What the file asks for may have been done by another command a moment ago.
+                leases_end(&*self.pause).await;
                 return Ok(plan.report);
             }
             match self.store.commit(snapshot.revision, &plan.changes, now).await? {
                 CommitProvisioning::Committed => {
                     self.signal.wake(WorkKind::Backfills);
-                    if may_end_access(&snapshot, &plan.changes) {
+                    if end_leases(&snapshot, &plan.changes) {
                         leases_end(&*self.pause).await;
                     }
                     return Ok(plan.report);

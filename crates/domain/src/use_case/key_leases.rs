@@ -1,7 +1,7 @@
 //! Leases of API keys: a key that was found is accepted for a moment without another look-up.
 //!
-//! A command that ends a key, or its organization's access, reports that only when no lease from before can be alive in any
-//! process. So the end holds for every later request (decision D7). What a request changes is accepted on the key's state
+//! A command that changes a key, or ends its organization's access, reports that only when no lease from before can be alive
+//! in any process. So the end holds for every later request (decision D7). What a request changes is accepted on the key's state
 //! in the store anyway: see [`Authorization`](crate::model::Authorization).
 
 use std::collections::HashMap;
@@ -55,22 +55,19 @@ pub(super) async fn leases_end(pause: &dyn Pause) {
     pause.pause(ENDED).await;
 }
 
-/// Whether a key that was accepted before the changes may be refused after them.
-pub(super) fn may_end_access(before: &ProvisioningSnapshot, changes: &[ProvisioningChange]) -> bool {
+/// Whether a lease from before the changes may say what is not so after them: that a key is accepted, or what it is called.
+pub(super) fn end_leases(before: &ProvisioningSnapshot, changes: &[ProvisioningChange]) -> bool {
     let known = |id: &OrganizationId| before.organizations.iter().find(|known| known.id == *id);
     let unreadable = |id: &OrganizationId| before.unreadable.iter().any(|row| row.organization_id == *id);
     changes.iter().any(|change| match change {
         ProvisioningChange::RemoveOrganization(_) | ProvisioningChange::RemoveApiKey(..) => true,
+        // The access of one that is not active may have been ended by another command a moment ago.
         ProvisioningChange::PutOrganization { id, subscription, .. } => {
-            !subscription.is_active()
-                && (unreadable(id) || known(id).is_some_and(|known| known.subscription.is_active()))
+            !subscription.is_active() && (unreadable(id) || known(id).is_some())
         }
-        ProvisioningChange::PutApiKey(id, key, hash) => {
-            let ends = |(known, known_hash): &(ApiKeyRecord, ApiKeyHash)| {
-                let ends_at = |key: &ApiKeyRecord| (key.expires_at, key.revoked_at);
-                known.id == key.id && (known_hash != hash || ends_at(known) != ends_at(key))
-            };
-            unreadable(id) || known(id).is_some_and(|known| known.api_keys.iter().any(ends))
+        ProvisioningChange::PutApiKey(id, key, _) => {
+            let is_known = |(known, _): &(ApiKeyRecord, ApiKeyHash)| known.id == key.id;
+            unreadable(id) || known(id).is_some_and(|known| known.api_keys.iter().any(is_known))
         }
         _ => false,
     })

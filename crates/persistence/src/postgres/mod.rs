@@ -261,6 +261,7 @@ impl Store {
             shares: Shares::of(for_workers),
             decisions: decision_lanes(session),
             ends: Lanes::gathering(END_LANES, GATHERING),
+            look_ups: Lanes::new(LOOK_UP_LANES),
             ..requests.clone()
         };
         Ok((Self(Arc::new(requests)), Self(Arc::new(workers))))

@@ -7,9 +7,12 @@ use bidloop_domain::model::{
     CampaignId, JobId, Lead, LeadId, LeadStatus, ListedLead, OrganizationId, Reason, Timestamp,
 };
 use bidloop_domain::port::{JobContent, LeadPage, StoreError};
+use diesel::dsl::{auto_type, sql};
+use diesel::expression::SqlLiteral;
+use diesel::sql_types::Bool;
 
 use super::super::lists::match_list::{CampaignKey, matches_of};
-use super::super::lists::served::{ServedList, ServedLists, if_unchanged};
+use super::super::lists::served::{ServedList, ServedLists, StoredLead, if_unchanged, stored_lead};
 use super::super::prelude::*;
 use super::rows::{insert_new_leads, new_lead};
 
@@ -21,11 +24,21 @@ struct Range {
     limit: i64,
 }
 
+/// A page as its matches have it.
+struct ListedPage {
+    page: LeadPage,
+    /// Whether a match that is `new` says all of its lead. Not if an account had bid on one of the campaign's jobs by other
+    /// means: the lead keeps that proposal's id when it is reopened.
+    says_all_of_new: bool,
+}
+
 /// A page as it was found: some of its jobs may not be leads yet.
 struct FoundPage {
     page: LeadPage,
     /// The leads of the page that are not stored.
     new: Vec<Lead>,
+    /// Those that were found stored with the `createdAt` of their match.
+    stored: Vec<StoredLead>,
 }
 
 /// What was found of a page.
@@ -109,10 +122,13 @@ async fn find_page(
         known.remember(&range.campaign, &name, list);
         page = whole_page(conn, range, name, &list).await?;
     }
-    Ok(match page {
-        Some(page) => Found::Page(look_up_leads(conn, quarantine, known, range, page).await?),
-        None => Found::Changed,
-    })
+    let Some(page) = page else {
+        return Ok(Found::Changed);
+    };
+    let found = look_up_leads(conn, quarantine, known, range, page).await?;
+    // Outside a transaction, what is found is committed.
+    known.note_stored(&found.stored);
+    Ok(Found::Page(found))
 }
 
 /// The page as [`listed_jobs`] has it. `None` if the list was changed.
@@ -121,10 +137,10 @@ async fn whole_page(
     range: &Range,
     campaign_name: String,
     list: &ServedList,
-) -> Result<Option<LeadPage>, Failure> {
-    let page = listed_jobs(conn, range, campaign_name, list).await?;
-    let is_whole = page.leads.len() + page.unreadable >= range.places(list);
-    Ok(is_whole.then_some(page))
+) -> Result<Option<ListedPage>, Failure> {
+    let listed = listed_jobs(conn, range, campaign_name, list).await?;
+    let is_whole = listed.page.leads.len() + listed.page.unreadable >= range.places(list);
+    Ok(is_whole.then_some(listed))
 }
 
 impl Range {
@@ -141,9 +157,9 @@ impl Range {
     }
 }
 
-/// The page, as its matches have it: each with the status of its lead. The matches have numbers that are dense but for one gap, so the page is one
-/// or two ranges of their primary key, however far it is from the newest match. A match that cannot be read keeps its place
-/// and is left out.
+/// The page, as its matches have it: each with the status of its lead. The matches have numbers that are dense but for one
+/// gap, so the page is one or two ranges of their primary key, however far it is from the newest match. A match that cannot
+/// be read keeps its place and is left out.
 ///
 /// If the list or the campaign's name was changed after the row was read, no match is found.
 async fn listed_jobs(
@@ -151,7 +167,7 @@ async fn listed_jobs(
     range: &Range,
     campaign_name: String,
     list: &ServedList,
-) -> Result<LeadPage, Failure> {
+) -> Result<ListedPage, Failure> {
     let (organization, campaign) = &range.campaign;
     let (oldest, newest) = range.ends(list);
     let mut rows: Vec<ListedMatch> = Vec::new();
@@ -170,13 +186,15 @@ async fn listed_jobs(
                 matches::created_at,
                 jobs::seq,
                 matches::lead_status,
+                diesel::dsl::exists(applied_elsewhere(&range.campaign)),
             ));
         rows.append(&mut newest_first.load(conn).await?);
     }
     let places = rows.len();
+    let says_all_of_new = !rows.iter().any(|(.., applied_elsewhere)| *applied_elsewhere);
     let leads: Vec<ListedLead> = rows
         .into_iter()
-        .filter_map(|(Attempt(job_id), created_at, job_seq, Attempt(status))| {
+        .filter_map(|(Attempt(job_id), created_at, job_seq, Attempt(status), _)| {
             let Col(job_id) = job_id.ok()?;
             Some(ListedLead {
                 id: LeadId::derive(organization, campaign, &job_id),
@@ -190,16 +208,34 @@ async fn listed_jobs(
             })
         })
         .collect();
-    Ok(LeadPage {
+    let page = LeadPage {
         total: u64::try_from(list.total).unwrap_or(0),
         campaign_name,
         unreadable: places - leads.len(),
         leads,
+    };
+    Ok(ListedPage {
+        page,
+        says_all_of_new,
     })
 }
 
-/// A match's job, `createdAt`, number of the job's content, and status of the lead.
-type ListedMatch = (Attempt<Col<JobId>>, i64, i64, Attempt<Col<LeadStatus>>);
+/// A match's job, `createdAt`, number of the job's content, and status of the lead; and whether there are bids that were
+/// [refused because of another one](applied_elsewhere).
+type ListedMatch = (Attempt<Col<JobId>>, i64, i64, Attempt<Col<LeadStatus>>, bool);
+
+/// The campaign's bids that the marketplace refused because the account had bid on the job by other means. In the words of
+/// the partial index.
+#[auto_type]
+fn applied_elsewhere<'q>(campaign: &'q CampaignKey) -> _ {
+    let organization_id: &'q str = campaign.0.as_str();
+    let campaign_id: &'q str = campaign.1.as_str();
+    let was_refused: SqlLiteral<Bool> = sql("bids.status = 'failed' AND bids.proposal_id IS NOT NULL");
+    bids::table
+        .filter(bids::organization_id.eq(organization_id))
+        .filter(bids::campaign_id.eq(campaign_id))
+        .filter(was_refused)
+}
 
 /// Gives the page's leads what is stored of them, unless it is known that they are stored as the page has them. A lead that
 /// cannot be read is left out.
@@ -211,10 +247,12 @@ async fn look_up_leads(
     quarantine: &Quarantine,
     known: &ServedLists,
     range: &Range,
-    mut page: LeadPage,
+    listed: ListedPage,
 ) -> Result<FoundPage, Failure> {
-    let mut new = Vec::new();
-    let is_known = |lead: &ListedLead| lead.status == LeadStatus::New && known.is_stored(lead);
+    let (mut new, mut stored) = (Vec::new(), Vec::new());
+    let is_known =
+        |lead: &ListedLead| listed.says_all_of_new && lead.status == LeadStatus::New && known.is_stored(lead);
+    let mut page = listed.page;
     let are_known: Vec<bool> = page.leads.iter().map(is_known).collect();
     let unknown = page
         .leads
@@ -223,7 +261,7 @@ async fn look_up_leads(
         .filter(|(_, is_known)| !**is_known);
     let ids: Vec<&str> = unknown.map(|(lead, _)| lead.id.as_str()).collect();
     if ids.is_empty() {
-        return Ok(FoundPage { page, new });
+        return Ok(FoundPage { page, new, stored });
     }
     let rows: Vec<(String, StoredState)> = leads::table
         .filter(one_of!(leads::id, ids))
@@ -238,14 +276,14 @@ async fn look_up_leads(
         ))
         .load(conn)
         .await?;
-    let mut stored: HashMap<String, StoredState> = rows.into_iter().collect();
+    let mut states: HashMap<String, StoredState> = rows.into_iter().collect();
     let organization = &range.campaign.0;
     let mut are_known = are_known.into_iter();
     page.leads.retain_mut(|lead| {
         if are_known.next() == Some(true) {
             return true;
         }
-        let Some(state) = stored.remove(lead.id.as_str()) else {
+        let Some(state) = states.remove(lead.id.as_str()) else {
             lead.status = LeadStatus::New;
             new.push(new_lead(
                 &range.campaign,
@@ -260,12 +298,12 @@ async fn look_up_leads(
             let row = UnreadableRow::of_organization("leads", organization, lead.id.as_str(), why);
             quarantine.set_aside(&row);
             page.unreadable += 1;
-        } else {
-            known.note_stored(lead, matched_at);
+        } else if lead.created_at == matched_at {
+            stored.extend(stored_lead(lead));
         }
         shown.is_ok()
     });
-    Ok(FoundPage { page, new })
+    Ok(FoundPage { page, new, stored })
 }
 
 /// What a page says of a stored lead: `createdAt`, status, reason, and the proposal's id.
@@ -306,14 +344,18 @@ async fn materialized_page(
     let Some((name, list)) = ServedList::with_name(conn, quarantine, &range.campaign).await? else {
         return Ok(None);
     };
-    let page = listed_jobs(conn, range, name, &list).await?;
-    let FoundPage { page, mut new } = look_up_leads(conn, quarantine, known, range, page).await?;
+    let listed = listed_jobs(conn, range, name, &list).await?;
+    let FoundPage { page, mut new, .. } = look_up_leads(conn, quarantine, known, range, listed).await?;
     // Requests that show overlapping pages insert in one order, so there is no deadlock.
     new.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     if insert_new_leads(conn, &new).await? == new.len() {
         return Ok(Some(page));
     }
     // Another request was first, and a bid on one of its leads may be accepted already.
-    let page = look_up_leads(conn, quarantine, known, range, page).await?.page;
-    Ok(Some(page))
+    let listed = ListedPage {
+        page,
+        says_all_of_new: false,
+    };
+    let found = look_up_leads(conn, quarantine, known, range, listed).await?;
+    Ok(Some(found.page))
 }

@@ -1,6 +1,6 @@
 //! What is remembered of the lists that are served.
 
-use bidloop_domain::model::{JobId, ListedLead, Timestamp};
+use bidloop_domain::model::{JobId, ListedLead};
 use diesel::dsl::auto_type;
 use quick_cache::sync::Cache;
 
@@ -68,12 +68,12 @@ pub(crate) struct ServedLists {
     /// unchanged](if_unchanged).
     lists: Cache<CampaignKey, (String, ServedList)>,
     /// The leads that are stored with the `createdAt` of their match. Such a lead stays stored as long as there is its
-    /// campaign, and while its match says that it is `new`, its row says no more.
+    /// campaign.
     stored: Cache<StoredLead, ()>,
 }
 
 /// A lead's id, as the number that is in it, and its `createdAt`.
-type StoredLead = (u128, i64);
+pub(crate) type StoredLead = (u128, i64);
 
 impl Default for ServedLists {
     fn default() -> Self {
@@ -98,16 +98,16 @@ impl ServedLists {
         stored_lead(lead).is_some_and(|lead| self.stored.get(&lead).is_some())
     }
 
-    /// Notes that the lead is stored as it is here, and when its job became the match that stands in the list.
-    pub(crate) fn note_stored(&self, lead: &ListedLead, matched_at: Timestamp) {
-        if let Some(stored) = stored_lead(lead).filter(|_| lead.created_at == matched_at) {
-            self.stored.insert(stored, ());
+    /// Notes that these leads are stored. They must be committed.
+    pub(crate) fn note_stored(&self, leads: &[StoredLead]) {
+        for lead in leads {
+            self.stored.insert(*lead, ());
         }
     }
 }
 
 /// `None` for an id that was not derived.
-fn stored_lead(lead: &ListedLead) -> Option<StoredLead> {
+pub(crate) fn stored_lead(lead: &ListedLead) -> Option<StoredLead> {
     let number = u128::from_str_radix(lead.id.as_str().strip_prefix("ld_")?, 16).ok()?;
     Some((number, lead.created_at.as_millis()))
 }
@@ -143,7 +143,7 @@ pub(crate) async fn matched_at(
 
 #[cfg(test)]
 mod tests {
-    use bidloop_domain::model::{CampaignId, LeadId, LeadStatus, OrganizationId};
+    use bidloop_domain::model::{CampaignId, LeadId, LeadStatus, OrganizationId, Timestamp};
 
     use super::*;
 
@@ -162,12 +162,8 @@ mod tests {
             proposal_id: None,
         };
         let known = ServedLists::default();
-        known.note_stored(&matched, Timestamp::from_millis(9));
-        assert!(
-            !known.is_stored(&matched),
-            "the page shows what the lead's row says"
-        );
-        known.note_stored(&matched, matched.created_at);
+        assert!(!known.is_stored(&matched));
+        known.note_stored(&[stored_lead(&matched).unwrap()]);
         assert!(known.is_stored(&matched));
         let matched_again = ListedLead {
             created_at: Timestamp::from_millis(9),
