@@ -74,6 +74,16 @@ macro_rules! for_share {
     };
 }
 
+/// Waits until no other transaction has this turn, a text. The transaction has it until it ends.
+macro_rules! take_turn {
+    ($conn:expr, $turn:expr) => {
+        diesel::sql_query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
+            .bind::<diesel::sql_types::Text, _>($turn)
+            .execute($conn)
+            .await?
+    };
+}
+
 /// Loads what statements find. Sent at once, they cost one way to the server, which runs them in their order. They must do
 /// nothing but read and lock.
 macro_rules! load_together {

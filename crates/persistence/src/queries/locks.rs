@@ -5,7 +5,8 @@
 //! until it ends. Both locks are taken before any other, in this order.
 //!
 //! A transaction that waits for the position must not hold the counter yet: PostgreSQL grants a shared lock although an
-//! exclusive one is waited for, so two watchers that wait for each other would keep provisioning waiting without end.
+//! exclusive one is waited for, so two watchers that wait for each other would keep provisioning waiting without end. For the
+//! same reason transactions that write a campaign's new list [take turns](super::lists) before they lock anything.
 
 use super::prelude::*;
 use bidloop_domain::port::FeedCursor;

@@ -72,6 +72,13 @@ macro_rules! for_share {
     };
 }
 
+/// Nothing to do: the one writer has every turn.
+macro_rules! take_turn {
+    ($conn:expr, $turn:expr) => {
+        let _: (&mut Conn, String) = ($conn, $turn);
+    };
+}
+
 /// Loads what statements find, one after the other.
 macro_rules! load_together {
     ($conn:expr, $($statement:expr),+ $(,)?) => {{

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use bidloop_domain::model::{ActivityKind, Authorization, Lead};
-use bidloop_domain::port::{AcceptBid, AddAttachments, RecordPage, StoreError};
+use bidloop_domain::port::{AcceptBid, AddAttachments, RecordPage, StoreError, SwitchMatches};
 use bidloop_persistence::{Database, DatabaseSettings};
 use bidloop_port_contracts::fixture::{World, activity, at, bid, campaign, commit, job, organization};
 use tokio_postgres::Client;
@@ -56,6 +56,27 @@ async fn provisioning_does_not_wait_for_a_page_that_waits_for_the_feeds_position
     drop(other_watcher);
     // Matched with what was provisioned before.
     assert_eq!(recording.await.unwrap(), Ok(RecordPage::RevisionMoved));
+    bed.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn provisioning_does_not_wait_for_a_switch_that_waits_for_another_process() {
+    let bed = TestDatabase::postgres().await;
+    let world = World::new(stores(&bed.database)).await;
+    let matches = world.stores.matches.clone();
+    let due = matches.due_backfills().await.unwrap();
+    let backfill = due.campaigns[0].clone();
+    let other_process = holding(
+        &bed,
+        "SELECT pg_advisory_xact_lock(hashtextextended('switch org_acme camp', 0)); SELECT 1 FROM campaigns FOR UPDATE",
+    )
+    .await;
+    let switching = tokio::spawn(async move { matches.switch(&backfill, 0, &[], at(1)).await });
+    until_some_wait(&bed, 1).await;
+    let change = organization("org_other").put_organization();
+    quickly(commit(&world.stores, &[change])).await;
+    drop(other_process);
+    assert_eq!(switching.await.unwrap(), Ok(SwitchMatches::Switched { total: 0 }));
     bed.close().await;
 }
 

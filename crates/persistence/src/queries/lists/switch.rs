@@ -157,6 +157,14 @@ impl Plan {
         campaign.revision == self.switch.campaign_revision.0 && campaign.generation == self.served
     }
 
+    /// Waits for the switches of the campaign in other processes, before this transaction locks anything: see
+    /// [`locks`](super::super::locks).
+    async fn take_turn(&self, conn: &mut Conn) -> Result<(), Failure> {
+        let (organization, campaign) = key(&self.switch.campaign);
+        take_turn!(conn, format!("switch {organization} {campaign}"));
+        Ok(())
+    }
+
     /// The campaign's generations, which no other transaction changes until this one ends, if the plan still holds.
     async fn locked_generations(&self, conn: &mut Conn) -> Result<Option<Generations>, Failure> {
         let row = campaigns::table
@@ -199,6 +207,7 @@ async fn write_in_advance(store: &Store, plan: &Arc<Plan>) -> Result<Option<i64>
 }
 
 async fn begin_generation(conn: &mut Conn, plan: &Plan) -> Result<Option<i64>, Failure> {
+    plan.take_turn(conn).await?;
     shared_revision(conn).await?;
     let Some(campaign) = plan.locked_generations(conn).await? else {
         return Ok(None);
@@ -214,6 +223,7 @@ async fn begin_generation(conn: &mut Conn, plan: &Plan) -> Result<Option<i64>, F
 /// Writes a part of the list. While the revision is shared the campaign is not removed, so no rows of a removed one stay
 /// behind.
 async fn write_part(conn: &mut Conn, plan: &Plan, generation: i64, start: usize) -> Result<bool, Failure> {
+    plan.take_turn(conn).await?;
     shared_revision(conn).await?;
     if plan.locked_generations(conn).await?.is_none() {
         return Ok(false);
@@ -229,6 +239,7 @@ async fn write_part(conn: &mut Conn, plan: &Plan, generation: i64, start: usize)
 /// how long it is and whether rows of former generations are left; `None` if the plan is superseded.
 async fn serve(conn: &mut Conn, plan: &Plan, written: Option<i64>) -> Result<Option<(u64, bool)>, Failure> {
     let switch = &plan.switch;
+    plan.take_turn(conn).await?;
     locked_position(conn).await?;
     shared_revision(conn).await?;
     let Some(campaign) = plan.locked_generations(conn).await? else {
