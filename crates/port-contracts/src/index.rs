@@ -313,7 +313,6 @@ index! { $
             an_upload_is_in_the_bid_or_comes_too_late,
         ],
         lead_bids: [
-            decisions_that_arrive_together_end_as_if_they_came_one_after_the_other,
             an_accepted_bid_queues_the_lead_and_leaves_its_activity,
             an_accepted_bid_is_frozen_as_it_was_asked_for,
             a_bid_on_a_lead_that_is_not_new_is_refused_and_changes_nothing,
@@ -330,6 +329,9 @@ index! { $
             a_lead_in_any_other_status_cannot_be_reopened,
             a_reopened_lead_takes_a_new_bid_and_the_old_one_gives_way,
             of_many_reopenings_one_counts,
+        ],
+        lead_decisions: [
+            decisions_that_arrive_together_end_as_if_they_came_one_after_the_other,
         ],
         leads: [
             a_page_holds_the_newest_first_with_the_total_and_the_campaigns_name,
@@ -516,6 +518,9 @@ index! { $
             another_organizations_counts_are_its_own,
             what_happens_at_once_is_counted_in_full,
             old_counts_are_pruned,
+        ],
+        submission_ends: [
+            ends_that_arrive_at_the_same_time_end_as_if_they_came_one_after_the_other,
         ],
         submission_leases: [
             a_bid_under_a_live_lease_is_not_claimed,

@@ -1,18 +1,17 @@
-//! The rules of `LeadStore` for accepting bids and reopening leads (decisions A8, B1, B2 and B4). The quota has a
-//! file of its own.
+//! The rules of `LeadStore` for accepting bids and reopening leads (decisions A8, B1, B2 and B4). The quota, and decisions that
+//! arrive at the same time, have files of their own.
 
 use bidloop_domain::bidding::ReasonCode;
 use bidloop_domain::model::{
-    ActivityKind, ApiKeyHash, Authorization, BiddingConfig, Connects, HourlyRateStrategy, Lead, LeadId,
-    LeadStatus, SubscriptionStatus, effective,
+    ActivityKind, Authorization, BiddingConfig, Connects, HourlyRateStrategy, Lead, LeadId, LeadStatus,
+    SubscriptionStatus, effective,
 };
-use bidloop_domain::port::{AcceptBid, FeedQuery, ProvisioningChange, RejectLead, ReopenLead};
-use futures::future::join_all;
+use bidloop_domain::port::{AcceptBid, ProvisioningChange, ReopenLead};
 
 use crate::Stores;
 use crate::fixture::{
-    self, World, account, activities, activity, at, at_once, bid, campaign, campaign_id, commit, how_many,
-    job_id, lead_id, organization, organization_id, refused_bid, submitted, token,
+    World, account, activities, activity, at, at_once, bid, campaign, commit, how_many, organization,
+    organization_id, refused_bid, submitted, token,
 };
 
 pub async fn an_accepted_bid_queues_the_lead_and_leaves_its_activity(stores: Stores) {
@@ -373,156 +372,4 @@ pub async fn of_many_reopenings_one_counts(stores: Stores) {
     assert_eq!(how_many(&answers, &ReopenLead::Reopened), 1);
     let refused = ReopenLead::NotReopenable(LeadStatus::New);
     assert_eq!(how_many(&answers, &refused), 7);
-}
-
-/// Numbers that look drawn, the same in each run.
-struct Drawn(u64);
-
-impl Drawn {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from((self.0 >> 33) % bound as u64).unwrap_or(0)
-    }
-}
-
-/// Two organizations of one shape are asked for the same bids and rejections, one after the other and all at once.
-pub async fn decisions_that_arrive_together_end_as_if_they_came_one_after_the_other(stores: Stores) {
-    let mut drawn = Drawn(10);
-    for round in 0..12_u8 {
-        let limit = u32::try_from(drawn.below(9)).unwrap();
-        let twins = [("apart", 2 * round + 1), ("together", 2 * round + 2)];
-        let mut worlds = Vec::new();
-        for (name, key) in twins {
-            let builder = organization(&format!("org_{name}_{round}"))
-                .limit(limit)
-                .campaign(campaign("camp"))
-                .campaign(campaign("bare").bids_with(None))
-                .campaign(campaign("quiet").paused())
-                .key("key_ci", key);
-            worlds.push(Twin::new(World::with(stores.clone(), builder).await, key).await);
-        }
-        let asked: Vec<[usize; 3]> = (0..16)
-            .map(|_| [drawn.below(LEADS + 1), drawn.below(8), drawn.below(3)])
-            .collect();
-        let mut apart = Vec::new();
-        for wanted in &asked {
-            apart.push(worlds[0].decide(*wanted).await);
-        }
-        let together = asked.iter().map(|wanted| worlds[1].decide(*wanted));
-        let together = join_all(together).await;
-        assert_eq!(together, apart, "round {round}: {asked:?}");
-        assert_eq!(worlds[1].left().await, worlds[0].left().await, "round {round}");
-    }
-}
-
-/// The leads of each campaign.
-const OF_CAMPAIGN: usize = 4;
-const LEADS: usize = 3 * OF_CAMPAIGN;
-
-/// A lead's status, the reason of its rejection, and whether it has a bid.
-type LeftLead = (LeadStatus, Option<String>, bool);
-
-#[derive(Debug, PartialEq)]
-enum Decided {
-    Bid(AcceptBid),
-    Rejection(RejectLead),
-}
-
-struct Twin {
-    world: World,
-    /// Of the campaigns `camp`, `bare` and `quiet`, the last ones without records; then one that is nobody's.
-    leads: Vec<Lead>,
-    key: ApiKeyHash,
-}
-
-impl Twin {
-    async fn new(world: World, key: u8) -> Self {
-        let organization = world.organization.as_str().to_owned();
-        let mut leads = Vec::new();
-        for name in ["camp", "bare", "quiet"] {
-            let of_campaign = world.campaign(name);
-            for number in 0..OF_CAMPAIGN {
-                let id = format!("{organization}_{name}_{number}");
-                of_campaign.ingest(at(1), vec![of_campaign.job(&id, at(0))]).await;
-                let feed = &world.stores.campaign_feed;
-                let found = feed
-                    .find_match(&world.organization, &of_campaign.campaign, &job_id(&id))
-                    .await;
-                leads.push(found.unwrap().unwrap().lead.lead);
-            }
-        }
-        let rejected = activity(&world.organization, ActivityKind::Rejection, "accepted", at(2));
-        let store = &world.stores.leads;
-        store
-            .reject(&Authorization::Subscription, &leads[0], None, &rejected)
-            .await
-            .unwrap();
-        leads.push(Lead {
-            id: lead_id(&organization, "camp", "nobodys"),
-            ..leads[1].clone()
-        });
-        let key = fixture::key(&organization, "key_ci", key, at(0)).1;
-        Self { world, leads, key }
-    }
-
-    /// Two of three decisions are bids.
-    async fn decide(&self, [lead, authorization, decision]: [usize; 3]) -> Decided {
-        let authorization = match authorization {
-            // Of no organization.
-            0 => Authorization::ApiKey(fixture::key("org", "key", 99, at(0)).1),
-            1..=2 => Authorization::Subscription,
-            _ => Authorization::ApiKey(self.key.clone()),
-        };
-        let store = &self.world.stores.leads;
-        let lead = &self.leads[lead];
-        if decision == 0 {
-            let entry = activity(
-                &self.world.organization,
-                ActivityKind::Rejection,
-                "accepted",
-                at(3),
-            );
-            let rejected = store
-                .reject(&authorization, lead, Some("Too far away."), &entry)
-                .await;
-            return Decided::Rejection(rejected.unwrap());
-        }
-        let entry = activity(&self.world.organization, ActivityKind::Bid, "accepted", at(3));
-        let accepted = store.accept_bid(&authorization, &bid(lead, at(3)), &entry).await;
-        Decided::Bid(accepted.unwrap())
-    }
-
-    /// What the decisions left behind: the leads' statuses and reasons, whether they have bids, how many entries there are,
-    /// and what the Feed counts.
-    async fn left(&self) -> (Vec<Option<LeftLead>>, usize, Vec<[u64; 2]>) {
-        let mut statuses = Vec::new();
-        for lead in &self.leads {
-            let found = self.world.find(&lead.id).await;
-            statuses.push(found.map(|found| {
-                let lead = found.lead.lead;
-                (lead.status, lead.rejection_reason, found.bid.is_some())
-            }));
-        }
-        let entries = activities(&self.world.stores, &self.world.organization)
-            .await
-            .len();
-        let mut counted = Vec::new();
-        for name in ["camp", "bare", "quiet"] {
-            let query = FeedQuery {
-                status: None,
-                offset: 0,
-                limit: 1,
-            };
-            let feed = &self.world.stores.campaign_feed;
-            let page = feed
-                .feed_page(&self.world.organization, &campaign_id(name), &query)
-                .await;
-            let counts = page.unwrap().unwrap().counts;
-            counted.push([counts.queued, counts.rejected]);
-        }
-        (statuses, entries, counted)
-    }
 }

@@ -45,6 +45,15 @@ async fn sums(stores: &Stores, query: &CountsQuery) -> Vec<CountedSum> {
     before
 }
 
+/// All that is counted of an organization, hour by hour.
+pub(crate) async fn counted(world: &World) -> Vec<CountedSum> {
+    let query = CountsQuery {
+        by_time: Some(1),
+        ..everything(Some(&world.organization))
+    };
+    sums(&world.stores, &query).await
+}
+
 /// How much is counted of a measure and subject, over campaigns, times and buckets.
 pub(crate) async fn count(world: &World, measure: Measure, subject: &str) -> u64 {
     let found = sums(&world.stores, &everything(Some(&world.organization))).await;

@@ -1,5 +1,5 @@
-//! The rules of `SubmissionStore` for what is claimed, when, and how bids end (decision B4). Leases and what many
-//! submitters do at once have a file of their own.
+//! The rules of `SubmissionStore` for what is claimed, when, and how bids end (decision B4). Leases, what many
+//! submitters do at once, and ends that arrive at the same time have files of their own.
 
 use bidloop_domain::bidding::ReasonCode;
 use bidloop_domain::model::{BidId, Connects, Lead, LeadStatus, Proposal, VariantArray};

@@ -179,6 +179,8 @@ const DECISION_LANES: usize = 1;
 const RETURNING: Duration = Duration::from_millis(10);
 /// How many groups of look-ups before decisions are read at the same time.
 const LOOK_UP_LANES: usize = 1;
+/// How many groups of ends of bids are recorded at the same time.
+const BID_END_LANES: usize = 1;
 /// How many groups of ends of deliveries are recorded at the same time: one while another waits for the disk.
 const END_LANES: usize = 2;
 /// How long a group of ends is gathered. Their endpoints get the next deliveries meanwhile.
@@ -208,6 +210,8 @@ pub(crate) struct Parts {
     decisions: Lanes<queries::Decisions>,
     /// So do ends of deliveries.
     ends: Lanes<queries::Ends>,
+    /// So do ends of bids.
+    bid_ends: Lanes<queries::BidEnds>,
     /// Look-ups of leads before a decision share statements.
     look_ups: Lanes<queries::LookUps>,
     pub(crate) pending_from: Arc<LowWater>,
@@ -257,6 +261,7 @@ impl Store {
             connector: connector.clone(),
             decisions: decision_lanes(session),
             ends: Lanes::gathering(END_LANES, GATHERING),
+            bid_ends: Lanes::new(BID_END_LANES),
             look_ups: Lanes::new(LOOK_UP_LANES),
             pending_from: Arc::default(),
             overdue_from: Arc::default(),
@@ -272,6 +277,7 @@ impl Store {
             decisions: decision_lanes(session),
             ends: Lanes::gathering(END_LANES, GATHERING),
             look_ups: Lanes::new(LOOK_UP_LANES),
+            bid_ends: Lanes::new(BID_END_LANES),
             ..requests.clone()
         };
         Ok((Self(Arc::new(requests)), Self(Arc::new(workers))))
@@ -280,6 +286,11 @@ impl Store {
     #[expect(clippy::unnecessary_wraps, reason = "SQLite has none")]
     fn shared_look_ups(&self) -> Option<&Lanes<queries::LookUps>> {
         Some(&self.look_ups)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "SQLite has none")]
+    fn shared_bid_ends(&self) -> Option<&Lanes<queries::BidEnds>> {
+        Some(&self.bid_ends)
     }
 
     /// Whether the server plans each statement anew.

@@ -22,16 +22,18 @@ type EndpointRow = (
     Tried<WebhookEndpoint>,
 );
 
+/// An event, and when it happened.
+pub(super) type TimedEvent<'e> = (&'e NewEvent, Timestamp);
+
 /// Queues one delivery to each receiver of an event (decision C7) and returns how many are new. An event that was
 /// queued before is not queued again: its deliveries have the same ids.
 pub(super) async fn queue_events(
     conn: &mut Conn,
     quarantine: &Quarantine,
-    events: &[NewEvent],
-    at: Timestamp,
+    events: &[TimedEvent<'_>],
 ) -> Result<u64, Failure> {
     let endpoints = Endpoints::load(conn, quarantine, events).await?;
-    insert_deliveries(conn, &endpoints.receivers(events), at).await
+    insert_deliveries(conn, &endpoints.receivers(events)).await
 }
 
 /// Queues the deliveries of a dry run, unless one of the receivers has enough of them. Returns whether it did.
@@ -41,10 +43,10 @@ pub(super) async fn queue_dry_run(
     event: &NewEvent,
     at: Timestamp,
 ) -> Result<bool, Failure> {
-    let events = std::slice::from_ref(event);
-    let endpoints = Endpoints::load(conn, quarantine, events).await?;
-    let receivers = endpoints.receivers(events);
-    for (event, endpoint) in &receivers {
+    let events = [(event, at)];
+    let endpoints = Endpoints::load(conn, quarantine, &events).await?;
+    let receivers = endpoints.receivers(&events);
+    for ((event, _), endpoint) in &receivers {
         // The entry of the index on pending deliveries that lies so many behind the endpoint's first. In the order of
         // that index, so that no other way to it seems shorter to PostgreSQL.
         let from_first = sql::<Bool>("(organization_id, endpoint_id) >= (")
@@ -71,7 +73,7 @@ pub(super) async fn queue_dry_run(
             return Ok(false);
         }
     }
-    insert_deliveries(conn, &receivers, at).await?;
+    insert_deliveries(conn, &receivers).await?;
     Ok(true)
 }
 
@@ -86,10 +88,14 @@ struct Endpoints {
 }
 
 impl Endpoints {
-    async fn load(conn: &mut Conn, quarantine: &Quarantine, events: &[NewEvent]) -> Result<Self, Failure> {
+    async fn load(
+        conn: &mut Conn,
+        quarantine: &Quarantine,
+        events: &[TimedEvent<'_>],
+    ) -> Result<Self, Failure> {
         let organizations: BTreeSet<&str> = events
             .iter()
-            .map(|event| event.organization_id.as_str())
+            .map(|(event, _)| event.organization_id.as_str())
             .collect();
         let organizations: Vec<&str> = organizations.into_iter().collect();
         let rows: Vec<EndpointRow> = webhook_endpoints::table
@@ -114,52 +120,50 @@ impl Endpoints {
     }
 
     /// Each event with each of its receivers.
-    fn receivers<'a>(&'a self, events: &'a [NewEvent]) -> Vec<(&'a NewEvent, &'a EndpointId)> {
+    fn receivers<'a>(&'a self, events: &[TimedEvent<'a>]) -> Vec<(TimedEvent<'a>, &'a EndpointId)> {
         let mut receivers_of: HashMap<_, Vec<&WebhookEndpoint>> = HashMap::new();
         let mut all = Vec::new();
-        for event in events {
+        for &(event, at) in events {
             let organization = event.organization_id.as_str();
             let scope = (&event.organization_id, &event.campaign_id, event.payload.kind());
             let receivers = receivers_of.entry(scope).or_insert_with(|| {
                 let known = self.readable.get(organization).map_or(&[][..], Vec::as_slice);
                 receivers(known, &event.campaign_id, event.payload.kind())
             });
-            all.extend(receivers.iter().map(|endpoint| (event, &endpoint.id)));
+            all.extend(receivers.iter().map(|endpoint| ((event, at), &endpoint.id)));
             let waiting = self.unreadable.get(organization).into_iter().flatten();
             let waiting = waiting.filter(|(_, scope)| {
                 scope
                     .as_ref()
                     .is_none_or(|scope| scope == event.campaign_id.as_str())
             });
-            all.extend(waiting.map(|(id, _)| (event, id)));
+            all.extend(waiting.map(|(id, _)| ((event, at), id)));
         }
         all
     }
 }
 
-async fn insert_deliveries(
-    conn: &mut Conn,
-    new: &[(&NewEvent, &EndpointId)],
-    at: Timestamp,
-) -> Result<u64, Failure> {
+async fn insert_deliveries(conn: &mut Conn, new: &[(TimedEvent<'_>, &EndpointId)]) -> Result<u64, Failure> {
     let queued = Batch::of("deliveries", new)
-        .with(deliveries::organization_id, |(event, _)| {
+        .with(deliveries::organization_id, |((event, _), _)| {
             event.organization_id.as_str()
         })
-        .with(deliveries::id, |(event, endpoint)| {
+        .with(deliveries::id, |((event, _), endpoint)| {
             DeliveryId::derive(event.id, &event.organization_id, endpoint).to_string()
         })
         .with(deliveries::endpoint_id, |(_, endpoint)| endpoint.as_str())
-        .with(deliveries::campaign_id, |(event, _)| event.campaign_id.as_str())
-        .with(deliveries::lead_id, |(event, _)| event.lead_id.as_str())
-        .with(deliveries::event, |(event, _)| event.payload.kind().as_str())
-        .with(deliveries::data, |(event, _)| match &event.payload {
+        .with(deliveries::campaign_id, |((event, _), _)| {
+            event.campaign_id.as_str()
+        })
+        .with(deliveries::lead_id, |((event, _), _)| event.lead_id.as_str())
+        .with(deliveries::event, |((event, _), _)| event.payload.kind().as_str())
+        .with(deliveries::data, |((event, _), _)| match &event.payload {
             EventPayload::JobNew => None,
             EventPayload::BidComplete { data, .. } => Some(data.as_str()),
         })
-        .with(deliveries::created_at, |_| at.as_millis())
+        .with(deliveries::created_at, |((_, at), _)| at.as_millis())
         .with(deliveries::state, |_| DeliveryState::Pending.as_str())
-        .with(deliveries::trace_parent, |(event, _)| {
+        .with(deliveries::trace_parent, |((event, _), _)| {
             event.trace_parent.map(|trace| Cow::from(trace.to_string()))
         })
         .run(conn, Write::InsertNew)

@@ -107,3 +107,4 @@ pub(super) use deliveries::ends::Ends;
 pub(super) use leads::look_up::LookUps;
 pub(super) use leads::together::Decisions;
 pub(super) use lists::served::ServedLists;
+pub(super) use submissions::ends::BidEnds;

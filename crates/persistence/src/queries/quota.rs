@@ -4,6 +4,8 @@
 //! `quota_usage.used` always equals the number of the period's bids that count. Accepting a bid locks the row here and
 //! adds one in the transaction that stores the bid.
 
+use std::collections::BTreeSet;
+
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{OrganizationId, Subscription, Timestamp};
 use diesel::dsl::sql;
@@ -23,7 +25,7 @@ pub(super) async fn locked_quota(
     let mut period = current_period(&subscription, at);
     let mut counted = locked_usage(conn, organization, period).await?;
     if counted.is_none() {
-        // Not counted yet, or billing has reported another period meanwhile. Returning a unit and changing the
+        // Not counted yet, or billing has reported another period meanwhile. Returning units and changing the
         // subscription lock the organization's row too, so counting misses none.
         let organization_row = organizations::table
             .find(organization.as_str())
@@ -40,32 +42,72 @@ pub(super) async fn locked_quota(
     Ok((period, QuotaUsage::of(&subscription, period, used)))
 }
 
-/// Returns the unit of a bid that ends as skipped or failed to the period that it was taken from.
-///
-/// The caller has locked the lead and has not written the bid yet: locks are taken in that order.
-pub(super) async fn return_unit(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    queued_at: Timestamp,
-    period_start: Timestamp,
-) -> Result<(), Failure> {
-    // No transaction counts the period's bids until it can see that this one has ended.
-    let organization_row = organizations::table
-        .find(organization.as_str())
+/// The unit of quota that a bid took.
+pub(super) struct Unit<'b> {
+    pub(super) organization: &'b str,
+    pub(super) queued_at: i64,
+    /// The start of the period that was in force.
+    pub(super) period_start: i64,
+}
+
+/// What was counted of an organization's period.
+#[derive(Queryable)]
+pub(super) struct Usage {
+    organization: String,
+    start: i64,
+    end: i64,
+    used: i64,
+}
+
+/// Locks the usage of each period that a unit may be returned to: of all that end after the units were taken. The caller
+/// has locked the leads, and no account or bid yet.
+pub(super) async fn locked_usages(conn: &mut Conn, units: &[Unit<'_>]) -> Result<Vec<Usage>, Failure> {
+    let taken = units.iter().map(|unit| unit.queued_at.min(unit.period_start));
+    let Some(first) = taken.min() else {
+        return Ok(Vec::new());
+    };
+    let of: BTreeSet<&str> = units.iter().map(|unit| unit.organization).collect();
+    // No transaction counts a period's bids until it can see that this one has ended.
+    let organizations = organizations::table
+        .filter(one_of!(organizations::id, &of))
+        .order(organizations::id)
         .select(organizations::id);
-    let _locked: Option<String> = for_share!(organization_row).first(conn).await.optional()?;
-    let queued_within = quota_usage::period_start
-        .le(queued_at.as_millis())
-        .and(quota_usage::period_end.gt(queued_at.as_millis()));
-    let row = quota_usage::table
-        .filter(quota_usage::organization_id.eq(organization.as_str()))
-        .filter(queued_within.or(quota_usage::period_start.eq(period_start.as_millis())))
-        .filter(quota_usage::used.gt(0));
-    diesel::update(row)
-        .set(quota_usage::used.eq(quota_usage::used - 1))
-        .execute(conn)
-        .await?;
-    Ok(())
+    let usages = quota_usage::table
+        .filter(one_of!(quota_usage::organization_id, &of))
+        .filter(quota_usage::period_end.gt(first))
+        .filter(quota_usage::used.gt(0))
+        .order((quota_usage::organization_id, quota_usage::period_start))
+        .select((
+            quota_usage::organization_id,
+            quota_usage::period_start,
+            quota_usage::period_end,
+            quota_usage::used,
+        ));
+    let (_, usages): (Vec<String>, Vec<Usage>) =
+        load_together!(conn, for_share!(organizations), for_update!(usages))?;
+    Ok(usages)
+}
+
+/// Returns the units of bids that end as skipped or failed to the periods that they were taken from, together with the
+/// commit. `usages` are what [`locked_usages`] returned for them.
+pub(super) async fn return_units(
+    conn: &mut Conn,
+    mut usages: Vec<Usage>,
+    units: &[Unit<'_>],
+) -> Result<(), Failure> {
+    for usage in &mut usages {
+        let returned = units.iter().filter(|unit| {
+            let queued_within = usage.start <= unit.queued_at && unit.queued_at < usage.end;
+            unit.organization == usage.organization && (queued_within || unit.period_start == usage.start)
+        });
+        usage.used = usage.used.saturating_sub(stored(returned.count())).max(0);
+    }
+    Batch::of("quota_usage", &usages)
+        .with(quota_usage::organization_id, |usage| usage.organization.as_str())
+        .with(quota_usage::period_start, |usage| usage.start)
+        .with(quota_usage::used, |usage| usage.used)
+        .run_at_commit(conn, Write::Update(2))
+        .await
 }
 
 /// What was counted for exactly this period.

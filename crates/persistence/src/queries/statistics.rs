@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    CampaignId, LeadId, Measure, OrganizationId, StatisticsStep, Tally, TimeBucket, Timestamp, VariantArray,
+    CampaignId, Measure, OrganizationId, StatisticsStep, Tally, TimeBucket, Timestamp, VariantArray,
 };
 use bidloop_domain::port::{CountedSum, CountsQuery, StatisticsStore, StoreError};
 use diesel::dsl::{max, min, sql};
@@ -220,21 +220,4 @@ pub(super) async fn count(conn: &mut Conn, tally: &Tally, at: Timestamp) -> Resu
         .with(fresh_counts::count, |(_, count)| stored(*count))
         .run_at_commit(conn, Write::Insert)
         .await
-}
-
-/// When the lead's job was posted.
-pub(super) async fn posted_at(
-    conn: &mut Conn,
-    organization: &OrganizationId,
-    lead: &LeadId,
-) -> Result<Option<Timestamp>, Failure> {
-    let posted_at: Option<i64> = leads::table
-        .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
-        .filter(leads::organization_id.eq(organization.as_str()))
-        .filter(leads::id.eq(lead.as_str()))
-        .select(jobs::posted_at)
-        .first(conn)
-        .await
-        .optional()?;
-    Ok(posted_at.map(Timestamp::from_millis))
 }

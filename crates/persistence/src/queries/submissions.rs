@@ -1,11 +1,17 @@
 //! The queue of accepted bids: claimed under a lease, one bid of an account at a time, and ended once (decision B4).
+//!
+//! | file | owns |
+//! |---|---|
+//! | [`due`] | which bids may be claimed next |
+//! | [`ends`] | recording their ends |
+//! | [`unsettled`] | bids for operators |
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    AccountId, Authorization, BidId, JobPost, Lead, LeadId, LeadStatus, MarketplaceToken, OrganizationId,
-    Proposal, QueuedBid, Secret, Tally, Timestamp,
+    AccountId, Authorization, BidId, JobPost, Lead, LeadStatus, MarketplaceToken, OrganizationId, Proposal,
+    QueuedBid, Secret, Timestamp,
 };
 use bidloop_domain::port::{
     AccountReading, ClaimUnanswered, ClaimedBid, FinishBid, FinishBy, LeaseOwner, StoreError,
@@ -16,18 +22,14 @@ use diesel::expression::SqlLiteral;
 use diesel::sql_types::Bool;
 
 use self::due::{DueBid, due, is_leased};
-use super::activities::insert_activity;
-use super::authorization::authorized;
-use super::events::queue_events;
-use super::leads::rows::locked_lead;
-use super::lists::lead_statuses::show_status;
+use self::ends::{BidEnds, EndCommand};
 use super::prelude::*;
-use super::quota::return_unit;
-use super::statistics::{count, posted_at};
+use crate::grouping::Grouped as _;
 use crate::records::unreadable_token;
 use crate::sealing::{Place, Sealer};
 
 mod due;
+pub(super) mod ends;
 mod unsettled;
 
 /// The table's name in the quarantine.
@@ -149,13 +151,8 @@ impl SubmissionStore for Store {
     }
 
     async fn finish(&self, finish: &FinishBid, owner: &LeaseOwner) -> Result<bool, StoreError> {
-        let claim = Claim::new(&finish.organization_id, finish.bid_id, owner);
-        let (finish, quarantine, sealer) = (finish.clone(), self.quarantine.clone(), self.sealer.clone());
-        self.write(async move |conn: &mut Conn| {
-            let ended = end(conn, &quarantine, &sealer, None, &finish, &claim).await?;
-            Ok(ended == FinishBy::Ended)
-        })
-        .await
+        let ended = self.end_with_others(EndCommand::new(None, finish, owner)).await?;
+        Ok(ended == FinishBy::Ended)
     }
 
     async fn finish_by(
@@ -164,13 +161,8 @@ impl SubmissionStore for Store {
         finish: &FinishBid,
         owner: &LeaseOwner,
     ) -> Result<FinishBy, StoreError> {
-        let claim = Claim::new(&finish.organization_id, finish.bid_id, owner);
-        let (finish, quarantine, sealer) = (finish.clone(), self.quarantine.clone(), self.sealer.clone());
-        let authorization = authorization.clone();
-        self.write(async move |conn: &mut Conn| {
-            end(conn, &quarantine, &sealer, Some(&authorization), &finish, &claim).await
-        })
-        .await
+        let end = EndCommand::new(Some(authorization), finish, owner);
+        BidEnds(self.clone()).alone(end).await
     }
 
     async fn record_account(
@@ -412,88 +404,6 @@ async fn load_claimed(
         job_taken,
         post,
     }))
-}
-
-async fn end(
-    conn: &mut Conn,
-    quarantine: &Quarantine,
-    sealer: &Sealer,
-    authorization: Option<&Authorization>,
-    finish: &FinishBid,
-    claim: &Claim,
-) -> Result<FinishBy, Failure> {
-    type HeldBid = (Col<LeadId>, String, Col<Timestamp>, Col<Timestamp>);
-    let held = claimed_bid(claim).select((
-        bids::lead_id,
-        bids::account_id,
-        bids::queued_at,
-        bids::period_start,
-    ));
-    let held: Option<HeldBid> = held.first(conn).await.optional()?;
-    let Some((Col(lead), account, Col(queued_at), Col(period_start))) = held else {
-        return Ok(FinishBy::NotHeld);
-    };
-    let organization = &finish.organization_id;
-    let Some(lead) = locked_lead(conn, organization, &lead).await? else {
-        return Err(Failure::corrupt(format!("bid {} has no lead", claim.bid)));
-    };
-    if let Some(authorization) = authorization
-        && let Err(why) = authorized(conn, authorization, organization, finish.at).await?
-    {
-        return Ok(FinishBy::NotAuthorized(why));
-    }
-    // No other transaction ends a bid whose lead is locked. The lease may have gone before that.
-    if claim.account(conn).await?.is_none() {
-        return Ok(FinishBy::NotHeld);
-    }
-    let outcome = &finish.outcome;
-    let status = outcome.status();
-    if status != LeadStatus::Submitted {
-        return_unit(conn, organization, queued_at, period_start).await?;
-    }
-    if let Some(refused_token) = &finish.refused_token {
-        disconnect(conn, sealer, organization.as_str(), &account, refused_token).await?;
-    }
-    let reason = outcome.reason().cloned().map(Col);
-    let proposal_id = outcome.proposal_id().map(|id| Col(id.to_owned()));
-    let ended = (
-        bids::status.eq(status.as_str()),
-        bids::answer_outstanding.eq(false),
-        bids::attempts.eq(bids::attempts + 1),
-        no_lease(),
-        bids::reason.eq(&reason),
-        bids::proposal_id.eq(&proposal_id),
-        bids::submitted_at.eq(outcome.submitted_at().map(Timestamp::as_millis)),
-        bids::terms.eq(outcome.terms().map(Col)),
-        bids::boost_connects.eq(outcome.boost_connects().as_i64()),
-        bids::connects_spent.eq(outcome.connects_spent().as_i64()),
-        bids::ended_at.eq(finish.at.as_millis()),
-    );
-    if !change_claimed!(conn, claim, ended) {
-        // Taken over between the look and the update. This rolls back what was returned.
-        return Err(Failure::unavailable("the bid was taken over meanwhile"));
-    }
-    diesel::update(leads::table.find((organization.as_str(), lead.id.as_str())))
-        .set((
-            leads::status.eq(status.as_str()),
-            leads::reason.eq(&reason),
-            leads::proposal_id.eq(proposal_id.or(lead.proposal_id.clone().map(Col))),
-        ))
-        .execute(conn)
-        .await?;
-    show_status(conn, &lead, status).await?;
-    insert_activity(conn, &finish.activity).await?;
-    queue_events(conn, quarantine, std::slice::from_ref(&finish.event), finish.at).await?;
-    let posted_at = posted_at(conn, organization, &lead.id).await?;
-    let mut tally = Tally::default();
-    tally.bid_ended(
-        (organization, &lead.campaign_id, &account),
-        outcome,
-        finish.at,
-        posted_at,
-    );
-    count(conn, &tally, finish.at).await?;
-    Ok(FinishBy::Ended)
 }
 
 /// The account's token, or why it cannot be read, and whether it is connected, which no other transaction changes until

@@ -74,9 +74,10 @@ macro_rules! for_share {
 
 /// Nothing to do: the one writer has every turn.
 macro_rules! take_turn {
-    ($conn:expr, $turn:expr) => {
+    ($conn:expr, $turn:expr) => {{
         let _: (&mut Conn, String) = ($conn, $turn);
-    };
+        std::future::ready(()).await
+    }};
 }
 
 /// Loads what statements find, one after the other.
@@ -259,6 +260,12 @@ impl Store {
     /// A look-up is had sooner than others could be waited for.
     #[expect(clippy::unused_self, reason = "it is used on PostgreSQL")]
     fn shared_look_ups(&self) -> Option<&Lanes<queries::LookUps>> {
+        None
+    }
+
+    /// Ends of bids that wait for the writer share a commit as all commands do.
+    #[expect(clippy::unused_self, reason = "it is used on PostgreSQL")]
+    fn shared_bid_ends(&self) -> Option<&Lanes<queries::BidEnds>> {
         None
     }
 

@@ -21,6 +21,7 @@ mod provisioning;
 mod schema;
 mod secrets_at_rest;
 mod spare_databases;
+mod submissions;
 mod test_database;
 mod unreadable_organizations;
 mod unreadable_progress;

@@ -1,5 +1,7 @@
 //! Leads as rows of their table: made, found and locked.
 
+use std::collections::{BTreeSet, HashMap};
+
 use bidloop_domain::model::{
     BiddingConfig, CampaignId, JobId, Lead, LeadId, LeadStatus, OrganizationId, Timestamp,
 };
@@ -54,6 +56,22 @@ pub(crate) async fn locked_lead(
         .select(Row::<Lead>::as_select());
     let found: Option<Row<Lead>> = for_update!(lead).first(conn).await.optional()?;
     Ok(found.map(|lead| lead.0))
+}
+
+/// Locks several leads in the order of their keys. They are found by their ids alone: see [`pages`](super::pages).
+pub(crate) async fn locked_leads(
+    conn: &mut Conn,
+    ids: BTreeSet<&str>,
+) -> Result<HashMap<LeadId, Lead>, Failure> {
+    let leads = leads::table
+        .filter(one_of!(leads::id, ids))
+        .order((leads::organization_id, leads::id))
+        .select(Row::<Lead>::as_select());
+    let found: Vec<Row<Lead>> = for_update!(leads).load(conn).await?;
+    Ok(found
+        .into_iter()
+        .map(|Row(lead)| (lead.id.clone(), lead))
+        .collect())
 }
 
 /// The organization of a lead, for operators' commands.

@@ -6,6 +6,7 @@
 //! neither misses what the other does. The lock on the campaign is the last but that on a delivery.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use bidloop_domain::model::{JobId, Lead, LeadId, LeadStatus};
 
@@ -30,6 +31,27 @@ pub(crate) async fn show_status(conn: &mut Conn, lead: &Lead, status: LeadStatus
             .await?;
     }
     Ok(())
+}
+
+/// Does the same for several leads, together with the commit. Their campaigns are locked. Each lead comes with its campaign's
+/// generations, from the served one to the last one.
+pub(crate) async fn show_statuses<'l>(
+    conn: &mut Conn,
+    leads: impl Iterator<Item = (&'l Lead, LeadStatus, RangeInclusive<i64>)>,
+) -> Result<(), Failure> {
+    let shown: Vec<(&Lead, LeadStatus, i64)> = leads
+        .flat_map(|(lead, status, generations)| generations.map(move |of| (lead, status, of)))
+        .collect();
+    Batch::of("matches", &shown)
+        .with(matches::organization_id, |(lead, ..)| {
+            lead.organization_id.as_str()
+        })
+        .with(matches::campaign_id, |(lead, ..)| lead.campaign_id.as_str())
+        .with(matches::generation, |(.., generation)| *generation)
+        .with(matches::job_id, |(lead, ..)| lead.job_id.as_str())
+        .with(matches::lead_status, |(_, status, _)| status.as_str())
+        .run_at_commit(conn, Write::Update(4))
+        .await
 }
 
 /// Locks the campaign, so that no lead of it is decided on until this transaction ends.

@@ -71,7 +71,8 @@ pub(super) async fn match_new_jobs(
     insert_matches(conn, &matches).await?;
     insert_new_leads(conn, &leads).await?;
     counts.matches += matches.len() as u64;
-    counts.deliveries += queue_events(conn, quarantine, &events, page.at).await?;
+    let events: Vec<_> = events.iter().map(|event| (event, page.at)).collect();
+    counts.deliveries += queue_events(conn, quarantine, &events).await?;
     counts.automatic_bids += queue_automatic_bids(conn, &intents, page.at).await?;
     Ok(())
 }

@@ -10,6 +10,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{AcceptBid, RejectLead};
 
+use super::super::super::lists::lead_statuses::show_statuses;
 use super::super::super::prelude::*;
 use super::super::super::statistics::count;
 use super::found::Found;
@@ -229,7 +230,13 @@ impl<'g> Judged<'g> {
             .with_record(|(decision, _)| &decision.activity)?
             .run_at_commit(conn, Write::InsertNew)
             .await?;
-        self.show_statuses(conn).await?;
+        let shown = self.made.iter().filter_map(|(decision, status)| {
+            let campaign = (decision.organization().clone(), decision.campaign().clone());
+            let campaign = self.found.campaigns.get(&campaign)?;
+            let lead = self.found.leads.get(decision.lead())?;
+            Some((lead, *status, campaign.served..=campaign.last))
+        });
+        show_statuses(conn, shown).await?;
         self.count_bids(conn).await
     }
 
@@ -269,30 +276,6 @@ impl<'g> Judged<'g> {
             .with(leads::status, |_| LeadStatus::Queued.as_str())
             .with(leads::bid_id, |accepted| accepted.bid.id.to_string())
             .run_at_commit(conn, Write::Update(2))
-            .await?;
-        Ok(())
-    }
-
-    /// Gives the leads' matches their status, in the served list and in one that is being written.
-    async fn show_statuses(&self, conn: &mut Conn) -> Result<(), Failure> {
-        let mut shown = Vec::new();
-        for (decision, status) in &self.made {
-            let campaign = (decision.organization().clone(), decision.campaign().clone());
-            let lead = self.found.leads.get(decision.lead());
-            if let (Some(campaign), Some(lead)) = (self.found.campaigns.get(&campaign), lead) {
-                let generations = campaign.served..=campaign.last;
-                shown.extend(generations.map(|generation| (lead, generation, *status)));
-            }
-        }
-        Batch::of("matches", &shown)
-            .with(matches::organization_id, |(lead, ..)| {
-                lead.organization_id.as_str()
-            })
-            .with(matches::campaign_id, |(lead, ..)| lead.campaign_id.as_str())
-            .with(matches::generation, |(_, generation, _)| *generation)
-            .with(matches::job_id, |(lead, ..)| lead.job_id.as_str())
-            .with(matches::lead_status, |(.., status)| status.as_str())
-            .run_at_commit(conn, Write::Update(4))
             .await?;
         Ok(())
     }

@@ -98,7 +98,7 @@ impl Store {
 }
 
 /// What an organization's commands wait in: bids share its quota.
-pub(super) fn lane_key(organization: &OrganizationId) -> u64 {
+pub(crate) fn lane_key(organization: &OrganizationId) -> u64 {
     let mut key = DefaultHasher::new();
     organization.as_str().hash(&mut key);
     key.finish()
