@@ -57,9 +57,13 @@ pub async fn a_queued_bid_keeps_its_trace_and_its_event_brings_it_to_the_receive
 
 pub async fn bids_that_are_accepted_at_once_keep_each_its_own_trace_or_none(stores: Stores) {
     let world = World::new(stores).await;
-    let leads = world.new_leads(6, at(0)).await;
+    let leads = world.new_leads(7, at(0)).await;
+    // The bids of a period are counted with its first one: until then each goes alone.
+    world
+        .bid_to_the_end(&leads[0], submitted("p0", at(1)), at(1))
+        .await;
     let bids: Vec<NewBid> = (0..)
-        .zip(&leads)
+        .zip(&leads[1..])
         .map(|(number, lead)| NewBid {
             trace_parent: (number % 3 > 0).then(|| trace(number)),
             ..bid(lead, at(10))

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use diesel::connection::{CacheSize, DynInstrumentation, Instrumentation};
+use diesel::connection::{CacheSize, DynInstrumentation, Instrumentation, InstrumentationEvent};
 use diesel::pg::Pg;
 use diesel::query_builder::{AsQuery, QueryFragment, QueryId};
 use diesel::{ConnectionError, ConnectionResult, QueryResult};
@@ -47,6 +47,7 @@ pub(crate) struct Conn {
     has_failed: Arc<AtomicBool>,
     /// For migrations, whose transactions are Diesel's.
     transactions: AnsiTransactionManager,
+    /// Is told which statements the server prepares.
     instrumentation: Mutex<DynInstrumentation>,
 }
 
@@ -87,7 +88,7 @@ impl Conn {
             is_in_transaction: false,
             has_failed: Arc::default(),
             transactions: AnsiTransactionManager::default(),
-            instrumentation: Mutex::new(DynInstrumentation::none()),
+            instrumentation: Mutex::new(DynInstrumentation::default_instrumentation()),
         }
     }
 
@@ -251,14 +252,7 @@ impl Conn {
         let known = self.prepared(|known| known.by_text.get(&text).cloned());
         let prepared = match known.filter(|known| known.statement.params() == kinds) {
             Some(known) => known,
-            None => Prepared {
-                statement: self
-                    .client
-                    .prepare_typed(&text, &kinds)
-                    .await
-                    .map_err(|error| from_server(&error))?,
-                only_reads: encoded::only_reads(&text),
-            },
+            None => self.prepared_anew(&text, &kinds).await?,
         };
         self.prepared(|known| match id {
             Some(id) => known.by_type.insert(id, prepared.clone()),
@@ -266,6 +260,19 @@ impl Conn {
         });
         let form = Form::Prepared(prepared);
         Ok(Encoded { id, form, values })
+    }
+
+    async fn prepared_anew(&self, text: &str, kinds: &[Type]) -> QueryResult<Prepared> {
+        let statement = self.client.prepare_typed(text, kinds).await;
+        let statement = statement.map_err(|error| from_server(&error))?;
+        self.instrumentation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .on_connection_event(InstrumentationEvent::cache_query(text));
+        Ok(Prepared {
+            statement,
+            only_reads: encoded::only_reads(text),
+        })
     }
 
     async fn loaded(&self, statement: Encoded) -> QueryResult<BoxStream<'static, QueryResult<PgRow>>> {
