@@ -13,7 +13,7 @@ use diesel::sql_types::Bool;
 
 use super::super::leads::rows::new_lead;
 use super::super::lists::match_list::{CampaignKey, matches_of};
-use super::super::lists::served::ServedList;
+use super::super::lists::served::{ServedCampaign, ServedList};
 use super::super::prelude::*;
 
 /// A match with its job.
@@ -33,7 +33,7 @@ pub(super) async fn page(
     key: &CampaignKey,
     query: FeedQuery,
 ) -> Result<Option<ListedMatches>, Failure> {
-    let Some((campaign_name, list)) = ServedList::with_name(conn, quarantine, key).await? else {
+    let Some(ServedCampaign { name, list, .. }) = ServedCampaign::of(conn, quarantine, key).await? else {
         return Ok(None);
     };
     let counts = counts(conn, key, &list).await?;
@@ -56,7 +56,7 @@ pub(super) async fn page(
             .last_at
             .filter(|_| list.total > 0)
             .map(Timestamp::from_millis),
-        campaign_name,
+        campaign_name: name,
         counts,
         entries,
         unreadable,
@@ -69,7 +69,7 @@ pub(super) async fn of_jobs(
     key: &CampaignKey,
     jobs: &[JobId],
 ) -> Result<Option<Vec<ListedMatch>>, Failure> {
-    let Some((_, list)) = ServedList::with_name(conn, quarantine, key).await? else {
+    let Some(ServedCampaign { list, .. }) = ServedCampaign::of(conn, quarantine, key).await? else {
         return Ok(None);
     };
     let jobs: Vec<&str> = jobs.iter().map(JobId::as_str).collect();

@@ -7,12 +7,13 @@ use bidloop_domain::model::{
     CampaignId, JobId, Lead, LeadId, LeadStatus, ListedLead, OrganizationId, Reason, Timestamp,
 };
 use bidloop_domain::port::{JobContent, LeadPage, StoreError};
-use diesel::dsl::{auto_type, sql};
-use diesel::expression::SqlLiteral;
+use diesel::dsl::{exists, not};
 use diesel::sql_types::Bool;
 
 use super::super::lists::match_list::{CampaignKey, matches_of};
-use super::super::lists::served::{ServedList, ServedLists, StoredLead, if_unchanged, stored_lead};
+use super::super::lists::served::{
+    ServedCampaign, ServedList, ServedLists, StoredLead, applied_elsewhere, if_unchanged, stored_lead,
+};
 use super::super::prelude::*;
 use super::rows::{insert_new_leads, new_lead};
 
@@ -22,14 +23,6 @@ struct Range {
     campaign: CampaignKey,
     offset: i64,
     limit: i64,
-}
-
-/// A page as its matches have it.
-struct ListedPage {
-    page: LeadPage,
-    /// Whether a match that is `new` says all of its lead. Not if an account had bid on one of the campaign's jobs by other
-    /// means: the lead keeps that proposal's id when it is reopened.
-    says_all_of_new: bool,
 }
 
 /// A page as it was found: some of its jobs may not be leads yet.
@@ -73,9 +66,8 @@ pub(super) async fn page(
         Found::Page(found) if found.new.is_empty() => Ok(Some(found.page)),
         Found::NoCampaign => Ok(None),
         Found::Page(_) | Found::Changed => {
-            let (quarantine, known) = (store.quarantine.clone(), Arc::clone(&store.served_lists));
-            let work =
-                async move |conn: &mut Conn| materialized_page(conn, &quarantine, &known, &range).await;
+            let quarantine = store.quarantine.clone();
+            let work = async move |conn: &mut Conn| materialized_page(conn, &quarantine, &range).await;
             store.write_for(organization, work).await
         }
     }
@@ -108,24 +100,26 @@ async fn find_page(
     range: &Range,
 ) -> Result<Found, Failure> {
     // An empty page would not show that the list was changed.
-    let remembered = known
+    let mut served = known
         .of(&range.campaign)
-        .filter(|(_, list)| range.places(list) > 0);
-    let mut page = match remembered {
-        Some((name, list)) => whole_page(conn, range, name, &list).await?,
+        .filter(|served| range.places(&served.list) > 0);
+    let mut page = match &served {
+        Some(served) => whole_page(conn, range, served).await?,
         None => None,
     };
     if page.is_none() {
-        let Some((name, list)) = ServedList::with_name(conn, quarantine, &range.campaign).await? else {
+        served = ServedCampaign::of(conn, quarantine, &range.campaign).await?;
+        let Some(served) = &served else {
             return Ok(Found::NoCampaign);
         };
-        known.remember(&range.campaign, &name, list);
-        page = whole_page(conn, range, name, &list).await?;
+        known.remember(&range.campaign, served);
+        page = whole_page(conn, range, served).await?;
     }
-    let Some(page) = page else {
+    let (Some(served), Some(page)) = (served, page) else {
         return Ok(Found::Changed);
     };
-    let found = look_up_leads(conn, quarantine, known, range, page).await?;
+    let known_of_new = (!served.applied_elsewhere).then_some(known);
+    let found = look_up_leads(conn, quarantine, known_of_new, range, page).await?;
     // Outside a transaction, what is found is committed.
     known.note_stored(&found.stored);
     Ok(Found::Page(found))
@@ -135,12 +129,11 @@ async fn find_page(
 async fn whole_page(
     conn: &mut Conn,
     range: &Range,
-    campaign_name: String,
-    list: &ServedList,
-) -> Result<Option<ListedPage>, Failure> {
-    let listed = listed_jobs(conn, range, campaign_name, list).await?;
-    let is_whole = listed.page.leads.len() + listed.page.unreadable >= range.places(list);
-    Ok(is_whole.then_some(listed))
+    served: &ServedCampaign,
+) -> Result<Option<LeadPage>, Failure> {
+    let page = listed_jobs(conn, range, served).await?;
+    let is_whole = page.leads.len() + page.unreadable >= range.places(&served.list);
+    Ok(is_whole.then_some(page))
 }
 
 impl Range {
@@ -161,14 +154,10 @@ impl Range {
 /// gap, so the page is one or two ranges of their primary key, however far it is from the newest match. A match that cannot
 /// be read keeps its place and is left out.
 ///
-/// If the list or the campaign's name was changed after the row was read, no match is found.
-async fn listed_jobs(
-    conn: &mut Conn,
-    range: &Range,
-    campaign_name: String,
-    list: &ServedList,
-) -> Result<ListedPage, Failure> {
+/// If what was read of the campaign is not so any more, no match is found.
+async fn listed_jobs(conn: &mut Conn, range: &Range, served: &ServedCampaign) -> Result<LeadPage, Failure> {
     let (organization, campaign) = &range.campaign;
+    let ServedCampaign { name, list, .. } = served;
     let (oldest, newest) = range.ends(list);
     let mut rows: Vec<ListedMatch> = Vec::new();
     for (first, last) in list.gap.ranges(oldest, newest) {
@@ -176,9 +165,15 @@ async fn listed_jobs(
             .inner_join(jobs::table.on(jobs::id.eq(matches::job_id)))
             // Together with the limit, PostgreSQL knows that it is a short range of the primary key.
             .filter(matches::seq.between(first, last))
-            .filter(diesel::dsl::exists(
-                if_unchanged(&range.campaign, list).filter(campaigns::name.eq(Col(campaign_name.clone()))),
+            .filter(exists(
+                if_unchanged(&range.campaign, list).filter(campaigns::name.eq(Col(name.clone()))),
             ))
+            .filter(
+                served
+                    .applied_elsewhere
+                    .into_sql::<Bool>()
+                    .or(not(exists(applied_elsewhere(&range.campaign)))),
+            )
             .order(matches::seq.desc())
             .limit(last - first + 1)
             .select((
@@ -186,15 +181,13 @@ async fn listed_jobs(
                 matches::created_at,
                 jobs::seq,
                 matches::lead_status,
-                diesel::dsl::exists(applied_elsewhere(&range.campaign)),
             ));
         rows.append(&mut newest_first.load(conn).await?);
     }
     let places = rows.len();
-    let says_all_of_new = !rows.iter().any(|(.., applied_elsewhere)| *applied_elsewhere);
     let leads: Vec<ListedLead> = rows
         .into_iter()
-        .filter_map(|(Attempt(job_id), created_at, job_seq, Attempt(status), _)| {
+        .filter_map(|(Attempt(job_id), created_at, job_seq, Attempt(status))| {
             let Col(job_id) = job_id.ok()?;
             Some(ListedLead {
                 id: LeadId::derive(organization, campaign, &job_id),
@@ -208,36 +201,18 @@ async fn listed_jobs(
             })
         })
         .collect();
-    let page = LeadPage {
+    Ok(LeadPage {
         total: u64::try_from(list.total).unwrap_or(0),
-        campaign_name,
+        campaign_name: name.clone(),
         unreadable: places - leads.len(),
         leads,
-    };
-    Ok(ListedPage {
-        page,
-        says_all_of_new,
     })
 }
 
-/// A match's job, `createdAt`, number of the job's content, and status of the lead; and whether there are bids that were
-/// [refused because of another one](applied_elsewhere).
-type ListedMatch = (Attempt<Col<JobId>>, i64, i64, Attempt<Col<LeadStatus>>, bool);
+/// A match's job, `createdAt`, number of the job's content, and status of the lead.
+type ListedMatch = (Attempt<Col<JobId>>, i64, i64, Attempt<Col<LeadStatus>>);
 
-/// The campaign's bids that the marketplace refused because the account had bid on the job by other means. In the words of
-/// the partial index.
-#[auto_type]
-fn applied_elsewhere<'q>(campaign: &'q CampaignKey) -> _ {
-    let organization_id: &'q str = campaign.0.as_str();
-    let campaign_id: &'q str = campaign.1.as_str();
-    let was_refused: SqlLiteral<Bool> = sql("bids.status = 'failed' AND bids.proposal_id IS NOT NULL");
-    bids::table
-        .filter(bids::organization_id.eq(organization_id))
-        .filter(bids::campaign_id.eq(campaign_id))
-        .filter(was_refused)
-}
-
-/// Gives the page's leads what is stored of them, unless it is known that they are stored as the page has them. A lead that
+/// Gives the page's leads what is stored of them, unless it is `known` that they are stored as the page has them. A lead that
 /// cannot be read is left out.
 ///
 /// Leads are not joined, and found by their ids alone: as long as PostgreSQL has no statistics of the tables, it takes all
@@ -245,14 +220,14 @@ fn applied_elsewhere<'q>(campaign: &'q CampaignKey) -> _ {
 async fn look_up_leads(
     conn: &mut Conn,
     quarantine: &Quarantine,
-    known: &ServedLists,
+    known: Option<&ServedLists>,
     range: &Range,
-    listed: ListedPage,
+    mut page: LeadPage,
 ) -> Result<FoundPage, Failure> {
     let (mut new, mut stored) = (Vec::new(), Vec::new());
-    let is_known =
-        |lead: &ListedLead| listed.says_all_of_new && lead.status == LeadStatus::New && known.is_stored(lead);
-    let mut page = listed.page;
+    let is_known = |lead: &ListedLead| {
+        lead.status == LeadStatus::New && known.is_some_and(|known| known.is_stored(lead))
+    };
     let are_known: Vec<bool> = page.leads.iter().map(is_known).collect();
     let unknown = page
         .leads
@@ -332,7 +307,6 @@ fn show(
 async fn materialized_page(
     conn: &mut Conn,
     quarantine: &Quarantine,
-    known: &ServedLists,
     range: &Range,
 ) -> Result<Option<LeadPage>, Failure> {
     let (organization, id) = &range.campaign;
@@ -341,21 +315,17 @@ async fn materialized_page(
         .find((organization.as_str(), id.as_str()))
         .select(campaigns::id);
     let _locked: Option<String> = for_share!(campaign).first(conn).await.optional()?;
-    let Some((name, list)) = ServedList::with_name(conn, quarantine, &range.campaign).await? else {
+    let Some(served) = ServedCampaign::of(conn, quarantine, &range.campaign).await? else {
         return Ok(None);
     };
-    let listed = listed_jobs(conn, range, name, &list).await?;
-    let FoundPage { page, mut new, .. } = look_up_leads(conn, quarantine, known, range, listed).await?;
+    let page = listed_jobs(conn, range, &served).await?;
+    let FoundPage { page, mut new, .. } = look_up_leads(conn, quarantine, None, range, page).await?;
     // Requests that show overlapping pages insert in one order, so there is no deadlock.
     new.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     if insert_new_leads(conn, &new).await? == new.len() {
         return Ok(Some(page));
     }
     // Another request was first, and a bid on one of its leads may be accepted already.
-    let listed = ListedPage {
-        page,
-        says_all_of_new: false,
-    };
-    let found = look_up_leads(conn, quarantine, known, range, listed).await?;
+    let found = look_up_leads(conn, quarantine, None, range, page).await?;
     Ok(Some(found.page))
 }

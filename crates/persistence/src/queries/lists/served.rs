@@ -1,7 +1,9 @@
 //! What is remembered of the lists that are served.
 
 use bidloop_domain::model::{JobId, ListedLead};
-use diesel::dsl::auto_type;
+use diesel::dsl::{auto_type, exists, sql};
+use diesel::expression::SqlLiteral;
+use diesel::sql_types::Bool;
 use quick_cache::sync::Cache;
 
 use super::super::prelude::*;
@@ -31,20 +33,37 @@ impl ServedList {
         let row = campaigns::table.find((organization.as_str(), campaign.as_str()));
         Ok(row.select(Self::as_select()).first(conn).await.optional()?)
     }
+}
 
-    /// The campaign's name and list. A name that cannot be read is an error.
-    pub(crate) async fn with_name(
+/// What a page says of its campaign, and depends on.
+#[derive(Debug, Clone)]
+pub(crate) struct ServedCampaign {
+    pub(crate) name: String,
+    pub(crate) list: ServedList,
+    /// Whether an account had bid on one of its jobs by other means. Such a lead keeps that proposal's id when it is reopened,
+    /// so its match does not say all of it although it says that it is `new`.
+    pub(crate) applied_elsewhere: bool,
+}
+
+impl ServedCampaign {
+    /// `None` if there is no such campaign. A name that cannot be read is an error.
+    pub(crate) async fn of(
         conn: &mut Conn,
         quarantine: &Quarantine,
-        (organization, campaign): &CampaignKey,
-    ) -> Result<Option<(String, Self)>, Failure> {
-        let row: Option<(Attempt<Col<String>>, Self)> = campaigns::table
+        key: &CampaignKey,
+    ) -> Result<Option<Self>, Failure> {
+        let (organization, campaign) = key;
+        let row: Option<(Attempt<Col<String>>, ServedList, bool)> = campaigns::table
             .find((organization.as_str(), campaign.as_str()))
-            .select((campaigns::name, Self::as_select()))
+            .select((
+                campaigns::name,
+                ServedList::as_select(),
+                exists(applied_elsewhere(key)),
+            ))
             .first(conn)
             .await
             .optional()?;
-        let Some((Attempt(name), list)) = row else {
+        let Some((Attempt(name), list, applied_elsewhere)) = row else {
             return Ok(None);
         };
         let name = name.map_err(|why| {
@@ -53,20 +72,23 @@ impl ServedList {
             quarantine.set_aside(&row);
             Failure::corrupt(row.to_string())
         })?;
-        Ok(Some((name.0, list)))
+        Ok(Some(Self {
+            name: name.0,
+            list,
+            applied_elsewhere,
+        }))
     }
 }
 
-/// How many campaigns' lists a process remembers.
-const LISTS: usize = 10_000;
+/// How many campaigns a process remembers.
+const CAMPAIGNS: usize = 10_000;
 /// How many leads it remembers: some 2 MB.
 const LEADS: usize = 50_000;
 
 /// What a process remembers of lists.
 pub(crate) struct ServedLists {
-    /// The names and lists of campaigns as they were last read. Whoever uses one asks [whether it is
-    /// unchanged](if_unchanged).
-    lists: Cache<CampaignKey, (String, ServedList)>,
+    /// Campaigns as they were last read. Whoever uses one asks [whether it is unchanged](if_unchanged).
+    campaigns: Cache<CampaignKey, ServedCampaign>,
     /// The leads that are stored with the `createdAt` of their match. Such a lead stays stored as long as there is its
     /// campaign.
     stored: Cache<StoredLead, ()>,
@@ -78,19 +100,19 @@ pub(crate) type StoredLead = (u128, i64);
 impl Default for ServedLists {
     fn default() -> Self {
         Self {
-            lists: Cache::new(LISTS),
+            campaigns: Cache::new(CAMPAIGNS),
             stored: Cache::new(LEADS),
         }
     }
 }
 
 impl ServedLists {
-    pub(crate) fn of(&self, campaign: &CampaignKey) -> Option<(String, ServedList)> {
-        self.lists.get(campaign)
+    pub(crate) fn of(&self, campaign: &CampaignKey) -> Option<ServedCampaign> {
+        self.campaigns.get(campaign)
     }
 
-    pub(crate) fn remember(&self, campaign: &CampaignKey, name: &str, list: ServedList) {
-        self.lists.insert(campaign.clone(), (name.to_owned(), list));
+    pub(crate) fn remember(&self, campaign: &CampaignKey, served: &ServedCampaign) {
+        self.campaigns.insert(campaign.clone(), served.clone());
     }
 
     /// Whether it is known that the lead is stored with the `createdAt` that it has here, its match's.
@@ -126,6 +148,19 @@ pub(crate) fn if_unchanged<'q>(campaign: &'q CampaignKey, list: &ServedList) -> 
         .filter(campaigns::match_total.eq(total))
         .filter(campaigns::match_settled.eq(settled))
         .filter(campaigns::match_gap.eq(gap))
+}
+
+/// The campaign's bids that the marketplace refused because the account had bid on the job by other means. In the words of
+/// the partial index.
+#[auto_type]
+pub(crate) fn applied_elsewhere<'q>(campaign: &'q CampaignKey) -> _ {
+    let organization_id: &'q str = campaign.0.as_str();
+    let campaign_id: &'q str = campaign.1.as_str();
+    let was_refused: SqlLiteral<Bool> = sql("bids.status = 'failed' AND bids.proposal_id IS NOT NULL");
+    bids::table
+        .filter(bids::organization_id.eq(organization_id))
+        .filter(bids::campaign_id.eq(campaign_id))
+        .filter(was_refused)
 }
 
 /// When a job became a match of the campaign. `None` if this generation of its matches has no such job.
