@@ -126,9 +126,15 @@ fn span_of_read() -> NewSpan {
 
 /// Asks for the turn again and again, until `over`. Then it ends the turn.
 async fn keep_turn(turns: TakeTurns, turn: watch::Sender<bool>, over: CancellationToken) {
+    let mut is_known = true;
     loop {
-        let asked = turns.ask().await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the turn of reading the feed cannot be taken");
+        let asked = turns.ask().await;
+        let was_known = std::mem::replace(&mut is_known, asked.is_ok());
+        let asked = asked.unwrap_or_else(|error| {
+            // Once an outage: it is asked for every half second.
+            if was_known {
+                tracing::warn!(%error, "the turn of reading the feed cannot be taken");
+            }
             TakeTurns::unknown()
         });
         turn.send_if_modified(|reads| std::mem::replace(reads, asked.reads) != asked.reads);
