@@ -120,7 +120,7 @@ async fn find_page(
     };
     let known_of_new = (!served.applied_elsewhere).then_some(known);
     let found = look_up_leads(conn, quarantine, known_of_new, range, page).await?;
-    // Outside a transaction, what is found is committed.
+    // Nothing is written here, so what is found is committed.
     known.note_stored(&found.stored);
     Ok(Found::Page(found))
 }
