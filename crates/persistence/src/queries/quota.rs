@@ -51,12 +51,13 @@ pub(super) struct Unit<'b> {
 }
 
 /// What was counted of an organization's period.
-#[derive(Queryable)]
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = quota_usage)]
 pub(super) struct Usage {
-    organization: String,
-    start: i64,
-    end: i64,
-    used: i64,
+    pub(super) organization_id: Col<OrganizationId>,
+    pub(super) period_start: i64,
+    pub(super) period_end: i64,
+    pub(super) used: Col<u64>,
 }
 
 /// Locks the usage of each period that a unit may be returned to: of all that end after the units were taken. The caller
@@ -77,12 +78,7 @@ pub(super) async fn locked_usages(conn: &mut Conn, units: &[Unit<'_>]) -> Result
         .filter(quota_usage::period_end.gt(first))
         .filter(quota_usage::used.gt(0))
         .order((quota_usage::organization_id, quota_usage::period_start))
-        .select((
-            quota_usage::organization_id,
-            quota_usage::period_start,
-            quota_usage::period_end,
-            quota_usage::used,
-        ));
+        .select(Usage::as_select());
     let (_, usages): (Vec<String>, Vec<Usage>) =
         load_together!(conn, for_share!(organizations), for_update!(usages))?;
     Ok(usages)
@@ -97,15 +93,30 @@ pub(super) async fn return_units(
 ) -> Result<(), Failure> {
     for usage in &mut usages {
         let returned = units.iter().filter(|unit| {
-            let queued_within = usage.start <= unit.queued_at && unit.queued_at < usage.end;
-            unit.organization == usage.organization && (queued_within || unit.period_start == usage.start)
+            let queued_within = usage.period_start <= unit.queued_at && unit.queued_at < usage.period_end;
+            unit.organization == usage.organization_id.0.as_str()
+                && (queued_within || unit.period_start == usage.period_start)
         });
-        usage.used = usage.used.saturating_sub(stored(returned.count())).max(0);
+        usage.used.0 = usage.used.0.saturating_sub(returned.count() as u64);
     }
-    Batch::of("quota_usage", &usages)
-        .with(quota_usage::organization_id, |usage| usage.organization.as_str())
-        .with(quota_usage::period_start, |usage| usage.start)
-        .with(quota_usage::used, |usage| usage.used)
+    let used: Vec<_> = usages
+        .iter()
+        .map(|usage| (&usage.organization_id.0, usage.period_start, usage.used.0))
+        .collect();
+    set_used(conn, &used).await
+}
+
+/// Writes how many units of organizations' periods are used, together with the commit. Their rows are locked.
+pub(super) async fn set_used(
+    conn: &mut Conn,
+    periods: &[(&OrganizationId, i64, u64)],
+) -> Result<(), Failure> {
+    Batch::of("quota_usage", periods)
+        .with(quota_usage::organization_id, |(organization, ..)| {
+            organization.as_str()
+        })
+        .with(quota_usage::period_start, |(_, start, _)| *start)
+        .with(quota_usage::used, |(.., used)| stored(*used))
         .run_at_commit(conn, Write::Update(2))
         .await
 }

@@ -10,6 +10,7 @@ use bidloop_domain::model::{
 
 use super::super::super::lists::match_list::CampaignKey;
 use super::super::super::prelude::*;
+use super::super::super::quota::Usage;
 use super::Decision;
 
 /// What the store has for a group. Leads, organizations, keys, quotas and campaigns are locked, in this order.
@@ -39,8 +40,6 @@ pub(super) struct FoundCampaign {
 
 type SubscriptionRow = (Col<OrganizationId>, Row<Subscription>);
 type KeyRow = (Col<ApiKeyHash>, Row<ApiKeyRecord>);
-/// With the period's start and end.
-type QuotaRow = (Col<OrganizationId>, i64, i64, Col<u64>);
 /// With the served generation and the last one.
 type CampaignRow = (
     Col<OrganizationId>,
@@ -56,7 +55,7 @@ type Loaded = (
     Vec<Row<Lead>>,
     Vec<SubscriptionRow>,
     Vec<KeyRow>,
-    Vec<QuotaRow>,
+    Vec<Usage>,
     Vec<CampaignRow>,
     Vec<AccountRow>,
     Vec<UploadRow>,
@@ -98,12 +97,7 @@ impl Found {
             .filter(quota_usage::period_start.le(last.as_millis()))
             .filter(quota_usage::period_end.gt(first.as_millis()))
             .order((quota_usage::organization_id, quota_usage::period_start))
-            .select((
-                quota_usage::organization_id,
-                quota_usage::period_start,
-                quota_usage::period_end,
-                quota_usage::used,
-            ));
+            .select(Usage::as_select());
         // No match of them comes or goes until the transaction ends.
         let campaigns = campaigns::table
             .filter(one_of!(campaigns::organization_id, &organizations))
@@ -165,13 +159,13 @@ impl Found {
     }
 }
 
-fn quota((organization, start, period_end, used): QuotaRow) -> ((OrganizationId, i64), Quota) {
+fn quota(usage: Usage) -> ((OrganizationId, i64), Quota) {
     let quota = Quota {
-        period_end,
-        used: used.0,
+        period_end: usage.period_end,
+        used: usage.used.0,
         is_changed: false,
     };
-    ((organization.0, start), quota)
+    ((usage.organization_id.0, usage.period_start), quota)
 }
 
 fn campaign((organization, id, served, last, account, files): CampaignRow) -> (CampaignKey, FoundCampaign) {

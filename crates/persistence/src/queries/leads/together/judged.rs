@@ -12,6 +12,7 @@ use bidloop_domain::port::{AcceptBid, RejectLead};
 
 use super::super::super::lists::lead_statuses::show_statuses;
 use super::super::super::prelude::*;
+use super::super::super::quota::set_used;
 use super::super::super::statistics::count;
 use super::found::Found;
 use super::{Decided, Decision, Wanted};
@@ -242,16 +243,11 @@ impl<'g> Judged<'g> {
 
     async fn store_bids(&self, conn: &mut Conn) -> Result<(), Failure> {
         let accepted = &self.accepted;
-        let quotas = self.found.quotas.iter().filter(|(_, quota)| quota.is_changed);
-        let quotas: Vec<_> = quotas.collect();
-        Batch::of("quota_usage", &quotas)
-            .with(quota_usage::organization_id, |((organization, _), _)| {
-                organization.as_str()
-            })
-            .with(quota_usage::period_start, |((_, start), _)| *start)
-            .with(quota_usage::used, |(_, quota)| stored(quota.used))
-            .run_at_commit(conn, Write::Update(2))
-            .await?;
+        let changed = self.found.quotas.iter().filter(|(_, quota)| quota.is_changed);
+        let used: Vec<_> = changed
+            .map(|((organization, start), quota)| (organization, *start, quota.used))
+            .collect();
+        set_used(conn, &used).await?;
         Batch::of("bids", accepted)
             .with_record(|accepted| accepted.bid)?
             .with(bids::account_id, |accepted| accepted.account.as_str())
