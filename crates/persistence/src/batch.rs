@@ -34,7 +34,10 @@ pub(crate) enum Write {
     Add(usize),
     /// Changes rows that are there. The first columns, as many as this says, are the primary key.
     Update(usize),
-    /// The same with those that meet a condition.
+    /// The same with rows that change so often that the database may keep many old versions of each: the last column of the
+    /// key is looked for from the end of its index, where the newest version is.
+    UpdateNewest(usize),
+    /// The same as `Update` with those that meet a condition.
     UpdateIf(usize, &'static str),
 }
 
@@ -180,7 +183,7 @@ impl<'r> Statement<'r> {
     /// Inserts rows, as `write` says. `rows` is how the database begins to make rows of values.
     pub(crate) fn insert(table: &str, columns: Vec<BatchColumn<'r>>, write: Write, rows: &str) -> Self {
         let on_conflict = match write {
-            Write::Insert | Write::Update(_) | Write::UpdateIf(..) => String::new(),
+            Write::Insert | Write::Update(_) | Write::UpdateNewest(_) | Write::UpdateIf(..) => String::new(),
             Write::InsertNew => " ON CONFLICT DO NOTHING".to_owned(),
             Write::Put(keys) => {
                 let (keys, rest) = columns.split_at(keys);

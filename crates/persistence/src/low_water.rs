@@ -50,6 +50,11 @@ impl LowWater {
         self.locked().from_start.is_some_and(|(_, took)| took > DEAR)
     }
 
+    /// Whether a look from `from` on that found all there is needs no other from the start.
+    pub(crate) fn suffices(&self, from: i64) -> bool {
+        from == Self::START || self.is_dear()
+    }
+
     /// Notes a look from `from` on that began at `began` and found `first` in front.
     pub(crate) fn note(&self, from: i64, began: Instant, first: Option<i64>) {
         let mut state = self.locked();

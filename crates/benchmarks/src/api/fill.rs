@@ -28,7 +28,7 @@ pub(super) const BY_SQL_LEADS: usize = 400;
 const BYSTANDER: &str = "bystander";
 const BYSTANDER_CAMPAIGNS: usize = 2;
 /// The campaigns of the organization that is hot, which is the one with the listed campaign.
-const HOT_CAMPAIGNS: usize = 8;
+const HOT_CAMPAIGNS: usize = 16;
 
 /// A letter of the usual length.
 pub(super) const LETTER: &str = "\
@@ -57,7 +57,10 @@ pub(super) fn fill(world: &World<'_>, options: &Options) -> Result<Filled> {
     world
         .marketplace
         .publish(posts.map(|posted_at| generator.next(posted_at)).collect())?;
-    let is_hot = matches!(world.database, Database::Postgres(_)) && options.asks_for(Part::Hot);
+    let has_hot = [Part::Hot, Part::Held]
+        .into_iter()
+        .any(|part| options.asks_for(part));
+    let is_hot = matches!(world.database, Database::Postgres(_)) && has_hot;
     let with_bids = [Part::Bids, Part::Lone, Part::Pooler];
     let has_bids = is_hot || with_bids.into_iter().any(|part| options.asks_for(part));
     world.installation.apply(&document(is_hot, has_bids))?;

@@ -5,6 +5,7 @@ mod bystander;
 mod contest;
 mod fill;
 mod footprint;
+mod held_snapshot;
 mod load;
 mod lone_client;
 mod operations;

@@ -12,7 +12,7 @@ use super::options::{Options, Part};
 use super::pgbench::PgbenchContender;
 use super::sqlite_loop::LoopContender;
 use super::statements::{self, Script, UNKNOWN_LEAD};
-use super::{bystander, lone_client, pooler};
+use super::{bystander, held_snapshot, lone_client, pooler};
 use crate::bare_actix::BareActix;
 use crate::database::Database;
 use crate::http::{get, page_path, post};
@@ -62,9 +62,13 @@ pub(super) fn measure(
     let Database::Postgres(database) = &world.database else {
         return Ok(());
     };
+    let hot = Requests::each(filled.hot);
     if options.asks_for(Part::Hot) {
-        let hot = [filled.hot, filled.bystander].map(Requests::each);
-        one_hot_organization(world, &spread, hot, options, report)?;
+        let bystander = Requests::each(filled.bystander);
+        one_hot_organization(world, &spread, [&hot, &bystander], options, report)?;
+    }
+    if options.asks_for(Part::Held) {
+        held_snapshot::measure(world, database, &hot, options, report)?;
     }
     if options.asks_for(Part::Lone) {
         lone_client::measure(world, database, Arc::clone(&spread), options, report)?;
@@ -200,7 +204,7 @@ pub(super) fn contender(
 fn one_hot_organization(
     world: &World<'_>,
     spread: &Arc<Requests>,
-    [hot, bystander]: [Arc<Requests>; 2],
+    [hot, bystander]: [&Arc<Requests>; 2],
     options: &Options,
     report: &mut Report,
 ) -> Result<()> {
@@ -211,15 +215,15 @@ fn one_hot_organization(
     };
     let connections = options.connections;
     let mut contenders: [Box<dyn Contender + '_>; 2] = [
-        Box::new(of("one organization", &hot, connections)),
+        Box::new(of("one organization", hot, connections)),
         Box::new(of("50 organizations", spread, connections)),
     ];
     hold(&name, &mut contenders, Goals::throughput(0.8), options, report)?;
     let loads = [
-        &mut of("one organization", &hot, connections - 1),
+        &mut of("one organization", hot, connections - 1),
         &mut of("50 organizations", spread, connections - 1),
     ];
-    let mut bystander = of("bystander", &bystander, 1);
+    let mut bystander = of("bystander", bystander, 1);
     let name = world.name("a bystander's bids beside a hot organization, to beside 50");
     bystander::measure(&name, &mut bystander, loads, options, report)?;
     service.stop()

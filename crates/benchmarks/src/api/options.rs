@@ -50,6 +50,8 @@ pub(super) enum Part {
     Bids,
     /// Bids of one organization, and of another one meanwhile; on PostgreSQL.
     Hot,
+    /// Bids while a snapshot is held; on PostgreSQL.
+    Held,
     /// Bids of a single client; on PostgreSQL.
     Lone,
     /// Bids through PgBouncer; on PostgreSQL.

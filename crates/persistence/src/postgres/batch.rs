@@ -35,14 +35,39 @@ where
 }
 
 fn update<'r>(table: &str, columns: Vec<BatchColumn<'r>>, keys: usize) -> Statement<'r> {
-    let list = names(&columns);
+    update_where(table, columns, keys, |list, keys| {
+        let is_row = keys.iter().map(|key| format!("{table}.{key} = batch.{key}"));
+        format!("({list}) WHERE {}", is_row.collect::<Vec<_>>().join(" AND "))
+    })
+}
+
+/// The server would read an index from its start for an equality, whatever order is asked for.
+fn update_newest<'r>(table: &str, columns: Vec<BatchColumn<'r>>, keys: usize) -> Statement<'r> {
+    update_where(table, columns, keys, |list, keys| {
+        let is_version = keys
+            .iter()
+            .map(|key| format!("{key} BETWEEN batch.{key} AND batch.{key}"));
+        let newest_first = keys.iter().map(|key| format!("{key} DESC"));
+        format!(
+            "({list}) CROSS JOIN LATERAL (SELECT ctid FROM {table} WHERE {} ORDER BY {} LIMIT 1) AS newest \
+             WHERE {table}.ctid = newest.ctid",
+            is_version.collect::<Vec<_>>().join(" AND "),
+            newest_first.collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
+/// Changes the rows that the batch's list of columns and the names of its key are made into a condition for.
+fn update_where<'r>(
+    table: &str,
+    columns: Vec<BatchColumn<'r>>,
+    keys: usize,
+    condition: impl FnOnce(&str, &[&str]) -> String,
+) -> Statement<'r> {
     let (keys, rest) = columns.split_at(keys);
-    let keys: Vec<String> = keys
-        .iter()
-        .map(|key| format!("{table}.{0} = batch.{0}", key.name))
-        .collect();
+    let keys: Vec<&str> = keys.iter().map(|key| key.name).collect();
     let before = format!("UPDATE {table} SET {} FROM unnest(", assignments(rest, "batch"));
-    let after = format!(") AS batch ({list}) WHERE {}", keys.join(" AND "));
+    let after = format!(") AS batch {}", condition(&names(&columns), &keys));
     Statement::around(columns, before, after)
 }
 
@@ -75,6 +100,7 @@ fn statement<R>(batch: Batch<'_, R>, write: Write) -> Option<Statement<'_>> {
     let Batch { table, columns, rows } = batch;
     let statement = match write {
         Write::Update(keys) => update(table, columns, keys),
+        Write::UpdateNewest(keys) => update_newest(table, columns, keys),
         Write::UpdateIf(keys, condition) => update(table, columns, keys).and_where(condition),
         insert => Statement::insert(table, columns, insert, "SELECT * FROM unnest"),
     };

@@ -136,11 +136,29 @@ macro_rules! none_of {
     };
 }
 
+/// Locks the usage of each organization's latest period that began until a moment, as a [`Usage`] reads it. The organizations
+/// are in the order in which they are to be locked.
+macro_rules! newest_usages {
+    ($organizations:expr, $until:expr) => {
+        diesel::dsl::sql::<UsageRow>("SELECT u.* FROM unnest(")
+            .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>(
+                $organizations.iter().copied().collect::<Vec<&str>>(),
+            )
+            .sql(
+                ") AS o (id) CROSS JOIN LATERAL ( \
+                   SELECT organization_id, period_start, period_end, used FROM quota_usage \
+                   WHERE organization_id = o.id AND period_start <= ",
+            )
+            .bind::<diesel::sql_types::BigInt, _>($until)
+            .sql(" ORDER BY period_start DESC LIMIT 1 FOR UPDATE) AS u")
+    };
+}
+
 /// The oldest pending deliveries of each endpoint from a moment on, but of those that are left out, as a record selects them.
 macro_rules! oldest_of_each {
     ($from:expr, $of_each:expr, $left_out:expr, $limit:expr) => {
         diesel::dsl::sql::<PendingRow>(
-            "SELECT d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
+            "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
              FROM webhook_endpoints AS e CROSS JOIN LATERAL ( \
                SELECT organization_id, id, endpoint_id, created_at FROM deliveries \
                WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
@@ -214,8 +232,10 @@ pub(crate) struct Parts {
     bid_ends: Lanes<queries::BidEnds>,
     /// Look-ups of leads before a decision share statements.
     look_ups: Lanes<queries::LookUps>,
-    pub(crate) pending_from: Arc<LowWater>,
+    pub(crate) pending_from: Arc<queries::PendingFrom>,
     pub(crate) overdue_from: Arc<LowWater>,
+    pub(crate) bids_due_from: Arc<queries::DueFrom>,
+    pub(crate) intents_from: Arc<LowWater>,
     pub(crate) fresh_counts_from: Arc<LowWater>,
     pub(crate) served_lists: Arc<queries::ServedLists>,
     pub(crate) quarantine: Quarantine,
@@ -265,6 +285,8 @@ impl Store {
             look_ups: Lanes::new(LOOK_UP_LANES),
             pending_from: Arc::default(),
             overdue_from: Arc::default(),
+            bids_due_from: Arc::default(),
+            intents_from: Arc::default(),
             fresh_counts_from: Arc::default(),
             served_lists: Arc::default(),
             quarantine: Quarantine::default(),

@@ -1,5 +1,8 @@
 //! Intents to bid by template: queued when a job comes in, completed once.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use async_trait::async_trait;
 use bidloop_domain::model::{Activity, Tally, Timestamp};
 use bidloop_domain::port::{AutomaticBidIntent, AutomaticBidStore, LeaseOwner, StoreError};
@@ -8,6 +11,7 @@ use diesel::dsl::auto_type;
 use super::activities::insert_activity;
 use super::prelude::*;
 use super::statistics::count;
+use crate::low_water::LowWater;
 
 /// The table's name in the quarantine.
 const INTENTS: &str = "automatic_bids";
@@ -22,9 +26,9 @@ impl AutomaticBidStore for Store {
         limit: u32,
     ) -> Result<Vec<AutomaticBidIntent>, StoreError> {
         // This is a hint: claiming decides.
-        let quarantine = self.quarantine.clone();
+        let (quarantine, low) = (self.quarantine.clone(), Arc::clone(&self.intents_from));
         let free = self
-            .read(async move |conn: &mut Conn| free(conn, &quarantine, now, limit as usize).await)
+            .read(async move |conn: &mut Conn| free(conn, &quarantine, &low, now, limit as usize).await)
             .await?;
         if free.is_empty() {
             return Ok(Vec::new());
@@ -94,34 +98,49 @@ fn without_lease(now: i64) -> _ {
 async fn free(
     conn: &mut Conn,
     quarantine: &Quarantine,
+    low: &LowWater,
     now: Timestamp,
     limit: usize,
 ) -> Result<Vec<AutomaticBidIntent>, Failure> {
+    let mut from = low.from();
     loop {
         // The rows that were set aside take no place of others.
         let held = quarantine.count(INTENTS);
-        let looked_at = limit.saturating_add(held);
+        let (looked_at, began) = (limit.saturating_add(held), Instant::now());
         let oldest_first = automatic_bids::table
             .filter(without_lease(now.as_millis()))
+            .filter(automatic_bids::queued_at.ge(from))
             .order((
                 automatic_bids::queued_at,
                 automatic_bids::organization_id,
                 automatic_bids::lead_id,
             ))
             .limit(stored(looked_at))
-            .select(Tried::<AutomaticBidIntent>::as_select());
-        let rows: Vec<Tried<AutomaticBidIntent>> = oldest_first.load(conn).await?;
-        let complete = rows.len() < looked_at;
-        let mut free: Vec<_> = rows
+            .select((
+                automatic_bids::queued_at,
+                Tried::<AutomaticBidIntent>::as_select(),
+            ));
+        let rows: Vec<(i64, Tried<AutomaticBidIntent>)> = oldest_first.load(conn).await?;
+        let is_complete = rows.len() < looked_at;
+        let mut free: Vec<(i64, AutomaticBidIntent)> = rows
             .into_iter()
-            .filter_map(|row| row.or_aside(quarantine))
+            .filter_map(|(queued_at, row)| Some((queued_at, row.or_aside(quarantine)?)))
             .collect();
         if held > 0 {
-            free.retain(|intent| !quarantine.holds(INTENTS, &intent.organization_id, &intent.lead_id));
+            free.retain(|(_, intent)| !quarantine.holds(INTENTS, &intent.organization_id, &intent.lead_id));
         }
+        low.note(from, began, free.iter().map(|(queued_at, _)| *queued_at).next());
         free.truncate(limit);
-        if complete || !free.is_empty() || quarantine.count(INTENTS) == held {
-            return Ok(free);
+        let is_enough = if is_complete {
+            low.suffices(from)
+        } else {
+            !free.is_empty() || quarantine.count(INTENTS) == held
+        };
+        if is_enough {
+            return Ok(free.into_iter().map(|(_, intent)| intent).collect());
+        }
+        if is_complete {
+            from = LowWater::START;
         }
     }
 }

@@ -104,7 +104,9 @@ mod statistics;
 mod submissions;
 
 pub(super) use deliveries::ends::Ends;
+pub(super) use deliveries::pending::PendingFrom;
 pub(super) use leads::look_up::LookUps;
 pub(super) use leads::together::Decisions;
 pub(super) use lists::served::ServedLists;
+pub(super) use submissions::due::DueFrom;
 pub(super) use submissions::ends::BidEnds;

@@ -3,13 +3,16 @@
 //!
 //! `quota_usage.used` always equals the number of the period's bids that count. Accepting a bid locks the row here and
 //! adds one in the transaction that stores the bid.
+//!
+//! Each of these changes leaves an old version of the row, and PostgreSQL removes none as long as any transaction may see it.
+//! So a row is looked for from the end of its index, where the newest version is.
 
 use std::collections::BTreeSet;
 
 use bidloop_domain::bidding::{BillingPeriod, QuotaUsage, current_period};
 use bidloop_domain::model::{OrganizationId, Subscription, Timestamp};
 use diesel::dsl::sql;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{BigInt, Bool, Text};
 
 use super::prelude::*;
 
@@ -59,6 +62,9 @@ pub(super) struct Usage {
     pub(super) period_end: i64,
     pub(super) used: Col<u64>,
 }
+
+/// The types of a [`Usage`].
+pub(super) type UsageRow = (Text, BigInt, BigInt, BigInt);
 
 /// Locks the usage of each period that a unit may be returned to: of all that end after the units were taken. The caller
 /// has locked the leads, and no account or bid yet.
@@ -117,7 +123,7 @@ pub(super) async fn set_used(
         })
         .with(quota_usage::period_start, |(_, start, _)| *start)
         .with(quota_usage::used, |(.., used)| stored(*used))
-        .run_at_commit(conn, Write::Update(2))
+        .run_at_commit(conn, Write::UpdateNewest(2))
         .await
 }
 
@@ -127,8 +133,12 @@ async fn locked_usage(
     organization: &OrganizationId,
     period: BillingPeriod,
 ) -> Result<Option<u64>, Failure> {
+    let start = period.start.as_millis();
     let row = quota_usage::table
-        .find((organization.as_str(), period.start.as_millis()))
+        .filter(quota_usage::organization_id.eq(organization.as_str()))
+        // Read from its end, so that the newest version comes first.
+        .filter(quota_usage::period_start.between(start, start))
+        .order(quota_usage::period_start.desc())
         .select((quota_usage::period_end, quota_usage::used));
     let found: Option<(i64, Col<u64>)> = for_update!(row).first(conn).await.optional()?;
     Ok(found

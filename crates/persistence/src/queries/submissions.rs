@@ -7,6 +7,7 @@
 //! | [`unsettled`] | bids for operators |
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
@@ -21,14 +22,14 @@ use diesel::dsl::{auto_type, sql};
 use diesel::expression::SqlLiteral;
 use diesel::sql_types::Bool;
 
-use self::due::{DueBid, due, is_leased};
+use self::due::{Accounts, DueBid, due};
 use self::ends::{BidEnds, EndCommand};
 use super::prelude::*;
 use crate::grouping::Grouped as _;
 use crate::records::unreadable_token;
 use crate::sealing::{Place, Sealer};
 
-mod due;
+pub(super) mod due;
 pub(super) mod ends;
 mod unsettled;
 
@@ -55,24 +56,31 @@ impl SubmissionStore for Store {
         lease_until: Timestamp,
         limit: u32,
     ) -> Result<Vec<ClaimedBid>, StoreError> {
+        let mut taken = Accounts::new();
         loop {
-            let (looking, held) = (self.quarantine.clone(), self.quarantine.count(BIDS));
+            let (looking, from) = (self.quarantine.clone(), Arc::clone(&self.bids_due_from));
+            let known = taken.clone();
             let chosen = self
-                .read(async move |conn: &mut Conn| due(conn, &looking, now, limit).await)
+                .read(async move |conn: &mut Conn| due(conn, &looking, &from, known, now, limit).await)
                 .await?;
             if chosen.is_empty() {
                 return Ok(Vec::new());
             }
             let (owner, quarantine, sealer) = (owner.clone(), self.quarantine.clone(), self.sealer.clone());
+            let found = chosen.clone();
             let claimed = self
                 .write(async move |conn: &mut Conn| {
-                    claim(conn, &quarantine, &sealer, &chosen, &owner, now, lease_until).await
+                    claim(conn, &quarantine, &sealer, &found, &owner, now, lease_until).await
                 })
                 .await?;
-            // Bids that turned out to be unreadable hide none that is due.
-            if !claimed.is_empty() || self.quarantine.count(BIDS) <= held {
+            if !claimed.is_empty() {
                 return Ok(claimed);
             }
+            // Bids that turned out to be unreadable hide none that is due, nor do accounts that turned out to be taken.
+            let readable = chosen
+                .into_iter()
+                .filter(|(organization, _, bid)| !self.quarantine.holds(BIDS, organization, bid));
+            taken.extend(readable.map(|(organization, account, _)| (organization, account)));
         }
     }
 
@@ -219,6 +227,11 @@ impl SubmissionStore for Store {
 /// In the words of the partial indexes on queued bids.
 fn is_queued() -> SqlLiteral<Bool> {
     sql("bids.status = 'queued'")
+}
+
+/// In the words of the partial index on bids that are being worked on.
+fn is_leased() -> SqlLiteral<Bool> {
+    sql("bids.status = 'queued' AND bids.lease_until IS NOT NULL")
 }
 
 #[auto_type]

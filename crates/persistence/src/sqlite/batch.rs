@@ -47,7 +47,7 @@ where
 /// The statement for each row.
 fn statement<'r>(table: &str, columns: Vec<BatchColumn<'r>>, write: Write) -> Statement<'r> {
     match write {
-        Write::Update(keys) => update(table, columns, keys),
+        Write::Update(keys) | Write::UpdateNewest(keys) => update(table, columns, keys),
         Write::UpdateIf(keys, condition) => update(table, columns, keys).and_where(condition),
         insert => Statement::insert(table, columns, insert, "VALUES "),
     }

@@ -129,11 +129,29 @@ macro_rules! none_of {
     };
 }
 
+/// The usage of each organization's latest period that began until a moment, as a [`Usage`] reads it.
+macro_rules! newest_usages {
+    ($organizations:expr, $until:expr) => {
+        diesel::dsl::sql::<UsageRow>(
+            "SELECT organization_id, period_start, period_end, used FROM quota_usage AS u \
+             WHERE organization_id IN (SELECT value FROM json_each(",
+        )
+        // Texts can always be written; no text at all is refused as malformed JSON.
+        .bind::<diesel::sql_types::Text, _>(serde_json::to_string($organizations).unwrap_or_default())
+        .sql(
+            ")) AND period_start = (SELECT max(period_start) FROM quota_usage \
+                                   WHERE organization_id = u.organization_id AND period_start <= ",
+        )
+        .bind::<diesel::sql_types::BigInt, _>($until)
+        .sql(")")
+    };
+}
+
 /// The oldest pending deliveries of each endpoint from a moment on, but of those that are left out, as a record selects them.
 macro_rules! oldest_of_each {
     ($from:expr, $of_each:expr, $left_out:expr, $limit:expr) => {
         diesel::dsl::sql::<PendingRow>(
-            "SELECT d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
+            "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
              FROM webhook_endpoints AS e CROSS JOIN deliveries AS d ON d.rowid IN ( \
                SELECT rowid FROM deliveries \
                WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
@@ -173,8 +191,10 @@ pub(crate) struct Parts {
     decisions: Lanes<queries::Decisions>,
     /// So do ends of deliveries.
     ends: Lanes<queries::Ends>,
-    pub(crate) pending_from: Arc<LowWater>,
+    pub(crate) pending_from: Arc<queries::PendingFrom>,
     pub(crate) overdue_from: Arc<LowWater>,
+    pub(crate) bids_due_from: Arc<queries::DueFrom>,
+    pub(crate) intents_from: Arc<LowWater>,
     pub(crate) fresh_counts_from: Arc<LowWater>,
     pub(crate) served_lists: Arc<queries::ServedLists>,
     pub(crate) quarantine: Quarantine,
@@ -237,6 +257,8 @@ impl Store {
             ends: Lanes::new(1),
             pending_from: Arc::default(),
             overdue_from: Arc::default(),
+            bids_due_from: Arc::default(),
+            intents_from: Arc::default(),
             fresh_counts_from: Arc::default(),
             served_lists: Arc::default(),
             quarantine: Quarantine::default(),

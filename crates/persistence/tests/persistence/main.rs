@@ -10,6 +10,7 @@ mod counts_step;
 mod deliveries;
 mod erasure;
 mod filter_changes;
+mod held_snapshot;
 mod inspection;
 mod kept_prepared;
 mod leads;

@@ -9,7 +9,7 @@ use bidloop_domain::port::AcceptBid;
 use super::super::authorization::active_subscription;
 use super::super::lists::lead_statuses::show_status;
 use super::super::prelude::*;
-use super::super::quota::locked_quota;
+use super::super::quota::{locked_quota, set_used};
 use super::super::statistics::count;
 use super::acted_on::ActedOn;
 use super::rows::locked_lead;
@@ -84,10 +84,7 @@ async fn accept_on(
         bids::connects_spent.eq(0_i64),
     );
     let entry = activity.columns()?;
-    diesel::update(quota_usage::table.find((organization, period_start)))
-        .set(quota_usage::used.eq(quota_usage::used + 1))
-        .execute(conn)
-        .await?;
+    set_used(conn, &[(&bid.organization_id, period_start, usage.used + 1)]).await?;
     diesel::insert_into(bids::table).values(new).execute(conn).await?;
     diesel::update(leads::table.find((organization, bid.lead_id.as_str())))
         .set((

@@ -10,7 +10,7 @@ use bidloop_domain::model::{
 
 use super::super::super::lists::match_list::CampaignKey;
 use super::super::super::prelude::*;
-use super::super::super::quota::Usage;
+use super::super::super::quota::{Usage, UsageRow};
 use super::Decision;
 
 /// What the store has for a group. Leads, organizations, keys, quotas and campaigns are locked, in this order.
@@ -75,7 +75,6 @@ impl Found {
         // What only bids need is asked for them alone.
         let bidding: BTreeSet<&str> = bids().map(|bid| bid.organization_id.as_str()).collect();
         let bid_on: BTreeSet<&str> = bids().map(|bid| bid.lead_id.as_str()).collect();
-        let first = bids().map(|bid| bid.queued_at).min().unwrap_or_default();
         let last = bids().map(|bid| bid.queued_at).max().unwrap_or_default();
 
         // Found by their ids alone: see `pages`.
@@ -92,12 +91,7 @@ impl Found {
             .filter(api_keys::revoked_at.is_null())
             .order((api_keys::organization_id, api_keys::id))
             .select((api_keys::key_hash, Row::<ApiKeyRecord>::as_select()));
-        let quotas = quota_usage::table
-            .filter(one_of!(quota_usage::organization_id, &bidding))
-            .filter(quota_usage::period_start.le(last.as_millis()))
-            .filter(quota_usage::period_end.gt(first.as_millis()))
-            .order((quota_usage::organization_id, quota_usage::period_start))
-            .select(Usage::as_select());
+        let quotas = newest_usages!(&bidding, last.as_millis());
         // No match of them comes or goes until the transaction ends.
         let campaigns = campaigns::table
             .filter(one_of!(campaigns::organization_id, &organizations))
@@ -128,7 +122,7 @@ impl Found {
             for_update!(leads),
             for_key_share!(subscriptions),
             for_key_share!(keys),
-            for_update!(quotas),
+            quotas,
             for_share!(campaigns),
             accounts,
             uploads,

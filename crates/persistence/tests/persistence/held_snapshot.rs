@@ -1,0 +1,186 @@
+//! What the queues and the quota cost while another session holds a snapshot, so that no old version of a row can be removed
+//! (PostgreSQL).
+
+#![expect(clippy::unwrap_used, reason = "test code")]
+
+use std::time::Duration;
+
+use bidloop_domain::model::{EndpointId, EventKind};
+use bidloop_domain::port::{AcceptBid, LeaseOwner};
+use bidloop_port_contracts::fixture::{World, at, campaign, organization, webhook};
+use tokio_postgres::Client;
+
+use crate::contracts::stores;
+use crate::test_database::{TestDatabase, connect};
+
+/// So many rows were worked off that a look at all of them is dear on any machine.
+const WORKED_OFF: u32 = 50_000;
+
+/// A session that sees everything as it is now.
+async fn held_snapshot(bed: &TestDatabase) -> Client {
+    let client = connect(&bed.url()).await;
+    let hold = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM organizations";
+    client.batch_execute(hold).await.unwrap();
+    client
+}
+
+/// How many blocks of a table and its indexes were read. Sessions report that before they end.
+async fn blocks_read(bed: &TestDatabase, table: &str) -> i64 {
+    let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                  AND pid <> pg_backend_pid() AND backend_xmin IS NULL AND backend_type = 'client backend'";
+    while bed.number(others).await > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let blocks = "heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read";
+    bed.number(&format!(
+        "SELECT {blocks} FROM pg_statio_user_tables WHERE relname = '{table}'"
+    ))
+    .await
+}
+
+/// Another process's world, which has no session yet.
+fn reopened(bed: &TestDatabase, world: &World) -> World {
+    World {
+        stores: stores(&bed.reopened()),
+        ..world.clone()
+    }
+}
+
+/// How many blocks of the table the work reads in a process of its own, whose sessions report that when they end.
+async fn read_by<T>(
+    bed: &TestDatabase,
+    world: &World,
+    table: &str,
+    work: impl AsyncFnOnce(&World) -> T,
+) -> (T, i64) {
+    let before = blocks_read(bed, table).await;
+    let done = work(&reopened(bed, world)).await;
+    (done, blocks_read(bed, table).await - before)
+}
+
+/// Eleven looks read less than three do that read all that was worked off.
+async fn assert_that_one_look_reads_it(
+    bed: &TestDatabase,
+    world: &World,
+    table: &str,
+    look: impl AsyncFn(&World),
+) {
+    let ((), once) = read_by(bed, world, table, &look).await;
+    assert!(once > 300, "a look from the start reads {once} blocks");
+    let ((), often) = read_by(bed, world, table, async |world| {
+        for _ in 0..11 {
+            look(world).await;
+        }
+    })
+    .await;
+    assert!(often < once * 3, "11 looks read {often} blocks, and one {once}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bid_does_not_read_the_old_versions_of_its_quota() {
+    let bed = TestDatabase::postgres().await;
+    let (world, leads) = {
+        let world = World::new(stores(&bed.reopened())).await;
+        let leads = world.new_leads(2, at(0)).await;
+        world.bid(&leads[0], at(1)).await;
+        (reopened(&bed, &world), leads)
+    };
+    let held = held_snapshot(&bed).await;
+    bed.run_sql("DO $$ BEGIN FOR n IN 1..5000 LOOP UPDATE quota_usage SET used = used; END LOOP; END $$")
+        .await;
+    let bid = async |world: &World| world.try_bid(&leads[1], at(2)).await;
+    let (accepted, blocks) = read_by(&bed, &world, "quota_usage", bid).await;
+    assert_eq!(accepted, AcceptBid::Accepted);
+    assert_eq!(bed.number("SELECT used FROM quota_usage").await, 2);
+    assert!(blocks < 30, "{blocks} blocks of the quota were read");
+    held.batch_execute("COMMIT").await.unwrap();
+    bed.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bids_that_were_worked_off_are_not_read_with_each_claim() {
+    let bed = TestDatabase::postgres().await;
+    let world = {
+        let world = World::new(stores(&bed.reopened())).await;
+        let lead = world.new_lead("1", at(0)).await;
+        world.bid(&lead, at(1)).await;
+        reopened(&bed, &world)
+    };
+    let held = held_snapshot(&bed).await;
+    bed.run_sql(&format!(
+        "INSERT INTO bids SELECT (jsonb_populate_record(b, jsonb_build_object( \
+           'id', 'ended-' || n, 'next_attempt_at', b.next_attempt_at - 1000, 'deadline', b.next_attempt_at))).* \
+         FROM bids AS b, generate_series(1, {WORKED_OFF}) AS n; \
+         UPDATE bids SET status = 'submitted' WHERE id LIKE 'ended-%'"
+    ))
+    .await;
+    assert_that_one_look_reads_it(&bed, &world, "bids", async |world| {
+        world.claim("me", at(3)).await;
+    })
+    .await;
+    held.batch_execute("COMMIT").await.unwrap();
+    bed.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn intents_that_were_worked_off_are_not_read_with_each_claim() {
+    let bed = TestDatabase::postgres().await;
+    let automatic = organization("org_acme").campaign(campaign("camp").automatic());
+    let world = {
+        let world = World::with(stores(&bed.reopened()), automatic).await;
+        world.new_lead("1", at(1)).await;
+        reopened(&bed, &world)
+    };
+    let held = held_snapshot(&bed).await;
+    bed.run_sql(&format!(
+        "INSERT INTO automatic_bids SELECT (jsonb_populate_record(a, jsonb_build_object( \
+           'lead_id', 'done-' || n, 'queued_at', a.queued_at - 1000))).* \
+         FROM automatic_bids AS a, generate_series(1, {WORKED_OFF}) AS n; \
+         DELETE FROM automatic_bids WHERE lead_id LIKE 'done-%'"
+    ))
+    .await;
+    assert_that_one_look_reads_it(&bed, &world, "automatic_bids", async |world| {
+        let (owner, intents) = (LeaseOwner::new("me"), &world.stores.automatic_bids);
+        // The lease has ended when the next claim is made.
+        intents.claim(&owner, at(3), at(3), 5).await.unwrap();
+    })
+    .await;
+    held.batch_execute("COMMIT").await.unwrap();
+    bed.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deliveries_that_were_worked_off_are_not_read_with_each_look_behind_the_queue_of_one_endpoint() {
+    let bed = TestDatabase::postgres().await;
+    let webhook = |id| webhook(id, None, "http://127.0.0.1:1/", &[EventKind::JobNew]);
+    let two = organization("org_acme")
+        .webhook(webhook("busy"))
+        .webhook(webhook("free"));
+    let world = {
+        let world = World::with(stores(&bed.reopened()), two.campaign(campaign("camp"))).await;
+        world.new_lead("1", at(1)).await;
+        reopened(&bed, &world)
+    };
+    let held = held_snapshot(&bed).await;
+    let copies = |of: &str, id: &str, earlier: u32, count: u32| {
+        format!(
+            "INSERT INTO deliveries SELECT (jsonb_populate_record(d, jsonb_build_object( \
+               'id', '{id}' || n, 'created_at', d.created_at - {earlier}))).* \
+             FROM deliveries AS d, generate_series(1, {count}) AS n WHERE d.endpoint_id = '{of}'; "
+        )
+    };
+    bed.run_sql(&format!(
+        "{}{}UPDATE deliveries SET state = 'delivered' WHERE id LIKE 'done-%'",
+        copies("busy", "waiting-", 2000, 100),
+        copies("wh_all", "done-", 1000, WORKED_OFF),
+    ))
+    .await;
+    let busy = [(world.organization.clone(), EndpointId::parse("busy").unwrap())];
+    assert_that_one_look_reads_it(&bed, &world, "deliveries", async |world| {
+        let found = world.stores.deliveries.pending(&busy, 30, 512).await.unwrap();
+        assert_eq!(found.len(), 1);
+    })
+    .await;
+    held.batch_execute("COMMIT").await.unwrap();
+    bed.close().await;
+}
