@@ -7,6 +7,7 @@ mod api_keys;
 mod backup;
 mod contracts;
 mod counts_step;
+mod cut_connections;
 mod deliveries;
 mod erasure;
 mod filter_changes;
