@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bidloop_billing::StripeWebhook;
 use bidloop_domain::use_case::FollowBilling;
+use bidloop_http_server::UseCaseRuntime;
 
 use crate::service::Service;
 use crate::settings::Settings;
@@ -21,6 +22,6 @@ pub(crate) fn stripe_webhook(service: &Service, settings: &Settings) -> Option<S
             pause: Arc::new(SystemClock),
         }),
         clock: Arc::clone(&service.clock),
-        runtime: tokio::runtime::Handle::current(),
+        runtime: UseCaseRuntime::current(),
     })
 }

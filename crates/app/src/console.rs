@@ -11,6 +11,7 @@ use bidloop_domain::use_case::{
     ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead, ShowOverview,
     ShowReadiness, ShowShell, TryEndpoints, TryFilter,
 };
+use bidloop_http_server::UseCaseRuntime;
 use bidloop_mail::SmtpLinkMailer;
 use bidloop_templates::JinjaProposalWriter;
 
@@ -169,6 +170,6 @@ pub(crate) fn console(service: &Service, settings: &Settings, base_url: &str) ->
         reject_lead: Arc::clone(&service.reject_lead),
         entropy,
         clock,
-        runtime: tokio::runtime::Handle::current(),
+        runtime: UseCaseRuntime::current(),
     }
 }

@@ -10,6 +10,7 @@ use bidloop_domain::use_case::{
     SearchActivity, TryFilter,
 };
 use bidloop_http_api::bodies;
+use bidloop_http_server::UseCaseRuntime;
 use bidloop_mcp::http::{CallMetrics, McpServer, OwnHosts};
 use bidloop_mcp::{ApiBodies, FilterTests, ToolServer};
 
@@ -73,6 +74,7 @@ pub(crate) fn tool_server(service: &Service, settings: &Settings, base_url: &str
             error_body: bodies::error_body,
         },
         entropy,
+        runtime: UseCaseRuntime::current(),
     }
 }
 
@@ -87,7 +89,6 @@ pub(crate) fn mcp_server(
         tools: tool_server(service, settings, base_url),
         hosts,
         metrics: Arc::clone(&service.metrics) as Arc<dyn CallMetrics>,
-        runtime: tokio::runtime::Handle::current(),
     }
 }
 

@@ -8,10 +8,8 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::port::{Clock, StoreError};
 use bidloop_domain::use_case::{FollowBilling, FollowBillingError, Followed};
-use bidloop_http_server::{BodyFault, BytePool, NoRoom, RequestBody, answer_holding};
+use bidloop_http_server::{BodyFault, BytePool, NoRoom, RequestBody, UseCaseRuntime, answer_holding};
 use serde_json::json;
-use tokio::runtime::Handle;
-use tracing::Instrument as _;
 
 use crate::event::{Event, read_event};
 use crate::signature::StripeSecret;
@@ -36,8 +34,8 @@ pub struct StripeWebhook {
     pub follow: Arc<FollowBilling>,
     /// Judges the age of signatures.
     pub clock: Arc<dyn Clock>,
-    /// A multi-thread runtime, on which a report is followed to its end even if the connection closes.
-    pub runtime: Handle,
+    /// Follows a report to its end, even if the connection closes.
+    pub runtime: UseCaseRuntime,
 }
 
 /// Returns what adds the route to an application.
@@ -103,11 +101,9 @@ impl StripeWebhook {
             return Ok("ignored");
         };
         let follow = Arc::clone(&self.follow);
-        let followed = async move { follow.execute(&report).await };
-        let followed = self.runtime.spawn(followed.in_current_span()).await;
-        let followed =
-            followed.map_err(|error| Refusal::internal(&format!("a use case panicked: {error}")))?;
-        match followed {
+        let followed = self.runtime.run(async move { follow.execute(&report).await });
+        let followed = followed.await;
+        match followed.map_err(|fault| Refusal::internal(&fault.to_string()))? {
             Ok(Followed::Organization(organization)) => {
                 tracing::info!(event = id, kind, %organization, "followed an event of Stripe");
                 Ok("followed")

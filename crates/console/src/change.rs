@@ -161,6 +161,7 @@ pub(crate) async fn change(visit: &Visit, change: OrganizationChange) -> Result<
     let (manage, person) = (visit.console.manage_organization.clone(), visit.signed_in.clone());
     let changed = visit
         .console
+        .runtime
         .run(async move { manage.change(&person, &change).await });
-    Ok(changed.await??)
+    Ok(changed.await.map_err(PageError::from)??)
 }

@@ -1,6 +1,5 @@
-//! [`Console`]: the use cases behind the pages, and how pages call them.
+//! [`Console`]: the use cases behind the pages.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use bidloop_domain::port::{Clock, Entropy};
@@ -11,12 +10,9 @@ use bidloop_domain::use_case::{
     ShowIntegrations, ShowLead, ShowOverview, ShowReadiness, ShowShell, SignIn, SubmitBid, TryEndpoints,
     TryFilter, UploadAttachments, UseLink,
 };
-use bidloop_http_server::TrustedProxies;
-use tokio::runtime::Handle;
-use tracing::Instrument;
+use bidloop_http_server::{TrustedProxies, UseCaseRuntime};
 
 use crate::guard::ConsoleAddress;
-use crate::page::PageError;
 use crate::previews::Previews;
 use crate::streams::Streams;
 
@@ -97,16 +93,6 @@ pub struct Console {
     pub entropy: Arc<dyn Entropy>,
     /// The time that pages show ages at.
     pub clock: Arc<dyn Clock>,
-    /// A multi-thread runtime, on which every use case runs to its end even if the browser goes away.
-    pub runtime: Handle,
-}
-
-impl Console {
-    /// Runs a use case on its runtime.
-    pub(crate) async fn run<T: Send + 'static>(
-        &self,
-        use_case: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, PageError> {
-        Ok(self.runtime.spawn(use_case.in_current_span()).await?)
-    }
+    /// Runs the use cases. A page reads on the thread of its request, unless that computes for long.
+    pub runtime: UseCaseRuntime,
 }

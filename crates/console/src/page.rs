@@ -9,7 +9,7 @@ use askama::Template;
 use bidloop_domain::model::{CampaignId, Unauthorized};
 use bidloop_domain::port::StoreError;
 use bidloop_domain::use_case::{LeadError, PeopleError, TryError};
-use tokio::task::JoinError;
+use bidloop_http_server::UseCaseFault;
 
 use crate::visit::Visit;
 use crate::words;
@@ -297,12 +297,11 @@ impl From<StoreError> for PageError {
     }
 }
 
-impl From<JoinError> for PageError {
-    fn from(error: JoinError) -> Self {
-        if error.is_panic() {
-            Self::Failed(format!("a use case panicked: {error}"))
-        } else {
-            Self::Unavailable(format!("a use case was cancelled: {error}"))
+impl From<UseCaseFault> for PageError {
+    fn from(fault: UseCaseFault) -> Self {
+        match fault {
+            UseCaseFault::Panicked(_) => Self::Failed(fault.to_string()),
+            UseCaseFault::Cancelled => Self::Unavailable(fault.to_string()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use bidloop_domain::model::{CampaignId, CampaignState, Subscription, SubscriptionStatus, Timestamp};
-use bidloop_domain::port::{CampaignSign, StoreError};
+use bidloop_domain::port::CampaignSign;
 use bidloop_domain::use_case::MarketplaceReading;
 
 use crate::campaign_head::CampaignHead;
@@ -124,22 +124,13 @@ pub(crate) struct Shell {
 impl Shell {
     /// The frame of a page of `place`.
     pub(crate) async fn of(visit: &Visit, place: Place, title: &str) -> Result<Self, PageError> {
-        let (show_shell, show_feed, member) = (
-            visit.console.show_shell.clone(),
-            visit.console.show_feed.clone(),
-            visit.member().clone(),
-        );
-        let read = visit.console.run(async move {
-            let shell = show_shell.execute(&member).await?;
-            let new = show_feed
-                .new_matches(member.organization_id(), &member.person.key)
-                .await?;
-            Ok::<_, StoreError>((shell, new))
-        });
-        let (shell, new) = read.await??;
-        let shell = shell.ok_or(PageError::NotFound)?;
-        let new: HashMap<CampaignId, u64> = new.into_iter().collect();
-        let member = visit.member();
+        let (console, member) = (&visit.console, visit.member());
+        let shell = console.runtime.read(console.show_shell.execute(member));
+        let shell = shell.await??.ok_or(PageError::NotFound)?;
+        let new = console
+            .show_feed
+            .new_matches(member.organization_id(), &member.person.key);
+        let new: HashMap<CampaignId, u64> = console.runtime.read(new).await??.into_iter().collect();
         let others = visit.signed_in.memberships.iter();
         let others = others.filter(|other| other.organization_id != *member.organization_id());
         Ok(Self {

@@ -104,10 +104,8 @@ pub(crate) async fn read<T: TakesFiles>(
     let is_trusted = header_token(request).is_some_and(|presented| csrf::is_presented(&token, presented));
     let (sender, pieces) = pieces();
     let parts = Parts::new(boundary, pieces, worded);
-    let receiving = visit
-        .console
-        .runtime
-        .spawn(async move { receive(parts, &token, is_trusted, files).await });
+    let receiving = async move { receive(parts, &token, is_trusted, files).await };
+    let receiving = visit.console.runtime.start(receiving);
     let pieces_of_body = body.stream(MAX_UPLOAD_BYTES, |bytes| {
         share.take(bytes).map_err(BodyError::from)
     });

@@ -85,17 +85,17 @@ pub(crate) async fn find(request: &HttpRequest, console: &Console) -> Result<Opt
     let Some(cookie) = request.cookie(cookie_name(&console.address)) else {
         return Ok(None);
     };
-    let sessions = console.sessions.clone();
+    let sessions = &console.sessions;
     let is_of_open_page =
         request.path() == "/events" || WantedPart::of(request).is_some_and(|part| part.is_update);
-    let found = console.run(async move {
-        if is_of_open_page {
-            sessions.current_of_open_page(cookie.value()).await
-        } else {
-            sessions.current(cookie.value()).await
-        }
-    });
-    Ok(found.await??)
+    if is_of_open_page {
+        let found = sessions.current_of_open_page(cookie.value());
+        return Ok(console.runtime.read(found).await??);
+    }
+    // It notes the session's use.
+    let sessions = sessions.clone();
+    let found = async move { sessions.current(cookie.value()).await };
+    Ok(console.runtime.run(found).await??)
 }
 
 /// Browsers accept the first name only over TLS and from this very host.

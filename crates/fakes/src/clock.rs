@@ -70,3 +70,17 @@ impl Pause for SimulatedClock {
         self.advance(duration);
     }
 }
+
+/// A clock that panics when it is asked: a fault of the program.
+#[derive(Debug)]
+pub struct PanickingClock;
+
+impl Clock for PanickingClock {
+    fn now(&self) -> Timestamp {
+        panic!("the secret is xyzzy")
+    }
+
+    fn monotonic(&self) -> Duration {
+        panic!("the secret is xyzzy")
+    }
+}

@@ -6,8 +6,9 @@
 //!
 //! | port | fake | what a test can do with it |
 //! |---|---|---|
-//! | every store | [`MemoryStore`] | take the store away |
+//! | every store | [`MemoryStore`] | take the store away, hold back the record of refused requests |
 //! | `Clock` | [`SimulatedClock`] | set the time, let it pass |
+//! | `Clock` | [`PanickingClock`] | have a use case panic |
 //! | `Entropy` | [`SequentialEntropy`] | foresee ids, choose the jitter |
 //! | `Marketplace` | [`FakeMarketplace`] | publish jobs, change their state, script faults, count calls |
 //! | `WebhookSender` | [`FakeWebhookSender`] | script answers, hold them back, see what was sent |
@@ -59,13 +60,13 @@ mod webhook_sender;
 mod work_signal;
 
 pub use blob_store::MemoryBlobStore;
-pub use clock::SimulatedClock;
+pub use clock::{PanickingClock, SimulatedClock};
 pub use entropy::SequentialEntropy;
 pub use link_mailer::KeepingLinkMailer;
 pub use marketplace::{Call, FakeAccount, FakeMarketplace, Fault, ReceivedFile, ReceivedProposal};
 pub use password_hasher::PlainPasswordHasher;
 pub use proposal_writer::PlaceholderProposalWriter;
-pub use store::MemoryStore;
+pub use store::{HeldRecords, MemoryStore};
 pub use webhook_sender::{FakeWebhookSender, HeldAnswer};
 pub use work_signal::RecordingWorkSignal;
 

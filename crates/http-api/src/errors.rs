@@ -6,10 +6,9 @@ use actix_web::http::{StatusCode, header};
 use bidloop_domain::matching::json::shortened_name;
 use bidloop_domain::port::{BlobError, StoreError};
 use bidloop_domain::use_case::{AuthenticateError, LeadError};
-use bidloop_http_server::{RequestBody, answer_holding};
+use bidloop_http_server::{RequestBody, UseCaseFault, answer_holding};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use tokio::task::JoinError;
 
 /// The `Retry-After` of every 503, in seconds.
 const RETRY_AFTER_SECONDS: &str = "5";
@@ -158,12 +157,11 @@ impl Refusal {
     }
 }
 
-impl From<JoinError> for Refusal {
-    fn from(error: JoinError) -> Self {
-        if error.is_panic() {
-            Self::internal(format!("a use case panicked: {error}"))
-        } else {
-            Self::unavailable(format!("a use case was cancelled: {error}"))
+impl From<UseCaseFault> for Refusal {
+    fn from(fault: UseCaseFault) -> Self {
+        match fault {
+            UseCaseFault::Panicked(_) => Self::internal(fault.to_string()),
+            UseCaseFault::Cancelled => Self::unavailable(fault.to_string()),
         }
     }
 }

@@ -232,7 +232,7 @@ async fn refuse_method(request: &HttpRequest, ids: Ids<'_>, api: &HttpApi) -> Re
     let (campaign, lead) = path_ids::read(&caller, ids)?;
     let organization = &caller.organization_id;
     let located = api.locate_lead.execute(organization, &campaign, lead.as_ref());
-    api.read(located).await??;
+    api.runtime.read(located).await??;
     let allow = if lead.is_some() { "POST" } else { "GET, HEAD" };
     Err(Refusal::wrong_method(request.method().as_str(), allow))
 }

@@ -13,6 +13,7 @@
 //! | [`TrustedProxies`] | which address a request comes from, behind a proxy |
 //! | [`RequestObserver`] | counts requests |
 //! | [`RequestTracer`], [`traced`] | spans of requests in traces |
+//! | [`UseCaseRuntime`] | the thread on which a use case runs, and whether it ends without its caller |
 
 mod byte_pool;
 mod client_address;
@@ -24,6 +25,7 @@ mod request_body;
 mod request_trace;
 mod server;
 mod unread_body;
+mod use_case_runtime;
 
 pub use byte_pool::{BytePool, ByteShare, NoRoom};
 pub use client_address::TrustedProxies;
@@ -39,3 +41,4 @@ pub use request_body::{BodyFault, RequestBody, declared_length, declares_no_body
 pub use request_trace::{RequestSpan, RequestTracer, traced};
 pub use server::{RunningServer, ServerSettings, serve};
 pub use unread_body::{Holding, answer_holding};
+pub use use_case_runtime::{UseCaseFault, UseCaseRuntime};

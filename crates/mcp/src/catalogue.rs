@@ -79,6 +79,11 @@ impl Tool {
         }
     }
 
+    /// Whether the tool changes nothing.
+    pub(crate) const fn only_reads(self) -> bool {
+        self.hints().read_only
+    }
+
     /// The tool as clients see it.
     pub(crate) fn described(self) -> Described {
         let mut annotations = ToolAnnotations::with_title(self.title());
@@ -490,7 +495,7 @@ mod tests {
     #[test]
     fn what_reads_only_needs_the_scope_read_or_shows_keys() {
         for tool in TOOLS {
-            let reads = tool.hints().read_only;
+            let reads = tool.only_reads();
             assert_eq!(
                 reads,
                 tool.scope() == TokenScope::Read || tool == Tool::ListApiKeys,

@@ -65,22 +65,27 @@ impl Handler {
         caller.ok_or(ToolError::TokenRefused)
     }
 
-    /// Carries out a call to its end, even if the client does not wait for it.
+    /// Carries out a call. One that changes something runs to its end, even if the client does not wait for it.
     async fn carry_out(
         &self,
         caller: TokenCaller,
         tool: Tool,
         request: CallToolRequestParams,
     ) -> CallToolResponse {
-        let server = self.server.clone();
+        let (server, runtime) = (self.server.clone(), &self.server.runtime);
         let organization = caller.member.organization_id().clone();
         let span = tracing::info_span!("tool", name = tool.name(), %organization, token = %caller.token);
         let call = async move {
             let arguments = request.arguments.unwrap_or_default();
             server.call(&caller, tool, arguments).await
         };
-        let done = tokio::spawn(call.instrument(span)).await;
-        match done.unwrap_or_else(|panic| Err(ToolError::Internal(panic.to_string()))) {
+        let call = Box::pin(call.instrument(span));
+        let done = if tool.only_reads() {
+            runtime.read(call).await
+        } else {
+            runtime.run(call).await
+        };
+        match done.unwrap_or_else(|fault| Err(fault.into())) {
             Ok(answer) => answer.into_result(&*self.server.entropy).into(),
             Err(error) => self.failed(&error),
         }

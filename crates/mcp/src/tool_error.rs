@@ -4,6 +4,7 @@ use bidloop_domain::matching::json::shortened_name;
 use bidloop_domain::model::{TokenScope, Unauthorized};
 use bidloop_domain::port::StoreError;
 use bidloop_domain::use_case::{LeadError, ManageApiKeysError};
+use bidloop_http_server::UseCaseFault;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -66,6 +67,12 @@ impl ToolError {
                 standard(StatusCode::INTERNAL_SERVER_ERROR, "an internal error occurred")
             }
         }
+    }
+}
+
+impl From<UseCaseFault> for ToolError {
+    fn from(fault: UseCaseFault) -> Self {
+        Self::Internal(fault.to_string())
     }
 }
 

@@ -7,6 +7,7 @@ use bidloop_domain::use_case::{
     AuthenticatePersonalToken, DescribeLead, ExplainMatch, FindLead, ListCampaigns, ListLeads,
     ListLeadsOfStatus, ManageApiKeys, RejectLead, SearchActivity, SubmitBid, TryFilter,
 };
+use bidloop_http_server::UseCaseRuntime;
 
 use crate::{ApiBodies, FilterTests};
 
@@ -43,4 +44,6 @@ pub struct ToolServer {
     pub api: ApiBodies,
     /// Makes the boundaries around other people's words.
     pub entropy: Arc<dyn Entropy>,
+    /// Runs the use cases.
+    pub runtime: UseCaseRuntime,
 }

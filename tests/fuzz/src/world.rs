@@ -120,7 +120,7 @@ impl World {
             entropy,
             readiness: Arc::new(HeldReadiness::new(Arc::new(Ready))),
             metrics: Arc::new(NoMetrics),
-            runtime: tokio::runtime::Handle::current(),
+            runtime: bidloop_http_server::UseCaseRuntime::current(),
         };
         Self { api, store }
     }

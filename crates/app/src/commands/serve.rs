@@ -14,7 +14,7 @@ use bidloop_domain::port::{BlobStore, StoreError};
 use bidloop_http_api::{
     BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics, application,
 };
-use bidloop_http_server::{ConnectionLimits, RunningServer, ServerSettings};
+use bidloop_http_server::{ConnectionLimits, RunningServer, ServerSettings, UseCaseRuntime};
 use bidloop_mcp::http::{CallMetrics, McpServer};
 use bidloop_persistence::{Database, MigrateError};
 use clap::ValueEnum;
@@ -283,7 +283,7 @@ fn http_api(service: &Service, settings: &Settings, database: &Database, base_ur
             workers: Arc::clone(&service.worker_states),
         }))),
         metrics: Arc::clone(&service.metrics) as Arc<dyn RequestMetrics>,
-        runtime: tokio::runtime::Handle::current(),
+        runtime: UseCaseRuntime::current(),
     }
 }
 

@@ -70,9 +70,9 @@ struct CampaignForm {
 /// `GET /campaigns`.
 pub(crate) async fn list(visit: Visit) -> Result<HttpResponse, PageError> {
     let shell = Shell::of(&visit, Place::Campaigns, "Campaigns").await?;
-    let (list, member) = (visit.console.list_campaigns.clone(), visit.member().clone());
-    let campaigns = visit.console.run(async move { list.execute(&member).await });
-    let campaigns = campaigns.await??.ok_or(PageError::NotFound)?;
+    let campaigns = visit.console.list_campaigns.execute(visit.member());
+    let campaigns = visit.console.runtime.read(campaigns).await??;
+    let campaigns = campaigns.ok_or(PageError::NotFound)?;
     html(&CampaignsPage {
         shell,
         campaigns: campaigns.into_iter().map(|campaign| Row { campaign }).collect(),

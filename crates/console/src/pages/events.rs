@@ -21,6 +21,7 @@ pub(crate) async fn show(visit: Visit, query: web::Query<EventsQuery>) -> Result
     let campaign = CampaignId::parse(&query.campaign).ok();
     let watched = visit
         .console
+        .runtime
         .run(async move { streams.watch(organization, campaign, session) })
         .await?;
     let stream = watched.ok_or_else(|| PageError::Unavailable("too many pages are open".to_owned()))?;

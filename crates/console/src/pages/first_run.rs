@@ -36,8 +36,7 @@ struct Given<'a> {
 
 /// `GET /first-run`. There is no such page once there is somebody.
 pub(crate) async fn show(console: web::Data<Console>) -> Result<HttpResponse, PageError> {
-    let first_run = console.first_run.clone();
-    if !console.run(async move { first_run.is_open().await }).await?? {
+    if !console.runtime.read(console.first_run.is_open()).await?? {
         return Err(PageError::NotFound);
     }
     html(&FirstRunPage {
@@ -55,6 +54,7 @@ pub(crate) async fn set_up(
     let network = sign_in::network_of(&request);
     let first_run = console.first_run.clone();
     let (fields, tried) = console
+        .runtime
         .run(async move {
             let tried = first_run.execute(typed(&fields), network).await;
             (fields, tried)

@@ -41,9 +41,7 @@ pub(crate) async fn show(
 }
 
 async fn look(console: &Console, token: &str) -> Result<OpenedLink, PageError> {
-    let (use_link, token) = (console.use_link.clone(), token.to_owned());
-    let looked = console.run(async move { use_link.look(&token).await });
-    Ok(looked.await??)
+    Ok(console.runtime.read(console.use_link.look(token)).await??)
 }
 
 /// `POST /invite/{token}`.
@@ -56,6 +54,7 @@ pub(crate) async fn use_link(
     let network = sign_in::network_of(&request);
     let (use_link, used_token) = (console.use_link.clone(), token.clone());
     let (fields, used) = console
+        .runtime
         .run(async move {
             let form = LinkForm {
                 name: fields.text("name"),

@@ -45,8 +45,7 @@ pub(crate) async fn show(
     if visit::find(&request, &console).await?.is_some() {
         return Ok(see_other(own_path(&query.next)));
     }
-    let first_run = console.first_run.clone();
-    if console.run(async move { first_run.is_open().await }).await?? {
+    if console.runtime.read(console.first_run.is_open()).await?? {
         return Ok(see_other("/first-run"));
     }
     html(&SignInPage {
@@ -69,6 +68,7 @@ pub(crate) async fn sign_in(
     let network = network_of(&request);
     let sign_in = console.sign_in.clone();
     let (email, tried) = console
+        .runtime
         .run(async move {
             let tried = sign_in.execute(&email, &password, network).await;
             (email, tried)
@@ -98,6 +98,7 @@ pub(crate) async fn sign_out(Posted { visit, .. }: Posted) -> Result<HttpRespons
     let (sessions, signed_in) = (visit.console.sessions.clone(), visit.signed_in.clone());
     visit
         .console
+        .runtime
         .run(async move { sessions.sign_out(&signed_in).await })
         .await??;
     Ok(visit::signed_out(
@@ -112,6 +113,7 @@ pub(crate) async fn switch(Posted { visit, fields }: Posted) -> Result<HttpRespo
     let (sessions, signed_in) = (visit.console.sessions.clone(), visit.signed_in.clone());
     let switched = visit
         .console
+        .runtime
         .run(async move { sessions.switch(&signed_in, &organization).await })
         .await??;
     if switched {

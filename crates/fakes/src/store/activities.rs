@@ -11,6 +11,7 @@ use super::{MemoryStore, State, count, length};
 #[async_trait]
 impl ActivityStore for MemoryStore {
     async fn record(&self, activity: &Activity) -> Result<(), StoreError> {
+        self.records.pass().await;
         let mut state = self.state()?;
         if state.organizations.contains_key(&activity.organization_id) {
             state.record_activity(activity);

@@ -12,6 +12,7 @@ mod deliveries;
 mod delivery_records;
 mod erasure;
 mod feed_lease;
+mod held_records;
 mod jobs;
 mod leads;
 mod matches;
@@ -41,6 +42,8 @@ use bidloop_domain::port::{
     FeedCursor, LeaseOwner, NewAttachment, OrganizationRecord, StoreError, WebhookRecord,
 };
 
+pub use self::held_records::HeldRecords;
+use self::held_records::RecordGate;
 use self::people::People;
 use self::sessions::Session;
 
@@ -64,6 +67,7 @@ use self::sessions::Session;
 pub struct MemoryStore {
     state: Mutex<State>,
     available: AtomicBool,
+    records: RecordGate,
 }
 
 impl Default for MemoryStore {
@@ -71,6 +75,7 @@ impl Default for MemoryStore {
         Self {
             state: Mutex::default(),
             available: AtomicBool::new(true),
+            records: RecordGate::default(),
         }
     }
 }
@@ -85,6 +90,11 @@ impl MemoryStore {
     /// back.
     pub fn set_available(&self, available: bool) {
         self.available.store(available, Ordering::SeqCst);
+    }
+
+    /// Lets refused requests wait from now on before they are recorded: a database that is slow.
+    pub fn hold_records(&self) -> HeldRecords {
+        self.records.close()
     }
 
     fn state(&self) -> Result<MutexGuard<'_, State>, StoreError> {

@@ -62,7 +62,7 @@ impl Page {
         let pages = &bodies.compressed_pages;
         let compressed = if asks_for_gzip {
             pages
-                .page(&self.organization, tag, &self.pieces, &api.runtime)
+                .page(&self.organization, tag, &self.pieces, api.runtime.handle())
                 .await
         } else {
             None
@@ -89,7 +89,7 @@ async fn page(
     let (offset, limit) = offset_and_limit(request.query_string());
     let organization = &caller.organization_id;
     let list = api.list_leads.execute(organization, &campaign, offset, limit);
-    let listed = api.read(list).await??;
+    let listed = api.runtime.read(list).await??;
     share.take(length_of(&listed.data)).map_err(overloaded)?;
     Ok(Page {
         pieces: pieces_of(listed),

@@ -39,6 +39,7 @@ async fn reject(
     let read = unless_overloaded(read_body(request, body, &mut rejection.share).await)?;
     let (reject, bodies) = (api.reject_lead.clone(), bodies.clone());
     let (rejected, rejection) = api
+        .runtime
         .run(async move {
             let reason = match read {
                 Ok(body) => bodies.parse(body, reject_body::parse).await,

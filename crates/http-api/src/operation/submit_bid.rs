@@ -37,6 +37,7 @@ async fn submit(
     let read = unless_overloaded(read_json(body, request, &mut bid.share).await)?;
     let (submit, bodies) = (api.submit_bid.clone(), bodies.clone());
     let (accepted, bid) = api
+        .runtime
         .run(async move {
             let parsed = match read {
                 Ok(body) => bodies.parse(body, bid_body::parse).await,

@@ -53,12 +53,13 @@ async fn upload(
     let envelope = declared.and_then(|()| check_media_type(request.headers(), FORM_DATA));
     let upload = api.upload_attachments.clone();
     let session = api
+        .runtime
         .run(async move { upload.begin(&requester, &campaign, &lead, envelope).await })
         .await??;
 
     let boundary = boundary_of(request.headers());
     let (sender, pieces) = pieces();
-    let receiving = api.start(receive(session, boundary, pieces));
+    let receiving = api.runtime.start(receive(session, boundary, pieces));
     let pieces_of_body = body.stream(MAX_UPLOAD_BYTES, |bytes| {
         share.take(bytes).map_err(ReadFault::from)
     });

@@ -26,7 +26,7 @@ use bidloop_http_api::{
     AllowedOrigins, BodyLimits, Description, HeldReadiness, HttpApi, Offer, Readiness, RequestMetrics,
     application,
 };
-use bidloop_http_server::{ConnectionLimits, RunningServer, serve};
+use bidloop_http_server::{ConnectionLimits, RunningServer, UseCaseRuntime, serve};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -64,6 +64,8 @@ pub(crate) const SETTINGS: ServerSettings = ServerSettings {
 
 pub(crate) struct World {
     runtime: Runtime,
+    /// What the server serves.
+    pub(crate) api: HttpApi,
     server: Option<RunningServer>,
     pub(crate) address: SocketAddr,
     pub(crate) store: Arc<MemoryStore>,
@@ -144,7 +146,7 @@ impl World {
         let server = runtime
             .block_on(async {
                 let observer = Arc::new(api.clone());
-                let routes = application(api, settings.offer, settings.bodies);
+                let routes = application(api.clone(), settings.offer, settings.bodies);
                 let server = bidloop_http_server::ServerSettings {
                     workers: 1,
                     connections: settings.connections,
@@ -155,6 +157,7 @@ impl World {
         Self {
             address: server.address(),
             runtime,
+            api,
             server: Some(server),
             store,
             blobs,
@@ -284,7 +287,7 @@ fn api(
         entropy,
         readiness: Arc::new(HeldReadiness::new(readiness)),
         metrics: metrics.clone(),
-        runtime: runtime.handle().clone(),
+        runtime: UseCaseRuntime::new(runtime.handle().clone()),
     }
 }
 

@@ -16,7 +16,6 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use tracing::Instrument as _;
 
 use super::refusal::Refusal;
 use super::{McpServer, PATH};
@@ -114,13 +113,14 @@ impl Endpoint {
         let Some(token) = bearer(request.headers()) else {
             return Err(refused(ToolError::TokenRefused));
         };
-        let (authenticate, presented) = (self.server.tools.authenticate.clone(), token.clone());
-        let look_up = async move { authenticate.execute(presented.0.expose()).await };
-        let found = self.server.runtime.spawn(look_up.in_current_span());
-        let caller = match found.await {
-            Ok(found) => found.map_err(|error| refused(error.into()))?,
-            Err(panic) => return Err(refused(ToolError::Internal(panic.to_string()))),
-        };
+        let tools = &self.server.tools;
+        let (authenticate, presented) = (tools.authenticate.clone(), token.clone());
+        // It notes the token's use.
+        let found = tools
+            .runtime
+            .run(async move { authenticate.execute(presented.0.expose()).await });
+        let found = found.await.map_err(|fault| refused(fault.into()))?;
+        let caller = found.map_err(|error| refused(error.into()))?;
         let caller = caller.ok_or_else(|| refused(ToolError::TokenRefused))?;
         let organization = caller.member.organization_id().as_str();
         tracing::Span::current().record("organization", organization);
@@ -151,7 +151,8 @@ impl Endpoint {
         Ok((message, share))
     }
 
-    /// Hands the message to the protocol. The call runs to its end even if the connection closes.
+    /// Hands the message to the protocol. The call, also one that only reads, runs to its end even if the connection
+    /// closes: until then it has its place among the calls in flight.
     async fn speak(
         &self,
         headers: &HeaderMap,
@@ -184,9 +185,9 @@ impl Endpoint {
             drop(turn);
             (head, body.to_bytes())
         };
-        let spoken = self.server.runtime.spawn(spoken.in_current_span()).await;
-        let (head, body) = spoken
-            .map_err(|panic| Refusal::of(&ToolError::Internal(panic.to_string()), &self.server.tools.api))?;
+        let tools = &self.server.tools;
+        let spoken = tools.runtime.start(spoken).await;
+        let (head, body) = spoken.map_err(|fault| Refusal::of(&fault.into(), &tools.api))?;
         if body.len() > SHORT_ANSWER_BYTES {
             share.take(body.len()).map_err(|_| overloaded())?;
         }

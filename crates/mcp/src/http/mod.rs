@@ -14,7 +14,6 @@ use std::time::Duration;
 use actix_web::{HttpRequest, HttpResponse, web};
 use bidloop_domain::port::Entropy;
 use bidloop_http_server::{RequestBody, RequestObserver};
-use tokio::runtime::Handle as Runtime;
 
 pub use own_hosts::OwnHosts;
 
@@ -36,8 +35,6 @@ pub struct McpServer {
     pub hosts: OwnHosts,
     /// Counts every request.
     pub metrics: Arc<dyn CallMetrics>,
-    /// A multi-thread runtime, on which calls run to their end.
-    pub runtime: Runtime,
 }
 
 /// The only address.

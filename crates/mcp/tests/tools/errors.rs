@@ -1,6 +1,10 @@
 //! The errors of tools: the API's own bodies (contract section 7).
 
+use std::sync::Arc;
+
 use bidloop_domain::model::TokenScope;
+use bidloop_domain::use_case::ListCampaigns;
+use bidloop_fakes::PanickingClock;
 use serde_json::json;
 
 use crate::world::{INJECTION, MEMBER, OWNER, World};
@@ -118,4 +122,23 @@ async fn an_unknown_tool_is_an_error_of_the_protocol() {
     let params = json!({"name": "delete_everything", "arguments": {}});
     let error = client.ask("tools/call", params).await.unwrap_err();
     assert_eq!(error["code"], -32_602);
+}
+
+#[tokio::test]
+async fn a_read_that_panics_is_an_internal_error_of_its_call_alone() {
+    let mut world = World::new().await;
+    world.server.list_campaigns = Arc::new(ListCampaigns {
+        store: world.store.clone(),
+        statistics: world.store.clone(),
+        clock: Arc::new(PanickingClock),
+    });
+    let mut client = world.client(MEMBER, TokenScope::Read).await;
+    for _ in 0..2 {
+        let (status, body) = client.fail("list_campaigns", json!({})).await;
+        assert_eq!(
+            (status, &body["message"]),
+            (500, &json!("an internal error occurred"))
+        );
+    }
+    client.succeed("get_lead", World::on("1")).await;
 }

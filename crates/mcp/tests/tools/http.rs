@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::world::{MEMBER, World};
 
 #[derive(Debug, Default)]
-struct Counted(Mutex<Vec<(&'static str, u16)>>);
+pub(crate) struct Counted(Mutex<Vec<(&'static str, u16)>>);
 
 impl CallMetrics for Counted {
     fn answered(&self, operation: &'static str, status: u16, _: Duration) {
@@ -41,7 +41,6 @@ impl Served {
             tools: world.server.clone(),
             hosts: OwnHosts::new(address, &["https://agents.test"]),
             metrics: counted.clone(),
-            runtime: tokio::runtime::Handle::current(),
         });
         let observer = Arc::new(Observer {
             metrics: counted.clone(),
@@ -103,7 +102,7 @@ impl Served {
     }
 }
 
-fn call(tool: &str, arguments: Value) -> Value {
+pub(crate) fn call(tool: &str, arguments: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
 }
 

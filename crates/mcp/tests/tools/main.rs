@@ -6,6 +6,7 @@
     reason = "`json!` reads best where it is passed on as it is"
 )]
 
+mod abandoned;
 mod client;
 mod errors;
 mod http;

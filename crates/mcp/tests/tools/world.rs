@@ -15,6 +15,7 @@ use bidloop_domain::use_case::{
 };
 use bidloop_fakes::{FakeMarketplace, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::bodies;
+use bidloop_http_server::UseCaseRuntime;
 use bidloop_mcp::{ApiBodies, FilterTests, ToolServer, serve_stdio};
 use bidloop_port_contracts::Stores;
 use bidloop_port_contracts::fixture::{
@@ -249,5 +250,6 @@ fn tool_server(
             error_body: bodies::error_body,
         },
         entropy: entropy.clone(),
+        runtime: UseCaseRuntime::current(),
     }
 }

@@ -122,11 +122,8 @@ async fn newer_than(
 ) -> Result<HttpResponse, PageError> {
     let search = query.search(visit.organization(), campaign, visit.now);
     let than = place(&query.than).ok_or(PageError::NotFound)?;
-    let find = visit.console.search_activity.clone();
-    let count = visit
-        .console
-        .run(async move { find.newer(&search, than).await })
-        .await??;
+    let count = visit.console.search_activity.newer(&search, than);
+    let count = visit.console.runtime.read(count).await??;
     let count = (count > 0).then(|| words::counted(count, "new record", "new records"));
     html(&Newer {
         count,
@@ -179,9 +176,8 @@ async fn record(
         None
     } else {
         let search = query.search(visit.organization(), campaign, visit.now);
-        let (find, below) = (visit.console.search_activity.clone(), place(&query.below));
-        let page = visit.console.run(async move { find.page(&search, below).await });
-        Some(page.await??)
+        let page = visit.console.search_activity.page(&search, place(&query.below));
+        Some(visit.console.runtime.read(page).await??)
     };
     let mut people = people(visit).await?;
     // Others are offered as the page shows them: the service, commands, and who is gone.
@@ -297,8 +293,10 @@ pub(crate) async fn csv(visit: Visit, query: web::Query<ActivityQuery>) -> Resul
             return Ok::<_, PageError>(None);
         };
         let (find, wanted) = (visit.console.search_activity.clone(), search.clone());
+        // A part has up to 500 entries.
         let part = visit
             .console
+            .runtime
             .run(async move { find.csv(&wanted, below).await })
             .await??;
         let next = part.below.map(Some);

@@ -150,7 +150,7 @@ pub(crate) async fn act(
         visit.signed_in.requester(),
         place.clone(),
     );
-    let submitted = visit.console.run(async move {
+    let submitted = visit.console.runtime.run(async move {
         submit
             .execute(&requester, &wanted.campaign, &wanted.address, bid)
             .await
@@ -277,7 +277,8 @@ async fn preview(
         place.clone(),
         overrides.clone(),
     );
-    let preview = visit.console.run(async move {
+    // What the marketplace answers is kept for the next preview.
+    let preview = visit.console.runtime.run(async move {
         preview_bid
             .execute(&organization, &wanted.campaign, &wanted.address, &overrides, ask)
             .await

@@ -73,7 +73,7 @@ pub(super) async fn attach(
     received: Received<LeadFiles>,
 ) -> Result<(Fields, Attached), PageError> {
     let Received { fields, files, fault } = received;
-    let ended = visit.console.run(async move {
+    let ended = visit.console.runtime.run(async move {
         match (files.session, fault) {
             (Some(session), Some(fault)) => Err(session.refuse(fault).await),
             (Some(session), None) => session.finish().await.map(|_| Attached::All),

@@ -153,7 +153,8 @@ async fn bidding(
         visit.member().clone(),
         campaign.clone(),
     );
-    let shown = visit.console.run(async move {
+    // Templates may take long to render.
+    let shown = visit.console.runtime.run(async move {
         show.execute(&member, &campaign, lead.as_ref(), draft.as_ref())
             .await
     });

@@ -29,14 +29,14 @@ pub(crate) async fn add(
         visit.signed_in.clone(),
         campaign.clone(),
     );
-    let begun = visit.console.run(begun).await?;
+    let begun = visit.console.runtime.run(begun).await?;
     let files = begun.map_err(|error| Unchanged::from(error).into_page())?;
     let received = upload::read(&visit, &request, files).await?;
     let said = match received.fault {
         Some(fault) => said_of_files(fault)?,
         None if received.files.is_empty() => upload::CHOOSE.to_owned(),
         None => {
-            let finished = visit.console.run(received.files.finish());
+            let finished = visit.console.runtime.run(received.files.finish());
             match finished.await?.map_err(Unchanged::from) {
                 Ok(_) => return Ok(go_to(&visit, &format!("{}?done=saved", bidding::path(&campaign)))),
                 Err(Unchanged::Page(error)) => return Err(error),

@@ -97,8 +97,10 @@ pub(crate) async fn show(
     let (shell, head) = Shell::of_campaign(&visit, &campaign).await?;
     let (show_feed, organization) = (visit.console.show_feed.clone(), visit.organization().clone());
     let request = query.request();
+    // Posts are parsed, 500 for a search, and filters are tried on them.
     let feed = visit
         .console
+        .runtime
         .run(async move { show_feed.execute(&organization, &campaign, &request).await });
     let (feed, ready) = futures::join!(feed, Ready::of(&visit, &head.id));
     let feed = feed??.ok_or(PageError::NotFound)?;
@@ -135,7 +137,6 @@ pub(crate) async fn live(
     query: web::Query<LiveQuery>,
 ) -> Result<HttpResponse, PageError> {
     let campaign = campaign_id(&campaign)?;
-    let (show_feed, organization) = (visit.console.show_feed.clone(), visit.organization().clone());
     let path = format!("/campaigns/{campaign}/feed");
     let since = match query.since.as_str() {
         "" => None,
@@ -146,10 +147,10 @@ pub(crate) async fn live(
     let shown = query.shown.split(',').take(FEED_PAGE as usize);
     let shown: Vec<LeadId> = shown.filter_map(|id| LeadId::parse(id).ok()).collect();
     let live = live_path(&path, since, &shown);
-    let news = visit
-        .console
-        .run(async move { show_feed.news(&organization, &campaign, since, &shown).await });
-    let news = news.await??.ok_or(PageError::NotFound)?;
+    let show_feed = &visit.console.show_feed;
+    let news = show_feed.news(visit.organization(), &campaign, since, &shown);
+    let news = visit.console.runtime.read(news).await??;
+    let news = news.ok_or(PageError::NotFound)?;
     let newer = match news.newer {
         0 => None,
         newer if newer >= u64::from(MAX_NEWER) => Some(format!("{}+ new leads", MAX_NEWER - 1)),
@@ -185,7 +186,7 @@ pub(crate) async fn seen(
 ) -> Result<HttpResponse, PageError> {
     let campaign = campaign_id(&campaign)?;
     let (show_feed, member, now) = (visit.console.show_feed.clone(), visit.member().clone(), visit.now);
-    let noted = visit.console.run(async move {
+    let noted = visit.console.runtime.run(async move {
         let person = &member.person.key;
         show_feed
             .looked_at(member.organization_id(), &campaign, person, now)

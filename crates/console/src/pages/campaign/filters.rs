@@ -129,15 +129,9 @@ struct Draft {
 }
 
 async fn saved(visit: &Visit, campaign: &CampaignId) -> Result<Vec<FilterRecord>, PageError> {
-    let (try_filter, organization, campaign) = (
-        visit.console.try_filter.clone(),
-        visit.organization().clone(),
-        campaign.clone(),
-    );
-    let saved = visit
-        .console
-        .run(async move { try_filter.saved(&organization, &campaign).await });
-    saved.await??.ok_or(PageError::NotFound)
+    let saved = visit.console.try_filter.saved(visit.organization(), campaign);
+    let saved = visit.console.runtime.read(saved).await??;
+    saved.ok_or(PageError::NotFound)
 }
 
 fn filter_id(text: &str) -> Result<FilterId, PageError> {
@@ -391,7 +385,7 @@ async fn preview(visit: &Visit, body: &Value) -> Result<Option<Preview>, PageErr
         visit.console.clock.clone(),
     );
     let begun = clock.now();
-    let found = visit.console.run(async move {
+    let found = visit.console.runtime.run(async move {
         let found = try_filter.preview(&body, PREVIEWED).await;
         // It runs to its end even if the browser goes away, and keeps its place until then.
         drop(place);
@@ -445,8 +439,10 @@ async fn tried(visit: &Visit, draft: &Draft) -> Result<Option<Tried>, PageError>
         draft.body.clone(),
         draft.asked.clone(),
     );
+    // It may read the newest 2,000 posts.
     let found = visit
         .console
+        .runtime
         .run(async move { try_filter.explain(&body, &asked).await });
     let found: Option<TriedJob> = found.await??.map_err(|faults| odd(&faults))?;
     Ok(found.map(|found| Tried {

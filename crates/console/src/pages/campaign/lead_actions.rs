@@ -75,7 +75,7 @@ pub(crate) async fn reject(
         visit.signed_in.requester(),
         place.clone(),
     );
-    let rejected = visit.console.run(async move {
+    let rejected = visit.console.runtime.run(async move {
         reject_lead
             .execute(&requester, &wanted.campaign, &wanted.address, Ok(reason))
             .await
@@ -100,7 +100,7 @@ pub(crate) async fn trigger(
         visit.signed_in.requester(),
         place.clone(),
     );
-    let tried = visit.console.run(async move {
+    let tried = visit.console.runtime.run(async move {
         try_endpoints
             .trigger(&requester, &wanted.campaign, &wanted.address)
             .await
@@ -123,7 +123,7 @@ pub(crate) async fn reopen(
         visit.signed_in.requester(),
         place.clone(),
     );
-    let reopened = visit.console.run(async move {
+    let reopened = visit.console.runtime.run(async move {
         manage
             .reopen(&requester, &wanted.campaign, &wanted.address.lead)
             .await
@@ -176,7 +176,7 @@ pub(crate) async fn settle(
         visit.signed_in.requester(),
         place.clone(),
     );
-    let settled = visit.console.run(async move {
+    let settled = visit.console.runtime.run(async move {
         manage
             .settle(&requester, &wanted.campaign, &wanted.address.lead, settlement)
             .await

@@ -105,7 +105,7 @@ pub(crate) async fn set(
         visit.signed_in.requester(),
         place.clone(),
     );
-    let configured = visit.console.run(async move {
+    let configured = visit.console.runtime.run(async move {
         manage
             .configure(&requester, &wanted.campaign, &wanted.address, &config)
             .await

@@ -75,7 +75,8 @@ impl LeadPlace {
             visit.organization().clone(),
             self.clone(),
         );
-        let view = visit.console.run(async move {
+        // Without the job it may search 50,000 matches.
+        let view = visit.console.runtime.run(async move {
             show_lead
                 .execute(&organization, &place.campaign, &place.address)
                 .await
@@ -86,7 +87,8 @@ impl LeadPlace {
     /// The place with its job, which an action needs to make a match a lead (decision E5).
     pub(crate) async fn located(self, visit: &Visit) -> Result<Self, PageError> {
         let (find, organization) = (visit.console.find_lead.clone(), visit.organization().clone());
-        let located = visit.console.run(async move {
+        // As in `view`.
+        let located = visit.console.runtime.run(async move {
             let found = find.locate(&organization, &self.campaign, &self.address).await?;
             Ok::<_, StoreError>(found.map(|address| Self { address, ..self }))
         });

@@ -24,14 +24,8 @@ pub(super) struct Need {
 
 impl Ready {
     pub(super) async fn of(visit: &Visit, campaign: &CampaignId) -> Result<Self, PageError> {
-        let (show, member, campaign) = (
-            visit.console.show_readiness.clone(),
-            visit.member().clone(),
-            campaign.clone(),
-        );
-        let shown = visit
-            .console
-            .run(async move { show.execute(&member, &campaign).await });
+        let show = &visit.console.show_readiness;
+        let shown = visit.console.runtime.read(show.execute(visit.member(), campaign));
         let readiness = shown.await??.ok_or(PageError::NotFound)?;
         Ok(Self { readiness })
     }

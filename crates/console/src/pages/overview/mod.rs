@@ -140,8 +140,10 @@ pub(crate) async fn show(visit: Visit, query: web::Query<OverviewQuery>) -> Resu
         visit.member().clone(),
         query.period(),
     );
+    // It is computed from thousands of counts.
     let overview = visit
         .console
+        .runtime
         .run(async move { show.execute(&member, period).await });
     let overview = overview.await??.ok_or(PageError::NotFound)?;
     html(&page(shell, overview, query.until()))

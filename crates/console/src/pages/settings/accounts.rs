@@ -80,9 +80,9 @@ async fn shell(visit: &Visit) -> Result<Shell, PageError> {
 }
 
 async fn accounts(visit: &Visit) -> Result<(Vec<ShownAccount>, Timestamp), PageError> {
-    let (show, member) = (visit.console.show_accounts.clone(), visit.member().clone());
-    let shown = visit.console.run(async move { show.execute(&member).await });
-    shown.await??.ok_or(PageError::NotFound)
+    let shown = visit.console.show_accounts.execute(visit.member());
+    let shown = visit.console.runtime.read(shown).await??;
+    shown.ok_or(PageError::NotFound)
 }
 
 async fn account(visit: &Visit, id: &str) -> Result<ShownAccount, PageError> {
@@ -125,15 +125,8 @@ async fn check(
     visit: &Visit,
     token: &str,
 ) -> Result<Result<(MarketplaceToken, LiveAccount), String>, PageError> {
-    let (connect, member, token) = (
-        visit.console.connect_account.clone(),
-        visit.member().clone(),
-        token.trim().to_owned(),
-    );
-    let checked = visit
-        .console
-        .run(async move { connect.check(&member, &token).await });
-    Ok(match checked.await? {
+    let checked = visit.console.connect_account.check(visit.member(), token.trim());
+    Ok(match visit.console.runtime.read(checked).await? {
         Ok(checked) => Ok(checked),
         Err(ConnectAccountError::NotOwner) => return Err(PageError::OwnersOnly),
         Err(ConnectAccountError::NotAToken(error)) => Err(format!("This cannot be a token: {error}.")),

@@ -60,14 +60,8 @@ async fn show(visit: &Visit, created: Option<CreatedApiKey>) -> Result<HttpRespo
 
 /// The keys, those that are not revoked first, then the newest first.
 pub(crate) async fn keys(visit: &Visit) -> Result<Vec<ApiKeyRecord>, PageError> {
-    let (manage, organization) = (
-        visit.console.manage_api_keys.clone(),
-        visit.organization().clone(),
-    );
-    let keys = visit
-        .console
-        .run(async move { manage.list(&organization).await })
-        .await?;
+    let keys = visit.console.manage_api_keys.list(visit.organization());
+    let keys = visit.console.runtime.read(keys).await?;
     let mut keys = keys.map_err(page_error)?;
     keys.sort_by_key(|key| (key.revoked_at.is_some(), std::cmp::Reverse(key.created_at)));
     Ok(keys)
@@ -112,6 +106,7 @@ pub(crate) async fn create(Posted { visit, fields }: Posted) -> Result<HttpRespo
     );
     let created = visit
         .console
+        .runtime
         .run(async move { manage.create_as(&(&person).into(), &wanted, expiry).await });
     match created.await? {
         Ok(created) => show(&visit, Some(created)).await,
@@ -166,6 +161,7 @@ pub(crate) async fn revoke(
     let (manage, person) = (visit.console.manage_api_keys.clone(), visit.signed_in.clone());
     let revoked = visit
         .console
+        .runtime
         .run(async move { manage.revoke_as(&(&person).into(), &key).await });
     revoked.await?.map_err(page_error)?;
     Ok(go_to(&visit, &format!("{PATH}?done=revoked")))

@@ -123,9 +123,9 @@ fn period(period: BillingPeriod) -> String {
 /// `GET /settings/billing`.
 pub(crate) async fn show(visit: Visit) -> Result<HttpResponse, PageError> {
     let shell = Shell::of(&visit, Place::Settings(Setting::Billing), "Billing").await?;
-    let (show, member) = (visit.console.show_billing.clone(), visit.member().clone());
-    let billing = visit.console.run(async move { show.execute(&member).await });
-    let billing = billing.await??.ok_or(PageError::NotFound)?;
+    let billing = visit.console.show_billing.execute(visit.member());
+    let billing = visit.console.runtime.read(billing).await??;
+    let billing = billing.ok_or(PageError::NotFound)?;
     html(&BillingPage {
         quota: Quota {
             used: billing.used,

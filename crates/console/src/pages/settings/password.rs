@@ -23,7 +23,7 @@ pub(crate) async fn change(
 ) -> Result<HttpResponse, PageError> {
     let network = sign_in::network_of(&request);
     let (change, signed_in) = (visit.console.change_password.clone(), visit.signed_in.clone());
-    let changed = visit.console.run(async move {
+    let changed = visit.console.runtime.run(async move {
         let (present, new) = (fields.text("present"), fields.text("new"));
         change.execute(&signed_in, present, new, network).await
     });

@@ -58,14 +58,9 @@ async fn show(visit: &Visit, made: Option<MadeToken>) -> Result<HttpResponse, Pa
 
 /// The person's tokens, those that work first.
 async fn tokens(visit: &Visit) -> Result<Vec<PersonalTokenRecord>, PageError> {
-    let (manage, holder) = (
-        visit.console.manage_tokens.clone(),
-        TokenHolder::of(visit.member()),
-    );
-    let tokens = visit
-        .console
-        .run(async move { manage.list(&holder.organization, &holder.person).await });
-    let mut tokens = tokens.await??;
+    let (manage, person) = (&visit.console.manage_tokens, &visit.member().person.key);
+    let tokens = manage.list(visit.organization(), person);
+    let mut tokens = visit.console.runtime.read(tokens).await??;
     tokens.sort_by_key(|token| !token.works_at(visit.now));
     Ok(tokens)
 }
@@ -114,7 +109,7 @@ pub(crate) async fn make(Posted { visit, fields }: Posted) -> Result<HttpRespons
         TokenHolder::of(visit.member()),
     );
     let name = form.name.clone();
-    let made = visit.console.run(async move {
+    let made = visit.console.runtime.run(async move {
         let new = NewPersonalToken {
             name: &name,
             scope,
@@ -166,6 +161,7 @@ pub(crate) async fn revoke(
     );
     let revoked = visit
         .console
+        .runtime
         .run(async move { manage.revoke(&holder, &token).await });
     revoked.await??;
     Ok(go_to(&visit, &format!("{PATH}?done=token_revoked")))

@@ -88,9 +88,8 @@ pub(super) async fn show(
 
 /// The members and the invitations that are open.
 pub(crate) async fn members(visit: &Visit) -> Result<ListedMembers, PageError> {
-    let (manage, organization) = (visit.console.manage_members.clone(), visit.organization().clone());
-    let listed = visit.console.run(async move { manage.list(&organization).await });
-    Ok(listed.await??)
+    let listed = visit.console.manage_members.list(visit.organization());
+    Ok(visit.console.runtime.read(listed).await??)
 }
 
 /// `GET …/users/invite`.
@@ -113,7 +112,7 @@ pub(crate) async fn invite(Posted { visit, fields }: Posted) -> Result<HttpRespo
     let role = role_of(fields.text("role"))?;
     let (invitations, member) = (visit.console.invitations.clone(), visit.member().clone());
     let (typed_email, typed_name) = (email.clone(), name.clone());
-    let made = visit.console.run(async move {
+    let made = visit.console.runtime.run(async move {
         let new = NewInvitation {
             email: &typed_email,
             name: &typed_name,
@@ -154,6 +153,7 @@ pub(crate) async fn set_role(Posted { visit, fields }: Posted) -> Result<HttpRes
     let (manage, member) = (visit.console.manage_members.clone(), visit.member().clone());
     let set = visit
         .console
+        .runtime
         .run(async move { manage.set_role(&member, &person, role).await });
     set.await??;
     Ok(go_to(&visit, "/settings/users?done=role"))
@@ -234,6 +234,7 @@ pub(crate) async fn remove(Posted { visit, fields }: Posted) -> Result<HttpRespo
     let (manage, member) = (visit.console.manage_members.clone(), visit.member().clone());
     let removed = visit
         .console
+        .runtime
         .run(async move { manage.remove(&member, &person).await });
     removed.await??;
     Ok(go_to(&visit, "/settings/users?done=removed"))
@@ -242,7 +243,10 @@ pub(crate) async fn remove(Posted { visit, fields }: Posted) -> Result<HttpRespo
 /// `POST …/users/leave`: the session ends with the membership.
 pub(crate) async fn leave(Posted { visit, .. }: Posted) -> Result<HttpResponse, PageError> {
     let (manage, member) = (visit.console.manage_members.clone(), visit.member().clone());
-    let left = visit.console.run(async move { manage.leave(&member).await });
+    let left = visit
+        .console
+        .runtime
+        .run(async move { manage.leave(&member).await });
     left.await??;
     Ok(visit::signed_out(
         &visit.console.address,
@@ -256,6 +260,7 @@ pub(crate) async fn reset(Posted { visit, fields }: Posted) -> Result<HttpRespon
     let (invitations, member) = (visit.console.invitations.clone(), visit.member().clone());
     let made = visit
         .console
+        .runtime
         .run(async move { invitations.reset(&member, &person).await });
     show(&visit, Some(made.await??), PasswordFaults::default()).await
 }
@@ -266,6 +271,7 @@ pub(crate) async fn withdraw(Posted { visit, fields }: Posted) -> Result<HttpRes
     let (invitations, member) = (visit.console.invitations.clone(), visit.member().clone());
     let withdrawn = visit
         .console
+        .runtime
         .run(async move { invitations.withdraw(&member, &link).await });
     match withdrawn.await? {
         Ok(()) | Err(PeopleError::LinkOver) => Ok(go_to(&visit, "/settings/users?done=withdrawn")),

@@ -182,15 +182,10 @@ pub(crate) async fn show(
 
 /// The endpoints of the scope.
 pub(crate) async fn integrations(visit: &Visit, scope: &Scope) -> Result<Integrations, PageError> {
-    let (show, member, campaign) = (
-        visit.console.show_integrations.clone(),
-        visit.member().clone(),
-        scope.campaign.clone(),
-    );
-    let found = visit
-        .console
-        .run(async move { show.execute(&member, campaign.as_ref()).await });
-    found.await??.ok_or(PageError::NotFound)
+    let show = &visit.console.show_integrations;
+    let found = show.execute(visit.member(), scope.campaign.as_ref());
+    let found = visit.console.runtime.read(found).await??;
+    found.ok_or(PageError::NotFound)
 }
 
 pub(crate) async fn page(
@@ -279,13 +274,7 @@ fn opened(query: &ListQuery) -> Option<DeliveryId> {
 }
 
 async fn deliveries(visit: &Visit, endpoint: &EndpointId) -> Result<Vec<ShownDelivery>, PageError> {
-    let (show, organization, endpoint) = (
-        visit.console.show_deliveries.clone(),
-        visit.organization().clone(),
-        endpoint.clone(),
-    );
-    let found = visit
-        .console
-        .run(async move { show.execute(&organization, &endpoint).await });
-    Ok(found.await??)
+    let show = &visit.console.show_deliveries;
+    let found = show.execute(visit.organization(), endpoint);
+    Ok(visit.console.runtime.read(found).await??)
 }

@@ -30,6 +30,7 @@ pub(crate) async fn test(
     );
     let tried = visit
         .console
+        .runtime
         .run(async move { try_endpoints.test(&requester, &wanted, with).await });
     match tried.await? {
         Ok(tried) => {
