@@ -160,7 +160,9 @@ impl Search<'_> {
             .select((bids::organization_id, bids::account_id, bids::id))
             .load(conn)
             .await?;
-        found.into_iter().for_each(|bid| self.choose(bid));
+        for bid in found {
+            self.choose(bid);
+        }
         Ok(())
     }
 
@@ -191,7 +193,9 @@ impl Search<'_> {
                 Some(first.map_or(reached, |(deadline, _)| *deadline)),
             );
             let are_more = stored(found.len()) >= self.rows;
-            found.into_iter().for_each(|(_, bid)| self.choose(bid));
+            for (_, bid) in found {
+                self.choose(bid);
+            }
             if are_more || self.is_enough() || low.suffices(from) {
                 return Ok(());
             }
