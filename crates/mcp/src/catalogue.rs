@@ -79,7 +79,7 @@ impl Tool {
         }
     }
 
-    /// Whether the tool changes nothing.
+    /// Whether the tool changes nothing that anybody sees. It may be dropped at any time.
     pub(crate) const fn only_reads(self) -> bool {
         self.hints().read_only
     }

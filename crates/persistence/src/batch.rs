@@ -35,7 +35,8 @@ pub(crate) enum Write {
     /// Changes rows that are there. The first columns, as many as this says, are the primary key.
     Update(usize),
     /// The same with rows that change so often that the database may keep many old versions of each: the last column of the
-    /// key is looked for from the end of its index, where the newest version is.
+    /// key is looked for from the end of its index, where the newest version mostly is. The transaction must hold the rows'
+    /// locks.
     UpdateNewest(usize),
     /// The same as `Update` with those that meet a condition.
     UpdateIf(usize, &'static str),

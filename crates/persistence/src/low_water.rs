@@ -2,8 +2,8 @@
 //!
 //! The rows of what a queue has worked off stay in its index as long as any transaction may see them, and each look from the
 //! queue's start reads them again. So a look begins where the last one found the first row, as long as looks from the start
-//! take too much of the time. Those find what was stored late, by a slow transaction or a clock that is behind: after two
-//! seconds at most.
+//! take too much of the time. Those find what was stored late, by a slow transaction or a clock that is behind: after some two
+//! seconds.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

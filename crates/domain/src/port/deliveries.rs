@@ -272,7 +272,8 @@ pub struct DeliveryEnd {
 #[async_trait]
 pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// Up to `limit` pending deliveries, oldest first, at most `per_endpoint` to one endpoint and none to the
-    /// `busy` ones. A hint: [`claim`](Self::claim) decides.
+    /// `busy` ones. One that was stored as queued in the past may be found some 2 s late. A hint:
+    /// [`claim`](Self::claim) decides.
     async fn pending(
         &self,
         busy: &[(OrganizationId, EndpointId)],

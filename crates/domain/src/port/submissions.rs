@@ -146,7 +146,7 @@ pub trait SubmissionStore: Send + Sync + std::fmt::Debug {
     ///
     /// A bid is due when its account is connected and the time of its next attempt has come. A bid without an
     /// outstanding answer is also due once its deadline has passed, even if its next attempt is later or its account is
-    /// disconnected. A bid that was stored as due in the past may be found up to 2 s late.
+    /// disconnected. A bid that was stored as due in the past may be found some 2 s late.
     ///
     /// A bid that cannot be read, or whose account, lead or job cannot, is passed over and set aside in the store's
     /// [`Quarantine`](super::Quarantine): nothing is sent whose outcome could not be recorded (decision D2).
@@ -251,7 +251,7 @@ pub struct AutomaticBidIntent {
 #[async_trait]
 pub trait AutomaticBidStore: Send + Sync + std::fmt::Debug {
     /// Claims up to `limit` intents without a live lease for `owner` until `lease_until`, oldest first. One that was stored
-    /// as queued in the past may be found up to 2 s late.
+    /// as queued in the past, or whose lease has ended, may be found some 2 s late.
     async fn claim(
         &self,
         owner: &LeaseOwner,

@@ -158,7 +158,7 @@ macro_rules! newest_usages {
 macro_rules! oldest_of_each {
     ($from:expr, $of_each:expr, $left_out:expr, $limit:expr) => {
         diesel::dsl::sql::<PendingRow>(
-            "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
+            "SELECT d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
              FROM webhook_endpoints AS e CROSS JOIN LATERAL ( \
                SELECT organization_id, id, endpoint_id, created_at FROM deliveries \
                WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
@@ -232,7 +232,7 @@ pub(crate) struct Parts {
     bid_ends: Lanes<queries::BidEnds>,
     /// Look-ups of leads before a decision share statements.
     look_ups: Lanes<queries::LookUps>,
-    pub(crate) pending_from: Arc<queries::PendingFrom>,
+    pub(crate) pending_from: Arc<LowWater>,
     pub(crate) overdue_from: Arc<LowWater>,
     pub(crate) bids_due_from: Arc<queries::DueFrom>,
     pub(crate) intents_from: Arc<LowWater>,

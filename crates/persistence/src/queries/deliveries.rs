@@ -31,7 +31,7 @@ use crate::records::Delivery;
 
 pub(super) mod claim;
 pub(super) mod ends;
-pub(super) mod pending;
+mod pending;
 
 /// The tables' names in the quarantine.
 const DELIVERIES: &str = "deliveries";
@@ -46,9 +46,9 @@ impl DeliveryStore for Store {
         limit: u32,
     ) -> Result<Vec<PendingDelivery>, StoreError> {
         let (busy, quarantine) = (busy.to_vec(), self.quarantine.clone());
-        let from = Arc::clone(&self.pending_from);
+        let low = Arc::clone(&self.pending_from);
         self.snapshot_by_keys(async move |conn: &mut Conn| {
-            pending(conn, &quarantine, &from, &busy, per_endpoint, limit).await
+            pending(conn, &quarantine, &low, &busy, per_endpoint, limit).await
         })
         .await
     }

@@ -5,7 +5,7 @@
 //! adds one in the transaction that stores the bid.
 //!
 //! Each of these changes leaves an old version of the row, and PostgreSQL removes none as long as any transaction may see it.
-//! So a row is looked for from the end of its index, where the newest version is.
+//! So accepting a bid looks for it from the end of its index, where the newest version mostly is.
 
 use std::collections::BTreeSet;
 

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
@@ -33,8 +34,12 @@ pub(super) mod due;
 pub(super) mod ends;
 mod unsettled;
 
-/// The table's name in the quarantine.
+/// The tables' names in the quarantine.
 const BIDS: &str = "bids";
+const ACCOUNTS: &str = "bidder_accounts";
+/// How long a claim looks on for bids after it found only some that cannot be claimed. Those that came meanwhile are due for
+/// the next one.
+const LONGEST_CLAIM: Duration = Duration::from_secs(1);
 
 /// Changes a bid as long as the claim on it holds. Yields whether it does.
 macro_rules! change_claimed {
@@ -56,7 +61,12 @@ impl SubmissionStore for Store {
         lease_until: Timestamp,
         limit: u32,
     ) -> Result<Vec<ClaimedBid>, StoreError> {
-        let mut taken = Accounts::new();
+        let unreadable = self.quarantine.ids(ACCOUNTS);
+        let unreadable = unreadable.iter().filter_map(|key| key.split_once('/'));
+        let mut taken: Accounts = unreadable
+            .map(|(organization, account)| (organization.to_owned(), account.to_owned()))
+            .collect();
+        let began = Instant::now();
         loop {
             let (looking, from) = (self.quarantine.clone(), Arc::clone(&self.bids_due_from));
             let known = taken.clone();
@@ -73,14 +83,17 @@ impl SubmissionStore for Store {
                     claim(conn, &quarantine, &sealer, &found, &owner, now, lease_until).await
                 })
                 .await?;
-            if !claimed.is_empty() {
+            if !claimed.is_empty() || began.elapsed() > LONGEST_CLAIM {
                 return Ok(claimed);
             }
-            // Bids that turned out to be unreadable hide none that is due, nor do accounts that turned out to be taken.
-            let readable = chosen
-                .into_iter()
-                .filter(|(organization, _, bid)| !self.quarantine.holds(BIDS, organization, bid));
-            taken.extend(readable.map(|(organization, account, _)| (organization, account)));
+            // Bids that turned out to be unreadable hide none that is due, nor do accounts that turned out to be taken or
+            // unreadable.
+            let quarantine = &self.quarantine;
+            let of_no_more = chosen.into_iter().filter(|(organization, account, bid)| {
+                !quarantine.holds(BIDS, organization, bid)
+                    || quarantine.holds(ACCOUNTS, organization, account)
+            });
+            taken.extend(of_no_more.map(|(organization, account, _)| (organization, account)));
         }
     }
 

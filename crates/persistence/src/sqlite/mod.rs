@@ -151,7 +151,7 @@ macro_rules! newest_usages {
 macro_rules! oldest_of_each {
     ($from:expr, $of_each:expr, $left_out:expr, $limit:expr) => {
         diesel::dsl::sql::<PendingRow>(
-            "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
+            "SELECT d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
              FROM webhook_endpoints AS e CROSS JOIN deliveries AS d ON d.rowid IN ( \
                SELECT rowid FROM deliveries \
                WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
@@ -191,7 +191,7 @@ pub(crate) struct Parts {
     decisions: Lanes<queries::Decisions>,
     /// So do ends of deliveries.
     ends: Lanes<queries::Ends>,
-    pub(crate) pending_from: Arc<queries::PendingFrom>,
+    pub(crate) pending_from: Arc<LowWater>,
     pub(crate) overdue_from: Arc<LowWater>,
     pub(crate) bids_due_from: Arc<queries::DueFrom>,
     pub(crate) intents_from: Arc<LowWater>,

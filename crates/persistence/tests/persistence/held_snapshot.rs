@@ -5,9 +5,8 @@
 
 use std::time::Duration;
 
-use bidloop_domain::model::{EndpointId, EventKind};
 use bidloop_domain::port::{AcceptBid, LeaseOwner};
-use bidloop_port_contracts::fixture::{World, at, campaign, organization, webhook};
+use bidloop_port_contracts::fixture::{World, at, campaign, organization};
 use tokio_postgres::Client;
 
 use crate::contracts::stores;
@@ -143,42 +142,6 @@ async fn intents_that_were_worked_off_are_not_read_with_each_claim() {
         let (owner, intents) = (LeaseOwner::new("me"), &world.stores.automatic_bids);
         // The lease has ended when the next claim is made.
         intents.claim(&owner, at(3), at(3), 5).await.unwrap();
-    })
-    .await;
-    held.batch_execute("COMMIT").await.unwrap();
-    bed.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deliveries_that_were_worked_off_are_not_read_with_each_look_behind_the_queue_of_one_endpoint() {
-    let bed = TestDatabase::postgres().await;
-    let webhook = |id| webhook(id, None, "http://127.0.0.1:1/", &[EventKind::JobNew]);
-    let two = organization("org_acme")
-        .webhook(webhook("busy"))
-        .webhook(webhook("free"));
-    let world = {
-        let world = World::with(stores(&bed.reopened()), two.campaign(campaign("camp"))).await;
-        world.new_lead("1", at(1)).await;
-        reopened(&bed, &world)
-    };
-    let held = held_snapshot(&bed).await;
-    let copies = |of: &str, id: &str, earlier: u32, count: u32| {
-        format!(
-            "INSERT INTO deliveries SELECT (jsonb_populate_record(d, jsonb_build_object( \
-               'id', '{id}' || n, 'created_at', d.created_at - {earlier}))).* \
-             FROM deliveries AS d, generate_series(1, {count}) AS n WHERE d.endpoint_id = '{of}'; "
-        )
-    };
-    bed.run_sql(&format!(
-        "{}{}UPDATE deliveries SET state = 'delivered' WHERE id LIKE 'done-%'",
-        copies("busy", "waiting-", 2000, 100),
-        copies("wh_all", "done-", 1000, WORKED_OFF),
-    ))
-    .await;
-    let busy = [(world.organization.clone(), EndpointId::parse("busy").unwrap())];
-    assert_that_one_look_reads_it(&bed, &world, "deliveries", async |world| {
-        let found = world.stores.deliveries.pending(&busy, 30, 512).await.unwrap();
-        assert_eq!(found.len(), 1);
     })
     .await;
     held.batch_execute("COMMIT").await.unwrap();

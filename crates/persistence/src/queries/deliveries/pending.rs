@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use bidloop_domain::model::{DeliveryId, EndpointId, OrganizationId};
 use bidloop_domain::port::PendingDelivery;
-use diesel::sql_types::{BigInt, Text};
+use diesel::sql_types::Text;
 
 use super::super::prelude::*;
 use super::{DELIVERIES, ENDPOINTS, is_pending, key};
@@ -20,22 +20,15 @@ const FIRST_READ: usize = 64;
 /// The most unreadable endpoints that the second look leaves out. Deliveries to more of them take places of others.
 const ENDPOINTS_LEFT_OUT: usize = 1_000;
 
-/// When a pending delivery was queued, and the columns that it is read from.
-type PendingRow = (BigInt, ((Text, Text), Text, Text, Text));
-
-/// From where on looks search: those at the oldest deliveries, and those at the oldest of each endpoint that gets more.
-#[derive(Debug, Default)]
-pub(crate) struct PendingFrom {
-    oldest: LowWater,
-    of_others: LowWater,
-}
+/// The types of the columns that a pending delivery is read from.
+type PendingRow = ((Text, Text), Text, Text, Text);
 
 /// What cannot be read hides nothing either: unreadable endpoints count as busy, and a look is longer by the number of
 /// unreadable deliveries, and repeated if it finds more of them.
 pub(super) async fn pending(
     conn: &mut Conn,
     quarantine: &Quarantine,
-    from: &PendingFrom,
+    low: &LowWater,
     busy: &[(OrganizationId, EndpointId)],
     per_endpoint: u32,
     limit: u32,
@@ -51,8 +44,7 @@ pub(super) async fn pending(
         seen: HashSet::new(),
         chosen: Vec::new(),
     };
-    let low = &from.oldest;
-    let mut oldest_from = low.from();
+    let mut from = low.from();
     let mut read = limit.min(FIRST_READ);
     loop {
         let held = quarantine.count(DELIVERIES);
@@ -60,28 +52,26 @@ pub(super) async fn pending(
         let (began, chosen) = (Instant::now(), found.chosen.len());
         let oldest = deliveries::table
             .filter(is_pending())
-            .filter(deliveries::created_at.ge(oldest_from))
+            .filter(deliveries::created_at.ge(from))
             .order(deliveries::created_at)
             .limit(stored(looked_at))
             .select((deliveries::created_at, Tried::<PendingDelivery>::as_select()));
         let rows: Vec<(i64, Tried<PendingDelivery>)> = oldest.load(conn).await?;
         let is_complete = rows.len() < looked_at;
-        low.note(oldest_from, began, found.choose_of(rows));
-        if found.is_enough() || (is_complete && low.suffices(oldest_from)) {
+        low.note(from, began, found.choose_of(rows));
+        if found.is_enough() || (is_complete && low.suffices(from)) {
             return Ok(found.chosen);
         }
         // Those of one receiver alone, which gets no more than half of the first ones, are not looked at further.
         let most_fit = (found.chosen.len() - chosen) * 2 > read;
         if is_complete {
-            oldest_from = LowWater::START;
+            from = LowWater::START;
         } else if read < limit && most_fit {
             read = limit;
         } else if quarantine.count(DELIVERIES) == held {
             break;
         }
     }
-    let low = &from.of_others;
-    let mut others_from = low.from();
     loop {
         let held = quarantine.count(DELIVERIES);
         let full = found.full.iter();
@@ -90,15 +80,13 @@ pub(super) async fn pending(
             .collect();
         left_out.extend(unreadable.iter().take(ENDPOINTS_LEFT_OUT).cloned());
         let of_each = stored(held).saturating_add(i64::from(per_endpoint));
-        let (search_from, began) = (oldest_from.max(others_from), Instant::now());
-        let oldest = oldest_of_each!(search_from, of_each, left_out, stored(limit.saturating_add(held)));
-        let rows: Vec<(i64, Tried<PendingDelivery>)> = oldest.load(conn).await?;
-        low.note(others_from, began, found.choose_of(rows));
-        if found.is_enough() || (quarantine.count(DELIVERIES) == held && low.suffices(others_from)) {
-            return Ok(found.chosen);
+        let oldest = oldest_of_each!(from, of_each, left_out, stored(limit.saturating_add(held)));
+        let rows: Vec<Tried<PendingDelivery>> = oldest.load(conn).await?;
+        for row in rows {
+            found.choose(row);
         }
-        if quarantine.count(DELIVERIES) == held {
-            others_from = LowWater::START;
+        if found.is_enough() || quarantine.count(DELIVERIES) == held {
+            return Ok(found.chosen);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which queued bids may be claimed next.
 //!
-//! A look reads the bids that are due longest. An account's bid that is being worked on is the first of those, so a look
+//! A look reads the bids that are due longest. An account's bid that is being worked on is mostly the first of its own, so a look
 //! sees which accounts get no more now. Where their bids are in front, a second look reads the first due bid of each other
 //! account. So a long queue of one account hides no other, and is not read with each look.
 
@@ -112,7 +112,10 @@ impl Search<'_> {
                 ))
                 .load(conn)
                 .await?;
-            let first = found.iter().find(|(_, bid, ..)| !self.is_held(bid));
+            // Bids of a disconnected account may wait for days.
+            let first = found
+                .iter()
+                .find(|(_, bid, _, connected)| *connected == Some(true) && !self.is_held(bid));
             low.note(from, began, first.map(|(next_attempt, ..)| *next_attempt));
             let are_more = stored(found.len()) >= self.rows;
             for (_, bid, lease_until, connected) in found {
