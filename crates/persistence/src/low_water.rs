@@ -36,6 +36,21 @@ impl LowWater {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// From where on a look finds a row, and one that is stored a little later in front of it.
+    pub(crate) const fn before(row: i64) -> i64 {
+        row.saturating_sub(SLACK)
+    }
+
+    /// Where the last look found the first row.
+    pub(crate) fn mark(&self) -> Option<i64> {
+        self.locked().mark
+    }
+
+    /// Has the next look search from the start.
+    pub(crate) fn forget(&self) {
+        *self.locked() = State::default();
+    }
+
     /// From where on the next look searches.
     pub(crate) fn from(&self) -> i64 {
         let state = self.locked();
@@ -58,7 +73,7 @@ impl LowWater {
     /// Notes a look from `from` on that began at `began` and found `first` in front.
     pub(crate) fn note(&self, from: i64, began: Instant, first: Option<i64>) {
         let mut state = self.locked();
-        let mark = first.map(|first| first.saturating_sub(SLACK));
+        let mark = first.map(Self::before);
         if from == Self::START {
             state.from_start = Some((Instant::now(), began.elapsed()));
             state.mark = mark.or(state.mark);

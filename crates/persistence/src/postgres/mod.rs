@@ -158,7 +158,7 @@ macro_rules! newest_usages {
 macro_rules! oldest_of_each {
     ($from:expr, $of_each:expr, $left_out:expr, $limit:expr) => {
         diesel::dsl::sql::<PendingRow>(
-            "SELECT d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
+            "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
              FROM webhook_endpoints AS e CROSS JOIN LATERAL ( \
                SELECT organization_id, id, endpoint_id, created_at FROM deliveries \
                WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
@@ -172,6 +172,36 @@ macro_rules! oldest_of_each {
         .sql(") ORDER BY d.created_at LIMIT ")
         .bind::<diesel::sql_types::BigInt, _>($limit)
     };
+}
+
+/// The oldest pending deliveries of each of these endpoints, which have an organization, an id, and a moment from which on to
+/// search.
+macro_rules! oldest_of_these {
+    ($endpoints:expr, $of_each:expr, $limit:expr) => {{
+        let (mut organizations, mut ids, mut since) = (Vec::new(), Vec::new(), Vec::new());
+        for (organization, id, moment) in $endpoints {
+            organizations.push(organization);
+            ids.push(id);
+            since.push(moment);
+        }
+        diesel::dsl::sql::<PendingRow>(
+            "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id FROM unnest(",
+        )
+        .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>(organizations)
+        .sql(", ")
+        .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>(ids)
+        .sql(", ")
+        .bind::<diesel::sql_types::Array<diesel::sql_types::BigInt>, _>(since)
+        .sql(
+            ") AS e (organization_id, id, since) CROSS JOIN LATERAL ( \
+               SELECT organization_id, id, endpoint_id, created_at FROM deliveries \
+               WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
+               AND created_at >= e.since ORDER BY created_at LIMIT ",
+        )
+        .bind::<diesel::sql_types::BigInt, _>($of_each)
+        .sql(") AS d ORDER BY d.created_at LIMIT ")
+        .bind::<diesel::sql_types::BigInt, _>($limit)
+    }};
 }
 
 /// Whether a column is within a dense range: between its ends, which makes it a range of an index, and one of its
@@ -232,7 +262,7 @@ pub(crate) struct Parts {
     bid_ends: Lanes<queries::BidEnds>,
     /// Look-ups of leads before a decision share statements.
     look_ups: Lanes<queries::LookUps>,
-    pub(crate) pending_from: Arc<LowWater>,
+    pub(crate) pending_from: Arc<queries::PendingFrom>,
     pub(crate) overdue_from: Arc<LowWater>,
     pub(crate) bids_due_from: Arc<queries::DueFrom>,
     pub(crate) intents_from: Arc<LowWater>,

@@ -3,6 +3,7 @@
 //! | file | owns |
 //! |---|---|
 //! | [`pending`] | which deliveries may be sent next |
+//! | [`others_from`] | from where on its second look searches |
 //! | [`claim`] | marking them, and what is written into them |
 //! | [`ends`] | recording their ends |
 
@@ -31,7 +32,8 @@ use crate::records::Delivery;
 
 pub(super) mod claim;
 pub(super) mod ends;
-mod pending;
+mod others_from;
+pub(super) mod pending;
 
 /// The tables' names in the quarantine.
 const DELIVERIES: &str = "deliveries";
@@ -46,9 +48,9 @@ impl DeliveryStore for Store {
         limit: u32,
     ) -> Result<Vec<PendingDelivery>, StoreError> {
         let (busy, quarantine) = (busy.to_vec(), self.quarantine.clone());
-        let low = Arc::clone(&self.pending_from);
+        let marks = Arc::clone(&self.pending_from);
         self.snapshot_by_keys(async move |conn: &mut Conn| {
-            pending(conn, &quarantine, &low, &busy, per_endpoint, limit).await
+            pending(conn, &quarantine, &marks, &busy, per_endpoint, limit).await
         })
         .await
     }

@@ -151,7 +151,7 @@ macro_rules! newest_usages {
 macro_rules! oldest_of_each {
     ($from:expr, $of_each:expr, $left_out:expr, $limit:expr) => {
         diesel::dsl::sql::<PendingRow>(
-            "SELECT d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
+            "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
              FROM webhook_endpoints AS e CROSS JOIN deliveries AS d ON d.rowid IN ( \
                SELECT rowid FROM deliveries \
                WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
@@ -164,6 +164,27 @@ macro_rules! oldest_of_each {
         // Texts can always be written; no text at all is refused as malformed JSON.
         .bind::<diesel::sql_types::Text, _>(serde_json::to_string(&$left_out).unwrap_or_default())
         .sql(")) ORDER BY d.created_at LIMIT ")
+        .bind::<diesel::sql_types::BigInt, _>($limit)
+    };
+}
+
+/// The oldest pending deliveries of each of these endpoints, which have an organization, an id, and a moment from which on to
+/// search.
+macro_rules! oldest_of_these {
+    ($endpoints:expr, $of_each:expr, $limit:expr) => {
+        diesel::dsl::sql::<PendingRow>(
+            "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id FROM json_each(",
+        )
+        // Texts can always be written; no text at all is refused as malformed JSON.
+        .bind::<diesel::sql_types::Text, _>(serde_json::to_string(&$endpoints).unwrap_or_default())
+        .sql(
+            ") AS e CROSS JOIN deliveries AS d ON d.rowid IN ( \
+               SELECT rowid FROM deliveries WHERE deliveries.state = 'pending' \
+               AND organization_id = e.value ->> 0 AND endpoint_id = e.value ->> 1 AND created_at >= e.value ->> 2 \
+               ORDER BY created_at LIMIT ",
+        )
+        .bind::<diesel::sql_types::BigInt, _>($of_each)
+        .sql(") ORDER BY d.created_at LIMIT ")
         .bind::<diesel::sql_types::BigInt, _>($limit)
     };
 }
@@ -191,7 +212,7 @@ pub(crate) struct Parts {
     decisions: Lanes<queries::Decisions>,
     /// So do ends of deliveries.
     ends: Lanes<queries::Ends>,
-    pub(crate) pending_from: Arc<LowWater>,
+    pub(crate) pending_from: Arc<queries::PendingFrom>,
     pub(crate) overdue_from: Arc<LowWater>,
     pub(crate) bids_due_from: Arc<queries::DueFrom>,
     pub(crate) intents_from: Arc<LowWater>,

@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use bidloop_domain::model::{EndpointId, EventKind};
 use bidloop_domain::port::{AcceptBid, LeaseOwner};
-use bidloop_port_contracts::fixture::{World, at, campaign, organization};
+use bidloop_port_contracts::fixture::{World, at, campaign, organization, webhook};
 use tokio_postgres::Client;
 
 use crate::contracts::stores;
@@ -144,6 +145,75 @@ async fn intents_that_were_worked_off_are_not_read_with_each_claim() {
         intents.claim(&owner, at(3), at(3), 5).await.unwrap();
     })
     .await;
+    held.batch_execute("COMMIT").await.unwrap();
+    bed.close().await;
+}
+
+/// Pending deliveries of endpoints in the order of their age: 100 of `stuck`, 40 of `busy`, one of `wh_all`; before that one so many
+/// of `wh_all` that were worked off while a snapshot is held.
+async fn deliveries_behind_a_stuck_endpoint() -> (TestDatabase, World, Client) {
+    let bed = TestDatabase::postgres().await;
+    let other = |id| {
+        webhook(
+            id,
+            None,
+            &format!("http://127.0.0.1:1/{id}"),
+            &[EventKind::JobNew],
+        )
+    };
+    let acme = organization("org_acme")
+        .webhook(other("stuck"))
+        .webhook(other("busy"));
+    let world = {
+        let world = World::with(stores(&bed.reopened()), acme.campaign(campaign("camp"))).await;
+        world.new_lead("1", at(1)).await;
+        reopened(&bed, &world)
+    };
+    let held = held_snapshot(&bed).await;
+    let copies = |of: &str, earlier: u32, count: u32| {
+        format!(
+            "INSERT INTO deliveries SELECT (jsonb_populate_record(d, jsonb_build_object( \
+               'id', gen_random_uuid(), 'created_at', d.created_at - {earlier}))).* \
+             FROM deliveries AS d, generate_series(1, {count}) WHERE d.endpoint_id = '{of}'; "
+        )
+    };
+    bed.run_sql(&format!(
+        "{}{}{}UPDATE deliveries SET state = 'delivered' \
+         WHERE endpoint_id = 'wh_all' AND created_at < (SELECT max(created_at) FROM deliveries)",
+        copies("stuck", 3000, 99),
+        copies("busy", 2000, 39),
+        copies("wh_all", 1000, WORKED_OFF),
+    ))
+    .await;
+    (bed, world, held)
+}
+
+/// How many deliveries a look finds while endpoints are busy.
+async fn pending(world: &World, busy: &[&str]) -> usize {
+    let busy = busy.iter().map(|id| EndpointId::parse(id).unwrap());
+    let busy: Vec<_> = busy.map(|id| (world.organization.clone(), id)).collect();
+    let found = world.stores.deliveries.pending(&busy, 30, 512).await;
+    found.unwrap().len()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deliveries_that_were_worked_off_are_not_read_with_each_look_behind_a_stuck_endpoint() {
+    let (bed, world, held) = deliveries_behind_a_stuck_endpoint().await;
+    assert_that_one_look_reads_it(&bed, &world, "deliveries", async |world| {
+        assert_eq!(pending(world, &["stuck", "busy"]).await, 1);
+    })
+    .await;
+    held.batch_execute("COMMIT").await.unwrap();
+    bed.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_that_was_busy_for_a_moment_is_found_behind_a_stuck_one_at_once() {
+    let (bed, world, held) = deliveries_behind_a_stuck_endpoint().await;
+    for _ in 0..3 {
+        assert_eq!(pending(&world, &["stuck"]).await, 31);
+        assert_eq!(pending(&world, &["stuck", "busy"]).await, 1);
+    }
     held.batch_execute("COMMIT").await.unwrap();
     bed.close().await;
 }
