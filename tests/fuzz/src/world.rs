@@ -17,8 +17,7 @@ use bidloop_domain::port::{
     MatchedJob, MatchedPage, ProvisioningChange, ProvisioningStore, Quarantine, RecordPage,
 };
 use bidloop_domain::use_case::{
-    Authenticate, KeyLeases, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid,
-    UploadAttachments,
+    Authenticate, KeyLeases, KeyUses, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::{
@@ -81,13 +80,7 @@ impl World {
         let clock = Arc::new(SimulatedClock::at(Timestamp::from_seconds(1_790_000_000)));
         let entropy = Arc::new(SequentialEntropy::new());
         let links = Links::new("http://api.test", Some("http://market.test"));
-        let requests = LeadRequests {
-            leads: store.clone(),
-            feed: store.clone(),
-            activities: store.clone(),
-            clock: clock.clone(),
-            entropy: entropy.clone(),
-        };
+        let requests = store.lead_requests(&clock, &entropy);
         let api = HttpApi {
             origins: AllowedOrigins::None,
             authenticate: Arc::new(Authenticate {

@@ -9,11 +9,11 @@ use bidloop_console::{Console, ConsoleAddress, Previews, Streams};
 use bidloop_domain::model::{ActivityOutcome, Links, MemberRole, SessionToken};
 use bidloop_domain::port::{LeaseOwner, Quarantine, SessionStore as _};
 use bidloop_domain::use_case::{
-    ApplyProvisioning, ChangePassword, ConnectAccount, DeliverWebhooks, FindLead, FirstRun, InFlight,
-    Invitations, LeadRequests, ListCampaigns, MAX_IN_FLIGHT, ManageApiKeys, ManageLead, ManageMembers,
-    ManageOrganization, ManagePersonalTokens, PeopleCommits, PreviewBid, RejectLead, SearchActivity,
-    Sessions, SettleBids, ShowAccounts, ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations,
-    ShowLead, ShowOverview, ShowReadiness, ShowShell, SignIn, SubmitBid, Throttle, TryEndpoints, TryFilter,
+    ApplyProvisioning, ChangePassword, ConnectAccount, DeliverWebhooks, FirstRun, InFlight, Invitations,
+    ListCampaigns, MAX_IN_FLIGHT, ManageApiKeys, ManageLead, ManageMembers, ManageOrganization,
+    ManagePersonalTokens, PeopleCommits, PreviewBid, RejectLead, SearchActivity, Sessions, SettleBids,
+    ShowAccounts, ShowBidding, ShowBilling, ShowDeliveries, ShowFeed, ShowIntegrations, ShowLead,
+    ShowOverview, ShowReadiness, ShowShell, SignIn, SubmitBid, Throttle, TryEndpoints, TryFilter,
     UploadAttachments, UseLink,
 };
 use bidloop_fakes::{
@@ -93,17 +93,8 @@ fn console(store: &Arc<MemoryStore>) -> Console {
     let blobs = Arc::new(MemoryBlobStore::new());
     let links = Links::new("http://bidloop.test", Some("https://market.test"));
     let quarantine = Quarantine::default();
-    let find = || FindLead {
-        leads: store.clone(),
-        feed: store.clone(),
-    };
-    let requests = LeadRequests {
-        leads: store.clone(),
-        feed: store.clone(),
-        activities: store.clone(),
-        clock: clock.clone(),
-        entropy: entropy.clone(),
-    };
+    let find = || store.find_lead();
+    let requests = store.lead_requests(&clock, &entropy);
     let commits = PeopleCommits {
         people: store.clone(),
         clock: clock.clone(),

@@ -260,10 +260,7 @@ impl Service {
     }
 
     pub(crate) fn find_lead(&self) -> FindLead {
-        FindLead {
-            leads: self.store.clone(),
-            feed: self.store.clone(),
-        }
+        self.store.find_lead()
     }
 
     pub(crate) fn show_lead(&self) -> ShowLead {
@@ -275,13 +272,7 @@ impl Service {
     }
 
     pub(crate) fn lead_requests(&self) -> LeadRequests {
-        LeadRequests {
-            leads: self.store.clone(),
-            feed: self.store.clone(),
-            activities: self.store.clone(),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-        }
+        self.store.lead_requests(&self.clock, &self.entropy)
     }
 
     pub(crate) fn submit_bid(&self) -> SubmitBid {

@@ -27,7 +27,7 @@ mod submissions;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bidloop_domain::matching::JobSignature;
 use bidloop_domain::model::{
@@ -41,11 +41,13 @@ use bidloop_domain::port::{
     AccountReading, AccountRecord, AutomaticBidIntent, BilledRecord, CampaignRecord, CampaignRevision,
     FeedCursor, LeaseOwner, NewAttachment, OrganizationRecord, StoreError, WebhookRecord,
 };
+use bidloop_domain::use_case::{FindLead, LeadRequests};
 
 pub use self::held_records::HeldRecords;
 use self::held_records::RecordGate;
 use self::people::People;
 use self::sessions::Session;
+use crate::{SequentialEntropy, SimulatedClock};
 
 /// All store ports in memory, held to the contracts that the databases are held to.
 ///
@@ -95,6 +97,29 @@ impl MemoryStore {
     /// Lets refused requests wait from now on before they are recorded: a database that is slow.
     pub fn hold_records(&self) -> HeldRecords {
         self.records.close()
+    }
+
+    /// Finds leads in this store.
+    pub fn find_lead(self: &Arc<Self>) -> FindLead {
+        FindLead {
+            leads: self.clone(),
+            feed: self.clone(),
+        }
+    }
+
+    /// Finds the leads of requests in this store and records how each request ended.
+    pub fn lead_requests(
+        self: &Arc<Self>,
+        clock: &Arc<SimulatedClock>,
+        entropy: &Arc<SequentialEntropy>,
+    ) -> LeadRequests {
+        LeadRequests {
+            leads: self.clone(),
+            feed: self.clone(),
+            activities: self.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+        }
     }
 
     fn state(&self) -> Result<MutexGuard<'_, State>, StoreError> {

@@ -18,8 +18,7 @@ use bidloop_domain::port::{
     ProvisioningStore, Quarantine, RecordPage,
 };
 use bidloop_domain::use_case::{
-    Authenticate, KeyLeases, KeyUses, LeadRequests, ListLeads, LocateLead, RejectLead, SubmitBid,
-    UploadAttachments,
+    Authenticate, KeyLeases, KeyUses, ListLeads, LocateLead, RejectLead, SubmitBid, UploadAttachments,
 };
 use bidloop_fakes::{MemoryBlobStore, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::{
@@ -251,13 +250,7 @@ fn api(
     let entropy = Arc::new(SequentialEntropy::new());
     let links = Links::new("http://api.test", Some("http://market.test"));
     let (store, clock) = (store.clone(), clock.clone());
-    let requests = LeadRequests {
-        leads: store.clone(),
-        feed: store.clone(),
-        activities: store.clone(),
-        clock: clock.clone(),
-        entropy: entropy.clone(),
-    };
+    let requests = store.lead_requests(&clock, &entropy);
     HttpApi {
         authenticate: Arc::new(Authenticate {
             keys: store.clone(),

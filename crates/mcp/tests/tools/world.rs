@@ -9,9 +9,9 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{CallingThread, Quarantine};
 use bidloop_domain::use_case::{
-    AuthenticatePersonalToken, CurrentFilters, DescribeLead, ExplainMatch, FindLead, IngestJobs,
-    LeadRequests, ListCampaigns, ListLeads, ListLeadsOfStatus, ManageApiKeys, ManagePersonalTokens,
-    NewPersonalToken, PeopleCommits, RejectLead, SearchActivity, SubmitBid, TokenHolder, TryFilter,
+    AuthenticatePersonalToken, CurrentFilters, DescribeLead, ExplainMatch, IngestJobs, ListCampaigns,
+    ListLeads, ListLeadsOfStatus, ManageApiKeys, ManagePersonalTokens, NewPersonalToken, PeopleCommits,
+    RejectLead, SearchActivity, SubmitBid, TokenHolder, TryFilter,
 };
 use bidloop_fakes::{FakeMarketplace, MemoryStore, RecordingWorkSignal, SequentialEntropy, SimulatedClock};
 use bidloop_http_api::bodies;
@@ -181,17 +181,8 @@ fn tool_server(
 ) -> ToolServer {
     let links = Links::new("https://bids.test", Some("https://market.test"));
     let quarantine = Quarantine::default();
-    let requests = LeadRequests {
-        leads: store.clone(),
-        feed: store.clone(),
-        activities: store.clone(),
-        clock: clock.clone(),
-        entropy: entropy.clone(),
-    };
-    let find = || FindLead {
-        leads: store.clone(),
-        feed: store.clone(),
-    };
+    let requests = store.lead_requests(clock, entropy);
+    let find = || store.find_lead();
     ToolServer {
         authenticate: Arc::new(AuthenticatePersonalToken {
             people: store.clone(),

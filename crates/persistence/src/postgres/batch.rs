@@ -44,9 +44,13 @@ fn update<'r>(table: &str, columns: Vec<BatchColumn<'r>>, keys: usize) -> Statem
 /// The server would read an index from its start for an equality, whatever order is asked for.
 fn update_newest<'r>(table: &str, columns: Vec<BatchColumn<'r>>, keys: usize) -> Statement<'r> {
     update_where(table, columns, keys, |list, keys| {
-        let is_version = keys
-            .iter()
-            .map(|key| format!("{key} BETWEEN batch.{key} AND batch.{key}"));
+        let is_version = keys.iter().enumerate().map(|(place, key)| {
+            if place + 1 < keys.len() {
+                format!("{key} = batch.{key}")
+            } else {
+                format!("{key} BETWEEN batch.{key} AND batch.{key}")
+            }
+        });
         let newest_first = keys.iter().map(|key| format!("{key} DESC"));
         format!(
             "({list}) CROSS JOIN LATERAL (SELECT ctid FROM {table} WHERE {} ORDER BY {} LIMIT 1) AS newest \

@@ -4,10 +4,8 @@
 //! (decision D2): it selects [`Tried`](crate::records::Tried) records. A command on one row fails with
 //! [`Corrupt`](bidloop_domain::port::StoreError::Corrupt) if that row cannot be read.
 //!
-//! The mounting module defines `Conn`, `RunQueryDsl`, `Store`, `PAGE_SIZE` and the macros `for_update!`,
-//! `for_no_key_update!`, `for_share!`, `for_key_share!`, `load_together!`, `one_of!`, `one_of_many!`, `none_of!`,
-//! `pair_of!`, `oldest_of_each!` and `dense_range!`, and runs a [`Batch`](crate::batch::Batch). Its `batch` has
-//! `write_returning`.
+//! The mounting module defines `Conn`, `RunQueryDsl`, `Store`, `PAGE_SIZE` and, in `words`, the macros for what each
+//! database says in its own way. It runs a [`Batch`](crate::batch::Batch), and its `batch` has `write_returning`.
 
 use super::batch::write_returning;
 use super::run::RunQueryDsl;
