@@ -150,7 +150,7 @@ impl Range {
     }
 }
 
-/// The page, as its matches have it: each with the status of its lead. The matches have numbers that are dense but for one
+/// The page, as its matches have it: of each, whether its lead is `new`. The matches have numbers that are dense but for one
 /// gap, so the page is one or two ranges of their primary key, however far it is from the newest match. A match that cannot
 /// be read keeps its place and is left out.
 ///
@@ -180,22 +180,26 @@ async fn listed_jobs(conn: &mut Conn, range: &Range, served: &ServedCampaign) ->
                 matches::job_id,
                 matches::created_at,
                 jobs::seq,
-                matches::lead_status,
+                matches::lead_status.eq(LeadStatus::New.as_str()),
             ));
         rows.append(&mut newest_first.load(conn).await?);
     }
     let places = rows.len();
     let leads: Vec<ListedLead> = rows
         .into_iter()
-        .filter_map(|(Attempt(job_id), created_at, job_seq, Attempt(status))| {
+        .filter_map(|(Attempt(job_id), created_at, job_seq, is_new)| {
             let Col(job_id) = job_id.ok()?;
             Some(ListedLead {
                 id: LeadId::derive(organization, campaign, &job_id),
                 job_id,
                 job_seq,
                 created_at: Timestamp::from_millis(created_at),
-                // One that cannot be read is looked up.
-                status: status.map_or(LeadStatus::Failed, |status| status.0),
+                // Another one is looked up.
+                status: if is_new {
+                    LeadStatus::New
+                } else {
+                    LeadStatus::Failed
+                },
                 reason: None,
                 proposal_id: None,
             })
@@ -209,8 +213,8 @@ async fn listed_jobs(conn: &mut Conn, range: &Range, served: &ServedCampaign) ->
     })
 }
 
-/// A match's job, `createdAt`, number of the job's content, and status of the lead.
-type ListedMatch = (Attempt<Col<JobId>>, i64, i64, Attempt<Col<LeadStatus>>);
+/// A match's job, `createdAt`, number of the job's content, and whether its lead is `new`.
+type ListedMatch = (Attempt<Col<JobId>>, i64, i64, bool);
 
 /// Gives the page's leads what is stored of them, unless it is `known` that they are stored as the page has them. A lead that
 /// cannot be read is left out.

@@ -95,7 +95,7 @@ pub(crate) struct ServedLists {
 }
 
 /// A lead's id, as the number that is in it, and its `createdAt`.
-pub(crate) type StoredLead = (u128, i64);
+pub(crate) type StoredLead = ([u8; 16], i64);
 
 impl Default for ServedLists {
     fn default() -> Self {
@@ -130,7 +130,8 @@ impl ServedLists {
 
 /// `None` for an id that was not derived.
 pub(crate) fn stored_lead(lead: &ListedLead) -> Option<StoredLead> {
-    let number = u128::from_str_radix(lead.id.as_str().strip_prefix("ld_")?, 16).ok()?;
+    let mut number = [0; 16];
+    hex::decode_to_slice(lead.id.as_str().strip_prefix("ld_")?, &mut number).ok()?;
     Some((number, lead.created_at.as_millis()))
 }
 
