@@ -2,20 +2,14 @@
 
 use std::sync::Arc;
 
-/// The longest prefix, and the digits of a SHA-256.
-const MAX_DIGITS: usize = 3 + 64;
-
 /// Two lower-case hexadecimal digits for each byte, behind a prefix. A request makes one, and a page of leads a hundred.
 pub(super) fn hex_digits(prefix: &str, bytes: &[u8]) -> Arc<str> {
-    let mut text = [0; MAX_DIGITS];
+    let mut text = vec![0; prefix.len() + 2 * bytes.len()];
     let (before, digits) = text.split_at_mut(prefix.len());
     before.copy_from_slice(prefix.as_bytes());
-    for (digits, byte) in digits.chunks_exact_mut(2).zip(bytes) {
-        for (digit, value) in digits.iter_mut().zip([byte >> 4, byte & 15]) {
-            *digit = b"0123456789abcdef"[usize::from(value)];
-        }
-    }
-    String::from_utf8_lossy(&text[..prefix.len() + 2 * bytes.len()]).into()
+    // It fails for a wrong length alone.
+    let _ = hex::encode_to_slice(bytes, digits);
+    String::from_utf8(text).unwrap_or_default().into()
 }
 
 /// Defines types for the SHA-256 of a secret, 64 lower-case hexadecimal digits. Clones share the text.

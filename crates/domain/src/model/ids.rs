@@ -43,10 +43,6 @@ fn is_provider_id(text: &str) -> bool {
 const JOB_ID_RULE: &str = "1 to 256 characters, none of them a control character";
 
 fn is_job_id(text: &str) -> bool {
-    // What almost all are.
-    if is_name(text) {
-        return true;
-    }
     let short = text.len() <= 256 || text.chars().count() <= 256;
     short && !text.is_empty() && !text.chars().any(char::is_control)
 }

@@ -109,7 +109,7 @@ impl ListLeads {
         let name = Some(page.campaign_name.as_str());
         let writer = LeadWriter::new(organization, campaign, name, &self.links, LeadForm::Listed);
         let posts = self.posts_of(&page.leads).await?;
-        let mut array = LeadArray::new(writer, page.leads.len());
+        let mut array = LeadArray::new(writer);
         for (lead, post) in page.leads.iter().zip(posts) {
             if let Some(post) = post {
                 array.add(lead.into(), post);
@@ -165,17 +165,12 @@ pub(super) struct LeadArray<'l> {
     posts: Vec<(usize, PostFields)>,
 }
 
-/// What an object takes beside its post, mostly.
-const LEAD_BYTES: usize = 512;
-
 impl<'l> LeadArray<'l> {
-    pub(super) fn new(writer: LeadWriter<'l>, leads: usize) -> Self {
-        let mut between = Vec::with_capacity(leads * LEAD_BYTES);
-        between.push(b'[');
+    pub(super) fn new(writer: LeadWriter<'l>) -> Self {
         Self {
             writer,
-            between,
-            posts: Vec::with_capacity(leads),
+            between: vec![b'['],
+            posts: Vec::new(),
         }
     }
 

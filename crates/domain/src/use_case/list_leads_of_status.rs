@@ -39,7 +39,7 @@ impl ListLeadsOfStatus {
         let page = page.ok_or(LeadError::CampaignUnknown)?;
         let name = Some(page.campaign_name.as_str());
         let writer = LeadWriter::new(organization, campaign, name, &self.links, LeadForm::Listed);
-        let mut array = LeadArray::new(writer, page.entries.len());
+        let mut array = LeadArray::new(writer);
         let mut unreadable = page.unreadable;
         for entry in &page.entries {
             match PostFields::of(&entry.job_json) {

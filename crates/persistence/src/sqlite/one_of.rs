@@ -21,10 +21,17 @@ impl<C> OneOf<C> {
     /// The values are texts or integers, as they are stored.
     pub(crate) fn new<V: Serialize>(column: C, values: impl IntoIterator<Item = V>) -> Self {
         let values: Vec<V> = values.into_iter().collect();
-        // Texts and integers can always be written; no text at all is refused as malformed JSON.
-        let values = serde_json::to_string(&values).unwrap_or_default();
-        Self { column, values }
+        Self {
+            column,
+            values: as_json(&values),
+        }
     }
+}
+
+/// Values as one text, which `json_each` reads. Texts and integers can always be written; no text at all is refused as
+/// malformed JSON.
+pub(crate) fn as_json<V: Serialize + ?Sized>(values: &V) -> String {
+    serde_json::to_string(values).unwrap_or_default()
 }
 
 impl<C: Expression> Expression for OneOf<C> {

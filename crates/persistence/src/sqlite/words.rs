@@ -62,8 +62,7 @@ macro_rules! one_of_many {
 macro_rules! pair_of {
     ($columns:literal, $pairs:expr) => {{
         let pairs: Vec<_> = $pairs.into_iter().collect();
-        // Texts can always be written; no text at all is refused as malformed JSON.
-        let pairs = serde_json::to_string(&pairs).unwrap_or_default();
+        let pairs = $crate::sqlite::one_of::as_json(&pairs);
         diesel::dsl::sql::<diesel::sql_types::Bool>(concat!(
             "(",
             $columns,
@@ -79,8 +78,7 @@ macro_rules! none_of {
     ($value:expr, $values:expr) => {
         $value
             .sql(" NOT IN (SELECT value FROM json_each(")
-            // Texts can always be written; no text at all is refused as malformed JSON.
-            .bind::<diesel::sql_types::Text, _>(serde_json::to_string($values).unwrap_or_default())
+            .bind::<diesel::sql_types::Text, _>($crate::sqlite::one_of::as_json($values))
             .sql("))")
     };
 }
@@ -92,8 +90,7 @@ macro_rules! newest_usages {
             "SELECT organization_id, period_start, period_end, used FROM quota_usage AS u \
              WHERE organization_id IN (SELECT value FROM json_each(",
         )
-        // Texts can always be written; no text at all is refused as malformed JSON.
-        .bind::<diesel::sql_types::Text, _>(serde_json::to_string($organizations).unwrap_or_default())
+        .bind::<diesel::sql_types::Text, _>($crate::sqlite::one_of::as_json($organizations))
         .sql(
             ")) AND period_start = (SELECT max(period_start) FROM quota_usage \
                                    WHERE organization_id = u.organization_id AND period_start <= ",
@@ -117,8 +114,7 @@ macro_rules! oldest_of_each {
         .sql(" ORDER BY created_at LIMIT ")
         .bind::<diesel::sql_types::BigInt, _>($of_each)
         .sql(") WHERE (e.organization_id || '/' || e.id) NOT IN (SELECT value FROM json_each(")
-        // Texts can always be written; no text at all is refused as malformed JSON.
-        .bind::<diesel::sql_types::Text, _>(serde_json::to_string(&$left_out).unwrap_or_default())
+        .bind::<diesel::sql_types::Text, _>($crate::sqlite::one_of::as_json(&$left_out))
         .sql(")) ORDER BY d.created_at LIMIT ")
         .bind::<diesel::sql_types::BigInt, _>($limit)
     };
@@ -131,8 +127,7 @@ macro_rules! oldest_of_these {
         diesel::dsl::sql::<PendingRow>(
             "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id FROM json_each(",
         )
-        // Texts can always be written; no text at all is refused as malformed JSON.
-        .bind::<diesel::sql_types::Text, _>(serde_json::to_string(&$endpoints).unwrap_or_default())
+        .bind::<diesel::sql_types::Text, _>($crate::sqlite::one_of::as_json(&$endpoints))
         .sql(
             ") AS e CROSS JOIN deliveries AS d ON d.rowid IN ( \
                SELECT rowid FROM deliveries WHERE deliveries.state = 'pending' \

@@ -194,7 +194,7 @@ async fn listed_jobs(conn: &mut Conn, range: &Range, served: &ServedCampaign) ->
                 job_id,
                 job_seq,
                 created_at: Timestamp::from_millis(created_at),
-                // Another one is looked up.
+                // `Failed` stands for every other status. Such a lead is looked up.
                 status: if is_new {
                     LeadStatus::New
                 } else {
