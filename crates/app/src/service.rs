@@ -172,7 +172,7 @@ pub(crate) struct Service {
     pub(crate) blobs: Arc<dyn BlobStore>,
     pub(crate) people: PeopleCases,
     pub(crate) backfill_matches: BackfillMatches,
-    pub(crate) deliver_webhooks: DeliverWebhooks,
+    pub(crate) deliver_webhooks: Arc<DeliverWebhooks>,
     pub(crate) write_automatic_bids: WriteAutomaticBids,
     pub(crate) prune: Prune,
     pub(crate) erase_organizations: EraseOrganizations,
@@ -279,7 +279,7 @@ impl Service {
                 threads: Arc::new(SystemThreads),
                 quarantine: quarantine.clone(),
             },
-            deliver_webhooks: DeliverWebhooks {
+            deliver_webhooks: Arc::new(DeliverWebhooks {
                 store: Arc::clone(&worker_stores.deliveries),
                 sender: Arc::new(webhook_sender(settings)),
                 clock: Arc::clone(&clock),
@@ -287,7 +287,7 @@ impl Service {
                 owner: owner.clone(),
                 max_in_flight: MAX_IN_FLIGHT,
                 in_flight: InFlight::default(),
-            },
+            }),
             take_turns: TakeTurns {
                 store: Arc::clone(&worker_stores.feed_lease),
                 clock: Arc::clone(&clock),
@@ -326,8 +326,9 @@ impl Service {
             .map(|(marketplace, _)| Arc::clone(marketplace))
     }
 
-    /// The use case that reads the feed and the pause between its passes; `None` without a marketplace.
-    pub(crate) fn ingest_jobs(&self) -> Option<(IngestJobs, Duration)> {
+    /// The use case that reads the feed and the pause between its passes; `None` without a marketplace. `sends`: this process
+    /// sends webhooks.
+    pub(crate) fn ingest_jobs(&self, sends: bool) -> Option<(IngestJobs, Duration)> {
         let (marketplace, poll_interval) = self.marketplace.as_ref()?;
         let signal: Arc<dyn WorkSignal> = Arc::clone(&self.notifiers) as Arc<dyn WorkSignal>;
         let ingest = IngestJobs {
@@ -335,6 +336,7 @@ impl Service {
             jobs: Arc::clone(&self.worker_stores.jobs),
             clock: Arc::clone(&self.clock),
             signal,
+            sender: sends.then(|| Arc::clone(&self.deliver_webhooks)),
             act_within: self.act_within,
             threads: Arc::new(SystemThreads),
             filters: CurrentFilters::new(self.quarantine.clone()),

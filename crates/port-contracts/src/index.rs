@@ -477,6 +477,13 @@ index! { $
             a_removed_job_that_comes_again_is_listed_and_not_acted_on,
             many_may_prune_and_list_at_once,
         ],
+        sent_at_once: [
+            what_has_a_place_is_marked_when_it_is_stored_and_the_rest_waits,
+            what_is_marked_when_it_is_stored_is_what_a_claim_returns,
+            marks_of_a_page_last_from_when_it_is_stored,
+            a_page_that_is_not_recorded_marks_nothing,
+            without_a_process_that_sends_all_of_a_page_waits,
+        ],
         sessions: [
             an_opened_session_is_found_with_its_person_and_organization,
             no_session_is_opened_for_another_password_or_an_unknown_person,

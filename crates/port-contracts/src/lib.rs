@@ -87,6 +87,7 @@ mod provisioning_removal;
 mod quota;
 mod retention;
 mod retention_lists;
+mod sent_at_once;
 mod sessions;
 mod sign_in_tries;
 mod statistics;

@@ -44,6 +44,12 @@ async fn pass(
     }
     let claimed = service.deliver_webhooks.claim().await?;
     let found_work = !claimed.is_empty();
+    send(service, workers, claimed);
+    Ok(found_work)
+}
+
+/// Sends deliveries and records their ends, all at the same time.
+pub(super) fn send(service: &Arc<Service>, workers: &Workers, claimed: Vec<ClaimedDelivery>) {
     for delivery in claimed {
         let (service, supervisor) = (Arc::clone(service), workers.supervisor.clone());
         workers.tasks.spawn(async move {
@@ -52,7 +58,6 @@ async fn pass(
             supervisor.contain("dispatch", work).await;
         });
     }
-    Ok(found_work)
 }
 
 async fn deliver(service: Arc<Service>, mut delivery: ClaimedDelivery, supervisor: &Supervisor) {

@@ -40,7 +40,7 @@ pub(crate) enum Role {
 pub(crate) fn start(service: &Arc<Service>, roles: &BTreeSet<Role>) -> Workers {
     let workers = Workers::new(service);
     if roles.contains(&Role::Watch) {
-        watch::start(service, &workers);
+        watch::start(service, &workers, roles.contains(&Role::Dispatch));
         spawn(service, &workers, "backfill", backfill::run);
         spawn(service, &workers, "prune", prune::run);
         spawn(service, &workers, "statistics", add_up::run);

@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::dispatch;
 use super::running::{PassError, Pauses, Workers};
 use crate::service::Service;
 use crate::traces::{Kind, NewSpan, SpanEnd};
@@ -44,8 +45,10 @@ impl PassError for IngestError {
 
 /// Starts the loop on a thread of its own. Matching keeps a processor busy, at the start for seconds if there are a
 /// million filters, and the runtime's threads must serve requests and the other workers.
-pub(super) fn start(service: &Arc<Service>, workers: &Workers) {
-    if service.ingest_jobs().is_none() {
+///
+/// `sends`: this process sends webhooks.
+pub(super) fn start(service: &Arc<Service>, workers: &Workers, sends: bool) {
+    if service.ingest_jobs(sends).is_none() {
         tracing::info!("marketplace.base_url is not set: nothing is watched or submitted");
         return;
     }
@@ -57,7 +60,7 @@ pub(super) fn start(service: &Arc<Service>, workers: &Workers) {
     let spawned = thread.spawn(move || {
         runtime.block_on(async {
             // The filters are loaded anew after a panic, which may have left their index half edited.
-            let start = || run(&service, &workers);
+            let start = || run(&service, &workers, sends);
             workers.supervisor.keep_running(WORKER, start).await;
         });
         drop(running);
@@ -68,8 +71,8 @@ pub(super) fn start(service: &Arc<Service>, workers: &Workers) {
     }
 }
 
-async fn run(service: &Service, workers: &Workers) {
-    let Some((mut ingest, poll_interval)) = service.ingest_jobs() else {
+async fn run(service: &Arc<Service>, workers: &Workers, sends: bool) {
+    let Some((mut ingest, poll_interval)) = service.ingest_jobs(sends) else {
         return;
     };
     // The turn is kept by a task apart, for as long as this one reads or waits, and is ended after its last page.
@@ -165,8 +168,12 @@ async fn stand_by(ingest: &mut IngestJobs, is_ours: &mut watch::Receiver<bool>, 
 }
 
 /// Returns whether the feed has more.
-async fn pass(service: &Service, ingest: &mut IngestJobs, workers: &Workers) -> Result<bool, IngestError> {
-    let page = if ingest.has_filters() {
+async fn pass(
+    service: &Arc<Service>,
+    ingest: &mut IngestJobs,
+    workers: &Workers,
+) -> Result<bool, IngestError> {
+    let mut page = if ingest.has_filters() {
         ingest.next_page().await?
     } else {
         // Loading takes so long that a stop does not wait for it. A page is recorded as a whole or not at all.
@@ -175,6 +182,7 @@ async fn pass(service: &Service, ingest: &mut IngestJobs, workers: &Workers) -> 
             page = ingest.next_page() => page?,
         }
     };
+    dispatch::send(service, workers, std::mem::take(&mut page.claimed));
     report(service, &page);
     Ok(page.has_more)
 }

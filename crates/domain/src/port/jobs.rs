@@ -1,12 +1,14 @@
 //! Jobs, filters and the feed's position: what ingesting needs. `matches.rs` has what backfilling needs.
 
+use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{FeedCursor, StoreError, UnreadableRow};
+use super::{ClaimedDelivery, Clock, FeedCursor, LeaseOwner, StoreError, UnreadableRow};
 use crate::matching::{JobSignature, SavedFilter};
-use crate::model::{CampaignId, FilterId, JobId, OrganizationId, Timestamp};
+use crate::model::{CampaignId, EndpointId, FilterId, JobId, OrganizationId, Timestamp};
 
 /// A number that grows with every change of filters, campaigns or organizations. A result that was computed with an
 /// older revision is not recorded.
@@ -114,9 +116,29 @@ pub struct PageCounts {
     pub automatic_bids: u64,
 }
 
+/// The process that records a page and sends the deliveries that it queues.
+#[derive(Debug, Clone)]
+pub struct SendAtOnce {
+    /// Its name.
+    pub owner: LeaseOwner,
+    /// The time. The store asks for it when it stores the deliveries.
+    pub clock: Arc<dyn Clock>,
+    /// How long the marks last from then on.
+    pub lasts: Duration,
+    /// Where deliveries are sent.
+    pub places: Arc<dyn SendingPlaces>,
+}
+
+/// The places in which a process sends deliveries at the same time.
+pub trait SendingPlaces: Debug + Send + Sync {
+    /// Takes a place for a delivery to the endpoint. Returns false if there is none for it, or if other deliveries to the
+    /// endpoint may wait for one.
+    fn take(&self, organization: &OrganizationId, endpoint: &EndpointId) -> bool;
+}
+
 /// The feed's side of the store.
 #[async_trait]
-pub trait JobStore: Send + Sync + std::fmt::Debug {
+pub trait JobStore: Send + Sync + Debug {
     /// The durable position in the feed; `None` before the first page, and if it cannot be read.
     async fn feed_position(&self) -> Result<Option<FeedCursor>, StoreError>;
 
@@ -164,5 +186,19 @@ pub trait JobStore: Send + Sync + std::fmt::Debug {
     ///   that it matches no longer lose the match, campaigns that it newly matches gain it with the lead's
     ///   `createdAt` if there is a lead, else `page.at`, and the list stays ordered; nothing is sent or bid
     ///   (decision D4).
-    async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError>;
+    async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError> {
+        let (recorded, _) = self.record_and_claim(page, None).await?;
+        Ok(recorded)
+    }
+
+    /// The same as [`record_page`](Self::record_page). The new deliveries for which `by` has places are stored as already
+    /// marked as sending, and returned in the order in which they would wait: each must be sent at once. So they need no
+    /// [claim](super::DeliveryStore::claim).
+    ///
+    /// A delivery that cannot be read as a whole is stored as pending.
+    async fn record_and_claim(
+        &self,
+        page: &MatchedPage,
+        by: Option<&SendAtOnce>,
+    ) -> Result<(RecordPage, Vec<ClaimedDelivery>), StoreError>;
 }

@@ -82,7 +82,8 @@ pub use feed_lease::FeedLeaseStore;
 pub use first_run::{CreateFirst, FIRST_RUN_CODES, FirstOrganization, FirstRunCodeState, FirstRunStore};
 pub use inspection::{InspectedRows, InspectedUpTo, RowInspector};
 pub use jobs::{
-    FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoredFilter,
+    FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, SendAtOnce,
+    SendingPlaces, StoredFilter,
 };
 pub use leads::{
     AcceptBid, AddAttachments, ConfigureLead, DRY_RUN_BACKLOG, JobContent, LeadContext, LeadLookup, LeadPage,

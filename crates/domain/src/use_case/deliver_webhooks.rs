@@ -2,9 +2,10 @@
 //! `tests/use_case/deliver_webhooks.rs`.
 //!
 //! The caller runs [`claim`](DeliverWebhooks::claim), then [`send`](DeliverWebhooks::send) for all claimed deliveries in
-//! parallel, then [`record`](DeliverWebhooks::record) for each, which may be repeated until it succeeds.
+//! parallel, then [`record`](DeliverWebhooks::record) for each, which may be repeated until it succeeds. What a page of the
+//! feed queues is mostly claimed when it is stored ([`ClaimNew`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::webhook_body::WebhookBody;
 use crate::model::{EndpointId, Links, OrganizationId, TRACE_PARENT_HEADER, sign};
 use crate::port::{
     ClaimedDelivery, Clock, DeliveryEnd, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
-    StoreError, WebhookSender,
+    SendAtOnce, SendingPlaces, StoreError, WebhookSender,
 };
 
 /// The largest number of deliveries that a process sends at the same time.
@@ -48,9 +49,12 @@ pub struct DeliverWebhooks {
     pub in_flight: InFlight,
 }
 
+/// An endpoint with its organization.
+type Endpoint = (OrganizationId, EndpointId);
+
 /// The number of deliveries in flight to each endpoint, and whether others may wait for their places.
-#[derive(Debug, Default)]
-pub struct InFlight(Mutex<Places>);
+#[derive(Debug, Clone, Default)]
+pub struct InFlight(Arc<Mutex<Places>>);
 
 impl InFlight {
     fn locked(&self) -> MutexGuard<'_, Places> {
@@ -61,25 +65,122 @@ impl InFlight {
 /// Places that are taken.
 #[derive(Debug, Default)]
 struct Places {
-    of_endpoint: HashMap<(OrganizationId, EndpointId), u32>,
+    of_endpoint: HashMap<Endpoint, u32>,
     all: u32,
-    /// Whether the last look may have left pending deliveries that found no place.
-    left_some: bool,
+    waiting: Waiting,
+}
+
+/// To which endpoints pending deliveries may wait for a place.
+#[derive(Debug, Default)]
+enum Waiting {
+    /// It is not known.
+    #[default]
+    Any,
+    /// To these.
+    To(HashSet<Endpoint>),
+}
+
+impl Waiting {
+    fn has(&self, endpoint: &Endpoint) -> bool {
+        match self {
+            Self::Any => true,
+            Self::To(endpoints) => endpoints.contains(endpoint),
+        }
+    }
+
+    fn has_some(&self) -> bool {
+        match self {
+            Self::Any => true,
+            Self::To(endpoints) => !endpoints.is_empty(),
+        }
+    }
+
+    fn add(&mut self, endpoint: Endpoint) {
+        if let Self::To(endpoints) = self {
+            endpoints.insert(endpoint);
+        }
+    }
 }
 
 impl Places {
-    fn take(&mut self, endpoint: (OrganizationId, EndpointId)) {
-        *self.of_endpoint.entry(endpoint).or_default() += 1;
-        self.all += 1;
+    /// Takes a place for a delivery to the endpoint, which has its share of the free ones of `at_most`.
+    fn take(&mut self, endpoint: Endpoint, at_most: u32) -> bool {
+        let room = at_most.saturating_sub(self.all);
+        let count = self.of_endpoint.get(&endpoint).copied().unwrap_or(0);
+        let fits = room > 0 && count < share_of(room);
+        if fits {
+            *self.of_endpoint.entry(endpoint).or_default() += 1;
+            self.all += 1;
+        }
+        fits
     }
 
-    fn give_back(&mut self, endpoint: &(OrganizationId, EndpointId)) {
+    fn give_back(&mut self, endpoint: &Endpoint) {
         if let Some(count) = self.of_endpoint.get_mut(endpoint) {
             *count -= 1;
             self.all -= 1;
             if *count == 0 {
                 self.of_endpoint.remove(endpoint);
             }
+        }
+    }
+}
+
+/// Places that are taken for deliveries before these are marked as sending. Dropped, it gives back those that it was not told
+/// to [keep](Self::keep).
+#[derive(Debug)]
+pub(super) struct ClaimNew {
+    in_flight: InFlight,
+    at_most: u32,
+    taken: Mutex<HashMap<Endpoint, u32>>,
+}
+
+impl ClaimNew {
+    fn taken(&self) -> MutexGuard<'_, HashMap<Endpoint, u32>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_from(&self, places: &mut Places, endpoint: Endpoint) -> bool {
+        let fits = places.take(endpoint.clone(), self.at_most);
+        if fits {
+            *self.taken().entry(endpoint).or_default() += 1;
+        }
+        fits
+    }
+
+    /// Leaves the places to these deliveries, which are to be sent.
+    pub(super) fn keep(&self, claimed: &[ClaimedDelivery]) {
+        let mut taken = self.taken();
+        for delivery in claimed {
+            if let Some(count) = taken.get_mut(&endpoint_of(delivery)) {
+                *count = count.saturating_sub(1);
+            }
+        }
+    }
+}
+
+impl SendingPlaces for ClaimNew {
+    fn take(&self, organization: &OrganizationId, endpoint: &EndpointId) -> bool {
+        let endpoint = (organization.clone(), endpoint.clone());
+        let mut places = self.in_flight.locked();
+        if places.waiting.has(&endpoint) {
+            return false;
+        }
+        let fits = self.take_from(&mut places, endpoint.clone());
+        if !fits {
+            // Those behind it must not get in front of it.
+            places.waiting.add(endpoint);
+        }
+        fits
+    }
+}
+
+impl Drop for ClaimNew {
+    fn drop(&mut self) {
+        let taken = std::mem::take(&mut *self.taken());
+        let mut places = self.in_flight.locked();
+        for (endpoint, count) in taken {
+            (0..count).for_each(|_| places.give_back(&endpoint));
         }
     }
 }
@@ -116,37 +217,36 @@ impl DeliverWebhooks {
 
     /// `None` if there were pending deliveries and none of them could be claimed.
     async fn claim_once(&self) -> Result<Option<Vec<ClaimedDelivery>>, StoreError> {
-        let (mut taken, all) = {
+        let (busy, room) = {
             let mut places = self.in_flight.locked();
             // It is not known until the look is over.
-            places.left_some = true;
-            (places.of_endpoint.clone(), places.all)
+            places.waiting = Waiting::Any;
+            let room = self.max_in_flight.saturating_sub(places.all);
+            let busy = places.of_endpoint.iter();
+            let busy = busy.filter(|(_, count)| !is_free_enough(**count, share_of(room)));
+            let busy: Vec<Endpoint> = busy.map(|(endpoint, _)| endpoint.clone()).collect();
+            (busy, room)
         };
-        let mut room = self.max_in_flight.saturating_sub(all);
         if room == 0 {
             return Ok(Some(Vec::new()));
         }
-        let per_endpoint = share_of(room);
-        let busy: Vec<_> = taken
-            .iter()
-            .filter(|(_, count)| !is_free_enough(**count, per_endpoint))
-            .map(|(endpoint, _)| endpoint.clone())
-            .collect();
-        let mut chosen = self.store.pending(&busy, per_endpoint, room).await?;
-        chosen.retain(|delivery| {
-            let count = taken
-                .entry((delivery.organization_id.clone(), delivery.endpoint_id.clone()))
-                .or_default();
-            let fits = *count < share_of(room);
-            if fits {
-                *count += 1;
-                room -= 1;
+        let mut chosen = self.store.pending(&busy, share_of(room), room).await?;
+        let is_all = u32::try_from(chosen.len()).is_ok_and(|found| found < room);
+        let new = self.claim_new();
+        {
+            let mut places = self.in_flight.locked();
+            chosen.retain(|delivery| {
+                let endpoint = (delivery.organization_id.clone(), delivery.endpoint_id.clone());
+                new.take_from(&mut places, endpoint)
+            });
+            if is_all {
+                // No other pending delivery is left, unless its endpoint was not looked at or has its share now.
+                let share = share_of(self.max_in_flight.saturating_sub(places.all));
+                let full = places.of_endpoint.iter().filter(|(_, count)| **count >= share);
+                let full = full.map(|(endpoint, _)| endpoint.clone());
+                places.waiting = Waiting::To(full.chain(busy).collect());
             }
-            fits
-        });
-        // No pending delivery is left, unless its endpoint was not looked at or has its share now.
-        self.in_flight.locked().left_some =
-            !busy.is_empty() || taken.values().any(|count| *count >= share_of(room));
+        }
         if chosen.is_empty() {
             return Ok(Some(Vec::new()));
         }
@@ -154,12 +254,30 @@ impl DeliverWebhooks {
             .store
             .claim(&chosen, &self.owner, &self.clock, SENDING_LASTS)
             .await?;
-        let mut in_flight = self.in_flight.locked();
-        for delivery in &claimed {
-            in_flight.take(endpoint_of(delivery));
-        }
-        drop(in_flight);
+        new.keep(&claimed);
         Ok(Some(claimed).filter(|claimed| !claimed.is_empty()))
+    }
+
+    /// Takes no place yet.
+    fn claim_new(&self) -> ClaimNew {
+        ClaimNew {
+            in_flight: self.in_flight.clone(),
+            at_most: self.max_in_flight,
+            taken: Mutex::default(),
+        }
+    }
+
+    /// For a store that claims new deliveries for this process when it stores them. What it claimed is to be
+    /// [kept](ClaimNew::keep) and sent.
+    pub(super) fn send_at_once(&self) -> (Arc<ClaimNew>, SendAtOnce) {
+        let new = Arc::new(self.claim_new());
+        let send = SendAtOnce {
+            owner: self.owner.clone(),
+            clock: Arc::clone(&self.clock),
+            lasts: SENDING_LASTS,
+            places: Arc::clone(&new) as Arc<dyn SendingPlaces>,
+        };
+        (new, send)
     }
 
     /// Makes the one attempt.
@@ -201,11 +319,11 @@ impl DeliverWebhooks {
         self.store.interrupt_overdue(self.clock.now()).await
     }
 
-    fn makes_room(&self, endpoint: &(OrganizationId, EndpointId)) -> bool {
-        let in_flight = self.in_flight.locked();
-        let room = self.max_in_flight.saturating_sub(in_flight.all);
-        let count = in_flight.of_endpoint.get(endpoint).copied().unwrap_or(0);
-        in_flight.left_some && is_free_enough(count, share_of(room))
+    fn makes_room(&self, endpoint: &Endpoint) -> bool {
+        let places = self.in_flight.locked();
+        let room = self.max_in_flight.saturating_sub(places.all);
+        let count = places.of_endpoint.get(endpoint).copied().unwrap_or(0);
+        places.waiting.has_some() && is_free_enough(count, share_of(room))
     }
 
     fn write(&self, delivery: &ClaimedDelivery) -> Result<OutgoingWebhook, String> {
@@ -260,7 +378,7 @@ const fn is_free_enough(in_flight: u32, at_most: u32) -> bool {
 /// One of an endpoint's places in flight. Dropped, it is free.
 struct Place<'a> {
     in_flight: &'a InFlight,
-    endpoint: &'a (OrganizationId, EndpointId),
+    endpoint: &'a Endpoint,
 }
 
 impl Drop for Place<'_> {
@@ -269,9 +387,39 @@ impl Drop for Place<'_> {
     }
 }
 
-fn endpoint_of(delivery: &ClaimedDelivery) -> (OrganizationId, EndpointId) {
+fn endpoint_of(delivery: &ClaimedDelivery) -> Endpoint {
     (
         delivery.organization_id.clone(),
         delivery.target.endpoint_id.clone(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_were_taken_in_vain_are_free_again() {
+        let in_flight = InFlight::default();
+        let new = || ClaimNew {
+            in_flight: in_flight.clone(),
+            at_most: SHARE_OF_ROOM,
+            taken: Mutex::default(),
+        };
+        let organization = OrganizationId::parse("org_acme").unwrap();
+        let endpoint = |id: &str| EndpointId::parse(id).unwrap();
+        let (one, other) = (endpoint("wh_1"), endpoint("wh_2"));
+        assert!(!new().take(&organization, &one), "others may wait");
+        let nobody_waits = || in_flight.locked().waiting = Waiting::To(HashSet::new());
+        nobody_waits();
+        let vain = new();
+        assert!(vain.take(&organization, &one));
+        assert!(!vain.take(&organization, &one), "its share is taken");
+        assert!(vain.take(&organization, &other));
+        drop(vain);
+        assert_eq!(in_flight.locked().all, 0);
+        assert!(!new().take(&organization, &one), "one was refused, and waits");
+        nobody_waits();
+        assert!(new().take(&organization, &one));
+    }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::current_filters::CurrentFilters;
+use super::deliver_webhooks::DeliverWebhooks;
 use crate::matching::{JobSignature, PreparedJob};
 use crate::model::Timestamp;
 use crate::port::{
-    Clock, FeedCursor, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError, MatchedJob, MatchedPage,
-    PageCounts, RecordPage, Revision, StoreError, Threads, WorkKind, WorkSignal,
+    ClaimedDelivery, Clock, FeedCursor, FeedEntry, FeedPage, JobStore, Marketplace, MarketplaceError,
+    MatchedJob, MatchedPage, PageCounts, RecordPage, Revision, StoreError, Threads, WorkKind, WorkSignal,
 };
 
 /// How often it is noted that a feed without news is read: each time is a write.
@@ -19,10 +20,12 @@ const BETWEEN_NOTES: Duration = Duration::from_secs(15);
 const MAX_PAGE: u32 = 500;
 
 /// The result of one page.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct IngestedPage {
     /// What was stored.
     pub counts: PageCounts,
+    /// Deliveries that must now be [sent](DeliverWebhooks::send) by the [sender](IngestJobs::sender).
+    pub claimed: Vec<ClaimedDelivery>,
     /// Skipped entries that violate the protocol: their ids, if known, and their faults.
     pub malformed: Vec<(Option<String>, String)>,
     /// The marketplace refused the stored position, so reading restarted at the oldest job that it keeps.
@@ -59,6 +62,8 @@ pub struct IngestJobs {
     pub clock: Arc<dyn Clock>,
     /// Wakes the workers when a page queues work for them.
     pub signal: Arc<dyn WorkSignal>,
+    /// Sends what a page queues, if this process sends webhooks.
+    pub sender: Option<Arc<DeliverWebhooks>>,
     /// `watch.act_within_minutes`; `None` for any age.
     pub act_within: Option<Duration>,
     /// Compile filters.
@@ -125,13 +130,14 @@ impl IngestJobs {
             act_within: self.act_within,
             jobs,
         };
-        let Some(counts) = self.record(&mut matched, &prepared).await? else {
+        let Some((counts, claimed)) = self.record(&mut matched, &prepared).await? else {
             outcome.has_more = true;
             return Ok(outcome);
         };
         outcome.counts = counts;
+        outcome.claimed = claimed;
         self.filters.observe(&prepared);
-        if outcome.counts.deliveries > 0 {
+        if outcome.counts.deliveries > outcome.claimed.len() as u64 {
             self.signal.wake(WorkKind::Deliveries);
         }
         if outcome.counts.automatic_bids > 0 {
@@ -156,7 +162,7 @@ impl IngestJobs {
         &mut self,
         page: &mut MatchedPage,
         prepared: &[PreparedJob],
-    ) -> Result<Option<PageCounts>, StoreError> {
+    ) -> Result<Option<(PageCounts, Vec<ClaimedDelivery>)>, StoreError> {
         let mut is_matched = false;
         loop {
             if !is_matched {
@@ -166,8 +172,16 @@ impl IngestJobs {
                 }
             }
             page.at = self.clock.now();
-            match self.jobs.record_page(page).await? {
-                RecordPage::Recorded(counts) => return Ok(Some(counts)),
+            let sender = self.sender.as_ref().map(|sender| sender.send_at_once());
+            let (new, by) = sender.unzip();
+            let (recorded, claimed) = self.jobs.record_and_claim(page, by.as_ref()).await?;
+            match recorded {
+                RecordPage::Recorded(counts) => {
+                    if let Some(new) = new {
+                        new.keep(&claimed);
+                    }
+                    return Ok(Some((counts, claimed)));
+                }
                 RecordPage::PositionMoved => return Ok(None),
                 RecordPage::RevisionMoved => {
                     let (revision, changed) = self.catch_up(prepared).await?;

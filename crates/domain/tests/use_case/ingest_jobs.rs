@@ -1,17 +1,19 @@
 //! Ingest jobs: decisions D2, D4 and D6.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bidloop_domain::model::SubscriptionStatus;
 use bidloop_domain::port::{
-    FeedCursor, JobStore as _, LeadStore as _, MarketplaceError, MarketplaceRefusal, WorkKind,
+    ClaimedDelivery, DeliveryStore as _, FeedCursor, JobStore as _, LeadStore as _, MarketplaceError,
+    MarketplaceRefusal, WorkKind,
 };
-use bidloop_domain::use_case::{IngestError, IngestJobs};
+use bidloop_domain::use_case::{DeliverWebhooks, IngestError, IngestJobs, IngestedPage, MAX_IN_FLIGHT};
 use bidloop_fakes::{Call, Fault};
 use bidloop_port_contracts::fixture::{at, campaign, campaign_id};
 use serde_json::{Value, json};
 
-use crate::service::{ACT_WITHIN, Service, acme, bare_acme, job, job_with};
+use crate::service::{ACT_WITHIN, HOOK, Service, acme, bare_acme, job, job_with};
 use crate::stepping::{Pass, stepping_marketplace};
 
 /// How many deliveries and intents are queued.
@@ -250,7 +252,7 @@ async fn a_changed_post_is_matched_again_and_sends_nothing() {
 }
 
 /// A watcher's reading of one page, stopping at the feed.
-fn watcher(service: &Service) -> Pass<bidloop_domain::use_case::IngestedPage> {
+fn watcher(service: &Service) -> Pass<IngestedPage> {
     let mut ingest = IngestJobs {
         marketplace: stepping_marketplace(service),
         ..service.ingest_jobs()
@@ -323,6 +325,77 @@ async fn a_page_that_was_matched_with_older_filters_is_matched_again() {
     assert_eq!(service.marketplace.calls(Call::Feed), 1, "it is not read again");
 }
 
+/// Reads a page in a process that also sends.
+async fn ingest_and_claim(service: &Service, deliver: &Arc<DeliverWebhooks>) -> IngestedPage {
+    let mut ingest = IngestJobs {
+        sender: Some(Arc::clone(deliver)),
+        ..service.ingest_jobs()
+    };
+    ingest.next_page().await.unwrap()
+}
+
+async fn send(deliver: &DeliverWebhooks, claimed: Vec<ClaimedDelivery>) {
+    for delivery in claimed {
+        let sent = deliver.send(delivery).await;
+        assert!(deliver.record(&sent).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn what_a_page_queues_is_sent_without_a_claim_of_its_own() {
+    let service = Service::new().await;
+    let deliver = Arc::new(service.deliver_webhooks(MAX_IN_FLIGHT));
+    assert!(deliver.claim().await.unwrap().is_empty());
+    service.publish(&job("1"));
+    service.publish(&job("2"));
+    let page = ingest_and_claim(&service, &deliver).await;
+    assert_eq!((page.counts.deliveries, page.claimed.len()), (2, 2));
+    assert_eq!(service.store.pending_count().await, Ok(0));
+    assert_eq!(service.signal.take(), [], "nothing waits for the worker");
+    send(&deliver, page.claimed).await;
+    assert_eq!(service.sender.sent_to(HOOK).len(), 2);
+    assert!(deliver.claim().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_page_passes_by_no_delivery_that_may_wait() {
+    let service = Service::new().await;
+    let deliver = Arc::new(service.deliver_webhooks(MAX_IN_FLIGHT));
+    service.publish(&job("1"));
+    let page = ingest_and_claim(&service, &deliver).await;
+    assert!(page.claimed.is_empty(), "it is not known yet what waits");
+    assert_eq!(service.signal.take(), [WorkKind::Deliveries]);
+    service.publish(&job("2"));
+    let page = ingest_and_claim(&service, &deliver).await;
+    assert!(page.claimed.is_empty(), "the first waits");
+    let claimed = deliver.claim().await.unwrap();
+    assert_eq!(claimed.len(), 2);
+    send(&deliver, claimed).await;
+    service.publish(&job("3"));
+    assert_eq!(ingest_and_claim(&service, &deliver).await.claimed.len(), 1);
+}
+
+#[tokio::test]
+async fn pages_and_claims_share_the_places_of_a_process() {
+    let service = Service::new().await;
+    // One place an endpoint.
+    let deliver = Arc::new(service.deliver_webhooks(16));
+    assert!(deliver.claim().await.unwrap().is_empty());
+    for id in ["1", "2", "3"] {
+        service.publish(&job(id));
+    }
+    let page = ingest_and_claim(&service, &deliver).await;
+    assert_eq!((page.counts.deliveries, page.claimed.len()), (3, 1));
+    assert_eq!(service.signal.take(), [WorkKind::Deliveries]);
+    assert!(deliver.claim().await.unwrap().is_empty(), "its place is taken");
+    service.publish(&job("4"));
+    let next = ingest_and_claim(&service, &deliver).await;
+    assert!(next.claimed.is_empty(), "others wait for the place");
+    let sent = deliver.send(page.claimed[0].clone()).await;
+    assert!(sent.makes_room);
+    assert_eq!(deliver.claim().await.unwrap().len(), 1);
+}
+
 mod between {
     //! A store whose filters change just before the first page is recorded.
 
@@ -332,7 +405,8 @@ mod between {
     use async_trait::async_trait;
     use bidloop_domain::model::{FilterId, OrganizationId};
     use bidloop_domain::port::{
-        FeedCursor, FilterChanges, JobStore, MatchedPage, RecordPage, Revision, StoreError, StoredFilter,
+        ClaimedDelivery, FeedCursor, FilterChanges, JobStore, MatchedPage, RecordPage, Revision, SendAtOnce,
+        StoreError, StoredFilter,
     };
     use bidloop_fakes::MemoryStore;
     use bidloop_port_contracts::Stores;
@@ -398,11 +472,15 @@ mod between {
             self.store.page_size()
         }
 
-        async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError> {
+        async fn record_and_claim(
+            &self,
+            page: &MatchedPage,
+            by: Option<&SendAtOnce>,
+        ) -> Result<(RecordPage, Vec<ClaimedDelivery>), StoreError> {
             if self.recordings.fetch_add(1, Ordering::SeqCst) == 0 {
                 commit(&self.stores, &[changed_filter(self.body.clone())]).await;
             }
-            self.store.record_page(page).await
+            self.store.record_and_claim(page, by).await
         }
     }
 }

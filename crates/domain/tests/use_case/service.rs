@@ -312,6 +312,7 @@ impl Service {
             jobs: self.store.clone(),
             clock: self.clock.clone(),
             signal: self.signal.clone(),
+            sender: None,
             act_within: Some(ACT_WITHIN),
             threads: Arc::new(CallingThread),
             filters: CurrentFilters::default(),

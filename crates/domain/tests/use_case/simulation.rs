@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bidloop_domain::bidding::{JobWarning, LiveJobStatus};
 use bidloop_domain::model::{Connects, EventKind, LeadId, LeadStatus, ProposalTemplate};
+use bidloop_domain::port::ClaimedDelivery;
 use bidloop_domain::use_case::{
     DeliverWebhooks, LeadError, MAX_IN_FLIGHT, SubmissionOutcome, SubmitProposals,
 };
@@ -124,10 +125,7 @@ impl Loop {
     async fn step(&mut self) {
         match self.chance.below(20) {
             0 | 1 => self.publish(),
-            2 | 3 => {
-                // Whatever comes of it, reading goes on from the position that is stored.
-                let _ = self.service.ingest_jobs().next_page().await;
-            }
+            2 | 3 => self.read_a_page().await,
             4..=6 => self.answer_a_push().await,
             7 | 8 => self.submit(),
             9..=11 => self.go_on_submitting(),
@@ -161,6 +159,16 @@ impl Loop {
         self.service.publish(&job);
         if self.chance.once_in(10) {
             self.service.marketplace.publish_malformed(None, "scripted");
+        }
+    }
+
+    /// By a process that also sends, or by one that does not.
+    async fn read_a_page(&mut self) {
+        let mut ingest = self.service.ingest_jobs();
+        ingest.sender = self.chance.once_in(2).then(|| self.dispatcher.clone());
+        // Whatever comes of it, reading goes on from the position that is stored.
+        if let Ok(page) = ingest.next_page().await {
+            self.send(page.claimed);
         }
     }
 
@@ -238,7 +246,12 @@ impl Loop {
         if self.chance.once_in(2) {
             self.held.push(self.service.sender.hold(SLOW));
         }
-        for delivery in self.dispatcher.claim().await.unwrap_or_default() {
+        let claimed = self.dispatcher.claim().await.unwrap_or_default();
+        self.send(claimed);
+    }
+
+    fn send(&mut self, claimed: Vec<ClaimedDelivery>) {
+        for delivery in claimed {
             let dispatcher = self.dispatcher.clone();
             self.sending.push(Pass::new(async move {
                 crate::stepping::pause().await;

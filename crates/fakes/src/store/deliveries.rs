@@ -11,7 +11,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{
     BeginTry, ClaimedDelivery, Clock, DeliveryEnd, DeliveryFacts, DeliveryOutcome, DeliveryStore, LeaseOwner,
-    MAX_TRIES, MAX_TRIGGERED, NewTry, PendingDelivery, StoreError, TRIES_WITHIN, TriedReceivers,
+    MAX_TRIES, MAX_TRIGGERED, NewTry, PendingDelivery, SendAtOnce, StoreError, TRIES_WITHIN, TriedReceivers,
 };
 
 use super::{Delivery, Lease, MemoryStore, State, count, length};
@@ -216,6 +216,29 @@ impl State {
             begun.push(self.claimed_delivery(place, target)?);
         }
         Ok(BeginTry::Begun(begun))
+    }
+
+    /// Marks the deliveries from this place on as sending, as far as `by` has places for them.
+    pub(super) fn claim_new(
+        &mut self,
+        first: usize,
+        by: &SendAtOnce,
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        let now = by.clock.now();
+        let mut claimed = Vec::new();
+        for place in first..self.deliveries.len() {
+            let delivery = &self.deliveries[place];
+            if !by.places.take(&delivery.organization_id, &delivery.endpoint_id) {
+                continue;
+            }
+            let target = self.target(place, now);
+            let target = target.ok_or_else(|| StoreError::Corrupt("no such endpoint".to_owned()))?;
+            claimed.push(self.claimed_delivery(place, target)?);
+            let delivery = &mut self.deliveries[place];
+            delivery.state = DeliveryState::Sending;
+            delivery.sender = Some(Lease::new(&by.owner, now.plus(by.lasts)));
+        }
+        Ok(claimed)
     }
 
     fn pending_place(&self, asked: &PendingDelivery) -> Option<usize> {

@@ -8,8 +8,8 @@ use bidloop_domain::model::{
     OrganizationId, Tally, Timestamp, action_on_match,
 };
 use bidloop_domain::port::{
-    AutomaticBidIntent, FeedCursor, FilterChanges, JobStore, MatchedJob, MatchedPage, PageCounts, RecordPage,
-    Revision, StoreError, StoredFilter,
+    AutomaticBidIntent, ClaimedDelivery, FeedCursor, FilterChanges, JobStore, MatchedJob, MatchedPage,
+    PageCounts, RecordPage, Revision, SendAtOnce, StoreError, StoredFilter,
 };
 
 use super::{CampaignEntry, Intent, Job, Match, MemoryStore, State, length};
@@ -79,18 +79,27 @@ impl JobStore for MemoryStore {
         500
     }
 
-    async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError> {
+    async fn record_and_claim(
+        &self,
+        page: &MatchedPage,
+        by: Option<&SendAtOnce>,
+    ) -> Result<(RecordPage, Vec<ClaimedDelivery>), StoreError> {
         let mut state = self.state()?;
         if state.feed_position != page.read_from {
-            return Ok(RecordPage::PositionMoved);
+            return Ok((RecordPage::PositionMoved, Vec::new()));
         }
         if state.revision != page.revision.0 {
-            return Ok(RecordPage::RevisionMoved);
+            return Ok((RecordPage::RevisionMoved, Vec::new()));
         }
+        let stored_before = state.deliveries.len();
         let counts = state.record_jobs(page);
+        let claimed = match by {
+            Some(by) => state.claim_new(stored_before, by)?,
+            None => Vec::new(),
+        };
         state.feed_position.clone_from(&page.cursor);
         state.feed_read_at = Some(page.at);
-        Ok(RecordPage::Recorded(counts))
+        Ok((RecordPage::Recorded(counts), claimed))
     }
 }
 

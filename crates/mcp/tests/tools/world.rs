@@ -166,6 +166,7 @@ async fn ingest(store: &Arc<MemoryStore>, clock: &Arc<SimulatedClock>) {
         jobs: store.clone(),
         clock: clock.clone(),
         signal: Arc::new(RecordingWorkSignal::new()),
+        sender: None,
         act_within: None,
         threads: Arc::new(CallingThread),
         filters: CurrentFilters::default(),

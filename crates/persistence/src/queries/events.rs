@@ -1,18 +1,21 @@
 //! Queueing the deliveries of events, in the transaction of the command that causes them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bidloop_domain::model::{
     DeliveryId, DeliveryState, EndpointId, EventPayload, NewEvent, Timestamp, WebhookEndpoint, receivers,
 };
 
-use bidloop_domain::port::DRY_RUN_BACKLOG;
+use bidloop_domain::port::{ClaimedDelivery, DRY_RUN_BACKLOG, LeaseOwner, SendAtOnce};
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
 
+use super::deliveries::claim::Context;
 use super::deliveries::is_pending;
 use super::prelude::*;
+use crate::records::Delivery;
+use crate::sealing::Sealer;
 
 /// An endpoint, with what is needed of one that cannot be read as a whole.
 type EndpointRow = (
@@ -33,7 +36,45 @@ pub(super) async fn queue_events(
     events: &[TimedEvent<'_>],
 ) -> Result<u64, Failure> {
     let endpoints = Endpoints::load(conn, quarantine, events).await?;
-    insert_deliveries(conn, &endpoints.receivers(events)).await
+    let queued = batch(&endpoints.receivers(events), None)
+        .run(conn, Write::InsertNew)
+        .await?;
+    Ok(queued as u64)
+}
+
+/// The same, with deliveries that are marked as sending from the start: those for which `by` has a place. Returns them, too.
+pub(super) async fn queue_and_claim(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    sealer: &Sealer,
+    events: &[TimedEvent<'_>],
+    by: &SendAtOnce,
+) -> Result<(u64, Vec<ClaimedDelivery>), Failure> {
+    let endpoints = Endpoints::load(conn, quarantine, events).await?;
+    let mut new = endpoints.receivers(events);
+    for delivery in &mut new {
+        delivery.is_sent_at_once =
+            delivery.is_readable && by.places.take(&delivery.event.organization_id, delivery.endpoint);
+    }
+    let now = by.clock.now();
+    let mark = Some((&by.owner, now.plus(by.lasts)));
+    let stored: Vec<String> =
+        write_returning(conn, batch(&new, mark), Write::InsertNew, deliveries::id).await?;
+    let queued = stored.len() as u64;
+    let stored: HashSet<String> = stored.into_iter().collect();
+    let marked = new.iter().filter(|delivery| delivery.is_sent_at_once);
+    let marked = marked.map(NewDelivery::as_stored);
+    let marked: Vec<Delivery> = marked
+        .filter(|delivery| stored.contains(&delivery.id.to_string()))
+        .collect();
+    if marked.is_empty() {
+        return Ok((queued, Vec::new()));
+    }
+    let context = Context::load(conn, quarantine, sealer, &marked).await?;
+    let claimed = context
+        .settle(conn, quarantine, &marked, HashSet::new(), now)
+        .await?;
+    Ok((queued, claimed))
 }
 
 /// Queues the deliveries of a dry run, unless one of the receivers has enough of them. Returns whether it did.
@@ -46,7 +87,7 @@ pub(super) async fn queue_dry_run(
     let events = [(event, at)];
     let endpoints = Endpoints::load(conn, quarantine, &events).await?;
     let receivers = endpoints.receivers(&events);
-    for ((event, _), endpoint) in &receivers {
+    for NewDelivery { event, endpoint, .. } in &receivers {
         // The entry of the index on pending deliveries that lies so many behind the endpoint's first. In the order of
         // that index, so that no other way to it seems shorter to PostgreSQL.
         let from_first = sql::<Bool>("(organization_id, endpoint_id) >= (")
@@ -73,8 +114,49 @@ pub(super) async fn queue_dry_run(
             return Ok(false);
         }
     }
-    insert_deliveries(conn, &receivers).await?;
+    batch(&receivers, None).run(conn, Write::InsertNew).await?;
     Ok(true)
+}
+
+/// A delivery that is to be stored.
+struct NewDelivery<'e> {
+    event: &'e NewEvent,
+    at: Timestamp,
+    endpoint: &'e EndpointId,
+    /// Whether the endpoint can be read.
+    is_readable: bool,
+    /// Whether it is marked as sending from the start.
+    is_sent_at_once: bool,
+}
+
+impl NewDelivery<'_> {
+    fn id(&self) -> DeliveryId {
+        DeliveryId::derive(self.event.id, &self.event.organization_id, self.endpoint)
+    }
+
+    /// What its event tells, apart from its lead.
+    fn data(&self) -> Option<&str> {
+        match &self.event.payload {
+            EventPayload::JobNew => None,
+            EventPayload::BidComplete { data, .. } => Some(data.as_str()),
+        }
+    }
+
+    fn as_stored(&self) -> Delivery {
+        Delivery {
+            organization_id: self.event.organization_id.clone(),
+            id: self.id(),
+            endpoint_id: self.endpoint.clone(),
+            campaign_id: self.event.campaign_id.clone(),
+            lead_id: self.event.lead_id.clone(),
+            event: self.event.payload.kind(),
+            data: self.data().map(str::to_owned),
+            created_at: self.at,
+            is_test: false,
+            sent_by: None,
+            trace_parent: self.event.trace_parent,
+        }
+    }
 }
 
 /// The endpoints of the events' organizations.
@@ -120,7 +202,7 @@ impl Endpoints {
     }
 
     /// Each event with each of its receivers.
-    fn receivers<'a>(&'a self, events: &[TimedEvent<'a>]) -> Vec<(TimedEvent<'a>, &'a EndpointId)> {
+    fn receivers<'a>(&'a self, events: &[TimedEvent<'a>]) -> Vec<NewDelivery<'a>> {
         let mut receivers_of: HashMap<_, Vec<&WebhookEndpoint>> = HashMap::new();
         let mut all = Vec::new();
         for &(event, at) in events {
@@ -130,43 +212,59 @@ impl Endpoints {
                 let known = self.readable.get(organization).map_or(&[][..], Vec::as_slice);
                 receivers(known, &event.campaign_id, event.payload.kind())
             });
-            all.extend(receivers.iter().map(|endpoint| ((event, at), &endpoint.id)));
+            let to = |endpoint, is_readable| NewDelivery {
+                event,
+                at,
+                endpoint,
+                is_readable,
+                is_sent_at_once: false,
+            };
+            all.extend(receivers.iter().map(|endpoint| to(&endpoint.id, true)));
             let waiting = self.unreadable.get(organization).into_iter().flatten();
             let waiting = waiting.filter(|(_, scope)| {
                 scope
                     .as_ref()
                     .is_none_or(|scope| scope == event.campaign_id.as_str())
             });
-            all.extend(waiting.map(|(id, _)| ((event, at), id)));
+            all.extend(waiting.map(|(id, _)| to(id, false)));
         }
         all
     }
 }
 
-async fn insert_deliveries(conn: &mut Conn, new: &[(TimedEvent<'_>, &EndpointId)]) -> Result<u64, Failure> {
-    let queued = Batch::of("deliveries", new)
-        .with(deliveries::organization_id, |((event, _), _)| {
-            event.organization_id.as_str()
+/// The deliveries' rows. `mark` says whose those that are sent at once are, and until when.
+fn batch<'n>(
+    new: &'n [NewDelivery<'n>],
+    mark: Option<(&'n LeaseOwner, Timestamp)>,
+) -> Batch<'n, NewDelivery<'n>> {
+    let mark_of = move |delivery: &NewDelivery<'_>| mark.filter(|_| delivery.is_sent_at_once);
+    Batch::of("deliveries", new)
+        .with(deliveries::organization_id, |new| {
+            new.event.organization_id.as_str()
         })
-        .with(deliveries::id, |((event, _), endpoint)| {
-            DeliveryId::derive(event.id, &event.organization_id, endpoint).to_string()
+        .with(deliveries::id, |new| new.id().to_string())
+        .with(deliveries::endpoint_id, |new| new.endpoint.as_str())
+        .with(deliveries::campaign_id, |new| new.event.campaign_id.as_str())
+        .with(deliveries::lead_id, |new| new.event.lead_id.as_str())
+        .with(deliveries::event, |new| new.event.payload.kind().as_str())
+        .with(deliveries::data, NewDelivery::data)
+        .with(deliveries::created_at, |new| new.at.as_millis())
+        .with(deliveries::state, move |new| {
+            let is_marked = mark_of(new).is_some();
+            if is_marked {
+                DeliveryState::Sending
+            } else {
+                DeliveryState::Pending
+            }
+            .as_str()
         })
-        .with(deliveries::endpoint_id, |(_, endpoint)| endpoint.as_str())
-        .with(deliveries::campaign_id, |((event, _), _)| {
-            event.campaign_id.as_str()
+        .with(deliveries::owner, move |new| {
+            mark_of(new).map(|(owner, _)| owner.as_str())
         })
-        .with(deliveries::lead_id, |((event, _), _)| event.lead_id.as_str())
-        .with(deliveries::event, |((event, _), _)| event.payload.kind().as_str())
-        .with(deliveries::data, |((event, _), _)| match &event.payload {
-            EventPayload::JobNew => None,
-            EventPayload::BidComplete { data, .. } => Some(data.as_str()),
+        .with(deliveries::owner_until, move |new| {
+            mark_of(new).map(|(_, until)| until.as_millis())
         })
-        .with(deliveries::created_at, |((_, at), _)| at.as_millis())
-        .with(deliveries::state, |_| DeliveryState::Pending.as_str())
-        .with(deliveries::trace_parent, |((event, _), _)| {
-            event.trace_parent.map(|trace| Cow::from(trace.to_string()))
+        .with(deliveries::trace_parent, |new| {
+            new.event.trace_parent.map(|trace| Cow::from(trace.to_string()))
         })
-        .run(conn, Write::InsertNew)
-        .await?;
-    Ok(queued as u64)
 }

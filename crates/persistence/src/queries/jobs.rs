@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bidloop_domain::model::Timestamp;
 use bidloop_domain::port::{
-    FeedCursor, FilterChanges, JobStore, MatchedPage, RecordPage, Revision, StoreError, StoredFilter,
+    ClaimedDelivery, FeedCursor, FilterChanges, JobStore, MatchedPage, RecordPage, Revision, SendAtOnce,
+    StoreError, StoredFilter,
 };
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
@@ -74,11 +75,17 @@ impl JobStore for Store {
         PAGE_SIZE
     }
 
-    async fn record_page(&self, page: &MatchedPage) -> Result<RecordPage, StoreError> {
-        let page = Arc::new(page.clone());
-        let quarantine = self.quarantine.clone();
-        self.write(async move |conn: &mut Conn| record_page(conn, &quarantine, &page).await)
-            .await
+    async fn record_and_claim(
+        &self,
+        page: &MatchedPage,
+        by: Option<&SendAtOnce>,
+    ) -> Result<(RecordPage, Vec<ClaimedDelivery>), StoreError> {
+        let (page, by) = (Arc::new(page.clone()), by.cloned());
+        let (quarantine, sealer) = (self.quarantine.clone(), self.sealer.clone());
+        self.write(async move |conn: &mut Conn| {
+            record_page(conn, &quarantine, &sealer, &page, by.as_ref()).await
+        })
+        .await
     }
 }
 

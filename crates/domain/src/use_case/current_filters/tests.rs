@@ -8,7 +8,10 @@ use futures::executor::block_on;
 
 use super::*;
 use crate::model::{FilterId, Timestamp};
-use crate::port::{CallingThread, FeedCursor, FilterChanges, MatchedPage, RecordPage, StoredFilter};
+use crate::port::{
+    CallingThread, ClaimedDelivery, FeedCursor, FilterChanges, MatchedPage, RecordPage, SendAtOnce,
+    StoredFilter,
+};
 
 #[derive(Debug)]
 struct Still;
@@ -112,8 +115,12 @@ impl JobStore for ChangingStore {
         1
     }
 
-    async fn record_page(&self, _page: &MatchedPage) -> Result<RecordPage, StoreError> {
-        Ok(RecordPage::PositionMoved)
+    async fn record_and_claim(
+        &self,
+        _page: &MatchedPage,
+        _by: Option<&SendAtOnce>,
+    ) -> Result<(RecordPage, Vec<ClaimedDelivery>), StoreError> {
+        Ok((RecordPage::PositionMoved, Vec::new()))
     }
 }
 

@@ -66,36 +66,10 @@ pub(super) async fn claim(
     }
     let context = Context::load(conn, quarantine, sealer, &waiting).await?;
     let now = clock.now();
-    let mut claimed = Vec::with_capacity(waiting.len());
-    let mut failed = Vec::new();
-    let key_of = |delivery: &Delivery| (delivery.organization_id.to_string(), delivery.id.to_string());
-    for delivery in &waiting {
-        if quarantine.holds(ENDPOINTS, &delivery.organization_id, &delivery.endpoint_id) {
-            // It waits until its endpoint can be read.
-            unsent.insert(key_of(delivery));
-            continue;
-        }
-        let found = context.endpoint(delivery);
-        let receives =
-            |found: &&FoundEndpoint| found.endpoint.active && found.endpoint.events.contains(&delivery.event);
-        if let Some(found) = found.filter(receives) {
-            match context.claimed(delivery, found, now) {
-                Ok(one) => claimed.push(one),
-                Err(row) => {
-                    quarantine.set_aside(&row);
-                    unsent.insert(key_of(delivery));
-                }
-            }
-        } else {
-            let url = found.map_or_else(String::new, |found| found.endpoint.url.clone());
-            failed.push((delivery, url));
-        }
-    }
-    keep_pending(conn, unsent).await?;
+    let mut claimed = context.settle(conn, quarantine, &waiting, unsent, now).await?;
     if now.since(asked_at) > WAITED {
         last_until(conn, &claimed, now.plus(lasts)).await?;
     }
-    fail(conn, &failed, &DeliveryOutcome::EndpointRemoved, now).await?;
     claimed.sort_by_key(|delivery| places.get(&(&delivery.organization_id, delivery.id)).copied());
     Ok(claimed)
 }
@@ -235,6 +209,47 @@ impl Context {
             leads,
             unreadable_leads,
         })
+    }
+
+    /// The deliveries with all that is written into them, of those that are marked as sending. The others, among them
+    /// `unsent`, wait as before, or end if their endpoint gets nothing any more.
+    pub(in super::super) async fn settle(
+        &self,
+        conn: &mut Conn,
+        quarantine: &Quarantine,
+        marked: &[Delivery],
+        mut unsent: HashSet<(String, String)>,
+        now: Timestamp,
+    ) -> Result<Vec<ClaimedDelivery>, Failure> {
+        let mut claimed = Vec::with_capacity(marked.len());
+        let mut failed = Vec::new();
+        let key_of = |delivery: &Delivery| (delivery.organization_id.to_string(), delivery.id.to_string());
+        for delivery in marked {
+            if quarantine.holds(ENDPOINTS, &delivery.organization_id, &delivery.endpoint_id) {
+                // It waits until its endpoint can be read.
+                unsent.insert(key_of(delivery));
+                continue;
+            }
+            let found = self.endpoint(delivery);
+            let receives = |found: &&FoundEndpoint| {
+                found.endpoint.active && found.endpoint.events.contains(&delivery.event)
+            };
+            if let Some(found) = found.filter(receives) {
+                match self.claimed(delivery, found, now) {
+                    Ok(one) => claimed.push(one),
+                    Err(row) => {
+                        quarantine.set_aside(&row);
+                        unsent.insert(key_of(delivery));
+                    }
+                }
+            } else {
+                let url = found.map_or_else(String::new, |found| found.endpoint.url.clone());
+                failed.push((delivery, url));
+            }
+        }
+        keep_pending(conn, unsent).await?;
+        fail(conn, &failed, &DeliveryOutcome::EndpointRemoved, now).await?;
+        Ok(claimed)
     }
 
     /// The delivery's endpoint, if it can be read.

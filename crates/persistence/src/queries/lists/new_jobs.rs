@@ -2,15 +2,18 @@
 //! (decisions D2 and D6).
 
 use bidloop_domain::model::{CampaignAction, EventId, EventPayload, Lead, NewEvent, Tally};
-use bidloop_domain::port::{AutomaticBidIntent, MatchedJob, MatchedPage, PageCounts};
+use bidloop_domain::port::{
+    AutomaticBidIntent, ClaimedDelivery, MatchedJob, MatchedPage, PageCounts, SendAtOnce,
+};
 
 use super::super::automatic_bids::queue_automatic_bids;
-use super::super::events::queue_events;
+use super::super::events::{queue_and_claim, queue_events};
 use super::super::leads::rows::{insert_new_leads, new_lead};
 use super::super::prelude::*;
 use super::arrivals::Arrival;
 use super::campaign_lists::CampaignLists;
 use super::match_list::insert_matches;
+use crate::sealing::Sealer;
 
 /// The new jobs of a page.
 pub(super) struct NewJobs<'p> {
@@ -18,6 +21,8 @@ pub(super) struct NewJobs<'p> {
     pub(super) page: &'p MatchedPage,
     /// Jobs that were posted by then may have been known before and pruned.
     pub(super) pruned_before: Option<i64>,
+    /// Who sends their deliveries at once, if anyone does.
+    pub(super) sender: Option<(&'p Sealer, &'p SendAtOnce)>,
 }
 
 impl NewJobs<'_> {
@@ -30,7 +35,8 @@ impl NewJobs<'_> {
 }
 
 /// Appends the jobs to the lists of the campaigns that they match, in the order of their posting times and then the
-/// feed's, and queues what the campaigns do. Campaigns without a list are passed over.
+/// feed's, and queues what the campaigns do. Campaigns without a list are passed over. Returns the deliveries that are to be
+/// sent at once.
 pub(super) async fn match_new_jobs(
     conn: &mut Conn,
     quarantine: &Quarantine,
@@ -38,7 +44,7 @@ pub(super) async fn match_new_jobs(
     new: &NewJobs<'_>,
     counts: &mut PageCounts,
     tally: &mut Tally,
-) -> Result<(), Failure> {
+) -> Result<Vec<ClaimedDelivery>, Failure> {
     let page = new.page;
     let mut in_order: Vec<&Arrival<'_>> = new.jobs.iter().collect();
     in_order.sort_by_key(|arrival| (arrival.job.posted_at, arrival.seq));
@@ -72,9 +78,13 @@ pub(super) async fn match_new_jobs(
     insert_new_leads(conn, &leads).await?;
     counts.matches += matches.len() as u64;
     let events: Vec<_> = events.iter().map(|event| (event, page.at)).collect();
-    counts.deliveries += queue_events(conn, quarantine, &events).await?;
+    let (queued, claimed) = match new.sender {
+        Some((sealer, by)) => queue_and_claim(conn, quarantine, sealer, &events, by).await?,
+        None => (queue_events(conn, quarantine, &events).await?, Vec::new()),
+    };
+    counts.deliveries += queued;
     counts.automatic_bids += queue_automatic_bids(conn, &intents, page.at).await?;
-    Ok(())
+    Ok(claimed)
 }
 
 fn job_new(lead: &Lead) -> NewEvent {

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use bidloop_domain::model::Tally;
-use bidloop_domain::port::{MatchedPage, PageCounts, RecordPage};
+use bidloop_domain::port::{ClaimedDelivery, MatchedPage, PageCounts, RecordPage, SendAtOnce};
 
 use super::super::locks::{ONLY_ROW, locked_position, readable, shared_revision};
 use super::super::prelude::*;
@@ -13,19 +13,22 @@ use super::arrivals::Arrivals;
 use super::campaign_lists::CampaignLists;
 use super::changed_jobs::{known_matches, match_changed_jobs};
 use super::new_jobs::{NewJobs, match_new_jobs};
+use crate::sealing::Sealer;
 
 pub(crate) async fn record_page(
     conn: &mut Conn,
     quarantine: &Quarantine,
+    sealer: &Sealer,
     page: &MatchedPage,
-) -> Result<RecordPage, Failure> {
+    by: Option<&SendAtOnce>,
+) -> Result<(RecordPage, Vec<ClaimedDelivery>), Failure> {
     let position = locked_position(conn).await?;
     let revision = shared_revision(conn).await?;
     if readable(position.cursor, quarantine) != page.read_from {
-        return Ok(RecordPage::PositionMoved);
+        return Ok((RecordPage::PositionMoved, Vec::new()));
     }
     if revision != page.revision.0 {
-        return Ok(RecordPage::RevisionMoved);
+        return Ok((RecordPage::RevisionMoved, Vec::new()));
     }
     let arrivals = Arrivals::of_page(conn, &page.jobs, position.last_job_seq).await?;
     arrivals.store(conn).await?;
@@ -51,10 +54,11 @@ pub(crate) async fn record_page(
         jobs: &arrivals.new,
         page,
         pruned_before: position.pruned_before,
+        sender: by.map(|by| (sealer, by)),
     };
     let mut tally = Tally::default();
     tally.jobs_seen(counts.new_jobs);
-    match_new_jobs(conn, quarantine, &mut lists, &new, &mut counts, &mut tally).await?;
+    let claimed = match_new_jobs(conn, quarantine, &mut lists, &new, &mut counts, &mut tally).await?;
     lists.save(conn).await?;
     diesel::update(feed_position::table.find(ONLY_ROW))
         .set((
@@ -65,5 +69,5 @@ pub(crate) async fn record_page(
         .execute(conn)
         .await?;
     count(conn, &tally, page.at).await?;
-    Ok(RecordPage::Recorded(counts))
+    Ok((RecordPage::Recorded(counts), claimed))
 }
