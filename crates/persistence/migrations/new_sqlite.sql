@@ -376,16 +376,6 @@ CREATE TABLE feed_lease (
     lease_until INTEGER,
     PRIMARY KEY (id)
 ) STRICT;
-CREATE TABLE fresh_counts (
-    id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
-    organization_id TEXT NOT NULL,
-    measure TEXT NOT NULL,
-    hour INTEGER NOT NULL,
-    campaign_id TEXT NOT NULL,
-    subject TEXT NOT NULL,
-    bucket INTEGER NOT NULL,
-    count INTEGER NOT NULL
-) STRICT;
 CREATE TABLE statistics (
     organization_id TEXT NOT NULL,
     step TEXT NOT NULL,
@@ -422,6 +412,11 @@ CREATE INDEX bids_unanswered ON bids (deadline) WHERE status = 'queued' AND answ
 CREATE INDEX organizations_lapsed ON organizations (id) WHERE subscription_status <> 'active' OR collection_paused;
 CREATE INDEX bids_applied_elsewhere ON bids (organization_id, campaign_id)
     WHERE status = 'failed' AND proposal_id IS NOT NULL;
+CREATE TABLE fresh_counts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+    hour INTEGER NOT NULL,
+    counts TEXT NOT NULL
+) STRICT;
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000001');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000002');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000003');
@@ -441,6 +436,7 @@ INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000017');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000018');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000019');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000020');
+INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000021');
 INSERT INTO feed_lease (id, lease_owner, lease_until) VALUES (1, NULL, NULL);
 INSERT INTO feed_position (id, position, last_job_seq, pruned_before, pruned_to, read_at) VALUES (1, NULL, 0, NULL, 0, NULL);
 INSERT INTO revision_counter (id, value, filters_logged_since, filters_logged_to) VALUES (1, 0, 0, 0);

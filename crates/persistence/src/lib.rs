@@ -31,6 +31,7 @@
 //! | `Batch::run_at_commit` | sends the statement with the commit | runs it at once |
 //! | `one_of!`, `one_of_many!`, `none_of!`, `pair_of!` | compare with arrays | compare with JSON |
 //! | `oldest_of_each!` | joins laterally | looks up row ids |
+//! | `contains!` | `strpos` | `instr` |
 //! | `dense_range!` | a range and its numbers, for the planner's sake | a range |
 //! | `Batch::run` | one statement over arrays | one prepared statement, row by row |
 //!
@@ -42,6 +43,7 @@
 //! | `migrations/` | the steps, a folder for each database, with the same names in both |
 //! | `schema`, `sql_types` | the tables, in portable column types |
 //! | `columns` | how a value of the domain is stored in a column |
+//! | `count_list` | the counts of a transaction as one text |
 //! | `records` | which column each field of a record is stored in |
 //! | `sealing` | secrets at rest: keys, sealing and opening |
 //! | `batch` | many rows in one command |
@@ -101,6 +103,7 @@ mod backend;
 mod backup;
 mod batch;
 mod columns;
+mod count_list;
 mod database;
 mod failure;
 mod grouping;

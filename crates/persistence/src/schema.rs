@@ -436,15 +436,12 @@ diesel::table! {
 }
 
 diesel::table! {
+    use crate::sql_types::{BigInt, JsonText};
+
     fresh_counts (id) {
         id -> BigInt,
-        organization_id -> Text,
-        measure -> Text,
         hour -> BigInt,
-        campaign_id -> Text,
-        subject -> Text,
-        bucket -> BigInt,
-        count -> BigInt,
+        counts -> JsonText,
     }
 }
 

@@ -125,10 +125,10 @@ const SHOW_STATUS: &str = "\
 UPDATE matches SET lead_status = 'queued' WHERE matches.organization_id = :organization \
 AND matches.campaign_id = :by_sql AND matches.generation = :sql_generation AND matches.job_id = :job";
 
-/// The service writes the rows as arrays to PostgreSQL, and one by one to SQLite.
+/// The service makes the text itself.
 const COUNT: &str = "\
-INSERT INTO fresh_counts (organization_id, measure, hour, campaign_id, subject, bucket, count) VALUES \
-(:organization, 'bid', :hour, :by_sql, '', 0, 1), (:organization, 'bid_time', :hour, '', '', 81, 1)";
+INSERT INTO fresh_counts (hour, counts) VALUES (:hour, '[[\"' || :organization || '\",\"bid\",\"' || :by_sql || \
+'\",\"\",0,1],[\"' || :organization || '\",\"bid_time\",\"\",\"\",81,1]]')";
 
 const CONFIG: &str = r#"{"bidWithWarning":"skip","biddingHourlyRateStrategy":"smart_bidding","biddingHourlyRatePercentage":null,"biddingFixedHourlyRate":null,"biddingMinHourlyRate":null,"boostingEnabled":false,"boostDownToNthPlace":4,"connectsAbovePrevious":1,"minBoost":null,"maximumBoost":null,"insufficientBoostConnectsAction":"bid_without_boost","alreadyHiredAction":"skip","sources":{}}"#;
 

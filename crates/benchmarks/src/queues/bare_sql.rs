@@ -25,7 +25,7 @@ const TABLES: &str = "\
 DROP SCHEMA IF EXISTS bare CASCADE; CREATE SCHEMA bare; \
 CREATE TABLE bare.deliveries (LIKE public.deliveries INCLUDING ALL); \
 CREATE TABLE bare.activities (LIKE public.activities INCLUDING ALL); \
-CREATE TABLE bare.fresh_counts (LIKE public.fresh_counts INCLUDING ALL); \
+CREATE TABLE bare.fresh_counts (LIKE public.fresh_counts INCLUDING ALL) WITH (toast_tuple_target = 8160); \
 CREATE TABLE bare.told_leads (LIKE public.told_leads INCLUDING ALL)";
 
 const ROWS: &str = "\
@@ -55,9 +55,7 @@ SELECT *, 'delivery', 'service', 'delivered', FALSE, 'job.new delivered.' \
 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[]) ON CONFLICT DO NOTHING";
 
 /// The time of each delivery, by its endpoint.
-const COUNT: &str = "\
-INSERT INTO bare.fresh_counts (organization_id, hour, subject, measure, campaign_id, bucket, count) \
-SELECT *, 'endpoint_time', '', 0, 1 FROM unnest($1::text[], $2::bigint[], $3::text[])";
+const COUNT: &str = "INSERT INTO bare.fresh_counts (hour, counts) VALUES ($1, $2)";
 
 const TELL: &str = "\
 INSERT INTO bare.told_leads (organization_id, lead_id) SELECT * FROM unnest($1::text[], $2::text[]) ON CONFLICT DO NOTHING";
@@ -204,7 +202,10 @@ async fn write(client: Client, batches: impl Iterator<Item = &[Written]>, step: 
             }
             Step::Work => {
                 let ended_at: Vec<i64> = batch.iter().map(|delivery| delivery.ended_at).collect();
-                let hours: Vec<i64> = ended_at.iter().map(|at| at - at % HOUR_MS).collect();
+                let hour = ended_at[0] - ended_at[0] % HOUR_MS;
+                let counted = organizations.iter().zip(&endpoints);
+                let times = counted.map(|(of, endpoint)| (of, "endpoint_time", "", endpoint, 0, 1));
+                let times = serde_json::to_string(&times.collect::<Vec<_>>())?;
                 let activities = texts(|delivery| &delivery.activity);
                 let details = texts(|delivery| &delivery.details);
                 let first = batch.iter().filter(|delivery| delivery.tells_first);
@@ -223,7 +224,7 @@ async fn write(client: Client, batches: impl Iterator<Item = &[Written]>, step: 
                     &leads,
                     &details,
                 ];
-                let counted: [&(dyn ToSql + Sync); 3] = [&organizations, &hours, &endpoints];
+                let counted: [&(dyn ToSql + Sync); 2] = [&hour, &times];
                 let told: [&(dyn ToSql + Sync); 2] = [&told_in, &told];
                 // The statements of the transaction are sent at once.
                 tokio::try_join!(

@@ -74,8 +74,8 @@ const END_LANES: usize = 2;
 const GATHERING: Duration = Duration::from_millis(5);
 /// How often a transaction is run that others are in the way of.
 const ATTEMPTS: u32 = 5;
-/// How many fresh counts one transaction adds up. The more, the more of them are of the same row.
-const ADDED_UP_AT_ONCE: i64 = 20_000;
+/// How many bytes of fresh counts one transaction adds up: those of some 20,000. The more, the more of them are of the same row.
+const ADDED_UP_AT_ONCE: i64 = 1_200_000;
 /// How long a caller waits for a connection, or for one to be made.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long any work may take; the server ends its statements before that.

@@ -162,3 +162,12 @@ macro_rules! dense_range {
             .and($column.eq_any(($first..=$last).collect::<Vec<i64>>()))
     };
 }
+
+/// Whether a column, given by its name, contains a text.
+macro_rules! contains {
+    ($column:literal, $text:expr) => {
+        diesel::dsl::sql::<diesel::sql_types::Bool>(concat!("strpos(", $column, ", "))
+            .bind::<diesel::sql_types::Text, _>($text)
+            .sql(") > 0")
+    };
+}

@@ -15,6 +15,9 @@ use diesel::sql_types::{BigInt, Bool, Text};
 
 use super::filter_changes::forget_organization;
 use super::prelude::*;
+use super::statistics::add_up;
+use crate::count_list;
+use crate::low_water::LowWater;
 
 /// The table's name in the quarantine.
 const REMOVED: &str = "removed_organizations";
@@ -115,48 +118,84 @@ async fn is_claimed(
     Ok(claimed.is_some())
 }
 
+/// Whether a fresh row has counts of the organization. Those of others are in the same row, so it is not erased: its counts are
+/// added up, and the organization's are erased with its statistics.
+macro_rules! is_freshly_counted {
+    ($conn:expr, $organization:expr) => {{
+        let mark = count_list::mark_of($organization.as_str());
+        exists!($conn, fresh_counts::table.filter(contains!("counts", mark)))
+    }};
+}
+
 /// Defines what is done with each table that has rows of organizations, in this order, and their primary keys. Those that
-/// provisioning has emptied are not among them.
+/// provisioning has emptied are not among them. Fresh counts are in the place of the semicolon.
 macro_rules! tables_to_erase {
-    ($($table:ident by $key:literal),+ $(,)?) => {
+    ($($table:ident by $key:literal),+; $($later:ident by $later_key:literal),+ $(,)?) => {
         /// Removes rows of the first table that has some, from the first table on in each step.
         async fn erase_some(
             conn: &mut Conn,
             organization: &OrganizationId,
             limit: i64,
         ) -> Result<u64, Failure> {
-            $(
-                let some = sql::<Bool>(concat!(
-                    "(", $key, ") IN (SELECT ", $key, " FROM ", stringify!($table), " WHERE organization_id = "
-                ))
-                .bind::<Text, _>(organization.as_str())
-                // In the key's order, which PostgreSQL reads from the index. Else it may search the whole table for an
-                // organization that has a large part of it, past all that was removed before.
-                .sql(concat!(" ORDER BY ", $key, " LIMIT "))
-                .bind::<BigInt, _>(limit)
-                .sql(")");
-                let removed = diesel::delete($table::table.filter(some)).execute(conn).await?;
-                if removed > 0 {
-                    return Ok(removed as u64);
+            $(erase_from!(conn, organization, limit, $table, $key);)+
+            if is_freshly_counted!(conn, organization) {
+                let added_up = add_up(conn, &LowWater::default(), limit).await?;
+                if added_up.rows > 0 {
+                    return Ok(added_up.rows as u64);
                 }
-            )+
+            }
+            $(erase_from!(conn, organization, limit, $later, $later_key);)+
             // Last, when most processes have long heard of the change.
             forget_organization(conn, organization, limit).await
         }
 
         /// Whether a table has a row of the organization.
         async fn is_left(conn: &mut Conn, organization: &OrganizationId) -> Result<bool, Failure> {
-            $(
-                let rows = $table::table.filter($table::organization_id.eq(organization.as_str()));
-                if exists!(conn, rows) {
-                    return Ok(true);
-                }
-            )+
+            $(return_if_left!(conn, organization, $table);)+
+            if is_freshly_counted!(conn, organization) {
+                return Ok(true);
+            }
+            $(return_if_left!(conn, organization, $later);)+
             let changes = filter_changes::table;
             Ok(exists!(
                 conn,
                 changes.filter(filter_changes::organization_id.eq(organization.as_str()))
             ))
+        }
+    };
+}
+
+/// Removes rows of a table, and returns from the function if there were some.
+macro_rules! erase_from {
+    ($conn:ident, $organization:ident, $limit:ident, $table:ident, $key:literal) => {
+        let some = sql::<Bool>(concat!(
+            "(",
+            $key,
+            ") IN (SELECT ",
+            $key,
+            " FROM ",
+            stringify!($table),
+            " WHERE organization_id = "
+        ))
+        .bind::<Text, _>($organization.as_str())
+        // In the key's order, which PostgreSQL reads from the index. Else it may search the whole table for an
+        // organization that has a large part of it, past all that was removed before.
+        .sql(concat!(" ORDER BY ", $key, " LIMIT "))
+        .bind::<BigInt, _>($limit)
+        .sql(")");
+        let removed = diesel::delete($table::table.filter(some)).execute($conn).await?;
+        if removed > 0 {
+            return Ok(removed as u64);
+        }
+    };
+}
+
+/// Returns from the function if a table has a row of the organization.
+macro_rules! return_if_left {
+    ($conn:ident, $organization:ident, $table:ident) => {
+        let rows = $table::table.filter($table::organization_id.eq($organization.as_str()));
+        if exists!($conn, rows) {
+            return Ok(true);
         }
     };
 }
@@ -170,8 +209,7 @@ tables_to_erase! {
     leads by "organization_id, id",
     matches by "organization_id, campaign_id, generation, seq",
     quota_usage by "organization_id, period_start",
-    activities by "organization_id, id",
-    fresh_counts by "id",
+    activities by "organization_id, id";
     statistics by "organization_id, step, measure, starts_at, campaign_id, subject, bucket",
     billed_subscriptions by "id",
     endpoint_tries by "organization_id, endpoint_id, id",

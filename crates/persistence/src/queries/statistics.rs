@@ -1,5 +1,5 @@
-//! Counts of hours and days: commands insert fresh ones in their own transactions, a worker adds those to the counts of their
-//! hours and days, and people read the sums of both.
+//! Counts of hours and days: each command inserts its fresh ones as one row in its own transaction, a worker adds those to the
+//! counts of their hours and days, and people read the sums of both.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,35 +10,48 @@ use bidloop_domain::model::{
     CampaignId, Measure, OrganizationId, StatisticsStep, Tally, TimeBucket, Timestamp, VariantArray,
 };
 use bidloop_domain::port::{CountedSum, CountsQuery, StatisticsStore, StoreError};
-use diesel::dsl::{max, min, sql};
+use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Text};
 
 use super::super::ADDED_UP_AT_ONCE;
 use super::prelude::*;
+use crate::columns::Encoded;
+use crate::count_list;
 use crate::grouping::Locks;
 use crate::low_water::LowWater;
 
+/// How many fresh rows one transaction adds up at most, however short they are.
+const ROWS_AT_ONCE: i64 = 2_000;
+
+/// What stays apart in the sums of a measure: time, campaign, subject, bucket.
+type Group = (i64, String, String, i64);
+
 /// A sum as the database returns it: time, campaign, subject, bucket, count.
 type SumRow = (i64, String, String, i64, i64);
+
+/// A fresh row as the database returns it: the hour and the list of its counts.
+type FreshRow = (i64, Attempt<Encoded>);
 
 #[async_trait]
 impl StatisticsStore for Store {
     async fn sums(&self, query: &CountsQuery) -> Result<Vec<CountedSum>, StoreError> {
         let query = query.clone();
-        self.read(async move |conn: &mut Conn| sums(conn, &query).await)
+        // On one snapshot, so that no count is on the way from one table to the other.
+        self.snapshot(async move |conn: &mut Conn| sums(conn, &query).await)
             .await
     }
 
     async fn add_up(&self) -> Result<bool, StoreError> {
         let low = Arc::clone(&self.fresh_counts_from);
-        let work = async move |conn: &mut Conn| add_up(conn, &low).await;
-        let are_more = self.write_by_keys(Locks::Patiently, work).await?;
-        Ok(are_more.unwrap_or_default())
+        let work = async move |conn: &mut Conn| add_up(conn, &low, ROWS_AT_ONCE).await;
+        let added_up = self.write_by_keys(Locks::Patiently, work).await?;
+        Ok(added_up.is_some_and(|added_up| added_up.are_more))
     }
 }
 
 async fn sums(conn: &mut Conn, query: &CountsQuery) -> Result<Vec<CountedSum>, Failure> {
     let organization = query.organization_id.as_ref().map_or("", OrganizationId::as_str);
+    let mut fresh = fresh_sums(conn, query, organization).await?;
     let mut found = Vec::new();
     // One measure at a time is one range of the key.
     for measure in &query.measures {
@@ -47,8 +60,7 @@ async fn sums(conn: &mut Conn, query: &CountsQuery) -> Result<Vec<CountedSum>, F
         let at = query.by_time.map_or_else(
             || "0".to_owned(),
             |steps| {
-                let width = query.step.millis().saturating_mul(i64::from(steps.max(1)));
-                let at = format!("starts_at - starts_at % {width}");
+                let at = format!("starts_at - starts_at % {}", width(query, steps));
                 keys = format!("{at}, {keys}");
                 at
             },
@@ -59,15 +71,9 @@ async fn sums(conn: &mut Conn, query: &CountsQuery) -> Result<Vec<CountedSum>, F
         } else {
             "''"
         };
-        // One statement, so that no count is on the way from one table to the other.
         let select = format!(
-            "SELECT CAST({at} AS BIGINT), {campaign}, subject, bucket, CAST(SUM(count) AS BIGINT) FROM (\
-             SELECT starts_at, campaign_id, subject, bucket, count FROM statistics WHERE organization_id = "
-        );
-        let fresh = format!(
-            " UNION ALL SELECT hour - hour % {}, campaign_id, subject, bucket, count FROM fresh_counts \
-             WHERE organization_id = ",
-            query.step.millis()
+            "SELECT CAST({at} AS BIGINT), {campaign}, subject, bucket, CAST(SUM(count) AS BIGINT) FROM statistics \
+             WHERE organization_id = "
         );
         let rows = sql::<(BigInt, Text, Text, BigInt, BigInt)>(&select)
             .bind::<Text, _>(organization)
@@ -75,24 +81,72 @@ async fn sums(conn: &mut Conn, query: &CountsQuery) -> Result<Vec<CountedSum>, F
             .bind::<Text, _>(query.step.as_str())
             .sql(" AND measure = ")
             .bind::<Text, _>(measure.as_str())
-            .sql(&fresh)
-            .bind::<Text, _>(organization)
-            .sql(" AND measure = ")
-            .bind::<Text, _>(measure.as_str())
-            .sql(") AS counts WHERE starts_at >= ")
+            .sql(" AND starts_at >= ")
             .bind::<BigInt, _>(query.from.as_millis())
             .sql(" AND starts_at < ")
             .bind::<BigInt, _>(query.until.as_millis())
             .sql(&format!(" GROUP BY {keys}"));
         let rows: Vec<SumRow> = rows.load(conn).await?;
-        found.extend(rows.into_iter().filter_map(|row| sum(query, *measure, row)));
+        let mut fresh = fresh.remove(measure).unwrap_or_default();
+        for (at, campaign, subject, bucket, count) in rows {
+            let group = (at, campaign, subject, bucket);
+            let count = count.saturating_add(fresh.remove(&group).unwrap_or_default());
+            found.extend(sum(query, *measure, group, count));
+        }
+        let fresh = fresh.into_iter();
+        found.extend(fresh.filter_map(|(group, count)| sum(query, *measure, group, count)));
     }
     Ok(found)
 }
 
+/// How many milliseconds a group of steps takes.
+fn width(query: &CountsQuery, steps: u8) -> i64 {
+    query.step.millis().saturating_mul(i64::from(steps.max(1)))
+}
+
+/// The sums of the fresh counts that a query asks for, of each measure.
+async fn fresh_sums(
+    conn: &mut Conn,
+    query: &CountsQuery,
+    organization: &str,
+) -> Result<HashMap<Measure, HashMap<Group, i64>>, Failure> {
+    let rows = fresh_counts::table.filter(contains!("counts", count_list::mark_of(organization)));
+    let rows: Vec<FreshRow> = rows
+        .select((fresh_counts::hour, fresh_counts::counts))
+        .load(conn)
+        .await?;
+    let mut sums: HashMap<Measure, HashMap<Group, i64>> = HashMap::new();
+    for (hour, list) in rows {
+        let starts_at = query.step.start(Timestamp::from_millis(hour));
+        if starts_at < query.from || starts_at >= query.until {
+            continue;
+        }
+        let starts_at = starts_at.as_millis();
+        let at = query
+            .by_time
+            .map_or(0, |steps| starts_at - starts_at % width(query, steps));
+        for (of, measure, campaign, subject, bucket, count) in count_list::counts(&list) {
+            let asked = query.measures.iter().find(|asked| asked.as_str() == measure);
+            if let Some(measure) = asked
+                && of == organization
+            {
+                let campaign = if query.by_campaign {
+                    campaign
+                } else {
+                    String::new()
+                };
+                let group = (at, campaign, subject, bucket);
+                let sum = sums.entry(*measure).or_default().entry(group).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
+    }
+    Ok(sums)
+}
+
 /// `None` if the row is damaged: it is one of thousands that are added up.
-fn sum(query: &CountsQuery, measure: Measure, row: SumRow) -> Option<CountedSum> {
-    let (at, campaign, subject, bucket, count) = row;
+fn sum(query: &CountsQuery, measure: Measure, group: Group, count: i64) -> Option<CountedSum> {
+    let (at, campaign, subject, bucket) = group;
     let campaign_id = match campaign.as_str() {
         "" => None,
         id => Some(CampaignId::parse(id).ok()?),
@@ -119,59 +173,73 @@ struct Counted {
     bucket: i64,
 }
 
-/// A fresh count as the database returns it: organization, measure, hour, campaign, subject, bucket, count.
-type FreshRow = (
-    Attempt<String>,
-    Attempt<String>,
-    i64,
-    Attempt<String>,
-    Attempt<String>,
-    i64,
-    i64,
-);
+/// What a pass did.
+#[derive(Debug)]
+pub(super) struct AddedUp {
+    /// How many fresh rows there were.
+    pub(super) rows: usize,
+    /// Whether there may be more.
+    pub(super) are_more: bool,
+}
 
-/// Returns whether there are more.
-async fn add_up(conn: &mut Conn, low: &LowWater) -> Result<bool, Failure> {
+/// Adds up the counts of the fresh rows with the lowest ids, of some at most.
+pub(super) async fn add_up(conn: &mut Conn, low: &LowWater, at_most: i64) -> Result<AddedUp, Failure> {
     let (from, began) = (low.from(), Instant::now());
-    let fresh = fresh_counts::table.filter(fresh_counts::id.ge(from));
-    let ends = fresh.select((min(fresh_counts::id), max(fresh_counts::id)));
-    let ends: (Option<i64>, Option<i64>) = ends.first(conn).await?;
-    low.note(from, began, ends.0);
-    let (Some(first), Some(last)) = ends else {
-        return Ok(false);
+    let found = fresh_counts::table
+        .filter(fresh_counts::id.ge(from))
+        .order(fresh_counts::id)
+        .limit(at_most);
+    // The size is known without reading the text.
+    let size = sql::<BigInt>("CAST(octet_length(counts) AS BIGINT)");
+    let found: Vec<(i64, i64)> = found.select((fresh_counts::id, size)).load(conn).await?;
+    low.note(from, began, found.iter().map(|(id, _)| *id).min());
+    let mut bytes = 0;
+    let now = found.iter().take_while(|(_, size)| {
+        let is_now = bytes < ADDED_UP_AT_ONCE;
+        bytes += size;
+        is_now
+    });
+    let now: Vec<i64> = now.map(|(id, _)| *id).collect();
+    let (Some(first), Some(last)) = (now.iter().min(), now.iter().max()) else {
+        return Ok(AddedUp {
+            rows: 0,
+            are_more: false,
+        });
     };
-    let last_now = last.min(first.saturating_add(ADDED_UP_AT_ONCE - 1));
     let moved: Vec<FreshRow> =
-        diesel::delete(fresh_counts::table.filter(fresh_counts::id.between(first, last_now)))
-            .returning((
-                fresh_counts::organization_id,
-                fresh_counts::measure,
-                fresh_counts::hour,
-                fresh_counts::campaign_id,
-                fresh_counts::subject,
-                fresh_counts::bucket,
-                fresh_counts::count,
-            ))
+        diesel::delete(fresh_counts::table.filter(fresh_counts::id.between(first, last)))
+            .returning((fresh_counts::hour, fresh_counts::counts))
             .load(conn)
             .await?;
+    let added_up = AddedUp {
+        rows: moved.len(),
+        are_more: now.len() < found.len() || stored(found.len()) == at_most,
+    };
+    let sums: Vec<(Counted, i64)> = sums_of_steps(moved).into_iter().collect();
+    Batch::of("statistics", &sums)
+        .with(statistics::organization_id, |(of, _)| of.organization.as_str())
+        .with(statistics::step, |(of, _)| of.step)
+        .with(statistics::measure, |(of, _)| of.measure.as_str())
+        .with(statistics::starts_at, |(of, _)| of.starts_at)
+        .with(statistics::campaign_id, |(of, _)| of.campaign.as_str())
+        .with(statistics::subject, |(of, _)| of.subject.as_str())
+        .with(statistics::bucket, |(of, _)| of.bucket)
+        .with(statistics::count, |(_, count)| *count)
+        .run_at_commit(conn, Write::Add(7))
+        .await?;
+    Ok(added_up)
+}
+
+/// What fresh rows add to the counts of their hours and days, in the same order in each transaction, so that none waits for
+/// another that waits for it.
+fn sums_of_steps(rows: Vec<FreshRow>) -> BTreeMap<Counted, i64> {
     let mut hours: HashMap<(String, String, i64, String, String, i64), i64> = HashMap::new();
-    // One that cannot be read is one of thousands.
-    for row in moved {
-        if let (
-            Attempt(Ok(organization)),
-            Attempt(Ok(measure)),
-            hour,
-            Attempt(Ok(campaign)),
-            Attempt(Ok(subject)),
-            bucket,
-            count,
-        ) = row
-        {
+    for (hour, list) in rows {
+        for (organization, measure, campaign, subject, bucket, count) in count_list::counts(&list) {
             let counted = (organization, measure, hour, campaign, subject, bucket);
             *hours.entry(counted).or_default() += count;
         }
     }
-    // The same order in each transaction, so that none waits for another that waits for it.
     let mut sums: BTreeMap<Counted, i64> = BTreeMap::new();
     for ((organization, measure, hour, campaign, subject, bucket), count) in hours {
         for step in StatisticsStep::VARIANTS {
@@ -187,37 +255,16 @@ async fn add_up(conn: &mut Conn, low: &LowWater) -> Result<bool, Failure> {
             *sums.entry(counted).or_default() += count;
         }
     }
-    let sums: Vec<(Counted, i64)> = sums.into_iter().collect();
-    Batch::of("statistics", &sums)
-        .with(statistics::organization_id, |(of, _)| of.organization.as_str())
-        .with(statistics::step, |(of, _)| of.step)
-        .with(statistics::measure, |(of, _)| of.measure.as_str())
-        .with(statistics::starts_at, |(of, _)| of.starts_at)
-        .with(statistics::campaign_id, |(of, _)| of.campaign.as_str())
-        .with(statistics::subject, |(of, _)| of.subject.as_str())
-        .with(statistics::bucket, |(of, _)| of.bucket)
-        .with(statistics::count, |(_, count)| *count)
-        .run_at_commit(conn, Write::Add(7))
-        .await?;
-    Ok(last_now < last)
+    sums
 }
 
 /// Counts what happened at `at`.
 pub(super) async fn count(conn: &mut Conn, tally: &Tally, at: Timestamp) -> Result<(), Failure> {
-    let counts: Vec<_> = tally.counts().collect();
+    let lists: Vec<Encoded> = count_list::listed(tally)?.into_iter().collect();
     let hour = StatisticsStep::Hour.start(at).as_millis();
-    Batch::of("fresh_counts", &counts)
-        .with(fresh_counts::organization_id, |(of, _)| {
-            of.organization_id.as_ref().map_or("", OrganizationId::as_str)
-        })
-        .with(fresh_counts::measure, |(of, _)| of.measure.as_str())
+    Batch::of("fresh_counts", &lists)
         .with(fresh_counts::hour, |_| hour)
-        .with(fresh_counts::campaign_id, |(of, _)| {
-            of.campaign_id.as_ref().map_or("", CampaignId::as_str)
-        })
-        .with(fresh_counts::subject, |(of, _)| of.subject.as_str())
-        .with(fresh_counts::bucket, |(of, _)| i64::from(of.bucket.0))
-        .with(fresh_counts::count, |(_, count)| stored(*count))
+        .with(fresh_counts::counts, Encoded::clone)
         .run_at_commit(conn, Write::Insert)
         .await
 }

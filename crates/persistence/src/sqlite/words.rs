@@ -146,3 +146,12 @@ macro_rules! dense_range {
         $column.between($first, $last)
     };
 }
+
+/// Whether a column, given by its name, contains a text.
+macro_rules! contains {
+    ($column:literal, $text:expr) => {
+        diesel::dsl::sql::<diesel::sql_types::Bool>(concat!("instr(", $column, ", "))
+            .bind::<diesel::sql_types::Text, _>($text)
+            .sql(") > 0")
+    };
+}

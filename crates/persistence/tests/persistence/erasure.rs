@@ -106,6 +106,11 @@ async fn an_erased_organization_has_no_row_in_any_table_and_others_keep_all_of_t
 ) -> TestDatabase {
     let world = busy(&bed, "org_acme").await;
     busy(&bed, "org_other").await;
+    // Fresh counts of this organization alone: adding up those of others makes rows of theirs.
+    while world.stores.statistics.add_up().await.unwrap() {}
+    world.new_lead("fresh", at(40)).await;
+    let freshly_counted = "SELECT count(*) FROM fresh_counts WHERE counts LIKE '%\"org_acme\"%'";
+    assert!(bed.number(freshly_counted).await > 0);
     let tables = tables_of_organizations().await;
     assert!(tables.len() > 14, "{tables:?}");
     let before = rows_of(&bed, &tables, "org_acme").await;
@@ -121,6 +126,7 @@ async fn an_erased_organization_has_no_row_in_any_table_and_others_keep_all_of_t
     for (table, rows) in tables.iter().zip(&left) {
         assert_eq!(*rows, 0, "{table}");
     }
+    assert_eq!(bed.number(freshly_counted).await, 0);
     assert_eq!(rows_of(&bed, &tables, "org_other").await, others);
     for table in ["organizations", "removed_organizations"] {
         let count = format!("SELECT count(*) FROM {table} WHERE id = 'org_acme'");
@@ -143,13 +149,14 @@ async fn an_organization_whose_rows_cannot_be_read_is_removed_and_erased(bed: Te
          UPDATE webhook_endpoints SET secret = 'none'; UPDATE bidder_accounts SET token = '\\x'; \
          UPDATE leads SET reason = '{}'; UPDATE bids SET answers = '?'; \
          UPDATE deliveries SET event = 'nap'; UPDATE activities SET kind = 'nap'; \
-         UPDATE automatic_bids SET campaign_id = ''; UPDATE filter_changes SET filter_id = '' \
-         WHERE filter_id = 'f_camp'",
+         UPDATE automatic_bids SET campaign_id = ''; UPDATE fresh_counts SET counts = '[[\"org_acme\",'; \
+         UPDATE filter_changes SET filter_id = '' WHERE filter_id = 'f_camp'",
     )
     .await;
     remove_and_erase(&bed, &world.organization).await;
     let tables = tables_of_organizations().await;
     let left = rows_of(&bed, &tables, "org_acme").await;
     assert_eq!(left, vec![0; tables.len()]);
+    assert_eq!(bed.number("SELECT count(*) FROM fresh_counts").await, 0);
     bed
 }

@@ -74,7 +74,7 @@ impl Instrumentation for Watcher {
 
 /// What some statements contain that have several texts, how many texts, and why.
 const BY_DESIGN: [(&str, usize, &str); 1] = [(
-    " FROM fresh_counts ",
+    "SELECT CAST(starts_at - starts_at % ",
     3,
     "The width of a step is written out: PostgreSQL does not see that two expressions with parameters are the same. \
      There are few widths.",

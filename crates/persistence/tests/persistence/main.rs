@@ -3,6 +3,7 @@
 //! The PostgreSQL tests need a throw-away server, named by `BIDLOOP_TEST_POSTGRES_URL`; `tests/run` starts one.
 
 mod activities;
+mod adding_up;
 mod api_keys;
 mod backup;
 mod contracts;

@@ -66,8 +66,8 @@ async fn what_belongs_to_an_organization_has_it_first_in_every_unique_key() {
         if !table.columns.contains_key("organization_id") {
             continue;
         }
-        // Fresh counts are numbered as they come, and nobody looks one up. A report of billing brings the provider's id.
-        let is_apart = ["billed_subscriptions", "fresh_counts"].contains(&name.as_str());
+        // A report of billing brings the provider's id.
+        let is_apart = name == "billed_subscriptions";
         assert!(table.primary_key[0] == "organization_id" || is_apart, "{name}");
         for (index, (columns, unique)) in table.indexes {
             assert!(

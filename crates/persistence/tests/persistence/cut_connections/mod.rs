@@ -23,8 +23,8 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::time::Duration;
 
-use bidloop_domain::model::{Lead, Measure, OrganizationId};
-use bidloop_domain::port::StoreError;
+use bidloop_domain::model::{Lead, Measure, OrganizationId, StatisticsStep, Timestamp};
+use bidloop_domain::port::{CountsQuery, StoreError};
 use bidloop_persistence::{Database, DatabaseSettings};
 use bidloop_port_contracts::Stores;
 use bidloop_port_contracts::fixture::{OrganizationBuilder, World, at, commit, job, job_id, lead_id};
@@ -103,12 +103,21 @@ impl Bed {
 
     /// The units of quota that an organization used, and what was counted of it.
     async fn used_and_counted(&self, organization: &OrganizationId, measure: Measure) -> [usize; 2] {
-        let numbers = "SELECT (SELECT coalesce(sum(used), 0) FROM quota_usage WHERE organization_id = $1)::bigint, \
-                       (SELECT coalesce(sum(count), 0) FROM fresh_counts \
-                       WHERE organization_id = $1 AND measure = $2)::bigint";
-        let of = [organization.as_str(), measure.as_str()];
-        let numbers = self.client.query_one(numbers, &[&of[0], &of[1]]).await.unwrap();
-        [0, 1].map(|number| usize::try_from(numbers.get::<_, i64>(number)).unwrap())
+        let used = "SELECT coalesce(sum(used), 0)::bigint FROM quota_usage WHERE organization_id = $1";
+        let used = self.client.query_one(used, &[&organization.as_str()]).await;
+        let used: i64 = used.unwrap().get(0);
+        let query = CountsQuery {
+            organization_id: Some(organization.clone()),
+            step: StatisticsStep::Hour,
+            from: Timestamp::from_millis(0),
+            until: Timestamp::from_millis(i64::MAX),
+            measures: vec![measure],
+            by_time: None,
+            by_campaign: false,
+        };
+        let sums = self.stores.statistics.sums(&query).await.unwrap();
+        let counted: u64 = sums.iter().map(|sum| sum.count).sum();
+        [usize::try_from(used).unwrap(), usize::try_from(counted).unwrap()]
     }
 
     /// Provisions organizations, and records so many jobs that match the campaign `camp` of each.

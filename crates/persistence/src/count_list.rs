@@ -1,0 +1,103 @@
+//! The counts of a transaction as one text: JSON such as `[["org_acme","bid","camp","",0,1]]`.
+
+use bidloop_domain::model::{CampaignId, OrganizationId, Tally};
+
+use crate::columns::{Attempt, Encoded, stored};
+
+/// Organization, measure, campaign, subject, bucket and count. The organization and the campaign are empty where there is none.
+pub(crate) type ListedCount = (String, String, String, String, i64, i64);
+
+/// The list of what was counted; `None` if that is nothing.
+pub(crate) fn listed(tally: &Tally) -> Result<Option<Encoded>, serde_json::Error> {
+    let counts = tally.counts().map(|(of, count)| {
+        (
+            of.organization_id.as_ref().map_or("", OrganizationId::as_str),
+            of.measure.as_str(),
+            of.campaign_id.as_ref().map_or("", CampaignId::as_str),
+            of.subject.as_str(),
+            of.bucket.0,
+            stored(count),
+        )
+    });
+    let counts: Vec<_> = counts.collect();
+    if counts.is_empty() {
+        return Ok(None);
+    }
+    serde_json::to_string(&counts).map(|list| Some(Encoded(list)))
+}
+
+/// The counts of a list. Of one that cannot be read there are none: it is one of thousands.
+pub(crate) fn counts(list: &Attempt<Encoded>) -> Vec<ListedCount> {
+    let counts = list.0.as_ref().ok().map(|list| serde_json::from_str(&list.0));
+    counts.and_then(Result::ok).unwrap_or_default()
+}
+
+/// What a list contains if, and only if, one of its counts is the organization's.
+pub(crate) fn mark_of(organization: &str) -> String {
+    format!("[\"{organization}\",")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bidloop_domain::model::EndpointId;
+
+    use super::*;
+
+    fn acme() -> OrganizationId {
+        OrganizationId::parse("org_acme").unwrap()
+    }
+
+    #[test]
+    fn what_was_counted_is_read_as_it_was_written() {
+        let mut tally = Tally::default();
+        assert!(listed(&tally).unwrap().is_none());
+        tally.jobs_seen(2);
+        tally.matched(&acme(), &CampaignId::parse("camp").unwrap(), false);
+        let endpoint = EndpointId::parse("wh").unwrap();
+        tally.endpoint_sent(&acme(), &endpoint, true, Some(Duration::from_millis(80)));
+        let list = listed(&tally).unwrap().unwrap();
+        let expected = [
+            r#"["","jobs_seen","","",0,2]"#,
+            r#"["org_acme","endpoint_time","","wh",46,1]"#,
+            r#"["org_acme","matched","camp","",0,1]"#,
+        ];
+        let expected = format!("[{}]", expected.join(","));
+        assert_eq!(list.0, expected);
+        let counts = counts(&Attempt(Ok(list)));
+        let [seen, time, matched] = &counts[..] else {
+            panic!("{counts:?}");
+        };
+        let texts = |count: &ListedCount| [&count.0, &count.1, &count.2, &count.3].map(String::clone);
+        assert_eq!(texts(seen), ["", "jobs_seen", "", ""]);
+        assert_eq!(texts(time), ["org_acme", "endpoint_time", "", "wh"]);
+        assert_eq!(texts(matched), ["org_acme", "matched", "camp", ""]);
+        assert_eq!((seen.4, seen.5, time.4, time.5), (0, 2, 46, 1));
+    }
+
+    #[test]
+    fn a_list_with_spaces_is_read_and_a_damaged_one_is_not() {
+        let list = |text: &str| counts(&Attempt(Ok(Encoded(text.to_owned()))));
+        assert_eq!(list(r#"[["org_acme", "bid", "camp", "", 0, 1]]"#).len(), 1);
+        for damaged in [
+            "",
+            "[[",
+            "{}",
+            r#"[["org_acme"]]"#,
+            r#"[["a","b","c","d",0,"1"]]"#,
+        ] {
+            assert_eq!(list(damaged), [], "{damaged}");
+        }
+    }
+
+    #[test]
+    fn an_organizations_mark_is_in_no_other_count() {
+        let mark = mark_of(acme().as_str());
+        assert!(r#"[["org_a","bid","","",0,1],["org_acme","bid","","",0,1]]"#.contains(&mark));
+        for other in ["org_acme_2", "not_org_acme", ""] {
+            let list = format!(r#"[["{other}","ended","org_acme","org_acme",0,1]]"#);
+            assert!(!list.contains(&mark), "{list}");
+        }
+    }
+}
