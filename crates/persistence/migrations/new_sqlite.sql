@@ -415,7 +415,8 @@ CREATE INDEX bids_applied_elsewhere ON bids (organization_id, campaign_id)
 CREATE TABLE fresh_counts (
     id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
     hour INTEGER NOT NULL,
-    counts TEXT NOT NULL
+    counts TEXT NOT NULL,
+    is_gathered INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000001');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000002');

@@ -1,11 +1,28 @@
 //! The counts of a transaction as one text: JSON such as `[["org_acme","bid","camp","",0,1]]`.
 
+use std::borrow::Cow;
+
 use bidloop_domain::model::{CampaignId, OrganizationId, Tally};
+use serde::{Deserialize, Serialize};
 
 use crate::columns::{Attempt, Encoded, stored};
 
-/// Organization, measure, campaign, subject, bucket and count. The organization and the campaign are empty where there is none.
-pub(crate) type ListedCount = (String, String, String, String, i64, i64);
+/// What is counted: organization, measure, campaign, subject and bucket; and its count. The organization and the campaign are
+/// empty where there is none.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ListedCount<'l>(
+    #[serde(borrow)] pub(crate) Cow<'l, str>,
+    #[serde(borrow)] pub(crate) Cow<'l, str>,
+    #[serde(borrow)] pub(crate) Cow<'l, str>,
+    #[serde(borrow)] pub(crate) Cow<'l, str>,
+    pub(crate) i64,
+    pub(crate) i64,
+);
+
+/// The character that PostgreSQL has in no text, as JSON writes it.
+const NUL: &str = "\\u0000";
+/// No count is as large, and a thousand of them can be added.
+const LARGEST_COUNT: i64 = 1 << 53;
 
 /// The list of what was counted; `None` if that is nothing.
 pub(crate) fn listed(tally: &Tally) -> Result<Option<Encoded>, serde_json::Error> {
@@ -26,10 +43,14 @@ pub(crate) fn listed(tally: &Tally) -> Result<Option<Encoded>, serde_json::Error
     serde_json::to_string(&counts).map(|list| Some(Encoded(list)))
 }
 
-/// The counts of a list. Of one that cannot be read there are none: it is one of thousands.
-pub(crate) fn counts(list: &Attempt<Encoded>) -> Vec<ListedCount> {
-    let counts = list.0.as_ref().ok().map(|list| serde_json::from_str(&list.0));
-    counts.and_then(Result::ok).unwrap_or_default()
+/// The counts of a list. Of one that cannot be read there are none: it is one of thousands. Nor are there those that a database
+/// could not store or add up, which would hold up the others.
+pub(crate) fn counts(list: &Attempt<Encoded>) -> Vec<ListedCount<'_>> {
+    let list = list.0.as_ref().ok().filter(|list| !list.0.contains(NUL));
+    let counts = list.and_then(|list| serde_json::from_str(&list.0).ok());
+    let mut counts: Vec<ListedCount<'_>> = counts.unwrap_or_default();
+    counts.retain(|ListedCount(.., count)| (0..=LARGEST_COUNT).contains(count));
+    counts
 }
 
 /// What a list contains if, and only if, one of its counts is the organization's.
@@ -65,11 +86,13 @@ mod tests {
         ];
         let expected = format!("[{}]", expected.join(","));
         assert_eq!(list.0, expected);
-        let counts = counts(&Attempt(Ok(list)));
+        let list = Attempt(Ok(list));
+        let counts = counts(&list);
         let [seen, time, matched] = &counts[..] else {
             panic!("{counts:?}");
         };
-        let texts = |count: &ListedCount| [&count.0, &count.1, &count.2, &count.3].map(String::clone);
+        let texts =
+            |count: &ListedCount<'_>| [&count.0, &count.1, &count.2, &count.3].map(|text| text.to_string());
         assert_eq!(texts(seen), ["", "jobs_seen", "", ""]);
         assert_eq!(texts(time), ["org_acme", "endpoint_time", "", "wh"]);
         assert_eq!(texts(matched), ["org_acme", "matched", "camp", ""]);
@@ -78,16 +101,20 @@ mod tests {
 
     #[test]
     fn a_list_with_spaces_is_read_and_a_damaged_one_is_not() {
-        let list = |text: &str| counts(&Attempt(Ok(Encoded(text.to_owned()))));
-        assert_eq!(list(r#"[["org_acme", "bid", "camp", "", 0, 1]]"#).len(), 1);
+        let list = |text: &str| counts(&Attempt(Ok(Encoded(text.to_owned())))).len();
+        assert_eq!(list(r#"[["org_acme", "bid", "camp", "", 0, 1]]"#), 1);
+        assert_eq!(list(r#"[["org_acme", "bid", "camp", "\"", 0, 1]]"#), 1);
         for damaged in [
             "",
             "[[",
             "{}",
             r#"[["org_acme"]]"#,
             r#"[["a","b","c","d",0,"1"]]"#,
+            r#"[["a","b","c\u0000","d",0,1]]"#,
+            r#"[["a","b","c","d",0,-1]]"#,
+            r#"[["a","b","c","d",0,9223372036854775807]]"#,
         ] {
-            assert_eq!(list(damaged), [], "{damaged}");
+            assert_eq!(list(damaged), 0, "{damaged}");
         }
     }
 

@@ -436,12 +436,13 @@ diesel::table! {
 }
 
 diesel::table! {
-    use crate::sql_types::{BigInt, JsonText};
+    use crate::sql_types::{BigInt, Bool, JsonText};
 
     fresh_counts (id) {
         id -> BigInt,
         hour -> BigInt,
         counts -> JsonText,
+        is_gathered -> Bool,
     }
 }
 

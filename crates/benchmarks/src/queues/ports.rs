@@ -34,8 +34,8 @@ const DELIVERIES_A_JOB: usize = ORGANIZATIONS * ENDPOINTS;
 const PAGE: usize = 10;
 /// The worker's pause if there was nothing to send.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often the worker of statistics adds up what was counted.
-const BETWEEN_SUMS: Duration = Duration::from_secs(2);
+/// How often the worker of statistics gathers what was counted.
+const BETWEEN_SUMS: Duration = Duration::from_secs(10);
 /// How long nothing may happen.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -203,10 +203,7 @@ async fn deliver(
         if added_up.elapsed() >= BETWEEN_SUMS {
             added_up = Instant::now();
             let statistics = Arc::clone(statistics);
-            counting.spawn(async move {
-                while statistics.add_up().await? {}
-                Ok(())
-            });
+            counting.spawn(async move { statistics.add_all_up().await });
         }
         let claimed = webhooks.claim().await?;
         let found_work = !claimed.is_empty();

@@ -53,7 +53,18 @@ pub trait StatisticsStore: Send + Sync + std::fmt::Debug {
     /// The sums, in any order.
     async fn sums(&self, query: &CountsQuery) -> Result<Vec<CountedSum>, StoreError>;
 
-    /// Adds up some of what was counted since it was last called, so that sums stay cheap to read. It changes none of them.
-    /// Returns whether there may be more to add up.
+    /// Puts together what was counted since it was last called, so that each thing is counted once. The less often, the fewer
+    /// counts there are to [add up](Self::add_up). It changes no sum. Returns whether there may be more to gather.
+    async fn gather(&self) -> Result<bool, StoreError>;
+
+    /// Adds up some of what was gathered, so that sums stay cheap to read. It changes none of them. Returns whether there may be
+    /// more to add up.
     async fn add_up(&self) -> Result<bool, StoreError>;
+
+    /// Gathers and adds up all there is.
+    async fn add_all_up(&self) -> Result<(), StoreError> {
+        while self.gather().await? {}
+        while self.add_up().await? {}
+        Ok(())
+    }
 }

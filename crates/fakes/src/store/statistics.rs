@@ -39,6 +39,10 @@ impl StatisticsStore for MemoryStore {
     }
 
     /// Tallies are added up at once.
+    async fn gather(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
     async fn add_up(&self) -> Result<bool, StoreError> {
         Ok(false)
     }

@@ -74,7 +74,9 @@ const END_LANES: usize = 2;
 const GATHERING: Duration = Duration::from_millis(5);
 /// How often a transaction is run that others are in the way of.
 const ATTEMPTS: u32 = 5;
-/// How many bytes of fresh counts one transaction adds up: those of some 20,000. The more, the more of them are of the same row.
+/// How many bytes of fresh counts one transaction gathers: those of some 250,000.
+const GATHERED_AT_ONCE: i64 = 16_000_000;
+/// How many bytes of fresh counts one transaction adds up that were not gathered: those of some 20,000.
 const ADDED_UP_AT_ONCE: i64 = 1_200_000;
 /// How long a caller waits for a connection, or for one to be made.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);

@@ -15,9 +15,8 @@ use diesel::sql_types::{BigInt, Bool, Text};
 
 use super::filter_changes::forget_organization;
 use super::prelude::*;
-use super::statistics::add_up;
+use super::statistics::adding_up::add_lowest_up;
 use crate::count_list;
-use crate::low_water::LowWater;
 
 /// The table's name in the quarantine.
 const REMOVED: &str = "removed_organizations";
@@ -139,9 +138,9 @@ macro_rules! tables_to_erase {
         ) -> Result<u64, Failure> {
             $(erase_from!(conn, organization, limit, $table, $key);)+
             if is_freshly_counted!(conn, organization) {
-                let added_up = add_up(conn, &LowWater::default(), limit).await?;
-                if added_up.rows > 0 {
-                    return Ok(added_up.rows as u64);
+                let added_up = add_lowest_up(conn, limit).await?;
+                if added_up > 0 {
+                    return Ok(added_up as u64);
                 }
             }
             $(erase_from!(conn, organization, limit, $later, $later_key);)+

@@ -1,27 +1,24 @@
-//! Counts of hours and days: each command inserts its fresh ones as one row in its own transaction, a worker adds those to the
-//! counts of their hours and days, and people read the sums of both.
+//! Counts of hours and days: each command inserts its fresh ones as one row in its own transaction, a worker
+//! [adds those](adding_up) to the counts of their hours and days, and people read the sums of both.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
 use bidloop_domain::model::{
-    CampaignId, Measure, OrganizationId, StatisticsStep, Tally, TimeBucket, Timestamp, VariantArray,
+    CampaignId, Measure, OrganizationId, StatisticsStep, Tally, TimeBucket, Timestamp,
 };
 use bidloop_domain::port::{CountedSum, CountsQuery, StatisticsStore, StoreError};
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Text};
 
-use super::super::ADDED_UP_AT_ONCE;
+use self::adding_up::{add_gathered_up, gather};
 use super::prelude::*;
 use crate::columns::Encoded;
-use crate::count_list;
+use crate::count_list::{self, ListedCount};
 use crate::grouping::Locks;
-use crate::low_water::LowWater;
 
-/// How many fresh rows one transaction adds up at most, however short they are.
-const ROWS_AT_ONCE: i64 = 2_000;
+pub(super) mod adding_up;
 
 /// What stays apart in the sums of a measure: time, campaign, subject, bucket.
 type Group = (i64, String, String, i64);
@@ -41,11 +38,18 @@ impl StatisticsStore for Store {
             .await
     }
 
+    async fn gather(&self) -> Result<bool, StoreError> {
+        let low = Arc::clone(&self.fresh_counts_from);
+        let work = async move |conn: &mut Conn| gather(conn, &low).await;
+        let are_more = self.write_by_keys(Locks::Patiently, work).await?;
+        Ok(are_more.unwrap_or_default())
+    }
+
     async fn add_up(&self) -> Result<bool, StoreError> {
         let low = Arc::clone(&self.fresh_counts_from);
-        let work = async move |conn: &mut Conn| add_up(conn, &low, ROWS_AT_ONCE).await;
-        let added_up = self.write_by_keys(Locks::Patiently, work).await?;
-        Ok(added_up.is_some_and(|added_up| added_up.are_more))
+        let work = async move |conn: &mut Conn| add_gathered_up(conn, &low).await;
+        let are_more = self.write_by_keys(Locks::Patiently, work).await?;
+        Ok(are_more.unwrap_or_default())
     }
 }
 
@@ -125,17 +129,13 @@ async fn fresh_sums(
         let at = query
             .by_time
             .map_or(0, |steps| starts_at - starts_at % width(query, steps));
-        for (of, measure, campaign, subject, bucket, count) in count_list::counts(&list) {
+        for ListedCount(of, measure, campaign, subject, bucket, count) in count_list::counts(&list) {
             let asked = query.measures.iter().find(|asked| asked.as_str() == measure);
             if let Some(measure) = asked
                 && of == organization
             {
-                let campaign = if query.by_campaign {
-                    campaign
-                } else {
-                    String::new()
-                };
-                let group = (at, campaign, subject, bucket);
+                let campaign = Some(campaign).filter(|_| query.by_campaign).unwrap_or_default();
+                let group = (at, campaign.into_owned(), subject.into_owned(), bucket);
                 let sum = sums.entry(*measure).or_default().entry(group).or_default();
                 *sum = sum.saturating_add(count);
             }
@@ -159,103 +159,6 @@ fn sum(query: &CountsQuery, measure: Measure, group: Group, count: i64) -> Optio
         bucket: TimeBucket(u16::try_from(bucket).ok()?),
         count: u64::try_from(count).ok()?,
     })
-}
-
-/// A count of a step.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Counted {
-    organization: String,
-    step: &'static str,
-    measure: String,
-    starts_at: i64,
-    campaign: String,
-    subject: String,
-    bucket: i64,
-}
-
-/// What a pass did.
-#[derive(Debug)]
-pub(super) struct AddedUp {
-    /// How many fresh rows there were.
-    pub(super) rows: usize,
-    /// Whether there may be more.
-    pub(super) are_more: bool,
-}
-
-/// Adds up the counts of the fresh rows with the lowest ids, of some at most.
-pub(super) async fn add_up(conn: &mut Conn, low: &LowWater, at_most: i64) -> Result<AddedUp, Failure> {
-    let (from, began) = (low.from(), Instant::now());
-    let found = fresh_counts::table
-        .filter(fresh_counts::id.ge(from))
-        .order(fresh_counts::id)
-        .limit(at_most);
-    // The size is known without reading the text.
-    let size = sql::<BigInt>("CAST(octet_length(counts) AS BIGINT)");
-    let found: Vec<(i64, i64)> = found.select((fresh_counts::id, size)).load(conn).await?;
-    low.note(from, began, found.iter().map(|(id, _)| *id).min());
-    let mut bytes = 0;
-    let now = found.iter().take_while(|(_, size)| {
-        let is_now = bytes < ADDED_UP_AT_ONCE;
-        bytes += size;
-        is_now
-    });
-    let now: Vec<i64> = now.map(|(id, _)| *id).collect();
-    let (Some(first), Some(last)) = (now.iter().min(), now.iter().max()) else {
-        return Ok(AddedUp {
-            rows: 0,
-            are_more: false,
-        });
-    };
-    let moved: Vec<FreshRow> =
-        diesel::delete(fresh_counts::table.filter(fresh_counts::id.between(first, last)))
-            .returning((fresh_counts::hour, fresh_counts::counts))
-            .load(conn)
-            .await?;
-    let added_up = AddedUp {
-        rows: moved.len(),
-        are_more: now.len() < found.len() || stored(found.len()) == at_most,
-    };
-    let sums: Vec<(Counted, i64)> = sums_of_steps(moved).into_iter().collect();
-    Batch::of("statistics", &sums)
-        .with(statistics::organization_id, |(of, _)| of.organization.as_str())
-        .with(statistics::step, |(of, _)| of.step)
-        .with(statistics::measure, |(of, _)| of.measure.as_str())
-        .with(statistics::starts_at, |(of, _)| of.starts_at)
-        .with(statistics::campaign_id, |(of, _)| of.campaign.as_str())
-        .with(statistics::subject, |(of, _)| of.subject.as_str())
-        .with(statistics::bucket, |(of, _)| of.bucket)
-        .with(statistics::count, |(_, count)| *count)
-        .run_at_commit(conn, Write::Add(7))
-        .await?;
-    Ok(added_up)
-}
-
-/// What fresh rows add to the counts of their hours and days, in the same order in each transaction, so that none waits for
-/// another that waits for it.
-fn sums_of_steps(rows: Vec<FreshRow>) -> BTreeMap<Counted, i64> {
-    let mut hours: HashMap<(String, String, i64, String, String, i64), i64> = HashMap::new();
-    for (hour, list) in rows {
-        for (organization, measure, campaign, subject, bucket, count) in count_list::counts(&list) {
-            let counted = (organization, measure, hour, campaign, subject, bucket);
-            *hours.entry(counted).or_default() += count;
-        }
-    }
-    let mut sums: BTreeMap<Counted, i64> = BTreeMap::new();
-    for ((organization, measure, hour, campaign, subject, bucket), count) in hours {
-        for step in StatisticsStep::VARIANTS {
-            let counted = Counted {
-                organization: organization.clone(),
-                step: step.as_str(),
-                measure: measure.clone(),
-                starts_at: step.start(Timestamp::from_millis(hour)).as_millis(),
-                campaign: campaign.clone(),
-                subject: subject.clone(),
-                bucket,
-            };
-            *sums.entry(counted).or_default() += count;
-        }
-    }
-    sums
 }
 
 /// Counts what happened at `at`.

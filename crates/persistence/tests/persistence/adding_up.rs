@@ -1,16 +1,19 @@
-//! Adding up fresh counts: a pass takes so much, and a damaged row holds up nothing.
+//! Gathering fresh counts and adding them up: a pass takes so much, and a damaged row holds up nothing.
 
 #![expect(clippy::unwrap_used, reason = "test code")]
 
 use crate::test_database::{TestDatabase, on_both_databases};
 
 on_both_databases!(
-    long_rows_are_added_up_in_several_passes,
-    many_rows_are_added_up_in_several_passes,
+    counts_of_the_same_thing_are_gathered_and_added_up_once,
+    long_rows_are_gathered_in_several_passes,
+    many_rows_are_gathered_in_several_passes,
+    gathered_counts_are_added_up_row_by_row,
     a_damaged_row_is_passed_over,
 );
 
 const FRESH: &str = "SELECT count(*) FROM fresh_counts";
+const UNGATHERED: &str = "SELECT count(*) FROM fresh_counts WHERE NOT is_gathered";
 const COUNTED: &str = "SELECT CAST(coalesce(sum(count), 0) AS BIGINT) FROM statistics WHERE step = 'hour'";
 
 async fn insert(bed: &TestDatabase, lists: &[String]) {
@@ -27,33 +30,63 @@ fn list(counts: usize) -> String {
     format!("[{}]", counts.join(","))
 }
 
-/// Adds up all there is. Returns how many fresh rows are left after each pass.
+/// Gathers all there is. Returns how many rows are left to gather after each pass.
 async fn left_after_each(bed: &TestDatabase) -> Vec<i64> {
     let statistics = bed.database.statistics();
     let mut left = Vec::new();
     loop {
-        let are_more = statistics.add_up().await.unwrap();
-        left.push(bed.number(FRESH).await);
+        let are_more = statistics.gather().await.unwrap();
+        left.push(bed.number(UNGATHERED).await);
         if !are_more {
             return left;
         }
     }
 }
 
-async fn long_rows_are_added_up_in_several_passes(bed: TestDatabase) -> TestDatabase {
-    insert(&bed, &vec![list(5_000); 8]).await;
-    let left = left_after_each(&bed).await;
-    assert!((2..=4).contains(&left.len()), "{left:?}");
-    assert!(left[0] > 0 && left.last() == Some(&0), "{left:?}");
-    assert_eq!(bed.number(COUNTED).await, 40_000);
-    assert_eq!(bed.number("SELECT count(*) FROM statistics").await, 10_000);
+async fn counts_of_the_same_thing_are_gathered_and_added_up_once(bed: TestDatabase) -> TestDatabase {
+    insert(&bed, &vec![list(3); 100]).await;
+    assert_eq!(left_after_each(&bed).await, [0]);
+    assert_eq!(bed.number(FRESH).await, 1, "three counts are one row");
+    assert_eq!(left_after_each(&bed).await, [0]);
+    assert_eq!(bed.number(FRESH).await, 1, "what is gathered is left alone");
+    let statistics = bed.database.statistics();
+    assert!(!statistics.add_up().await.unwrap());
+    assert_eq!(bed.number(FRESH).await, 0);
+    assert_eq!(bed.number(COUNTED).await, 300);
+    assert_eq!(bed.number("SELECT count(*) FROM statistics").await, 6);
     bed
 }
 
-async fn many_rows_are_added_up_in_several_passes(bed: TestDatabase) -> TestDatabase {
-    insert(&bed, &vec![list(1); 4_500]).await;
-    assert_eq!(left_after_each(&bed).await, [2_500, 500, 0]);
-    assert_eq!(bed.number(COUNTED).await, 4_500);
+async fn long_rows_are_gathered_in_several_passes(bed: TestDatabase) -> TestDatabase {
+    insert(&bed, &vec![list(50_000); 14]).await;
+    let left = left_after_each(&bed).await;
+    assert!(left.len() > 1 && left.last() == Some(&0), "{left:?}");
+    bed.database.statistics().add_all_up().await.unwrap();
+    assert_eq!(bed.number(COUNTED).await, 700_000);
+    bed
+}
+
+async fn many_rows_are_gathered_in_several_passes(bed: TestDatabase) -> TestDatabase {
+    insert(&bed, &vec![list(1); 20_500]).await;
+    assert_eq!(left_after_each(&bed).await, [500, 0]);
+    bed.database.statistics().add_all_up().await.unwrap();
+    assert_eq!(bed.number(COUNTED).await, 20_500);
+    bed
+}
+
+async fn gathered_counts_are_added_up_row_by_row(bed: TestDatabase) -> TestDatabase {
+    insert(&bed, &[list(2_500)]).await;
+    assert_eq!(left_after_each(&bed).await, [0]);
+    // What came later waits for the next gathering.
+    insert(&bed, &[list(1)]).await;
+    let statistics = bed.database.statistics();
+    for (are_more, left, counted) in [(true, 3, 1_000), (true, 2, 2_000), (false, 1, 2_500)] {
+        assert_eq!(statistics.add_up().await, Ok(are_more));
+        assert_eq!(bed.number(FRESH).await, left);
+        assert_eq!(bed.number(COUNTED).await, counted);
+    }
+    assert_eq!(statistics.add_up().await, Ok(false));
+    assert_eq!(bed.number(COUNTED).await, 2_500);
     bed
 }
 
@@ -64,6 +97,7 @@ async fn a_damaged_row_is_passed_over(bed: TestDatabase) -> TestDatabase {
     )
     .await;
     assert_eq!(left_after_each(&bed).await, [0]);
+    bed.database.statistics().add_all_up().await.unwrap();
     assert_eq!(bed.number(COUNTED).await, 5);
     bed
 }
