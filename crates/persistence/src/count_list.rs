@@ -92,7 +92,7 @@ mod tests {
             panic!("{counts:?}");
         };
         let texts =
-            |count: &ListedCount<'_>| [&count.0, &count.1, &count.2, &count.3].map(|text| text.to_string());
+            |count: &ListedCount<'_>| [&count.0, &count.1, &count.2, &count.3].map(ToString::to_string);
         assert_eq!(texts(seen), ["", "jobs_seen", "", ""]);
         assert_eq!(texts(time), ["org_acme", "endpoint_time", "", "wh"]);
         assert_eq!(texts(matched), ["org_acme", "matched", "camp", ""]);

@@ -87,7 +87,7 @@ pub async fn what_is_marked_when_it_is_stored_is_what_a_claim_returns(stores: St
     assert_eq!(claimed.campaign_name.as_deref(), Some("Campaign camp"));
     let target = |delivery: &ClaimedDelivery| {
         let target = &delivery.target;
-        let secrets = target.secrets.iter().map(|secret| secret.expose().to_owned());
+        let secrets = target.secrets.iter().map(|secret| secret.expose().clone());
         let secrets: Vec<_> = secrets.collect();
         (target.endpoint_id.clone(), target.url.clone(), secrets)
     };
