@@ -3,18 +3,21 @@
 //!
 //! The caller runs [`claim`](DeliverWebhooks::claim), then [`send`](DeliverWebhooks::send) for all claimed deliveries in
 //! parallel, then [`record`](DeliverWebhooks::record) for each, which may be repeated until it succeeds. What a page of the
-//! feed queues is mostly claimed when it is stored ([`ClaimNew`]).
+//! feed queues is mostly claimed when it is stored ([`send_at_once`](DeliverWebhooks::send_at_once)).
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+pub use self::places::InFlight;
+use self::places::{Endpoint, Place, TakenPlaces, Waiting, endpoint_of, is_free_enough, share_of};
 use super::webhook_body::WebhookBody;
-use crate::model::{EndpointId, Links, OrganizationId, TRACE_PARENT_HEADER, sign};
+use crate::model::{Links, TRACE_PARENT_HEADER, sign};
 use crate::port::{
     ClaimedDelivery, Clock, DeliveryEnd, DeliveryOutcome, DeliveryStore, LeaseOwner, OutgoingWebhook,
     SendAtOnce, SendingPlaces, StoreError, WebhookSender,
 };
+
+mod places;
 
 /// The largest number of deliveries that a process sends at the same time.
 pub const MAX_IN_FLIGHT: u32 = 512;
@@ -49,152 +52,8 @@ pub struct DeliverWebhooks {
     pub in_flight: InFlight,
 }
 
-/// An endpoint with its organization.
-type Endpoint = (OrganizationId, EndpointId);
-
-/// The number of deliveries in flight to each endpoint, and whether others may wait for their places.
-#[derive(Debug, Clone, Default)]
-pub struct InFlight(Arc<Mutex<Places>>);
-
-impl InFlight {
-    fn locked(&self) -> MutexGuard<'_, Places> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Places that are taken.
-#[derive(Debug, Default)]
-struct Places {
-    of_endpoint: HashMap<Endpoint, u32>,
-    all: u32,
-    waiting: Waiting,
-}
-
-/// To which endpoints pending deliveries may wait for a place.
-#[derive(Debug, Default)]
-enum Waiting {
-    /// It is not known.
-    #[default]
-    Any,
-    /// To these.
-    To(HashSet<Endpoint>),
-}
-
-impl Waiting {
-    fn has(&self, endpoint: &Endpoint) -> bool {
-        match self {
-            Self::Any => true,
-            Self::To(endpoints) => endpoints.contains(endpoint),
-        }
-    }
-
-    fn has_some(&self) -> bool {
-        match self {
-            Self::Any => true,
-            Self::To(endpoints) => !endpoints.is_empty(),
-        }
-    }
-
-    fn add(&mut self, endpoint: Endpoint) {
-        if let Self::To(endpoints) = self {
-            endpoints.insert(endpoint);
-        }
-    }
-}
-
-impl Places {
-    /// Takes a place for a delivery to the endpoint, which has its share of the free ones of `at_most`.
-    fn take(&mut self, endpoint: Endpoint, at_most: u32) -> bool {
-        let room = at_most.saturating_sub(self.all);
-        let count = self.of_endpoint.get(&endpoint).copied().unwrap_or(0);
-        let fits = room > 0 && count < share_of(room);
-        if fits {
-            *self.of_endpoint.entry(endpoint).or_default() += 1;
-            self.all += 1;
-        }
-        fits
-    }
-
-    fn give_back(&mut self, endpoint: &Endpoint) {
-        if let Some(count) = self.of_endpoint.get_mut(endpoint) {
-            *count -= 1;
-            self.all -= 1;
-            if *count == 0 {
-                self.of_endpoint.remove(endpoint);
-            }
-        }
-    }
-}
-
-/// Places that are taken for deliveries before these are marked as sending. Dropped, it gives back those that it was not told
-/// to [keep](Self::keep).
-#[derive(Debug)]
-pub(super) struct ClaimNew {
-    in_flight: InFlight,
-    at_most: u32,
-    taken: Mutex<HashMap<Endpoint, u32>>,
-}
-
-impl ClaimNew {
-    fn taken(&self) -> MutexGuard<'_, HashMap<Endpoint, u32>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take_from(&self, places: &mut Places, endpoint: Endpoint) -> bool {
-        let fits = places.take(endpoint.clone(), self.at_most);
-        if fits {
-            *self.taken().entry(endpoint).or_default() += 1;
-        }
-        fits
-    }
-
-    /// Leaves the places to these deliveries, which are to be sent.
-    pub(super) fn keep(&self, claimed: &[ClaimedDelivery]) {
-        let mut taken = self.taken();
-        for delivery in claimed {
-            if let Some(count) = taken.get_mut(&endpoint_of(delivery)) {
-                *count = count.saturating_sub(1);
-            }
-        }
-    }
-}
-
-impl SendingPlaces for ClaimNew {
-    fn take(&self, organization: &OrganizationId, endpoint: &EndpointId) -> bool {
-        let endpoint = (organization.clone(), endpoint.clone());
-        let mut places = self.in_flight.locked();
-        if places.waiting.has(&endpoint) {
-            return false;
-        }
-        let fits = self.take_from(&mut places, endpoint.clone());
-        if !fits {
-            // Those behind it must not get in front of it.
-            places.waiting.add(endpoint);
-        }
-        fits
-    }
-}
-
-impl Drop for ClaimNew {
-    fn drop(&mut self) {
-        let taken = std::mem::take(&mut *self.taken());
-        let mut places = self.in_flight.locked();
-        for (endpoint, count) in taken {
-            (0..count).for_each(|_| places.give_back(&endpoint));
-        }
-    }
-}
-
 /// How often a claim looks for pending deliveries if none of those it found could be claimed.
 const MAX_LOOKS: u32 = 16;
-
-/// One endpoint gets at most this fraction of the free places, but at least one delivery (decision C5). The more
-/// receivers are slow, the fewer places each of them has, so that a fast receiver always finds one.
-const SHARE_OF_ROOM: u32 = 16;
-
-/// An endpoint gets more when at most this fraction of its places is taken, so that a claim takes several deliveries: its
-/// cost depends little on their number.
-const SHARE_STILL_TAKEN: u32 = 4;
 
 /// How long a delivery may be marked as sending: the 10 seconds of decision C4 and time to record the outcome. After a
 /// crash, a delivery is reported as interrupted only when this time is over.
@@ -232,12 +91,12 @@ impl DeliverWebhooks {
         }
         let mut chosen = self.store.pending(&busy, share_of(room), room).await?;
         let is_all = u32::try_from(chosen.len()).is_ok_and(|found| found < room);
-        let new = self.claim_new();
+        let taken = TakenPlaces::none(&self.in_flight, self.max_in_flight);
         {
             let mut places = self.in_flight.locked();
             chosen.retain(|delivery| {
                 let endpoint = (delivery.organization_id.clone(), delivery.endpoint_id.clone());
-                new.take_from(&mut places, endpoint)
+                taken.take_from(&mut places, endpoint)
             });
             if is_all {
                 // No other pending delivery is left, unless its endpoint was not looked at or has its share now.
@@ -254,30 +113,21 @@ impl DeliverWebhooks {
             .store
             .claim(&chosen, &self.owner, &self.clock, SENDING_LASTS)
             .await?;
-        new.keep(&claimed);
+        taken.keep(&claimed);
         Ok(Some(claimed).filter(|claimed| !claimed.is_empty()))
     }
 
-    /// Takes no place yet.
-    fn claim_new(&self) -> ClaimNew {
-        ClaimNew {
-            in_flight: self.in_flight.clone(),
-            at_most: self.max_in_flight,
-            taken: Mutex::default(),
-        }
-    }
-
     /// For a store that claims new deliveries for this process when it stores them. What it claimed is to be
-    /// [kept](ClaimNew::keep) and sent.
-    pub(super) fn send_at_once(&self) -> (Arc<ClaimNew>, SendAtOnce) {
-        let new = Arc::new(self.claim_new());
+    /// [kept](TakenPlaces::keep) and sent.
+    pub(super) fn send_at_once(&self) -> (Arc<TakenPlaces>, SendAtOnce) {
+        let taken = Arc::new(TakenPlaces::none(&self.in_flight, self.max_in_flight));
         let send = SendAtOnce {
             owner: self.owner.clone(),
             clock: Arc::clone(&self.clock),
             lasts: SENDING_LASTS,
-            places: Arc::clone(&new) as Arc<dyn SendingPlaces>,
+            places: Arc::clone(&taken) as Arc<dyn SendingPlaces>,
         };
-        (new, send)
+        (taken, send)
     }
 
     /// Makes the one attempt.
@@ -362,64 +212,5 @@ impl DeliverWebhooks {
             headers,
             body,
         })
-    }
-}
-
-/// The largest number of deliveries in flight to one endpoint while `room` places are free in all.
-fn share_of(room: u32) -> u32 {
-    (room / SHARE_OF_ROOM).max(1)
-}
-
-/// Whether an endpoint with so many deliveries in flight gets more.
-const fn is_free_enough(in_flight: u32, at_most: u32) -> bool {
-    in_flight * SHARE_STILL_TAKEN <= at_most
-}
-
-/// One of an endpoint's places in flight. Dropped, it is free.
-struct Place<'a> {
-    in_flight: &'a InFlight,
-    endpoint: &'a Endpoint,
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.in_flight.locked().give_back(self.endpoint);
-    }
-}
-
-fn endpoint_of(delivery: &ClaimedDelivery) -> Endpoint {
-    (
-        delivery.organization_id.clone(),
-        delivery.target.endpoint_id.clone(),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_that_were_taken_in_vain_are_free_again() {
-        let in_flight = InFlight::default();
-        let new = || ClaimNew {
-            in_flight: in_flight.clone(),
-            at_most: SHARE_OF_ROOM,
-            taken: Mutex::default(),
-        };
-        let organization = OrganizationId::parse("org_acme").unwrap();
-        let endpoint = |id: &str| EndpointId::parse(id).unwrap();
-        let (one, other) = (endpoint("wh_1"), endpoint("wh_2"));
-        assert!(!new().take(&organization, &one), "others may wait");
-        let nobody_waits = || in_flight.locked().waiting = Waiting::To(HashSet::new());
-        nobody_waits();
-        let vain = new();
-        assert!(vain.take(&organization, &one));
-        assert!(!vain.take(&organization, &one), "its share is taken");
-        assert!(vain.take(&organization, &other));
-        drop(vain);
-        assert_eq!(in_flight.locked().all, 0);
-        assert!(!new().take(&organization, &one), "one was refused, and waits");
-        nobody_waits();
-        assert!(new().take(&organization, &one));
     }
 }

@@ -173,12 +173,12 @@ impl IngestJobs {
             }
             page.at = self.clock.now();
             let sender = self.sender.as_ref().map(|sender| sender.send_at_once());
-            let (new, by) = sender.unzip();
+            let (taken, by) = sender.unzip();
             let (recorded, claimed) = self.jobs.record_and_claim(page, by.as_ref()).await?;
             match recorded {
                 RecordPage::Recorded(counts) => {
-                    if let Some(new) = new {
-                        new.keep(&claimed);
+                    if let Some(taken) = taken {
+                        taken.keep(&claimed);
                     }
                     return Ok(Some((counts, claimed)));
                 }

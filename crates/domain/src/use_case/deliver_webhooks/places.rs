@@ -1,0 +1,215 @@
+//! The places in which a process sends deliveries at the same time, and who waits for one.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::model::{EndpointId, OrganizationId};
+use crate::port::{ClaimedDelivery, SendingPlaces};
+
+/// One endpoint gets at most this fraction of the free places, but at least one delivery (decision C5). The more
+/// receivers are slow, the fewer places each of them has, so that a fast receiver always finds one.
+const SHARE_OF_ROOM: u32 = 16;
+
+/// An endpoint gets more when at most this fraction of its places is taken, so that a claim takes several deliveries: its
+/// cost depends little on their number.
+const SHARE_STILL_TAKEN: u32 = 4;
+
+/// An endpoint with its organization.
+pub(super) type Endpoint = (OrganizationId, EndpointId);
+
+/// The number of deliveries in flight to each endpoint, and whether others may wait for their places.
+#[derive(Debug, Clone, Default)]
+pub struct InFlight(Arc<Mutex<Places>>);
+
+impl InFlight {
+    pub(super) fn locked(&self) -> MutexGuard<'_, Places> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Places that are taken.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub(super) of_endpoint: HashMap<Endpoint, u32>,
+    pub(super) all: u32,
+    pub(super) waiting: Waiting,
+}
+
+/// To which endpoints pending deliveries may wait for a place.
+#[derive(Debug, Default)]
+pub(super) enum Waiting {
+    /// It is not known.
+    #[default]
+    Any,
+    /// To these.
+    To(HashSet<Endpoint>),
+}
+
+impl Waiting {
+    fn has(&self, endpoint: &Endpoint) -> bool {
+        match self {
+            Self::Any => true,
+            Self::To(endpoints) => endpoints.contains(endpoint),
+        }
+    }
+
+    pub(super) fn has_some(&self) -> bool {
+        match self {
+            Self::Any => true,
+            Self::To(endpoints) => !endpoints.is_empty(),
+        }
+    }
+
+    fn add(&mut self, endpoint: Endpoint) {
+        if let Self::To(endpoints) = self {
+            endpoints.insert(endpoint);
+        }
+    }
+}
+
+impl Places {
+    /// Takes a place for a delivery to the endpoint, which has its share of the free ones of `at_most`.
+    fn take(&mut self, endpoint: Endpoint, at_most: u32) -> bool {
+        let room = at_most.saturating_sub(self.all);
+        let count = self.of_endpoint.get(&endpoint).copied().unwrap_or(0);
+        let fits = room > 0 && count < share_of(room);
+        if fits {
+            *self.of_endpoint.entry(endpoint).or_default() += 1;
+            self.all += 1;
+        }
+        fits
+    }
+
+    fn give_back(&mut self, endpoint: &Endpoint) {
+        if let Some(count) = self.of_endpoint.get_mut(endpoint) {
+            *count -= 1;
+            self.all -= 1;
+            if *count == 0 {
+                self.of_endpoint.remove(endpoint);
+            }
+        }
+    }
+}
+
+/// Places that are taken for deliveries before these are marked as sending. Dropped, it gives back those that it was not told
+/// to [keep](Self::keep).
+#[derive(Debug)]
+pub(in super::super) struct TakenPlaces {
+    in_flight: InFlight,
+    at_most: u32,
+    taken: Mutex<HashMap<Endpoint, u32>>,
+}
+
+impl TakenPlaces {
+    /// Takes none yet.
+    pub(super) fn none(in_flight: &InFlight, at_most: u32) -> Self {
+        Self {
+            in_flight: in_flight.clone(),
+            at_most,
+            taken: Mutex::default(),
+        }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashMap<Endpoint, u32>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn take_from(&self, places: &mut Places, endpoint: Endpoint) -> bool {
+        let fits = places.take(endpoint.clone(), self.at_most);
+        if fits {
+            *self.taken().entry(endpoint).or_default() += 1;
+        }
+        fits
+    }
+
+    /// Leaves the places to these deliveries, which are to be sent.
+    pub(in super::super) fn keep(&self, claimed: &[ClaimedDelivery]) {
+        let mut taken = self.taken();
+        for delivery in claimed {
+            if let Some(count) = taken.get_mut(&endpoint_of(delivery)) {
+                *count = count.saturating_sub(1);
+            }
+        }
+    }
+}
+
+impl SendingPlaces for TakenPlaces {
+    fn take(&self, organization: &OrganizationId, endpoint: &EndpointId) -> bool {
+        let endpoint = (organization.clone(), endpoint.clone());
+        let mut places = self.in_flight.locked();
+        if places.waiting.has(&endpoint) {
+            return false;
+        }
+        let fits = self.take_from(&mut places, endpoint.clone());
+        if !fits {
+            // Those behind it must not get in front of it.
+            places.waiting.add(endpoint);
+        }
+        fits
+    }
+}
+
+impl Drop for TakenPlaces {
+    fn drop(&mut self) {
+        let taken = std::mem::take(&mut *self.taken());
+        let mut places = self.in_flight.locked();
+        for (endpoint, count) in taken {
+            (0..count).for_each(|_| places.give_back(&endpoint));
+        }
+    }
+}
+
+/// The largest number of deliveries in flight to one endpoint while `room` places are free in all.
+pub(super) fn share_of(room: u32) -> u32 {
+    (room / SHARE_OF_ROOM).max(1)
+}
+
+/// Whether an endpoint with so many deliveries in flight gets more.
+pub(super) const fn is_free_enough(in_flight: u32, at_most: u32) -> bool {
+    in_flight * SHARE_STILL_TAKEN <= at_most
+}
+
+/// One of an endpoint's places in flight. Dropped, it is free.
+pub(super) struct Place<'a> {
+    pub(super) in_flight: &'a InFlight,
+    pub(super) endpoint: &'a Endpoint,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.in_flight.locked().give_back(self.endpoint);
+    }
+}
+
+pub(super) fn endpoint_of(delivery: &ClaimedDelivery) -> Endpoint {
+    (
+        delivery.organization_id.clone(),
+        delivery.target.endpoint_id.clone(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_were_taken_in_vain_are_free_again() {
+        let in_flight = InFlight::default();
+        let new = || TakenPlaces::none(&in_flight, SHARE_OF_ROOM);
+        let organization = OrganizationId::parse("org_acme").unwrap();
+        let endpoint = |id: &str| EndpointId::parse(id).unwrap();
+        let (one, other) = (endpoint("wh_1"), endpoint("wh_2"));
+        assert!(!new().take(&organization, &one), "others may wait");
+        let nobody_waits = || in_flight.locked().waiting = Waiting::To(HashSet::new());
+        nobody_waits();
+        let vain = new();
+        assert!(vain.take(&organization, &one));
+        assert!(!vain.take(&organization, &one), "its share is taken");
+        assert!(vain.take(&organization, &other));
+        drop(vain);
+        assert_eq!(in_flight.locked().all, 0);
+        assert!(!new().take(&organization, &one), "one was refused, and waits");
+        nobody_waits();
+        assert!(new().take(&organization, &one));
+    }
+}
