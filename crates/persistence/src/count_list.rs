@@ -1,4 +1,4 @@
-//! The counts of a transaction as one text: JSON such as `[["org_acme","bid","camp","",0,1]]`.
+//! Counts as one text, those of a transaction or those of many put together: JSON such as `[["org_acme","bid","camp","",0,1]]`.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::columns::{Attempt, Encoded, stored};
 
 /// What is counted: organization, measure, campaign, subject and bucket; and its count. The organization and the campaign are
 /// empty where there is none.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct ListedCount<'l>(
     #[serde(borrow)] pub(crate) Cow<'l, str>,
     #[serde(borrow)] pub(crate) Cow<'l, str>,
@@ -27,12 +27,14 @@ const LARGEST_COUNT: i64 = 1 << 53;
 /// The list of what was counted; `None` if that is nothing.
 pub(crate) fn listed(tally: &Tally) -> Result<Option<Encoded>, serde_json::Error> {
     let counts = tally.counts().map(|(of, count)| {
-        (
-            of.organization_id.as_ref().map_or("", OrganizationId::as_str),
-            of.measure.as_str(),
-            of.campaign_id.as_ref().map_or("", CampaignId::as_str),
-            of.subject.as_str(),
-            of.bucket.0,
+        let organization = of.organization_id.as_ref().map_or("", OrganizationId::as_str);
+        let campaign = of.campaign_id.as_ref().map_or("", CampaignId::as_str);
+        ListedCount(
+            organization.into(),
+            of.measure.as_str().into(),
+            campaign.into(),
+            of.subject.as_str().into(),
+            of.bucket.0.into(),
             stored(count),
         )
     });
@@ -40,7 +42,15 @@ pub(crate) fn listed(tally: &Tally) -> Result<Option<Encoded>, serde_json::Error
     if counts.is_empty() {
         return Ok(None);
     }
-    serde_json::to_string(&counts).map(|list| Some(Encoded(list)))
+    list_of(counts.iter()).map(Some)
+}
+
+/// These counts as a list.
+pub(crate) fn list_of<'c, 'l: 'c>(
+    counts: impl Iterator<Item = &'c ListedCount<'l>>,
+) -> Result<Encoded, serde_json::Error> {
+    let counts: Vec<&ListedCount<'_>> = counts.collect();
+    serde_json::to_string(&counts).map(Encoded)
 }
 
 /// The counts of a list. Of one that cannot be read there are none: it is one of thousands. Nor are there those that a database

@@ -173,7 +173,7 @@ async fn pass(
     ingest: &mut IngestJobs,
     workers: &Workers,
 ) -> Result<bool, IngestError> {
-    let mut page = if ingest.has_filters() {
+    let page = if ingest.has_filters() {
         ingest.next_page().await?
     } else {
         // Loading takes so long that a stop does not wait for it. A page is recorded as a whole or not at all.
@@ -182,8 +182,8 @@ async fn pass(
             page = ingest.next_page() => page?,
         }
     };
-    dispatch::send(service, workers, std::mem::take(&mut page.claimed));
     report(service, &page);
+    dispatch::send(service, workers, page.claimed);
     Ok(page.has_more)
 }
 

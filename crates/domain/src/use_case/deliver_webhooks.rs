@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::places::InFlight;
-use self::places::{Endpoint, Place, TakenPlaces, Waiting, endpoint_of, is_free_enough, share_of};
+use self::places::{Place, TakenPlaces, endpoint_of, share_of};
 use super::webhook_body::WebhookBody;
 use crate::model::{Links, TRACE_PARENT_HEADER, sign};
 use crate::port::{
@@ -76,16 +76,7 @@ impl DeliverWebhooks {
 
     /// `None` if there were pending deliveries and none of them could be claimed.
     async fn claim_once(&self) -> Result<Option<Vec<ClaimedDelivery>>, StoreError> {
-        let (busy, room) = {
-            let mut places = self.in_flight.locked();
-            // It is not known until the look is over.
-            places.waiting = Waiting::Any;
-            let room = self.max_in_flight.saturating_sub(places.all);
-            let busy = places.of_endpoint.iter();
-            let busy = busy.filter(|(_, count)| !is_free_enough(**count, share_of(room)));
-            let busy: Vec<Endpoint> = busy.map(|(endpoint, _)| endpoint.clone()).collect();
-            (busy, room)
-        };
+        let (busy, room) = self.in_flight.locked().begin_look(self.max_in_flight);
         if room == 0 {
             return Ok(Some(Vec::new()));
         }
@@ -99,11 +90,7 @@ impl DeliverWebhooks {
                 taken.take_from(&mut places, endpoint)
             });
             if is_all {
-                // No other pending delivery is left, unless its endpoint was not looked at or has its share now.
-                let share = share_of(self.max_in_flight.saturating_sub(places.all));
-                let full = places.of_endpoint.iter().filter(|(_, count)| **count >= share);
-                let full = full.map(|(endpoint, _)| endpoint.clone());
-                places.waiting = Waiting::To(full.chain(busy).collect());
+                places.end_look(busy, self.max_in_flight);
             }
         }
         if chosen.is_empty() {
@@ -150,7 +137,7 @@ impl DeliverWebhooks {
                 .posted_at()
                 .filter(|_| outcome.is_delivered())
                 .map(|posted| now.since(posted)),
-            makes_room: self.makes_room(&endpoint),
+            makes_room: self.in_flight.locked().makes_room(&endpoint, self.max_in_flight),
             end: Arc::new(DeliveryEnd {
                 activity: delivery.facts().activity(&outcome, now),
                 delivery,
@@ -167,13 +154,6 @@ impl DeliverWebhooks {
     /// Fails deliveries that are still marked as sending after their deadline, because of a crash (decision C5).
     pub async fn interrupt_overdue(&self) -> Result<u64, StoreError> {
         self.store.interrupt_overdue(self.clock.now()).await
-    }
-
-    fn makes_room(&self, endpoint: &Endpoint) -> bool {
-        let places = self.in_flight.locked();
-        let room = self.max_in_flight.saturating_sub(places.all);
-        let count = places.of_endpoint.get(endpoint).copied().unwrap_or(0);
-        places.waiting.has_some() && is_free_enough(count, share_of(room))
     }
 
     fn write(&self, delivery: &ClaimedDelivery) -> Result<OutgoingWebhook, String> {

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use bidloop_domain::model::{Authorization, EndpointId, EventKind, EventPayload, OrganizationId, Timestamp};
+use bidloop_domain::model::{
+    Authorization, DeliveryId, EndpointId, EventKind, EventPayload, NewEvent, OrganizationId, Timestamp,
+};
 use bidloop_domain::port::{
     BeginTry, ClaimedDelivery, Clock, DeliveryEnd, DeliveryStore, LeaseOwner, NewTry, PendingDelivery,
     StoreError, TriedReceivers,
@@ -160,6 +162,31 @@ fn is_sending() -> SqlLiteral<Bool> {
 /// The name of a row in the quarantine.
 fn key(organization: &OrganizationId, id: impl std::fmt::Display) -> String {
     format!("{organization}/{id}")
+}
+
+/// An event's delivery to an endpoint, by the service.
+pub(super) fn delivery_of(event: &NewEvent, endpoint: &EndpointId, at: Timestamp) -> Delivery {
+    Delivery {
+        organization_id: event.organization_id.clone(),
+        id: DeliveryId::derive(event.id, &event.organization_id, endpoint),
+        endpoint_id: endpoint.clone(),
+        campaign_id: event.campaign_id.clone(),
+        lead_id: event.lead_id.clone(),
+        event: event.payload.kind(),
+        data: data_of(&event.payload).map(str::to_owned),
+        created_at: at,
+        is_test: false,
+        sent_by: None,
+        trace_parent: event.trace_parent,
+    }
+}
+
+/// What is stored of an event's payload: that of a `job.new` comes from its lead.
+pub(super) fn data_of(payload: &EventPayload) -> Option<&str> {
+    match payload {
+        EventPayload::JobNew => None,
+        EventPayload::BidComplete { data, .. } => Some(data),
+    }
 }
 
 /// `None` if the delivery lacks data that its event has.

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use bidloop_domain::model::{
-    Actor, Authorization, DeliveryId, DeliveryState, EndpointId, EventPayload, JobId, Lead, NewEvent,
-    Timestamp, WebhookEndpoint, receivers,
+    Actor, Authorization, DeliveryState, EndpointId, JobId, Lead, NewEvent, Timestamp, WebhookEndpoint,
+    receivers,
 };
 use bidloop_domain::port::{BeginTry, Clock, LeaseOwner, MAX_TRIES, MAX_TRIGGERED, TRIES_WITHIN};
 
 use super::authorization::active_subscription;
 use super::deliveries::claim::Context;
+use super::deliveries::delivery_of;
 use super::leads::acted_on::ActedOn;
 use super::leads::rows::locked_lead;
 use super::prelude::*;
@@ -168,22 +169,10 @@ async fn wait(
 }
 
 fn delivery(wanted: &Try, endpoint: &EndpointId, now: Timestamp) -> Delivery {
-    let event = &wanted.event;
     Delivery {
-        organization_id: event.organization_id.clone(),
-        id: DeliveryId::derive(event.id, &event.organization_id, endpoint),
-        endpoint_id: endpoint.clone(),
-        campaign_id: event.campaign_id.clone(),
-        lead_id: event.lead_id.clone(),
-        event: event.payload.kind(),
-        data: match &event.payload {
-            EventPayload::JobNew => None,
-            EventPayload::BidComplete { data, .. } => Some(data.clone()),
-        },
-        created_at: now,
         is_test: wanted.only.is_some(),
         sent_by: Some(wanted.by.clone()),
-        trace_parent: event.trace_parent,
+        ..delivery_of(&wanted.event, endpoint, now)
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bidloop_domain::model::{
-    DeliveryId, DeliveryState, EndpointId, EventPayload, NewEvent, Timestamp, WebhookEndpoint, receivers,
+    DeliveryId, DeliveryState, EndpointId, NewEvent, Timestamp, WebhookEndpoint, receivers,
 };
 
 use bidloop_domain::port::{ClaimedDelivery, DRY_RUN_BACKLOG, LeaseOwner, SendAtOnce};
@@ -12,7 +12,7 @@ use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
 
 use super::deliveries::claim::Context;
-use super::deliveries::is_pending;
+use super::deliveries::{data_of, delivery_of, is_pending};
 use super::prelude::*;
 use crate::records::Delivery;
 use crate::sealing::Sealer;
@@ -63,7 +63,7 @@ pub(super) async fn queue_and_claim(
     let queued = stored.len() as u64;
     let stored: HashSet<String> = stored.into_iter().collect();
     let marked = new.iter().filter(|delivery| delivery.is_sent_at_once);
-    let marked = marked.map(NewDelivery::as_stored);
+    let marked = marked.map(|new| delivery_of(new.event, new.endpoint, new.at));
     let marked: Vec<Delivery> = marked
         .filter(|delivery| stored.contains(&delivery.id.to_string()))
         .collect();
@@ -132,30 +132,6 @@ struct NewDelivery<'e> {
 impl NewDelivery<'_> {
     fn id(&self) -> DeliveryId {
         DeliveryId::derive(self.event.id, &self.event.organization_id, self.endpoint)
-    }
-
-    /// What its event tells, apart from its lead.
-    fn data(&self) -> Option<&str> {
-        match &self.event.payload {
-            EventPayload::JobNew => None,
-            EventPayload::BidComplete { data, .. } => Some(data.as_str()),
-        }
-    }
-
-    fn as_stored(&self) -> Delivery {
-        Delivery {
-            organization_id: self.event.organization_id.clone(),
-            id: self.id(),
-            endpoint_id: self.endpoint.clone(),
-            campaign_id: self.event.campaign_id.clone(),
-            lead_id: self.event.lead_id.clone(),
-            event: self.event.payload.kind(),
-            data: self.data().map(str::to_owned),
-            created_at: self.at,
-            is_test: false,
-            sent_by: None,
-            trace_parent: self.event.trace_parent,
-        }
     }
 }
 
@@ -247,7 +223,7 @@ fn batch<'n>(
         .with(deliveries::campaign_id, |new| new.event.campaign_id.as_str())
         .with(deliveries::lead_id, |new| new.event.lead_id.as_str())
         .with(deliveries::event, |new| new.event.payload.kind().as_str())
-        .with(deliveries::data, NewDelivery::data)
+        .with(deliveries::data, |new| data_of(&new.event.payload))
         .with(deliveries::created_at, |new| new.at.as_millis())
         .with(deliveries::state, move |new| {
             let is_marked = mark_of(new).is_some();

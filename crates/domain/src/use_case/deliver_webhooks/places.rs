@@ -30,14 +30,14 @@ impl InFlight {
 /// Places that are taken.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    pub(super) of_endpoint: HashMap<Endpoint, u32>,
-    pub(super) all: u32,
-    pub(super) waiting: Waiting,
+    of_endpoint: HashMap<Endpoint, u32>,
+    all: u32,
+    waiting: Waiting,
 }
 
 /// To which endpoints pending deliveries may wait for a place.
 #[derive(Debug, Default)]
-pub(super) enum Waiting {
+enum Waiting {
     /// It is not known.
     #[default]
     Any,
@@ -53,7 +53,7 @@ impl Waiting {
         }
     }
 
-    pub(super) fn has_some(&self) -> bool {
+    fn has_some(&self) -> bool {
         match self {
             Self::Any => true,
             Self::To(endpoints) => !endpoints.is_empty(),
@@ -68,11 +68,43 @@ impl Waiting {
 }
 
 impl Places {
+    /// Begins a look for pending deliveries: the endpoints that get no more now, and how many of `at_most` places are free.
+    pub(super) fn begin_look(&mut self, at_most: u32) -> (Vec<Endpoint>, u32) {
+        // It is not known until the look is over.
+        self.waiting = Waiting::Any;
+        let room = self.room(at_most);
+        let busy = self.of_endpoint.iter();
+        let busy = busy.filter(|(_, count)| !is_free_enough(**count, share_of(room)));
+        (busy.map(|(endpoint, _)| endpoint.clone()).collect(), room)
+    }
+
+    /// Ends a look that found all there was. No other pending delivery is left, unless its endpoint was not looked at or has
+    /// its share now.
+    pub(super) fn end_look(&mut self, busy: Vec<Endpoint>, at_most: u32) {
+        let share = share_of(self.room(at_most));
+        let full = self.of_endpoint.iter().filter(|(_, count)| **count >= share);
+        let full = full.map(|(endpoint, _)| endpoint.clone());
+        self.waiting = Waiting::To(full.chain(busy).collect());
+    }
+
+    /// Whether the next look can find more for the endpoint, and there may be some.
+    pub(super) fn makes_room(&self, endpoint: &Endpoint, at_most: u32) -> bool {
+        self.waiting.has_some() && is_free_enough(self.count(endpoint), share_of(self.room(at_most)))
+    }
+
+    /// How many places are free.
+    const fn room(&self, at_most: u32) -> u32 {
+        at_most.saturating_sub(self.all)
+    }
+
+    fn count(&self, endpoint: &Endpoint) -> u32 {
+        self.of_endpoint.get(endpoint).copied().unwrap_or(0)
+    }
+
     /// Takes a place for a delivery to the endpoint, which has its share of the free ones of `at_most`.
     fn take(&mut self, endpoint: Endpoint, at_most: u32) -> bool {
-        let room = at_most.saturating_sub(self.all);
-        let count = self.of_endpoint.get(&endpoint).copied().unwrap_or(0);
-        let fits = room > 0 && count < share_of(room);
+        let room = self.room(at_most);
+        let fits = room > 0 && self.count(&endpoint) < share_of(room);
         if fits {
             *self.of_endpoint.entry(endpoint).or_default() += 1;
             self.all += 1;
@@ -165,7 +197,7 @@ pub(super) fn share_of(room: u32) -> u32 {
 }
 
 /// Whether an endpoint with so many deliveries in flight gets more.
-pub(super) const fn is_free_enough(in_flight: u32, at_most: u32) -> bool {
+const fn is_free_enough(in_flight: u32, at_most: u32) -> bool {
     in_flight * SHARE_STILL_TAKEN <= at_most
 }
 

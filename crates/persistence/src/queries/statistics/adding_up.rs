@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use bidloop_domain::model::{StatisticsStep, Timestamp, VariantArray};
 use diesel::dsl::{min, sql};
+use diesel::expression::SqlLiteral;
 use diesel::sql_types::BigInt;
 
 use super::super::super::{ADDED_UP_AT_ONCE, GATHERED_AT_ONCE};
@@ -23,43 +24,34 @@ const GATHERED_COUNTS: usize = 1_000;
 /// How many rows there are after gathering, for each hour: adding one up every half second ends before the next gathering.
 const GATHERED_ROWS: usize = 36;
 
-/// The rows with the lowest ids: the ids of some, and whether there are others.
-#[derive(Debug)]
-struct Lowest {
-    ids: Vec<i64>,
-    are_more: bool,
+/// The ids of the first rows found, which are given with their sizes: not many more than so many bytes.
+fn first_of(found: &[(i64, i64)], at_most_bytes: i64) -> Vec<i64> {
+    let mut bytes = 0;
+    let first = found.iter().take_while(|(_, size)| {
+        let is_one = bytes < at_most_bytes;
+        bytes += size;
+        is_one
+    });
+    first.map(|(id, _)| *id).collect()
 }
 
-impl Lowest {
-    /// Of these ids and sizes, not many more than so many bytes.
-    fn of(found: &[(i64, i64)], at_most: i64, at_most_bytes: i64) -> Self {
-        let mut bytes = 0;
-        let some = found.iter().take_while(|(_, size)| {
-            let is_one = bytes < at_most_bytes;
-            bytes += size;
-            is_one
-        });
-        let ids: Vec<i64> = some.map(|(id, _)| *id).collect();
-        let are_more = ids.len() < found.len() || stored(found.len()) == at_most;
-        Self { ids, are_more }
-    }
-
-    /// Deletes them and returns them.
-    async fn take(&self, conn: &mut Conn) -> Result<Vec<FreshRow>, Failure> {
-        let rows = diesel::delete(fresh_counts::table.filter(one_of!(fresh_counts::id, &self.ids)))
-            .returning((fresh_counts::hour, fresh_counts::counts))
-            .load(conn)
-            .await?;
-        Ok(rows)
-    }
+/// A row's size, which is known without reading its text.
+fn size() -> SqlLiteral<BigInt> {
+    sql("CAST(octet_length(counts) AS BIGINT)")
 }
 
-/// What is counted in an hour: hour, organization, measure, campaign, subject, bucket.
-type Counted<'l> = (i64, Cow<'l, str>, Cow<'l, str>, Cow<'l, str>, Cow<'l, str>, i64);
+/// Deletes rows and returns them.
+async fn take(conn: &mut Conn, ids: &[i64]) -> Result<Vec<FreshRow>, Failure> {
+    let rows = diesel::delete(fresh_counts::table.filter(one_of!(fresh_counts::id, ids)))
+        .returning((fresh_counts::hour, fresh_counts::counts))
+        .load(conn)
+        .await?;
+    Ok(rows)
+}
 
-/// Everything that the rows count, once and in order.
-fn put_together(rows: &[FreshRow]) -> Vec<(Counted<'_>, i64)> {
-    let mut sums: HashMap<Counted<'_>, i64> = HashMap::new();
+/// Everything that rows count, once and in order, with its hour.
+fn put_together(rows: &[FreshRow]) -> Vec<(i64, ListedCount<'_>)> {
+    let mut sums: HashMap<_, i64> = HashMap::new();
     for (hour, list) in rows {
         for ListedCount(organization, measure, campaign, subject, bucket, count) in count_list::counts(list) {
             let counted = (*hour, organization, measure, campaign, subject, bucket);
@@ -67,22 +59,29 @@ fn put_together(rows: &[FreshRow]) -> Vec<(Counted<'_>, i64)> {
             *sum = sum.saturating_add(count);
         }
     }
-    let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_unstable();
-    sums
+    let sums = sums.into_iter();
+    let counts = sums.map(
+        |((hour, organization, measure, campaign, subject, bucket), sum)| {
+            (
+                hour,
+                ListedCount(organization, measure, campaign, subject, bucket, sum),
+            )
+        },
+    );
+    let mut counts: Vec<_> = counts.collect();
+    counts.sort_unstable();
+    counts
 }
 
 /// Puts the counts of the rows with the lowest ids together. Returns whether there may be more to gather.
 pub(super) async fn gather(conn: &mut Conn, low: &LowWater) -> Result<bool, Failure> {
     let (from, began) = (low.from(), Instant::now());
-    // The size is known without reading the text.
-    let size = sql::<BigInt>("CAST(octet_length(counts) AS BIGINT)");
     let found: Vec<(i64, i64)> = fresh_counts::table
         .filter(fresh_counts::id.ge(from))
         .filter(fresh_counts::is_gathered.eq(false))
         .order(fresh_counts::id)
         .limit(ROWS_AT_ONCE)
-        .select((fresh_counts::id, size))
+        .select((fresh_counts::id, size()))
         .load(conn)
         .await?;
     let first: Option<i64> = fresh_counts::table
@@ -91,22 +90,20 @@ pub(super) async fn gather(conn: &mut Conn, low: &LowWater) -> Result<bool, Fail
         .first(conn)
         .await?;
     low.note(from, began, first);
-    let lowest = Lowest::of(&found, ROWS_AT_ONCE, GATHERED_AT_ONCE);
-    if lowest.ids.is_empty() {
+    let ids = first_of(&found, GATHERED_AT_ONCE);
+    if ids.is_empty() {
         return Ok(false);
     }
-    let taken = lowest.take(conn).await?;
+    let taken = take(conn, &ids).await?;
     let counts = put_together(&taken);
     let mut rows: Vec<(i64, Encoded)> = Vec::new();
-    for of_hour in counts.chunk_by(|one, next| one.0.0 == next.0.0) {
+    for of_hour in counts.chunk_by(|(hour, _), (next, _)| hour == next) {
         let a_row = GATHERED_COUNTS.max(of_hour.len().div_ceil(GATHERED_ROWS));
         for some in of_hour.chunks(a_row) {
-            let list = some.iter().map(|(counted, count)| {
-                let (_, organization, measure, campaign, subject, bucket) = counted;
-                (organization, measure, campaign, subject, bucket, count)
-            });
-            let list: Vec<_> = list.collect();
-            rows.push((some[0].0.0, Encoded(serde_json::to_string(&list)?)));
+            rows.push((
+                some[0].0,
+                count_list::list_of(some.iter().map(|(_, count)| count))?,
+            ));
         }
     }
     Batch::of("fresh_counts", &rows)
@@ -115,7 +112,7 @@ pub(super) async fn gather(conn: &mut Conn, low: &LowWater) -> Result<bool, Fail
         .with(fresh_counts::is_gathered, |_| true)
         .run_at_commit(conn, Write::Insert)
         .await?;
-    Ok(lowest.are_more)
+    Ok(ids.len() < found.len() || stored(found.len()) == ROWS_AT_ONCE)
 }
 
 /// Adds a gathered row up. Returns whether there may be more.
@@ -128,29 +125,22 @@ pub(super) async fn add_gathered_up(conn: &mut Conn, low: &LowWater) -> Result<b
         .select(fresh_counts::id)
         .load(conn)
         .await?;
-    let Some((first, rest)) = gathered.split_first() else {
-        return Ok(false);
-    };
-    let row = Lowest {
-        ids: vec![*first],
-        are_more: !rest.is_empty(),
-    };
-    add_up(conn, &row).await?;
-    Ok(row.are_more)
+    let one = gathered.len().min(1);
+    add_up(conn, &gathered[..one]).await?;
+    Ok(gathered.len() > one)
 }
 
 /// Adds up the rows with the lowest ids, gathered or not, so many at most. Returns how many they were.
 pub(in super::super) async fn add_lowest_up(conn: &mut Conn, at_most: i64) -> Result<usize, Failure> {
-    let size = sql::<BigInt>("CAST(octet_length(counts) AS BIGINT)");
     let found: Vec<(i64, i64)> = fresh_counts::table
         .order(fresh_counts::id)
         .limit(at_most)
-        .select((fresh_counts::id, size))
+        .select((fresh_counts::id, size()))
         .load(conn)
         .await?;
-    let lowest = Lowest::of(&found, at_most, ADDED_UP_AT_ONCE);
-    add_up(conn, &lowest).await?;
-    Ok(lowest.ids.len())
+    let ids = first_of(&found, ADDED_UP_AT_ONCE);
+    add_up(conn, &ids).await?;
+    Ok(ids.len())
 }
 
 /// A count of a step. In the order in which counts are added up in each transaction, so that none waits for another that waits
@@ -166,10 +156,14 @@ struct OfStep<'l> {
     bucket: i64,
 }
 
-async fn add_up(conn: &mut Conn, rows: &Lowest) -> Result<(), Failure> {
-    let taken = rows.take(conn).await?;
+/// Nothing is asked of the database if there are no ids.
+async fn add_up(conn: &mut Conn, ids: &[i64]) -> Result<(), Failure> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let taken = take(conn, ids).await?;
     let mut sums: BTreeMap<OfStep<'_>, i64> = BTreeMap::new();
-    for ((hour, organization, measure, campaign, subject, bucket), count) in put_together(&taken) {
+    for (hour, ListedCount(organization, measure, campaign, subject, bucket, count)) in put_together(&taken) {
         for step in StatisticsStep::VARIANTS {
             let of = OfStep {
                 organization: organization.clone(),
