@@ -8,6 +8,8 @@
 //! - A transaction's last writes travel with its commit ([`Conn::execute_at_commit`]).
 //!
 //! Statements reach the server in the order in which their futures are first polled.
+//!
+//! Each statement has a type of its own. What can do without the type is compiled once, and not for each of the hundreds.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -169,7 +171,7 @@ impl Conn {
             Some(_) => 0,
             None => self.at_commit.iter().map(|write| write.values.len()).sum(),
         };
-        let encoded = self.encoded(statement, values_before)?;
+        let encoded = self.encoded(statement, id_of(statement), values_before)?;
         self.at_commit.push(encoded);
         Ok(())
     }
@@ -178,12 +180,12 @@ impl Conn {
         self.opening.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn encoded<Q: QueryFragment<Pg> + QueryId>(
+    fn encoded(
         &self,
-        query: &Q,
+        query: &dyn QueryFragment<Pg>,
+        id: Option<TypeId>,
         values_before: usize,
     ) -> QueryResult<Encoded> {
-        let id = Q::query_id();
         let known = id.and_then(|id| self.prepared(|known| known.by_type.get(&id).cloned()));
         Encoded::of(query, id, known, values_before)
     }
@@ -303,12 +305,22 @@ impl Conn {
         &self,
         source: Q,
     ) -> BoxFuture<'_, QueryResult<BoxStream<'static, QueryResult<PgRow>>>> {
-        let statement = self.encoded(&source.as_query(), 0);
+        let query = source.as_query();
+        self.load_encoded(self.encoded(&query, id_of(&query), 0))
+    }
+
+    fn load_encoded(
+        &self,
+        statement: QueryResult<Encoded>,
+    ) -> BoxFuture<'_, QueryResult<BoxStream<'static, QueryResult<PgRow>>>> {
         async move { self.loaded(statement?).await }.boxed()
     }
 
     fn execute<Q: QueryFragment<Pg> + QueryId>(&self, source: &Q) -> BoxFuture<'_, QueryResult<usize>> {
-        let statement = self.encoded(source, 0);
+        self.execute_encoded(self.encoded(source, id_of(source), 0))
+    }
+
+    fn execute_encoded(&self, statement: QueryResult<Encoded>) -> BoxFuture<'_, QueryResult<usize>> {
         async move { self.executed(statement?).await }.boxed()
     }
 
@@ -325,6 +337,11 @@ impl Conn {
             from_server(&error)
         })
     }
+}
+
+/// Of a statement's type, if all statements of that type are alike.
+fn id_of<Q: QueryId>(_: &Q) -> Option<TypeId> {
+    Q::query_id()
 }
 
 /// Implements Diesel's interface, whose futures borrow for as long as `$borrowed` says.

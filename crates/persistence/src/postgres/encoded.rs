@@ -40,7 +40,7 @@ pub(super) struct Value {
 impl Encoded {
     /// `values_before`: how many values those statements have that this one will be [in one](Self::in_one) with.
     pub(super) fn of(
-        query: &impl QueryFragment<Pg>,
+        query: &dyn QueryFragment<Pg>,
         id: Option<TypeId>,
         prepared: Option<Prepared>,
         values_before: usize,

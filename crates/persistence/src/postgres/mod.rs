@@ -2,7 +2,6 @@
 //!
 //! The statements are in [`queries`], mounted here with this module's [`Conn`], [`Store`] and `words`.
 
-use std::future::Future;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use async_trait::async_trait;
 use bidloop_domain::model::OrganizationId;
 use bidloop_domain::port::{Quarantine, StoreError};
 use deadpool::managed::{Object, Pool, PoolError, TimeoutType};
-use futures::future::BoxFuture;
 
 use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
@@ -22,7 +20,7 @@ use crate::grouping::{Lanes, Locks};
 use crate::low_water::LowWater;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
-use crate::work::Work;
+use crate::work::{Steps, Work, apart};
 
 use self::connect::Connector;
 pub(crate) use self::connect::Session;
@@ -193,7 +191,9 @@ impl Store {
 
     /// Runs statements, each on its own snapshot. They must not write.
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
-        Ok(self.run(Transaction::None, work).await?)
+        let (mut steps, kept) = apart(work);
+        self.run(Transaction::None, &mut steps).await?;
+        kept.take()
     }
 
     /// As [`read`](Self::read), for statements that read some rows by their keys.
@@ -224,14 +224,14 @@ impl Store {
         self.transact(Transaction::Write, work).await
     }
 
-    /// Runs a transaction to its end even if the caller is gone.
     async fn transact<T: Send + 'static>(
         &self,
         transaction: Transaction,
         work: impl Work<Conn, T>,
     ) -> Result<T, StoreError> {
-        let store = self.clone();
-        survive_cancellation(async move { Ok(store.run(transaction, work).await?) }).await
+        let (steps, kept) = apart(work);
+        self.run_to_its_end(transaction, None, steps).await?;
+        kept.take()
     }
 
     /// As [`write`](Self::write), for statements that find each row by its key. `None`: nothing was changed, because a lock
@@ -241,15 +241,13 @@ impl Store {
         locks: Locks,
         work: impl Work<Conn, T>,
     ) -> Result<Option<T>, StoreError> {
-        let store = self.clone();
-        survive_cancellation(async move {
-            match store.run(Transaction::WriteByKeys(locks), work).await {
-                Ok(done) => Ok(Some(done)),
-                Err(Failure::Locked(_)) if locks == Locks::Soon => Ok(None),
-                Err(failure) => Err(failure.into()),
-            }
-        })
-        .await
+        let (steps, kept) = apart(work);
+        let transaction = Transaction::WriteByKeys(locks);
+        match self.run_to_its_end(transaction, None, steps).await {
+            Ok(()) => kept.take().map(Some),
+            Err(Failure::Locked(_)) if locks == Locks::Soon => Ok(None),
+            Err(failure) => Err(failure.into()),
+        }
     }
 
     /// As [`write`](Self::write), for a command of an organization: such commands hold a part of the connections at most,
@@ -259,69 +257,77 @@ impl Store {
         organization: &OrganizationId,
         work: impl Work<Conn, T>,
     ) -> Result<T, StoreError> {
-        let (store, organization) = (self.clone(), organization.clone());
-        survive_cancellation(async move {
-            let _share = store
-                .shares
-                .take(organization.as_str(), CONNECTION_TIMEOUT)
-                .await?;
-            Ok(store.run(Transaction::Write, work).await?)
-        })
-        .await
+        let (steps, kept) = apart(work);
+        self.run_to_its_end(Transaction::Write, Some(organization.clone()), steps)
+            .await?;
+        kept.take()
     }
 
-    /// On the heap: what runs is large, and would be moved several times before it runs.
-    fn run<T: Send + 'static>(
+    /// Runs a transaction to its end even if the caller is dropped: a pooled connection with an open transaction would keep
+    /// its locks until it is next used. `share_of` is the organization whose share of the connections it takes.
+    async fn run_to_its_end(
         &self,
         transaction: Transaction,
-        work: impl Work<Conn, T>,
-    ) -> BoxFuture<'_, Result<T, Failure>> {
-        Box::pin(async move {
-            let mut attempt = 1;
-            loop {
-                let mut conn = self.connection().await?;
-                let mut commits = false;
-                let work = work.clone();
-                let run = async {
-                    conn.begin(transaction.begin(self.connector.session).as_deref());
-                    let done = work(&mut conn).await;
-                    commits = transaction.writes() && done.is_ok();
-                    transaction.end(&mut conn, done).await
-                };
-                let Ok(ran) = tokio::time::timeout(WORK_TIMEOUT, run).await else {
-                    // A transaction may be open on the connection, so it does not go back into the pool.
-                    drop(Object::take(conn));
-                    return Err(Failure::unavailable("the database took too long"));
-                };
-                let failure = match ran {
-                    Ok(value) => {
-                        if transaction.is_snapshot() {
-                            // Nobody waits for its end. The pool discards the connection if there is none.
-                            tokio::spawn(
-                                async move { tokio::time::timeout(WORK_TIMEOUT, conn.commit()).await },
-                            );
-                        }
-                        return Ok(value);
-                    }
-                    Err(failure) => failure,
-                };
-                let repeatable = match &failure {
-                    Failure::Conflict(_) => true,
-                    Failure::Disconnected(_) => {
-                        drop(Object::take(conn));
-                        // Once a commit is on its way, it is unknown whether the server committed.
-                        !commits
-                    }
-                    Failure::Locked(_) | Failure::Store(_) => false,
-                };
-                if attempt == ATTEMPTS || !repeatable {
-                    return Err(failure);
+        share_of: Option<OrganizationId>,
+        mut steps: Steps<Conn>,
+    ) -> Result<(), Failure> {
+        let store = self.clone();
+        let run = async move {
+            let _share = match share_of {
+                Some(organization) => {
+                    let share = store.shares.take(organization.as_str(), CONNECTION_TIMEOUT);
+                    Some(share.await.map_err(Failure::Store)?)
                 }
-                tracing::debug!(attempt, "repeating a transaction");
-                tokio::time::sleep(Duration::from_millis(u64::from(5 * attempt * attempt))).await;
-                attempt += 1;
+                None => None,
+            };
+            store.run(transaction, &mut steps).await
+        };
+        let cut_short = |error| Err(Failure::fault(format!("a transaction was cut short: {error}")));
+        tokio::spawn(run).await.unwrap_or_else(cut_short)
+    }
+
+    async fn run(&self, transaction: Transaction, steps: &mut Steps<Conn>) -> Result<(), Failure> {
+        let mut attempt = 1;
+        loop {
+            let mut conn = self.connection().await?;
+            let mut commits = false;
+            let run = async {
+                conn.begin(transaction.begin(self.connector.session).as_deref());
+                let done = steps(&mut conn).await;
+                commits = transaction.writes() && done.is_ok();
+                transaction.end(&mut conn, done).await
+            };
+            let Ok(ran) = tokio::time::timeout(WORK_TIMEOUT, run).await else {
+                // A transaction may be open on the connection, so it does not go back into the pool.
+                drop(Object::take(conn));
+                return Err(Failure::unavailable("the database took too long"));
+            };
+            let failure = match ran {
+                Ok(()) => {
+                    if transaction.is_snapshot() {
+                        // Nobody waits for its end. The pool discards the connection if there is none.
+                        tokio::spawn(async move { tokio::time::timeout(WORK_TIMEOUT, conn.commit()).await });
+                    }
+                    return Ok(());
+                }
+                Err(failure) => failure,
+            };
+            let repeatable = match &failure {
+                Failure::Conflict(_) => true,
+                Failure::Disconnected(_) => {
+                    drop(Object::take(conn));
+                    // Once a commit is on its way, it is unknown whether the server committed.
+                    !commits
+                }
+                Failure::Locked(_) | Failure::Store(_) => false,
+            };
+            if attempt == ATTEMPTS || !repeatable {
+                return Err(failure);
             }
-        })
+            tracing::debug!(attempt, "repeating a transaction");
+            tokio::time::sleep(Duration::from_millis(u64::from(5 * attempt * attempt))).await;
+            attempt += 1;
+        }
     }
 
     async fn connection(&self) -> Result<Object<Connector>, Failure> {
@@ -387,13 +393,13 @@ impl Transaction {
     }
 
     /// Commits what was written and rolls back what failed.
-    async fn end<T>(self, conn: &mut Conn, done: Result<T, Failure>) -> Result<T, Failure> {
+    async fn end(self, conn: &mut Conn, done: Result<(), Failure>) -> Result<(), Failure> {
         if self == Self::None {
             return done;
         }
         match &done {
-            Ok(_) if self.writes() => conn.commit().await?,
-            Ok(_) => {}
+            Ok(()) if self.writes() => conn.commit().await?,
+            Ok(()) => {}
             Err(_) => {
                 if let Err(error) = conn.rollback().await {
                     // The pool discards the connection, and the server rolls back with it.
@@ -402,19 +408,6 @@ impl Transaction {
             }
         }
         done
-    }
-}
-
-/// Runs a transaction to its end even if the caller is dropped: a pooled connection with an open transaction would
-/// keep its locks until it is next used.
-async fn survive_cancellation<T: Send + 'static>(
-    work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-) -> Result<T, StoreError> {
-    match tokio::spawn(work).await {
-        Ok(answer) => answer,
-        Err(error) => Err(StoreError::Backend(format!(
-            "a transaction was cut short: {error}"
-        ))),
     }
 }
 

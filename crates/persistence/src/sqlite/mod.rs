@@ -17,7 +17,7 @@ use crate::grouping::{Lanes, Locks};
 use crate::low_water::LowWater;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
-use crate::work::Work;
+use crate::work::{Work, apart};
 
 mod backup;
 mod batch;
@@ -141,7 +141,9 @@ impl Store {
 
     /// Runs statements, each on its own snapshot. They cannot write.
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
-        self.readers.read(Isolation::Statement, work).await
+        let (steps, kept) = apart(work);
+        self.readers.read(Isolation::Statement, steps).await?;
+        kept.take()
     }
 
     /// As [`snapshot`](Self::snapshot): SQLite plans a statement once.
@@ -173,7 +175,9 @@ impl Store {
     /// more.
     #[expect(clippy::unused_async, reason = "it is one on PostgreSQL")]
     pub(crate) async fn look_up<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
-        self.readers.read_here(work).map_err(StoreError::from)
+        let (steps, kept) = apart(work);
+        self.readers.read_here(steps)?;
+        kept.take()
     }
 
     /// Runs statements on one snapshot. They cannot write.
@@ -181,13 +185,17 @@ impl Store {
         &self,
         work: impl Work<Conn, T>,
     ) -> Result<T, StoreError> {
-        self.readers.read(Isolation::Snapshot, work).await
+        let (steps, kept) = apart(work);
+        self.readers.read(Isolation::Snapshot, steps).await?;
+        kept.take()
     }
 
     /// Runs statements in a transaction that is committed if the work succeeds and rolled back if it fails. The
     /// work must await nothing but statements.
     pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
-        self.writer.write(work).await
+        let (steps, kept) = apart(work);
+        self.writer.write(steps).await?;
+        kept.take()
     }
 
     /// As [`write`](Self::write). There are no locks to wait for, so this is never `None`.

@@ -10,13 +10,13 @@ use tokio::sync::oneshot;
 
 use super::Conn;
 use crate::failure::Failure;
-use crate::work::AsyncWork;
+use crate::work::Steps;
 
 /// How much may wait. More is refused, because it would wait too long.
 const LENGTH: usize = 4096;
 
-/// Where a thread sends the result of a piece of work.
-pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+/// Where a thread tells how a piece of work ended.
+pub(super) type Answer = oneshot::Sender<Result<(), StoreError>>;
 
 /// The waiting end of a thread's queue.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl<W> Queue<W> {
     }
 
     /// Queues what `work` makes and waits for its answer.
-    pub(super) async fn ask<T>(&self, work: impl FnOnce(Answer<T>) -> W) -> Result<T, StoreError> {
+    pub(super) async fn ask(&self, work: impl FnOnce(Answer) -> W) -> Result<(), StoreError> {
         let _asking = Asking::new(&self.asking);
         let (answer, answered) = oneshot::channel();
         self.sender.try_send(work(answer)).map_err(|error| match error {
@@ -72,14 +72,11 @@ impl<W> Queue<W> {
 
 /// Runs work on this thread. A statement is done when it returns, so work that is not ready at once waits for something
 /// else.
-pub(super) fn run<T>(
-    conn: &mut Conn,
-    work: impl for<'c> AsyncWork<&'c mut Conn, Result<T, Failure>>,
-) -> Result<T, Failure> {
+pub(super) fn run(conn: &mut Conn, steps: &mut Steps<Conn>) -> Result<(), Failure> {
     let awaited_something = || {
         Err(Failure::fault(
             "work on a connection awaited something other than a statement",
         ))
     };
-    work(conn).now_or_never().unwrap_or_else(awaited_something)
+    steps(conn).now_or_never().unwrap_or_else(awaited_something)
 }

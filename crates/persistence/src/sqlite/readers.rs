@@ -14,9 +14,14 @@ use super::connection::{Conn, READER_SETTINGS, execute, open};
 use super::queue::{Answer, Queue, run};
 use crate::backend::ConnectionLoad;
 use crate::failure::Failure;
-use crate::work::Work;
+use crate::work::Steps;
 
-type Read = Box<dyn FnOnce(&mut Reader) + Send>;
+/// Work on its way to a thread.
+struct Read {
+    isolation: Isolation,
+    steps: Steps<Conn>,
+    answer: Answer,
+}
 
 /// What a read is wrapped in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,31 +96,23 @@ impl Readers {
         }
     }
 
-    /// Runs `work` on a connection that cannot write.
-    pub(super) async fn read<T: Send + 'static>(
-        &self,
-        isolation: Isolation,
-        work: impl Work<Conn, T>,
-    ) -> Result<T, StoreError> {
-        let read = |answer: Answer<T>| -> Read {
-            Box::new(move |reader| {
-                // A read changes nothing, so it is skipped if its caller is gone.
-                if !answer.is_closed() {
-                    let read = reader.read(isolation, work).map_err(StoreError::from);
-                    let _ = answer.send(read);
-                }
-            })
+    /// Runs `steps` on a connection that cannot write.
+    pub(super) async fn read(&self, isolation: Isolation, steps: Steps<Conn>) -> Result<(), StoreError> {
+        let read = |answer| Read {
+            isolation,
+            steps,
+            answer,
         };
         self.start_thread_if_needed();
         self.queue.ask(read).await
     }
 
-    /// Runs `work` on the calling thread.
-    pub(super) fn read_here<T>(&self, work: impl Work<Conn, T>) -> Result<T, Failure> {
+    /// Runs `steps` on the calling thread.
+    pub(super) fn read_here(&self, mut steps: Steps<Conn>) -> Result<(), Failure> {
         let thread = std::thread::current().id();
         let here = || self.here.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reader = idle_of(thread, &mut here()).unwrap_or_else(|| Reader::new(&self.path));
-        let read = reader.read(Isolation::Statement, work);
+        let read = reader.read(Isolation::Statement, &mut steps);
         here().push((thread, reader));
         read
     }
@@ -147,20 +144,28 @@ impl Reader {
             // Only the thread that waits holds the lock. It releases the lock before it runs the read.
             let read = reads.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(read) = read else { return };
-            if catch_unwind(AssertUnwindSafe(|| read(self))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| self.answer(read))).is_err() {
                 self.conn = None;
             }
         }
     }
 
-    fn read<T>(&mut self, isolation: Isolation, work: impl Work<Conn, T>) -> Result<T, Failure> {
+    /// A read changes nothing, so it is skipped if its caller is gone.
+    fn answer(&mut self, mut read: Read) {
+        if !read.answer.is_closed() {
+            let ended = self.read(read.isolation, &mut read.steps);
+            let _ = read.answer.send(ended.map_err(StoreError::from));
+        }
+    }
+
+    fn read(&mut self, isolation: Isolation, steps: &mut Steps<Conn>) -> Result<(), Failure> {
         let conn = match &mut self.conn {
             Some(conn) => conn,
             none => none.insert(open(&self.path, &READER_SETTINGS)?),
         };
         let read = match isolation {
-            Isolation::Statement => run(conn, work),
-            Isolation::Snapshot => in_snapshot(conn, work),
+            Isolation::Statement => run(conn, steps),
+            Isolation::Snapshot => in_snapshot(conn, steps),
         };
         if read.is_err() {
             // A snapshot may be open on it; closing it ends that.
@@ -170,9 +175,8 @@ impl Reader {
     }
 }
 
-fn in_snapshot<T>(conn: &mut Conn, work: impl Work<Conn, T>) -> Result<T, Failure> {
+fn in_snapshot(conn: &mut Conn, steps: &mut Steps<Conn>) -> Result<(), Failure> {
     execute(conn, "BEGIN")?;
-    let read = run(conn, work)?;
-    execute(conn, "COMMIT")?;
-    Ok(read)
+    run(conn, steps)?;
+    execute(conn, "COMMIT")
 }

@@ -60,7 +60,7 @@ impl<Q> RunQueryDsl for Q {}
 
 /// Diesel executes a reference to a statement, and a reference does not tell what [`Prepared`] does. So the statement goes as
 /// its text, under which it stays prepared, and its values.
-fn execute(statement: &impl QueryFragment<Sqlite>, conn: &mut Conn) -> QueryResult<usize> {
+fn execute(statement: &dyn QueryFragment<Sqlite>, conn: &mut Conn) -> QueryResult<usize> {
     let mut text = <Sqlite as Backend>::QueryBuilder::default();
     statement.to_sql(&mut text, &Sqlite)?;
     let mut values = <Sqlite as Backend>::BindCollector::default();

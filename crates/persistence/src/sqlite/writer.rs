@@ -16,7 +16,7 @@ use super::log_limit::LogLimit;
 use super::queue::{Answer, Queue, run};
 use crate::backend::ConnectionLoad;
 use crate::failure::Failure;
-use crate::work::Work;
+use crate::work::Steps;
 
 /// No further command joins a transaction that has been open this long: other processes want to write too.
 const OPEN_FOR: Duration = Duration::from_millis(if cfg!(test) {
@@ -32,7 +32,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// A handle to the writing thread.
 pub(super) struct Writer {
-    queue: Queue<Box<dyn Command>>,
+    queue: Queue<Command>,
 }
 
 impl Writer {
@@ -60,52 +60,41 @@ impl Writer {
         }
     }
 
-    /// Runs `work` in the next transaction and answers once that is committed. It runs whether or not the caller
+    /// Runs `steps` in the next transaction and answers once that is committed. They run whether or not the caller
     /// still waits.
-    pub(super) async fn write<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
-        let command = |answer: Answer<T>| -> Box<dyn Command> {
-            Box::new(WaitingWork {
-                work: Some(work),
-                ran: None,
-                answer,
-            })
+    pub(super) async fn write(&self, steps: Steps<Conn>) -> Result<(), StoreError> {
+        let command = |answer| Command {
+            steps,
+            ran: None,
+            answer,
         };
         self.queue.ask(command).await
     }
 }
 
-/// Work of any type on its way through the thread.
-trait Command: Send {
-    /// Runs the work and keeps its result; a panic is a failure. Returns whether it succeeded.
-    fn run(&mut self, conn: &mut Conn) -> bool;
-
-    /// Answers the caller: with the work's own result, or with `group_failure` if it was not committed.
-    fn answer(self: Box<Self>, group_failure: Option<&StoreError>);
+/// Work on its way through the thread.
+struct Command {
+    steps: Steps<Conn>,
+    ran: Option<Result<(), Failure>>,
+    answer: Answer,
 }
 
-struct WaitingWork<T, F> {
-    work: Option<F>,
-    ran: Option<Result<T, Failure>>,
-    answer: Answer<T>,
-}
-
-impl<T: Send, F: Work<Conn, T>> Command for WaitingWork<T, F> {
+impl Command {
+    /// Runs the steps; a panic is a failure. Returns whether they succeeded.
     fn run(&mut self, conn: &mut Conn) -> bool {
-        let Some(work) = self.work.take() else {
-            return false;
-        };
-        let ran = catch_unwind(AssertUnwindSafe(|| run(conn, work)))
+        let ran = catch_unwind(AssertUnwindSafe(|| run(conn, &mut self.steps)))
             .unwrap_or_else(|_| Err(Failure::fault("a command panicked".to_owned())));
         let succeeded = ran.is_ok();
         self.ran = Some(ran);
         succeeded
     }
 
-    fn answer(self: Box<Self>, group_failure: Option<&StoreError>) {
+    /// Answers the caller: as the work itself ended, or with `group_failure` if it was not committed.
+    fn answer(self, group_failure: Option<&StoreError>) {
         let outcome = match (self.ran, group_failure) {
             (Some(Err(own)), _) => Err(own.into()),
             (_, Some(failure)) => Err(failure.clone()),
-            (Some(Ok(value)), None) => Ok(value),
+            (Some(Ok(())), None) => Ok(()),
             (None, None) => Err(StoreError::Backend("a command was not run".to_owned())),
         };
         // The caller may be gone; what was done is done.
@@ -120,7 +109,7 @@ struct WriterThread {
 }
 
 impl WriterThread {
-    fn serve(mut self, commands: &Receiver<Box<dyn Command>>) {
+    fn serve(mut self, commands: &Receiver<Command>) {
         while let Ok(first) = commands.recv() {
             let mut group = vec![first];
             let committed = self.commit_together(&mut group, commands);
@@ -141,8 +130,8 @@ impl WriterThread {
     /// Runs the first of `group`, then what waits in the queue, and commits. An error is the whole group's.
     fn commit_together(
         &mut self,
-        group: &mut Vec<Box<dyn Command>>,
-        commands: &Receiver<Box<dyn Command>>,
+        group: &mut Vec<Command>,
+        commands: &Receiver<Command>,
     ) -> Result<(), Failure> {
         let conn = match &mut self.conn {
             Some(conn) => conn,
@@ -153,7 +142,7 @@ impl WriterThread {
         let mut next = 0;
         loop {
             for command in &mut group[next..] {
-                run_in_savepoint(conn, &mut **command)?;
+                run_in_savepoint(conn, command)?;
             }
             next = group.len();
             if opened.elapsed() >= OPEN_FOR {
@@ -183,7 +172,7 @@ fn begin(conn: &mut Conn) -> Result<(), Failure> {
 
 /// A command that fails or panics is undone alone. Some errors (a full disk) roll back the transaction as a whole; then the
 /// savepoint is gone too, and the error is the group's.
-fn run_in_savepoint(conn: &mut Conn, command: &mut dyn Command) -> Result<(), Failure> {
+fn run_in_savepoint(conn: &mut Conn, command: &mut Command) -> Result<(), Failure> {
     execute(conn, "SAVEPOINT command")?;
     if !command.run(conn) {
         execute(conn, "ROLLBACK TO command")?;
