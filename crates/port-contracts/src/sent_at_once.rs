@@ -1,39 +1,11 @@
 //! The rules of `JobStore::record_and_claim`: deliveries that are marked as sending when they are stored (decision C5).
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use bidloop_domain::model::{DeliveryId, EndpointId, EventId, NewLead, OrganizationId};
-use bidloop_domain::port::{
-    ClaimedDelivery, LeaseOwner, MatchedPage, PageCounts, RecordPage, Revision, SendAtOnce, SendingPlaces,
-};
+use bidloop_domain::model::{DeliveryId, EventId, NewLead};
+use bidloop_domain::port::{ClaimedDelivery, MatchedPage, PageCounts, RecordPage, Revision, SendAtOnce};
 
 use crate::Stores;
 use crate::deliveries::{begin, finish};
-use crate::fixture::{World, activities, at, clock_at, lead_id, seconds, webhook};
-
-/// So many places for any endpoint.
-#[derive(Debug)]
-struct Places(AtomicU32);
-
-impl SendingPlaces for Places {
-    fn take(&self, _organization: &OrganizationId, _endpoint: &EndpointId) -> bool {
-        let one_less = |left: u32| left.checked_sub(1);
-        self.0
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less)
-            .is_ok()
-    }
-}
-
-/// The process `me`, which sends from 100 s on and marks for 20 s.
-fn me(places: u32) -> SendAtOnce {
-    SendAtOnce {
-        owner: LeaseOwner::new("me"),
-        clock: clock_at(at(100)),
-        lasts: seconds(20),
-        places: Arc::new(Places(AtomicU32::new(places))),
-    }
-}
+use crate::fixture::{World, activities, at, lead_id, send_at_once, webhook};
 
 async fn record(
     world: &World,
@@ -48,7 +20,7 @@ async fn one_of_two(stores: Stores) -> (World, ClaimedDelivery) {
     let world = World::new(stores).await;
     let jobs = vec![world.job("2", at(1)), world.job("1", at(0))];
     let page = world.page(at(60), jobs).await;
-    let (recorded, mut claimed) = record(&world, &page, Some(&me(1))).await;
+    let (recorded, mut claimed) = record(&world, &page, Some(&send_at_once(1))).await;
     let counts = PageCounts {
         new_jobs: 2,
         matches: 2,
@@ -116,7 +88,7 @@ pub async fn marks_of_a_page_last_from_when_it_is_stored(stores: Stores) {
 pub async fn a_page_that_is_not_recorded_marks_nothing(stores: Stores) {
     let world = World::new(stores).await;
     let page = world.page(at(60), vec![world.job("1", at(0))]).await;
-    let by = me(1);
+    let by = send_at_once(1);
     let older = MatchedPage {
         revision: Revision(page.revision.0 - 1),
         ..page.clone()
@@ -126,7 +98,7 @@ pub async fn a_page_that_is_not_recorded_marks_nothing(stores: Stores) {
     let (recorded, claimed) = record(&world, &page, Some(&by)).await;
     assert!(matches!(recorded, RecordPage::Recorded(counts) if counts.deliveries == 1));
     assert_eq!(claimed.len(), 1);
-    let (recorded, claimed) = record(&world, &page, Some(&me(1))).await;
+    let (recorded, claimed) = record(&world, &page, Some(&send_at_once(1))).await;
     assert_eq!((recorded, claimed.len()), (RecordPage::PositionMoved, 0));
 }
 

@@ -19,11 +19,6 @@ use crate::contracts::stores;
 use crate::test_database::{TestDatabase, on_both_databases};
 
 on_both_databases!(
-    an_unreadable_delivery_stays_pending_and_the_others_are_claimed,
-    a_thousand_unreadable_deliveries_at_the_front_do_not_fill_a_batch,
-    a_delivery_whose_endpoint_lead_or_job_is_unreadable_stays_pending,
-    an_overdue_delivery_that_is_unreadable_holds_up_no_other,
-    an_event_waits_for_an_endpoint_that_is_unreadable_when_it_happens,
     an_unreadable_bid_is_not_claimed_and_the_others_are,
     a_bid_whose_account_lead_or_job_is_unreadable_is_not_claimed,
     a_hundred_unreadable_bids_of_one_account_do_not_hide_the_next,
@@ -42,22 +37,22 @@ on_both_databases!(
     what_was_set_aside_is_tried_again_after_a_restart,
 );
 
-async fn world(bed: &TestDatabase) -> World {
+pub(crate) async fn world(bed: &TestDatabase) -> World {
     World::new(stores(&bed.database)).await
 }
 
-fn pending(world: &World) -> impl Future<Output = Vec<PendingDelivery>> {
+pub(crate) fn pending(world: &World) -> impl Future<Output = Vec<PendingDelivery>> {
     let deliveries = world.stores.deliveries.clone();
     async move { deliveries.pending(&[], 16, 16).await.unwrap() }
 }
 
-async fn claim(stores: &Stores, pending: &[PendingDelivery]) -> Vec<ClaimedDelivery> {
+pub(crate) async fn claim(stores: &Stores, pending: &[PendingDelivery]) -> Vec<ClaimedDelivery> {
     let (owner, clock) = (LeaseOwner::new("sender"), clock_at(at(100)));
     let claimed = stores.deliveries.claim(pending, &owner, &clock, seconds(14));
     claimed.await.unwrap()
 }
 
-async fn claimed(world: &World) -> Vec<LeadId> {
+pub(crate) async fn claimed(world: &World) -> Vec<LeadId> {
     let claimed = claim(&world.stores, &pending(world).await).await;
     claimed.into_iter().map(|delivery| delivery.lead_id).collect()
 }
@@ -68,149 +63,6 @@ pub(crate) fn counted(bed: &TestDatabase, table: &str) -> u64 {
         .into_iter()
         .find(|(name, _)| *name == table)
         .map_or(0, |(_, count)| count)
-}
-
-async fn an_unreadable_delivery_stays_pending_and_the_others_are_claimed(bed: TestDatabase) -> TestDatabase {
-    let world = world(&bed).await;
-    let leads = world.new_leads(4, at(0)).await;
-    for (broken, with) in [
-        (&leads[0], "event = 'job.vanished'"),
-        (&leads[1], "event = 'bid_complete'"),
-        (&leads[2], "event = 'bid_complete', data = '{\"dryRun\": fal'"),
-    ] {
-        bed.run_sql(&format!(
-            "UPDATE deliveries SET {with} WHERE lead_id = '{}'",
-            broken.id
-        ))
-        .await;
-    }
-    assert_eq!(claimed(&world).await, [leads[3].id.clone()]);
-    assert_eq!(counted(&bed, "deliveries"), 3);
-    assert_eq!(
-        bed.number("SELECT COUNT(*) FROM deliveries WHERE state = 'pending'")
-            .await,
-        3
-    );
-    assert_eq!(pending(&world).await, [], "they are not chosen again");
-    bed
-}
-
-async fn a_thousand_unreadable_deliveries_at_the_front_do_not_fill_a_batch(
-    bed: TestDatabase,
-) -> TestDatabase {
-    let world = world(&bed).await;
-    let lead = world.new_lead("1", at(0)).await;
-    let copied = "INSERT INTO deliveries (organization_id, id, endpoint_id, campaign_id, lead_id, event, created_at, \
-                  state) SELECT organization_id, ";
-    // A thousand older ones, of a form that another version may write.
-    let digits = "(SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION \
-                  SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)";
-    bed.run_sql(&format!(
-        "{copied} 'v2-' || a.n || b.n || c.n, endpoint_id, campaign_id, lead_id, event, 1, 'pending' \
-         FROM deliveries, {digits} a, {digits} b, {digits} c"
-    ))
-    .await;
-    assert_eq!(claimed(&world).await, [lead.id]);
-    assert_eq!(counted(&bed, "deliveries"), 1000);
-    bed
-}
-
-async fn a_delivery_whose_endpoint_lead_or_job_is_unreadable_stays_pending(
-    bed: TestDatabase,
-) -> TestDatabase {
-    let other = webhook("wh_other", None, "https://other.test/", &[EventKind::JobNew]);
-    let world = World::with(
-        stores(&bed.database),
-        organization("org_acme").campaign(campaign("camp")).webhook(other),
-    )
-    .await;
-    let leads = world.new_leads(3, at(0)).await;
-    bed.run_sql(&format!(
-        "UPDATE leads SET status = 'archived' WHERE id = '{}'; \
-         UPDATE jobs SET json = '{{\"title\"' WHERE id = '{}'; \
-         UPDATE webhook_endpoints SET secret = 'sealed' WHERE id = 'wh_other'",
-        leads[0].id, leads[1].job_id
-    ))
-    .await;
-    let sent = claim(&world.stores, &pending(&world).await).await;
-    let sent: Vec<_> = sent
-        .iter()
-        .map(|one| (one.lead_id.clone(), one.target.url.as_str()))
-        .collect();
-    assert_eq!(sent, [(leads[2].id.clone(), World::URL)]);
-    assert_eq!(
-        bed.number("SELECT COUNT(*) FROM deliveries WHERE state = 'pending'")
-            .await,
-        5
-    );
-    assert_eq!(
-        bed.number("SELECT COUNT(*) FROM deliveries WHERE state = 'failed'")
-            .await,
-        0
-    );
-    assert_eq!(pending(&world).await, [], "they are not chosen again");
-    for table in ["webhook_endpoints", "leads", "jobs"] {
-        assert_eq!(counted(&bed, table), 1, "{table}");
-    }
-    // Mended, they are sent in the next round.
-    bed.run_sql(&format!(
-        "UPDATE leads SET status = 'new' WHERE id = '{}'; \
-         UPDATE webhook_endpoints SET secret = '{}' WHERE id = 'wh_other'",
-        leads[0].id,
-        webhook("wh_other", None, "", &[]).secret.expose()
-    ))
-    .await;
-    bed.database.quarantine().next_round();
-    assert_eq!(claimed(&world).await.len(), 3);
-    bed
-}
-
-async fn an_overdue_delivery_that_is_unreadable_holds_up_no_other(bed: TestDatabase) -> TestDatabase {
-    let world = world(&bed).await;
-    let leads = world.new_leads(2, at(0)).await;
-    assert_eq!(claimed(&world).await.len(), 2);
-    bed.run_sql(&format!(
-        "UPDATE deliveries SET event = 'other' WHERE lead_id = '{}'",
-        leads[0].id
-    ))
-    .await;
-    assert_eq!(world.stores.deliveries.interrupt_overdue(at(1000)).await, Ok(1));
-    assert_eq!(
-        bed.number("SELECT COUNT(*) FROM deliveries WHERE state = 'sending'")
-            .await,
-        1
-    );
-    bed
-}
-
-async fn an_event_waits_for_an_endpoint_that_is_unreadable_when_it_happens(
-    bed: TestDatabase,
-) -> TestDatabase {
-    let bids_only = webhook("wh_bids", None, "https://bids.test/", &[EventKind::BidComplete]);
-    let world = World::with(
-        stores(&bed.database),
-        organization("org_acme")
-            .campaign(campaign("camp"))
-            .webhook(bids_only),
-    )
-    .await;
-    bed.run_sql("UPDATE webhook_endpoints SET events = '[\"job.new\", \"' || events")
-        .await;
-    let lead = world.new_lead("1", at(0)).await;
-    assert_eq!(claimed(&world).await, []);
-    assert_eq!(counted(&bed, "webhook_endpoints"), 2);
-    bed.run_sql(
-        "UPDATE webhook_endpoints SET events = '[\"job.new\"]' WHERE id = 'wh_all'; \
-         UPDATE webhook_endpoints SET events = '[\"bid_complete\"]' WHERE id = 'wh_bids'",
-    )
-    .await;
-    bed.database.quarantine().next_round();
-    assert_eq!(
-        claimed(&world).await,
-        [lead.id],
-        "only to the one that has subscribed"
-    );
-    bed
 }
 
 async fn an_unreadable_bid_is_not_claimed_and_the_others_are(bed: TestDatabase) -> TestDatabase {
@@ -293,14 +145,17 @@ async fn a_hundred_unreadable_bids_of_one_account_do_not_hide_the_next(bed: Test
     ))
     .await;
     let owner = LeaseOwner::new("submitter");
-    let claimed = world
-        .stores
-        .submissions
-        .claim(&owner, at(20), at(30), 1)
-        .await
-        .unwrap();
-    assert_eq!(claimed.len(), 1);
-    assert_eq!(claimed[0].bid.lead_id, good.id);
+    let mut claimed = Vec::new();
+    // A claim ends after a second of a busy machine. The next goes on behind what was set aside.
+    for _ in 0..10 {
+        let claim = world.stores.submissions.claim(&owner, at(20), at(30), 1);
+        claimed.extend(claim.await.unwrap());
+        if !claimed.is_empty() {
+            break;
+        }
+    }
+    let claimed: Vec<&LeadId> = claimed.iter().map(|claimed| &claimed.bid.lead_id).collect();
+    assert_eq!(claimed, [&good.id]);
     bed
 }
 
