@@ -80,6 +80,11 @@ impl Operation {
 
     /// The ids in `path`, if it is this operation's.
     fn ids_in<'p>(&self, path: &'p str) -> Option<Ids<'p>> {
+        // The ends tell the operations apart, so only one address is compared part by part.
+        let (_, end) = self.path.rsplit_once('/')?;
+        if !path.ends_with(end) {
+            return None;
+        }
         let mut ids = Ids::default();
         let mut parts = path.split('/');
         for expected in self.path.split('/') {

@@ -45,8 +45,12 @@ pub(super) fn empty_log(path: &Path) -> Result<(), Failure> {
     open(path, &["PRAGMA wal_checkpoint(TRUNCATE)"]).map(drop)
 }
 
-/// The further setting of a reading connection: a statement that writes fails.
-pub(super) const READER_SETTINGS: [&str; 1] = ["PRAGMA query_only = ON"];
+/// The further settings of a reading connection.
+///
+/// - A statement that writes fails.
+/// - It keeps half as many pages as by default. The system keeps them, too, and posts are kept apart; so what is left of
+///   reading many posts when the program starts would only take memory.
+pub(super) const READER_SETTINGS: [&str; 2] = ["PRAGMA query_only = ON", "PRAGMA cache_size = -1000"];
 
 /// The further settings of the writing thread's connection.
 ///
