@@ -7,12 +7,11 @@ use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Double, Nullable, Text};
 use diesel::{Expression, QueryResult};
-use diesel_async::RunQueryDsl;
-use diesel_async::methods::LoadQuery;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::Conn;
+use super::run::{LoadQuery, RunQueryDsl as _};
 use crate::batch::{Batch, BatchColumn, Returning, Run, Statement, Values, Write, assignments, names};
 use crate::failure::Failure;
 
@@ -26,7 +25,7 @@ pub(crate) fn write_returning<'r, R, E, U>(
 where
     E: Expression + Send + 'r,
     U: Send + 'r,
-    Returning<Statement<'r>, E>: LoadQuery<'r, Conn, U> + Send,
+    Returning<Statement<'r>, E>: LoadQuery<U> + Send,
 {
     let Some(statement) = statement(batch, write) else {
         return ready(Ok(Vec::new())).boxed();

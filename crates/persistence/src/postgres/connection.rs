@@ -24,8 +24,7 @@ use diesel::query_builder::{AsQuery, QueryFragment, QueryId};
 use diesel::{ConnectionError, ConnectionResult, QueryResult};
 use diesel_async::{AnsiTransactionManager, AsyncConnection, AsyncConnectionCore, SimpleAsyncConnection};
 use futures::future::{BoxFuture, join, join_all};
-use futures::stream::BoxStream;
-use futures::{FutureExt as _, StreamExt as _};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, RowStream};
 
@@ -277,16 +276,15 @@ impl Conn {
         })
     }
 
-    async fn loaded(&self, statement: Encoded) -> QueryResult<BoxStream<'static, QueryResult<PgRow>>> {
-        let has_failed = Arc::clone(&self.has_failed);
-        let rows = self.sent(statement).await?.map(move |row| match row {
+    async fn loaded(&self, statement: Encoded) -> QueryResult<Vec<PgRow>> {
+        let rows = self.sent(statement).await?.map(|row| match row {
             Ok(row) => Ok(PgRow::new(row)),
             Err(error) => {
-                has_failed.store(true, Ordering::Relaxed);
+                self.has_failed.store(true, Ordering::Relaxed);
                 Err(from_server(&error))
             }
         });
-        Ok(rows.boxed())
+        rows.try_collect().await
     }
 
     async fn executed(&self, statement: Encoded) -> QueryResult<usize> {
@@ -301,23 +299,24 @@ impl Conn {
         Ok(usize::try_from(rows.rows_affected().unwrap_or(0)).unwrap_or(usize::MAX))
     }
 
-    fn load<Q: AsQuery<Query: QueryFragment<Pg> + QueryId>>(
+    /// Sends a statement and returns its rows.
+    pub(super) fn load(
         &self,
-        source: Q,
-    ) -> BoxFuture<'_, QueryResult<BoxStream<'static, QueryResult<PgRow>>>> {
-        let query = source.as_query();
-        self.load_encoded(self.encoded(&query, id_of(&query), 0))
+        statement: &(impl QueryFragment<Pg> + QueryId),
+    ) -> BoxFuture<'_, QueryResult<Vec<PgRow>>> {
+        self.load_encoded(self.encoded(statement, id_of(statement), 0))
     }
 
-    fn load_encoded(
-        &self,
-        statement: QueryResult<Encoded>,
-    ) -> BoxFuture<'_, QueryResult<BoxStream<'static, QueryResult<PgRow>>>> {
+    fn load_encoded(&self, statement: QueryResult<Encoded>) -> BoxFuture<'_, QueryResult<Vec<PgRow>>> {
         async move { self.loaded(statement?).await }.boxed()
     }
 
-    fn execute<Q: QueryFragment<Pg> + QueryId>(&self, source: &Q) -> BoxFuture<'_, QueryResult<usize>> {
-        self.execute_encoded(self.encoded(source, id_of(source), 0))
+    /// Sends a statement and returns how many rows it changed.
+    pub(super) fn execute(
+        &self,
+        statement: &(impl QueryFragment<Pg> + QueryId),
+    ) -> BoxFuture<'_, QueryResult<usize>> {
+        self.execute_encoded(self.encoded(statement, id_of(statement), 0))
     }
 
     fn execute_encoded(&self, statement: QueryResult<Encoded>) -> BoxFuture<'_, QueryResult<usize>> {
@@ -344,46 +343,43 @@ fn id_of<Q: QueryId>(_: &Q) -> Option<TypeId> {
     Q::query_id()
 }
 
-/// Implements Diesel's interface, whose futures borrow for as long as `$borrowed` says.
-macro_rules! runs_statements {
-    (<$($of:lifetime)?> $conn:ty, $call:lifetime, $borrowed:lifetime) => {
-        impl<$($of)?> SimpleAsyncConnection for $conn {
-            async fn batch_execute(&mut self, text: &str) -> QueryResult<()> {
-                self.execute_batch(text).await
-            }
-        }
-
-        impl<$($of)?> AsyncConnectionCore for $conn {
-            type ExecuteFuture<$call, 'query> = BoxFuture<$borrowed, QueryResult<usize>>;
-            type LoadFuture<$call, 'query> = BoxFuture<$borrowed, QueryResult<Self::Stream<$call, 'query>>>;
-            type Stream<$call, 'query> = BoxStream<'static, QueryResult<PgRow>>;
-            type Row<$call, 'query> = PgRow;
-            type Backend = Pg;
-
-            fn load<$call, 'query, T>(&$call mut self, source: T) -> Self::LoadFuture<$call, 'query>
-            where
-                T: AsQuery + 'query,
-                T::Query: QueryFragment<Pg> + QueryId + 'query,
-            {
-                Conn::load(self, source)
-            }
-
-            fn execute_returning_count<$call, 'query, T>(
-                &$call mut self,
-                source: T,
-            ) -> Self::ExecuteFuture<$call, 'query>
-            where
-                T: QueryFragment<Pg> + QueryId + 'query,
-            {
-                self.execute(&source)
-            }
-        }
-    };
+impl SimpleAsyncConnection for Conn {
+    async fn batch_execute(&mut self, text: &str) -> QueryResult<()> {
+        self.execute_batch(text).await
+    }
 }
 
-runs_statements!(<> Conn, 'conn, 'conn);
-// For statements that travel together.
-runs_statements!(<'c> &'c Conn, 'conn, 'c);
+/// As Diesel's migrations run statements.
+impl AsyncConnectionCore for Conn {
+    type ExecuteFuture<'conn, 'query> = BoxFuture<'conn, QueryResult<usize>>;
+    type LoadFuture<'conn, 'query> = BoxFuture<'conn, QueryResult<Self::Stream<'conn, 'query>>>;
+    type Stream<'conn, 'query> = stream::Iter<std::vec::IntoIter<QueryResult<PgRow>>>;
+    type Row<'conn, 'query> = PgRow;
+    type Backend = Pg;
+
+    fn load<'conn, 'query, T>(&'conn mut self, source: T) -> Self::LoadFuture<'conn, 'query>
+    where
+        T: AsQuery + 'query,
+        T::Query: QueryFragment<Pg> + QueryId + 'query,
+    {
+        let rows = Conn::load(self, &source.as_query());
+        async move {
+            let rows: Vec<_> = rows.await?.into_iter().map(Ok).collect();
+            Ok(stream::iter(rows))
+        }
+        .boxed()
+    }
+
+    fn execute_returning_count<'conn, 'query, T>(
+        &'conn mut self,
+        source: T,
+    ) -> Self::ExecuteFuture<'conn, 'query>
+    where
+        T: QueryFragment<Pg> + QueryId + 'query,
+    {
+        self.execute(&source)
+    }
+}
 
 /// What Diesel's migrations need.
 impl AsyncConnection for Conn {

@@ -4,11 +4,12 @@ use diesel::dsl::sql;
 use diesel::pg::Pg;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
-use diesel_async::{AnsiTransactionManager, RunQueryDsl, TransactionManager};
+use diesel_async::{AnsiTransactionManager, TransactionManager};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use super::connect::Connector;
 use super::connection::Conn;
+use super::run::RunQueryDsl as _;
 use crate::failure::Failure;
 use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pending};
 

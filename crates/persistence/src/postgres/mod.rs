@@ -34,10 +34,7 @@ mod encoded;
 mod errors;
 mod migrate;
 mod row;
-/// Statements stay prepared whatever they are, so Diesel's own way of running them will do.
-mod run {
-    pub(super) use diesel_async::RunQueryDsl;
-}
+mod run;
 mod shares;
 
 /// Jobs of a page: what the protocol gives at most.

@@ -7,10 +7,11 @@ use std::time::Duration;
 use bidloop_domain::port::StoreError;
 use diesel::sql_types::{BigInt, Text};
 use diesel::{QueryableByName, sql_query};
-use diesel_async::{RunQueryDsl, SimpleAsyncConnection as _};
+use diesel_async::SimpleAsyncConnection as _;
 use tokio::sync::Barrier;
 
 use super::connect::Session;
+use super::run::RunQueryDsl as _;
 use super::{Conn, Store};
 use crate::failure::Failure;
 use crate::grouping::Locks;

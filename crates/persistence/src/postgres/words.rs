@@ -44,7 +44,7 @@ macro_rules! take_turn {
 macro_rules! load_together {
     ($conn:expr, $($statement:expr),+ $(,)?) => {{
         let conn: &Conn = $conn;
-        futures::try_join!($($statement.load(&mut &*conn)),+)
+        futures::try_join!($($statement.load(conn)),+)
     }};
 }
 

@@ -4,13 +4,11 @@ use std::future::{Ready, ready};
 
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::query_dsl::methods::LoadQuery;
 use diesel::sql_types::{BigInt, Binary, Bool, Double, Nullable, Text};
 use diesel::sqlite::Sqlite;
 
 use super::Conn;
-use super::prepared::Prepared;
-use super::run::RunQueryDsl;
+use super::run::{LoadQuery, RunQueryDsl};
 use crate::batch::{Batch, BatchColumn, Returning, Run, Statement, Values, Write, names};
 use crate::failure::Failure;
 
@@ -23,7 +21,7 @@ pub(crate) fn write_returning<R, E, U>(
 ) -> Ready<Result<Vec<U>, Failure>>
 where
     E: Expression + Clone,
-    for<'b> Prepared<Returning<OfRow<'b>, E>>: LoadQuery<'b, Conn, U>,
+    for<'b> Returning<OfRow<'b>, E>: LoadQuery<U>,
 {
     let statement = statement(batch.table, batch.columns, write);
     let of_each = (0..batch.rows.len()).map(|row| {
@@ -34,7 +32,7 @@ where
             },
             selected: selected.clone(),
         };
-        diesel::RunQueryDsl::load(Prepared(of_row), conn)
+        of_row.load_all(conn)
     });
     let returned: QueryResult<Vec<Vec<U>>> = of_each.collect();
     ready(
