@@ -1,6 +1,6 @@
 //! Reads a request's body within limits of size and time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -26,7 +26,7 @@ pub enum BodyFault {
     },
     /// It came too slowly.
     TooSlow,
-    /// The connection broke.
+    /// The connection broke, or a chunk of it was not valid.
     BrokenOff,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for BodyFault {
         f.write_str(match self {
             Self::TooLarge { .. } => "is too large",
             Self::TooSlow => "did not arrive in time",
-            Self::BrokenOff => "broke off before its end",
+            Self::BrokenOff => "broke off before its end, or its chunks are not valid",
         })
     }
 }
@@ -73,6 +73,7 @@ pub struct RequestBody {
     payload: Rc<RefCell<Payload>>,
     exchange: Rc<Exchange>,
     declared: Option<usize>,
+    is_broken_off: Rc<Cell<bool>>,
 }
 
 impl fmt::Debug for RequestBody {
@@ -95,7 +96,13 @@ impl RequestBody {
             payload: Rc::new(RefCell::new(payload)),
             exchange: exchange.unwrap_or_else(|| Exchange::new(ConnectionLimits::DEFAULT)),
             declared: declared.and_then(|length| usize::try_from(length).ok()),
+            is_broken_off: Rc::default(),
         }
+    }
+
+    /// Whether reading it has failed, so that no other request can follow on the connection.
+    pub(crate) fn is_broken_off(&self) -> bool {
+        self.is_broken_off.get()
     }
 
     /// The bytes as they arrive. `take` is told how many come, before they are passed on. The stream ends with an error if
@@ -161,7 +168,10 @@ impl<T> Arriving<T> {
             self.body.exchange.end_body();
             return Ok(None);
         };
-        let piece = piece.map_err(|_| BodyFault::BrokenOff)?;
+        let piece = piece.map_err(|_| {
+            self.body.is_broken_off.set(true);
+            BodyFault::BrokenOff
+        })?;
         self.patience.waited(waiting.elapsed());
         self.patience.moved(piece.len());
         let left = self.left.checked_sub(piece.len() as u64);

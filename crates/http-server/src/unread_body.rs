@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::http::ConnectionType;
 use bytes::Bytes;
 
 use crate::request_body::RequestBody;
@@ -14,7 +15,11 @@ use crate::request_body::RequestBody;
 /// While the body is alive, the server treats it as unread: it announces that it will close the connection, reads on
 /// for a bounded time so that the caller sees the answer instead of a reset, and then closes the connection. If the body
 /// were dropped, the server would read a chunked one without limit in order to reuse the connection.
-pub fn answer_holding(body: RequestBody, answer: HttpResponse) -> HttpResponse {
+pub fn answer_holding(body: RequestBody, mut answer: HttpResponse) -> HttpResponse {
+    if body.is_broken_off() {
+        // The server has let go of it, and announces nothing by itself.
+        answer.head_mut().set_connection_type(ConnectionType::Close);
+    }
     answer
         .map_body(|_, answer| Holding::new(body, answer))
         .map_into_boxed_body()
