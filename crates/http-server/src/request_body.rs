@@ -1,6 +1,6 @@
 //! Reads a request's body within limits of size and time.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -73,7 +73,6 @@ pub struct RequestBody {
     payload: Rc<RefCell<Payload>>,
     exchange: Rc<Exchange>,
     declared: Option<usize>,
-    is_broken_off: Rc<Cell<bool>>,
 }
 
 impl fmt::Debug for RequestBody {
@@ -96,13 +95,12 @@ impl RequestBody {
             payload: Rc::new(RefCell::new(payload)),
             exchange: exchange.unwrap_or_else(|| Exchange::new(ConnectionLimits::DEFAULT)),
             declared: declared.and_then(|length| usize::try_from(length).ok()),
-            is_broken_off: Rc::default(),
         }
     }
 
     /// Whether reading it has failed, so that no other request can follow on the connection.
     pub(crate) fn is_broken_off(&self) -> bool {
-        self.is_broken_off.get()
+        self.exchange.is_broken_off()
     }
 
     /// The bytes as they arrive. `take` is told how many come, before they are passed on. The stream ends with an error if
@@ -169,7 +167,7 @@ impl<T> Arriving<T> {
             return Ok(None);
         };
         let piece = piece.map_err(|_| {
-            self.body.is_broken_off.set(true);
+            self.body.exchange.break_off();
             BodyFault::BrokenOff
         })?;
         self.patience.waited(waiting.elapsed());

@@ -19,6 +19,8 @@ pub(crate) struct Exchange {
     phase: Cell<Phase>,
     /// Whether the body of the request that is served has been read to its end.
     is_body_read: Cell<bool>,
+    /// Whether reading it has failed, so that no other request can follow.
+    is_broken_off: Cell<bool>,
     /// The bytes that have come since that request's head.
     body_bytes: Cell<usize>,
 }
@@ -43,6 +45,7 @@ impl Exchange {
             limits,
             phase: Cell::new(Phase::Head { since, bytes: 0 }),
             is_body_read: Cell::new(true),
+            is_broken_off: Cell::new(false),
             body_bytes: Cell::new(0),
         })
     }
@@ -61,6 +64,15 @@ impl Exchange {
     /// A request's body was read to its end.
     pub(crate) fn end_body(&self) {
         self.is_body_read.set(true);
+    }
+
+    /// Reading a request's body has failed.
+    pub(crate) fn break_off(&self) {
+        self.is_broken_off.set(true);
+    }
+
+    pub(crate) fn is_broken_off(&self) -> bool {
+        self.is_broken_off.get()
     }
 
     fn end_request(&self) {

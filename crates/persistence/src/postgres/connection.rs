@@ -126,7 +126,11 @@ impl Conn {
             at_commit = Encoded::in_one(at_commit).into_iter().collect();
         }
         let this = &*self;
-        let written = join_all(at_commit.into_iter().map(|statement| this.executed(statement)));
+        let written = join_all(
+            at_commit
+                .into_iter()
+                .map(|statement| this.executed(Ok(statement))),
+        );
         let committed = async {
             drop(this.turn.lock().await);
             // A write that did not even get on its way has failed by now.
@@ -276,8 +280,8 @@ impl Conn {
         })
     }
 
-    async fn loaded(&self, statement: Encoded) -> QueryResult<Vec<PgRow>> {
-        let rows = self.sent(statement).await?.map(|row| match row {
+    async fn loaded(&self, statement: QueryResult<Encoded>) -> QueryResult<Vec<PgRow>> {
+        let rows = self.sent(statement?).await?.map(|row| match row {
             Ok(row) => Ok(PgRow::new(row)),
             Err(error) => {
                 self.has_failed.store(true, Ordering::Relaxed);
@@ -287,8 +291,8 @@ impl Conn {
         rows.try_collect().await
     }
 
-    async fn executed(&self, statement: Encoded) -> QueryResult<usize> {
-        let rows = self.sent(statement).await?;
+    async fn executed(&self, statement: QueryResult<Encoded>) -> QueryResult<usize> {
+        let rows = self.sent(statement?).await?;
         let mut rows = std::pin::pin!(rows);
         while let Some(row) = rows.next().await {
             row.map_err(|error| {
@@ -304,11 +308,7 @@ impl Conn {
         &self,
         statement: &(impl QueryFragment<Pg> + QueryId),
     ) -> BoxFuture<'_, QueryResult<Vec<PgRow>>> {
-        self.load_encoded(self.encoded(statement, id_of(statement), 0))
-    }
-
-    fn load_encoded(&self, statement: QueryResult<Encoded>) -> BoxFuture<'_, QueryResult<Vec<PgRow>>> {
-        async move { self.loaded(statement?).await }.boxed()
+        self.loaded(self.encoded(statement, id_of(statement), 0)).boxed()
     }
 
     /// Sends a statement and returns how many rows it changed.
@@ -316,11 +316,8 @@ impl Conn {
         &self,
         statement: &(impl QueryFragment<Pg> + QueryId),
     ) -> BoxFuture<'_, QueryResult<usize>> {
-        self.execute_encoded(self.encoded(statement, id_of(statement), 0))
-    }
-
-    fn execute_encoded(&self, statement: QueryResult<Encoded>) -> BoxFuture<'_, QueryResult<usize>> {
-        async move { self.executed(statement?).await }.boxed()
+        self.executed(self.encoded(statement, id_of(statement), 0))
+            .boxed()
     }
 
     async fn execute_batch(&self, text: &str) -> QueryResult<()> {
