@@ -1,5 +1,7 @@
 //! Logging: structured lines on standard error.
 
+mod text_fields;
+
 use std::env;
 use std::io::{IsTerminal, stderr};
 
@@ -10,6 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Registry, fmt};
 
 use crate::settings::LogFormat;
+use text_fields::TextFields;
 
 type BoxedLayer<S> = Box<dyn Layer<S> + Send + Sync>;
 
@@ -17,7 +20,11 @@ type BoxedLayer<S> = Box<dyn Layer<S> + Send + Sync>;
 pub(crate) fn start(format: LogFormat, default_levels: &str, color: ColorChoice) {
     let lines = fmt::layer().with_writer(stderr);
     let lines: BoxedLayer<Registry> = match format {
-        LogFormat::Text => lines.with_ansi(has_colours(color)).with_target(false).boxed(),
+        LogFormat::Text => lines
+            .with_ansi(has_colours(color))
+            .with_target(false)
+            .fmt_fields(TextFields)
+            .boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
     let subscriber = tracing_subscriber::registry()

@@ -86,17 +86,21 @@ impl Operation {
             return None;
         }
         let mut ids = Ids::default();
-        let mut parts = path.split('/');
-        for expected in self.path.split('/') {
-            let part = parts.next()?;
-            match expected {
-                "{campaign_id}" if !part.is_empty() => ids.campaign = part,
-                "{lead_id}" if !part.is_empty() => ids.lead = Some(part),
-                literal if literal == part => {}
-                _ => return None,
+        let (mut pattern, mut rest) = (self.path, path);
+        while let Some((literal, named)) = pattern.split_once('{') {
+            rest = rest.strip_prefix(literal)?;
+            let (id, after) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            if id.is_empty() {
+                return None;
             }
+            let (name, tail) = named.split_once('}')?;
+            match name {
+                "lead_id" => ids.lead = Some(id),
+                _ => ids.campaign = id,
+            }
+            (pattern, rest) = (tail, after);
         }
-        parts.next().is_none().then_some(ids)
+        (pattern == rest).then_some(ids)
     }
 }
 

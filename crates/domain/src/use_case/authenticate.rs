@@ -63,10 +63,26 @@ pub struct Authenticate {
 
 /// When keys were used since the last [`flush_uses`](Authenticate::flush_uses).
 #[derive(Debug, Default)]
-pub struct KeyUses(Mutex<HashMap<(OrganizationId, ApiKeyId), Timestamp>>);
+pub struct KeyUses(Mutex<HashMap<ApiKeyHash, KeyUse>>);
+
+#[derive(Debug)]
+struct KeyUse {
+    key: Arc<FoundApiKey>,
+    at: Timestamp,
+}
 
 impl KeyUses {
-    fn locked(&self) -> MutexGuard<'_, HashMap<(OrganizationId, ApiKeyId), Timestamp>> {
+    fn add(&self, hash: &ApiKeyHash, key: &Arc<FoundApiKey>, at: Timestamp) {
+        let mut uses = self.locked();
+        if let Some(known) = uses.get_mut(hash) {
+            known.at = at;
+        } else {
+            let key = Arc::clone(key);
+            uses.insert(hash.clone(), KeyUse { key, at });
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<ApiKeyHash, KeyUse>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -81,9 +97,8 @@ impl Authenticate {
         let key_hash = key.hash();
         let found = self.find(&key_hash).await?.filter(|found| found.works_at(now));
         let found = found.ok_or(AuthenticateError::Refused)?;
+        self.uses.add(&key_hash, &found, now);
         let record = &found.record;
-        let key = (record.organization_id.clone(), record.id.clone());
-        self.uses.locked().insert(key, now);
         Ok(Caller {
             organization_id: record.organization_id.clone(),
             key_id: record.id.clone(),
@@ -111,15 +126,16 @@ impl Authenticate {
         if taken.is_empty() {
             return Ok(());
         }
-        let uses: Vec<_> = taken
-            .iter()
-            .map(|((org, key), at)| (org.clone(), key.clone(), *at))
-            .collect();
+        let stored_use = |used: &KeyUse| {
+            let record = &used.key.record;
+            (record.organization_id.clone(), record.id.clone(), used.at)
+        };
+        let uses: Vec<_> = taken.values().map(stored_use).collect();
         let stored = self.keys.record_uses(&uses).await;
         if stored.is_err() {
             let mut waiting = self.uses.locked();
-            for (key, at) in taken {
-                waiting.entry(key).or_insert(at);
+            for (hash, used) in taken {
+                waiting.entry(hash).or_insert(used);
             }
         }
         stored
