@@ -27,6 +27,7 @@
 //! | `Store` | implements the ports on the pool | implements the ports on the threads |
 //! | `for_update!`, `for_share!` | lock the rows that a query finds | do nothing: the one writer has the whole database |
 //! | `take_turn!` | waits for other transactions of a kind | does nothing |
+//! | `give_pages_back!` | does nothing | frees the pages that the connection keeps |
 //! | `load_together!` | sends statements at once | runs them one after the other |
 //! | `Batch::run_at_commit` | sends the statement with the commit | runs it at once |
 //! | `one_of!`, `one_of_many!`, `none_of!`, `pair_of!` | compare with arrays | compare with JSON |

@@ -48,6 +48,13 @@ macro_rules! load_together {
     }};
 }
 
+/// Nothing to do: pages are the server's.
+macro_rules! give_pages_back {
+    ($conn:expr) => {
+        let _: &Conn = $conn;
+    };
+}
+
 /// Whether a column has one of some values. They are one array.
 macro_rules! one_of {
     ($column:expr, $values:expr) => {

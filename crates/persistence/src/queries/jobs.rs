@@ -51,7 +51,10 @@ impl JobStore for Store {
     async fn latest_jobs(&self, limit: u32) -> Result<Vec<String>, StoreError> {
         self.read(async move |conn: &mut Conn| {
             let latest = jobs::table.order(jobs::seq.desc()).limit(i64::from(limit));
-            Ok(latest.select(jobs::json).load(conn).await?)
+            let latest = latest.select(jobs::json).load(conn).await?;
+            // The program reads them once, when it starts.
+            give_pages_back!(conn);
+            Ok(latest)
         })
         .await
     }

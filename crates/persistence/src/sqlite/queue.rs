@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use bidloop_domain::port::StoreError;
 use futures::FutureExt as _;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
 use super::Conn;
@@ -21,7 +22,7 @@ pub(super) type Answer = oneshot::Sender<Result<(), StoreError>>;
 /// The waiting end of a thread's queue.
 #[derive(Debug)]
 pub(super) struct Queue<W> {
-    sender: SyncSender<W>,
+    sender: Sender<W>,
     /// How many callers wait for an answer.
     asking: Arc<AtomicUsize>,
 }
@@ -45,7 +46,7 @@ impl Drop for Asking {
 impl<W> Queue<W> {
     /// A queue, and the end that the thread takes from. It gets no more once the queue is dropped.
     pub(super) fn new() -> (Self, Receiver<W>) {
-        let (sender, waiting) = sync_channel(LENGTH);
+        let (sender, waiting) = channel(LENGTH);
         let asking = Arc::default();
         (Self { sender, asking }, waiting)
     }
@@ -61,9 +62,7 @@ impl<W> Queue<W> {
         let (answer, answered) = oneshot::channel();
         self.sender.try_send(work(answer)).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::Unavailable("too much work is waiting".to_owned()),
-            TrySendError::Disconnected(_) => {
-                StoreError::Backend("the database's threads have ended".to_owned())
-            }
+            TrySendError::Closed(_) => StoreError::Backend("the database's threads have ended".to_owned()),
         })?;
         let cut_short = |_| Err(StoreError::Backend("the work was cut short".to_owned()));
         answered.await.unwrap_or_else(cut_short)

@@ -4,11 +4,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 
 use bidloop_domain::port::StoreError;
+use tokio::sync::mpsc::Receiver;
 
 use super::connection::{Conn, READER_SETTINGS, execute, open};
 use super::queue::{Answer, Queue, run};
@@ -142,8 +142,11 @@ impl Reader {
     fn serve(&mut self, reads: &Mutex<Receiver<Read>>) {
         loop {
             // Only the thread that waits holds the lock. It releases the lock before it runs the read.
-            let read = reads.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(read) = read else { return };
+            let read = reads
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .blocking_recv();
+            let Some(read) = read else { return };
             if catch_unwind(AssertUnwindSafe(|| self.answer(read))).is_err() {
                 self.conn = None;
             }

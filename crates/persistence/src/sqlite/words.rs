@@ -44,6 +44,13 @@ macro_rules! load_together {
     }};
 }
 
+/// Frees the pages of the file that the connection keeps in memory. The system keeps them, too.
+macro_rules! give_pages_back {
+    ($conn:expr) => {
+        diesel::connection::SimpleConnection::batch_execute($conn, "PRAGMA shrink_memory")?
+    };
+}
+
 /// Whether a column has one of some values. They are one text.
 macro_rules! one_of {
     ($column:expr, $values:expr) => {

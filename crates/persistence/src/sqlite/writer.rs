@@ -6,10 +6,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use bidloop_domain::port::StoreError;
+use tokio::sync::mpsc::Receiver;
 
 use super::connection::{Conn, WRITER_SETTINGS, execute, open};
 use super::log_limit::LogLimit;
@@ -38,7 +38,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Starts the thread. It ends when this is dropped and the queue is empty.
     pub(super) fn start(path: PathBuf) -> std::io::Result<Self> {
-        let (queue, commands) = Queue::new();
+        let (queue, mut commands) = Queue::new();
         std::thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || {
@@ -47,7 +47,7 @@ impl Writer {
                     path,
                     conn: None,
                 }
-                .serve(&commands);
+                .serve(&mut commands);
             })?;
         Ok(Self { queue })
     }
@@ -109,8 +109,8 @@ struct WriterThread {
 }
 
 impl WriterThread {
-    fn serve(mut self, commands: &Receiver<Command>) {
-        while let Ok(first) = commands.recv() {
+    fn serve(mut self, commands: &mut Receiver<Command>) {
+        while let Some(first) = commands.blocking_recv() {
             let mut group = vec![first];
             let committed = self.commit_together(&mut group, commands);
             let failure = committed.err().map(StoreError::from);
@@ -131,7 +131,7 @@ impl WriterThread {
     fn commit_together(
         &mut self,
         group: &mut Vec<Command>,
-        commands: &Receiver<Command>,
+        commands: &mut Receiver<Command>,
     ) -> Result<(), Failure> {
         let conn = match &mut self.conn {
             Some(conn) => conn,
