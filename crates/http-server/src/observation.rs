@@ -108,17 +108,20 @@ async fn measure<B: MessageBody + 'static>(
         lead = Empty,
     );
     let trace = observer.tracer().map(|tracer| begin_span(tracer, &mut request));
-    let mut response = next.call(request).instrument(span.clone()).await?;
-    response.headers_mut().insert(REQUEST_ID, id);
-    let status = response.status().as_u16();
-    let duration = started.elapsed();
-    let operation = observer.operation(response.request());
-    observer.answered(operation, status, duration);
-    if let Some(trace) = trace {
-        trace.answered(observer.route(response.request()), status);
-    }
-    tracing::debug!(parent: &span, operation, status, ?duration, "answered");
-    Ok(response)
+    let answer = async {
+        let mut response = next.call(request).await?;
+        response.headers_mut().insert(REQUEST_ID, id);
+        let status = response.status().as_u16();
+        let duration = started.elapsed();
+        let operation = observer.operation(response.request());
+        observer.answered(operation, status, duration);
+        if let Some(trace) = trace {
+            trace.answered(observer.route(response.request()), status);
+        }
+        tracing::debug!(operation, status, ?duration, "answered");
+        Ok(response)
+    };
+    answer.instrument(span).await
 }
 
 /// The caller's id if a log can contain it, else a new one.
