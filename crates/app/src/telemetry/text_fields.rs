@@ -75,44 +75,23 @@ impl Visit for TextVisitor<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::{Arc, Mutex};
+    use std::io::{self, Read as _, Seek as _};
+    use std::sync::Arc;
 
     use tracing::field::Empty;
+    use tracing_subscriber::fmt;
     use tracing_subscriber::fmt::format::DefaultFields;
-    use tracing_subscriber::fmt::{self, MakeWriter};
 
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl MakeWriter<'_> for Lines {
-        type Writer = Self;
-
-        fn make_writer(&self) -> Self {
-            self.clone()
-        }
-    }
 
     /// What is logged in a span with fields of all kinds.
     fn logged<F>(fields: F, has_colours: bool) -> String
     where
         F: for<'w> FormatFields<'w> + Send + Sync + 'static,
     {
-        let lines = Lines::default();
+        let mut file = tempfile::tempfile().unwrap();
         let subscriber = fmt::Subscriber::builder()
-            .with_writer(lines.clone())
+            .with_writer(Arc::new(file.try_clone().unwrap()))
             .with_ansi(has_colours)
             .without_time()
             .fmt_fields(fields)
@@ -139,7 +118,10 @@ mod tests {
                 tracing::info!(r#type = text);
             }
         });
-        String::from_utf8(lines.0.lock().unwrap().clone()).unwrap()
+        let mut lines = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut lines).unwrap();
+        lines
     }
 
     #[test]

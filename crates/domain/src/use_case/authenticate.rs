@@ -63,26 +63,10 @@ pub struct Authenticate {
 
 /// When keys were used since the last [`flush_uses`](Authenticate::flush_uses).
 #[derive(Debug, Default)]
-pub struct KeyUses(Mutex<HashMap<ApiKeyHash, KeyUse>>);
-
-#[derive(Debug)]
-struct KeyUse {
-    key: Arc<FoundApiKey>,
-    at: Timestamp,
-}
+pub struct KeyUses(Mutex<HashMap<(OrganizationId, ApiKeyId), Timestamp>>);
 
 impl KeyUses {
-    fn add(&self, hash: &ApiKeyHash, key: &Arc<FoundApiKey>, at: Timestamp) {
-        let mut uses = self.locked();
-        if let Some(known) = uses.get_mut(hash) {
-            known.at = at;
-        } else {
-            let key = Arc::clone(key);
-            uses.insert(hash.clone(), KeyUse { key, at });
-        }
-    }
-
-    fn locked(&self) -> MutexGuard<'_, HashMap<ApiKeyHash, KeyUse>> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<(OrganizationId, ApiKeyId), Timestamp>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -97,8 +81,9 @@ impl Authenticate {
         let key_hash = key.hash();
         let found = self.find(&key_hash).await?.filter(|found| found.works_at(now));
         let found = found.ok_or(AuthenticateError::Refused)?;
-        self.uses.add(&key_hash, &found, now);
         let record = &found.record;
+        let key = (record.organization_id.clone(), record.id.clone());
+        self.uses.locked().insert(key, now);
         Ok(Caller {
             organization_id: record.organization_id.clone(),
             key_id: record.id.clone(),
@@ -126,16 +111,15 @@ impl Authenticate {
         if taken.is_empty() {
             return Ok(());
         }
-        let stored_use = |used: &KeyUse| {
-            let record = &used.key.record;
-            (record.organization_id.clone(), record.id.clone(), used.at)
-        };
-        let uses: Vec<_> = taken.values().map(stored_use).collect();
+        let uses: Vec<_> = taken
+            .iter()
+            .map(|((org, key), at)| (org.clone(), key.clone(), *at))
+            .collect();
         let stored = self.keys.record_uses(&uses).await;
         if stored.is_err() {
             let mut waiting = self.uses.locked();
-            for (hash, used) in taken {
-                waiting.entry(hash).or_insert(used);
+            for (key, at) in taken {
+                waiting.entry(key).or_insert(at);
             }
         }
         stored
