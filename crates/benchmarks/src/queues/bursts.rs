@@ -19,7 +19,7 @@ const ROLES: &str = "api,watch,dispatch";
 const WARM_UP: usize = 1_000;
 const SMALL: usize = 3_000;
 pub(super) const USUAL: usize = 10_000;
-/// Bursts of the smaller sizes; the median counts.
+/// Bursts of the smaller sizes in a row; the median counts.
 const ROUNDS: usize = 3;
 const GLANCE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -50,6 +50,21 @@ pub(super) struct Burst {
 impl Burst {
     fn whole_cpu(self) -> f64 {
         self.cpu.server.unwrap_or(f64::NAN) + self.cpu.database.unwrap_or(0.0)
+    }
+
+    /// The median of each figure.
+    fn median_of(bursts: &[Self]) -> Self {
+        let of = |figure: fn(&Self) -> Option<f64>| {
+            let figures: Option<Vec<f64>> = bursts.iter().map(figure).collect();
+            figures.map(median)
+        };
+        Self {
+            rate: of(|burst| Some(burst.rate)).unwrap_or(f64::NAN),
+            cpu: Cpu {
+                server: of(|burst| burst.cpu.server),
+                database: of(|burst| burst.cpu.database),
+            },
+        }
     }
 }
 
@@ -104,27 +119,16 @@ impl<'s> Bursts<'s> {
         Ok(burst)
     }
 
-    /// The medians of some bursts.
-    pub(super) fn bursts(&mut self, jobs: usize, rounds: usize) -> Result<Burst> {
-        let bursts: Vec<Burst> = (0..rounds).map(|_| self.burst(jobs)).collect::<Result<_>>()?;
-        let of = |figure: fn(&Burst) -> Option<f64>| {
-            let figures: Option<Vec<f64>> = bursts.iter().map(figure).collect();
-            figures.map(median)
-        };
-        Ok(Burst {
-            rate: of(|burst| Some(burst.rate)).unwrap_or(f64::NAN),
-            cpu: Cpu {
-                server: of(|burst| burst.cpu.server),
-                database: of(|burst| burst.cpu.database),
-            },
-        })
+    /// Bursts one after the other.
+    fn several(&mut self, jobs: usize) -> Result<Vec<Burst>> {
+        (0..ROUNDS).map(|_| self.burst(jobs)).collect()
     }
 
     /// Measures bursts of all sizes; on SQLite the usual one, without goals.
     pub(super) fn measure(&mut self, largest: usize, report: &mut Report) -> Result<()> {
         if matches!(self.world.database, Database::Sqlite(_)) {
-            let burst = self.bursts(USUAL, ROUNDS)?;
-            report.add(self.row(USUAL, burst));
+            let usual = Burst::median_of(&self.several(USUAL)?);
+            report.add(self.row(USUAL, usual));
             return Ok(());
         }
         let server = self.world.database.server_pid();
@@ -132,15 +136,18 @@ impl<'s> Bursts<'s> {
             server.is_some(),
             "the CPU of a server that others started is unknown"
         );
-        let small = self.bursts(SMALL, ROUNDS)?;
+        // The small ones before and after the large one: the machine's pace changes, and the large one takes long.
+        let mut small = self.several(SMALL)?;
+        let usual = Burst::median_of(&self.several(USUAL)?);
+        let large = self.burst(largest)?;
+        small.extend(self.several(SMALL)?);
+        let small = Burst::median_of(&small);
         report.add(self.row(SMALL, small));
-        let usual = self.bursts(USUAL, ROUNDS)?;
         report.add(self.row(USUAL, usual).at_most(600.0));
         let name = self
             .world
             .name(&format!("bursts of {USUAL}: ingested and delivered"));
         report.add(Row::new(name, usual.rate, "jobs a second").at_least(2_000.0));
-        let large = self.burst(largest)?;
         report.add(self.row(largest, large));
         let name = self
             .world
