@@ -7,7 +7,7 @@ use acceptance::world::{STEP, id};
 use acceptance::{Kind, Service, World, posts, until};
 use serde_json::json;
 
-use crate::acme::{OPS, PASSWORD, sign_in, stranger, with_active_campaign};
+use crate::acme::{OPS, PASSWORD, browser_of, sign_in, stranger, with_active_campaign};
 use crate::browser::Browser;
 use crate::session::Session;
 
@@ -167,7 +167,9 @@ fn no_page_has_a_violation_that_axe_finds() {
     // The page of the interface description is the API's. It needs no session.
     browser.go("/docs");
     findings.check("/docs", "html", &WIDTHS);
-    sign_in_as_ops(&browser);
+    browser.go("/sign-in");
+    sign_in(&browser, OPS, PASSWORD);
+    browser.wait_for_path("/");
     for path in &paths {
         browser.go(path);
         findings.check(path, "html", &WIDTHS);
@@ -178,9 +180,8 @@ fn no_page_has_a_violation_that_axe_finds() {
 #[test]
 fn no_dialog_and_no_menu_has_a_violation_that_axe_finds() {
     let (_world, service, paths) = started();
-    let browser = stranger(&service);
+    let browser = browser_of(&service, OPS, "/");
     let mut findings = Findings::none(&browser);
-    sign_in_as_ops(&browser);
     let mut dialogs = BTreeSet::new();
     for path in &paths {
         browser.go(path);
@@ -193,12 +194,6 @@ fn no_dialog_and_no_menu_has_a_violation_that_axe_finds() {
     browser.see("Sign out");
     findings.check("/campaigns/camp/feed with the menu", "html", &[360]);
     findings.assert_none();
-}
-
-fn sign_in_as_ops(browser: &Browser) {
-    browser.go("/sign-in");
-    sign_in(browser, OPS, PASSWORD);
-    browser.wait_for_path("/");
 }
 
 #[test]
