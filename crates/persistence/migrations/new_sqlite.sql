@@ -110,8 +110,6 @@ CREATE TABLE matches (
     created_at INTEGER NOT NULL, lead_status TEXT NOT NULL DEFAULT 'new',
     PRIMARY KEY (organization_id, campaign_id, generation, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX matches_once_a_job ON matches (organization_id, campaign_id, generation, job_id);
-CREATE INDEX matches_of_job ON matches (job_id);
 CREATE TABLE leads (
     organization_id TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -128,7 +126,6 @@ CREATE TABLE leads (
     PRIMARY KEY (organization_id, id)
 ) STRICT;
 CREATE UNIQUE INDEX leads_by_id ON leads (id);
-CREATE UNIQUE INDEX leads_once_a_job ON leads (organization_id, campaign_id, job_id);
 CREATE TABLE lead_attachments (
     organization_id TEXT NOT NULL,
     lead_id TEXT NOT NULL,
@@ -258,7 +255,6 @@ CREATE TABLE job_ages (
     last_job_seq INTEGER NOT NULL,
     PRIMARY KEY (at)
 ) STRICT;
-CREATE INDEX leads_of_job ON leads (job_id);
 CREATE INDEX deliveries_ended ON deliveries (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX bids_with_letters ON bids (ended_at) WHERE ended_at IS NOT NULL AND cover_letter <> '';
 CREATE TABLE removed_organizations (
@@ -418,6 +414,8 @@ CREATE TABLE fresh_counts (
     counts TEXT NOT NULL,
     is_gathered INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+CREATE UNIQUE INDEX matches_once_a_job ON matches (job_id, organization_id, campaign_id, generation);
+CREATE UNIQUE INDEX leads_once_a_job ON leads (job_id, organization_id, campaign_id);
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000001');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000002');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000003');
@@ -438,6 +436,7 @@ INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000018');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000019');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000020');
 INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000021');
+INSERT INTO __diesel_schema_migrations (version) VALUES ('00000000000022');
 INSERT INTO feed_lease (id, lease_owner, lease_until) VALUES (1, NULL, NULL);
 INSERT INTO feed_position (id, position, last_job_seq, pruned_before, pruned_to, read_at) VALUES (1, NULL, 0, NULL, 0, NULL);
 INSERT INTO revision_counter (id, value, filters_logged_since, filters_logged_to) VALUES (1, 0, 0, 0);
