@@ -16,7 +16,7 @@ use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::database::PostgresTls;
 use crate::failure::Failure;
-use crate::grouping::{Lanes, Locks};
+use crate::grouping::{Lanes, Locks, RETURNING};
 use crate::low_water::LowWater;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
@@ -56,9 +56,9 @@ mod tests;
 /// How many groups of decisions on leads are made at the same time. With a second one both are smaller, and each costs about
 /// the same.
 const DECISION_LANES: usize = 1;
-/// How long, at most, a group of decisions waits behind a pooler for the callers of the group before. They look up their next
-/// leads first.
-const RETURNING: Duration = Duration::from_millis(10);
+/// How long, at most, a group of decisions waits behind a pooler for the callers of the group before. It is planned anew, which
+/// can take as long as carrying it out, so two groups that take turns would cost more than elsewhere.
+const RETURNING_BEHIND_A_POOLER: Duration = Duration::from_millis(10);
 /// How many groups of look-ups before decisions are read at the same time.
 const LOOK_UP_LANES: usize = 1;
 /// How many groups of ends of bids are recorded at the same time.
@@ -339,13 +339,12 @@ impl Store {
     }
 }
 
-/// Behind a pooler a group is planned anew, which can take as long as carrying it out. Callers that take turns in two groups
-/// would pay for that twice.
 fn decision_lanes(session: Session) -> Lanes<queries::Decisions> {
-    match session {
-        Session::Own => Lanes::new(DECISION_LANES),
-        Session::OfAPooler => Lanes::expecting(DECISION_LANES, RETURNING),
-    }
+    let patience = match session {
+        Session::Own => RETURNING,
+        Session::OfAPooler => RETURNING_BEHIND_A_POOLER,
+    };
+    Lanes::expecting(DECISION_LANES, patience)
 }
 
 /// Makes a pool without connections.
