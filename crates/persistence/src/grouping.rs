@@ -22,8 +22,6 @@ use tokio::sync::{Notify, oneshot};
 const MOST: usize = 64;
 /// The most commands of a gathered group.
 const MOST_GATHERED: usize = 256;
-/// How long, at most, a group of decisions waits for the callers of the group before, who look up their next leads first.
-pub(crate) const RETURNING: Duration = Duration::from_millis(5);
 
 /// How commands of one kind are carried out.
 pub(crate) trait Grouped: Clone + Send + Sync + 'static {

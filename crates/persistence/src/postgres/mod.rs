@@ -16,7 +16,7 @@ use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::database::PostgresTls;
 use crate::failure::Failure;
-use crate::grouping::{Lanes, Locks, RETURNING};
+use crate::grouping::{Lanes, Locks};
 use crate::low_water::LowWater;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
@@ -341,7 +341,7 @@ impl Store {
 
 fn decision_lanes(session: Session) -> Lanes<queries::Decisions> {
     let patience = match session {
-        Session::Own => RETURNING,
+        Session::Own => queries::Decisions::RETURNING,
         Session::OfAPooler => RETURNING_BEHIND_A_POOLER,
     };
     Lanes::expecting(DECISION_LANES, patience)

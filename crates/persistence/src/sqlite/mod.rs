@@ -13,7 +13,7 @@ use bidloop_domain::port::{Quarantine, StoreError};
 use crate::backend::{Backend, ConnectionLoad, OpenError};
 use crate::backup::BackUpError;
 use crate::failure::Failure;
-use crate::grouping::{Lanes, Locks, RETURNING};
+use crate::grouping::{Lanes, Locks};
 use crate::low_water::LowWater;
 use crate::migrations::{MigrateError, SchemaState};
 use crate::sealing::Sealer;
@@ -126,7 +126,7 @@ impl Store {
             path,
             writer,
             readers,
-            decisions: Lanes::expecting(1, RETURNING),
+            decisions: Lanes::expecting(1, queries::Decisions::RETURNING),
             ends: Lanes::new(1),
             pending_from: Arc::default(),
             overdue_from: Arc::default(),
