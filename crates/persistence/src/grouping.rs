@@ -2,7 +2,8 @@
 //!
 //! A lone command waits for nobody, and a group shares one commit. Where nobody is kept waiting by it, lanes
 //! [gather](Lanes::gathering) a group for a moment. Where callers come again once they are answered, lanes
-//! [expect](Lanes::expecting) them: else the callers would split into two groups that take turns.
+//! expect them, [their own](Lanes::expecting) or [those of others](Lanes::expecting_others): else the callers would split into
+//! groups that take turns.
 //!
 //! Commands of a few lanes are carried out at the same time, those of one lane group after group. Whoever would make others
 //! wait gets a lane apart for as long as commands wait in it: a key (an organization) whose commands fail in their group,
@@ -17,6 +18,7 @@ use std::time::Duration;
 use bidloop_domain::port::StoreError;
 use futures::FutureExt as _;
 use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
 
 /// The most commands of a group whose callers wait: they hold their locks together.
 const MOST: usize = 64;
@@ -37,6 +39,9 @@ pub(crate) trait Grouped: Clone + Send + Sync + 'static {
         group: Vec<Arc<Self::Command>>,
         locks: Locks,
     ) -> impl Future<Output = Result<Option<Vec<Option<Self::Answer>>>, StoreError>> + Send;
+
+    /// So many callers of a group are about to be answered. They may soon be back with commands of another kind.
+    fn answering(&self, _callers: usize) {}
 
     /// Carries out a command that could not be carried out with others. It waits for locks patiently.
     fn alone(
@@ -66,8 +71,20 @@ enum Patience {
     None,
     /// That this much time is over.
     Pause(Duration),
-    /// That those are back who were answered before, but no longer than this.
-    Return(Duration),
+    /// That the expected callers are back, but no longer than this after they were answered.
+    Return {
+        patience: Duration,
+        of: Callers,
+    },
+}
+
+/// Who is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Callers {
+    /// Those of the group before.
+    Own,
+    /// Those that [other lanes](Lanes::expect) have answered.
+    Others,
 }
 
 struct Waiting<G: Grouped> {
@@ -82,8 +99,10 @@ struct Lane<G: Grouped> {
     calls: VecDeque<Call<G>>,
     /// Whether a task carries out this lane's commands.
     is_led: bool,
-    /// How many commands the next group waits for.
+    /// How many commands the next group waits for,
     expected: usize,
+    /// and until when.
+    expected_until: Instant,
     /// Told when as many wait.
     are_back: Arc<Notify>,
 }
@@ -125,7 +144,30 @@ impl<G: Grouped> Lanes<G> {
     /// Lanes in which a group that follows one of several commands waits until those callers may be back, at most for
     /// `patience`: until as many commands wait as were answered and waited then. A caller that was alone waits for nobody.
     pub(crate) fn expecting(count: usize, patience: Duration) -> Self {
-        Self::with(count, MOST, Patience::Return(patience))
+        let of = Callers::Own;
+        Self::with(count, MOST, Patience::Return { patience, of })
+    }
+
+    /// A lane in which a group waits for the callers that are [said](Self::expect) to come, at most for `patience`.
+    pub(crate) fn expecting_others(patience: Duration) -> Self {
+        let of = Callers::Others;
+        Self::with(1, MOST, Patience::Return { patience, of })
+    }
+
+    /// So many callers are answered elsewhere now, and may come here next.
+    pub(crate) fn expect(&self, callers: usize) {
+        if let Patience::Return { patience, .. } = self.patience {
+            let mut waiting = self.locked();
+            let most = waiting.most;
+            for lane in &mut waiting.shared {
+                let still = if lane.expected_until > Instant::now() {
+                    lane.expected
+                } else {
+                    0
+                };
+                lane.expect((still + callers).min(most), patience);
+            }
+        }
     }
 
     fn with(count: usize, most: usize, patience: Patience) -> Self {
@@ -133,6 +175,7 @@ impl<G: Grouped> Lanes<G> {
             calls: VecDeque::new(),
             is_led: false,
             expected: 0,
+            expected_until: Instant::now(),
             are_back: Arc::default(),
         };
         Self {
@@ -181,12 +224,13 @@ impl<G: Grouped> Lanes<G> {
                     Place::Shared(lane) => {
                         let count = group.len();
                         let answers = together(&by, &group, Locks::Soon).await;
+                        by.answering(count);
                         let left = answer_each(group, answers);
                         let unled = lanes.locked().set_apart(lane, left);
                         for key in unled {
                             lanes.lead(&by, Place::Apart(key));
                         }
-                        lanes.locked().expect_again(lane, count);
+                        lanes.expect_again(lane, count);
                     }
                 }
             }
@@ -201,22 +245,47 @@ impl<G: Grouped> Lanes<G> {
                     tokio::time::sleep(pause).await;
                 }
             }
-            (Patience::Return(patience), Place::Shared(lane)) => {
-                let are_back = Arc::clone(&self.locked().shared[lane].are_back);
+            (Patience::Return { .. }, Place::Shared(lane)) => {
+                let (are_back, until) = {
+                    let lane = &self.locked().shared[lane];
+                    (Arc::clone(&lane.are_back), lane.expected_until)
+                };
                 let all = async {
                     while self.locked().shared[lane].lacks_some() {
                         are_back.notified().await;
                     }
                 };
                 // Who is not back by then sends no other command, or has to think.
-                let _ = tokio::time::timeout(patience, all).await;
+                let _ = tokio::time::timeout_at(until, all).await;
             }
-            (Patience::Return(_), Place::Apart(_)) | (Patience::None, _) => {}
+            (Patience::Return { .. }, Place::Apart(_)) | (Patience::None, _) => {}
+        }
+    }
+
+    /// After a group of `count` commands, the next one waits for as many.
+    fn expect_again(&self, lane: usize, count: usize) {
+        if let (
+            Patience::Return {
+                patience,
+                of: Callers::Own,
+            },
+            2..,
+        ) = (self.patience, count)
+        {
+            let mut waiting = self.locked();
+            let most = waiting.most;
+            let lane = &mut waiting.shared[lane];
+            lane.expect((count + lane.calls.len()).min(most), patience);
         }
     }
 }
 
 impl<G: Grouped> Lane<G> {
+    fn expect(&mut self, commands: usize, patience: Duration) {
+        self.expected = commands;
+        self.expected_until = Instant::now() + patience;
+    }
+
     fn lacks_some(&self) -> bool {
         self.calls.len() < self.expected
     }
@@ -237,16 +306,6 @@ impl<G: Grouped> Waiting<G> {
         }
         let is_led = std::mem::replace(&mut lane.is_led, true);
         (!is_led).then_some(Place::Shared(number))
-    }
-
-    /// After a group of `count` commands, the next one waits for as many.
-    fn expect_again(&mut self, lane: usize, count: usize) {
-        let lane = &mut self.shared[lane];
-        lane.expected = if count > 1 {
-            (count + lane.calls.len()).min(self.most)
-        } else {
-            0
-        };
     }
 
     /// Whether a whole group waits there.
@@ -482,7 +541,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_comes_within_the_pause_joins_the_group_and_a_full_group_does_not_wait() {
         let (lanes, by) = (Lanes::gathering(1, Duration::from_secs(5)), Sizes::new());
-        let started = tokio::time::Instant::now();
+        let started = Instant::now();
         let later = async {
             tokio::time::sleep(Duration::from_secs(4)).await;
             all(&lanes, &by, &[(2, 2)]).await
@@ -494,7 +553,7 @@ mod tests {
         assert_eq!(full.len(), MOST_GATHERED);
         // The lane is still led, for as long as a pause.
         tokio::time::sleep(Duration::from_secs(6)).await;
-        let started = tokio::time::Instant::now();
+        let started = Instant::now();
         assert_eq!(all(&lanes, &by, &full).await, vec![Ok(256); 256]);
         assert_eq!(started.elapsed(), Duration::ZERO);
     }
@@ -506,7 +565,7 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             all(&lanes, &by, calls).await
         };
-        let started = tokio::time::Instant::now();
+        let started = Instant::now();
         assert_eq!(after(0, &[(1, 1), (2, 2), (3, 3)]).await, vec![Ok(3); 3]);
         let (first, last) = futures::join!(after(1, &[(1, 4), (2, 5)]), after(4, &[(3, 6)]));
         assert_eq!((first, last), (vec![Ok(3); 2], vec![Ok(3)]));
@@ -523,11 +582,54 @@ mod tests {
         );
         assert_eq!(after(0, &[(1, 9)]).await, [Ok(1)]);
         assert_eq!(started.elapsed(), Duration::from_secs(16));
-        let lone = tokio::time::Instant::now();
+        let lone = Instant::now();
         for number in 10..13 {
             assert_eq!(after(0, &[(1, number)]).await, [Ok(1)]);
         }
         assert_eq!(lone.elapsed(), Duration::ZERO, "who was alone waits for nobody");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_group_waits_for_the_callers_that_others_have_answered_but_not_for_long() {
+        let (lanes, by) = (Lanes::expecting_others(Duration::from_secs(6)), Sizes::new());
+        let after = async |seconds: u64, calls: &[(u64, u32)]| {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            all(&lanes, &by, calls).await
+        };
+        let started = Instant::now();
+        assert_eq!(
+            after(0, &[(1, 1), (2, 2)]).await,
+            vec![Ok(2); 2],
+            "none is expected"
+        );
+        assert_eq!(started.elapsed(), Duration::ZERO);
+
+        lanes.expect(1);
+        lanes.expect(2);
+        let (first, last) = futures::join!(after(1, &[(1, 3), (2, 4)]), after(4, &[(3, 5)]));
+        assert_eq!((first, last), (vec![Ok(3); 2], vec![Ok(3)]));
+        assert_eq!(
+            started.elapsed(),
+            Duration::from_secs(4),
+            "as soon as all are back"
+        );
+
+        lanes.expect(2);
+        assert_eq!(after(1, &[(1, 6)]).await, [Ok(1)]);
+        assert_eq!(
+            started.elapsed(),
+            Duration::from_secs(10),
+            "one does not come back"
+        );
+
+        lanes.expect(1);
+        assert_eq!(after(1, &[(1, 7)]).await, [Ok(1)], "a lone one");
+        assert_eq!(after(1, &[(2, 8)]).await, [Ok(1)], "somebody else");
+        lanes.expect(5);
+        assert_eq!(after(7, &[(1, 9)]).await, [Ok(1)], "no longer expected");
+        lanes.expect(1);
+        assert_eq!(after(1, &[(1, 10)]).await, [Ok(1)], "those five neither");
+        assert_eq!(started.elapsed(), Duration::from_secs(20));
     }
 
     #[tokio::test(start_paused = true)]

@@ -56,11 +56,9 @@ mod tests;
 /// How many groups of decisions on leads are made at the same time. With a second one both are smaller, and each costs about
 /// the same.
 const DECISION_LANES: usize = 1;
-/// How long, at most, a group of decisions waits behind a pooler for the callers of the group before. It is planned anew, which
-/// can take as long as carrying it out, so two groups that take turns would cost more than elsewhere.
-const RETURNING_BEHIND_A_POOLER: Duration = Duration::from_millis(10);
-/// How many groups of look-ups before decisions are read at the same time.
-const LOOK_UP_LANES: usize = 1;
+/// How long, at most, a group of look-ups waits for callers whose last decision was answered. Most are back sooner, and the
+/// first of them would be a group of its own.
+const LOOKING_UP_AGAIN: Duration = Duration::from_millis(1);
 /// How many groups of ends of bids are recorded at the same time.
 const BID_END_LANES: usize = 1;
 /// How many groups of ends of deliveries are recorded at the same time: one while another waits for the disk.
@@ -145,10 +143,10 @@ impl Store {
             kind: "requests",
             shares: Shares::of(for_requests),
             connector: connector.clone(),
-            decisions: decision_lanes(session),
+            decisions: Lanes::expecting(DECISION_LANES, queries::Decisions::RETURNING),
             ends: Lanes::gathering(END_LANES, GATHERING),
             bid_ends: Lanes::new(BID_END_LANES),
-            look_ups: Lanes::new(LOOK_UP_LANES),
+            look_ups: Lanes::expecting_others(LOOKING_UP_AGAIN),
             pending_from: Arc::default(),
             overdue_from: Arc::default(),
             bids_due_from: Arc::default(),
@@ -162,9 +160,9 @@ impl Store {
             pool: pool(&connector, for_workers)?,
             kind: "workers",
             shares: Shares::of(for_workers),
-            decisions: decision_lanes(session),
+            decisions: Lanes::expecting(DECISION_LANES, queries::Decisions::RETURNING),
             ends: Lanes::gathering(END_LANES, GATHERING),
-            look_ups: Lanes::new(LOOK_UP_LANES),
+            look_ups: Lanes::expecting_others(LOOKING_UP_AGAIN),
             bid_ends: Lanes::new(BID_END_LANES),
             ..requests.clone()
         };
@@ -337,14 +335,6 @@ impl Store {
             })
         })
     }
-}
-
-fn decision_lanes(session: Session) -> Lanes<queries::Decisions> {
-    let patience = match session {
-        Session::Own => queries::Decisions::RETURNING,
-        Session::OfAPooler => RETURNING_BEHIND_A_POOLER,
-    };
-    Lanes::expecting(DECISION_LANES, patience)
 }
 
 /// Makes a pool without connections.

@@ -127,6 +127,12 @@ impl Grouped for Decisions {
         self.0.write_by_keys(locks, work).await
     }
 
+    fn answering(&self, callers: usize) {
+        if let Some(look_ups) = self.0.shared_look_ups() {
+            look_ups.expect(callers);
+        }
+    }
+
     async fn alone(&self, decision: Arc<Decision>) -> Result<Decided, StoreError> {
         let work = async move |conn: &mut Conn| {
             let Decision {
