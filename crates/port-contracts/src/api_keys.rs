@@ -1,5 +1,7 @@
 //! The rules of `ApiKeyStore`: finding, creating and revoking keys (decision D5).
 
+use std::collections::HashMap;
+
 use bidloop_domain::model::{ApiKeyId, ApiKeyRecord, OrganizationId, SubscriptionStatus};
 use bidloop_domain::port::{CreateApiKey, RevokeApiKey};
 
@@ -45,6 +47,28 @@ pub async fn an_unknown_digest_finds_nothing(stores: Stores) {
     stores.api_keys.create(&record, &hash).await.unwrap();
     let (_, unknown) = key("org_acme", "key_1", 2, at(0));
     assert_eq!(stores.api_keys.find(&unknown).await, Ok(None));
+}
+
+pub async fn of_many_digests_those_of_keys_find_them(stores: Stores) {
+    acme(&stores).await;
+    let other = organization("org_other").status(SubscriptionStatus::Canceled);
+    let other = other.provision(&stores).await;
+    let (acmes, hash) = key("org_acme", "key_1", 1, at(0));
+    let (others, others_hash) = key(other.as_str(), "key_1", 2, at(0));
+    let (_, unknown) = key("org_acme", "key_3", 3, at(0));
+    let keys = &stores.api_keys;
+    keys.create(&acmes, &hash).await.unwrap();
+    keys.create(&others, &others_hash).await.unwrap();
+    keys.revoke(&other, &others.id, at(2)).await.unwrap();
+    let found = keys
+        .find_each(&[others_hash.clone(), unknown, hash.clone()])
+        .await
+        .unwrap();
+    assert_eq!(found.len(), 2);
+    for hash in [hash, others_hash] {
+        assert_eq!(found.get(&hash), keys.find(&hash).await.unwrap().as_ref());
+    }
+    assert_eq!(keys.find_each(&[]).await, Ok(HashMap::new()));
 }
 
 pub async fn a_key_is_found_whatever_its_state(stores: Stores) {

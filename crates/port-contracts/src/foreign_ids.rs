@@ -393,6 +393,7 @@ mod tests {
         ("ActivityStore", "search", Shown),
         ("ApiKeyStore", "create", WritesWhatItIsGiven),
         ("ApiKeyStore", "find", Shown),
+        ("ApiKeyStore", "find_each", Shown),
         ("ApiKeyStore", "list", Shown),
         ("ApiKeyStore", "record_uses", Shown),
         ("ApiKeyStore", "revoke", Shown),

@@ -51,6 +51,7 @@ index! { $
         api_keys: [
             a_created_key_is_found_by_its_digest,
             an_unknown_digest_finds_nothing,
+            of_many_digests_those_of_keys_find_them,
             a_key_is_found_whatever_its_state,
             a_key_is_found_with_the_subscription_as_it_is_now,
             a_key_of_an_unknown_organization_is_not_created,

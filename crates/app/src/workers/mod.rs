@@ -8,6 +8,7 @@ mod automatic;
 mod backfill;
 mod dispatch;
 mod gauges;
+mod key_leases;
 mod prune;
 mod running;
 mod submit;
@@ -51,6 +52,9 @@ pub(crate) fn start(service: &Arc<Service>, roles: &BTreeSet<Role>) -> Workers {
     if roles.contains(&Role::Submit) {
         spawn(service, &workers, "automatic_bids", automatic::run);
         spawn(service, &workers, "submit", submit::run);
+    }
+    if roles.contains(&Role::Api) {
+        spawn(service, &workers, "key_leases", key_leases::run);
     }
     spawn(service, &workers, "gauges", gauges::run);
     workers

@@ -1,5 +1,7 @@
 //! API keys in the store.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 use super::StoreError;
@@ -32,6 +34,18 @@ pub enum RevokeApiKey {
 pub trait ApiKeyStore: Send + Sync + std::fmt::Debug {
     /// The key with this digest, in any state, and its organization's subscription.
     async fn find(&self, hash: &ApiKeyHash) -> Result<Option<FoundApiKey>, StoreError>;
+
+    /// Those of the keys that are there, by their digests, as [`find`](Self::find) finds them. Stores leave out what they cannot
+    /// read, and ask for all at once.
+    async fn find_each(&self, hashes: &[ApiKeyHash]) -> Result<HashMap<ApiKeyHash, FoundApiKey>, StoreError> {
+        let mut found = HashMap::with_capacity(hashes.len());
+        for hash in hashes {
+            if let Some(key) = self.find(hash).await? {
+                found.insert(hash.clone(), key);
+            }
+        }
+        Ok(found)
+    }
 
     /// Stores a key by its digest.
     async fn create(&self, record: &ApiKeyRecord, hash: &ApiKeyHash) -> Result<CreateApiKey, StoreError>;

@@ -104,6 +104,25 @@ impl Authenticate {
         Ok(found)
     }
 
+    /// Asks again for keys in steady use before their [leases](KeyLeases) end, so that no request waits for that. Call it every
+    /// 300 ms. If the store fails, requests ask as they do without it.
+    pub async fn renew_leases(&self) -> Result<(), StoreError> {
+        let asked_at = self.clock.monotonic();
+        let hashes = self.leases.to_renew(asked_at);
+        if hashes.is_empty() {
+            return Ok(());
+        }
+        let mut found = self.keys.find_each(&hashes).await?;
+        let now = self.clock.now();
+        for hash in &hashes {
+            match found.remove(hash).filter(|key| key.works_at(now)) {
+                Some(key) => self.leases.keep(hash, &Arc::new(key), asked_at),
+                None => self.leases.end(hash),
+            }
+        }
+        Ok(())
+    }
+
     /// Stores when keys were last used. Call it every few seconds and before the process stops. If the store fails, the
     /// uses are kept for the next call.
     pub async fn flush_uses(&self) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@
 //! in the store anyway: see [`Authorization`](crate::model::Authorization).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::model::{ApiKeyHash, ApiKeyRecord, FoundApiKey, OrganizationId};
@@ -14,6 +14,8 @@ use crate::provisioning::ProvisioningChange;
 
 /// How long a key is accepted after it was asked for.
 const LEASE: Duration = Duration::from_millis(900);
+/// How old the lease of a key in steady use is when the key is asked for again. The rest is time for the answer.
+const RENEWED: Duration = Duration::from_millis(300);
 /// When all leases from before are over, clocks that run unequally included.
 const ENDED: Duration = Duration::from_secs(1);
 /// The most leases of a process. More are not kept: their keys are looked up with each request.
@@ -26,27 +28,59 @@ pub struct KeyLeases(Mutex<HashMap<ApiKeyHash, Lease>>);
 #[derive(Debug)]
 struct Lease {
     key: Arc<FoundApiKey>,
-    ends: Duration,
+    asked_at: Duration,
+    /// Whether a request was accepted on it.
+    is_used: bool,
+}
+
+impl Lease {
+    fn is_alive(&self, now: Duration) -> bool {
+        now < self.asked_at + LEASE
+    }
 }
 
 impl KeyLeases {
     /// The key, if it was asked for less than a lease before `now`, a monotonic time.
     pub(super) fn key(&self, hash: &ApiKeyHash, now: Duration) -> Option<Arc<FoundApiKey>> {
-        let leases = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let lease = leases.get(hash).filter(|lease| now < lease.ends)?;
+        let mut leases = self.locked();
+        let lease = leases.get_mut(hash).filter(|lease| lease.is_alive(now))?;
+        lease.is_used = true;
         Some(Arc::clone(&lease.key))
+    }
+
+    /// The keys to ask for again: their leases were used, and end soon. Leases that have ended go.
+    pub(super) fn to_renew(&self, now: Duration) -> Vec<ApiKeyHash> {
+        let mut leases = self.locked();
+        leases.retain(|_, lease| lease.is_alive(now));
+        let used = leases
+            .iter()
+            .filter(|(_, lease)| lease.is_used && now >= lease.asked_at + RENEWED);
+        used.map(|(hash, _)| hash.clone()).collect()
+    }
+
+    /// Ends a lease before its time.
+    pub(super) fn end(&self, hash: &ApiKeyHash) {
+        self.locked().remove(hash);
     }
 
     /// Keeps a key that was found. `asked_at` is the monotonic time before it was asked for.
     pub(super) fn keep(&self, hash: &ApiKeyHash, key: &Arc<FoundApiKey>, asked_at: Duration) {
-        let mut leases = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut leases = self.locked();
         if leases.len() >= MAX_LEASES {
-            leases.retain(|_, lease| asked_at < lease.ends);
+            leases.retain(|_, lease| lease.is_alive(asked_at));
         }
-        if leases.len() < MAX_LEASES {
-            let (key, ends) = (Arc::clone(key), asked_at + LEASE);
-            leases.insert(hash.clone(), Lease { key, ends });
+        if leases.len() < MAX_LEASES || leases.contains_key(hash) {
+            let lease = Lease {
+                key: Arc::clone(key),
+                asked_at,
+                is_used: false,
+            };
+            leases.insert(hash.clone(), lease);
         }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<ApiKeyHash, Lease>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -115,6 +115,63 @@ async fn the_last_use_is_kept_until_the_store_takes_it() {
     authenticate.flush_uses().await.unwrap();
 }
 
+#[tokio::test]
+async fn a_key_in_steady_use_is_asked_for_again_before_its_lease_ends() {
+    let service = Service::new().await;
+    let authenticate = service.authenticate();
+    let passes = async |count: u32| {
+        for _ in 0..count {
+            service.clock.advance(Duration::from_millis(300));
+            authenticate.renew_leases().await.unwrap();
+        }
+    };
+    let works_from_memory = async || {
+        service.store.set_available(false);
+        let answer = authenticate.execute(Some(&presented(1))).await;
+        service.store.set_available(true);
+        answer.is_ok()
+    };
+    authenticate.execute(Some(&presented(1))).await.unwrap();
+    for _ in 0..5 {
+        assert!(works_from_memory().await);
+        passes(2).await;
+    }
+    assert!(
+        works_from_memory().await,
+        "three seconds after the only request that waited"
+    );
+    passes(2).await;
+    assert!(works_from_memory().await);
+    passes(4).await;
+    assert!(
+        !works_from_memory().await,
+        "a key that is not used is not asked for"
+    );
+}
+
+#[tokio::test]
+async fn a_renewal_that_does_not_find_the_key_ends_its_lease_and_one_that_fails_does_not() {
+    let service = Service::new().await;
+    let authenticate = service.authenticate();
+    for _ in 0..2 {
+        authenticate.execute(Some(&presented(1))).await.unwrap();
+    }
+    service.clock.advance(Duration::from_millis(300));
+    service.store.set_available(false);
+    assert!(authenticate.renew_leases().await.is_err());
+    assert!(authenticate.execute(Some(&presented(1))).await.is_ok());
+    service.store.set_available(true);
+    let key = ApiKeyId::parse("key_ci").unwrap();
+    let keys = &service.stores.api_keys;
+    keys.revoke(&Service::organization(), &key, at(0)).await.unwrap();
+    assert!(authenticate.execute(Some(&presented(1))).await.is_ok());
+    authenticate.renew_leases().await.unwrap();
+    assert_eq!(
+        authenticate.execute(Some(&presented(1))).await,
+        Err(AuthenticateError::Refused)
+    );
+}
+
 /// Decision D7: what was reported holds for every later request, in every process.
 #[tokio::test]
 async fn a_revocation_that_was_reported_holds_in_every_process() {

@@ -1,5 +1,7 @@
 //! API keys: found by digest with each request, created and revoked by operators.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use bidloop_domain::model::{
     ApiKeyHash, ApiKeyId, ApiKeyRecord, FoundApiKey, OrganizationId, Subscription, Timestamp,
@@ -21,6 +23,30 @@ impl ApiKeyStore for Store {
                 .await
                 .optional()?;
             Ok(found.map(|(Row(record), Row(subscription))| FoundApiKey { record, subscription }))
+        })
+        .await
+    }
+
+    async fn find_each(&self, hashes: &[ApiKeyHash]) -> Result<HashMap<ApiKeyHash, FoundApiKey>, StoreError> {
+        let (hashes, quarantine) = (hashes.to_vec(), self.quarantine.clone());
+        self.read(async move |conn: &mut Conn| {
+            let asked: Vec<&str> = hashes.iter().map(ApiKeyHash::as_str).collect();
+            let rows: Vec<(Col<ApiKeyHash>, Tried<ApiKeyRecord>, Tried<Subscription>)> = api_keys::table
+                .inner_join(organizations::table.on(organizations::id.eq(api_keys::organization_id)))
+                .filter(one_of!(api_keys::key_hash, &asked))
+                .select((
+                    api_keys::key_hash,
+                    Tried::<ApiKeyRecord>::as_select(),
+                    Tried::<Subscription>::as_select(),
+                ))
+                .load(conn)
+                .await?;
+            let found = rows.into_iter().filter_map(|(Col(hash), record, subscription)| {
+                let (record, subscription) =
+                    (record.or_aside(&quarantine)?, subscription.or_aside(&quarantine)?);
+                Some((hash, FoundApiKey { record, subscription }))
+            });
+            Ok(found.collect())
         })
         .await
     }
