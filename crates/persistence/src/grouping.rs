@@ -71,20 +71,10 @@ enum Patience {
     None,
     /// That this much time is over.
     Pause(Duration),
-    /// That the expected callers are back, but no longer than this after they were answered.
-    Return {
-        patience: Duration,
-        of: Callers,
-    },
-}
-
-/// Who is expected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Callers {
-    /// Those of the group before.
-    Own,
-    /// Those that [other lanes](Lanes::expect) have answered.
-    Others,
+    /// That the callers of the group before are back, but no longer than this after they were answered.
+    Own(Duration),
+    /// The same for callers that [others](Lanes::expect) have answered.
+    Others(Duration),
 }
 
 struct Waiting<G: Grouped> {
@@ -144,28 +134,21 @@ impl<G: Grouped> Lanes<G> {
     /// Lanes in which a group that follows one of several commands waits until those callers may be back, at most for
     /// `patience`: until as many commands wait as were answered and waited then. A caller that was alone waits for nobody.
     pub(crate) fn expecting(count: usize, patience: Duration) -> Self {
-        let of = Callers::Own;
-        Self::with(count, MOST, Patience::Return { patience, of })
+        Self::with(count, MOST, Patience::Own(patience))
     }
 
     /// A lane in which a group waits for the callers that are [said](Self::expect) to come, at most for `patience`.
     pub(crate) fn expecting_others(patience: Duration) -> Self {
-        let of = Callers::Others;
-        Self::with(1, MOST, Patience::Return { patience, of })
+        Self::with(1, MOST, Patience::Others(patience))
     }
 
     /// So many callers are answered elsewhere now, and may come here next.
     pub(crate) fn expect(&self, callers: usize) {
-        if let Patience::Return { patience, .. } = self.patience {
-            let mut waiting = self.locked();
-            let most = waiting.most;
-            for lane in &mut waiting.shared {
-                let still = if lane.expected_until > Instant::now() {
-                    lane.expected
-                } else {
-                    0
-                };
-                lane.expect((still + callers).min(most), patience);
+        if let Patience::Others(patience) = self.patience {
+            for lane in &mut self.locked().shared {
+                let is_over = lane.expected_until <= Instant::now();
+                let still = if is_over { 0 } else { lane.expected };
+                lane.expect(still + callers, patience);
             }
         }
     }
@@ -245,7 +228,7 @@ impl<G: Grouped> Lanes<G> {
                     tokio::time::sleep(pause).await;
                 }
             }
-            (Patience::Return { .. }, Place::Shared(lane)) => {
+            (Patience::Own(_) | Patience::Others(_), Place::Shared(lane)) => {
                 let (are_back, until) = {
                     let lane = &self.locked().shared[lane];
                     (Arc::clone(&lane.are_back), lane.expected_until)
@@ -258,31 +241,22 @@ impl<G: Grouped> Lanes<G> {
                 // Who is not back by then sends no other command, or has to think.
                 let _ = tokio::time::timeout_at(until, all).await;
             }
-            (Patience::Return { .. }, Place::Apart(_)) | (Patience::None, _) => {}
+            (Patience::Own(_) | Patience::Others(_), Place::Apart(_)) | (Patience::None, _) => {}
         }
     }
 
     /// After a group of `count` commands, the next one waits for as many.
     fn expect_again(&self, lane: usize, count: usize) {
-        if let (
-            Patience::Return {
-                patience,
-                of: Callers::Own,
-            },
-            2..,
-        ) = (self.patience, count)
-        {
-            let mut waiting = self.locked();
-            let most = waiting.most;
-            let lane = &mut waiting.shared[lane];
-            lane.expect((count + lane.calls.len()).min(most), patience);
+        if let (Patience::Own(patience), 2..) = (self.patience, count) {
+            let lane = &mut self.locked().shared[lane];
+            lane.expect(count + lane.calls.len(), patience);
         }
     }
 }
 
 impl<G: Grouped> Lane<G> {
     fn expect(&mut self, commands: usize, patience: Duration) {
-        self.expected = commands;
+        self.expected = commands.min(MOST);
         self.expected_until = Instant::now() + patience;
     }
 
@@ -523,6 +497,16 @@ mod tests {
         join_all(calls.map(|(key, command)| lanes.carry_out(by, *key, Arc::new(*command)))).await
     }
 
+    async fn all_after(
+        seconds: u64,
+        lanes: &Lanes<Sizes>,
+        by: &Sizes,
+        calls: &[(u64, u32)],
+    ) -> Vec<Result<usize, StoreError>> {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        all(lanes, by, calls).await
+    }
+
     #[tokio::test]
     async fn what_arrives_at_the_same_time_is_carried_out_together_in_groups_of_a_bounded_size() {
         let (lanes, by) = (Lanes::new(2), Sizes::new());
@@ -542,10 +526,7 @@ mod tests {
     async fn what_comes_within_the_pause_joins_the_group_and_a_full_group_does_not_wait() {
         let (lanes, by) = (Lanes::gathering(1, Duration::from_secs(5)), Sizes::new());
         let started = Instant::now();
-        let later = async {
-            tokio::time::sleep(Duration::from_secs(4)).await;
-            all(&lanes, &by, &[(2, 2)]).await
-        };
+        let later = all_after(4, &lanes, &by, &[(2, 2)]);
         let (first, later) = futures::join!(all(&lanes, &by, &[(1, 1)]), later);
         assert_eq!((first, later), (vec![Ok(2)], vec![Ok(2)]));
         assert_eq!(started.elapsed(), Duration::from_secs(5));
@@ -561,10 +542,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_group_waits_for_the_callers_of_the_one_before_but_not_for_long() {
         let (lanes, by) = (Lanes::expecting(1, Duration::from_secs(6)), Sizes::new());
-        let after = async |seconds: u64, calls: &[(u64, u32)]| {
-            tokio::time::sleep(Duration::from_secs(seconds)).await;
-            all(&lanes, &by, calls).await
-        };
+        let after = async |seconds, calls: &[_]| all_after(seconds, &lanes, &by, calls).await;
         let started = Instant::now();
         assert_eq!(after(0, &[(1, 1), (2, 2), (3, 3)]).await, vec![Ok(3); 3]);
         let (first, last) = futures::join!(after(1, &[(1, 4), (2, 5)]), after(4, &[(3, 6)]));
@@ -592,10 +570,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_group_waits_for_the_callers_that_others_have_answered_but_not_for_long() {
         let (lanes, by) = (Lanes::expecting_others(Duration::from_secs(6)), Sizes::new());
-        let after = async |seconds: u64, calls: &[(u64, u32)]| {
-            tokio::time::sleep(Duration::from_secs(seconds)).await;
-            all(&lanes, &by, calls).await
-        };
+        let after = async |seconds, calls: &[_]| all_after(seconds, &lanes, &by, calls).await;
         let started = Instant::now();
         assert_eq!(
             after(0, &[(1, 1), (2, 2)]).await,

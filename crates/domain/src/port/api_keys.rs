@@ -35,8 +35,8 @@ pub trait ApiKeyStore: Send + Sync + std::fmt::Debug {
     /// The key with this digest, in any state, and its organization's subscription.
     async fn find(&self, hash: &ApiKeyHash) -> Result<Option<FoundApiKey>, StoreError>;
 
-    /// Those of the keys that are there, by their digests, as [`find`](Self::find) finds them. Stores leave out what they cannot
-    /// read, and ask for all at once.
+    /// Those of the keys that are there, by their digests, as [`find`](Self::find) finds them. A store that asks for all at once
+    /// leaves out those that it cannot read.
     async fn find_each(&self, hashes: &[ApiKeyHash]) -> Result<HashMap<ApiKeyHash, FoundApiKey>, StoreError> {
         let mut found = HashMap::with_capacity(hashes.len());
         for hash in hashes {

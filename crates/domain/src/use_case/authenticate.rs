@@ -104,8 +104,8 @@ impl Authenticate {
         Ok(found)
     }
 
-    /// Asks again for keys in steady use before their [leases](KeyLeases) end, so that no request waits for that. Call it every
-    /// 300 ms. If the store fails, requests ask as they do without it.
+    /// Asks again for keys in steady use before their [leases](KeyLeases) end, so that no request waits for that. Call it
+    /// [so often](KeyLeases::RENEWED_EVERY). If the store fails, requests ask as they do without it.
     pub async fn renew_leases(&self) -> Result<(), StoreError> {
         let asked_at = self.clock.monotonic();
         let hashes = self.leases.to_renew(asked_at);

@@ -14,8 +14,6 @@ use crate::provisioning::ProvisioningChange;
 
 /// How long a key is accepted after it was asked for.
 const LEASE: Duration = Duration::from_millis(900);
-/// How old the lease of a key in steady use is when the key is asked for again. The rest is time for the answer.
-const RENEWED: Duration = Duration::from_millis(300);
 /// When all leases from before are over, clocks that run unequally included.
 const ENDED: Duration = Duration::from_secs(1);
 /// The most leases of a process. More are not kept: their keys are looked up with each request.
@@ -40,6 +38,10 @@ impl Lease {
 }
 
 impl KeyLeases {
+    /// How often keys in steady use are asked for again, if their leases are as old as this. The rest of a lease is time for the
+    /// answer.
+    pub const RENEWED_EVERY: Duration = Duration::from_millis(300);
+
     /// The key, if it was asked for less than a lease before `now`, a monotonic time.
     pub(super) fn key(&self, hash: &ApiKeyHash, now: Duration) -> Option<Arc<FoundApiKey>> {
         let mut leases = self.locked();
@@ -54,7 +56,7 @@ impl KeyLeases {
         leases.retain(|_, lease| lease.is_alive(now));
         let used = leases
             .iter()
-            .filter(|(_, lease)| lease.is_used && now >= lease.asked_at + RENEWED);
+            .filter(|(_, lease)| lease.is_used && now >= lease.asked_at + Self::RENEWED_EVERY);
         used.map(|(hash, _)| hash.clone()).collect()
     }
 

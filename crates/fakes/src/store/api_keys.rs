@@ -1,7 +1,5 @@
 //! [`ApiKeyStore`] in memory.
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 use bidloop_domain::model::{
     ApiKeyHash, ApiKeyId, ApiKeyRecord, Authorization, FoundApiKey, MemberRole, OrganizationId, Timestamp,
@@ -15,14 +13,6 @@ use super::{MemoryStore, State};
 impl ApiKeyStore for MemoryStore {
     async fn find(&self, hash: &ApiKeyHash) -> Result<Option<FoundApiKey>, StoreError> {
         Ok(self.state()?.key(hash))
-    }
-
-    async fn find_each(&self, hashes: &[ApiKeyHash]) -> Result<HashMap<ApiKeyHash, FoundApiKey>, StoreError> {
-        let state = self.state()?;
-        let found = hashes
-            .iter()
-            .filter_map(|hash| Some((hash.clone(), state.key(hash)?)));
-        Ok(found.collect())
     }
 
     async fn create(&self, record: &ApiKeyRecord, hash: &ApiKeyHash) -> Result<CreateApiKey, StoreError> {

@@ -1,4 +1,4 @@
-//! API keys: found by digest with each request, created and revoked by operators.
+//! API keys: found by digest, created and revoked by operators.
 
 use std::collections::HashMap;
 
