@@ -56,6 +56,8 @@ mod tests;
 /// How many groups of decisions on leads are made at the same time. With a second one both are smaller, and each costs about
 /// the same.
 const DECISION_LANES: usize = 1;
+/// How long, at most, a group of decisions waits for the callers of the group before, who look up their next leads first.
+const RETURNING: Duration = Duration::from_millis(5);
 /// How long, at most, a group of look-ups waits for callers whose last decision was answered. Most are back sooner, and the
 /// first of them would be a group of its own.
 const LOOKING_UP_AGAIN: Duration = Duration::from_millis(1);
@@ -143,7 +145,7 @@ impl Store {
             kind: "requests",
             shares: Shares::of(for_requests),
             connector: connector.clone(),
-            decisions: Lanes::expecting(DECISION_LANES, queries::Decisions::RETURNING),
+            decisions: Lanes::expecting(DECISION_LANES, RETURNING),
             ends: Lanes::gathering(END_LANES, GATHERING),
             bid_ends: Lanes::new(BID_END_LANES),
             look_ups: Lanes::expecting_others(LOOKING_UP_AGAIN),
@@ -160,7 +162,7 @@ impl Store {
             pool: pool(&connector, for_workers)?,
             kind: "workers",
             shares: Shares::of(for_workers),
-            decisions: Lanes::expecting(DECISION_LANES, queries::Decisions::RETURNING),
+            decisions: Lanes::expecting(DECISION_LANES, RETURNING),
             ends: Lanes::gathering(END_LANES, GATHERING),
             look_ups: Lanes::expecting_others(LOOKING_UP_AGAIN),
             bid_ends: Lanes::new(BID_END_LANES),

@@ -126,7 +126,7 @@ impl Store {
             path,
             writer,
             readers,
-            decisions: Lanes::expecting(1, queries::Decisions::RETURNING),
+            decisions: Lanes::new(1),
             ends: Lanes::new(1),
             pending_from: Arc::default(),
             overdue_from: Arc::default(),

@@ -145,6 +145,29 @@ async fn a_command_that_fails_is_undone_alone() {
 }
 
 #[tokio::test]
+async fn a_command_that_fails_before_others_join_it_is_undone_and_holds_up_nobody() {
+    let (store, _folder) = store().await;
+    let (release, blocker) = busy(&store).await;
+    drop(release);
+    assert_eq!(blocker.await.unwrap(), Ok(()));
+    // What a savepoint would undo is undone with the transaction, also after SQLite has rolled that back by itself.
+    for (value, rolled_back) in [(2, false), (3, true)] {
+        let failed = store.write(async move |conn: &mut Conn| {
+            insert(conn, 1).await?;
+            if rolled_back {
+                sql_query("ROLLBACK").execute(conn).await?;
+            }
+            Err::<(), _>(Failure::corrupt("no good".to_owned()))
+        });
+        let next = store.write(async move |conn: &mut Conn| insert(conn, value).await);
+        let (failed, next) = tokio::join!(failed, next);
+        assert_eq!(failed, Err(StoreError::Corrupt("no good".to_owned())));
+        assert_eq!(next, Ok(()));
+    }
+    assert_eq!(values(&store).await, [2, 3]);
+}
+
+#[tokio::test]
 async fn a_commit_that_fails_fails_every_command_in_it_and_nothing_is_kept() {
     let (store, _folder) = store().await;
     assert_eq!(

@@ -4,6 +4,7 @@
 //! while the disk or another command is busy join the next commit, each in a savepoint of its own. They are answered
 //! after the commit. A command that fails or panics is undone alone; a commit that fails fails all its commands.
 
+use std::iter::once;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -110,15 +111,15 @@ struct WriterThread {
 
 impl WriterThread {
     fn serve(mut self, commands: &mut Receiver<Command>) {
-        while let Some(first) = commands.blocking_recv() {
-            let mut group = vec![first];
-            let committed = self.commit_together(&mut group, commands);
+        while let Some(mut first) = commands.blocking_recv() {
+            let mut joined = Vec::new();
+            let committed = self.commit_together(&mut first, &mut joined, commands);
             let failure = committed.err().map(StoreError::from);
             if failure.is_some() {
                 // Its state is unknown. Closing it rolls back.
                 self.conn = None;
             }
-            for command in group {
+            for command in once(first).chain(joined) {
                 command.answer(failure.as_ref());
             }
             if let Some(conn) = &mut self.conn {
@@ -127,10 +128,12 @@ impl WriterThread {
         }
     }
 
-    /// Runs the first of `group`, then what waits in the queue, and commits. An error is the whole group's.
+    /// Runs a command, then what waits in the queue, and commits. What has run with the first one is put into `joined`. An
+    /// error is everyone's.
     fn commit_together(
         &mut self,
-        group: &mut Vec<Command>,
+        first: &mut Command,
+        joined: &mut Vec<Command>,
         commands: &mut Receiver<Command>,
     ) -> Result<(), Failure> {
         let conn = match &mut self.conn {
@@ -139,19 +142,16 @@ impl WriterThread {
         };
         begin(conn)?;
         let opened = Instant::now();
-        let mut next = 0;
-        loop {
-            for command in &mut group[next..] {
-                run_in_savepoint(conn, command)?;
-            }
-            next = group.len();
-            if opened.elapsed() >= OPEN_FOR {
-                break;
-            }
-            match commands.try_recv() {
-                Ok(command) => group.push(command),
-                Err(_) => break,
-            }
+        // It can be undone with the transaction. For a savepoint SQLite keeps each changed page as it was.
+        if !first.run(conn) {
+            return execute(conn, "ROLLBACK");
+        }
+        while opened.elapsed() < OPEN_FOR
+            && let Ok(mut command) = commands.try_recv()
+        {
+            let ran = run_in_savepoint(conn, &mut command);
+            joined.push(command);
+            ran?;
         }
         execute(conn, "COMMIT")
     }

@@ -12,7 +12,6 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bidloop_domain::model::{
     Activity, ApiKeyHash, Authorization, CampaignId, Lead, LeadId, NewBid, OrganizationId,
@@ -108,11 +107,6 @@ pub(crate) fn lane_key(organization: &OrganizationId) -> u64 {
 /// Decisions on leads of a store.
 #[derive(Clone)]
 pub(crate) struct Decisions(Store);
-
-impl Decisions {
-    /// How long, at most, a group waits for the callers of the group before, who look up their next leads first.
-    pub(crate) const RETURNING: Duration = Duration::from_millis(5);
-}
 
 impl Grouped for Decisions {
     type Command = Decision;
