@@ -34,10 +34,9 @@ pub(crate) enum Write {
     Add(usize),
     /// Changes rows that are there. The first columns, as many as this says, are the primary key.
     Update(usize),
-    /// The same with rows that change so often that the database may keep many old versions of each: the last column of the
-    /// key is looked for from the end of its index, where the newest version mostly is. The transaction must hold the rows'
-    /// locks.
-    UpdateNewest(usize),
+    /// The same with rows that change so often that PostgreSQL may keep many old versions of each. The first column is the
+    /// [place](Batch::with_place) of each row's newest version, and the next ones, as many as this says, are the primary key.
+    UpdatePlaced(usize),
     /// The same as `Update` with those that meet a condition.
     UpdateIf(usize, &'static str),
 }
@@ -82,6 +81,15 @@ impl<'r, R> Batch<'r, R> {
         self.columns.push(BatchColumn {
             name: C::NAME,
             values: V::collect(self.rows.iter().map(value)),
+        });
+        self
+    }
+
+    /// Adds where each row stands, as `place_of!` found it. The transaction has locked the rows, and has not changed them since.
+    pub(crate) fn with_place(mut self, place: impl FnMut(&'r R) -> &'r str) -> Self {
+        self.columns.push(BatchColumn {
+            name: "place",
+            values: <&str>::collect(self.rows.iter().map(place)),
         });
         self
     }
@@ -184,7 +192,7 @@ impl<'r> Statement<'r> {
     /// Inserts rows, as `write` says. `rows` is how the database begins to make rows of values.
     pub(crate) fn insert(table: &str, columns: Vec<BatchColumn<'r>>, write: Write, rows: &str) -> Self {
         let on_conflict = match write {
-            Write::Insert | Write::Update(_) | Write::UpdateNewest(_) | Write::UpdateIf(..) => String::new(),
+            Write::Insert | Write::Update(_) | Write::UpdatePlaced(_) | Write::UpdateIf(..) => String::new(),
             Write::InsertNew => " ON CONFLICT DO NOTHING".to_owned(),
             Write::Put(keys) => {
                 let (keys, rest) = columns.split_at(keys);

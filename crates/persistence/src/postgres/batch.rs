@@ -34,43 +34,34 @@ where
 }
 
 fn update<'r>(table: &str, columns: Vec<BatchColumn<'r>>, keys: usize) -> Statement<'r> {
-    update_where(table, columns, keys, |list, keys| {
-        let is_row = keys.iter().map(|key| format!("{table}.{key} = batch.{key}"));
-        format!("({list}) WHERE {}", is_row.collect::<Vec<_>>().join(" AND "))
-    })
+    let is_row = columns[..keys]
+        .iter()
+        .map(|BatchColumn { name, .. }| format!("{table}.{name} = batch.{name}"));
+    let is_row: Vec<String> = is_row.collect();
+    update_where(table, columns, keys, &is_row.join(" AND "))
 }
 
-/// The server would read an index from its start for an equality, whatever order is asked for.
-fn update_newest<'r>(table: &str, columns: Vec<BatchColumn<'r>>, keys: usize) -> Statement<'r> {
-    update_where(table, columns, keys, |list, keys| {
-        let is_version = keys.iter().enumerate().map(|(place, key)| {
-            if place + 1 < keys.len() {
-                format!("{key} = batch.{key}")
-            } else {
-                format!("{key} BETWEEN batch.{key} AND batch.{key}")
-            }
-        });
-        let newest_first = keys.iter().map(|key| format!("{key} DESC"));
-        format!(
-            "({list}) CROSS JOIN LATERAL (SELECT ctid FROM {table} WHERE {} ORDER BY {} LIMIT 1) AS newest \
-             WHERE {table}.ctid = newest.ctid",
-            is_version.collect::<Vec<_>>().join(" AND "),
-            newest_first.collect::<Vec<_>>().join(", ")
-        )
-    })
+/// Looks no row up: an index leads to all its old versions, too.
+fn update_placed<'r>(table: &str, mut columns: Vec<BatchColumn<'r>>, keys: usize) -> Statement<'r> {
+    columns.drain(1..=keys);
+    let is_row = format!("{table}.ctid = batch.{}", columns[0].name);
+    let mut statement = update_where(table, columns, 1, &is_row);
+    statement.text[1].insert_str(0, "::tid[]");
+    statement
 }
 
-/// Changes the rows that the batch's list of columns and the names of its key are made into a condition for.
+/// Sets the columns behind the first ones, as many as `found_by` says, of the rows that meet a condition.
 fn update_where<'r>(
     table: &str,
     columns: Vec<BatchColumn<'r>>,
-    keys: usize,
-    condition: impl FnOnce(&str, &[&str]) -> String,
+    found_by: usize,
+    condition: &str,
 ) -> Statement<'r> {
-    let (keys, rest) = columns.split_at(keys);
-    let keys: Vec<&str> = keys.iter().map(|key| key.name).collect();
-    let before = format!("UPDATE {table} SET {} FROM unnest(", assignments(rest, "batch"));
-    let after = format!(") AS batch {}", condition(&names(&columns), &keys));
+    let before = format!(
+        "UPDATE {table} SET {} FROM unnest(",
+        assignments(&columns[found_by..], "batch")
+    );
+    let after = format!(") AS batch ({}) WHERE {condition}", names(&columns));
     Statement::around(columns, before, after)
 }
 
@@ -103,7 +94,7 @@ fn statement<R>(batch: Batch<'_, R>, write: Write) -> Option<Statement<'_>> {
     let Batch { table, columns, rows } = batch;
     let statement = match write {
         Write::Update(keys) => update(table, columns, keys),
-        Write::UpdateNewest(keys) => update_newest(table, columns, keys),
+        Write::UpdatePlaced(keys) => update_placed(table, columns, keys),
         Write::UpdateIf(keys, condition) => update(table, columns, keys).and_where(condition),
         insert => Statement::insert(table, columns, insert, "SELECT * FROM unnest"),
     };

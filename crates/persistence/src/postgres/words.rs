@@ -92,6 +92,13 @@ macro_rules! none_of {
     };
 }
 
+/// Where the version of a row stands that a query locks. As long as the transaction has the lock, no other one moves it.
+macro_rules! place_of {
+    ($table:literal) => {
+        diesel::dsl::sql::<diesel::sql_types::Text>(concat!($table, ".ctid::text"))
+    };
+}
+
 /// Locks the usage of each organization's latest period that began until a moment, as a [`Usage`] reads it. The organizations
 /// are in the order in which they are to be locked.
 macro_rules! newest_usages {
@@ -102,7 +109,7 @@ macro_rules! newest_usages {
             )
             .sql(
                 ") AS o (id) CROSS JOIN LATERAL ( \
-                   SELECT organization_id, period_start, period_end, used FROM quota_usage \
+                   SELECT organization_id, period_start, period_end, used, ctid::text FROM quota_usage \
                    WHERE organization_id = o.id AND period_start <= ",
             )
             .bind::<diesel::sql_types::BigInt, _>($until)

@@ -5,7 +5,8 @@
 //! adds one in the transaction that stores the bid.
 //!
 //! Each of these changes leaves an old version of the row, and PostgreSQL removes none as long as any transaction may see it.
-//! So accepting a bid looks for it from the end of its index, where the newest version mostly is.
+//! So accepting a bid looks for it from the end of its index, where the newest version mostly is, and changes it where it
+//! found it.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +17,14 @@ use diesel::sql_types::{BigInt, Bool, Text};
 
 use super::prelude::*;
 
-/// Locks the usage of the period in force at `at`, counting it first if that was not done before. Returns the period
-/// and its usage, which no other transaction changes until this one ends. `subscription` is the organization's, as the
-/// last commit left it.
+/// Locks the usage of the period in force at `at`, counting it first if that was not done before. No other transaction
+/// changes it until this one ends. `subscription` is the organization's, as the last commit left it.
 pub(super) async fn locked_quota(
     conn: &mut Conn,
     organization: &OrganizationId,
     mut subscription: Subscription,
     at: Timestamp,
-) -> Result<(BillingPeriod, QuotaUsage), Failure> {
+) -> Result<(Usage, QuotaUsage), Failure> {
     let mut period = current_period(&subscription, at);
     let mut counted = locked_usage(conn, organization, period).await?;
     if counted.is_none() {
@@ -38,11 +38,12 @@ pub(super) async fn locked_quota(
         period = current_period(&subscription, at);
         counted = locked_usage(conn, organization, period).await?;
     }
-    let used = match counted {
-        Some(used) => used,
+    let usage = match counted {
+        Some(usage) => usage,
         None => count_anew(conn, organization, period).await?,
     };
-    Ok((period, QuotaUsage::of(&subscription, period, used)))
+    let quota = QuotaUsage::of(&subscription, period, usage.used.0);
+    Ok((usage, quota))
 }
 
 /// The unit of quota that a bid took.
@@ -53,18 +54,32 @@ pub(super) struct Unit<'b> {
     pub(super) period_start: i64,
 }
 
-/// What was counted of an organization's period.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = quota_usage)]
+/// What was counted of an organization's period. Its row is locked.
+#[derive(Queryable)]
 pub(super) struct Usage {
     pub(super) organization_id: Col<OrganizationId>,
     pub(super) period_start: i64,
     pub(super) period_end: i64,
     pub(super) used: Col<u64>,
+    /// Where the row's newest version stands.
+    place: String,
 }
 
 /// The types of a [`Usage`].
-pub(super) type UsageRow = (Text, BigInt, BigInt, BigInt);
+pub(super) type UsageRow = (Text, BigInt, BigInt, BigInt, Text);
+
+/// The columns of a [`Usage`].
+macro_rules! usage_columns {
+    () => {
+        (
+            quota_usage::organization_id,
+            quota_usage::period_start,
+            quota_usage::period_end,
+            quota_usage::used,
+            place_of!("quota_usage"),
+        )
+    };
+}
 
 /// Locks the usage of each period that a unit may be returned to: of all that end after the units were taken. The caller
 /// has locked the leads, and no account or bid yet.
@@ -84,7 +99,7 @@ pub(super) async fn locked_usages(conn: &mut Conn, units: &[Unit<'_>]) -> Result
         .filter(quota_usage::period_end.gt(first))
         .filter(quota_usage::used.gt(0))
         .order((quota_usage::organization_id, quota_usage::period_start))
-        .select(Usage::as_select());
+        .select(usage_columns!());
     let (_, usages): (Vec<String>, Vec<Usage>) =
         load_together!(conn, for_share!(organizations), for_update!(usages))?;
     Ok(usages)
@@ -105,25 +120,19 @@ pub(super) async fn return_units(
         });
         usage.used.0 = usage.used.0.saturating_sub(returned.count() as u64);
     }
-    let used: Vec<_> = usages
-        .iter()
-        .map(|usage| (&usage.organization_id.0, usage.period_start, usage.used.0))
-        .collect();
-    set_used(conn, &used).await
+    set_used(conn, &usages.iter().collect::<Vec<_>>()).await
 }
 
-/// Writes how many units of organizations' periods are used, together with the commit. Their rows are locked.
-pub(super) async fn set_used(
-    conn: &mut Conn,
-    periods: &[(&OrganizationId, i64, u64)],
-) -> Result<(), Failure> {
-    Batch::of("quota_usage", periods)
-        .with(quota_usage::organization_id, |(organization, ..)| {
-            organization.as_str()
+/// Writes how many units of organizations' periods are used, together with the commit.
+pub(super) async fn set_used(conn: &mut Conn, usages: &[&Usage]) -> Result<(), Failure> {
+    Batch::of("quota_usage", usages)
+        .with_place(|usage| usage.place.as_str())
+        .with(quota_usage::organization_id, |usage| {
+            usage.organization_id.0.as_str()
         })
-        .with(quota_usage::period_start, |(_, start, _)| *start)
-        .with(quota_usage::used, |(.., used)| stored(*used))
-        .run_at_commit(conn, Write::UpdateNewest(2))
+        .with(quota_usage::period_start, |usage| usage.period_start)
+        .with(quota_usage::used, |usage| stored(usage.used.0))
+        .run_at_commit(conn, Write::UpdatePlaced(2))
         .await
 }
 
@@ -132,25 +141,23 @@ async fn locked_usage(
     conn: &mut Conn,
     organization: &OrganizationId,
     period: BillingPeriod,
-) -> Result<Option<u64>, Failure> {
+) -> Result<Option<Usage>, Failure> {
     let start = period.start.as_millis();
     let row = quota_usage::table
         .filter(quota_usage::organization_id.eq(organization.as_str()))
         // Read from its end, so that the newest version comes first.
         .filter(quota_usage::period_start.between(start, start))
         .order(quota_usage::period_start.desc())
-        .select((quota_usage::period_end, quota_usage::used));
-    let found: Option<(i64, Col<u64>)> = for_update!(row).first(conn).await.optional()?;
-    Ok(found
-        .filter(|(period_end, _)| *period_end == period.end.as_millis())
-        .map(|(_, used)| used.0))
+        .select(usage_columns!());
+    let found: Option<Usage> = for_update!(row).first(conn).await.optional()?;
+    Ok(found.filter(|usage| usage.period_end == period.end.as_millis()))
 }
 
 async fn count_anew(
     conn: &mut Conn,
     organization: &OrganizationId,
     period: BillingPeriod,
-) -> Result<u64, Failure> {
+) -> Result<Usage, Failure> {
     let (start, end) = (period.start.as_millis(), period.end.as_millis());
     let counted = || {
         bids::table
@@ -177,5 +184,6 @@ async fn count_anew(
         fields,
     );
     put!(conn, quota_usage, row, fields);
-    Ok(u64::try_from(used).unwrap_or(0))
+    let counted = locked_usage(conn, organization, period).await?;
+    counted.ok_or_else(|| Failure::fault("what was counted of a period is gone".to_owned()))
 }

@@ -43,9 +43,11 @@ where
 }
 
 /// The statement for each row.
-fn statement<'r>(table: &str, columns: Vec<BatchColumn<'r>>, write: Write) -> Statement<'r> {
+fn statement<'r>(table: &str, mut columns: Vec<BatchColumn<'r>>, write: Write) -> Statement<'r> {
     match write {
-        Write::Update(keys) | Write::UpdateNewest(keys) => update(table, columns, keys),
+        Write::Update(keys) => update(table, columns, keys),
+        // The primary key leads to the row at once.
+        Write::UpdatePlaced(keys) => update(table, columns.split_off(1), keys),
         Write::UpdateIf(keys, condition) => update(table, columns, keys).and_where(condition),
         insert => Statement::insert(table, columns, insert, "VALUES "),
     }

@@ -90,11 +90,18 @@ macro_rules! none_of {
     };
 }
 
+/// Nothing: there is one version of a row.
+macro_rules! place_of {
+    ($table:literal) => {
+        diesel::dsl::sql::<diesel::sql_types::Text>("''")
+    };
+}
+
 /// The usage of each organization's latest period that began until a moment, as a [`Usage`] reads it.
 macro_rules! newest_usages {
     ($organizations:expr, $until:expr) => {
         diesel::dsl::sql::<UsageRow>(
-            "SELECT organization_id, period_start, period_end, used FROM quota_usage AS u \
+            "SELECT organization_id, period_start, period_end, used, '' FROM quota_usage AS u \
              WHERE organization_id IN (SELECT value FROM json_each(",
         )
         .bind::<diesel::sql_types::Text, _>($crate::sqlite::one_of::as_json($organizations))

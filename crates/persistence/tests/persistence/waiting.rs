@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use bidloop_domain::model::{ActivityKind, Authorization, Lead};
+use bidloop_domain::model::{ActivityKind, Authorization, Lead, LeadStatus};
 use bidloop_domain::port::{AcceptBid, AddAttachments, RecordPage, StoreError, SwitchMatches};
 use bidloop_persistence::{Database, DatabaseSettings};
 use bidloop_port_contracts::fixture::{World, activity, at, bid, campaign, commit, job, organization};
@@ -77,6 +77,33 @@ async fn provisioning_does_not_wait_for_a_switch_that_waits_for_another_process(
     quickly(commit(&world.stores, &[change])).await;
     drop(other_process);
     assert_eq!(switching.await.unwrap(), Ok(SwitchMatches::Switched { total: 0 }));
+    bed.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bid_that_waited_for_rows_changes_them_as_another_process_left_them() {
+    let bed = TestDatabase::postgres().await;
+    let world = World::new(stores(&bed.database)).await;
+    let leads = world.new_leads(3, at(0)).await;
+    assert_eq!(world.try_bid(&leads[0], at(1)).await, AcceptBid::Accepted);
+    let changes = [
+        "UPDATE quota_usage SET used = used + 1",
+        "UPDATE leads SET created_at = created_at + 1",
+    ];
+    for (change, lead) in changes.into_iter().zip(&leads[1..]) {
+        let other_process = holding(&bed, change).await;
+        let bidding = tokio::spawn({
+            let (world, lead) = (world.clone(), lead.clone());
+            async move { world.try_bid(&lead, at(2)).await }
+        });
+        until_some_wait(&bed, 1).await;
+        other_process.batch_execute("COMMIT").await.unwrap();
+        assert_eq!(bidding.await.unwrap(), AcceptBid::Accepted);
+    }
+    assert_eq!(bed.number("SELECT used FROM quota_usage").await, 4);
+    for lead in &leads {
+        assert_eq!(world.status(lead).await, LeadStatus::Queued);
+    }
     bed.close().await;
 }
 

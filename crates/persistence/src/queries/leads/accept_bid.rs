@@ -63,18 +63,17 @@ async fn accept_on(
     let Some(account) = grounds.account.filter(|account| account.connected) else {
         return Ok(AcceptBid::NoConnectedAccount);
     };
-    let (period, usage) = locked_quota(conn, &bid.organization_id, subscription, bid.queued_at).await?;
-    if usage.is_used_up() {
-        return Ok(AcceptBid::QuotaUsedUp(usage));
+    let (mut usage, quota) = locked_quota(conn, &bid.organization_id, subscription, bid.queued_at).await?;
+    if quota.is_used_up() {
+        return Ok(AcceptBid::QuotaUsedUp(quota));
     }
 
     let organization = bid.organization_id.as_str();
-    let period_start = period.start.as_millis();
     let new = (
         bid.columns()?,
         bids::account_id.eq(account.id.as_str()),
         bids::attachments.eq(Col(grounds.attachments)),
-        bids::period_start.eq(period_start),
+        bids::period_start.eq(usage.period_start),
         bids::status.eq(LeadStatus::Queued.as_str()),
         // Due at once.
         bids::next_attempt_at.eq(bid.queued_at.as_millis()),
@@ -84,7 +83,8 @@ async fn accept_on(
         bids::connects_spent.eq(0_i64),
     );
     let entry = activity.columns()?;
-    set_used(conn, &[(&bid.organization_id, period_start, usage.used + 1)]).await?;
+    usage.used.0 += 1;
+    set_used(conn, &[&usage]).await?;
     diesel::insert_into(bids::table).values(new).execute(conn).await?;
     diesel::update(leads::table.find((organization, bid.lead_id.as_str())))
         .set((

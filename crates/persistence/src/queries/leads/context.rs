@@ -78,7 +78,7 @@ pub(crate) struct LeadKey {
 type CampaignRow = (Tried<Campaign>, Option<Col<AccountId>>);
 type AccountRow = (Col<OrganizationId>, Tried<AccountSummary>);
 type Loaded = (
-    Vec<(Tried<Lead>, String)>,
+    Vec<(Tried<Lead>, Option<String>)>,
     Vec<CampaignRow>,
     Vec<AccountRow>,
     Vec<(Col<LeadId>, Col<LeadAttachment>)>,
@@ -94,11 +94,15 @@ pub(super) async fn leads_without_bid(
     let ids: BTreeSet<&str> = asked.iter().map(|key| key.lead.as_str()).collect();
     let organizations: BTreeSet<&str> = asked.iter().map(|key| key.organization.as_str()).collect();
     let campaign_ids: BTreeSet<&str> = asked.iter().map(|key| key.campaign.as_str()).collect();
+    // It is planned sooner than a join.
+    let job_json = jobs::table
+        .filter(jobs::id.eq(leads::job_id))
+        .select(jobs::json)
+        .single_value();
     let of_leads = leads::table
-        .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
         .filter(one_of!(leads::id, &ids))
         .filter(leads::bid_id.is_null())
-        .select((Tried::<Lead>::as_select(), jobs::json));
+        .select((Tried::<Lead>::as_select(), job_json));
     let of_campaigns = campaigns::table
         .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
         .filter(one_of!(campaigns::organization_id, &organizations))
@@ -147,7 +151,7 @@ pub(super) async fn leads_without_bid(
     }
     let mut found = HashMap::with_capacity(lead_rows.len());
     for (lead, job_json) in lead_rows {
-        let Some(lead) = lead.or_aside(quarantine) else {
+        let (Some(lead), Some(job_json)) = (lead.or_aside(quarantine), job_json) else {
             continue;
         };
         let campaign = (lead.organization_id.clone(), lead.campaign_id.clone());

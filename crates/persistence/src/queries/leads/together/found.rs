@@ -13,22 +13,22 @@ use super::super::super::prelude::*;
 use super::super::super::quota::{Usage, UsageRow};
 use super::Decision;
 
-/// What the store has for a group. Leads, organizations, keys, quotas and campaigns are locked, in this order.
+/// What the store has for a group. Leads, organizations, keys, usages and campaigns are locked, in this order.
 pub(super) struct Found {
-    pub(super) leads: HashMap<LeadId, Lead>,
+    pub(super) leads: HashMap<LeadId, FoundLead>,
     pub(super) subscriptions: HashMap<OrganizationId, Subscription>,
     pub(super) keys: HashMap<ApiKeyHash, ApiKeyRecord>,
-    pub(super) quotas: HashMap<(OrganizationId, i64), Quota>,
+    /// By when their periods start.
+    pub(super) usages: HashMap<(OrganizationId, i64), Usage>,
     pub(super) campaigns: HashMap<CampaignKey, FoundCampaign>,
     pub(super) accounts: HashMap<(OrganizationId, AccountId), AccountSummary>,
     pub(super) uploads: HashMap<LeadId, Vec<ProposalFile>>,
 }
 
-/// The bids that count in a period.
-pub(super) struct Quota {
-    pub(super) period_end: i64,
-    pub(super) used: u64,
-    pub(super) is_changed: bool,
+pub(super) struct FoundLead {
+    pub(super) lead: Lead,
+    /// Where its row stands.
+    pub(super) place: String,
 }
 
 pub(super) struct FoundCampaign {
@@ -52,7 +52,7 @@ type CampaignRow = (
 type AccountRow = (Col<OrganizationId>, Row<AccountSummary>);
 type UploadRow = (Col<LeadId>, Col<LeadAttachment>);
 type Loaded = (
-    Vec<Row<Lead>>,
+    Vec<(Row<Lead>, String)>,
     Vec<SubscriptionRow>,
     Vec<KeyRow>,
     Vec<Usage>,
@@ -81,7 +81,7 @@ impl Found {
         let leads = leads::table
             .filter(one_of!(leads::id, lead_ids))
             .order((leads::organization_id, leads::id))
-            .select(Row::<Lead>::as_select());
+            .select((Row::<Lead>::as_select(), place_of!("leads")));
         let subscriptions = organizations::table
             .filter(one_of!(organizations::id, &organizations))
             .order(organizations::id)
@@ -91,7 +91,7 @@ impl Found {
             .filter(api_keys::revoked_at.is_null())
             .order((api_keys::organization_id, api_keys::id))
             .select((api_keys::key_hash, Row::<ApiKeyRecord>::as_select()));
-        let quotas = newest_usages!(&bidding, last.as_millis());
+        let usages = newest_usages!(&bidding, last.as_millis());
         // No match of them comes or goes until the transaction ends.
         let campaigns = campaigns::table
             .filter(one_of!(campaigns::organization_id, &organizations))
@@ -122,12 +122,12 @@ impl Found {
             for_update!(leads),
             for_key_share!(subscriptions),
             for_key_share!(keys),
-            quotas,
+            usages,
             for_share!(campaigns),
             accounts,
             uploads,
         )?;
-        let (leads, subscriptions, keys, quotas, campaigns, accounts, files) = loaded;
+        let (leads, subscriptions, keys, usages, campaigns, accounts, files) = loaded;
         let mut uploads: HashMap<LeadId, Vec<ProposalFile>> = HashMap::new();
         for (Col(lead), Col(file)) in files {
             uploads.entry(lead).or_default().push(file.into());
@@ -135,14 +135,17 @@ impl Found {
         Ok(Self {
             leads: leads
                 .into_iter()
-                .map(|Row(lead)| (lead.id.clone(), lead))
+                .map(|(Row(lead), place)| (lead.id.clone(), FoundLead { lead, place }))
                 .collect(),
             subscriptions: subscriptions
                 .into_iter()
                 .map(|(organization, Row(subscription))| (organization.0, subscription))
                 .collect(),
             keys: keys.into_iter().map(|(hash, Row(key))| (hash.0, key)).collect(),
-            quotas: quotas.into_iter().map(quota).collect(),
+            usages: usages
+                .into_iter()
+                .map(|usage| ((usage.organization_id.0.clone(), usage.period_start), usage))
+                .collect(),
             campaigns: campaigns.into_iter().map(campaign).collect(),
             accounts: accounts
                 .into_iter()
@@ -151,15 +154,6 @@ impl Found {
             uploads,
         })
     }
-}
-
-fn quota(usage: Usage) -> ((OrganizationId, i64), Quota) {
-    let quota = Quota {
-        period_end: usage.period_end,
-        used: usage.used.0,
-        is_changed: false,
-    };
-    ((usage.organization_id.0, usage.period_start), quota)
 }
 
 fn campaign((organization, id, served, last, account, files): CampaignRow) -> (CampaignKey, FoundCampaign) {

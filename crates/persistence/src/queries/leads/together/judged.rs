@@ -14,7 +14,7 @@ use super::super::super::lists::lead_statuses::show_statuses;
 use super::super::super::prelude::*;
 use super::super::super::quota::set_used;
 use super::super::super::statistics::count;
-use super::found::Found;
+use super::found::{Found, FoundLead};
 use super::{Decided, Decision, Wanted};
 use crate::columns::{Encoded, InColumn};
 use crate::sql_types::{EscapedText, JsonText};
@@ -49,6 +49,8 @@ struct Judged<'g> {
 
 struct Accepted<'g> {
     bid: &'g NewBid,
+    /// Where the lead's row stands.
+    place: String,
     account: AccountId,
     files: Encoded,
     period_start: i64,
@@ -56,6 +58,8 @@ struct Accepted<'g> {
 
 struct Rejected<'g> {
     decision: &'g Decision,
+    /// Where the lead's row stands.
+    place: String,
     reason: Option<Encoded>,
 }
 
@@ -108,7 +112,7 @@ impl<'g> Judged<'g> {
         {
             return None;
         }
-        let lead = self.found.leads.get(decision.lead())?;
+        let FoundLead { lead, .. } = self.found.leads.get(decision.lead())?;
         if lead.organization_id != *decision.organization() {
             return None;
         }
@@ -174,12 +178,12 @@ impl<'g> Judged<'g> {
             return Some(AcceptBid::NoConnectedAccount);
         };
         let period = current_period(&subscription, bid.queued_at);
-        let quota_key = (bid.organization_id.clone(), period.start.as_millis());
-        let quota = found.quotas.get_mut(&quota_key);
-        let quota = quota.filter(|quota| quota.period_end == period.end.as_millis())?;
-        let usage = QuotaUsage::of(&subscription, period, quota.used);
-        if usage.is_used_up() {
-            return Some(AcceptBid::QuotaUsedUp(usage));
+        let usage_key = (bid.organization_id.clone(), period.start.as_millis());
+        let usage = found.usages.get_mut(&usage_key);
+        let usage = usage.filter(|usage| usage.period_end == period.end.as_millis())?;
+        let quota = QuotaUsage::of(&subscription, period, usage.used.0);
+        if quota.is_used_up() {
+            return Some(AcceptBid::QuotaUsedUp(quota));
         }
         let files = found
             .uploads
@@ -187,14 +191,15 @@ impl<'g> Judged<'g> {
             .or(campaign.map(|campaign| &campaign.files))?;
         // What cannot be written is reported by the single command.
         let files = InColumn::<JsonText>::written(files).ok()?;
-        quota.used += 1;
-        quota.is_changed = true;
+        let place = found.leads.get(&bid.lead_id)?.place.clone();
+        usage.used.0 += 1;
         self.made.push((decision, LeadStatus::Queued));
         self.accepted.push(Accepted {
             bid,
+            place,
             account: account.id.clone(),
             files,
-            period_start: period.start.as_millis(),
+            period_start: usage.period_start,
         });
         Some(AcceptBid::Accepted)
     }
@@ -203,6 +208,7 @@ impl<'g> Judged<'g> {
         let reason = reason.map(InColumn::<EscapedText>::written);
         self.rejected.push(Rejected {
             decision,
+            place: self.found.leads.get(decision.lead())?.place.clone(),
             reason: reason.transpose().ok()?,
         });
         self.made.push((decision, LeadStatus::Rejected));
@@ -218,13 +224,14 @@ impl<'g> Judged<'g> {
         }
         if !self.rejected.is_empty() {
             Batch::of("leads", &self.rejected)
+                .with_place(|rejected| &rejected.place)
                 .with(leads::organization_id, |rejected| {
                     rejected.decision.organization().as_str()
                 })
                 .with(leads::id, |rejected| rejected.decision.lead().as_str())
                 .with(leads::status, |_| LeadStatus::Rejected.as_str())
                 .with(leads::rejection_reason, |rejected| rejected.reason.clone())
-                .run_at_commit(conn, Write::Update(2))
+                .run_at_commit(conn, Write::UpdatePlaced(2))
                 .await?;
         }
         Batch::of("activities", &self.made)
@@ -234,7 +241,7 @@ impl<'g> Judged<'g> {
         let shown = self.made.iter().filter_map(|(decision, status)| {
             let campaign = (decision.organization().clone(), decision.campaign().clone());
             let campaign = self.found.campaigns.get(&campaign)?;
-            let lead = self.found.leads.get(decision.lead())?;
+            let FoundLead { lead, .. } = self.found.leads.get(decision.lead())?;
             Some((lead, *status, campaign.served..=campaign.last))
         });
         show_statuses(conn, shown).await?;
@@ -243,10 +250,11 @@ impl<'g> Judged<'g> {
 
     async fn store_bids(&self, conn: &mut Conn) -> Result<(), Failure> {
         let accepted = &self.accepted;
-        let changed = self.found.quotas.iter().filter(|(_, quota)| quota.is_changed);
-        let used: Vec<_> = changed
-            .map(|((organization, start), quota)| (organization, *start, quota.used))
+        let used: BTreeSet<_> = accepted
+            .iter()
+            .map(|accepted| (accepted.bid.organization_id.clone(), accepted.period_start))
             .collect();
+        let used: Vec<_> = used.iter().filter_map(|key| self.found.usages.get(key)).collect();
         set_used(conn, &used).await?;
         Batch::of("bids", accepted)
             .with_record(|accepted| accepted.bid)?
@@ -265,13 +273,14 @@ impl<'g> Judged<'g> {
             .run_at_commit(conn, Write::Insert)
             .await?;
         Batch::of("leads", accepted)
+            .with_place(|accepted| &accepted.place)
             .with(leads::organization_id, |accepted| {
                 accepted.bid.organization_id.as_str()
             })
             .with(leads::id, |accepted| accepted.bid.lead_id.as_str())
             .with(leads::status, |_| LeadStatus::Queued.as_str())
             .with(leads::bid_id, |accepted| accepted.bid.id.to_string())
-            .run_at_commit(conn, Write::Update(2))
+            .run_at_commit(conn, Write::UpdatePlaced(2))
             .await?;
         Ok(())
     }
