@@ -7,7 +7,7 @@ use bidloop_domain::model::{
     AccountId, AccountSummary, BidRecord, Campaign, CampaignId, Lead, LeadAttachment, LeadId, LeadWithJob,
     OrganizationId,
 };
-use bidloop_domain::port::LeadContext;
+use bidloop_domain::port::{LeadContext, LeadLookup};
 
 use super::super::prelude::*;
 
@@ -22,7 +22,8 @@ type ContextRow = (
     Option<Col<LeadAttachment>>,
 );
 
-/// The organization's lead. One statement reads everything but its bid, so that a decision is based on one moment.
+/// The organization's lead. One statement reads everything but its bid, so that a decision is based on one moment. The
+/// campaign is `None` if it was removed.
 pub(crate) async fn lead_context(
     conn: &mut Conn,
     quarantine: &Quarantine,
@@ -57,13 +58,7 @@ pub(crate) async fn lead_context(
         ))
         .load(conn)
         .await?;
-    let Some((mut found, bid_id)) = context(quarantine, rows)? else {
-        return Ok(None);
-    };
-    if let Some(id) = bid_id {
-        found.bid = Some(bid_record(conn, quarantine, organization, &id).await?);
-    }
-    Ok(Some(found))
+    with_bid(conn, quarantine, organization, rows).await
 }
 
 /// A lead that is asked for.
@@ -72,6 +67,66 @@ pub(crate) struct LeadKey {
     pub(super) organization: OrganizationId,
     pub(super) campaign: CampaignId,
     pub(super) lead: LeadId,
+}
+
+/// As a [`ContextRow`], but the campaign is there, and the lead may be missing.
+type LookUpRow = (
+    Option<Tried<Lead>>,
+    Option<String>,
+    Option<String>,
+    Tried<Campaign>,
+    Option<Tried<AccountSummary>>,
+    Option<Col<LeadAttachment>>,
+);
+
+/// The campaign's lead, as [`lead_context`] reads it.
+pub(super) async fn lead_of_campaign(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    key: &LeadKey,
+) -> Result<LeadLookup, Failure> {
+    let lead = leads::organization_id
+        .eq(campaigns::organization_id)
+        // Diesel wants a value in a join to be owned.
+        .and(leads::id.eq(key.lead.as_str().to_owned()))
+        .and(leads::campaign_id.eq(campaigns::id));
+    let account = bidder_accounts::organization_id
+        .eq(campaigns::organization_id)
+        .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
+    let upload = lead_attachments::organization_id
+        .eq(leads::organization_id)
+        .and(lead_attachments::lead_id.eq(leads::id));
+    let rows: Vec<LookUpRow> = campaigns::table
+        .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
+        .left_join(leads::table.on(lead))
+        .left_join(jobs::table.on(jobs::id.eq(leads::job_id)))
+        .left_join(bidder_accounts::table.on(account))
+        .left_join(lead_attachments::table.on(upload))
+        .filter(campaigns::organization_id.eq(key.organization.as_str()))
+        .filter(campaigns::id.eq(key.campaign.as_str()))
+        .order(lead_attachments::position)
+        .select((
+            Option::<Tried<Lead>>::as_select(),
+            leads::bid_id.nullable(),
+            jobs::json.nullable(),
+            Tried::<Campaign>::as_select(),
+            Option::<Tried<AccountSummary>>::as_select(),
+            lead_attachments::attachment.nullable(),
+        ))
+        .load(conn)
+        .await?;
+    if rows.is_empty() {
+        return Ok(LeadLookup::CampaignUnknown);
+    }
+    let rows = rows
+        .into_iter()
+        .filter_map(|(lead, bid_id, job_json, campaign, account, upload)| {
+            Some((lead?, bid_id, job_json?, Some(campaign), account, upload))
+        });
+    let found = with_bid(conn, quarantine, &key.organization, rows.collect()).await?;
+    Ok(found.map_or(LeadLookup::LeadUnknown, |found| {
+        LeadLookup::Found(Box::new(found))
+    }))
 }
 
 /// With the campaign's account.
@@ -167,6 +222,22 @@ pub(super) async fn leads_without_bid(
         found.insert(context.lead.lead.id.clone(), context);
     }
     Ok(found)
+}
+
+/// What a lead's rows say of it, with its bid.
+async fn with_bid(
+    conn: &mut Conn,
+    quarantine: &Quarantine,
+    organization: &OrganizationId,
+    rows: Vec<ContextRow>,
+) -> Result<Option<LeadContext>, Failure> {
+    let Some((mut found, bid_id)) = context(quarantine, rows)? else {
+        return Ok(None);
+    };
+    if let Some(id) = bid_id {
+        found.bid = Some(bid_record(conn, quarantine, organization, &id).await?);
+    }
+    Ok(Some(found))
 }
 
 /// What a lead's rows say of it, without its bid, and the bid's id.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bidloop_domain::port::{LeadContext, LeadLookup, StoreError};
 
 use super::super::prelude::*;
-use super::context::{LeadKey, lead_context, leads_without_bid};
+use super::context::{LeadKey, lead_of_campaign, leads_without_bid};
 use super::together::lane_key;
 use crate::grouping::{Grouped, Locks};
 
@@ -64,19 +64,7 @@ impl Grouped for LookUps {
     async fn alone(&self, look_up: Arc<LeadKey>) -> Result<LeadLookup, StoreError> {
         let quarantine = self.0.quarantine.clone();
         self.0
-            .look_up(async move |conn: &mut Conn| {
-                let organization = &look_up.organization;
-                let found = lead_context(conn, &quarantine, organization, &look_up.lead).await?;
-                if let Some(found) = found.filter(|found| is_of_campaign(&look_up, found)) {
-                    return Ok(LeadLookup::Found(Box::new(found)));
-                }
-                let campaign = campaigns::table.find((organization.as_str(), look_up.campaign.as_str()));
-                Ok(if exists!(conn, campaign) {
-                    LeadLookup::LeadUnknown
-                } else {
-                    LeadLookup::CampaignUnknown
-                })
-            })
+            .look_up(async move |conn: &mut Conn| lead_of_campaign(conn, &quarantine, &look_up).await)
             .await
     }
 }
