@@ -8,7 +8,7 @@ use bidloop_domain::model::{
 };
 use bidloop_domain::port::{BidLetter, BidSummary, LeadContext};
 
-use super::super::leads::context::lead_context;
+use super::super::leads::context::{account_of_campaign, lead_context};
 use super::super::leads::rows::new_lead;
 use super::super::lists::match_list::{CampaignKey, matches_of};
 use super::super::lists::served::{ServedList, matched_at};
@@ -36,12 +36,9 @@ pub(super) async fn find_match(
         let has_campaign = found.campaign.is_some();
         return Ok(Some(found).filter(|_| has_campaign));
     }
-    let account = bidder_accounts::organization_id
-        .eq(campaigns::organization_id)
-        .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
     let campaign: Option<CampaignRow> = campaigns::table
         .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
-        .left_join(bidder_accounts::table.on(account))
+        .left_join(bidder_accounts::table.on(account_of_campaign()))
         .filter(campaigns::organization_id.eq(organization.as_str()))
         .filter(campaigns::id.eq(id.as_str()))
         .select((

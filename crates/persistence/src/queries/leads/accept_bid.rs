@@ -12,6 +12,7 @@ use super::super::prelude::*;
 use super::super::quota::{locked_quota, set_used};
 use super::super::statistics::count;
 use super::acted_on::ActedOn;
+use super::context::account_of_campaign;
 use super::rows::locked_lead;
 
 /// What a bid is accepted on, beside its lead, the subscription and the quota.
@@ -113,14 +114,11 @@ async fn grounds(conn: &mut Conn, bid: &NewBid) -> Result<Option<Grounds>, Failu
         Col<Vec<ProposalFile>>,
         Option<Col<LeadAttachment>>,
     );
-    let account = bidder_accounts::organization_id
-        .eq(campaigns::organization_id)
-        .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
     let upload = lead_attachments::organization_id
         .eq(campaigns::organization_id)
         .and(lead_attachments::lead_id.eq(bid.lead_id.as_str()));
     let mut rows: Vec<GroundsRow> = campaigns::table
-        .left_join(bidder_accounts::table.on(account))
+        .left_join(bidder_accounts::table.on(account_of_campaign()))
         .left_join(lead_attachments::table.on(upload))
         .filter(campaigns::organization_id.eq(bid.organization_id.as_str()))
         .filter(campaigns::id.eq(bid.campaign_id.as_str()))

@@ -8,8 +8,25 @@ use bidloop_domain::model::{
     OrganizationId,
 };
 use bidloop_domain::port::{LeadContext, LeadLookup};
+use diesel::dsl::auto_type;
 
 use super::super::prelude::*;
+
+/// Joins the account that a campaign bids with.
+#[auto_type]
+pub(crate) fn account_of_campaign() -> _ {
+    bidder_accounts::organization_id
+        .eq(campaigns::organization_id)
+        .and(bidder_accounts::id.nullable().eq(campaigns::account_id))
+}
+
+/// Joins a lead's files.
+#[auto_type]
+fn files_of_lead() -> _ {
+    lead_attachments::organization_id
+        .eq(leads::organization_id)
+        .and(lead_attachments::lead_id.eq(leads::id))
+}
 
 /// The lead and its bid's id, the job, the campaign, the account, and one of the lead's files. There is a row for each
 /// file; mostly the lead has none.
@@ -33,18 +50,12 @@ pub(crate) async fn lead_context(
     let campaign = campaigns::organization_id
         .eq(leads::organization_id)
         .and(campaigns::id.eq(leads::campaign_id));
-    let account = bidder_accounts::organization_id
-        .eq(campaigns::organization_id)
-        .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
-    let upload = lead_attachments::organization_id
-        .eq(leads::organization_id)
-        .and(lead_attachments::lead_id.eq(leads::id));
     let rows: Vec<ContextRow> = leads::table
         .inner_join(jobs::table.on(jobs::id.eq(leads::job_id)))
         .inner_join(organizations::table.on(organizations::id.eq(leads::organization_id)))
         .left_join(campaigns::table.on(campaign))
-        .left_join(bidder_accounts::table.on(account))
-        .left_join(lead_attachments::table.on(upload))
+        .left_join(bidder_accounts::table.on(account_of_campaign()))
+        .left_join(lead_attachments::table.on(files_of_lead()))
         .filter(leads::organization_id.eq(organization.as_str()))
         .filter(leads::id.eq(lead.as_str()))
         .order(lead_attachments::position)
@@ -90,18 +101,12 @@ pub(super) async fn lead_of_campaign(
         // Diesel wants a value in a join to be owned.
         .and(leads::id.eq(key.lead.as_str().to_owned()))
         .and(leads::campaign_id.eq(campaigns::id));
-    let account = bidder_accounts::organization_id
-        .eq(campaigns::organization_id)
-        .and(bidder_accounts::id.nullable().eq(campaigns::account_id));
-    let upload = lead_attachments::organization_id
-        .eq(leads::organization_id)
-        .and(lead_attachments::lead_id.eq(leads::id));
     let rows: Vec<LookUpRow> = campaigns::table
         .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
         .left_join(leads::table.on(lead))
         .left_join(jobs::table.on(jobs::id.eq(leads::job_id)))
-        .left_join(bidder_accounts::table.on(account))
-        .left_join(lead_attachments::table.on(upload))
+        .left_join(bidder_accounts::table.on(account_of_campaign()))
+        .left_join(lead_attachments::table.on(files_of_lead()))
         .filter(campaigns::organization_id.eq(key.organization.as_str()))
         .filter(campaigns::id.eq(key.campaign.as_str()))
         .order(lead_attachments::position)
