@@ -21,7 +21,7 @@ use crate::waiting::wait_until;
 pub(crate) struct Program(PathBuf);
 
 impl Program {
-    /// The one given, else the one that is installed, which is built if it is not there.
+    /// The one given, else the one that is installed, built anew if its sources have changed.
     pub(crate) fn find(given: Option<&Path>) -> Result<Self> {
         if let Some(path) = given {
             ensure!(path.is_file(), "there is no program {}", path.display());
@@ -30,22 +30,22 @@ impl Program {
         }
         let own = std::env::current_exe()?;
         let folder = own.ancestors().nth(2).context("this executable has no folder")?;
-        let installed = folder.join(format!("distribution/bidloop{}", std::env::consts::EXE_SUFFIX));
-        if !installed.is_file() {
-            progress("building the program, which takes minutes");
-            let built = Command::new("cargo")
-                .args(["build", "--profile", "distribution", "-p", "bidloop"])
-                .stdout(Stdio::null())
-                .status()
-                .context("cargo cannot be run")?;
-            ensure!(built.success(), "the program cannot be built");
-        }
-        ensure!(
-            installed.is_file(),
-            "run this with cargo run --release: {} is not there",
-            installed.display()
-        );
-        Ok(Self(installed))
+        progress("building the program, which takes minutes if it is not there or has changed");
+        let built = Command::new("cargo")
+            .args(["build", "--quiet", "--locked", "--profile", "distribution", "-p", "bidloop"])
+            .arg("--target-dir")
+            .arg(folder)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stdout(Stdio::null())
+            .status()
+            .context("cargo cannot be run")?;
+        ensure!(built.success(), "the program cannot be built");
+        Ok(Self(folder.join(format!("distribution/bidloop{}", std::env::consts::EXE_SUFFIX))))
+    }
+
+    /// The size of the program's file.
+    pub(crate) fn megabytes(&self) -> Result<f64> {
+        Ok(self.0.metadata()?.len() as f64 / 1e6)
     }
 }
 

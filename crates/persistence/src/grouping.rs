@@ -205,15 +205,18 @@ impl<G: Grouped> Lanes<G> {
                 match place {
                     Place::Apart(_) => carry_out_apart(&by, group).await,
                     Place::Shared(lane) => {
-                        let count = group.len();
                         let answers = together(&by, &group, Locks::Soon).await;
-                        by.answering(count);
+                        let answered = match &answers {
+                            Ok(answers) => answers.iter().flatten().flatten().count(),
+                            Err(_) => group.len(),
+                        };
+                        by.answering(answered);
                         let left = answer_each(group, answers);
                         let unled = lanes.locked().set_apart(lane, left);
                         for key in unled {
                             lanes.lead(&by, Place::Apart(key));
                         }
-                        lanes.expect_again(lane, count);
+                        lanes.expect_again(lane, answered);
                     }
                 }
             }
@@ -245,11 +248,11 @@ impl<G: Grouped> Lanes<G> {
         }
     }
 
-    /// After a group of `count` commands, the next one waits for as many.
-    fn expect_again(&self, lane: usize, count: usize) {
-        if let (Patience::Own(patience), 2..) = (self.patience, count) {
+    /// After several answers, the next group waits for as many callers.
+    fn expect_again(&self, lane: usize, answered: usize) {
+        if let (Patience::Own(patience), 2..) = (self.patience, answered) {
             let lane = &mut self.locked().shared[lane];
-            lane.expect(count + lane.calls.len(), patience);
+            lane.expect(answered + lane.calls.len(), patience);
         }
     }
 }
@@ -605,6 +608,21 @@ mod tests {
         lanes.expect(1);
         assert_eq!(after(1, &[(1, 10)]).await, [Ok(1)], "those five neither");
         assert_eq!(started.elapsed(), Duration::from_secs(20));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_group_does_not_wait_for_callers_that_were_not_answered() {
+        let (lanes, by) = (Lanes::expecting(1, Duration::from_secs(6)), Sizes::new());
+        let locked = tokio::spawn({
+            let (lanes, by) = (lanes.clone(), by.clone());
+            async move { all(&lanes, &by, &[(7, LOCKED), (7, 2)]).await }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let started = Instant::now();
+        assert_eq!(all(&lanes, &by, &[(8, 3)]).await, [Ok(1)]);
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        by.unlocked.add_permits(1);
+        assert_eq!(locked.await.unwrap(), [Ok(2), Ok(2)]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -22,6 +22,12 @@ const UPLOADS: u16 = 5;
 const UPLOAD_BYTES: usize = 25 * 1_048_576;
 const BOUNDARY: &str = "bidloop-benchmark-boundary";
 
+/// The size of the file to install.
+pub(super) fn size(program: &Program, report: &mut Report) -> Result<()> {
+    report.add(Row::new("the program's file", program.megabytes()?, "MB").at_most(40.0));
+    Ok(())
+}
+
 /// From starting the process to its first 200 on `/readyz`, in a new folder and again in the same.
 pub(super) fn starts(program: &Program, report: &mut Report) -> Result<()> {
     let mut first = Vec::new();

@@ -30,6 +30,9 @@ use crate::world::{World, on_databases};
 pub(crate) fn measure(options: &Options) -> Result<Report> {
     let program = Program::find(options.program.as_deref())?;
     let mut report = Report::default();
+    if options.asks_for(Part::Size) {
+        footprint::size(&program, &mut report)?;
+    }
     if options.asks_for(Part::Start) && options.databases.has_sqlite() {
         progress("starting the service repeatedly");
         footprint::starts(&program, &mut report)?;

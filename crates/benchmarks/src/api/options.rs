@@ -22,7 +22,7 @@ pub(crate) struct Options {
     /// Connections of the load generator and of pgbench.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u16).range(2..))]
     pub(super) connections: u16,
-    /// The program to measure; the installed one if left out, built with the profile `distribution` if it is not there.
+    /// The program to measure; the installed one if left out, which is built with the profile `distribution`.
     #[arg(long, value_name = "FILE")]
     pub(super) program: Option<PathBuf>,
     /// A program that decides on each bid by itself, which a lone client of the measured one must nearly equal.
@@ -38,6 +38,8 @@ pub(crate) struct Options {
 /// A part that can be measured by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Part {
+    /// Size of the program's file.
+    Size,
     /// Time to start.
     Start,
     /// Memory when idle, and for uploads.

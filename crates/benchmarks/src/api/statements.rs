@@ -53,23 +53,26 @@ const LEAD: &str = "\
 leads.organization_id, leads.id, leads.campaign_id, leads.job_id, leads.created_at, leads.status, leads.reason, \
 leads.rejection_reason, leads.proposal_id, leads.bidding_config";
 
+const LOCATE: &str = "\
+SELECT {lead} FROM campaigns LEFT OUTER JOIN leads ON leads.organization_id = campaigns.organization_id \
+AND leads.campaign_id = campaigns.id AND leads.id = :lead \
+WHERE campaigns.organization_id = :organization AND campaigns.id = :campaign LIMIT 1";
+
 const CONTEXT: &str = "\
 SELECT {lead}, leads.bid_id, jobs.json, organizations.subscription_status, organizations.collection_paused, \
 organizations.period_start, organizations.period_end, organizations.renewal, \
 organizations.proposal_limit, organizations.customer, campaigns.organization_id, \
 campaigns.id, campaigns.name, campaigns.mode, campaigns.state, campaigns.bidding_config, campaigns.proposal, \
 bidder_accounts.id, bidder_accounts.connected, bidder_accounts.profile_hourly_rate, lead_attachments.attachment \
-FROM leads INNER JOIN jobs ON jobs.id = leads.job_id \
-INNER JOIN organizations ON organizations.id = leads.organization_id \
-LEFT OUTER JOIN campaigns ON campaigns.organization_id = leads.organization_id AND campaigns.id = leads.campaign_id \
+FROM campaigns INNER JOIN organizations ON organizations.id = campaigns.organization_id \
+LEFT OUTER JOIN leads ON leads.organization_id = campaigns.organization_id AND leads.id = :lead \
+AND leads.campaign_id = campaigns.id \
+LEFT OUTER JOIN jobs ON jobs.id = leads.job_id \
 LEFT OUTER JOIN bidder_accounts ON bidder_accounts.organization_id = campaigns.organization_id \
 AND bidder_accounts.id = campaigns.account_id \
 LEFT OUTER JOIN lead_attachments ON lead_attachments.organization_id = leads.organization_id \
 AND lead_attachments.lead_id = leads.id \
-WHERE leads.organization_id = :organization AND leads.id = :lead ORDER BY lead_attachments.position";
-
-const CAMPAIGN_EXISTS: &str = "\
-SELECT EXISTS (SELECT * FROM campaigns WHERE campaigns.organization_id = :organization AND campaigns.id = :campaign)";
+WHERE campaigns.organization_id = :organization AND campaigns.id = :by_sql ORDER BY lead_attachments.position";
 
 const LOCK_LEAD: &str = "\
 SELECT {lead} FROM leads WHERE leads.organization_id = :organization AND leads.id = :lead LIMIT 1{for_update}";
@@ -95,7 +98,8 @@ WHERE campaigns.organization_id = :organization AND campaigns.id = :by_sql ORDER
 
 const LOCK_QUOTA: &str = "\
 SELECT quota_usage.period_end, quota_usage.used FROM quota_usage \
-WHERE quota_usage.organization_id = :organization AND quota_usage.period_start = :period LIMIT 1{for_update}";
+WHERE quota_usage.organization_id = :organization AND quota_usage.period_start BETWEEN :period AND :period \
+ORDER BY quota_usage.period_start DESC LIMIT 1{for_update}";
 
 const TAKE_UNIT: &str = "\
 UPDATE quota_usage SET used = quota_usage.used + 1 \
@@ -164,10 +168,10 @@ pub(super) fn list(database: &Database<'_>, leads: &[String]) -> Result<Script> 
     })
 }
 
-/// The look-ups of a key, a lead and, as there is no such lead, its campaign.
+/// The look-ups of a key, and of a campaign with a lead that it does not have.
 pub(super) fn look_up(database: &Database<'_>) -> Result<Script> {
     Ok(Script {
-        steps: [KEY, CONTEXT, CAMPAIGN_EXISTS].map(one).into(),
+        steps: [KEY, LOCATE].map(one).into(),
         parameters: parameters(database)?,
         bids: false,
     })

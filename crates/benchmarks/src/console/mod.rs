@@ -49,7 +49,7 @@ pub(crate) struct Options {
     /// Keep the SQLite file here, and use the one of a run before: filling takes the longest.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The program to measure; the installed one if left out, built with the profile `distribution` if it is not there.
+    /// The program to measure; the installed one if left out, which is built with the profile `distribution`.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
 }

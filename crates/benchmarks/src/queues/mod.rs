@@ -57,7 +57,7 @@ pub(crate) struct Options {
     /// How long jobs arrive for the delay's measure.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     arriving: u64,
-    /// The program to measure; the installed one if left out, built with the profile `distribution` if it is not there.
+    /// The program to measure; the installed one if left out, which is built with the profile `distribution`.
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
 }

@@ -39,7 +39,7 @@ async fn blocks_read(bed: &TestDatabase, table: &str) -> i64 {
 }
 
 /// Another process's world, which has no session yet.
-fn reopened(bed: &TestDatabase, world: &World) -> World {
+pub(crate) fn reopened(bed: &TestDatabase, world: &World) -> World {
     World {
         stores: stores(&bed.reopened()),
         ..world.clone()
@@ -47,7 +47,7 @@ fn reopened(bed: &TestDatabase, world: &World) -> World {
 }
 
 /// How many blocks of the table the work reads in a process of its own, whose sessions report that when they end.
-async fn read_by<T>(
+pub(crate) async fn read_by<T>(
     bed: &TestDatabase,
     world: &World,
     table: &str,

@@ -26,6 +26,7 @@ mod secrets_at_rest;
 mod spare_databases;
 mod submissions;
 mod test_database;
+mod unknown_sizes;
 mod unreadable_deliveries;
 mod unreadable_organizations;
 mod unreadable_progress;

@@ -20,6 +20,16 @@ pub(crate) fn account_of_campaign() -> _ {
         .and(bidder_accounts::id.nullable().eq(campaigns::account_id))
 }
 
+/// Joins a lead of the campaign's organization. Which campaign's it is, the caller compares: as long as PostgreSQL has no
+/// statistics of the table, it takes all leads of a campaign for one row, and would read them in place of the one by its id.
+/// Diesel wants the id to be owned where further tables are joined.
+#[auto_type]
+pub(super) fn lead_of_organization(lead: String) -> _ {
+    leads::organization_id
+        .eq(campaigns::organization_id)
+        .and(leads::id.eq(lead))
+}
+
 /// Joins a lead's files.
 #[auto_type]
 fn files_of_lead() -> _ {
@@ -80,8 +90,9 @@ pub(crate) struct LeadKey {
     pub(super) lead: LeadId,
 }
 
-/// As a [`ContextRow`], but the campaign is there, and the lead may be missing.
+/// As a [`ContextRow`], but the campaign is there, and the lead may be missing or another campaign's.
 type LookUpRow = (
+    Option<String>,
     Option<Tried<Lead>>,
     Option<String>,
     Option<String>,
@@ -96,14 +107,9 @@ pub(super) async fn lead_of_campaign(
     quarantine: &Quarantine,
     key: &LeadKey,
 ) -> Result<LeadLookup, Failure> {
-    let lead = leads::organization_id
-        .eq(campaigns::organization_id)
-        // Diesel wants a value in a join to be owned.
-        .and(leads::id.eq(key.lead.as_str().to_owned()))
-        .and(leads::campaign_id.eq(campaigns::id));
     let rows: Vec<LookUpRow> = campaigns::table
         .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
-        .left_join(leads::table.on(lead))
+        .left_join(leads::table.on(lead_of_organization(key.lead.to_string())))
         .left_join(jobs::table.on(jobs::id.eq(leads::job_id)))
         .left_join(bidder_accounts::table.on(account_of_campaign()))
         .left_join(lead_attachments::table.on(files_of_lead()))
@@ -111,6 +117,7 @@ pub(super) async fn lead_of_campaign(
         .filter(campaigns::id.eq(key.campaign.as_str()))
         .order(lead_attachments::position)
         .select((
+            leads::campaign_id.nullable(),
             Option::<Tried<Lead>>::as_select(),
             leads::bid_id.nullable(),
             jobs::json.nullable(),
@@ -125,7 +132,8 @@ pub(super) async fn lead_of_campaign(
     }
     let rows = rows
         .into_iter()
-        .filter_map(|(lead, bid_id, job_json, campaign, account, upload)| {
+        .filter(|(of, ..)| of.as_deref() == Some(key.campaign.as_str()))
+        .filter_map(|(_, lead, bid_id, job_json, campaign, account, upload)| {
             Some((lead?, bid_id, job_json?, Some(campaign), account, upload))
         });
     let found = with_bid(conn, quarantine, &key.organization, rows.collect()).await?;

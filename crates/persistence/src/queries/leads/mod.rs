@@ -24,7 +24,7 @@ use bidloop_domain::port::{
 use sha2::{Digest as _, Sha256};
 
 use self::acted_on::ActedOn;
-use self::context::{LeadKey, lead_context};
+use self::context::{LeadKey, lead_context, lead_of_organization};
 use self::rows::{locked_lead, organization_of};
 use self::together::{Decided, Decision, Wanted};
 use super::activities::insert_activity;
@@ -95,20 +95,18 @@ impl LeadStore for Store {
         let (organization, campaign, lead) = (organization.clone(), campaign.clone(), lead.clone());
         let quarantine = self.quarantine.clone();
         self.look_up(async move |conn: &mut Conn| {
-            let lead = leads::organization_id
-                .eq(campaigns::organization_id)
-                .and(leads::campaign_id.eq(campaigns::id))
-                .and(leads::id.eq(lead.as_str()));
-            let found: Option<Option<Tried<Lead>>> = campaigns::table
+            let found: Option<(Option<String>, Option<Tried<Lead>>)> = campaigns::table
                 .find((organization.as_str(), campaign.as_str()))
-                .left_join(leads::table.on(lead))
-                .select(Option::<Tried<Lead>>::as_select())
+                .left_join(leads::table.on(lead_of_organization(lead.to_string())))
+                .select((leads::campaign_id.nullable(), Option::<Tried<Lead>>::as_select()))
                 .first(conn)
                 .await
                 .optional()?;
             Ok(match found {
-                Some(Some(lead)) => LeadLookup::Found(Box::new(lead.required(&quarantine)?)),
-                Some(None) => LeadLookup::LeadUnknown,
+                Some((Some(of), Some(lead))) if of == campaign.as_str() => {
+                    LeadLookup::Found(Box::new(lead.required(&quarantine)?))
+                }
+                Some(_) => LeadLookup::LeadUnknown,
                 None => LeadLookup::CampaignUnknown,
             })
         })
