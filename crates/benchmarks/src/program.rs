@@ -32,7 +32,15 @@ impl Program {
         let folder = own.ancestors().nth(2).context("this executable has no folder")?;
         progress("building the program, which takes minutes if it is not there or has changed");
         let built = Command::new("cargo")
-            .args(["build", "--quiet", "--locked", "--profile", "distribution", "-p", "bidloop"])
+            .args([
+                "build",
+                "--quiet",
+                "--locked",
+                "--profile",
+                "distribution",
+                "-p",
+                "bidloop",
+            ])
             .arg("--target-dir")
             .arg(folder)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -40,7 +48,10 @@ impl Program {
             .status()
             .context("cargo cannot be run")?;
         ensure!(built.success(), "the program cannot be built");
-        Ok(Self(folder.join(format!("distribution/bidloop{}", std::env::consts::EXE_SUFFIX))))
+        Ok(Self(folder.join(format!(
+            "distribution/bidloop{}",
+            std::env::consts::EXE_SUFFIX
+        ))))
     }
 
     /// The size of the program's file.

@@ -1,5 +1,5 @@
-//! What the queues and the quota cost while another session holds a snapshot, so that no old version of a row can be removed
-//! (PostgreSQL).
+//! What the queues and the quota cost while another session holds a snapshot, so that no old version of a row can be removed,
+//! and while much of a queue is being worked on (PostgreSQL).
 
 #![expect(clippy::unwrap_used, reason = "test code")]
 
@@ -219,5 +219,65 @@ async fn an_endpoint_that_was_busy_for_a_moment_is_found_behind_a_stuck_one_at_o
         assert_eq!(pending(&world, &["stuck", "busy"]).await, 1);
     }
     held.batch_execute("COMMIT").await.unwrap();
+    bed.close().await;
+}
+
+/// A look reads as much of the table as before when four times as much of the queue is being worked on.
+async fn assert_that_what_is_worked_on_is_not_read(
+    bed: &TestDatabase,
+    world: &World,
+    table: &str,
+    more: &str,
+    look: impl AsyncFn(&World),
+) {
+    let mut seen = Vec::new();
+    for count in [10_000, 30_000] {
+        bed.run_sql(&more.replace("{count}", &count.to_string())).await;
+        bed.run_sql(&format!("ANALYZE {table}")).await;
+        let ((), blocks) = read_by(bed, world, table, &look).await;
+        seen.push(blocks);
+    }
+    assert!(
+        seen[1] < seen[0] * 3 / 2 + 20,
+        "{seen:?} blocks with 10,000 and 40,000 that are worked on"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bids_that_are_being_submitted_are_not_read_with_each_claim() {
+    let bed = TestDatabase::postgres().await;
+    let world = {
+        let world = World::new(stores(&bed.reopened())).await;
+        let lead = world.new_lead("1", at(0)).await;
+        world.bid(&lead, at(1)).await;
+        reopened(&bed, &world)
+    };
+    let more = "INSERT INTO bids SELECT (jsonb_populate_record(b, jsonb_build_object( \
+                  'id', gen_random_uuid(), 'next_attempt_at', b.next_attempt_at - n, \
+                  'lease_owner', 'other', 'lease_until', b.next_attempt_at + 600000))).* \
+                FROM bids AS b, generate_series(1, {count}) AS n WHERE b.id IN (SELECT id FROM bids LIMIT 1)";
+    assert_that_what_is_worked_on_is_not_read(&bed, &world, "bids", more, async |world| {
+        world.claim("me", at(3)).await;
+    })
+    .await;
+    bed.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deliveries_that_are_being_sent_are_not_read_with_each_look() {
+    let bed = TestDatabase::postgres().await;
+    let world = {
+        let world = World::new(stores(&bed.reopened())).await;
+        world.new_lead("1", at(1)).await;
+        reopened(&bed, &world)
+    };
+    let more = "INSERT INTO deliveries SELECT (jsonb_populate_record(d, jsonb_build_object( \
+                  'id', gen_random_uuid(), 'created_at', d.created_at - 1000, 'state', 'sending', \
+                  'owner', 'other', 'owner_until', d.created_at + 600000))).* \
+                FROM deliveries AS d, generate_series(1, {count}) WHERE state = 'pending'";
+    assert_that_what_is_worked_on_is_not_read(&bed, &world, "deliveries", more, async |world| {
+        assert_eq!(pending(world, &[]).await, 1);
+    })
+    .await;
     bed.close().await;
 }

@@ -46,7 +46,12 @@ async fn a_lead_is_looked_up_without_its_campaigns_other_leads() {
     let unknown = LeadId::parse("ld_00000000000000000000000000000000").unwrap();
     let locate = async |world: &World, lead: &LeadId| {
         let (organization, campaign) = (&world.organization, &world.campaign);
-        world.stores.leads.locate(organization, campaign, lead).await.unwrap()
+        world
+            .stores
+            .leads
+            .locate(organization, campaign, lead)
+            .await
+            .unwrap()
     };
     let found = assert_reads_few_leads(&bed, &world, "locating a lead", async |world| {
         locate(world, &leads[0].id).await
