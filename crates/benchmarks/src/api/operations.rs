@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 
-use super::contest::{Contender, Goals, hold};
+use super::contest::{Contender, Goals, Named, hold};
 use super::fill::{Filled, LISTED};
 use super::load::{HttpContender, Requests};
 use super::options::{Options, Part};
@@ -34,6 +34,8 @@ struct Operation {
     sample: Vec<u8>,
     answer_bytes: usize,
     sql: Script,
+    /// The same by other statements, without goals.
+    other_sql: Option<(&'static str, Script)>,
     goals: Goals,
 }
 
@@ -90,6 +92,7 @@ fn list(world: &World<'_>, newest: &[String], options: &Options, report: &mut Re
         answer_bytes: service.client()?.ask(&list)?.expect(200)?.len(),
         sample: list,
         sql: statements::list(&world.database, newest)?,
+        other_sql: None,
         goals: Goals::throughput(by_database(world, 0.8, 1.5)),
     };
     contest(world, &service, operation, options, report)?;
@@ -109,6 +112,7 @@ fn look_up(world: &World<'_>, options: &Options, report: &mut Report) -> Result<
         answer_bytes: service.client()?.ask(&look_up)?.expect(404)?.len(),
         sample: look_up,
         sql: statements::look_up(&world.database)?,
+        other_sql: Some(("two statements", statements::look_up_now(&world.database)?)),
         goals: Goals::throughput(by_database(world, 0.4, 1.0)),
     };
     contest(world, &service, operation, options, report)?;
@@ -124,6 +128,7 @@ fn bid(world: &World<'_>, spread: &Arc<Requests>, options: &Options, report: &mu
         sample: spread.first(),
         answer_bytes: ACKNOWLEDGEMENT,
         sql: statements::bid(&world.database)?,
+        other_sql: None,
         goals: Goals {
             throughput: Some(by_database(world, 1.5, 1.25)),
             cpu: matches!(world.database, Database::Postgres(_)).then_some(1.0),
@@ -167,18 +172,26 @@ fn contest(
         database_pid: None,
         ..ours
     };
-    let sql: Box<dyn Contender> = match &world.database {
-        Database::Sqlite(file) => Box::new(LoopContender::new(file, operation.sql)?),
-        Database::Postgres(database) => Box::new(PgbenchContender::new(
-            database,
-            options.connections,
-            operation.sql,
-            0,
-        )?),
-    };
-    let mut contenders: [Box<dyn Contender + '_>; 3] = [Box::new(ours), sql, Box::new(bare)];
+    let mut contenders: Vec<Box<dyn Contender + '_>> = vec![
+        Box::new(ours),
+        by_sql(world, operation.sql, options)?,
+        Box::new(bare),
+    ];
+    if let Some((name, script)) = operation.other_sql {
+        contenders.push(Box::new(Named(name, by_sql(world, script, options)?)));
+    }
     let name = world.name(operation.name);
     hold(&name, &mut contenders, operation.goals, options, report)
+}
+
+/// The SQL without the service.
+fn by_sql<'w>(world: &'w World<'_>, script: Script, options: &Options) -> Result<Box<dyn Contender + 'w>> {
+    Ok(match &world.database {
+        Database::Sqlite(file) => Box::new(LoopContender::new(file, script)?),
+        Database::Postgres(database) => {
+            Box::new(PgbenchContender::new(database, options.connections, script, 0)?)
+        }
+    })
 }
 
 /// The service under bids.

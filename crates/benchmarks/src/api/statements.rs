@@ -74,6 +74,25 @@ LEFT OUTER JOIN lead_attachments ON lead_attachments.organization_id = leads.org
 AND lead_attachments.lead_id = leads.id \
 WHERE campaigns.organization_id = :organization AND campaigns.id = :by_sql ORDER BY lead_attachments.position";
 
+/// Two of the three statements of which a look-up consisted when its goals were set.
+const LEAD_AND_ALL: &str = "\
+SELECT {lead}, leads.bid_id, jobs.json, organizations.subscription_status, organizations.collection_paused, \
+organizations.period_start, organizations.period_end, organizations.renewal, \
+organizations.proposal_limit, organizations.customer, campaigns.organization_id, \
+campaigns.id, campaigns.name, campaigns.mode, campaigns.state, campaigns.bidding_config, campaigns.proposal, \
+bidder_accounts.id, bidder_accounts.connected, bidder_accounts.profile_hourly_rate, lead_attachments.attachment \
+FROM leads INNER JOIN jobs ON jobs.id = leads.job_id \
+INNER JOIN organizations ON organizations.id = leads.organization_id \
+LEFT OUTER JOIN campaigns ON campaigns.organization_id = leads.organization_id AND campaigns.id = leads.campaign_id \
+LEFT OUTER JOIN bidder_accounts ON bidder_accounts.organization_id = campaigns.organization_id \
+AND bidder_accounts.id = campaigns.account_id \
+LEFT OUTER JOIN lead_attachments ON lead_attachments.organization_id = leads.organization_id \
+AND lead_attachments.lead_id = leads.id \
+WHERE leads.organization_id = :organization AND leads.id = :lead ORDER BY lead_attachments.position";
+
+const CAMPAIGN_EXISTS: &str = "\
+SELECT EXISTS (SELECT * FROM campaigns WHERE campaigns.organization_id = :organization AND campaigns.id = :campaign)";
+
 const LOCK_LEAD: &str = "\
 SELECT {lead} FROM leads WHERE leads.organization_id = :organization AND leads.id = :lead LIMIT 1{for_update}";
 
@@ -168,10 +187,20 @@ pub(super) fn list(database: &Database<'_>, leads: &[String]) -> Result<Script> 
     })
 }
 
-/// The look-ups of a key, and of a campaign with a lead that it does not have.
+/// The look-ups of a key, a lead and, as there is no such lead, its campaign: the statements of the service when the goals
+/// were set.
 pub(super) fn look_up(database: &Database<'_>) -> Result<Script> {
+    look_up_by(&[KEY, LEAD_AND_ALL, CAMPAIGN_EXISTS], database)
+}
+
+/// The same as the service does it now: one statement finds the campaign with its lead.
+pub(super) fn look_up_now(database: &Database<'_>) -> Result<Script> {
+    look_up_by(&[KEY, LOCATE], database)
+}
+
+fn look_up_by(statements: &[&str], database: &Database<'_>) -> Result<Script> {
     Ok(Script {
-        steps: [KEY, LOCATE].map(one).into(),
+        steps: statements.iter().map(|statement| one(statement)).collect(),
         parameters: parameters(database)?,
         bids: false,
     })
