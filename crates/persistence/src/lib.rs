@@ -31,6 +31,8 @@
 //! | `load_together!` | sends statements at once | runs them one after the other |
 //! | `Batch::run_at_commit` | sends the statement with the commit | runs it at once |
 //! | `one_of!`, `one_of_many!`, `none_of!`, `pair_of!` | compare with arrays | compare with JSON |
+//! | `place_of!` | where a locked row stands, for `Write::UpdatePlaced` | nothing: the primary key leads to the row at once |
+//! | `newest_usages!` | the used quotas of the newest periods, locked | the same, without a lock |
 //! | `oldest_of_each!` | joins laterally | looks up row ids |
 //! | `contains!` | `strpos` | `instr` |
 //! | `dense_range!` | a range and its numbers, for the planner's sake | a range |

@@ -1,8 +1,9 @@
 //! The one thread that writes. It commits commands that wait at the same time in one transaction.
 //!
 //! A commit waits for the disk, some hundred times longer than a command's statements take. So commands that arrive
-//! while the disk or another command is busy join the next commit, each in a savepoint of its own. They are answered
-//! after the commit. A command that fails or panics is undone alone; a commit that fails fails all its commands.
+//! while the disk or another command is busy join the next commit. The first command of a transaction is undone with it,
+//! before another one joins; each further one has a savepoint of its own. They are answered after the commit. So a command that
+//! fails or panics is undone alone; a commit that fails fails all its commands.
 
 use std::iter::once;
 use std::panic::{AssertUnwindSafe, catch_unwind};
