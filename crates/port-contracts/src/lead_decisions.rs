@@ -1,5 +1,6 @@
 //! The rule of `LeadStore` for bids and rejections that arrive at the same time (decision B2).
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 
 use bidloop_domain::bidding::BillingPeriod;
@@ -44,7 +45,7 @@ pub async fn decisions_that_arrive_together_end_as_if_they_came_one_after_the_ot
         accepted > 30 && used_up > 30,
         "{accepted} accepted, {used_up} too many"
     );
-    let new_seed = Uuid::new_v4().as_u64_pair().0;
+    let new_seed = RandomState::new().hash_one(KNOWN_SEED);
     decide_both_ways(&stores, new_seed, 8..12).await;
 }
 

@@ -1,8 +1,6 @@
 //! What single leads cost as long as PostgreSQL has no statistics of the tables, as after an import, a restore, or in the first
 //! minute of much work.
 
-#![expect(clippy::unwrap_used, reason = "test code")]
-
 use bidloop_domain::model::{Lead, LeadId};
 use bidloop_domain::port::{AcceptBid, LeadLookup};
 use bidloop_port_contracts::fixture::{World, at};
