@@ -32,15 +32,7 @@ impl Program {
         let folder = own.ancestors().nth(2).context("this executable has no folder")?;
         progress("building the program, which takes minutes if it is not there or has changed");
         let built = Command::new("cargo")
-            .args([
-                "build",
-                "--quiet",
-                "--locked",
-                "--profile",
-                "distribution",
-                "-p",
-                "bidloop",
-            ])
+            .args("build --quiet --locked --profile distribution -p bidloop --features otel".split(' '))
             .arg("--target-dir")
             .arg(folder)
             .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -131,7 +131,7 @@ impl<G: Grouped> Lanes<G> {
         Self::with(count, MOST_GATHERED, Patience::Pause(pause))
     }
 
-    /// Lanes in which a group that follows one of several commands waits until those callers may be back, at most for
+    /// Lanes in which a group that follows one with several answers waits until those callers may be back, at most for
     /// `patience`: until as many commands wait as were answered and waited then. A caller that was alone waits for nobody.
     pub(crate) fn expecting(count: usize, patience: Duration) -> Self {
         Self::with(count, MOST, Patience::Own(patience))

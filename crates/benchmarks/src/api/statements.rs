@@ -55,7 +55,7 @@ leads.rejection_reason, leads.proposal_id, leads.bidding_config";
 
 const LOCATE: &str = "\
 SELECT {lead} FROM campaigns LEFT OUTER JOIN leads ON leads.organization_id = campaigns.organization_id \
-AND leads.campaign_id = campaigns.id AND leads.id = :lead \
+AND leads.id = :lead \
 WHERE campaigns.organization_id = :organization AND campaigns.id = :campaign LIMIT 1";
 
 const CONTEXT: &str = "\
@@ -66,7 +66,6 @@ campaigns.id, campaigns.name, campaigns.mode, campaigns.state, campaigns.bidding
 bidder_accounts.id, bidder_accounts.connected, bidder_accounts.profile_hourly_rate, lead_attachments.attachment \
 FROM campaigns INNER JOIN organizations ON organizations.id = campaigns.organization_id \
 LEFT OUTER JOIN leads ON leads.organization_id = campaigns.organization_id AND leads.id = :lead \
-AND leads.campaign_id = campaigns.id \
 LEFT OUTER JOIN jobs ON jobs.id = leads.job_id \
 LEFT OUTER JOIN bidder_accounts ON bidder_accounts.organization_id = campaigns.organization_id \
 AND bidder_accounts.id = campaigns.account_id \
