@@ -53,40 +53,40 @@ const LEAD: &str = "\
 leads.organization_id, leads.id, leads.campaign_id, leads.job_id, leads.created_at, leads.status, leads.reason, \
 leads.rejection_reason, leads.proposal_id, leads.bidding_config";
 
+/// A lead with all that a decision needs.
+const LEAD_AND_ALL: &str = "\
+{lead}, leads.bid_id, jobs.json, organizations.subscription_status, organizations.collection_paused, \
+organizations.period_start, organizations.period_end, organizations.renewal, \
+organizations.proposal_limit, organizations.customer, campaigns.organization_id, \
+campaigns.id, campaigns.name, campaigns.mode, campaigns.state, campaigns.bidding_config, campaigns.proposal, \
+bidder_accounts.id, bidder_accounts.connected, bidder_accounts.profile_hourly_rate, lead_attachments.attachment";
+
+const ACCOUNT_AND_FILES: &str = "\
+LEFT OUTER JOIN bidder_accounts ON bidder_accounts.organization_id = campaigns.organization_id \
+AND bidder_accounts.id = campaigns.account_id \
+LEFT OUTER JOIN lead_attachments ON lead_attachments.organization_id = leads.organization_id \
+AND lead_attachments.lead_id = leads.id";
+
 const LOCATE: &str = "\
 SELECT {lead} FROM campaigns LEFT OUTER JOIN leads ON leads.organization_id = campaigns.organization_id \
 AND leads.id = :lead \
 WHERE campaigns.organization_id = :organization AND campaigns.id = :campaign LIMIT 1";
 
 const CONTEXT: &str = "\
-SELECT {lead}, leads.bid_id, jobs.json, organizations.subscription_status, organizations.collection_paused, \
-organizations.period_start, organizations.period_end, organizations.renewal, \
-organizations.proposal_limit, organizations.customer, campaigns.organization_id, \
-campaigns.id, campaigns.name, campaigns.mode, campaigns.state, campaigns.bidding_config, campaigns.proposal, \
-bidder_accounts.id, bidder_accounts.connected, bidder_accounts.profile_hourly_rate, lead_attachments.attachment \
+SELECT {lead_and_all} \
 FROM campaigns INNER JOIN organizations ON organizations.id = campaigns.organization_id \
 LEFT OUTER JOIN leads ON leads.organization_id = campaigns.organization_id AND leads.id = :lead \
 LEFT OUTER JOIN jobs ON jobs.id = leads.job_id \
-LEFT OUTER JOIN bidder_accounts ON bidder_accounts.organization_id = campaigns.organization_id \
-AND bidder_accounts.id = campaigns.account_id \
-LEFT OUTER JOIN lead_attachments ON lead_attachments.organization_id = leads.organization_id \
-AND lead_attachments.lead_id = leads.id \
+{account_and_files} \
 WHERE campaigns.organization_id = :organization AND campaigns.id = :by_sql ORDER BY lead_attachments.position";
 
 /// Two of the three statements of which a look-up consisted when its goals were set.
-const LEAD_AND_ALL: &str = "\
-SELECT {lead}, leads.bid_id, jobs.json, organizations.subscription_status, organizations.collection_paused, \
-organizations.period_start, organizations.period_end, organizations.renewal, \
-organizations.proposal_limit, organizations.customer, campaigns.organization_id, \
-campaigns.id, campaigns.name, campaigns.mode, campaigns.state, campaigns.bidding_config, campaigns.proposal, \
-bidder_accounts.id, bidder_accounts.connected, bidder_accounts.profile_hourly_rate, lead_attachments.attachment \
+const FORMER_CONTEXT: &str = "\
+SELECT {lead_and_all} \
 FROM leads INNER JOIN jobs ON jobs.id = leads.job_id \
 INNER JOIN organizations ON organizations.id = leads.organization_id \
 LEFT OUTER JOIN campaigns ON campaigns.organization_id = leads.organization_id AND campaigns.id = leads.campaign_id \
-LEFT OUTER JOIN bidder_accounts ON bidder_accounts.organization_id = campaigns.organization_id \
-AND bidder_accounts.id = campaigns.account_id \
-LEFT OUTER JOIN lead_attachments ON lead_attachments.organization_id = leads.organization_id \
-AND lead_attachments.lead_id = leads.id \
+{account_and_files} \
 WHERE leads.organization_id = :organization AND leads.id = :lead ORDER BY lead_attachments.position";
 
 const CAMPAIGN_EXISTS: &str = "\
@@ -189,7 +189,7 @@ pub(super) fn list(database: &Database<'_>, leads: &[String]) -> Result<Script> 
 /// The look-ups of a key, a lead and, as there is no such lead, its campaign: the statements of the service when the goals
 /// were set.
 pub(super) fn look_up(database: &Database<'_>) -> Result<Script> {
-    look_up_by(&[KEY, LEAD_AND_ALL, CAMPAIGN_EXISTS], database)
+    look_up_by(&[KEY, FORMER_CONTEXT, CAMPAIGN_EXISTS], database)
 }
 
 /// The same as the service does it now: one statement finds the campaign with its lead.
@@ -253,7 +253,15 @@ pub(super) fn bids_by_sql() -> String {
 }
 
 fn one(statement: &str) -> Step {
-    Step::One(statement.replace("{lead}", LEAD))
+    let parts = [
+        ("{lead_and_all}", LEAD_AND_ALL),
+        ("{account_and_files}", ACCOUNT_AND_FILES),
+        ("{lead}", LEAD),
+    ];
+    let statement = parts.iter().fold(statement.to_owned(), |text, (name, part)| {
+        text.replace(name, part)
+    });
+    Step::One(statement)
 }
 
 /// The parameters of all operations. SQLite converts the numbers where its columns want them.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bidloop_domain::model::{EndpointId, EventKind};
 use bidloop_domain::port::{AcceptBid, LeaseOwner};
-use bidloop_port_contracts::fixture::{World, at, campaign, organization, webhook};
+use bidloop_port_contracts::fixture::{OrganizationBuilder, World, at, campaign, organization, webhook};
 use tokio_postgres::Client;
 
 use crate::contracts::stores;
@@ -38,8 +38,36 @@ async fn blocks_read(bed: &TestDatabase, table: &str) -> i64 {
     .await
 }
 
+/// `org_acme` with its campaign.
+pub(crate) fn acme() -> OrganizationBuilder {
+    organization("org_acme").campaign(campaign("camp"))
+}
+
+/// A database with an organization, prepared by a process that is gone; what it prepared; and the world of one that has no
+/// session yet.
+pub(crate) async fn prepared<T>(
+    organization: OrganizationBuilder,
+    prepare: impl AsyncFnOnce(&World) -> T,
+) -> (TestDatabase, World, T) {
+    let bed = TestDatabase::postgres().await;
+    let world = World::with(stores(&bed.reopened()), organization).await;
+    let done = prepare(&world).await;
+    let world = reopened(&bed, &world);
+    (bed, world, done)
+}
+
+/// With a bid in the queue.
+async fn with_a_bid() -> (TestDatabase, World) {
+    let (bed, world, ()) = prepared(acme(), async |world| {
+        let lead = world.new_lead("1", at(0)).await;
+        world.bid(&lead, at(1)).await;
+    })
+    .await;
+    (bed, world)
+}
+
 /// Another process's world, which has no session yet.
-pub(crate) fn reopened(bed: &TestDatabase, world: &World) -> World {
+fn reopened(bed: &TestDatabase, world: &World) -> World {
     World {
         stores: stores(&bed.reopened()),
         ..world.clone()
@@ -78,13 +106,12 @@ async fn assert_that_one_look_reads_it(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bid_does_not_read_the_old_versions_of_its_quota() {
-    let bed = TestDatabase::postgres().await;
-    let (world, leads) = {
-        let world = World::new(stores(&bed.reopened())).await;
+    let (bed, world, leads) = prepared(acme(), async |world| {
         let leads = world.new_leads(2, at(0)).await;
         world.bid(&leads[0], at(1)).await;
-        (reopened(&bed, &world), leads)
-    };
+        leads
+    })
+    .await;
     let held = held_snapshot(&bed).await;
     // The server's own cleaning would read the table, too.
     bed.run_sql(
@@ -103,13 +130,7 @@ async fn a_bid_does_not_read_the_old_versions_of_its_quota() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bids_that_were_worked_off_are_not_read_with_each_claim() {
-    let bed = TestDatabase::postgres().await;
-    let world = {
-        let world = World::new(stores(&bed.reopened())).await;
-        let lead = world.new_lead("1", at(0)).await;
-        world.bid(&lead, at(1)).await;
-        reopened(&bed, &world)
-    };
+    let (bed, world) = with_a_bid().await;
     let held = held_snapshot(&bed).await;
     bed.run_sql(&format!(
         "INSERT INTO bids SELECT (jsonb_populate_record(b, jsonb_build_object( \
@@ -128,13 +149,8 @@ async fn bids_that_were_worked_off_are_not_read_with_each_claim() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn intents_that_were_worked_off_are_not_read_with_each_claim() {
-    let bed = TestDatabase::postgres().await;
     let automatic = organization("org_acme").campaign(campaign("camp").automatic());
-    let world = {
-        let world = World::with(stores(&bed.reopened()), automatic).await;
-        world.new_lead("1", at(1)).await;
-        reopened(&bed, &world)
-    };
+    let (bed, world, _) = prepared(automatic, async |world| world.new_lead("1", at(1)).await).await;
     let held = held_snapshot(&bed).await;
     bed.run_sql(&format!(
         "INSERT INTO automatic_bids SELECT (jsonb_populate_record(a, jsonb_build_object( \
@@ -156,7 +172,6 @@ async fn intents_that_were_worked_off_are_not_read_with_each_claim() {
 /// Pending deliveries of endpoints in the order of their age: 100 of `stuck`, 40 of `busy`, one of `wh_all`; before that one so many
 /// of `wh_all` that were worked off while a snapshot is held.
 async fn deliveries_behind_a_stuck_endpoint() -> (TestDatabase, World, Client) {
-    let bed = TestDatabase::postgres().await;
     let other = |id| {
         webhook(
             id,
@@ -165,14 +180,8 @@ async fn deliveries_behind_a_stuck_endpoint() -> (TestDatabase, World, Client) {
             &[EventKind::JobNew],
         )
     };
-    let acme = organization("org_acme")
-        .webhook(other("stuck"))
-        .webhook(other("busy"));
-    let world = {
-        let world = World::with(stores(&bed.reopened()), acme.campaign(campaign("camp"))).await;
-        world.new_lead("1", at(1)).await;
-        reopened(&bed, &world)
-    };
+    let organization = acme().webhook(other("stuck")).webhook(other("busy"));
+    let (bed, world, _) = prepared(organization, async |world| world.new_lead("1", at(1)).await).await;
     let held = held_snapshot(&bed).await;
     let copies = |of: &str, earlier: u32, count: u32| {
         format!(
@@ -248,13 +257,7 @@ async fn assert_that_what_is_worked_on_is_not_read(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bids_that_are_being_submitted_are_not_read_with_each_claim() {
-    let bed = TestDatabase::postgres().await;
-    let world = {
-        let world = World::new(stores(&bed.reopened())).await;
-        let lead = world.new_lead("1", at(0)).await;
-        world.bid(&lead, at(1)).await;
-        reopened(&bed, &world)
-    };
+    let (bed, world) = with_a_bid().await;
     let more = "INSERT INTO bids SELECT (jsonb_populate_record(b, jsonb_build_object( \
                   'id', gen_random_uuid(), 'next_attempt_at', b.next_attempt_at - 1000, \
                   'lease_owner', 'other', 'lease_until', b.next_attempt_at + 600000))).* \
@@ -268,12 +271,7 @@ async fn bids_that_are_being_submitted_are_not_read_with_each_claim() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deliveries_that_are_being_sent_are_not_read_with_each_look() {
-    let bed = TestDatabase::postgres().await;
-    let world = {
-        let world = World::new(stores(&bed.reopened())).await;
-        world.new_lead("1", at(1)).await;
-        reopened(&bed, &world)
-    };
+    let (bed, world, _) = prepared(acme(), async |world| world.new_lead("1", at(1)).await).await;
     let more = "INSERT INTO deliveries SELECT (jsonb_populate_record(d, jsonb_build_object( \
                   'id', gen_random_uuid(), 'created_at', d.created_at - 1000, 'state', 'sending', \
                   'owner', 'other', 'owner_until', d.created_at + 600000))).* \

@@ -5,18 +5,12 @@ use bidloop_domain::model::{Lead, LeadId};
 use bidloop_domain::port::{AcceptBid, LeadLookup};
 use bidloop_port_contracts::fixture::{World, at};
 
-use crate::contracts::stores;
-use crate::held_snapshot::{read_by, reopened};
+use crate::held_snapshot::{acme, prepared, read_by};
 use crate::test_database::TestDatabase;
 
 /// A campaign with so many leads that to read them all takes many times what one takes; and two of its leads.
 async fn many_leads() -> (TestDatabase, World, Vec<Lead>) {
-    let bed = TestDatabase::postgres().await;
-    let (world, leads) = {
-        let world = World::new(stores(&bed.reopened())).await;
-        let leads = world.new_leads(2, at(0)).await;
-        (reopened(&bed, &world), leads)
-    };
+    let (bed, world, leads) = prepared(acme(), async |world| world.new_leads(2, at(0)).await).await;
     bed.run_sql(
         "ALTER TABLE leads SET (autovacuum_enabled = off); ALTER TABLE matches SET (autovacuum_enabled = off); \
          INSERT INTO leads SELECT (jsonb_populate_record(l, jsonb_build_object('id', l.id || n, 'job_id', l.job_id || n))).* \
