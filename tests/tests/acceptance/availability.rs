@@ -186,19 +186,21 @@ fn a_stop_lets_requests_in_flight_finish_and_exits_0(kind: Kind) {
     let (now, later) = body.split_at(10);
     let mut stream = TcpStream::connect(service.address()).unwrap();
     let head = format!(
-        "POST {} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{now}",
+        "POST {} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
         path(EXTERNAL, id(&leads[0]), "bid"),
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // Answered on another connection, so the head above has been taken up as well.
-    service.api().get("/healthz").expect(200);
+    // A request is in flight from the moment the service has read its head, which this answer shows.
+    let mut answers = BufReader::new(stream.try_clone().unwrap());
+    assert_eq!(read_answer(&mut answers).unwrap().0.status, 100);
+    stream.write_all(now.as_bytes()).unwrap();
     service.ask_to_stop();
     until("the stop is under way", STEP, || {
         service.log().contains("stopping")
     });
     stream.write_all(later.as_bytes()).unwrap();
-    let (answer, _) = read_answer(&mut BufReader::new(stream)).unwrap();
+    let (answer, _) = read_answer(&mut answers).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(service.wait_for_end().code(), Some(0));
     let service = world.installation.serve();
