@@ -61,6 +61,8 @@ const RETURNING: Duration = Duration::from_millis(5);
 /// How long, at most, a group of look-ups waits for callers whose last decision was answered. Most are back sooner, and the
 /// first of them would be a group of its own.
 const LOOKING_UP_AGAIN: Duration = Duration::from_millis(1);
+/// How many groups of look-ups of a lead's own record are read at the same time.
+const LOCATION_LANES: usize = 1;
 /// How many groups of ends of bids are recorded at the same time.
 const BID_END_LANES: usize = 1;
 /// How many groups of ends of deliveries are recorded at the same time: one while another waits for the disk.
@@ -98,6 +100,8 @@ pub(crate) struct Parts {
     bid_ends: Lanes<queries::BidEnds>,
     /// Look-ups of leads before a decision share statements.
     look_ups: Lanes<queries::LookUps>,
+    /// So do look-ups of a lead's own record.
+    locations: Lanes<queries::Locations>,
     pub(crate) pending_from: Arc<queries::PendingFrom>,
     pub(crate) overdue_from: Arc<LowWater>,
     pub(crate) bids_due_from: Arc<queries::DueFrom>,
@@ -149,6 +153,7 @@ impl Store {
             ends: Lanes::gathering(END_LANES, GATHERING),
             bid_ends: Lanes::new(BID_END_LANES),
             look_ups: Lanes::expecting_others(LOOKING_UP_AGAIN),
+            locations: Lanes::new(LOCATION_LANES),
             pending_from: Arc::default(),
             overdue_from: Arc::default(),
             bids_due_from: Arc::default(),
@@ -165,6 +170,7 @@ impl Store {
             decisions: Lanes::expecting(DECISION_LANES, RETURNING),
             ends: Lanes::gathering(END_LANES, GATHERING),
             look_ups: Lanes::expecting_others(LOOKING_UP_AGAIN),
+            locations: Lanes::new(LOCATION_LANES),
             bid_ends: Lanes::new(BID_END_LANES),
             ..requests.clone()
         };
@@ -174,6 +180,11 @@ impl Store {
     #[expect(clippy::unnecessary_wraps, reason = "SQLite has none")]
     fn shared_look_ups(&self) -> Option<&Lanes<queries::LookUps>> {
         Some(&self.look_ups)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "SQLite has none")]
+    fn shared_locations(&self) -> Option<&Lanes<queries::Locations>> {
+        Some(&self.locations)
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "SQLite has none")]

@@ -103,6 +103,7 @@ mod submissions;
 
 pub(super) use deliveries::ends::Ends;
 pub(super) use deliveries::pending::PendingFrom;
+pub(super) use leads::locate::Locations;
 pub(super) use leads::look_up::LookUps;
 pub(super) use leads::together::Decisions;
 pub(super) use lists::served::ServedLists;

@@ -160,6 +160,12 @@ impl Store {
         None
     }
 
+    /// The same holds for a lead's own record.
+    #[expect(clippy::unused_self, reason = "it is used on PostgreSQL")]
+    fn shared_locations(&self) -> Option<&Lanes<queries::Locations>> {
+        None
+    }
+
     /// Ends of bids that wait for the writer share a commit as all commands do.
     #[expect(clippy::unused_self, reason = "it is used on PostgreSQL")]
     fn shared_bid_ends(&self) -> Option<&Lanes<queries::BidEnds>> {

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use bidloop_domain::bidding::QuotaUsage;
 use bidloop_domain::model::{
     Activity, ActivityId, ActivityKind, ActivityQuery, Authorization, BidId, BiddingConfig, CampaignId,
-    CoverLetter, JobId, LeadId, LeadStatus, NewBid, OrganizationId, Timestamp, effective,
+    CoverLetter, JobId, Lead, LeadId, LeadStatus, NewBid, OrganizationId, Timestamp, effective,
 };
 use bidloop_domain::port::{
     AcceptBid, LeadContext, LeadLookup, LeadPage, LeadStore, RejectLead, ReopenLead, StoreError,
 };
 use bidloop_persistence::Database;
 use bidloop_port_contracts::fixture::activity;
+use futures::future::join_all;
 use tokio::sync::Barrier;
 use uuid::Uuid;
 
@@ -31,6 +32,7 @@ on_both_databases!(
     an_accepted_bid_is_stored_whole_with_any_character,
     an_unknown_lead_is_neither_found_nor_changed,
     a_lead_outlives_its_campaign,
+    what_is_looked_up_at_once_is_found_as_it_is_alone,
 );
 
 /// The seeded period is from 1000 to 2000.
@@ -415,5 +417,78 @@ async fn a_lead_outlives_its_campaign(bed: TestDatabase) -> TestDatabase {
     assert!(context.campaign.is_none());
     assert_eq!(accept(&*leads, 1, lead(1), NOW).await, Ok(AcceptBid::LeadUnknown));
     assert_eq!(leads.page(&organization(), &campaign(), 0, 1).await, Ok(None));
+    bed
+}
+
+async fn what_is_looked_up_at_once_is_found_as_it_is_alone(bed: TestDatabase) -> TestDatabase {
+    let bed = seeded(bed, 3).await.with_organization("org_b").await;
+    bed.run_sql(
+        "INSERT INTO campaigns (organization_id, id, name, mode, state, bidding_config, proposal, attachments, revision, \
+         matched_revision, generation, last_generation, match_total) VALUES \
+         ('org_a', 'other', 'Go', 'external', 'paused', '{}', '{}', '[]', 1, 1, 3, 4, 0), \
+         ('org_b', 'camp', 'Rust', 'external', 'paused', '{}', '{}', '[]', 1, 1, 3, 4, 0)",
+    )
+    .await;
+    list(&bed.database, 0, 3).await;
+    let (bid_on, unreadable) = (lead(1), lead(2));
+    let leads = bed.database.leads();
+    assert_eq!(
+        accept(&*leads, 1, bid_on.clone(), NOW).await,
+        Ok(AcceptBid::Accepted)
+    );
+    bed.run_sql(&format!(
+        "UPDATE leads SET status = 'odd' WHERE id = '{unreadable}'"
+    ))
+    .await;
+
+    let ids = [
+        bid_on.clone(),
+        unreadable.clone(),
+        lead(3),
+        LeadId::parse("ld_9").unwrap(),
+    ];
+    let campaigns = [
+        ("org_a", "camp"),
+        ("org_a", "other"),
+        ("org_a", "gone"),
+        ("org_b", "camp"),
+        ("org_b", "other"),
+    ];
+    let asked: Vec<_> = campaigns
+        .iter()
+        .flat_map(|(organization, campaign)| ids.iter().map(move |id| (*organization, *campaign, id)))
+        .collect();
+    let look_up = async |(organization, campaign, id): (&str, &str, &LeadId)| {
+        let organization = OrganizationId::parse(organization).unwrap();
+        let campaign = CampaignId::parse(campaign).unwrap();
+        let located = leads.locate(&organization, &campaign, id).await;
+        let found = leads.find(&organization, &campaign, id).await;
+        let found = found.map(|found| found.map(|context| context.lead.lead));
+        assert_eq!(located, found, "{organization} {campaign} {id}");
+        located
+    };
+    let mut alone = Vec::new();
+    for one in asked.clone() {
+        alone.push(look_up(one).await);
+    }
+    assert_eq!(join_all(asked.into_iter().map(look_up)).await, alone);
+
+    let kind = |located: &Result<LeadLookup<Lead>, StoreError>| match located {
+        Ok(LeadLookup::Found(_)) => "found",
+        Ok(LeadLookup::LeadUnknown) => "no lead",
+        Ok(LeadLookup::CampaignUnknown) => "no campaign",
+        Err(StoreError::Corrupt(_)) => "unreadable",
+        Err(_) => "an error",
+    };
+    let kinds: Vec<&str> = alone.iter().map(kind).collect();
+    let none = |what| [what; 4];
+    let expected = [
+        ["found", "unreadable", "found", "no lead"],
+        none("no lead"),
+        none("no campaign"),
+        none("no lead"),
+        none("no campaign"),
+    ];
+    assert_eq!(kinds, expected.concat());
     bed
 }

@@ -5,6 +5,7 @@
 //! | [`pages`] | pages of a campaign's list |
 //! | [`context`] | a lead with everything that a decision on it needs |
 //! | [`look_up`] | the same, together with others |
+//! | [`locate`] | a lead's own record, together with others |
 //! | [`accept_bid`] | accepting a bid |
 //! | [`reject`] | rejecting a lead |
 //! | [`together`] | bids and rejections that arrive at the same time |
@@ -24,7 +25,7 @@ use bidloop_domain::port::{
 use sha2::{Digest as _, Sha256};
 
 use self::acted_on::ActedOn;
-use self::context::{LeadKey, lead_context, lead_of_organization};
+use self::context::{LeadKey, lead_context};
 use self::rows::{locked_lead, organization_of};
 use self::together::{Decided, Decision, Wanted};
 use super::activities::insert_activity;
@@ -37,6 +38,7 @@ use crate::columns::{Encoded, InColumn as _};
 mod accept_bid;
 pub(super) mod acted_on;
 pub(super) mod context;
+pub(super) mod locate;
 pub(super) mod look_up;
 mod pages;
 mod reject;
@@ -92,23 +94,10 @@ impl LeadStore for Store {
         campaign: &CampaignId,
         lead: &LeadId,
     ) -> Result<LeadLookup<Lead>, StoreError> {
-        let (organization, campaign, lead) = (organization.clone(), campaign.clone(), lead.clone());
-        let quarantine = self.quarantine.clone();
-        self.look_up(async move |conn: &mut Conn| {
-            let found: Option<(Option<String>, Option<Tried<Lead>>)> = campaigns::table
-                .find((organization.as_str(), campaign.as_str()))
-                .left_join(leads::table.on(lead_of_organization(lead.to_string())))
-                .select((leads::campaign_id.nullable(), Option::<Tried<Lead>>::as_select()))
-                .first(conn)
-                .await
-                .optional()?;
-            Ok(match found {
-                Some((Some(of), Some(lead))) if of == campaign.as_str() => {
-                    LeadLookup::Found(Box::new(lead.required(&quarantine)?))
-                }
-                Some(_) => LeadLookup::LeadUnknown,
-                None => LeadLookup::CampaignUnknown,
-            })
+        self.locate_lead(LeadKey {
+            organization: organization.clone(),
+            campaign: campaign.clone(),
+            lead: lead.clone(),
         })
         .await
     }
