@@ -64,7 +64,9 @@
 //!    | method | for |
 //!    |---|---|
 //!    | `self.read(…)` | statements that write nothing, each of which sees the last commit |
+//!    | `self.look_up(…)` | the same for some rows by their keys: SQLite reads them on the caller's thread |
 //!    | `self.snapshot(…)` | several statements that write nothing and must see the same commit |
+//!    | `self.snapshot_by_keys(…)` | the same for statements that come in numbers and find rows by keys: their plans are kept |
 //!    | `self.write(…)` | one transaction: committed if the closure returns `Ok`, rolled back if it returns `Err` |
 //!    | `self.write_for(…)` | the same for a request's command, which may wait for rows of its organization |
 //!    | `self.write_by_keys(…)` | the same for commands that come in numbers: their plans are kept |
