@@ -90,6 +90,22 @@ pub(crate) struct LeadKey {
     pub(super) lead: LeadId,
 }
 
+impl LeadKey {
+    pub(super) fn of(organization: &OrganizationId, campaign: &CampaignId, lead: &LeadId) -> Self {
+        Self {
+            organization: organization.clone(),
+            campaign: campaign.clone(),
+            lead: lead.clone(),
+        }
+    }
+
+    /// Whether it asks for this lead under the lead's own organization and campaign.
+    pub(super) fn is_of(&self, lead: &Lead) -> bool {
+        (&self.organization, &self.campaign, &self.lead)
+            == (&lead.organization_id, &lead.campaign_id, &lead.id)
+    }
+}
+
 /// As a [`ContextRow`], but the campaign is there, and the lead may be missing or another campaign's.
 type LookUpRow = (
     Option<String>,

@@ -9,7 +9,7 @@ use bidloop_domain::port::{LeadLookup, StoreError};
 
 use super::super::prelude::*;
 use super::context::{LeadKey, lead_of_organization};
-use super::together::lane_key;
+use super::together::with_others;
 use crate::grouping::{Grouped, Locks};
 
 type Loaded = (
@@ -19,15 +19,9 @@ type Loaded = (
 
 impl Store {
     pub(super) async fn locate_lead(&self, key: LeadKey) -> Result<LeadLookup<Lead>, StoreError> {
-        let key = Arc::new(key);
         let locations = Locations(self.clone());
-        match self.shared_locations() {
-            Some(lanes) => {
-                let lane = lane_key(&key.organization);
-                lanes.carry_out(&locations, lane, key).await
-            }
-            None => locations.alone(key).await,
-        }
+        let lanes = self.shared_locations();
+        with_others(lanes, &locations, Arc::new(key), |key| &key.organization).await
     }
 }
 
@@ -94,8 +88,7 @@ async fn located(
             return Some(LeadLookup::LeadUnknown);
         };
         let lead = lead.as_ref()?;
-        let is_of_campaign = lead.organization_id == key.organization && lead.campaign_id == key.campaign;
-        Some(if is_of_campaign {
+        Some(if key.is_of(lead) {
             LeadLookup::Found(Box::new(lead.clone()))
         } else {
             LeadLookup::LeadUnknown

@@ -2,30 +2,18 @@
 
 use std::sync::Arc;
 
-use bidloop_domain::port::{LeadContext, LeadLookup, StoreError};
+use bidloop_domain::port::{LeadLookup, StoreError};
 
 use super::super::prelude::*;
 use super::context::{LeadKey, lead_of_campaign, leads_without_bid};
-use super::together::lane_key;
+use super::together::with_others;
 use crate::grouping::{Grouped, Locks};
 
-fn is_of_campaign(key: &LeadKey, found: &LeadContext) -> bool {
-    let campaign = found.campaign.as_ref();
-    found.lead.lead.organization_id == key.organization
-        && campaign.is_some_and(|campaign| campaign.id == key.campaign)
-}
-
 impl Store {
-    pub(super) async fn look_up_lead(&self, look_up: LeadKey) -> Result<LeadLookup, StoreError> {
-        let look_up = Arc::new(look_up);
+    pub(super) async fn look_up_lead(&self, key: LeadKey) -> Result<LeadLookup, StoreError> {
         let look_ups = LookUps(self.clone());
-        match self.shared_look_ups() {
-            Some(lanes) => {
-                let key = lane_key(&look_up.organization);
-                lanes.carry_out(&look_ups, key, look_up).await
-            }
-            None => look_ups.alone(look_up).await,
-        }
+        let lanes = self.shared_look_ups();
+        with_others(lanes, &look_ups, Arc::new(key), |key| &key.organization).await
     }
 }
 
@@ -51,9 +39,9 @@ impl Grouped for LookUps {
         self.0
             .snapshot_by_keys(async move |conn: &mut Conn| {
                 let found = leads_without_bid(conn, &quarantine, &group).await?;
-                let answer = |look_up: &Arc<LeadKey>| {
-                    let found = found.get(&look_up.lead);
-                    let found = found.filter(|found| is_of_campaign(look_up, found));
+                let answer = |key: &Arc<LeadKey>| {
+                    let found = found.get(&key.lead);
+                    let found = found.filter(|found| key.is_of(&found.lead.lead));
                     found.map(|found| LeadLookup::Found(Box::new(found.clone())))
                 };
                 Ok(Some(group.iter().map(answer).collect()))
@@ -61,10 +49,10 @@ impl Grouped for LookUps {
             .await
     }
 
-    async fn alone(&self, look_up: Arc<LeadKey>) -> Result<LeadLookup, StoreError> {
+    async fn alone(&self, key: Arc<LeadKey>) -> Result<LeadLookup, StoreError> {
         let quarantine = self.0.quarantine.clone();
         self.0
-            .look_up(async move |conn: &mut Conn| lead_of_campaign(conn, &quarantine, &look_up).await)
+            .look_up(async move |conn: &mut Conn| lead_of_campaign(conn, &quarantine, &key).await)
             .await
     }
 }

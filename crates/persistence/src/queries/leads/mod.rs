@@ -80,12 +80,7 @@ impl LeadStore for Store {
         campaign: &CampaignId,
         lead: &LeadId,
     ) -> Result<LeadLookup, StoreError> {
-        self.look_up_lead(LeadKey {
-            organization: organization.clone(),
-            campaign: campaign.clone(),
-            lead: lead.clone(),
-        })
-        .await
+        self.look_up_lead(LeadKey::of(organization, campaign, lead)).await
     }
 
     async fn locate(
@@ -94,12 +89,7 @@ impl LeadStore for Store {
         campaign: &CampaignId,
         lead: &LeadId,
     ) -> Result<LeadLookup<Lead>, StoreError> {
-        self.locate_lead(LeadKey {
-            organization: organization.clone(),
-            campaign: campaign.clone(),
-            lead: lead.clone(),
-        })
-        .await
+        self.locate_lead(LeadKey::of(organization, campaign, lead)).await
     }
 
     async fn find_anywhere(&self, lead: &LeadId) -> Result<Option<LeadContext>, StoreError> {

@@ -15,7 +15,7 @@ use bidloop_domain::port::{FinishBid, FinishBy, LeaseOwner, StoreError};
 use super::super::authorization::authorized;
 use super::super::events::queue_events;
 use super::super::leads::rows::locked_leads;
-use super::super::leads::together::lane_key;
+use super::super::leads::together::with_others;
 use super::super::lists::lead_statuses::show_statuses;
 use super::super::lists::match_list::CampaignKey;
 use super::super::prelude::*;
@@ -59,13 +59,8 @@ impl Store {
     /// Ends a bid together with those whose ends arrive at the same time.
     pub(super) async fn end_with_others(&self, end: Arc<EndCommand>) -> Result<FinishBy, StoreError> {
         let ends = BidEnds(self.clone());
-        match self.shared_bid_ends() {
-            Some(lanes) => {
-                let key = lane_key(&end.finish.organization_id);
-                lanes.carry_out(&ends, key, end).await
-            }
-            None => ends.alone(end).await,
-        }
+        let lanes = self.shared_bid_ends();
+        with_others(lanes, &ends, end, |end| &end.finish.organization_id).await
     }
 }
 

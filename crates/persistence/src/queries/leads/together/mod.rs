@@ -22,7 +22,7 @@ use self::judged::decide_together;
 use super::super::prelude::*;
 use super::accept_bid::accept_bid;
 use super::reject::reject;
-use crate::grouping::{Grouped, Locks};
+use crate::grouping::{Grouped, Lanes, Locks};
 
 mod found;
 mod judged;
@@ -90,15 +90,27 @@ impl Store {
     /// Decides on a lead together with the decisions that arrive at the same time.
     pub(super) async fn decide_with_others(&self, decision: Decision) -> Result<Decided, StoreError> {
         let decisions = Decisions(self.clone());
-        let key = lane_key(decision.organization());
-        self.decisions
-            .carry_out(&decisions, key, Arc::new(decision))
-            .await
+        let lanes = Some(&self.decisions);
+        with_others(lanes, &decisions, Arc::new(decision), Decision::organization).await
     }
 }
 
+/// Carries out a command of an organization with others that arrive at the same time; alone where there are no lanes for it.
+pub(crate) async fn with_others<G: Grouped>(
+    lanes: Option<&Lanes<G>>,
+    by: &G,
+    command: Arc<G::Command>,
+    organization_of: impl FnOnce(&G::Command) -> &OrganizationId,
+) -> Result<G::Answer, StoreError> {
+    let Some(lanes) = lanes else {
+        return by.alone(command).await;
+    };
+    let key = lane_key(organization_of(&command));
+    lanes.carry_out(by, key, command).await
+}
+
 /// What an organization's commands wait in: bids share its quota.
-pub(crate) fn lane_key(organization: &OrganizationId) -> u64 {
+fn lane_key(organization: &OrganizationId) -> u64 {
     let mut key = DefaultHasher::new();
     organization.as_str().hash(&mut key);
     key.finish()
