@@ -11,7 +11,7 @@ use actix_web::HttpRequest;
 use actix_web::dev::Payload;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use bytes::Bytes;
-use futures::{Stream, TryStreamExt, stream};
+use futures::{FutureExt as _, Stream, TryStreamExt, stream};
 use tokio::time::timeout;
 
 use crate::connection::{ConnectionLimits, Exchange, Patience, SHORT_BODY_BYTES};
@@ -158,11 +158,18 @@ impl<T> Arriving<T> {
         E: From<BodyFault>,
         T: FnMut(usize) -> Result<(), E>,
     {
-        let waiting = Instant::now();
         let payload = &self.body.payload;
-        let next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
-        let arrived = timeout(self.patience.left(), next).await;
-        let Some(piece) = arrived.map_err(|_| BodyFault::TooSlow)? else {
+        let mut next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
+        // For what is there, nobody waits.
+        let arrived = if let Some(arrived) = (&mut next).now_or_never() {
+            arrived
+        } else {
+            let waiting = Instant::now();
+            let arrived = timeout(self.patience.left(), next).await;
+            self.patience.waited(waiting.elapsed());
+            arrived.map_err(|_| BodyFault::TooSlow)?
+        };
+        let Some(piece) = arrived else {
             self.body.exchange.end_body();
             return Ok(None);
         };
@@ -170,7 +177,6 @@ impl<T> Arriving<T> {
             self.body.exchange.break_off();
             BodyFault::BrokenOff
         })?;
-        self.patience.waited(waiting.elapsed());
         self.patience.moved(piece.len());
         let left = self.left.checked_sub(piece.len() as u64);
         self.left = left.ok_or(BodyFault::TooLarge {

@@ -20,6 +20,7 @@ on_both_databases!(
     a_marketplace_that_answers_nonsense_is_survived,
     a_feed_that_fails_is_read_on_where_it_stopped,
     a_feed_entry_that_departs_from_the_protocol_holds_up_nothing,
+    of_300_proposals_whose_answers_a_gateway_replaced_none_is_denied_and_none_doubled,
 );
 
 /// A world with one lead for each of the posts, of an External campaign that is paused.
@@ -461,4 +462,62 @@ fn an_account_bids_once_on_a_job_whichever_campaign_asks(kind: Kind) {
     let lead = lead_with_status(&api, "camp_other", id(&second[0]), "failed");
     assert_eq!(lead["proposalId"], Value::Null);
     assert_eq!(world.simulator.proposals().len(), 1);
+}
+
+/// Decision B4. The outage after the gateway's answers outlasts every deadline, within which each bid is tried at least once.
+fn of_300_proposals_whose_answers_a_gateway_replaced_none_is_denied_and_none_doubled(kind: Kind) {
+    const ACCOUNTS: usize = 10;
+    const JOBS: usize = 30;
+    const PROPOSALS: usize = ACCOUNTS * JOBS;
+    const DEADLINE: Duration = Duration::from_secs(15);
+    let mut world = World::new(kind);
+    world
+        .installation
+        .set("submission.deadline_ms", &DEADLINE.as_millis().to_string());
+    let campaigns: Vec<String> = (0..ACCOUNTS).map(|number| format!("camp_{number}")).collect();
+    let mut accounts = Vec::new();
+    let mut described = Vec::new();
+    for name in &campaigns {
+        let (account, token) = (format!("of_{name}"), format!("token_of_{name}"));
+        let balance = json!({"id": account, "connectsBalance": 100_000, "profileHourlyRate": 50});
+        world.simulator.put_account(&token, balance).unwrap();
+        accounts.push(json!({"id": account, "token": token}));
+        let mut campaign = campaign(name, "rust");
+        campaign["bidderAccountId"] = account.into();
+        described.push(campaign);
+    }
+    let mut document = world.document(&described);
+    document["organizations"][0]["bidderAccounts"] = accounts.into();
+    world.installation.apply(&document);
+    let service = world.installation.serve();
+    let api = service.api();
+    world.publish(&service, &campaigns[0], posts::many("rust", JOBS), JOBS as u64);
+    let gateway = json!([
+        {"call": "POST /api/proposals", "times": PROPOSALS / 2, "dropAfterCommit": true, "status": 502},
+        {"call": "POST /api/proposals", "dropAfterCommit": true, "status": 504},
+    ]);
+    world.simulator.put_faults(&gateway).unwrap();
+    for name in &campaigns {
+        listed(&api, name, JOBS as u64);
+        for lead in all_leads(&api, name) {
+            api.post_json(&path(name, id(&lead), "bid"), &bid()).expect(200);
+        }
+    }
+    until("the marketplace has taken every proposal", 3 * STEP, || {
+        world.accepted().len() == PROPOSALS
+    });
+    let outage = json!([{"call": "POST /api/proposals", "status": 503}]);
+    world.simulator.put_faults(&outage).unwrap();
+    let over = Instant::now() + DEADLINE + Duration::from_secs(2);
+    until("the outage is over", STEP, || Instant::now() >= over);
+    world.simulator.put_faults(&json!([])).unwrap();
+    let all = || campaigns.iter().flat_map(|name| all_leads(&api, name));
+    until("every bid has ended", 3 * STEP, || {
+        all().all(|lead| lead["status"] != "queued")
+    });
+    let leads: Vec<_> = all().collect();
+    let denied = leads.iter().filter(|lead| lead["status"] != "submitted").count();
+    let doubled = world.simulator.proposals().len() - PROPOSALS;
+    eprintln!("{PROPOSALS} gateway's answers: {denied} proposals denied, {doubled} doubled");
+    assert_eq!((denied, doubled), (0, 0));
 }

@@ -103,10 +103,9 @@ impl GuardedStream {
     }
 
     /// Whether the deadline has passed. Arms the timer for it otherwise, or for the end of a pause.
-    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+    fn is_late(&mut self, mut now: Instant, context: &mut Context<'_>) -> bool {
         loop {
             let deadline = self.exchange.deadline();
-            let now = Instant::now();
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return true;
             }
@@ -122,6 +121,7 @@ impl GuardedStream {
             if self.timer.as_mut().poll(context).is_pending() {
                 return false;
             }
+            now = Instant::now();
         }
     }
 
@@ -150,7 +150,8 @@ impl GuardedStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.is_late(context) {
+        let now = Instant::now();
+        if self.is_late(now, context) {
             self.refuse_late_head(context);
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
@@ -160,7 +161,7 @@ impl GuardedStream {
         if !self.may_linger() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
-        if self.withholds_reading() || self.paused_until > Instant::now() {
+        if self.withholds_reading() || self.paused_until > now {
             return Poll::Pending;
         }
         let room = self.exchange.room();
@@ -237,7 +238,7 @@ impl GuardedStream {
             self.refused = Some(self.refusal(status));
             self.exchange.refuse_head();
         }
-        if self.is_late(context) {
+        if self.is_late(Instant::now(), context) {
             return Poll::Ready(io::ErrorKind::TimedOut.into());
         }
         let over = || io::Error::new(io::ErrorKind::InvalidData, "what came is no request");
