@@ -35,6 +35,7 @@ mod tests;
 mod writer;
 
 pub(crate) use connection::Conn;
+use queue::run;
 use readers::{Isolation, Readers};
 use writer::Writer;
 
@@ -181,9 +182,7 @@ impl Store {
     /// more.
     #[expect(clippy::unused_async, reason = "it is one on PostgreSQL")]
     pub(crate) async fn look_up<T: Send + 'static>(&self, work: impl Work<Conn, T>) -> Result<T, StoreError> {
-        let (steps, kept) = apart(work);
-        self.readers.read_here(steps)?;
-        kept.take()
+        Ok(self.readers.read_here(|conn| run(work(conn)))?)
     }
 
     /// Runs statements on one snapshot. They cannot write.

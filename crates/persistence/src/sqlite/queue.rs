@@ -1,5 +1,6 @@
 //! What waits for a thread of the database.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,9 +10,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
-use super::Conn;
 use crate::failure::Failure;
-use crate::work::Steps;
 
 /// How much may wait. More is refused, because it would wait too long.
 const LENGTH: usize = 4096;
@@ -71,11 +70,11 @@ impl<W> Queue<W> {
 
 /// Runs work on this thread. A statement is done when it returns, so work that is not ready at once waits for something
 /// else.
-pub(super) fn run(conn: &mut Conn, steps: &mut Steps<Conn>) -> Result<(), Failure> {
+pub(super) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let awaited_something = || {
         Err(Failure::fault(
             "work on a connection awaited something other than a statement",
         ))
     };
-    steps(conn).now_or_never().unwrap_or_else(awaited_something)
+    work.now_or_never().unwrap_or_else(awaited_something)
 }

@@ -107,12 +107,15 @@ impl Readers {
         self.queue.ask(read).await
     }
 
-    /// Runs `steps` on the calling thread.
-    pub(super) fn read_here(&self, mut steps: Steps<Conn>) -> Result<(), Failure> {
+    /// Runs `work` on the calling thread.
+    pub(super) fn read_here<T>(
+        &self,
+        work: impl FnOnce(&mut Conn) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let thread = std::thread::current().id();
         let here = || self.here.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reader = idle_of(thread, &mut here()).unwrap_or_else(|| Reader::new(&self.path));
-        let read = reader.read(Isolation::Statement, &mut steps);
+        let read = reader.read(work);
         here().push((thread, reader));
         read
     }
@@ -156,20 +159,20 @@ impl Reader {
     /// A read changes nothing, so it is skipped if its caller is gone.
     fn answer(&mut self, mut read: Read) {
         if !read.answer.is_closed() {
-            let ended = self.read(read.isolation, &mut read.steps);
+            let ended = self.read(|conn| match read.isolation {
+                Isolation::Statement => run((read.steps)(conn)),
+                Isolation::Snapshot => in_snapshot(conn, &mut read.steps),
+            });
             let _ = read.answer.send(ended.map_err(StoreError::from));
         }
     }
 
-    fn read(&mut self, isolation: Isolation, steps: &mut Steps<Conn>) -> Result<(), Failure> {
+    fn read<T>(&mut self, work: impl FnOnce(&mut Conn) -> Result<T, Failure>) -> Result<T, Failure> {
         let conn = match &mut self.conn {
             Some(conn) => conn,
             none => none.insert(open(&self.path, &READER_SETTINGS)?),
         };
-        let read = match isolation {
-            Isolation::Statement => run(conn, steps),
-            Isolation::Snapshot => in_snapshot(conn, steps),
-        };
+        let read = work(conn);
         if read.is_err() {
             // A snapshot may be open on it; closing it ends that.
             self.conn = None;
@@ -180,6 +183,6 @@ impl Reader {
 
 fn in_snapshot(conn: &mut Conn, steps: &mut Steps<Conn>) -> Result<(), Failure> {
     execute(conn, "BEGIN")?;
-    run(conn, steps)?;
+    run(steps(conn))?;
     execute(conn, "COMMIT")
 }

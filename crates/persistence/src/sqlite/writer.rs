@@ -84,7 +84,7 @@ struct Command {
 impl Command {
     /// Runs the steps; a panic is a failure. Returns whether they succeeded.
     fn run(&mut self, conn: &mut Conn) -> bool {
-        let ran = catch_unwind(AssertUnwindSafe(|| run(conn, &mut self.steps)))
+        let ran = catch_unwind(AssertUnwindSafe(|| run((self.steps)(conn))))
             .unwrap_or_else(|_| Err(Failure::fault("a command panicked".to_owned())));
         let succeeded = ran.is_ok();
         self.ran = Some(ran);
