@@ -66,7 +66,9 @@ pub(crate) struct Answer<'c> {
 impl<'c> Answer<'c> {
     /// A field of the head.
     pub(crate) fn field(&self, name: &str) -> Option<&'c str> {
-        field(std::str::from_utf8(self.head).ok()?, name)
+        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+        httparse::Response::new(&mut fields).parse(self.head).ok()?;
+        field(&fields, name)
     }
 
     /// The body of an answer that must have this status.
@@ -127,6 +129,9 @@ impl Connection {
     }
 }
 
+/// The most fields of an answer's head.
+const MAX_FIELDS: usize = 32;
+
 /// The start of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Head {
@@ -143,11 +148,11 @@ enum Body {
     Chunks,
 }
 
-fn field<'h>(head: &'h str, name: &str) -> Option<&'h str> {
-    head.lines().find_map(|line| {
-        let (known, value) = line.split_once(':')?;
-        known.eq_ignore_ascii_case(name).then(|| value.trim())
-    })
+fn field<'h>(fields: &[httparse::Header<'h>], name: &str) -> Option<&'h str> {
+    let found = fields
+        .iter()
+        .find(|field| field.name.eq_ignore_ascii_case(name))?;
+    std::str::from_utf8(found.value).ok()
 }
 
 /// The length of a body in chunks with their frames; `None` if part of it is still missing.
@@ -171,19 +176,19 @@ fn length_of_chunks(body: &[u8]) -> Result<Option<usize>> {
 impl Head {
     /// `None` if part of the head is still missing.
     fn parse(bytes: &[u8]) -> Result<Option<Self>> {
-        let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
+        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+        let mut head = httparse::Response::new(&mut fields);
+        let httparse::Status::Complete(length) = head.parse(bytes)? else {
             return Ok(None);
         };
-        let head = std::str::from_utf8(&bytes[..end])?;
-        let status = head.get(9..12).and_then(|digits| digits.parse().ok());
-        let body = match field(head, "content-length") {
+        let body = match field(head.headers, "content-length") {
             Some(length) => Body::Bytes(length.parse()?),
-            None if field(head, "transfer-encoding") == Some("chunked") => Body::Chunks,
+            None if field(head.headers, "transfer-encoding") == Some("chunked") => Body::Chunks,
             None => anyhow::bail!("an answer without its length"),
         };
         Ok(Some(Self {
-            status: status.context("an answer without a status")?,
-            length: end + 4,
+            status: head.code.context("an answer without a status")?,
+            length,
             body,
         }))
     }

@@ -41,15 +41,15 @@ impl BodyLimits {
     };
 }
 
-/// The bodies of all requests of a process.
-#[derive(Debug)]
+/// The bodies of all requests of a process. Clones share them.
+#[derive(Debug, Clone)]
 pub(crate) struct BodiesInFlight {
     pub(crate) json: Arc<BytePool>,
     pub(crate) uploads: Arc<BytePool>,
     pub(crate) pages: Arc<BytePool>,
-    pub(crate) compressed_pages: CompressedPages,
+    pub(crate) compressed_pages: Arc<CompressedPages>,
     /// Permits parsing a long body: one at a time.
-    long_bodies: Semaphore,
+    long_bodies: Arc<Semaphore>,
 }
 
 impl BodiesInFlight {
@@ -58,8 +58,8 @@ impl BodiesInFlight {
             json: BytePool::of(limits.json_bytes),
             uploads: BytePool::of(limits.upload_bytes),
             pages: BytePool::of(limits.page_bytes),
-            compressed_pages: CompressedPages::new(),
-            long_bodies: Semaphore::new(1),
+            compressed_pages: Arc::new(CompressedPages::new()),
+            long_bodies: Arc::new(Semaphore::new(1)),
         }
     }
 

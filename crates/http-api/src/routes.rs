@@ -125,10 +125,12 @@ pub fn application(
     offer: Offer,
     bodies: BodyLimits,
 ) -> impl Fn(&mut web::ServiceConfig) + Clone + Send {
-    let api = web::Data::new(api);
-    let bodies = web::Data::new(BodiesInFlight::new(bodies));
+    let bodies = BodiesInFlight::new(bodies);
     move |config| {
-        config.app_data(api.clone()).app_data(bodies.clone());
+        // Each worker's own, so that no two threads count the references of one.
+        config
+            .app_data(web::Data::new(api.clone()))
+            .app_data(web::Data::new(bodies.clone()));
         if offer != Offer::OperabilityOnly {
             configure_operations(config, &api.origins);
         }
@@ -226,13 +228,14 @@ async fn operate(
         return Refusal::answer(body, refusal);
     }
     request.extensions_mut().insert(operation);
-    match operation.path {
-        LEADS => operation::list_leads(&request, ids, &api, &bodies).await,
-        BID => operation::submit_bid(&request, ids, body, &api, &bodies).await,
-        REJECT => operation::reject_lead(&request, ids, body, &api, &bodies).await,
-        // Large and rare: the others are not moved with it.
-        _ => Box::pin(operation::upload_attachments(&request, ids, body, &api, &bodies)).await,
-    }
+    let answer = match operation.path {
+        BID => operation::submit_bid(&request, ids, &body, &api, &bodies).await,
+        REJECT => operation::reject_lead(&request, ids, &body, &api, &bodies).await,
+        // Larger than the others, which are not moved with them.
+        LEADS => return Box::pin(operation::list_leads(&request, ids, &api, &bodies)).await,
+        _ => Box::pin(operation::upload_attachments(&request, ids, &body, &api, &bodies)).await,
+    };
+    Refusal::answer(body, answer)
 }
 
 /// 405 comes after 401 and 404 (decision A1).

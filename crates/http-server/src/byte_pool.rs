@@ -1,8 +1,10 @@
 //! [`BytePool`]: the bytes of bodies that the service holds, shared fairly among callers and organizations.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 /// An organization, and one of its keys or people.
 type Caller = (Arc<str>, Arc<str>);
@@ -57,24 +59,28 @@ impl BytePool {
 }
 
 impl HeldBytes {
-    fn add(&mut self, caller: &Caller, bytes: u64) {
+    /// Returns what the organization and the caller hold then.
+    fn add(&mut self, caller: &Caller, bytes: u64) -> [u64; 2] {
         self.all += bytes;
-        *self.by_organization.entry(caller.0.clone()).or_default() += bytes;
-        *self.by_caller.entry(caller.clone()).or_default() += bytes;
+        let of_organization = self.by_organization.entry(caller.0.clone()).or_default();
+        *of_organization += bytes;
+        let of_caller = self.by_caller.entry(caller.clone()).or_default();
+        *of_caller += bytes;
+        [*of_organization, *of_caller]
     }
 
     fn remove(&mut self, caller: &Caller, bytes: u64) {
         self.all -= bytes;
-        subtract(&mut self.by_organization, &caller.0, bytes);
-        subtract(&mut self.by_caller, caller, bytes);
+        subtract(&mut self.by_organization, caller.0.clone(), bytes);
+        subtract(&mut self.by_caller, caller.clone(), bytes);
     }
 }
 
-fn subtract<K: Hash + Eq>(counts: &mut HashMap<K, u64>, key: &K, bytes: u64) {
-    if let Some(count) = counts.get_mut(key) {
-        *count -= bytes;
-        if *count == 0 {
-            counts.remove(key);
+fn subtract<K: Hash + Eq>(counts: &mut HashMap<K, u64>, key: K, bytes: u64) {
+    if let Entry::Occupied(mut count) = counts.entry(key) {
+        *count.get_mut() -= bytes;
+        if *count.get() == 0 {
+            count.remove();
         }
     }
 }
@@ -95,14 +101,12 @@ impl ByteShare {
     pub fn take(&mut self, bytes: usize) -> Result<(), NoRoom> {
         let bytes = bytes as u64;
         let mut held = self.pool.locked();
-        let of = |held: Option<&u64>| held.copied().unwrap_or_default() + bytes;
-        let free = self.pool.total.saturating_sub(held.all + bytes);
-        let is_fair = of(held.by_organization.get(&self.caller.0)) <= free
-            && of(held.by_caller.get(&self.caller)) <= free / 2;
-        if !is_fair {
+        let [of_organization, of_caller] = held.add(&self.caller, bytes);
+        let free = self.pool.total.saturating_sub(held.all);
+        if of_organization > free || of_caller > free / 2 {
+            held.remove(&self.caller, bytes);
             return Err(NoRoom);
         }
-        held.add(&self.caller, bytes);
         self.bytes += bytes;
         Ok(())
     }

@@ -142,16 +142,11 @@ const TOKEN_DIGITS: usize = 64;
 
 /// The path without tokens.
 fn loggable(path: &str) -> Cow<'_, str> {
-    let mut digits = 0;
-    let may_have_token = path.bytes().any(|byte| {
-        digits = if byte.is_ascii_hexdigit() { digits + 1 } else { 0 };
-        digits == TOKEN_DIGITS
-    });
-    if !may_have_token {
-        return Cow::Borrowed(path);
-    }
     let is_token =
         |part: &str| part.len() >= TOKEN_DIGITS && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !path.split('/').any(is_token) {
+        return Cow::Borrowed(path);
+    }
     let parts: Vec<&str> = path
         .split('/')
         .map(|part| if is_token(part) { "…" } else { part })

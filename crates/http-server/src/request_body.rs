@@ -3,15 +3,16 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Instant;
 
 use actix_web::HttpRequest;
 use actix_web::dev::Payload;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use bytes::Bytes;
-use futures::{FutureExt as _, Stream, TryStreamExt, stream};
+use futures::{FutureExt as _, Stream, stream};
 use tokio::time::timeout;
 
 use crate::connection::{ConnectionLimits, Exchange, Patience, SHORT_BODY_BYTES};
@@ -110,14 +111,7 @@ impl RequestBody {
         E: From<BodyFault>,
         T: FnMut(usize) -> Result<(), E>,
     {
-        let arriving = Arriving {
-            body: self.clone(),
-            patience: Patience::new(self.exchange.limits()),
-            left: limit_bytes,
-            limit_bytes,
-            take,
-        };
-        stream::try_unfold(arriving, async |mut arriving| {
+        stream::try_unfold(self.arriving(limit_bytes, take), async |mut arriving| {
             let piece = arriving.next().await?;
             Ok(piece.map(|piece| (piece, arriving)))
         })
@@ -130,8 +124,8 @@ impl RequestBody {
         T: FnMut(usize) -> Result<(), E>,
     {
         let mut body = Vec::new();
-        let mut pieces = pin!(self.stream(limit_bytes, take));
-        while let Some(piece) = pieces.try_next().await? {
+        let mut arriving = self.arriving(limit_bytes, take);
+        while let Some(piece) = arriving.next().await? {
             if body.len() >= SHORT_BODY_BYTES {
                 // Doubling would take twice the memory. A short beginning earns no room for a length that is only declared.
                 body.reserve_exact(self.declared.unwrap_or_default().saturating_sub(body.len()));
@@ -139,6 +133,16 @@ impl RequestBody {
             body.extend_from_slice(&piece);
         }
         Ok(body.into())
+    }
+
+    fn arriving<T>(&self, limit_bytes: u64, take: T) -> Arriving<T> {
+        Arriving {
+            body: self.clone(),
+            patience: Patience::new(self.exchange.limits()),
+            left: limit_bytes,
+            limit_bytes,
+            take,
+        }
     }
 }
 
@@ -160,8 +164,18 @@ impl<T> Arriving<T> {
     {
         let payload = &self.body.payload;
         let mut next = poll_fn(|context| Pin::new(&mut *payload.borrow_mut()).poll_next(context));
-        // For what is there, nobody waits.
-        let arrived = if let Some(arrived) = (&mut next).now_or_never() {
+        let mut has_waited = false;
+        // The server passes on what came with the head when it has polled the handler once: nobody waits for that.
+        let arrived = poll_fn(|context| match next.poll_unpin(context) {
+            Poll::Ready(arrived) => Poll::Ready(Some(arrived)),
+            Poll::Pending if has_waited => Poll::Ready(None),
+            Poll::Pending => {
+                has_waited = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+        });
+        let arrived = if let Some(arrived) = arrived.await {
             arrived
         } else {
             let waiting = Instant::now();

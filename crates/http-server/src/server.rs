@@ -64,10 +64,10 @@ pub fn serve(
     settings: ServerSettings,
 ) -> io::Result<RunningServer> {
     let address = listener.local_addr()?;
-    let observing = web::Data::new(observer.clone());
+    let observing = observer.clone();
     let app = move || {
         App::new()
-            .app_data(observing.clone())
+            .app_data(web::Data::new(observing.clone()))
             .wrap(from_fn(observe))
             .configure(routes.clone())
     };

@@ -2,13 +2,14 @@
 
 use std::any::Any;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
 
+use futures::future::poll_immediate;
+use futures::{FutureExt as _, TryFutureExt as _};
 use tokio::runtime::Handle;
 use tokio::task::JoinError;
+use tokio_util::context::TokioContext;
 use tracing::Instrument as _;
 
 /// Runs use cases: one that only reads on the thread of its request, one that changes something to its end.
@@ -54,34 +55,30 @@ impl UseCaseRuntime {
 
     /// Runs a use case to its end, even if the connection closes. What it does before it first waits is done on this
     /// thread, the rest on the runtime: a hand-over costs more than a short read.
-    pub async fn run<T: Send + 'static>(
+    pub fn run<T: Send + 'static>(
         &self,
         use_case: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, UseCaseFault> {
+    ) -> impl Future<Output = Result<T, UseCaseFault>> {
+        // Boxed here, so that what waits for it neither holds it nor is moved with it.
         let mut use_case = Box::pin(use_case);
-        match poll_fn(|context| Poll::Ready(self.poll_here(use_case.as_mut(), context))).await {
-            Poll::Ready(done) => done,
-            Poll::Pending => self.start(use_case).await,
+        async move {
+            match self.read(poll_immediate(&mut use_case)).await? {
+                Some(done) => Ok(done),
+                None => self.start(use_case).await,
+            }
         }
     }
 
-    /// Runs a use case that only reads, on this thread. It is dropped if the connection closes.
-    pub async fn read<T>(&self, use_case: impl Future<Output = T>) -> Result<T, UseCaseFault> {
-        let mut use_case = pin!(use_case);
-        poll_fn(|context| self.poll_here(use_case.as_mut(), context)).await
-    }
-
-    /// Polls as the runtime would: its timers, tasks and connections are used, and a panic is a failed use case.
-    fn poll_here<T>(
+    /// Runs a use case that only reads, on this thread, as the runtime would: its timers, tasks and connections are used, and
+    /// a panic is a failed use case. It is dropped if the connection closes.
+    pub fn read<T>(
         &self,
-        use_case: Pin<&mut impl Future<Output = T>>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<T, UseCaseFault>> {
-        let _entered = self.0.enter();
-        match catch_unwind(AssertUnwindSafe(|| use_case.poll(context))) {
-            Ok(polled) => polled.map(Ok),
-            Err(panic) => Poll::Ready(Err(UseCaseFault::of_panic(&*panic))),
-        }
+        use_case: impl Future<Output = T>,
+    ) -> impl Future<Output = Result<T, UseCaseFault>> {
+        let here = TokioContext::new(use_case, self.0.clone());
+        AssertUnwindSafe(here)
+            .catch_unwind()
+            .map_err(|panic| UseCaseFault::of_panic(&*panic))
     }
 }
 

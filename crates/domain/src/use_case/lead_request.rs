@@ -83,7 +83,7 @@ impl LeadRequests {
         campaign: &CampaignId,
         lead: &LeadAddress,
         request: &Result<T, LeadError>,
-    ) -> Result<LeadContext, LeadError> {
+    ) -> Result<Box<LeadContext>, LeadError> {
         known(
             self.look_up(&requester.organization_id, campaign, lead).await?,
             request,
@@ -97,11 +97,11 @@ impl LeadRequests {
         campaign: &CampaignId,
         address: &LeadAddress,
         request: &Result<T, LeadError>,
-    ) -> Result<Lead, LeadError> {
+    ) -> Result<Box<Lead>, LeadError> {
         let organization = &requester.organization_id;
         if address.fitting_job(organization, campaign).is_some() {
             let found = self.find(requester, campaign, address, request).await?;
-            return Ok(found.lead.lead);
+            return Ok(Box::new(found.lead.lead));
         }
         known(
             self.leads.locate(organization, campaign, &address.lead).await?,
@@ -165,9 +165,9 @@ impl LeadRequests {
 }
 
 /// What was looked up for a request, or why the request is refused (decision A1).
-fn known<L, T>(lookup: LeadLookup<L>, request: &Result<T, LeadError>) -> Result<L, LeadError> {
+fn known<L, T>(lookup: LeadLookup<L>, request: &Result<T, LeadError>) -> Result<Box<L>, LeadError> {
     match (lookup, request) {
-        (LeadLookup::Found(found), _) => Ok(*found),
+        (LeadLookup::Found(found), _) => Ok(found),
         (_, Err(fault @ LeadError::TooLarge { .. })) => Err(fault.clone()),
         (LeadLookup::CampaignUnknown, _) => Err(LeadError::CampaignUnknown),
         (LeadLookup::LeadUnknown, _) => Err(LeadError::LeadUnknown),

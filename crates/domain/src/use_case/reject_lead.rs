@@ -47,6 +47,7 @@ impl RejectLead {
                 }
             }
         };
-        Err(self.requests.refuse(requester, entry, error).await)
+        // Rare and large: the other requests do without its room.
+        Err(Box::pin(self.requests.refuse(requester, entry, error)).await)
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::HeaderName;
-use bidloop_domain::model::{CampaignId, LeadId, TRACE_PARENT_HEADER, TraceParent};
+use bidloop_domain::model::{CampaignId, LeadId, OrganizationId, TRACE_PARENT_HEADER, TraceParent};
 use bidloop_domain::use_case::{LeadError, Requester};
 use bidloop_http_server::{BytePool, ByteShare};
 use serde::Serialize;
@@ -70,12 +70,12 @@ impl LeadRequest {
     }
 
     /// The answer to an accepted bid or rejection.
-    fn acknowledged(&self, dry_run: bool) -> LeadActionAck<'_> {
+    fn acknowledged(self, dry_run: bool) -> LeadActionAck {
         LeadActionAck {
             success: true,
-            lead_id: &self.lead,
-            campaign_id: &self.campaign,
-            organization_id: self.requester.organization_id.as_str(),
+            lead_id: self.lead,
+            campaign_id: self.campaign,
+            organization_id: self.requester.organization_id,
             dry_run: dry_run.then_some(true),
         }
     }
@@ -101,11 +101,11 @@ fn unless_overloaded<T>(read: Result<T, LeadError>) -> Result<Result<T, LeadErro
 /// `LeadActionAck` of the specification.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct LeadActionAck<'a> {
+struct LeadActionAck {
     success: bool,
-    lead_id: &'a LeadId,
-    campaign_id: &'a CampaignId,
-    organization_id: &'a str,
+    lead_id: LeadId,
+    campaign_id: CampaignId,
+    organization_id: OrganizationId,
     /// Present and true only for a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     dry_run: Option<bool>,

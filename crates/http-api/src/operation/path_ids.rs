@@ -15,8 +15,9 @@ pub(crate) fn read(caller: &Caller, ids: Ids<'_>) -> Result<(CampaignId, Option<
     };
     let lead = lead.map_err(|_| LeadError::LeadUnknown);
     // Each step of a span has its price, so this is one.
+    let span = Span::current();
     record_all!(
-        Span::current(),
+        span,
         organization = caller.organization_id.as_str(),
         campaign = campaign.as_ref().ok().map(CampaignId::as_str),
         lead = lead.as_ref().ok().and_then(Option::as_ref).map(LeadId::as_str),

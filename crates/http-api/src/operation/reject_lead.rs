@@ -20,37 +20,27 @@ use crate::routes::Ids;
 pub(crate) async fn reject_lead(
     request: &HttpRequest,
     ids: Ids<'_>,
-    body: RequestBody,
-    api: &HttpApi,
-    bodies: &Arc<BodiesInFlight>,
-) -> HttpResponse {
-    let answer = reject(request, ids, &body, api, bodies).await;
-    Refusal::answer(body, answer)
-}
-
-async fn reject(
-    request: &HttpRequest,
-    ids: Ids<'_>,
     body: &RequestBody,
-    api: &HttpApi,
+    api: &Arc<HttpApi>,
     bodies: &Arc<BodiesInFlight>,
 ) -> Result<HttpResponse, Refusal> {
     let mut rejection = LeadRequest::authenticate(request, ids, api, MAX_JSON_BYTES, &bodies.json).await?;
     let read = unless_overloaded(read_body(request, body, &mut rejection.share).await)?;
-    let (reject, bodies) = (api.reject_lead.clone(), bodies.clone());
-    let (rejected, rejection) = api
-        .runtime
+    let runtime = &api.runtime;
+    let (api, bodies) = (Arc::clone(api), Arc::clone(bodies));
+    let acknowledged = runtime
         .run(async move {
             let reason = match read {
                 Ok(body) => bodies.parse(body, reject_body::parse).await,
                 Err(fault) => Err(fault),
             };
-            let rejected = reject.execute(&rejection.requester, &rejection.campaign, &rejection.lead, reason);
-            (rejected.await, rejection)
+            let rejected =
+                api.reject_lead
+                    .execute(&rejection.requester, &rejection.campaign, &rejection.lead, reason);
+            rejected.await.map(|()| rejection.acknowledged(false))
         })
         .await?;
-    rejected?;
-    Ok(HttpResponse::Ok().json(rejection.acknowledged(false)))
+    Ok(HttpResponse::Ok().json(acknowledged?))
 }
 
 /// Reads the body. If there is none, its media type is not checked.

@@ -18,34 +18,27 @@ use crate::routes::Ids;
 pub(crate) async fn submit_bid(
     request: &HttpRequest,
     ids: Ids<'_>,
-    body: RequestBody,
-    api: &HttpApi,
-    bodies: &Arc<BodiesInFlight>,
-) -> HttpResponse {
-    let answer = submit(request, ids, &body, api, bodies).await;
-    Refusal::answer(body, answer)
-}
-
-async fn submit(
-    request: &HttpRequest,
-    ids: Ids<'_>,
     body: &RequestBody,
-    api: &HttpApi,
+    api: &Arc<HttpApi>,
     bodies: &Arc<BodiesInFlight>,
 ) -> Result<HttpResponse, Refusal> {
     let mut bid = LeadRequest::authenticate(request, ids, api, MAX_JSON_BYTES, &bodies.json).await?;
     let read = unless_overloaded(read_json(body, request, &mut bid.share).await)?;
-    let (submit, bodies) = (api.submit_bid.clone(), bodies.clone());
-    let (accepted, bid) = api
-        .runtime
+    let runtime = &api.runtime;
+    let (api, bodies) = (Arc::clone(api), Arc::clone(bodies));
+    let acknowledged = runtime
         .run(async move {
             let parsed = match read {
                 Ok(body) => bodies.parse(body, bid_body::parse).await,
                 Err(fault) => Err(fault),
             };
-            let accepted = submit.execute(&bid.requester, &bid.campaign, &bid.lead, parsed);
-            (accepted.await, bid)
+            let accepted = api
+                .submit_bid
+                .execute(&bid.requester, &bid.campaign, &bid.lead, parsed);
+            accepted
+                .await
+                .map(|accepted| bid.acknowledged(accepted.is_dry_run()))
         })
         .await?;
-    Ok(HttpResponse::Ok().json(bid.acknowledged(accepted?.is_dry_run())))
+    Ok(HttpResponse::Ok().json(acknowledged?))
 }

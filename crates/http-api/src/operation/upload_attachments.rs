@@ -3,14 +3,12 @@
 //! The connection's thread sends the pieces of the body to the use case, which parses them on its own runtime. So memory
 //! use is constant: reading is as slow as the storage. If the connection breaks, a refusal is recorded.
 
-use std::sync::Arc;
-
 use actix_web::{HttpRequest, HttpResponse};
 use bidloop_domain::attachment_rules::{MAX_FILE_BYTES, MAX_FILES};
 use bidloop_domain::model::LeadAttachment;
 use bidloop_domain::use_case::{LeadError, PartHead, UploadSession};
 use bidloop_http_server::{
-    BytePool, FRAMING_BYTES, FormDataFault, Parts, Pieces, RequestBody, boundary_of, pieces, send_pieces,
+    FRAMING_BYTES, FormDataFault, Parts, Pieces, RequestBody, boundary_of, pieces, send_pieces,
 };
 use futures::TryStreamExt;
 
@@ -28,27 +26,16 @@ const MAX_UPLOAD_BYTES: u64 = MAX_FILES as u64 * MAX_FILE_BYTES + FRAMING_BYTES;
 pub(crate) async fn upload_attachments(
     request: &HttpRequest,
     ids: Ids<'_>,
-    body: RequestBody,
-    api: &HttpApi,
-    bodies: &BodiesInFlight,
-) -> HttpResponse {
-    let list = upload(request, ids, &body, api, &bodies.uploads).await;
-    Refusal::answer(body, list.map(|list| HttpResponse::Ok().json(list)))
-}
-
-async fn upload(
-    request: &HttpRequest,
-    ids: Ids<'_>,
     body: &RequestBody,
     api: &HttpApi,
-    bodies: &Arc<BytePool>,
-) -> Result<Vec<LeadAttachment>, Refusal> {
+    bodies: &BodiesInFlight,
+) -> Result<HttpResponse, Refusal> {
     let LeadRequest {
         requester,
         campaign,
         lead,
         mut share,
-    } = LeadRequest::authenticate(request, ids, api, MAX_UPLOAD_BYTES, bodies).await?;
+    } = LeadRequest::authenticate(request, ids, api, MAX_UPLOAD_BYTES, &bodies.uploads).await?;
     let declared = check_declared_length(request.headers(), MAX_UPLOAD_BYTES);
     let envelope = declared.and_then(|()| check_media_type(request.headers(), FORM_DATA));
     let upload = api.upload_attachments.clone();
@@ -64,7 +51,7 @@ async fn upload(
         share.take(bytes).map_err(ReadFault::from)
     });
     send_pieces(pieces_of_body.map_err(LeadError::from), sender).await;
-    Ok(receiving.await??)
+    Ok(HttpResponse::Ok().json(receiving.await??))
 }
 
 async fn receive(
