@@ -142,14 +142,13 @@ const TOKEN_DIGITS: usize = 64;
 
 /// The path without tokens.
 fn loggable(path: &str) -> Cow<'_, str> {
-    let is_token =
-        |part: &str| part.len() >= TOKEN_DIGITS && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !path.split('/').any(is_token) {
+    let is_token = |part: &[u8]| part.len() >= TOKEN_DIGITS && part.iter().all(u8::is_ascii_hexdigit);
+    if !path.as_bytes().split(|byte| *byte == b'/').any(is_token) {
         return Cow::Borrowed(path);
     }
     let parts: Vec<&str> = path
         .split('/')
-        .map(|part| if is_token(part) { "…" } else { part })
+        .map(|part| if is_token(part.as_bytes()) { "…" } else { part })
         .collect();
     Cow::Owned(parts.join("/"))
 }

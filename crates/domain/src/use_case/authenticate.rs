@@ -1,7 +1,8 @@
 //! Authenticate: from a bearer credential to a [`Caller`]. Tests: `tests/use_case/authenticate.rs`.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hashbrown::HashMap;
 
 use super::key_leases::KeyLeases;
 use crate::model::{

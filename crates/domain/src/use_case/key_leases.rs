@@ -4,9 +4,10 @@
 //! in any process. So the end holds for every later request (decision D7). What a request changes is accepted on the key's state
 //! in the store anyway: see [`Authorization`](crate::model::Authorization).
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use hashbrown::HashMap;
 
 use crate::model::{ApiKeyHash, ApiKeyRecord, FoundApiKey, OrganizationId};
 use crate::port::{Pause, ProvisioningSnapshot};

@@ -1,6 +1,8 @@
 //! One SQLite connection: its settings, and statements that run where they are asked for.
 
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use diesel::SqliteConnection;
 use diesel::connection::{Connection as _, SimpleConnection as _};
@@ -13,31 +15,54 @@ use crate::failure::Failure;
 /// It belongs to a thread, which runs each statement at once. A piece of work costs one hand-over to the thread, at most.
 pub(crate) type Conn = SqliteConnection;
 
-/// Each is a statement of its own, in this order: switching to the write-ahead log may have to wait for another
-/// process's transaction, too.
+/// Each is a statement of its own, in this order.
 ///
 /// `synchronous = FULL` syncs the log at every commit, so that what was answered survives a power loss.
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 5] = [
     "PRAGMA busy_timeout = 5000",
-    "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA journal_size_limit = 67108864",
 ];
 
+/// How long to wait until the log can be switched to.
+const LOG_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Opens the database file, making it if it is not there. `further` settings follow those of every connection.
 pub(super) fn open(path: &Path, further: &[&str]) -> Result<SqliteConnection, Failure> {
+    let mut conn = open_as_it_is(path)?;
+    switch_to_log(&mut conn)?;
+    for setting in further {
+        execute(&mut conn, setting)?;
+    }
+    Ok(conn)
+}
+
+/// As [`open`], without a write-ahead log if the database has none yet.
+pub(super) fn open_as_it_is(path: &Path) -> Result<SqliteConnection, Failure> {
     let name = path
         .to_str()
         .ok_or_else(|| Failure::fault("the path is not UTF-8".to_owned()))?;
     create_file(path).map_err(|error| Failure::unavailable(error.to_string()))?;
     let mut conn =
         SqliteConnection::establish(name).map_err(|error| Failure::unavailable(error.to_string()))?;
-    for setting in SETTINGS.iter().chain(further) {
-        conn.batch_execute(setting)?;
+    for setting in SETTINGS {
+        execute(&mut conn, setting)?;
     }
     Ok(conn)
+}
+
+/// Switches the database to the write-ahead log, if it has none yet. Where two processes do that at the same time, SQLite
+/// refuses one of them at once, whatever `busy_timeout` is.
+pub(super) fn switch_to_log(conn: &mut SqliteConnection) -> Result<(), Failure> {
+    let asked = Instant::now();
+    loop {
+        match execute(conn, "PRAGMA journal_mode = WAL") {
+            Err(Failure::Conflict(_)) if asked.elapsed() < LOG_PATIENCE => sleep(Duration::from_millis(2)),
+            switched => return switched,
+        }
+    }
 }
 
 /// Copies all of the write-ahead log into the database file and empties it.

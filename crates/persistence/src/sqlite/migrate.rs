@@ -8,7 +8,7 @@ use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl as _, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use super::connection::{execute, open};
+use super::connection::{execute, open, open_as_it_is, switch_to_log};
 use crate::failure::Failure;
 use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pending};
 
@@ -34,9 +34,19 @@ pub(super) fn schema_state(conn: &mut SqliteConnection) -> Result<SchemaState, F
     migrations::schema_state::<Sqlite>(&STEPS, applied)
 }
 
-/// Runs the pending steps, all or none, and returns their versions. A new database gets what they make at once.
-pub(super) fn migrate(path: &Path) -> Result<Vec<String>, MigrateError> {
-    let mut conn = open(path, &[])?;
+/// Whether there is nothing in the file, or no file.
+pub(super) fn is_new(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(true, |file| file.len() == 0)
+}
+
+/// Runs the pending steps, all or none. Returns their versions, and the connection. A new database gets what they make at
+/// once, before it has a log: so its pages are written once.
+pub(super) fn migrate(path: &Path) -> Result<(Vec<String>, SqliteConnection), MigrateError> {
+    let mut conn = if is_new(path) {
+        open_as_it_is(path)?
+    } else {
+        open(path, &[])?
+    };
     let ran = conn.exclusive_transaction(|conn| {
         let pending = schema_state(conn)?.pending()?;
         if !is_migrated(conn)? {
@@ -46,9 +56,10 @@ pub(super) fn migrate(path: &Path) -> Result<Vec<String>, MigrateError> {
         }
         Ok::<_, MigrateError>(pending)
     })?;
+    switch_to_log(&mut conn)?;
     // The schema is in the file alone from now on, and the log is empty: the file may be copied, or looked into, without it.
     execute(&mut conn, "PRAGMA wal_checkpoint(TRUNCATE)")?;
-    Ok(ran)
+    Ok((ran, conn))
 }
 
 #[cfg(test)]
@@ -92,9 +103,8 @@ mod tests {
             return;
         }
         let new = folder.path().join("new.db");
-        let ran = migrate(&new).unwrap();
+        let (ran, mut new) = migrate(&new).unwrap();
         assert!(!ran.is_empty());
-        let mut new = open(&new, &[]).unwrap();
         assert_eq!(
             script(&mut new),
             expected,

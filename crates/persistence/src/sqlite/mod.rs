@@ -234,16 +234,18 @@ impl Backend for Store {
     }
 
     async fn migrate(&self) -> Result<Vec<String>, MigrateError> {
-        // The reader that looks stays connected. If no connection were left after migrating, SQLite would remove the log, and
-        // the next connection would make it anew. Both wait for the disk several times.
-        if self.schema_state().await?.pending()?.is_empty() {
+        if !migrate::is_new(&self.path) && self.schema_state().await?.pending()?.is_empty() {
             return Ok(Vec::new());
         }
         let path = self.path.clone();
-        match tokio::task::spawn_blocking(move || migrate::migrate(&path)).await {
-            Ok(migrated) => migrated,
-            Err(error) => Err(Failure::fault(format!("migrating was cut short: {error}")).into()),
-        }
+        let migrated = tokio::task::spawn_blocking(move || migrate::migrate(&path)).await;
+        let (ran, conn) =
+            migrated.map_err(|error| Failure::fault(format!("migrating was cut short: {error}")))??;
+        // A reader looks, and stays connected. If no connection were left, SQLite would remove the log, and the next connection
+        // would make it anew. Both wait for the disk several times.
+        self.schema_state().await?;
+        drop(conn);
+        Ok(ran)
     }
 
     fn load(&self) -> Vec<ConnectionLoad> {

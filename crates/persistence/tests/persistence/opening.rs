@@ -71,6 +71,11 @@ async fn migrate_side_by_side(url: &str) {
         matches!(unmigrated, Err(StoreError::Unavailable(_))),
         "{unmigrated:?}"
     );
+    migrate_all(&replicas).await;
+}
+
+/// Migrates at the same time: one replica runs the steps, and all are ready.
+async fn migrate_all(replicas: &[Database]) {
     let migrations = replicas.iter().map(|replica| {
         let replica = replica.clone();
         tokio::spawn(async move { replica.migrate().await })
@@ -80,8 +85,18 @@ async fn migrate_side_by_side(url: &str) {
         that_ran_steps += usize::from(!migration.await.unwrap().unwrap().is_empty());
     }
     assert_eq!(that_ran_steps, 1);
-    for replica in &replicas {
+    for replica in replicas {
         assert_eq!(replica.ready().await, Ok(()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_that_make_a_sqlite_file_at_once_migrate_it_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..10 {
+        let url = sqlite_url(&folder.path().join(format!("{round}.db")));
+        let replicas: Vec<Database> = (0..4).map(|_| open(&url)).collect();
+        migrate_all(&replicas).await;
     }
 }
 
