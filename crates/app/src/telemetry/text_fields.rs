@@ -60,10 +60,8 @@ impl TextVisitor<'_> {
 impl Visit for TextVisitor<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
         let name = field.name();
-        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') & (byte != b'"') & (byte != b'\\');
-        // Without an end before the last byte, several bytes are looked at together.
-        let are_plain = value.bytes().fold(true, |so_far, byte| so_far & is_plain(byte));
-        if name == "message" || self.writer.has_ansi_escapes() || !are_plain {
+        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+        if name == "message" || self.writer.has_ansi_escapes() || !value.bytes().all(is_plain) {
             return self.add_by_default(|visitor| visitor.record_str(field, value));
         }
         let before = if self.is_empty { "" } else { " " };
