@@ -113,6 +113,8 @@ impl Browser {
         let options = json!({"binary": chromium, "args": arguments, "prefs": preferences});
         capabilities.insert("goog:chromeOptions".to_owned(), options);
         capabilities.insert("goog:loggingPrefs".to_owned(), json!({"browser": "ALL"}));
+        // A slow machine that is busy takes more than the usual 30 s to look at a long page.
+        capabilities.insert("timeouts".to_owned(), json!({"script": 120_000}));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
