@@ -28,6 +28,8 @@ const SETTINGS: [&str; 5] = [
 
 /// How long to wait until the log can be switched to.
 const LOG_PATIENCE: Duration = Duration::from_secs(5);
+/// The pause between two attempts to take a lock, which others hold for milliseconds.
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// Opens the database file, making it if it is not there. `further` settings follow those of every connection.
 pub(super) fn open(path: &Path, further: &[&str]) -> Result<SqliteConnection, Failure> {
@@ -55,14 +57,8 @@ pub(super) fn open_as_it_is(path: &Path) -> Result<SqliteConnection, Failure> {
 
 /// Switches the database to the write-ahead log, if it has none yet. Where two processes do that at the same time, SQLite
 /// refuses one of them at once, whatever `busy_timeout` is.
-pub(super) fn switch_to_log(conn: &mut SqliteConnection) -> Result<(), Failure> {
-    let asked = Instant::now();
-    loop {
-        match execute(conn, "PRAGMA journal_mode = WAL") {
-            Err(Failure::Conflict(_)) if asked.elapsed() < LOG_PATIENCE => sleep(Duration::from_millis(2)),
-            switched => return switched,
-        }
-    }
+pub(super) fn switch_to_log(conn: &mut Conn) -> Result<(), Failure> {
+    execute_once_free(conn, "PRAGMA journal_mode = WAL", LOG_PATIENCE)
 }
 
 /// Copies all of the write-ahead log into the database file and empties it.
@@ -94,6 +90,17 @@ pub(super) const WRITER_SETTINGS: [&str; 4] = [
     "PRAGMA busy_timeout = 2",
     "PRAGMA secure_delete = FAST",
 ];
+
+/// Runs a statement, and again while another process is in the way.
+pub(super) fn execute_once_free(conn: &mut Conn, statement: &str, patience: Duration) -> Result<(), Failure> {
+    let asked = Instant::now();
+    loop {
+        match execute(conn, statement) {
+            Err(Failure::Conflict(_)) if asked.elapsed() < patience => sleep(LOCK_PAUSE),
+            done => return done,
+        }
+    }
+}
 
 /// Runs statements without parameters.
 pub(super) fn execute(conn: &mut Conn, statement: &str) -> Result<(), Failure> {

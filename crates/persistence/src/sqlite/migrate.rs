@@ -8,7 +8,7 @@ use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl as _, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use super::connection::{execute, open, open_as_it_is, switch_to_log};
+use super::connection::{execute, open_as_it_is, switch_to_log};
 use crate::failure::Failure;
 use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pending};
 
@@ -42,11 +42,7 @@ pub(super) fn is_new(path: &Path) -> bool {
 /// Runs the pending steps, all or none. Returns their versions, and the connection. A new database gets what they make at
 /// once, before it has a log: so its pages are written once.
 pub(super) fn migrate(path: &Path) -> Result<(Vec<String>, SqliteConnection), MigrateError> {
-    let mut conn = if is_new(path) {
-        open_as_it_is(path)?
-    } else {
-        open(path, &[])?
-    };
+    let mut conn = open_as_it_is(path)?;
     let ran = conn.exclusive_transaction(|conn| {
         let pending = schema_state(conn)?.pending()?;
         if !is_migrated(conn)? {
@@ -64,6 +60,7 @@ pub(super) fn migrate(path: &Path) -> Result<(Vec<String>, SqliteConnection), Mi
 
 #[cfg(test)]
 mod tests {
+    use super::super::connection::open;
     use super::*;
 
     const HEADER: &str = "-- What the steps in the folder sqlite make of an empty file. Written by the test \

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bidloop_domain::port::StoreError;
 use tokio::sync::mpsc::Receiver;
 
-use super::connection::{Conn, WRITER_SETTINGS, execute, open};
+use super::connection::{Conn, WRITER_SETTINGS, execute, execute_once_free, open};
 use super::log_limit::LogLimit;
 use super::queue::{Answer, Queue, run};
 use crate::backend::ConnectionLoad;
@@ -29,8 +29,6 @@ const OPEN_FOR: Duration = Duration::from_millis(if cfg!(test) {
 });
 /// How long to wait for other processes' transactions.
 const LOCK_PATIENCE: Duration = Duration::from_secs(15);
-/// The pause between two attempts to take the write lock, which others hold for milliseconds.
-const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// A handle to the writing thread.
 pub(super) struct Writer {
@@ -141,7 +139,8 @@ impl WriterThread {
             Some(conn) => conn,
             none => none.insert(open(&self.path, &WRITER_SETTINGS)?),
         };
-        begin(conn)?;
+        // Takes the write lock, or waits for it: other processes of the program write too.
+        execute_once_free(conn, "BEGIN IMMEDIATE", LOCK_PATIENCE)?;
         let opened = Instant::now();
         // It can be undone with the transaction. For a savepoint SQLite keeps each changed page as it was.
         if !first.run(conn) {
@@ -155,19 +154,6 @@ impl WriterThread {
             ran?;
         }
         execute(conn, "COMMIT")
-    }
-}
-
-/// Takes the write lock, or waits for it: other processes of the program write too.
-fn begin(conn: &mut Conn) -> Result<(), Failure> {
-    let asked = Instant::now();
-    loop {
-        match execute(conn, "BEGIN IMMEDIATE") {
-            Err(Failure::Conflict(_)) if asked.elapsed() < LOCK_PATIENCE => {
-                std::thread::sleep(LOCK_PAUSE);
-            }
-            done => return done,
-        }
     }
 }
 
