@@ -1,4 +1,4 @@
-//! [`HeldReadiness`]: whether the service is ready, asked at most once a second once it has started.
+//! [`HeldReadiness`]: whether the service is ready, asked at most once a second.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +11,6 @@ use crate::ports::Readiness;
 /// How long an answer is held.
 const HELD_FOR: Duration = Duration::from_secs(1);
 
-/// How long an answer is held that the service is not ready yet. A start takes some milliseconds.
-const HELD_AT_START: Duration = Duration::from_millis(2);
-const STARTS_WITHIN: Duration = Duration::from_secs(1);
-
 /// A database that takes longer to answer is not ready.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
@@ -24,7 +20,6 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct HeldReadiness {
     asked: Arc<dyn Readiness>,
-    started: Instant,
     /// The last answer, and until when it is held.
     held: Mutex<Option<(bool, Instant)>>,
 }
@@ -34,12 +29,14 @@ impl HeldReadiness {
     pub fn new(asked: Arc<dyn Readiness>) -> Self {
         Self {
             asked,
-            started: Instant::now(),
             held: Mutex::default(),
         }
     }
 
     async fn is_ready_at(&self, now: impl Fn() -> Instant + Send) -> bool {
+        if self.asked.is_starting() {
+            return false;
+        }
         let mut held = self.held.lock().await;
         if let Some((is_ready, until)) = *held
             && now() < until
@@ -48,10 +45,7 @@ impl HeldReadiness {
         }
         let answer = tokio::time::timeout(ANSWERS_WITHIN, self.asked.is_ready());
         let is_ready = answer.await.unwrap_or(false);
-        let answered = now();
-        let is_starting = !is_ready && answered.duration_since(self.started) < STARTS_WITHIN;
-        let held_for = if is_starting { HELD_AT_START } else { HELD_FOR };
-        *held = Some((is_ready, answered + held_for));
+        *held = Some((is_ready, now() + HELD_FOR));
         is_ready
     }
 }
@@ -62,6 +56,10 @@ impl Readiness for HeldReadiness {
         self.is_ready_at(Instant::now).await
     }
 
+    fn is_starting(&self) -> bool {
+        self.asked.is_starting()
+    }
+
     fn workers_down(&self) -> Vec<&'static str> {
         self.asked.workers_down()
     }
@@ -69,7 +67,7 @@ impl Readiness for HeldReadiness {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use futures::future::join_all;
 
@@ -87,14 +85,22 @@ mod tests {
         }
     }
 
-    /// Ready from the second time on.
+    /// Ready as soon as it has started; counts how often it is asked.
     #[derive(Debug, Default)]
-    struct ReadySoon(AtomicUsize);
+    struct Starts {
+        has_started: AtomicBool,
+        asked: AtomicUsize,
+    }
 
     #[async_trait]
-    impl Readiness for ReadySoon {
+    impl Readiness for Starts {
         async fn is_ready(&self) -> bool {
-            self.0.fetch_add(1, Ordering::SeqCst) > 0
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            true
+        }
+
+        fn is_starting(&self) -> bool {
+            !self.has_started.load(Ordering::SeqCst)
         }
     }
 
@@ -110,26 +116,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_of_a_start_is_seen_at_once() {
-        let asked = Arc::new(ReadySoon::default());
+    async fn the_database_is_not_asked_during_the_start_whose_end_is_seen_at_once() {
+        let asked = Arc::new(Starts::default());
         let held = HeldReadiness::new(asked.clone());
-        let start = held.started;
-        let at = |after| held.is_ready_at(move || start + after);
-        assert!(!at(Duration::ZERO).await);
-        assert!(!at(HELD_AT_START / 2).await);
-        assert_eq!(asked.0.load(Ordering::SeqCst), 1);
-        assert!(at(HELD_AT_START).await);
-    }
-
-    #[tokio::test]
-    async fn a_start_that_lasts_is_asked_for_once_a_second() {
-        let asked = Arc::new(ReadySoon::default());
-        let held = HeldReadiness::new(asked.clone());
-        let start = held.started;
-        let at = |after| held.is_ready_at(move || start + after);
-        assert!(!at(STARTS_WITHIN).await);
-        assert!(!at(STARTS_WITHIN + HELD_FOR / 2).await);
-        assert!(at(STARTS_WITHIN + HELD_FOR).await);
+        assert!(!held.is_ready().await);
+        assert_eq!(asked.asked.load(Ordering::SeqCst), 0);
+        asked.has_started.store(true, Ordering::SeqCst);
+        assert!(held.is_ready().await);
     }
 
     #[tokio::test]
@@ -137,7 +130,7 @@ mod tests {
         let asked = Arc::new(ReadyOnce::default());
         let held = HeldReadiness::new(asked.clone());
         let times = || asked.0.load(Ordering::SeqCst);
-        let start = held.started;
+        let start = Instant::now();
         let at = |after| held.is_ready_at(move || start + after);
         let ask_at_once = (0..100).map(|_| at(Duration::ZERO));
         assert_eq!(join_all(ask_at_once).await, [true; 100]);

@@ -11,6 +11,12 @@ pub trait Readiness: Send + Sync + std::fmt::Debug {
     /// need the database, but at most once a second: see [`HeldReadiness`](crate::HeldReadiness).
     async fn is_ready(&self) -> bool;
 
+    /// Whether the process still prepares the database, and so is not ready. [`is_ready`](Self::is_ready) is not asked
+    /// then: a migration would wait for what it reads.
+    fn is_starting(&self) -> bool {
+        false
+    }
+
     /// The background workers of this process that should run and do not, because they panicked. Asked for `/readyz`.
     fn workers_down(&self) -> Vec<&'static str> {
         Vec::new()

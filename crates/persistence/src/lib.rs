@@ -52,6 +52,7 @@
 //! | `batch` | many rows in one command |
 //! | `grouping` | commands that share a transaction |
 //! | `low_water` | from where on looks at a queue search |
+//! | `new_file` | files that appear whole |
 //! | `queries` | the statements, a file or folder for each port |
 //! | `failure` | what a database's error means |
 //! | `work`, `postgres`, `sqlite` | how work gets a connection and a transaction |
@@ -114,6 +115,7 @@ mod failure;
 mod grouping;
 mod low_water;
 mod migrations;
+mod new_file;
 mod postgres;
 mod records;
 mod schema;

@@ -69,18 +69,23 @@ impl From<diesel::result::Error> for MigrateError {
 /// Reads the applied steps, on both databases.
 pub(crate) const APPLIED_STEPS: &str = "SELECT CAST(version AS text) FROM __diesel_schema_migrations";
 
+/// The versions of the embedded steps, in order.
+pub(crate) fn versions_of<DB: Backend>(steps: &EmbeddedMigrations) -> Result<Vec<String>, Failure> {
+    let steps = MigrationSource::<DB>::migrations(steps).map_err(|error| step_failure(&*error))?;
+    let mut versions: Vec<String> = steps
+        .iter()
+        .map(|step| step.name().version().to_string())
+        .collect();
+    versions.sort_unstable();
+    Ok(versions)
+}
+
 /// Compares the embedded steps with the versions of those that a database has.
 pub(crate) fn schema_state<DB: Backend>(
     steps: &EmbeddedMigrations,
     applied: Vec<String>,
 ) -> Result<SchemaState, Failure> {
-    let steps = MigrationSource::<DB>::migrations(steps).map_err(|error| step_failure(&*error))?;
-    let mut known: Vec<String> = steps
-        .iter()
-        .map(|step| step.name().version().to_string())
-        .collect();
-    known.sort_unstable();
-    Ok(compare(&known, applied))
+    Ok(compare(&versions_of::<DB>(steps)?, applied))
 }
 
 fn compare(known: &[String], mut applied: Vec<String>) -> SchemaState {

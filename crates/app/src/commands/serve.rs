@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -57,7 +58,7 @@ pub(super) async fn run(settings: &Settings, roles: &BTreeSet<Role>) -> Outcome 
     let listening = Listening::start(settings, &database, roles).await?;
     tokio::select! {
         () = stop.requested() => return listening.stop().await,
-        prepared = prepare_database(settings, &database) => prepared?,
+        prepared = listening.prepare(settings, &database) => prepared?,
     }
     warn_of_targets(settings, &database).await;
     if settings.attachments.is_bucket() {
@@ -80,7 +81,7 @@ pub(super) async fn start(
     roles: &BTreeSet<Role>,
 ) -> Result<Running, Failure> {
     let listening = Listening::start(settings, database, roles).await?;
-    prepare_database(settings, database).await?;
+    listening.prepare(settings, database).await?;
     Ok(listening.work(roles))
 }
 
@@ -113,6 +114,7 @@ impl Servers {
 struct Listening {
     service: Arc<Service>,
     servers: Servers,
+    is_prepared: Arc<AtomicBool>,
 }
 
 impl Listening {
@@ -134,7 +136,13 @@ impl Listening {
             .clone()
             .unwrap_or_else(|| format!("http://{address}"));
         let service = Arc::new(Service::new(settings, database, &base_url).await?);
-        let api = http_api(&service, settings, database, &base_url);
+        let is_prepared = Arc::new(AtomicBool::new(false));
+        let readiness = DatabaseReadiness {
+            is_prepared: Arc::clone(&is_prepared),
+            database: database.clone(),
+            workers: Arc::clone(&service.worker_states),
+        };
+        let api = http_api(&service, settings, readiness, &base_url);
         let limits = connection_limits(settings);
         let (mut servers, mut streams) = (Vec::new(), None);
         if let Some((listener, address)) = operability {
@@ -174,7 +182,17 @@ impl Listening {
             running: servers,
             streams,
         };
-        Ok(Self { service, servers })
+        Ok(Self {
+            service,
+            servers,
+            is_prepared,
+        })
+    }
+
+    async fn prepare(&self, settings: &Settings, database: &Database) -> Outcome {
+        prepare_database(settings, database).await?;
+        self.is_prepared.store(true, Ordering::Release);
+        Ok(())
     }
 
     fn work(self, roles: &BTreeSet<Role>) -> Running {
@@ -267,7 +285,7 @@ fn connection_limits(settings: &Settings) -> ConnectionLimits {
     }
 }
 
-fn http_api(service: &Service, settings: &Settings, database: &Database, base_url: &str) -> HttpApi {
+fn http_api(service: &Service, settings: &Settings, readiness: DatabaseReadiness, base_url: &str) -> HttpApi {
     HttpApi {
         authenticate: Arc::clone(&service.authenticate),
         locate_lead: Arc::clone(&service.locate_lead),
@@ -278,10 +296,7 @@ fn http_api(service: &Service, settings: &Settings, database: &Database, base_ur
         description: Arc::new(Description::of_service_at(base_url)),
         origins: settings.server.cors_origins.clone(),
         entropy: Arc::new(SystemEntropy),
-        readiness: Arc::new(HeldReadiness::new(Arc::new(DatabaseReadiness {
-            database: database.clone(),
-            workers: Arc::clone(&service.worker_states),
-        }))),
+        readiness: Arc::new(HeldReadiness::new(Arc::new(readiness))),
         metrics: Arc::clone(&service.metrics) as Arc<dyn RequestMetrics>,
         runtime: UseCaseRuntime::current(),
     }
@@ -426,6 +441,7 @@ async fn prepare_once(settings: &Settings, database: &Database) -> Result<(), Pr
 
 #[derive(Debug)]
 struct DatabaseReadiness {
+    is_prepared: Arc<AtomicBool>,
     database: Database,
     workers: Arc<WorkerStates>,
 }
@@ -434,6 +450,10 @@ struct DatabaseReadiness {
 impl Readiness for DatabaseReadiness {
     async fn is_ready(&self) -> bool {
         self.database.ready().await.is_ok()
+    }
+
+    fn is_starting(&self) -> bool {
+        !self.is_prepared.load(Ordering::Acquire)
     }
 
     fn workers_down(&self) -> Vec<&'static str> {

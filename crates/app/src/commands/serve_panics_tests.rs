@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use bidloop_domain::model::{ActivityKind, ActivityOutcome, ActivityQuery};
 use bidloop_simulator::caller::{Receiver, ReceiverOptions};

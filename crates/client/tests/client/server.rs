@@ -17,7 +17,10 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
+
+/// The bytes that the system takes in for a connection before they are read.
+const RECEIVE_BUFFER: u32 = 256 << 10;
 
 /// What happens to one request.
 pub(crate) enum Step {
@@ -94,7 +97,11 @@ impl Server {
     }
 
     async fn with(script: Vec<Step>, forgets_bodies: bool) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        // Else the system may take in tens of megabytes that nobody has read.
+        socket.set_recv_buffer_size(RECEIVE_BUFFER).unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(16).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             script: Mutex::new(script.into()),

@@ -128,7 +128,7 @@ fn of_a_large_file_only_what_is_on_its_way_was_read() {
         client(&server).upload(LEAD, vec![file]).await.unwrap();
         assert!(server.received()() > 200 * MB);
         let furthest = furthest.load(Ordering::SeqCst);
-        // Most of it are the sockets' buffers of the system.
+        // Most of it is the system's send buffer.
         assert!(furthest < 16 * MB, "{furthest} bytes were read ahead");
     });
 }

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::keys::SecretKeys;
+use crate::new_file;
 
 /// What a new key file begins with.
 const HEAD: &str = "# Bidloop seals marketplace tokens and webhook secrets in its database with the first of these keys,\n\
@@ -32,58 +33,14 @@ pub(super) fn made_or_read(file: &Path) -> Result<SecretKeys, String> {
     read(file)
 }
 
-/// Makes the file with a new key, unless another process is faster. It appears whole, and is on the disk by then.
+/// Makes the file with a new key, unless another process is faster.
 fn make(file: &Path) -> io::Result<()> {
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
-    let mut draft = Draft::create(file)?;
-    writeln!(draft.file, "{HEAD}{}", hex::encode(key))?;
-    draft.file.sync_all()?;
-    // Unlike renaming, linking never replaces a file.
-    match fs::hard_link(&draft.path, file) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    drop(draft);
-    sync_folder(file)
-}
-
-/// A file beside the one to be made, which is removed in the end.
-struct Draft {
-    path: PathBuf,
-    file: fs::File,
-}
-
-impl Draft {
-    fn create(beside: &Path) -> io::Result<Self> {
-        let mut number = [0; 8];
-        getrandom::fill(&mut number).map_err(io::Error::other)?;
-        let mut name = beside.as_os_str().to_owned();
-        name.push(format!(".{}", hex::encode(number)));
-        let path = PathBuf::from(name);
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path)?;
-        Ok(Self { path, file })
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!(file = %self.path.display(), %error, "a draft of the key file is left behind: remove it");
-        }
-    }
-}
-
-/// Makes the file's name durable.
-fn sync_folder(file: &Path) -> io::Result<()> {
-    match file.parent() {
-        Some(folder) if cfg!(unix) => fs::File::open(folder)?.sync_all(),
-        _ => Ok(()),
-    }
+    let mut draft = new_file::draft_beside(file)?;
+    writeln!(draft, "{HEAD}{}", hex::encode(key))?;
+    new_file::put(draft, file)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! A copy of the database file, made while other processes read and write it.
 
-use std::fs::File;
 use std::path::Path;
 
 use diesel::connection::{Connection as _, SimpleConnection as _};
 use diesel::dsl::sql;
 use diesel::sql_types::{BigInt, Text};
 use diesel::{RunQueryDsl as _, SqliteConnection, sql_query};
-use tempfile::NamedTempFile;
 
 use super::connection::open;
 use crate::backup::BackUpError;
 use crate::failure::Failure;
+use crate::new_file;
 
 /// Copies the database as of one moment into a file that does not exist yet, and returns the copy's bytes.
 ///
@@ -26,37 +25,21 @@ pub(super) fn back_up(database: &Path, to: &Path) -> Result<u64, BackUpError> {
     if to.symlink_metadata().is_ok() {
         return Err(BackUpError::Exists(to.to_owned()));
     }
-    let folder = match to.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    // Unless a signal ends the process, the file goes with this value.
-    let copy = tempfile::Builder::new()
-        .prefix(".bidloop-backup-")
-        .tempfile_in(folder)
-        .map_err(file)?;
-    write_copy(database, &copy)?;
+    let copy = new_file::draft_beside(to).map_err(file)?;
+    write_copy(database, copy.path())?;
     check(copy.path())?;
-    copy.as_file().sync_all().map_err(file)?;
-    let copied = copy.persist_noclobber(to).map_err(|refused| {
-        if refused.error.kind() == std::io::ErrorKind::AlreadyExists {
-            BackUpError::Exists(to.to_owned())
-        } else {
-            file(refused.error)
-        }
-    })?;
-    // The name is on the disk once the folder is.
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(file)?;
-    Ok(copied.metadata().map_err(file)?.len())
+    let bytes = copy.as_file().metadata().map_err(file)?.len();
+    if !new_file::put(copy, to).map_err(file)? {
+        return Err(BackUpError::Exists(to.to_owned()));
+    }
+    Ok(bytes)
 }
 
 /// Writes into the empty file.
-fn write_copy(database: &Path, copy: &NamedTempFile) -> Result<(), Failure> {
+fn write_copy(database: &Path, copy: &Path) -> Result<(), Failure> {
     let mut conn = open(database, &[])?;
     sql_query("VACUUM INTO ?")
-        .bind::<Text, _>(name(copy.path())?)
+        .bind::<Text, _>(name(copy)?)
         .execute(&mut conn)?;
     Ok(())
 }

@@ -33,16 +33,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// Opens the database file, making it if it is not there. `further` settings follow those of every connection.
 pub(super) fn open(path: &Path, further: &[&str]) -> Result<SqliteConnection, Failure> {
-    let mut conn = open_as_it_is(path)?;
-    switch_to_log(&mut conn)?;
-    for setting in further {
-        execute(&mut conn, setting)?;
-    }
-    Ok(conn)
-}
-
-/// As [`open`], without a write-ahead log if the database has none yet.
-pub(super) fn open_as_it_is(path: &Path) -> Result<SqliteConnection, Failure> {
     let name = path
         .to_str()
         .ok_or_else(|| Failure::fault("the path is not UTF-8".to_owned()))?;
@@ -52,13 +42,12 @@ pub(super) fn open_as_it_is(path: &Path) -> Result<SqliteConnection, Failure> {
     for setting in SETTINGS {
         execute(&mut conn, setting)?;
     }
+    // Where two processes switch to the log at the same time, SQLite refuses one of them at once, whatever `busy_timeout` is.
+    execute_once_free(&mut conn, "PRAGMA journal_mode = WAL", LOG_PATIENCE)?;
+    for setting in further {
+        execute(&mut conn, setting)?;
+    }
     Ok(conn)
-}
-
-/// Switches the database to the write-ahead log, if it has none yet. Where two processes do that at the same time, SQLite
-/// refuses one of them at once, whatever `busy_timeout` is.
-pub(super) fn switch_to_log(conn: &mut Conn) -> Result<(), Failure> {
-    execute_once_free(conn, "PRAGMA journal_mode = WAL", LOG_PATIENCE)
 }
 
 /// Copies all of the write-ahead log into the database file and empties it.

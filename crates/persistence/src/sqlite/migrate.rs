@@ -1,21 +1,31 @@
 //! SQLite's migrations, in one transaction that locks out every other process.
 
+use std::io::Write as _;
+use std::ops::Range;
 use std::path::Path;
 
+use diesel::connection::Connection as _;
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl as _, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use super::connection::{execute, open_as_it_is, switch_to_log};
+use super::connection::{execute, open};
+use super::file_modes::with_suffix;
 use crate::failure::Failure;
 use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pending};
+use crate::new_file;
 
 const STEPS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 /// What the steps make of a new database. A change of a table that is there makes SQLite read the whole schema again, so
 /// running the steps takes several times as long.
 const NEW_DATABASE: &str = include_str!("../../migrations/new_sqlite.sql");
+
+/// Where the file's header says with which versions of the format it is written and read, and that they have a write-ahead
+/// log (`https://www.sqlite.org/fileformat2.html`, 1.3.3).
+const LOG_VERSIONS: Range<usize> = 18..20;
+const WITH_LOG: u8 = 2;
 
 /// Whether any step was ever run.
 fn is_migrated(conn: &mut SqliteConnection) -> Result<bool, Failure> {
@@ -39,28 +49,55 @@ pub(super) fn is_new(path: &Path) -> bool {
     std::fs::metadata(path).map_or(true, |file| file.len() == 0)
 }
 
-/// Runs the pending steps, all or none. Returns their versions, and the connection. A new database gets what they make at
-/// once, before it has a log: so its pages are written once.
-pub(super) fn migrate(path: &Path) -> Result<(Vec<String>, SqliteConnection), MigrateError> {
-    let mut conn = open_as_it_is(path)?;
+/// Makes the file with this program's schema, unless it is there. It appears whole, without a log to read. Returns the
+/// versions of all steps if it did.
+///
+/// SQLite would write its pages several times: into a journal, or a log, and the file.
+fn make(path: &Path) -> Result<Option<Vec<String>>, Failure> {
+    // SQLite deletes what is left of a deleted database if the new file is empty. Otherwise it would read it.
+    let left = ["", "-wal", "-journal"].map(|suffix| with_suffix(path, suffix));
+    if left.iter().any(|file| file.symlink_metadata().is_ok()) {
+        return Ok(None);
+    }
+    let mut memory =
+        SqliteConnection::establish(":memory:").map_err(|error| Failure::unavailable(error.to_string()))?;
+    memory.transaction(|conn| execute(conn, NEW_DATABASE))?;
+    let mut image = memory.serialize_database_to_buffer().try_as_slice()?.to_vec();
+    image[LOG_VERSIONS].fill(WITH_LOG);
+    let made = new_file::draft_beside(path).and_then(|mut draft| {
+        draft.write_all(&image)?;
+        new_file::put(draft, path)
+    });
+    // Not every file system can do that. Of other errors the caller learns when it opens the file.
+    if !made.unwrap_or(false) {
+        return Ok(None);
+    }
+    Ok(Some(migrations::versions_of::<Sqlite>(&STEPS)?))
+}
+
+/// Makes the file, or runs the pending steps, all or none. Returns their versions, and the connection if one was needed.
+pub(super) fn migrate(path: &Path) -> Result<(Vec<String>, Option<SqliteConnection>), MigrateError> {
+    if let Some(ran) = make(path)? {
+        return Ok((ran, None));
+    }
+    let mut conn = open(path, &[])?;
     let ran = conn.exclusive_transaction(|conn| {
         let pending = schema_state(conn)?.pending()?;
         if !is_migrated(conn)? {
+            // The file was empty.
             execute(conn, NEW_DATABASE)?;
         } else if !pending.is_empty() {
             run_pending(conn, STEPS)?;
         }
         Ok::<_, MigrateError>(pending)
     })?;
-    switch_to_log(&mut conn)?;
     // The schema is in the file alone from now on, and the log is empty: the file may be copied, or looked into, without it.
     execute(&mut conn, "PRAGMA wal_checkpoint(TRUNCATE)")?;
-    Ok((ran, conn))
+    Ok((ran, Some(conn)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::connection::open;
     use super::*;
 
     const HEADER: &str = "-- What the steps in the folder sqlite make of an empty file. Written by the test \
@@ -99,14 +136,55 @@ mod tests {
             std::fs::write(file, format!("{HEADER}{expected}")).unwrap();
             return;
         }
-        let new = folder.path().join("new.db");
-        let (ran, mut new) = migrate(&new).unwrap();
+        let made = folder.path().join("made.db");
+        let empty = folder.path().join("empty.db");
+        std::fs::write(&empty, []).unwrap();
+        for new in [made, empty] {
+            let (ran, conn) = migrate(&new).unwrap();
+            assert!(!ran.is_empty());
+            let mut conn = conn.map_or_else(|| open(&new, &[]), Ok).unwrap();
+            assert_eq!(
+                script(&mut conn),
+                expected,
+                "if a step was added, run this test with BIDLOOP_ACCEPT_SCHEMA=1"
+            );
+            assert_eq!(schema_state(&mut conn).unwrap(), SchemaState::Current);
+        }
+    }
+
+    /// The log of another database, with pages that were not copied into its file.
+    fn log_of_another(folder: &Path) -> Vec<u8> {
+        let file = folder.join("other.db");
+        let mut other = open(&file, &["PRAGMA wal_autocheckpoint = 0"]).unwrap();
+        execute(&mut other, "CREATE TABLE secrets (secret TEXT NOT NULL)").unwrap();
+        std::fs::read(with_suffix(&file, "-wal")).unwrap()
+    }
+
+    #[test]
+    fn what_is_left_of_a_deleted_database_is_no_part_of_a_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("new.db");
+        std::fs::write(with_suffix(&file, "-wal"), log_of_another(folder.path())).unwrap();
+        let (ran, _) = migrate(&file).unwrap();
         assert!(!ran.is_empty());
-        assert_eq!(
-            script(&mut new),
-            expected,
-            "if a step was added, run this test with BIDLOOP_ACCEPT_SCHEMA=1"
-        );
-        assert_eq!(schema_state(&mut new).unwrap(), SchemaState::Current);
+        let mut conn = open(&file, &[]).unwrap();
+        assert_eq!(schema_state(&mut conn).unwrap(), SchemaState::Current);
+        assert!(execute(&mut conn, "SELECT * FROM secrets").is_err());
+    }
+
+    #[test]
+    fn a_new_database_appears_whole_and_is_its_owners() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("new.db");
+        assert!(make(&file).unwrap().is_some());
+        assert_eq!(make(&file).unwrap(), None, "it is there");
+        let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
     }
 }
