@@ -1,10 +1,8 @@
 //! SQLite's migrations, in one transaction that locks out every other process.
 
 use std::io::Write as _;
-use std::ops::Range;
 use std::path::Path;
 
-use diesel::connection::Connection as _;
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Text};
 use diesel::sqlite::Sqlite;
@@ -18,14 +16,9 @@ use crate::migrations::{self, APPLIED_STEPS, MigrateError, SchemaState, run_pend
 use crate::new_file;
 
 const STEPS: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
-/// What the steps make of a new database. A change of a table that is there makes SQLite read the whole schema again, so
-/// running the steps takes several times as long.
-const NEW_DATABASE: &str = include_str!("../../migrations/new_sqlite.sql");
-
-/// Where the file's header says with which versions of the format it is written and read, and that they have a write-ahead
-/// log (`https://www.sqlite.org/fileformat2.html`, 1.3.3).
-const LOG_VERSIONS: Range<usize> = 18..20;
-const WITH_LOG: u8 = 2;
+/// The file of a new database, as the steps make it. A change of a table that is there makes SQLite read the whole schema
+/// again, so running the steps takes several times as long as all of a start.
+const NEW_DATABASE: &[u8] = include_bytes!("../../migrations/new.sqlite");
 
 /// Whether any step was ever run.
 fn is_migrated(conn: &mut SqliteConnection) -> Result<bool, Failure> {
@@ -51,21 +44,14 @@ pub(super) fn is_new(path: &Path) -> bool {
 
 /// Makes the file with this program's schema, unless it is there. It appears whole, without a log to read. Returns the
 /// versions of all steps if it did.
-///
-/// SQLite would write its pages several times: into a journal, or a log, and the file.
 fn make(path: &Path) -> Result<Option<Vec<String>>, Failure> {
     // SQLite deletes what is left of a deleted database if the new file is empty. Otherwise it would read it.
     let left = ["", "-wal", "-journal"].map(|suffix| with_suffix(path, suffix));
     if left.iter().any(|file| file.symlink_metadata().is_ok()) {
         return Ok(None);
     }
-    let mut memory =
-        SqliteConnection::establish(":memory:").map_err(|error| Failure::unavailable(error.to_string()))?;
-    memory.transaction(|conn| execute(conn, NEW_DATABASE))?;
-    let mut image = memory.serialize_database_to_buffer().try_as_slice()?.to_vec();
-    image[LOG_VERSIONS].fill(WITH_LOG);
     let made = new_file::draft_beside(path).and_then(|mut draft| {
-        draft.write_all(&image)?;
+        draft.write_all(NEW_DATABASE)?;
         new_file::put(draft, path)
     });
     // Not every file system can do that. Of other errors the caller learns when it opens the file.
@@ -83,10 +69,7 @@ pub(super) fn migrate(path: &Path) -> Result<(Vec<String>, Option<SqliteConnecti
     let mut conn = open(path, &[])?;
     let ran = conn.exclusive_transaction(|conn| {
         let pending = schema_state(conn)?.pending()?;
-        if !is_migrated(conn)? {
-            // The file was empty.
-            execute(conn, NEW_DATABASE)?;
-        } else if !pending.is_empty() {
+        if !pending.is_empty() {
             run_pending(conn, STEPS)?;
         }
         Ok::<_, MigrateError>(pending)
@@ -100,15 +83,12 @@ pub(super) fn migrate(path: &Path) -> Result<(Vec<String>, Option<SqliteConnecti
 mod tests {
     use super::*;
 
-    const HEADER: &str = "-- What the steps in the folder sqlite make of an empty file. Written by the test \
-                          a_new_database_is_what_the_steps_make.\n";
-
-    /// A script that makes all tables, indexes and rows of a database.
-    fn script(conn: &mut SqliteConnection) -> String {
+    /// All tables, indexes and rows of a database, as statements.
+    fn content(conn: &mut SqliteConnection) -> String {
         let mut texts = |query: &str| sql::<Text>(query).load::<String>(conn).unwrap();
-        let mut script = texts(
+        let mut content = texts(
             "SELECT sql || ';' FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!' \
-             ORDER BY rowid",
+             ORDER BY name",
         );
         let tables = texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
         for table in tables.iter().filter(|table| !table.starts_with("sqlite_")) {
@@ -118,38 +98,41 @@ mod tests {
             let of_columns =
                 format!("SELECT group_concat('quote(' || name || ')', ' || '', '' || ') {columns}");
             let values = texts(&of_columns).remove(0);
-            script.extend(texts(&format!(
+            content.extend(texts(&format!(
                 "SELECT 'INSERT INTO {table} ({names}) VALUES (' || {values} || ');' FROM {table} ORDER BY 1"
             )));
         }
-        script.join("\n") + "\n"
+        content.join("\n")
     }
 
     #[test]
     fn a_new_database_is_what_the_steps_make() {
         let folder = tempfile::tempdir().unwrap();
-        let mut stepwise = open(&folder.path().join("stepwise.db"), &[]).unwrap();
-        run_pending(&mut stepwise, STEPS).unwrap();
-        let expected = script(&mut stepwise);
+        let stepwise = folder.path().join("stepwise.db");
+        std::fs::write(&stepwise, []).unwrap();
+        let (ran, conn) = migrate(&stepwise).unwrap();
+        let mut conn = conn.unwrap();
         if std::env::var_os("BIDLOOP_ACCEPT_SCHEMA").is_some() {
-            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/new_sqlite.sql");
-            std::fs::write(file, format!("{HEADER}{expected}")).unwrap();
+            execute(&mut conn, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/new.sqlite");
+            std::fs::write(file, std::fs::read(&stepwise).unwrap()).unwrap();
             return;
         }
-        let made = folder.path().join("made.db");
-        let empty = folder.path().join("empty.db");
-        std::fs::write(&empty, []).unwrap();
-        for new in [made, empty] {
-            let (ran, conn) = migrate(&new).unwrap();
-            assert!(!ran.is_empty());
-            let mut conn = conn.map_or_else(|| open(&new, &[]), Ok).unwrap();
-            assert_eq!(
-                script(&mut conn),
-                expected,
-                "if a step was added, run this test with BIDLOOP_ACCEPT_SCHEMA=1"
-            );
-            assert_eq!(schema_state(&mut conn).unwrap(), SchemaState::Current);
-        }
+        let new = folder.path().join("new.db");
+        assert_eq!(make(&new).unwrap(), Some(ran));
+        let mut made = open(&new, &[]).unwrap();
+        assert_eq!(
+            content(&mut made),
+            content(&mut conn),
+            "if a step was added, run this test with BIDLOOP_ACCEPT_SCHEMA=1"
+        );
+        assert_eq!(schema_state(&mut made).unwrap(), SchemaState::Current);
+        drop((made, conn));
+        assert_eq!(
+            std::fs::read(&new).unwrap(),
+            NEW_DATABASE,
+            "it has a write-ahead log: none of its pages is written to switch to one"
+        );
     }
 
     /// The log of another database, with pages that were not copied into its file.
