@@ -8,14 +8,14 @@ use crate::{LEAD, acknowledgement, bid, builder, client, key, run, standard};
 
 /// The error of a bid that is answered so.
 async fn refused_bid(status: u16, body: &serde_json::Value) -> bidloop_client::Error {
-    let server = Server::start(vec![Step::json(status, body)]).await;
+    let server = Server::start(vec![Step::json(status, body)]);
     client(&server).bid(LEAD, &bid()).await.unwrap_err()
 }
 
 #[test]
 fn a_bid_is_sent_with_the_key_and_its_acknowledgement_is_read() {
     run(async {
-        let server = Server::start(vec![Step::json(200, &acknowledgement())]).await;
+        let server = Server::start(vec![Step::json(200, &acknowledgement())]);
         let outcome = client(&server).bid(LEAD, &bid().answer("Q?", "A")).await.unwrap();
         let BidOutcome::Accepted(ack) = outcome else {
             panic!("{outcome:?}")
@@ -41,7 +41,7 @@ fn a_bid_is_sent_with_the_key_and_its_acknowledgement_is_read() {
 fn a_lead_is_rejected_with_a_reason_or_without_a_body() {
     run(async {
         let ack = acknowledgement();
-        let server = Server::start(vec![Step::json(200, &ack), Step::json(200, &ack)]).await;
+        let server = Server::start(vec![Step::json(200, &ack), Step::json(200, &ack)]);
         let client = client(&server);
         let url = format!("{}/v1/campaigns/camp/leads/ld_1/reject", server.base_url());
         for outcome in [
@@ -125,7 +125,7 @@ fn a_used_up_quota_is_a_quota_error() {
 fn a_gateways_page_is_foreign() {
     run(async {
         let page = "<h1>403</h1>".repeat(100);
-        let server = Server::start(vec![Step::Answer(403, Vec::new(), page)]).await;
+        let server = Server::start(vec![Step::Answer(403, Vec::new(), page)]);
         let error = client(&server).bid(LEAD, &bid()).await.unwrap_err();
         let Some(Refusal::Foreign(text)) = error.refusal() else {
             panic!("{error:?}")
@@ -153,7 +153,7 @@ fn a_page_has_what_the_service_knows_and_the_client_does_not() {
         let mut lead = crate::lead("ld_1");
         lead["status"] = json!("parked");
         let page = json!({"data": [lead], "total": 1, "offset": 0, "limit": 10, "hasMore": false});
-        let server = Server::start(vec![Step::json(200, &page)]).await;
+        let server = Server::start(vec![Step::json(200, &page)]);
         let page = client(&server).leads_page("camp", 0, 10).await.unwrap();
         assert_eq!(page.data[0].status, Some(LeadStatus::Other("parked".to_owned())));
         assert_eq!(
@@ -166,7 +166,7 @@ fn a_page_has_what_the_service_knows_and_the_client_does_not() {
 #[test]
 fn an_unreadable_200_is_malformed_and_the_bid_may_be_queued() {
     run(async {
-        let server = Server::start(vec![Step::Answer(200, Vec::new(), "<html>".to_owned())]).await;
+        let server = Server::start(vec![Step::Answer(200, Vec::new(), "<html>".to_owned())]);
         let error = client(&server).bid(LEAD, &bid()).await.unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Malformed(_)), "{error:?}");
         assert!(error.may_have_taken_effect());
@@ -176,8 +176,8 @@ fn an_unreadable_200_is_malformed_and_the_bid_may_be_queued() {
 #[test]
 fn the_key_is_sent_below_the_base_url_only() {
     run(async {
-        let stranger = Server::start(Vec::new()).await;
-        let server = Server::start(vec![Step::json(200, &acknowledgement())]).await;
+        let stranger = Server::start(Vec::new());
+        let server = Server::start(vec![Step::json(200, &acknowledgement())]);
         let client = client(&server);
         let url = format!("{}/v1/campaigns/camp/leads/ld_1/bid", stranger.base_url());
         let error = client.bid_at(&url, &bid()).await.unwrap_err();
@@ -194,7 +194,7 @@ fn the_key_is_sent_below_the_base_url_only() {
 #[test]
 fn nothing_shows_the_key() {
     run(async {
-        let server = Server::start(Vec::new()).await;
+        let server = Server::start(Vec::new());
         let shown = format!("{:?} {:?} {:?}", key(), builder(&server), client(&server));
         assert!(!shown.contains("0a0a"), "{shown}");
         assert!(Client::new("bids.test", key()).is_err());

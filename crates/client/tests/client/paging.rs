@@ -23,7 +23,7 @@ fn page(list: &[u32], offset: usize) -> Step {
 
 /// The numbers of the leads that the stream yields, and the offsets it asked for.
 async fn read(script: Vec<Step>) -> (Vec<u32>, Vec<u32>) {
-    let server = Server::start(script).await;
+    let server = Server::start(script);
     let leads: Vec<_> = client(&server).leads("camp").try_collect().await.unwrap();
     let number = |text: &str| text.trim_start_matches("ld_").parse().unwrap();
     let numbers = leads.iter().map(|lead| number(&lead.id)).collect();
@@ -96,8 +96,7 @@ fn an_error_ends_the_stream() {
         let server = Server::start(vec![
             page(&list, 0),
             Step::json(404, &standard(404, "campaign not found")),
-        ])
-        .await;
+        ]);
         let results: Vec<_> = client(&server).leads("camp").collect().await;
         assert_eq!(results.len(), 101);
         assert_eq!(results[100].as_ref().unwrap_err().status(), Some(404));

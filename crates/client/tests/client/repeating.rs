@@ -25,7 +25,7 @@ fn a_list_is_read_again_after_every_passing_fault() {
             Step::Answer(502, Vec::new(), "<html>".to_owned()),
             Step::json(429, &standard(429, "slow down")),
         ] {
-            let server = Server::start(vec![fault, empty_page()]).await;
+            let server = Server::start(vec![fault, empty_page()]);
             client(&server).leads_page("camp", 0, 100).await.unwrap();
             assert_eq!(server.requests().len(), 2);
         }
@@ -36,7 +36,7 @@ fn a_list_is_read_again_after_every_passing_fault() {
 fn a_final_refusal_is_not_repeated() {
     run(async {
         for status in [400, 401, 402, 404, 409, 413, 415, 500] {
-            let server = Server::start(vec![Step::json(status, &standard(status, "no"))]).await;
+            let server = Server::start(vec![Step::json(status, &standard(status, "no"))]);
             let error = client(&server).bid(LEAD, &bid()).await.unwrap_err();
             assert_eq!((error.status(), error.attempts()), (Some(status), 1));
             assert_eq!(error.may_have_taken_effect(), status == 500);
@@ -51,8 +51,7 @@ fn a_bid_is_accepted_on_a_later_attempt() {
             Step::unavailable(),
             Step::Cut,
             Step::json(200, &acknowledgement()),
-        ])
-        .await;
+        ]);
         let outcome = client(&server).bid(LEAD, &bid()).await.unwrap();
         assert!(matches!(outcome, BidOutcome::Accepted(_)));
         let requests = server.requests();
@@ -66,7 +65,7 @@ fn a_conflict_after_a_lost_answer_is_neither_success_nor_failure() {
     run(async {
         for lost in [Step::Cut, Step::CutBody, Step::unavailable()] {
             let conflict = standard(409, "the lead is already submitted: it takes no further bid");
-            let server = Server::start(vec![lost, Step::json(409, &conflict)]).await;
+            let server = Server::start(vec![lost, Step::json(409, &conflict)]);
             let outcome = client(&server).bid(LEAD, &bid()).await.unwrap();
             assert_eq!(
                 outcome,
@@ -82,7 +81,7 @@ fn a_conflict_after_a_lost_answer_is_neither_success_nor_failure() {
 fn a_conflict_with_a_rejected_lead_says_that_no_attempt_was_accepted() {
     run(async {
         let conflict = standard(409, "the lead is already rejected: it takes no further bid");
-        let server = Server::start(vec![Step::Cut, Step::json(409, &conflict)]).await;
+        let server = Server::start(vec![Step::Cut, Step::json(409, &conflict)]);
         let error = client(&server).bid(LEAD, &bid()).await.unwrap_err();
         assert_eq!((error.status(), error.attempts()), (Some(409), 2));
         assert!(!error.may_have_taken_effect());
@@ -99,7 +98,7 @@ fn a_refusal_that_precedes_the_leads_status_leaves_the_lost_attempt_unknown() {
             } else {
                 standard(status, "no")
             };
-            let server = Server::start(vec![Step::Cut, Step::json(status, &body)]).await;
+            let server = Server::start(vec![Step::Cut, Step::json(status, &body)]);
             let error = client(&server).bid(LEAD, &bid()).await.unwrap_err();
             assert_eq!(
                 (error.status(), error.may_have_taken_effect()),
@@ -112,7 +111,7 @@ fn a_refusal_that_precedes_the_leads_status_leaves_the_lost_attempt_unknown() {
 #[test]
 fn a_lost_dry_run_has_no_effect() {
     run(async {
-        let server = Server::start(vec![Step::Cut, Step::json(401, &standard(401, "no"))]).await;
+        let server = Server::start(vec![Step::Cut, Step::json(401, &standard(401, "no"))]);
         let error = client(&server).bid(LEAD, &bid().dry_run()).await.unwrap_err();
         assert!(!error.may_have_taken_effect());
         assert_eq!(server.requests()[1].json()["dryRun"], true);
@@ -128,7 +127,7 @@ fn a_rejection_after_a_lost_answer_is_told_from_another_decision() {
                 400,
                 &format!("the lead is already {status}: it cannot be rejected"),
             );
-            let server = Server::start(vec![Step::Cut, Step::json(400, &refusal)]).await;
+            let server = Server::start(vec![Step::Cut, Step::json(400, &refusal)]);
             match client(&server).reject(LEAD, None).await {
                 Ok(outcome) => assert_eq!((outcome, is_ours), (RejectOutcome::AlreadyRejected, true)),
                 Err(error) => assert!(!is_ours && !error.may_have_taken_effect(), "{error:?}"),
@@ -140,7 +139,7 @@ fn a_rejection_after_a_lost_answer_is_told_from_another_decision() {
 #[test]
 fn attempts_end_with_the_policy_and_say_what_is_unknown() {
     run(async {
-        let server = Server::start((0..9).map(|_| Step::Cut).collect()).await;
+        let server = Server::start((0..9).map(|_| Step::Cut).collect());
         let policy = RetryPolicy {
             attempts: 3,
             first_pause: Duration::from_millis(1),
@@ -160,7 +159,7 @@ fn attempts_end_with_the_policy_and_say_what_is_unknown() {
 fn a_retry_after_beyond_the_total_time_ends_the_call_at_once() {
     run(async {
         let body = standard(503, "later").to_string();
-        let server = Server::start(vec![Step::Answer(503, vec![("retry-after", "3600")], body)]).await;
+        let server = Server::start(vec![Step::Answer(503, vec![("retry-after", "3600")], body)]);
         let error = client(&server).leads_page("camp", 0, 1).await.unwrap_err();
         let ErrorKind::Refused { retry_after, .. } = error.kind() else {
             panic!("{error:?}")
@@ -175,7 +174,7 @@ fn a_retry_after_beyond_the_total_time_ends_the_call_at_once() {
 #[test]
 fn an_attempt_ends_at_its_time_limit() {
     run(async {
-        let server = Server::start(vec![Step::Hang, Step::json(200, &acknowledgement())]).await;
+        let server = Server::start(vec![Step::Hang, Step::json(200, &acknowledgement())]);
         let client = builder(&server)
             .timeout(Duration::from_millis(300))
             .build()

@@ -87,16 +87,16 @@ pub(crate) struct Server {
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
 impl Server {
-    pub(crate) async fn start(script: Vec<Step>) -> Self {
-        Self::with(script, false).await
+    pub(crate) fn start(script: Vec<Step>) -> Self {
+        Self::with(script, false)
     }
 
     /// A server that counts the bytes of bodies and does not keep them.
-    pub(crate) async fn counting(script: Vec<Step>) -> Self {
-        Self::with(script, true).await
+    pub(crate) fn counting(script: Vec<Step>) -> Self {
+        Self::with(script, true)
     }
 
-    async fn with(script: Vec<Step>, forgets_bodies: bool) -> Self {
+    fn with(script: Vec<Step>, forgets_bodies: bool) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         // Else the system may take in tens of megabytes that nobody has read.
         socket.set_recv_buffer_size(RECEIVE_BUFFER).unwrap();

@@ -49,7 +49,7 @@ fn files_from_memory_disk_and_readers_are_parts_of_one_request() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("Angebot für 東京.txt");
         std::fs::write(&path, "two").unwrap();
-        let server = Server::start(vec![Step::json(200, &list())]).await;
+        let server = Server::start(vec![Step::json(200, &list())]);
         let files = vec![
             Upload::from_bytes("a \"quoted\".txt", "text/plain", "one"),
             Upload::from_path(&path, "text/plain").await.unwrap(),
@@ -75,7 +75,7 @@ fn files_from_memory_disk_and_readers_are_parts_of_one_request() {
 #[test]
 fn the_length_is_declared_if_every_size_is_known() {
     run(async {
-        let server = Server::start(vec![Step::json(200, &list())]).await;
+        let server = Server::start(vec![Step::json(200, &list())]);
         let files = vec![
             Upload::from_bytes("a.txt", "text/plain", "one"),
             Upload::from_reader("b.txt", "text/plain", &b"two"[..]).with_size(3),
@@ -116,7 +116,7 @@ impl<F: Fn() -> u64> AsyncRead for Ahead<F> {
 #[test]
 fn of_a_large_file_only_what_is_on_its_way_was_read() {
     run(async {
-        let server = Server::counting(vec![Step::json(200, &list())]).await;
+        let server = Server::counting(vec![Step::json(200, &list())]);
         let furthest = Arc::new(AtomicU64::new(0));
         let reader = Ahead {
             left: 200 * MB,
@@ -145,7 +145,7 @@ async fn large_file(folder: &tempfile::TempDir) -> Upload {
 fn an_upload_refused_before_its_body_was_sent_is_repeated() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
-        let server = Server::counting(vec![refused_early(), Step::json(200, &list())]).await;
+        let server = Server::counting(vec![refused_early(), Step::json(200, &list())]);
         client(&server)
             .upload(LEAD, vec![large_file(&folder).await])
             .await
@@ -158,7 +158,7 @@ fn an_upload_refused_before_its_body_was_sent_is_repeated() {
 #[test]
 fn an_upload_from_a_reader_is_not_repeated() {
     run(async {
-        let server = Server::counting(vec![refused_early()]).await;
+        let server = Server::counting(vec![refused_early()]);
         let reader = tokio::io::AsyncReadExt::take(tokio::io::repeat(0), 40 * MB);
         let file = Upload::from_reader("large.zip", "application/zip", reader);
         let error = client(&server).upload(LEAD, vec![file]).await.unwrap_err();
@@ -171,7 +171,7 @@ fn an_upload_from_a_reader_is_not_repeated() {
 fn an_upload_that_was_sent_whole_is_not_repeated() {
     run(async {
         for step in [Step::unavailable(), Step::Cut, Step::CutBody] {
-            let server = Server::start(vec![step]).await;
+            let server = Server::start(vec![step]);
             let files = vec![Upload::from_bytes("a.txt", "text/plain", "one")];
             let error = client(&server).upload(LEAD, files).await.unwrap_err();
             assert_eq!(
@@ -187,7 +187,7 @@ fn an_upload_that_was_sent_whole_is_not_repeated() {
 fn a_refused_file_is_not_sent_again() {
     run(async {
         let refusal = standard(400, "a.exe: this type is not accepted");
-        let server = Server::start(vec![Step::json(400, &refusal)]).await;
+        let server = Server::start(vec![Step::json(400, &refusal)]);
         let files = vec![Upload::from_bytes("a.exe", "text/plain", "MZ")];
         let error = client(&server).upload(LEAD, files).await.unwrap_err();
         assert_eq!(error.to_string(), "400: a.exe: this type is not accepted");
@@ -199,7 +199,7 @@ fn a_refused_file_is_not_sent_again() {
 fn a_file_that_shrank_or_vanished_is_named_and_nothing_is_uploaded() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(vec![Step::json(200, &list()), Step::json(200, &list())]).await;
+        let server = Server::start(vec![Step::json(200, &list()), Step::json(200, &list())]);
         for vanishes in [false, true] {
             let path = folder.path().join("notes.txt");
             std::fs::write(&path, "some notes").unwrap();
