@@ -89,13 +89,13 @@ mod tests {
     #[derive(Debug, Default)]
     struct Starts {
         has_started: AtomicBool,
-        asked: AtomicUsize,
+        times: AtomicUsize,
     }
 
     #[async_trait]
     impl Readiness for Starts {
         async fn is_ready(&self) -> bool {
-            self.asked.fetch_add(1, Ordering::SeqCst);
+            self.times.fetch_add(1, Ordering::SeqCst);
             true
         }
 
@@ -120,7 +120,7 @@ mod tests {
         let asked = Arc::new(Starts::default());
         let held = HeldReadiness::new(asked.clone());
         assert!(!held.is_ready().await);
-        assert_eq!(asked.asked.load(Ordering::SeqCst), 0);
+        assert_eq!(asked.times.load(Ordering::SeqCst), 0);
         asked.has_started.store(true, Ordering::SeqCst);
         assert!(held.is_ready().await);
     }

@@ -114,7 +114,7 @@ impl Servers {
 struct Listening {
     service: Arc<Service>,
     servers: Servers,
-    is_prepared: Arc<AtomicBool>,
+    is_starting: Arc<AtomicBool>,
 }
 
 impl Listening {
@@ -136,9 +136,9 @@ impl Listening {
             .clone()
             .unwrap_or_else(|| format!("http://{address}"));
         let service = Arc::new(Service::new(settings, database, &base_url).await?);
-        let is_prepared = Arc::new(AtomicBool::new(false));
+        let is_starting = Arc::new(AtomicBool::new(true));
         let readiness = DatabaseReadiness {
-            is_prepared: Arc::clone(&is_prepared),
+            is_starting: Arc::clone(&is_starting),
             database: database.clone(),
             workers: Arc::clone(&service.worker_states),
         };
@@ -185,13 +185,14 @@ impl Listening {
         Ok(Self {
             service,
             servers,
-            is_prepared,
+            is_starting,
         })
     }
 
+    /// Prepares the database. Until then the process is not ready, and does not ask.
     async fn prepare(&self, settings: &Settings, database: &Database) -> Outcome {
         prepare_database(settings, database).await?;
-        self.is_prepared.store(true, Ordering::Release);
+        self.is_starting.store(false, Ordering::Release);
         Ok(())
     }
 
@@ -441,7 +442,7 @@ async fn prepare_once(settings: &Settings, database: &Database) -> Result<(), Pr
 
 #[derive(Debug)]
 struct DatabaseReadiness {
-    is_prepared: Arc<AtomicBool>,
+    is_starting: Arc<AtomicBool>,
     database: Database,
     workers: Arc<WorkerStates>,
 }
@@ -453,7 +454,7 @@ impl Readiness for DatabaseReadiness {
     }
 
     fn is_starting(&self) -> bool {
-        !self.is_prepared.load(Ordering::Acquire)
+        self.is_starting.load(Ordering::Acquire)
     }
 
     fn workers_down(&self) -> Vec<&'static str> {

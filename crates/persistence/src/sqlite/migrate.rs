@@ -42,29 +42,26 @@ pub(super) fn is_new(path: &Path) -> bool {
     std::fs::metadata(path).map_or(true, |file| file.len() == 0)
 }
 
-/// Makes the file with this program's schema, unless it is there. It appears whole, without a log to read. Returns the
-/// versions of all steps if it did.
-fn make(path: &Path) -> Result<Option<Vec<String>>, Failure> {
+/// Makes the file with this program's schema, unless it is there. It appears whole, without a log to read. Returns whether
+/// it did.
+fn make(path: &Path) -> bool {
     // SQLite deletes what is left of a deleted database if the new file is empty. Otherwise it would read it.
     let left = ["", "-wal", "-journal"].map(|suffix| with_suffix(path, suffix));
     if left.iter().any(|file| file.symlink_metadata().is_ok()) {
-        return Ok(None);
+        return false;
     }
     let made = new_file::draft_beside(path).and_then(|mut draft| {
         draft.write_all(NEW_DATABASE)?;
         new_file::put(draft, path)
     });
     // Not every file system can do that. Of other errors the caller learns when it opens the file.
-    if !made.unwrap_or(false) {
-        return Ok(None);
-    }
-    Ok(Some(migrations::versions_of::<Sqlite>(&STEPS)?))
+    made.unwrap_or(false)
 }
 
 /// Makes the file, or runs the pending steps, all or none. Returns their versions, and the connection if one was needed.
 pub(super) fn migrate(path: &Path) -> Result<(Vec<String>, Option<SqliteConnection>), MigrateError> {
-    if let Some(ran) = make(path)? {
-        return Ok((ran, None));
+    if make(path) {
+        return Ok((migrations::versions_of::<Sqlite>(&STEPS)?, None));
     }
     let mut conn = open(path, &[])?;
     let ran = conn.exclusive_transaction(|conn| {
@@ -119,7 +116,7 @@ mod tests {
             return;
         }
         let new = folder.path().join("new.db");
-        assert_eq!(make(&new).unwrap(), Some(ran));
+        assert_eq!(migrate(&new).unwrap().0, ran);
         let mut made = open(&new, &[]).unwrap();
         assert_eq!(
             content(&mut made),
@@ -159,8 +156,8 @@ mod tests {
     fn a_new_database_appears_whole_and_is_its_owners() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("new.db");
-        assert!(make(&file).unwrap().is_some());
-        assert_eq!(make(&file).unwrap(), None, "it is there");
+        assert!(make(&file));
+        assert!(!make(&file), "it is there");
         let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(names.len(), 1, "{names:?}");
         #[cfg(unix)]
