@@ -56,11 +56,12 @@ mod tests;
 /// How many groups of decisions on leads are made at the same time. With a second one both are smaller, and each costs about
 /// the same.
 const DECISION_LANES: usize = 1;
-/// How long, at most, a group of decisions waits for the callers of the group before, who look up their next leads first.
-const RETURNING: Duration = Duration::from_millis(5);
-/// How long, at most, a group of look-ups waits for callers whose last decision was answered. Most are back sooner, and the
-/// first of them would be a group of its own.
-const LOOKING_UP_AGAIN: Duration = Duration::from_millis(1);
+/// How long, at most, a group of decisions waits for the callers of the group before, who look up their next leads first. On
+/// a slow machine 16 callers take some 5 ms for that. A group that goes without some of them costs as much as a whole one.
+const RETURNING: Duration = Duration::from_millis(12);
+/// How long, at most, a group of look-ups waits for callers whose last decision was answered. Most are back within 1 ms, and
+/// the first of them would be a group of its own.
+const LOOKING_UP_AGAIN: Duration = Duration::from_millis(3);
 /// How many groups of look-ups of a lead's own record are read at the same time.
 const LOCATION_LANES: usize = 1;
 /// How many groups of ends of bids are recorded at the same time.
