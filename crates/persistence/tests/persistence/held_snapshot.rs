@@ -282,3 +282,33 @@ async fn deliveries_that_are_being_sent_are_not_read_with_each_look() {
     .await;
     bed.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_that_the_oldest_fill_reads_no_endpoint() {
+    let busy = webhook("busy", None, "http://127.0.0.1:1/busy", &[EventKind::JobNew]);
+    let acme = acme().webhook(busy);
+    let (bed, world, _) = prepared(acme, async |world| world.new_lead("1", at(1)).await).await;
+    let delivery_of = |endpoint: &str, count: u32, earlier: u32| {
+        format!(
+            "INSERT INTO deliveries SELECT (jsonb_populate_record(d, jsonb_build_object( \
+               'id', gen_random_uuid(), 'created_at', d.created_at - {earlier}, 'endpoint_id', {endpoint}))).* \
+             FROM deliveries AS d, generate_series(1, {count}) AS n WHERE d.endpoint_id = 'busy' AND d.created_at \
+               = (SELECT max(created_at) FROM deliveries); "
+        )
+    };
+    bed.run_sql(&format!(
+        "INSERT INTO webhook_endpoints SELECT (jsonb_populate_record(e, jsonb_build_object('id', 'wh-' || n))).* \
+         FROM webhook_endpoints AS e, generate_series(1, 2000) AS n WHERE e.id = 'busy'; {}{}",
+        delivery_of("'busy'", 10, 200),
+        delivery_of("'wh-' || n", 2_000, 100),
+    ))
+    .await;
+    let busy = [(world.organization.clone(), EndpointId::parse("busy").unwrap())];
+    let (found, blocks) = read_by(&bed, &world, "webhook_endpoints", async |world| {
+        world.stores.deliveries.pending(&busy, 30, 40).await.unwrap()
+    })
+    .await;
+    assert_eq!(found.len(), 40);
+    assert_eq!(blocks, 0, "blocks of the endpoints were read");
+    bed.close().await;
+}

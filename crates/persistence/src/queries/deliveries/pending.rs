@@ -1,8 +1,9 @@
 //! Which deliveries may be sent next.
 //!
-//! A look reads some of the oldest ones, and more if most of those may be sent. Where those of receivers that get no more now
-//! are in front, a second look reads the oldest of each other endpoint. So a long queue of one endpoint hides no other, and
-//! is not read with each look.
+//! A look reads some of the oldest ones, and more while most of those may be sent. Where those of receivers that get no more
+//! now are in front, a second look reads the oldest of each other endpoint. So a long queue of one endpoint hides no other,
+//! and is not read with each look. The second look costs as much as there are endpoints, so a few deliveries that may not be
+//! sent do not call for it.
 //!
 //! Each of the two begins at a mark of its own.
 
@@ -59,7 +60,7 @@ pub(super) async fn pending(
     loop {
         let held = quarantine.count(DELIVERIES);
         let looked_at = read.saturating_add(held);
-        let (began, chosen) = (Instant::now(), found.chosen.len());
+        let began = Instant::now();
         let oldest = deliveries::table
             .filter(is_pending())
             .filter(deliveries::created_at.ge(from))
@@ -74,12 +75,13 @@ pub(super) async fn pending(
         if found.is_enough() || (is_complete && low.suffices(from)) {
             return Ok(found.chosen);
         }
-        // Those of one receiver alone, which gets no more than half of the first ones, are not looked at further.
-        let most_fit = (found.chosen.len() - chosen) * 2 > read;
+        // Those of one receiver alone, which gets no more than half of the first ones, are not looked at further. The longest
+        // look reads some two rows for each delivery that it finds.
+        let most_fit = found.chosen.len() * 2 > read;
         if is_complete {
             from = LowWater::START;
-        } else if read < limit && most_fit {
-            read = limit;
+        } else if most_fit {
+            read = limit.max(read.saturating_add(read / 2));
         } else if quarantine.count(DELIVERIES) == held {
             break;
         }
